@@ -1,0 +1,50 @@
+# Everything a person or a machine does with the project. `make help` lists it.
+SHELL := /bin/sh
+NODE_STAMP := node_modules/.package-lock.json
+
+.PHONY: help node-version install build run check format test test-long bench audit clean
+.DEFAULT_GOAL := help
+
+help: ## List what can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+install: node-version $(NODE_STAMP) ## Install the npm packages
+
+# On every use: packages that were installed with one version of Node.js do not run with every other.
+node-version:
+	@node scripts/node-version.mjs
+
+# npm writes this file last, so that it is older than the lock file exactly when an installation is due.
+$(NODE_STAMP): package-lock.json package.json | node-version
+	npm ci --no-audit --no-fund
+	@touch $@
+
+build: install ## Compile to dist/
+	@node scripts/build.mjs
+
+run: build ## Start the gateway with all it needs; Ctrl-C stops it
+	@exec node dist/control/launch/main.js
+
+check: install ## Types, lint, format and layering
+	@node scripts/check.mjs
+
+format: install ## Format the sources
+	@node_modules/.bin/biome check --write .
+
+test: build ## Every test but the long ones; only="unit chat" picks folders or files
+	@node scripts/system-packages.mjs redis >/dev/null
+	@node dist/test/run.js $(only)
+
+test-long: build ## The long tests
+	@node scripts/system-packages.mjs redis >/dev/null
+	@node dist/test/run.js long
+
+bench: build ## Measure against nginx and write bench/REPORT.md
+	@node scripts/system-packages.mjs redis nginx >/dev/null
+	@node dist/bench/run.js
+
+audit: build ## Check every invariant of the book that `make run` keeps
+	@node scripts/sluice.mjs audit
+
+clean: ## Remove what was built; data in .sluice/ stays
+	rm -rf dist control/contract/generated node_modules

@@ -1,0 +1,68 @@
+// Builds dist/: protobuf code from messages.proto, TypeScript by tsc, and the files tsc does not carry over.
+import { spawnSync } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const FOLDERS = ['proxy', 'control', 'workers', 'bench', 'test']
+const root = join(dirname(fileURLToPath(import.meta.url)), '..')
+const proto = join(root, 'control/contract/messages.proto')
+const generatedDir = join(root, 'control/contract/generated')
+const generated = join(generatedDir, 'messages.js')
+
+function run(command, args) {
+  const done = spawnSync(command, args, { cwd: root, stdio: 'inherit' })
+  if (done.status !== 0) process.exit(done.status ?? 1)
+}
+
+function generateMessages() {
+  if (existsSync(generated) && statSync(generated).mtimeMs > statSync(proto).mtimeMs) return
+  mkdirSync(generatedDir, { recursive: true })
+  const flags = ['--force-number', '--no-verify', '--no-convert', '--no-delimited', '--no-service', '--no-typeurl']
+  run(join(root, 'node_modules/.bin/pbjs'), [
+    ...['-t', 'static-module', '-w', 'esm', '-r', 'sluice', '--dts', '-o', generated],
+    ...flags,
+    proto,
+  ])
+  useNumbers()
+}
+
+/**
+ * protobufjs decodes 64-bit integers into Long objects wherever the package `long` is installed, whatever its flags say
+ * of the types. Every amount here is exact as a number, so the generated code switches that off before it sets up.
+ */
+function useNumbers() {
+  const code = readFileSync(generated, 'utf8')
+  const imported = 'import $protobuf from "protobufjs/minimal.js";\n'
+  if (!code.includes(imported)) throw new Error('pbjs changed the start of its output; see useNumbers in build.mjs')
+  writeFileSync(generated, code.replace(imported, `${imported}$protobuf.util.Long = null;\n$protobuf.configure();\n`))
+}
+
+/** Copies the files with one of `endings` below `folder` to the same place in dist/. */
+function copyAssets(folder, endings) {
+  for (const entry of readdirSync(join(root, folder), { recursive: true })) {
+    if (!endings.some((ending) => entry.endsWith(ending))) continue
+    const target = join(root, 'dist', folder, entry)
+    mkdirSync(dirname(target), { recursive: true })
+    cpSync(join(root, folder, entry), target)
+  }
+}
+
+/** Removes what was compiled from files that are gone, so that a deleted test does not go on running. */
+function removeStale() {
+  const dist = join(root, 'dist')
+  for (const folder of FOLDERS) {
+    if (!existsSync(join(dist, folder))) continue
+    for (const entry of readdirSync(join(dist, folder), { recursive: true })) {
+      const path = join(folder, entry)
+      if (!/\.js(\.map)?$/.test(path) || existsSync(join(root, path))) continue
+      if (!existsSync(join(root, path.replace(/\.js(\.map)?$/, '.ts')))) rmSync(join(dist, path))
+    }
+  }
+}
+
+generateMessages()
+if (process.argv.includes('--proto')) process.exit(0)
+removeStale()
+run(join(root, 'node_modules/.bin/tsc'), ['-p', 'tsconfig.json'])
+copyAssets('control', ['.lua', '.sql', 'messages.js'])

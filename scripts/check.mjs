@@ -1,0 +1,19 @@
+// Types, lint and format, layering: runs all of them and fails when one does.
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const steps = [
+  ['protobuf', process.execPath, ['scripts/build.mjs', '--proto']],
+  ['types', 'node_modules/.bin/tsc', ['-p', 'tsconfig.json', '--noEmit', '--incremental', 'false']],
+  ['lint and format', 'node_modules/.bin/biome', ['check', '--error-on-warnings', '.']],
+  ['layering', process.execPath, ['scripts/layering.mjs']],
+]
+const failed = []
+for (const [name, command, args] of steps) {
+  if (spawnSync(command, args, { cwd: root, stdio: 'inherit' }).status !== 0) failed.push(name)
+}
+if (failed.length > 0) {
+  console.error(`check failed: ${failed.join(', ')}`)
+  process.exit(1)
+}

@@ -1,0 +1,170 @@
+// Who may import whom (see the folders in README.md), how long a file may be, and that `any` stays out.
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, posix } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const SOURCE_FOLDERS = ['proxy', 'control', 'workers', 'bench', 'test']
+const LINES_MAX = 350
+const IMPORT =
+  /(?:^|\n)\s*(import|export)\s+(type\s)?[^'"`;]*?from\s*['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]\s*\)|(?:^|\n)\s*import\s+['"]([^'"]+)['"]/g
+const COMMENT_OR_STRING = /\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`/g
+const ANY = /(?::|<|\bas|\||&|,|=>)\s*any\b(?!\s*[:(.])/
+
+/** Rules on what a file may import. `to` is a path in the project, or a package's name. */
+const RULES = [
+  {
+    why: 'contract imports nothing of the project but itself',
+    breaks: (from, to) => isIn(from, 'control/contract') && isProject(to) && !isIn(to, 'control/contract'),
+  },
+  {
+    why: 'proxy knows of control only its contract',
+    breaks: (from, to) => isIn(from, 'proxy') && isIn(to, 'control') && !isIn(to, 'control/contract'),
+  },
+  { why: 'control never imports proxy', breaks: (from, to) => isIn(from, 'control') && isIn(to, 'proxy') },
+  {
+    why: 'workers know of the project only the contract',
+    breaks: (from, to) =>
+      isIn(from, 'workers') && isProject(to) && !isIn(to, 'workers') && !isIn(to, 'control/contract'),
+  },
+  {
+    why: 'the product never imports test/ or bench/',
+    breaks: (from, to) => !isHarness(from) && isHarness(to),
+  },
+  {
+    why: 'bench/ never imports test/',
+    breaks: (from, to) => isIn(from, 'bench') && isIn(to, 'test'),
+  },
+  {
+    why: 'only proxy/server (and bench/) knows uWebSockets.js',
+    breaks: (from, to) => to === 'uWebSockets.js' && !isIn(from, 'proxy/server') && !isIn(from, 'bench'),
+  },
+  {
+    why: 'only proxy/upstream knows undici',
+    breaks: (from, to) => to === 'undici' && !isIn(from, 'proxy/upstream') && !isHarness(from),
+  },
+  {
+    why: 'only control opens PostgreSQL',
+    breaks: (from, to) => to === 'pg' && !isHarness(from) && (!isIn(from, 'control') || isIn(from, 'control/contract')),
+  },
+  {
+    why: 'the folders of proxy see proxy/server through exchange.ts alone',
+    breaks: (from, to) =>
+      folderOf(from, 'proxy') !== undefined &&
+      !isIn(from, 'proxy/server') &&
+      isIn(to, 'proxy/server') &&
+      to !== 'proxy/server/exchange.ts',
+  },
+  {
+    why: 'nothing below imports proxy/endpoints',
+    breaks: (from, to) =>
+      folderOf(from, 'proxy') !== undefined && !isIn(from, 'proxy/endpoints') && isIn(to, 'proxy/endpoints'),
+  },
+  {
+    why: 'programs are started, not imported',
+    breaks: (from, to) =>
+      /^(proxy|control)\/(main|worker|cli)\.ts$/.test(to) && !isHarness(from) && !/^[^/]+\/[^/]+$/.test(from),
+  },
+]
+
+function isIn(path, folder) {
+  return path.startsWith(`${folder}/`)
+}
+
+function isProject(path) {
+  return SOURCE_FOLDERS.some((folder) => isIn(path, folder))
+}
+
+function isHarness(path) {
+  return isIn(path, 'test') || isIn(path, 'bench')
+}
+
+/** The folder right below `part` that a file is in; undefined for files of `part` itself and of other parts. */
+function folderOf(path, part) {
+  const [first, second, ...rest] = path.split('/')
+  return first === part && rest.length > 0 ? second : undefined
+}
+
+/** The imports of a file: paths in the project, or names of packages. */
+function importsOf(path, text) {
+  return [...text.matchAll(IMPORT)].map((match) => {
+    const name = match[3] ?? match[4] ?? match[5]
+    return name.startsWith('.') ? posix.normalize(posix.join(posix.dirname(path), name)) : packageOf(name)
+  })
+}
+
+function packageOf(name) {
+  return name.split('/', name.startsWith('@') ? 2 : 1).join('/')
+}
+
+/** Folders that import each other in a circle, one circle per folder that closes it. */
+function circles(files) {
+  const arrows = new Map()
+  for (const [path, text] of files) {
+    for (const part of ['proxy', 'control']) {
+      const from = folderOf(path, part)
+      if (from === undefined) continue
+      for (const to of importsOf(path, text)) {
+        const target = to === 'proxy/server/exchange.ts' ? undefined : folderOf(to, part)
+        if (target === undefined || target === from) continue
+        const key = `${part}/${from}`
+        arrows.set(key, (arrows.get(key) ?? new Map()).set(`${part}/${target}`, path))
+      }
+    }
+  }
+  const found = []
+  const done = new Set()
+  const visit = (folder, trail) => {
+    if (trail.includes(folder)) {
+      found.push([...trail.slice(trail.indexOf(folder)), folder].join(' -> '))
+      return
+    }
+    if (done.has(folder)) return
+    for (const target of arrows.get(folder)?.keys() ?? []) visit(target, [...trail, folder])
+    done.add(folder)
+  }
+  for (const folder of arrows.keys()) visit(folder, [])
+  return found
+}
+
+/**
+ * Checks source files.
+ * @param {Map<string, string>} files text by path in the project
+ * @returns {string[]} a sentence per fault
+ */
+export function findFaults(files) {
+  const faults = []
+  for (const [path, text] of files) {
+    for (const to of importsOf(path, text)) {
+      for (const { why, breaks } of RULES) if (breaks(path, to)) faults.push(`${path} imports ${to}: ${why}`)
+    }
+    const lines = text.split('\n').length - 1
+    if (lines > LINES_MAX) faults.push(`${path} has ${lines} lines; at most ${LINES_MAX}: split it by idea`)
+    const code = text.replaceAll(COMMENT_OR_STRING, (part) => part.replaceAll(/[^\n]/g, ' '))
+    const line = code.split('\n').findIndex((line) => ANY.test(line))
+    if (line >= 0) faults.push(`${path}:${line + 1} uses any`)
+  }
+  return [...faults, ...circles(files).map((circle) => `folders import each other in a circle: ${circle}`)]
+}
+
+function readSources(root) {
+  const files = new Map()
+  for (const folder of SOURCE_FOLDERS) {
+    let entries = []
+    try {
+      entries = readdirSync(join(root, folder), { recursive: true })
+    } catch (error) {
+      if (error.code !== 'ENOENT') throw error
+    }
+    for (const entry of entries) {
+      const path = posix.join(folder, entry.replaceAll('\\', '/'))
+      if (path.endsWith('.ts') && !path.includes('/generated/')) files.set(path, readFileSync(join(root, path), 'utf8'))
+    }
+  }
+  return files
+}
+
+if (process.argv[1]?.endsWith('layering.mjs')) {
+  const faults = findFaults(readSources(join(dirname(fileURLToPath(import.meta.url)), '..')))
+  for (const fault of faults) console.error(fault)
+  if (faults.length > 0) process.exit(1)
+}

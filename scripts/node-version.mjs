@@ -1,0 +1,29 @@
+// Refuses a Node.js that the gateway does not run on, before anything is installed or built.
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+const MAJOR = 20
+const MINOR_MIN = 12
+
+/**
+ * @param version of Node.js, such as "20.12.0"
+ * @param dependency what package.json says of uWebSockets.js; the package from npm has binaries for Node.js 20 alone
+ * @returns one sentence for the operator, or undefined when the version is fine
+ */
+export function refusalOf(version, dependency) {
+  const [major, minor] = version.split('.').map(Number)
+  if (major < MAJOR || (major === MAJOR && minor < MINOR_MIN)) {
+    return `Node.js ${MAJOR} (${MAJOR}.${MINOR_MIN} or newer) is needed, this is ${version}.`
+  }
+  if (major === MAJOR || !dependency.startsWith('npm:')) return undefined
+  return `Node.js ${MAJOR} is needed, this is ${version}: the HTTP server package has no binary for it; the section "Newer Node" of README.md says how to use the official uWebSockets.js release instead.`
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const { dependencies } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+  const refusal = refusalOf(process.versions.node, dependencies['uWebSockets.js'])
+  if (refusal !== undefined) {
+    console.error(refusal)
+    process.exitCode = 1
+  }
+}
