@@ -1,0 +1,92 @@
+import type { Redis } from 'ioredis'
+import type { Logger } from 'pino'
+import { limits } from '../contract/limits.ts'
+import { accountKey, shardOf } from '../contract/redisKeys.ts'
+import { defineScript, type Script } from '../contract/scripts.ts'
+import { intArray, textArray } from '../db/arrays.ts'
+import type { Pool } from '../db/pool.ts'
+import { tryAdmissionLock } from './lock.ts'
+import { Loop } from './loop.ts'
+
+interface EventRow {
+  account_id: string
+  seq: number
+  coin_delta: number
+  grant_id: string | null
+  grant_expires_at_ms: number | null
+  grant_units: number | null
+}
+
+/** Brings the events of the book's outbox to the admission state, in order by account, each exactly once. */
+export class EventDispatcher {
+  readonly #pool: Pool
+  readonly #log: Logger
+  readonly #credit: Script
+  readonly #loop: Loop
+
+  constructor(options: { pool: Pool; redis: Redis; log: Logger }) {
+    this.#pool = options.pool
+    this.#log = options.log
+    this.#credit = defineScript(options.redis, 'credit')
+    // Woken by commits of this process; the interval finds those of other processes.
+    this.#loop = new Loop('admission events', limits.admissionPollMs, options.log, () => this.#pass())
+  }
+
+  /** To be called after a transaction that wrote events has committed. */
+  wake(): void {
+    this.#loop.wake()
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop()
+  }
+
+  async #pass(): Promise<void> {
+    const waiting = await this.#pool.query('SELECT 1 FROM admission_events LIMIT 1')
+    if (waiting.rowCount === 0) return
+    const applied = await tryAdmissionLock(this.#pool, () => this.#applyBatch())
+    if (applied === limits.admissionEventsBatchMax) this.wake()
+  }
+
+  /** @returns how many events were applied */
+  async #applyBatch(): Promise<number> {
+    const found = await this.#pool.query<EventRow>('SELECT * FROM admission_events ORDER BY account_id, seq LIMIT $1', [
+      limits.admissionEventsBatchMax,
+    ])
+    const byAccount = new Map<string, EventRow[]>()
+    for (const event of found.rows) {
+      const events = byAccount.get(event.account_id)
+      if (events === undefined) byAccount.set(event.account_id, [event])
+      else events.push(event)
+    }
+    const applied = (await Promise.all([...byAccount.values()].map((events) => this.#applyInOrder(events)))).flat()
+    await this.#pool.query(
+      `DELETE FROM admission_events e USING unnest($1::text[], $2::bigint[]) AS done (account_id, seq)
+       WHERE e.account_id = done.account_id AND e.seq = done.seq`,
+      [textArray(applied.map((event) => event.account_id)), intArray(applied.map((event) => event.seq))],
+    )
+    return applied.length
+  }
+
+  async #applyInOrder(events: readonly EventRow[]): Promise<EventRow[]> {
+    const applied: EventRow[] = []
+    for (const event of events) {
+      const shard = shardOf(event.account_id)
+      const result = await this.#credit(
+        [accountKey(shard, event.account_id)],
+        [event.seq, event.coin_delta, event.grant_id ?? '', event.grant_expires_at_ms ?? '', event.grant_units ?? ''],
+      )
+      if (result === -1) {
+        // Redis lacks earlier events of this account. Loading its shard from the book brings this one along as well.
+        this.#log.error({ account: event.account_id, seq: event.seq }, 'admission has lost events, loading its shard')
+        await this.#pool.query(
+          `INSERT INTO admission_dirty (shard, reason) VALUES ($1, 'missing event') ON CONFLICT DO NOTHING`,
+          [shard],
+        )
+        break
+      }
+      applied.push(event)
+    }
+    return applied
+  }
+}

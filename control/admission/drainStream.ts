@@ -1,0 +1,33 @@
+import type { Redis } from 'ioredis'
+import { limits } from '../contract/limits.ts'
+import { ledgerStream } from '../contract/redisKeys.ts'
+import type { Pool } from '../db/pool.ts'
+import { bookBatch } from '../settlement/bookBatch.ts'
+import { parseEntry, type RawEntry } from '../settlement/entry.ts'
+import { removeEntries } from '../settlement/streamReader.ts'
+
+/** The oldest entries of a shard's stream, whoever they were given to. */
+export async function readStream(redis: Redis, shard: number, from: string, count: number): Promise<RawEntry[]> {
+  const replies = (await redis.callBuffer('XRANGE', [ledgerStream(shard), from, '+', 'COUNT', count])) as [
+    Buffer,
+    Buffer[],
+  ][]
+  return replies.map(([id, fields]) => ({ shard, id: String(id), fields }))
+}
+
+/** Books everything in a shard's stream. Whatever the consumer is booking at the same time is booked once. */
+export async function drainStream(redis: Redis, pool: Pool, shard: number): Promise<void> {
+  for (;;) {
+    const entries = await readStream(redis, shard, '-', limits.settlementBatchMax)
+    if (entries.length === 0) return
+    await bookBatch(pool, entries.map(parseEntry))
+    await removeEntries(redis, entries)
+  }
+}
+
+/** The id of the newest entry that a stream ever had; undefined when there is no such stream. */
+export async function lastEntryId(redis: Redis, shard: number): Promise<string | undefined> {
+  if ((await redis.exists(ledgerStream(shard))) === 0) return undefined
+  const info = (await redis.xinfo('STREAM', ledgerStream(shard))) as unknown[]
+  return String(info[info.indexOf('last-generated-id') + 1])
+}

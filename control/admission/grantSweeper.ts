@@ -1,0 +1,71 @@
+import type { Redis } from 'ioredis'
+import type { Logger } from 'pino'
+import { limits } from '../contract/limits.ts'
+import { accountKey, ledgerStream, shardOf } from '../contract/redisKeys.ts'
+import { defineScript, type Script } from '../contract/scripts.ts'
+import type { Pool } from '../db/pool.ts'
+import { tryAdmissionLock } from './lock.ts'
+import { Loop } from './loop.ts'
+
+interface OpenGrant {
+  grant_id: string
+  account_id: string
+  balance: number
+}
+
+/**
+ * Takes what is left of expired grants off the accounts, and grants with nothing left out of the admission state.
+ * Runs under the admission lock: a loading from the book must not bring back what is being swept.
+ */
+export class GrantSweeper {
+  readonly #redis: Redis
+  readonly #pool: Pool
+  readonly #sweep: Script
+  readonly #loop: Loop
+
+  constructor(options: { redis: Redis; pool: Pool; log: Logger }) {
+    this.#redis = options.redis
+    this.#pool = options.pool
+    this.#sweep = defineScript(options.redis, 'sweepGrant')
+    this.#loop = new Loop('expired grants', limits.grantSweepMs, options.log, async (signal) => {
+      if (options.redis.status === 'ready') await tryAdmissionLock(options.pool, () => this.#pass(signal))
+    })
+  }
+
+  /** Sweeps at once. */
+  wake(): void {
+    this.#loop.wake()
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop()
+  }
+
+  async #pass(signal: AbortSignal): Promise<void> {
+    const [seconds] = await this.#redis.time()
+    const page = limits.admissionEventsBatchMax
+    for (let after = ''; !signal.aborted; ) {
+      const found = await this.#pool.query<OpenGrant>(
+        `SELECT o.grant_id, o.account_id, l.balance
+         FROM open_grants o JOIN ledger_accounts l ON l.id = 'grant:' || o.grant_id
+         WHERE o.grant_id > $1 AND (l.balance = 0 OR o.expires_at_ms <= $2) ORDER BY o.grant_id LIMIT $3`,
+        [after, Number(seconds) * 1_000, page],
+      )
+      for (const grant of found.rows) await this.#sweepGrant(grant)
+      if (found.rows.length < page) return
+      after = found.rows.at(-1)?.grant_id ?? after
+    }
+  }
+
+  async #sweepGrant({ grant_id, account_id, balance }: OpenGrant): Promise<void> {
+    const shard = shardOf(account_id)
+    const account = accountKey(shard, account_id)
+    // With nothing of it in the book, nothing of it is held either, so it can go for good.
+    const mode = balance > 0 ? 'expire' : 'drop'
+    await this.#sweep([account, ledgerStream(shard)], [mode, grant_id, account_id])
+    if (mode === 'expire') return
+    const listed = String((await this.#redis.hget(account, 'g')) ?? '')
+    if (listed.split(';').some((grant) => grant.startsWith(`${grant_id},`))) return
+    await this.#pool.query('DELETE FROM open_grants WHERE grant_id = $1', [grant_id])
+  }
+}

@@ -1,0 +1,135 @@
+import type { Redis } from 'ioredis'
+import type { Logger } from 'pino'
+import { limits } from '../contract/limits.ts'
+import { epochKey, ledgerStream, SHARD_COUNT } from '../contract/redisKeys.ts'
+import type { Pool } from '../db/pool.ts'
+import { readPositions } from '../settlement/positions.ts'
+import { compareStreamIds, parseStreamId } from '../settlement/streamId.ts'
+import { tryAdmissionLock } from './lock.ts'
+import { Loop } from './loop.ts'
+import { rebuildAll, reloadShards } from './rebuild.ts'
+import { answersOf } from './scripts.ts'
+
+const FIRST_TIME = 'admission opens for the first time'
+const REDIS_RESTARTED = 'Redis was started again'
+
+export interface AdmissionOptions {
+  pool: Pool
+  redis: Redis
+  log: Logger
+  /** Whether requests may have been served until now, so that admission's closing is a fault; not so at a start. */
+  serving?: boolean
+  /** Brings back what else the proxies need from Redis, such as the catalog, before admission opens. */
+  beforeOpen?: () => Promise<void>
+}
+
+/** 'busy': another control is at it. */
+export type AdmissionCheck = 'unchanged' | 'rebuilt' | 'reloaded' | 'busy'
+
+interface StateRow {
+  epoch: string
+  redis_run_id: string
+}
+
+/**
+ * Compares the admission state with what the book remembers of it, and makes it anew when it was lost, went back in
+ * time, or may have (Redis was started again); loads single shards that are known to differ.
+ * @throws errors of Redis and PostgreSQL; safe to repeat
+ */
+export async function ensureAdmission(options: AdmissionOptions): Promise<AdmissionCheck> {
+  const { pool, redis, log, serving = false, beforeOpen = async () => {} } = options
+  if ((await findFault(redis, pool)) === undefined && (await dirtyShards(pool)).length === 0) return 'unchanged'
+  const done = await tryAdmissionLock(pool, async (): Promise<AdmissionCheck> => {
+    const fault = await findFault(redis, pool)
+    const begin = performance.now()
+    if (fault !== undefined) {
+      // A Redis that starts together with control is how every start of a whole installation looks.
+      const isUsual = fault === FIRST_TIME || (fault === REDIS_RESTARTED && !serving)
+      const level = isUsual ? 'info' : 'warn'
+      log[level]({ reason: fault }, 'admission is closed until its state is loaded from the book')
+      const epoch = await rebuildAll(redis, pool, await runIdOf(redis), beforeOpen)
+      log.info({ epoch, tookMs: Math.round(performance.now() - begin) }, 'admission is open')
+      return 'rebuilt'
+    }
+    const shards = await dirtyShards(pool)
+    if (shards.length === 0) return 'unchanged'
+    await reloadShards(redis, pool, shards, (await stateOf(pool)).epoch)
+    log.warn({ shards, tookMs: Math.round(performance.now() - begin) }, 'shards of admission were loaded anew')
+    return 'reloaded'
+  })
+  return done ?? 'busy'
+}
+
+/** Keeps `ensureAdmission` true while control runs: at intervals, and whenever the connection comes back. */
+export class AdmissionKeeper {
+  readonly #options: AdmissionOptions
+  readonly #loop: Loop
+  readonly #onReady = (): void => this.wake()
+
+  constructor(options: AdmissionOptions) {
+    this.#options = options
+    this.#loop = new Loop('admission', limits.admissionCheckMs, options.log, async () => {
+      if (options.redis.status === 'ready') await ensureAdmission({ ...options, serving: true })
+    })
+    options.redis.on('ready', this.#onReady)
+  }
+
+  wake(): void {
+    this.#loop.wake()
+  }
+
+  async stop(): Promise<void> {
+    this.#options.redis.off('ready', this.#onReady)
+    await this.#loop.stop()
+  }
+}
+
+async function stateOf(pool: Pool): Promise<StateRow> {
+  const found = await pool.query<StateRow>('SELECT epoch, redis_run_id FROM admission_state')
+  return found.rows[0] ?? { epoch: '', redis_run_id: '' }
+}
+
+async function dirtyShards(pool: Pool): Promise<number[]> {
+  const found = await pool.query<{ shard: number }>('SELECT shard FROM admission_dirty ORDER BY shard')
+  return found.rows.map((row) => row.shard)
+}
+
+/** Changes with every start of a Redis server; https://redis.io/docs/latest/commands/info/ */
+async function runIdOf(redis: Redis): Promise<string> {
+  const match = /^run_id:(\w+)/m.exec(await redis.info('server'))
+  if (match?.[1] === undefined) throw new Error('Redis does not tell its run_id')
+  return match[1]
+}
+
+/** @returns why the admission state can not be trusted; undefined when it can */
+async function findFault(redis: Redis, pool: Pool): Promise<string | undefined> {
+  const state = await stateOf(pool)
+  if (state.epoch === '') return FIRST_TIME
+  if ((await runIdOf(redis)) !== state.redis_run_id) return REDIS_RESTARTED
+  // The book first: its positions only grow, so that a stream read later can not seem to be behind.
+  const positions = await readPositions(pool)
+  const pipeline = redis.pipeline()
+  for (let shard = 0; shard < SHARD_COUNT; shard++) pipeline.get(epochKey(shard))
+  const epochs = answersOf(await pipeline.exec())
+  const other = epochs.findIndex((epoch) => epoch !== state.epoch)
+  if (other >= 0) return epochs[other] === null ? `shard ${other} has no epoch` : `shard ${other} has another epoch`
+  return findLostEntries(redis, positions)
+}
+
+async function findLostEntries(
+  redis: Redis,
+  positions: Awaited<ReturnType<typeof readPositions>>,
+): Promise<string | undefined> {
+  const shards = [...positions].filter(([, { last }]) => last.ms > 0)
+  const pipeline = redis.pipeline()
+  for (const [shard] of shards) pipeline.xinfo('STREAM', ledgerStream(shard))
+  const infos = (await pipeline.exec()) ?? []
+  for (const [i, [shard, { last }]] of shards.entries()) {
+    const [error, info] = infos[i] ?? [new Error('no answer'), undefined]
+    if (error !== null && !/no such key/.test(error.message)) throw error
+    const fields = (info ?? []) as unknown[]
+    const known = error === null ? String(fields[fields.indexOf('last-generated-id') + 1]) : '0-0'
+    if (compareStreamIds(parseStreamId(known), last) < 0) return `the stream of shard ${shard} lost entries`
+  }
+  return undefined
+}

@@ -1,0 +1,51 @@
+import type { Redis } from 'ioredis'
+import { type HoldRecord, parseHold } from './holdRecord.ts'
+
+const SCAN_COUNT = 1_000
+const HOLDS_KEY = /^holds:\{s(\d\d)\}:(.+)$/
+
+/** Where the holds of one proxy process in one shard are. */
+export interface HoldsKey {
+  key: string
+  shard: number
+  owner: string
+}
+
+/** Every hash of holds there is, also of owners that no longer live. Goes over all keys of Redis in small steps. */
+export async function scanHoldsKeys(redis: Redis, pattern = 'holds:*'): Promise<HoldsKey[]> {
+  const found = new Map<string, HoldsKey>()
+  let cursor = '0'
+  do {
+    const [next, keys] = await redis.scan(cursor, 'MATCH', pattern, 'COUNT', SCAN_COUNT)
+    for (const key of keys) {
+      const match = HOLDS_KEY.exec(key)
+      if (match !== null) found.set(key, { key, shard: Number(match[1]), owner: match[2] ?? '' })
+    }
+    cursor = next
+  } while (cursor !== '0')
+  return [...found.values()]
+}
+
+/** The holds in one hash, a page at a time. One that changes meanwhile may come twice or not at all. */
+export async function* readHolds(redis: Redis, { key, shard, owner }: HoldsKey): AsyncGenerator<HoldRecord[]> {
+  let cursor = '0'
+  do {
+    const [next, fields] = await redis.hscan(key, cursor, 'COUNT', SCAN_COUNT)
+    const holds: HoldRecord[] = []
+    for (let i = 0; i + 1 < fields.length; i += 2) {
+      const hold = parseHold(shard, owner, fields[i] ?? '', fields[i + 1] ?? '')
+      if (hold !== undefined) holds.push(hold)
+    }
+    if (holds.length > 0) yield holds
+    cursor = next
+  } while (cursor !== '0')
+}
+
+/** All open holds, oldest first. */
+export async function listHolds(redis: Redis): Promise<HoldRecord[]> {
+  const byRequest = new Map<string, HoldRecord>()
+  for (const key of await scanHoldsKeys(redis)) {
+    for await (const page of readHolds(redis, key)) for (const hold of page) byRequest.set(hold.requestId, hold)
+  }
+  return [...byRequest.values()].sort((a, b) => a.heldAtMs - b.heldAtMs)
+}

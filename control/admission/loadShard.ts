@@ -1,0 +1,144 @@
+import type { Redis } from 'ioredis'
+import { limits } from '../contract/limits.ts'
+import { accountKey, keyCountersKey } from '../contract/redisKeys.ts'
+import { textArray } from '../db/arrays.ts'
+import { type Client, type Pool, withTransaction } from '../db/pool.ts'
+import { parseStreamId } from '../settlement/streamId.ts'
+import { drainStream, lastEntryId } from './drainStream.ts'
+import { HeldParts } from './heldParts.ts'
+import { type HoldsKey, readHolds } from './listHolds.ts'
+import type { ShardWriter, Write } from './shardWriter.ts'
+import { windowsAt } from './windows.ts'
+
+export interface ShardLoad {
+  redis: Redis
+  pool: Pool
+  writer: ShardWriter
+  shard: number
+  /** When the shard was closed, on Redis's clock. */
+  closedMs: number
+  /** Every hash of holds in the shard. */
+  holdsKeys: readonly HoldsKey[]
+}
+
+interface AccountRow {
+  account_id: string
+  seq: number
+  coin: number
+  grants: { id: string; expires: number; units: number }[] | null
+}
+
+interface KeyRow {
+  key_id: string
+  hour: number
+  day: number
+  month: number
+  life: number
+}
+
+/**
+ * Loads one closed shard of the admission state from the book. What waits in its stream is booked first; holds stay,
+ * except those whose request the book knows to have ended, and what they hold is not free.
+ */
+export async function loadShard(load: ShardLoad): Promise<void> {
+  await drainStream(load.redis, load.pool, load.shard)
+  const held = new HeldParts(windowsAt(load.closedMs))
+  for (const key of load.holdsKeys) await keepOpenHolds(load, key, held)
+  await withTransaction(load.pool, async (client) => {
+    // Balances and event numbers have to be of the same moment.
+    await client.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY')
+    await client.query('SET LOCAL statement_timeout = 0')
+    await loadAccounts(load, client, held)
+    await loadKeys(load, client, held)
+  })
+  await rememberPosition(load)
+}
+
+async function keepOpenHolds(load: ShardLoad, key: HoldsKey, held: HeldParts): Promise<void> {
+  const seen = new Set<string>()
+  for await (const page of readHolds(load.redis, key)) {
+    const ended = await load.pool.query<{ request_id: string }>(
+      'SELECT request_id FROM receipts WHERE request_id = ANY ($1::text[])',
+      [textArray(page.map((hold) => hold.requestId))],
+    )
+    const endedIds = new Set(ended.rows.map((row) => row.request_id))
+    if (endedIds.size > 0) await load.writer.write(load.shard, [['HDEL', key.key, ...endedIds]])
+    for (const hold of page) {
+      if (endedIds.has(hold.requestId) || seen.has(hold.requestId)) continue
+      seen.add(hold.requestId)
+      held.add(hold)
+    }
+  }
+}
+
+async function loadAccounts(load: ShardLoad, client: Client, held: HeldParts): Promise<void> {
+  for (let after = ''; ; ) {
+    const found = await client.query<AccountRow>(
+      `SELECT a.account_id, a.seq, l.balance AS coin,
+         (SELECT json_agg(json_build_object('id', g.id, 'expires', g.expires_at_ms, 'units', gl.balance)
+                          ORDER BY g.expires_at_ms, g.id)
+          FROM grants g JOIN ledger_accounts gl ON gl.id = 'grant:' || g.id
+          WHERE g.account_id = a.account_id AND gl.balance > 0) AS grants
+       FROM admission_accounts a JOIN ledger_accounts l ON l.id = 'coin:' || a.account_id
+       WHERE a.shard = $1 AND a.account_id > $2 ORDER BY a.account_id LIMIT $3`,
+      [load.shard, after, limits.admissionLoadBatchMax],
+    )
+    const writes = found.rows.map((row): Write => {
+      const coin = row.coin - (held.coinUnits.get(row.account_id) ?? 0)
+      // A grant that holds go beyond can only be shown as empty; the house bears what the book then lacks.
+      const grants = (row.grants ?? []).map(
+        ({ id, expires, units }) => `${id},${expires},${Math.max(0, units - (held.grantUnits.get(id) ?? 0))}`,
+      )
+      const key = accountKey(load.shard, row.account_id)
+      return ['HSET', key, 'coin', coin, 'g', grants.join(';'), 'seq', row.seq]
+    })
+    if (writes.length > 0) await load.writer.write(load.shard, writes)
+    if (found.rows.length < limits.admissionLoadBatchMax) return
+    after = found.rows.at(-1)?.account_id ?? after
+  }
+}
+
+/** Spending counters are what the book charged in the current windows and what is held in them. */
+async function loadKeys(load: ShardLoad, client: Client, held: HeldParts): Promise<void> {
+  const { hour, day, month, dayFirstHour, monthFirstHour } = windowsAt(load.closedMs)
+  const unbooked = new Map(held.keyUnits)
+  const write = async (rows: readonly KeyRow[]): Promise<void> => {
+    const writes = rows.map((row): Write => {
+      const own = held.keyUnits.get(row.key_id) ?? { hour: 0, day: 0, month: 0, life: 0 }
+      const counters = [
+        ...['hw', hour, 'hs', row.hour + own.hour, 'dw', day, 'ds', row.day + own.day],
+        ...['mw', month, 'ms', row.month + own.month, 'bs', row.life + own.life],
+      ]
+      return ['HSET', keyCountersKey(load.shard, row.key_id), ...counters]
+    })
+    if (writes.length > 0) await load.writer.write(load.shard, writes)
+  }
+  for (let after = ''; ; ) {
+    const found = await client.query<KeyRow>(
+      `SELECT key_id, sum(units) AS life,
+         coalesce(sum(units) FILTER (WHERE hour = $2), 0) AS hour,
+         coalesce(sum(units) FILTER (WHERE hour >= $3), 0) AS day,
+         coalesce(sum(units) FILTER (WHERE hour >= $4), 0) AS month
+       FROM key_usage WHERE shard = $1 AND key_id > $5 GROUP BY key_id ORDER BY key_id LIMIT $6`,
+      [load.shard, hour, dayFirstHour, monthFirstHour, after, limits.admissionLoadBatchMax],
+    )
+    await write(found.rows)
+    for (const row of found.rows) unbooked.delete(row.key_id)
+    if (found.rows.length < limits.admissionLoadBatchMax) break
+    after = found.rows.at(-1)?.key_id ?? after
+  }
+  const rest = [...unbooked.keys()].map((key_id) => ({ key_id, hour: 0, day: 0, month: 0, life: 0 }))
+  for (let i = 0; i < rest.length; i += limits.admissionLoadBatchMax) {
+    await write(rest.slice(i, i + limits.admissionLoadBatchMax))
+  }
+}
+
+/** From here on, the stream's own ids count: it may have lost its newest entries and given out older ids since. */
+async function rememberPosition(load: ShardLoad): Promise<void> {
+  const last = parseStreamId((await lastEntryId(load.redis, load.shard)) ?? '0-0')
+  await load.pool.query(
+    `INSERT INTO stream_positions (shard, last_ms, last_seq, loaded_ms) VALUES ($1, $2, $3, $4)
+     ON CONFLICT (shard) DO UPDATE SET last_ms = $2, last_seq = $3, loaded_ms = $4`,
+    [load.shard, last.ms, last.seq, Math.max(load.closedMs, last.ms)],
+  )
+}

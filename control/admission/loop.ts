@@ -1,0 +1,60 @@
+import type { Logger } from 'pino'
+
+/** Repeats a piece of work until it is stopped: after an interval, or at once when woken. Errors are logged. */
+export class Loop {
+  readonly #name: string
+  readonly #intervalMs: number
+  readonly #pass: (signal: AbortSignal) => Promise<void>
+  readonly #log: Logger
+  readonly #stopping = new AbortController()
+  readonly #done: Promise<void>
+  #woken = false
+  #wakeUp: (() => void) | undefined
+
+  /** @param pass one round of the work; it ends early when the signal aborts */
+  constructor(name: string, intervalMs: number, log: Logger, pass: (signal: AbortSignal) => Promise<void>) {
+    this.#name = name
+    this.#intervalMs = intervalMs
+    this.#log = log
+    this.#pass = pass
+    this.#done = this.#run()
+  }
+
+  /** Has the next pass begin at once; during a pass, another one follows it. */
+  wake(): void {
+    this.#woken = true
+    this.#wakeUp?.()
+  }
+
+  /** Lets the pass under way finish and ends. */
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    this.wake()
+    await this.#done
+  }
+
+  async #run(): Promise<void> {
+    const signal = this.#stopping.signal
+    while (!signal.aborted) {
+      this.#woken = false
+      try {
+        await this.#pass(signal)
+      } catch (error) {
+        if (!signal.aborted) this.#log.warn({ err: error }, `${this.#name}: failed, trying again`)
+        // A woken loop must not spin while the fault lasts.
+        this.#woken = false
+      }
+      if (!signal.aborted && !this.#woken) await this.#pause()
+    }
+  }
+
+  async #pause(): Promise<void> {
+    let timer: NodeJS.Timeout | undefined
+    await new Promise<void>((resolve) => {
+      this.#wakeUp = resolve
+      timer = setTimeout(resolve, this.#intervalMs)
+    })
+    clearTimeout(timer)
+    this.#wakeUp = undefined
+  }
+}

@@ -1,0 +1,161 @@
+import type { Redis } from 'ioredis'
+import type { Logger } from 'pino'
+import { sluice } from '../contract/generated/messages.js'
+import { limits } from '../contract/limits.ts'
+import {
+  accountKey,
+  donePrefix,
+  epochKey,
+  holdsKey,
+  keyCountersKey,
+  ledgerStream,
+  OWNERS_KEY,
+  SHARD_COUNT,
+} from '../contract/redisKeys.ts'
+import { defineScript, type Script, SettleCode } from '../contract/scripts.ts'
+import type { HoldRecord } from './holdRecord.ts'
+import { readHolds, scanHoldsKeys } from './listHolds.ts'
+import { Loop } from './loop.ts'
+import { adoptOwners } from './rebuild.ts'
+import { answersOf, controlScript } from './scripts.ts'
+
+const VOID = -1
+/** Passes further apart than this were not watched: Redis or this process stood still in between. */
+const GAP_MAX_MS = limits.heartbeatTimeoutMs / 3
+
+interface Observation {
+  score: string
+  /** Since when the score was seen unchanged, on this process's steady clock. */
+  sinceMs: number
+}
+
+/** What the receipt of a hold says whose proxy process is gone. */
+function orphanSettlement(hold: HoldRecord, nowMs: number): Buffer {
+  return Buffer.from(
+    sluice.Settlement.encode({
+      requestId: hold.requestId,
+      accountId: hold.accountId,
+      keyId: hold.keyId,
+      model: hold.model,
+      endpoint: hold.endpoint,
+      sheetVersion: hold.sheetVersion,
+      streamed: hold.streamed,
+      status: sluice.Status.ORPHANED,
+      holdUnits: hold.holdUnits,
+      startedAtMs: hold.heldAtMs,
+      durationMs: Math.min(Math.max(nowMs - hold.heldAtMs, 0), 2 ** 31 - 1),
+    }).finish(),
+  )
+}
+
+/**
+ * Voids the holds of proxy processes that stopped heart-beating, and holds older than any request can be.
+ * A process counts as gone when this one watched its heartbeat stand still for limits.heartbeatTimeoutMs over an
+ * unbroken connection; neither an outage of Redis nor a jump of its clock voids the holds of the living.
+ */
+export class OrphanVoider {
+  /** Holds voided since the start. */
+  voided = 0
+  readonly #redis: Redis
+  readonly #log: Logger
+  readonly #settle: Script
+  readonly #forget: Script
+  readonly #loop: Loop
+  readonly #observed = new Map<string, Observation>()
+  #lastPassMs = Number.NEGATIVE_INFINITY
+  #scanAtMs = 0
+  readonly #onBreak = (): void => this.#observed.clear()
+
+  constructor(options: { redis: Redis; log: Logger }) {
+    this.#redis = options.redis
+    this.#log = options.log
+    this.#settle = defineScript(options.redis, 'settle')
+    this.#forget = controlScript(options.redis, 'forgetOwner')
+    options.redis.on('close', this.#onBreak)
+    this.#loop = new Loop('orphaned holds', limits.orphanCheckMs, options.log, (signal) => this.#pass(signal))
+  }
+
+  async stop(): Promise<void> {
+    this.#redis.off('close', this.#onBreak)
+    await this.#loop.stop()
+  }
+
+  async #pass(signal: AbortSignal): Promise<void> {
+    if (this.#redis.status !== 'ready') return
+    if (performance.now() >= this.#scanAtMs) {
+      this.#scanAtMs = performance.now() + limits.ownerScanMs
+      await this.#scan(signal)
+    }
+    for (const [owner, score] of await this.#goneOwners()) {
+      if (signal.aborted) return
+      await this.#voidOwner(owner, score)
+    }
+  }
+
+  async #goneOwners(): Promise<[owner: string, score: string][]> {
+    const replies = await this.#redis.zrange(OWNERS_KEY, '0', '-1', 'WITHSCORES')
+    const nowMs = performance.now()
+    if (nowMs - this.#lastPassMs > limits.orphanCheckMs + GAP_MAX_MS) this.#observed.clear()
+    this.#lastPassMs = nowMs
+    const scores = new Map<string, string>()
+    for (let i = 0; i + 1 < replies.length; i += 2) scores.set(replies[i] ?? '', replies[i + 1] ?? '')
+    for (const owner of this.#observed.keys()) if (!scores.has(owner)) this.#observed.delete(owner)
+    return [...scores].filter(([owner, score]) => {
+      const seen = this.#observed.get(owner)
+      if (seen?.score === score) return nowMs - seen.sinceMs >= limits.heartbeatTimeoutMs
+      this.#observed.set(owner, { score, sinceMs: nowMs })
+      return false
+    })
+  }
+
+  async #voidOwner(owner: string, score: string): Promise<void> {
+    const pipeline = this.#redis.pipeline()
+    for (let shard = 0; shard < SHARD_COUNT; shard++) pipeline.hlen(holdsKey(shard, owner))
+    const sizes = answersOf(await pipeline.exec())
+    let left = 0
+    for (let shard = 0; shard < SHARD_COUNT; shard++) {
+      if (sizes[shard] === 0) continue
+      for await (const page of readHolds(this.#redis, { key: holdsKey(shard, owner), shard, owner })) {
+        left += await this.#voidHolds(page)
+      }
+    }
+    // While admission is closed its holds stay, and so does the owner, for the next pass.
+    if (left === 0) await this.#forget([OWNERS_KEY], [owner, score])
+  }
+
+  /** Finds the holds of owners that are not in `owners`, and holds that outlived every time limit. */
+  async #scan(signal: AbortSignal): Promise<void> {
+    const keys = await scanHoldsKeys(this.#redis)
+    await adoptOwners(this.#redis, keys)
+    const [seconds] = await this.#redis.time()
+    const oldestMs = Number(seconds) * 1_000 - limits.holdAgeMaxMs
+    for (const key of keys) {
+      for await (const page of readHolds(this.#redis, key)) {
+        if (signal.aborted) return
+        await this.#voidHolds(page.filter((hold) => hold.heldAtMs < oldestMs))
+      }
+    }
+  }
+
+  /** @returns how many could not be ended now */
+  async #voidHolds(holds: readonly HoldRecord[]): Promise<number> {
+    let left = 0
+    const [seconds] = await this.#redis.time()
+    for (let i = 0; i < holds.length; i += limits.holdBatchMax) {
+      const batch = holds.slice(i, i + limits.holdBatchMax)
+      const keys = batch.flatMap(({ shard, accountId, keyId, owner }) => [
+        ...[epochKey(shard), accountKey(shard, accountId), keyCountersKey(shard, keyId), holdsKey(shard, owner)],
+        ...[ledgerStream(shard), donePrefix(shard)],
+      ])
+      const items = batch.flatMap((hold) => [hold.requestId, VOID, orphanSettlement(hold, Number(seconds) * 1_000)])
+      const reply = (await this.#settle(keys, [batch.length, limits.rememberResultMinutes, ...items])) as number[]
+      for (const [place, hold] of batch.entries()) {
+        if (reply[place * 2] === SettleCode.CLOSED) left++
+        if (reply[place * 2] !== SettleCode.SETTLED) continue
+        this.voided++
+        this.#log.warn({ request: hold.requestId, owner: hold.owner, units: hold.holdUnits }, 'orphaned hold voided')
+      }
+    }
+    return left
+  }
+}

@@ -1,0 +1,21 @@
+import { readFileSync } from 'node:fs'
+import type { Redis } from 'ioredis'
+import type { Script } from '../contract/scripts.ts'
+
+type ControlScriptName = 'guarded' | 'forgetOwner' | 'settleLost'
+
+/** Makes a script that only control runs callable on a connection. @returns a function of keys and arguments */
+export function controlScript(redis: Redis, name: ControlScriptName): Script {
+  const command = `sluice_control_${name}`
+  redis.defineCommand(command, { lua: readFileSync(new URL(`./lua/${name}.lua`, import.meta.url), 'utf8') })
+  const run = Reflect.get(redis, command) as (...args: unknown[]) => Promise<unknown>
+  return (keys, args) => run.call(redis, keys.length, ...keys, ...args)
+}
+
+/** Throws the first error among the answers of a pipeline. */
+export function answersOf(results: [error: Error | null, result: unknown][] | null): unknown[] {
+  return (results ?? []).map(([error, result]) => {
+    if (error !== null) throw error
+    return result
+  })
+}

@@ -1,0 +1,87 @@
+import type { Redis } from 'ioredis'
+import { GatewayError } from '../contract/errors.ts'
+import { sluice } from '../contract/generated/messages.js'
+import { limits } from '../contract/limits.ts'
+import { accountKey, donePrefix, epochKey, keyCountersKey, ledgerStream, shardOf } from '../contract/redisKeys.ts'
+import type { Pool } from '../db/pool.ts'
+import { readStream } from './drainStream.ts'
+import { controlScript } from './scripts.ts'
+import { windowsAt } from './windows.ts'
+
+const MINUTE_MS = 60_000
+const CLOCK_ATTEMPTS = 5
+/** Codes that settleLost.lua answers with. */
+const LostCode = { CHARGED: 0, ENDED_BEFORE: 1, CLOSED: 2, NO_ACCOUNT: 3, CLOCK_RAN_ON: 4 } as const
+
+const scripts = new WeakMap<Redis, ReturnType<typeof controlScript>>()
+
+function scriptOn(redis: Redis): ReturnType<typeof controlScript> {
+  const known = scripts.get(redis) ?? controlScript(redis, 'settleLost')
+  scripts.set(redis, known)
+  return known
+}
+
+function later(message: string): GatewayError {
+  return new GatewayError('admission_unavailable', { message, retryAfterSeconds: 1 })
+}
+
+/**
+ * Ends a request whose hold was lost together with Redis: charges what the account has free, up to the charge, exactly
+ * once. A request that the book knows keeps the charge it has there.
+ * @param encoded the Settlement; a status other than OK and PARTIAL charges nothing
+ * @returns the units charged
+ * @throws GatewayError admission_unavailable while that can not be said or done; to be tried again
+ */
+export async function settleLost(redis: Redis, pool: Pool, encoded: Uint8Array): Promise<number> {
+  const settlement = sluice.Settlement.decode(encoded)
+  const shard = shardOf(settlement.accountId)
+  await requireFreshStream(redis, shard)
+  const booked = await pool.query<{ charge_units: number }>('SELECT charge_units FROM receipts WHERE request_id = $1', [
+    settlement.requestId,
+  ])
+  if (booked.rows[0] !== undefined) return booked.rows[0].charge_units
+  for (let attempt = 0; attempt < CLOCK_ATTEMPTS; attempt++) {
+    const [code, units] = await charge(redis, shard, settlement, encoded)
+    if (code === LostCode.CHARGED || code === LostCode.ENDED_BEFORE) return units
+    if (code === LostCode.CLOSED) throw later('Admission is closed.')
+    if (code === LostCode.NO_ACCOUNT) throw later('Admission does not know the account yet.')
+  }
+  throw later('The clock of Redis is running away.')
+}
+
+/**
+ * An entry that waits for longer than first results are remembered could be this very request: neither Redis nor the
+ * book would know it.
+ */
+async function requireFreshStream(redis: Redis, shard: number): Promise<void> {
+  const [oldest] = await readStream(redis, shard, '-', 1)
+  if (oldest === undefined) return
+  const [seconds] = await redis.time()
+  const ageMs = Number(seconds) * 1_000 - Number(oldest.id.split('-')[0])
+  if (ageMs > (limits.rememberResultMinutes * MINUTE_MS) / 2) throw later('Settlement into the book is behind.')
+}
+
+async function charge(
+  redis: Redis,
+  shard: number,
+  settlement: sluice.Settlement,
+  encoded: Uint8Array,
+): Promise<[code: number, units: number]> {
+  const [seconds] = await redis.time()
+  const nowMs = Number(seconds) * 1_000
+  const minute = Math.floor(nowMs / MINUTE_MS)
+  const done: string[] = []
+  for (let back = 0; back <= limits.rememberResultMinutes; back++) done.push(`${donePrefix(shard)}:${minute - back}`)
+  const charged = settlement.status === sluice.Status.OK || settlement.status === sluice.Status.PARTIAL
+  const reply = await scriptOn(redis)(
+    [
+      ...[epochKey(shard), accountKey(shard, settlement.accountId), keyCountersKey(shard, settlement.keyId)],
+      ...[ledgerStream(shard), ...done],
+    ],
+    [
+      ...[settlement.requestId, charged ? settlement.chargeUnits : -1, Buffer.from(encoded)],
+      ...[minute, limits.rememberResultMinutes, windowsAt(nowMs).month],
+    ],
+  )
+  return reply as [number, number]
+}

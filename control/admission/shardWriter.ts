@@ -1,0 +1,52 @@
+import type { Redis } from 'ioredis'
+import { epochKey } from '../contract/redisKeys.ts'
+import type { Script } from '../contract/scripts.ts'
+import { controlScript } from './scripts.ts'
+
+/** One write: command, the key, its arguments. */
+export type Write = [command: string, key: string, ...args: (string | number)[]]
+
+/** Another control began to load the same shard later; what this one still wanted to write is outdated. */
+export class OutdatedLoadError extends Error {
+  override name = 'OutdatedLoadError'
+}
+
+const guardKey = (shard: number): string => `load:{s${shard.toString().padStart(2, '0')}}`
+
+/** Writes to the shards in the name of one loading; refused once a later loading has begun. */
+export class ShardWriter {
+  readonly #script: Script
+  readonly #loadNumber: number
+
+  /** @param loadNumber grows with every loading, over all controls */
+  constructor(redis: Redis, loadNumber: number) {
+    this.#script = controlScript(redis, 'guarded')
+    this.#loadNumber = loadNumber
+  }
+
+  /**
+   * Runs writes in one step.
+   * @returns Redis's time in milliseconds
+   * @throws OutdatedLoadError when nothing was written
+   */
+  async write(shard: number, writes: readonly Write[]): Promise<number> {
+    const keys = [...new Set(writes.map(([, key]) => key))]
+    const places = new Map(keys.map((key, i) => [key, i + 2]))
+    // An empty array would become an empty JSON object of Lua's cjson, which iterates the same.
+    const encoded = JSON.stringify(
+      writes.map(([command, key, ...args]) => [command, places.get(key), ...args.map(String)]),
+    )
+    const timeMs = Number(await this.#script([guardKey(shard), ...keys], [this.#loadNumber, encoded]))
+    if (timeMs < 0) throw new OutdatedLoadError(`a later loading of shard ${shard} has begun`)
+    return timeMs
+  }
+
+  /** Closes admission: no hold is taken and none ended until `open`. @returns Redis's time in milliseconds */
+  close(shard: number): Promise<number> {
+    return this.write(shard, [['DEL', epochKey(shard)]])
+  }
+
+  async open(shard: number, epoch: string): Promise<void> {
+    await this.write(shard, [['SET', epochKey(shard), epoch]])
+  }
+}

@@ -1,0 +1,97 @@
+import type { Redis } from 'ioredis'
+import type { HeldParts } from '../admission/heldParts.ts'
+import { answersOf } from '../admission/scripts.ts'
+import { limits } from '../contract/limits.ts'
+import { accountKey } from '../contract/redisKeys.ts'
+import { textArray } from '../db/arrays.ts'
+import type { Client } from '../db/pool.ts'
+import { coinAccount, grantAccount } from '../ledger/accounts.ts'
+import type { Faults } from './check.ts'
+import type { Unread } from './unread.ts'
+
+interface AccountRow {
+  account_id: string
+  shard: number
+  coin: number
+  grants: { id: string; units: number }[] | null
+}
+
+interface EventRow {
+  account_id: string
+  seq: number
+  coin_delta: number
+  grant_id: string | null
+}
+
+type RedisAccount = [coin: string | null, grants: string | null, seq: string | null]
+
+const PAGE = `
+  SELECT a.account_id, a.shard, l.balance AS coin,
+    (SELECT json_agg(json_build_object('id', g.id, 'units', gl.balance))
+     FROM grants g JOIN ledger_accounts gl ON gl.id = 'grant:' || g.id WHERE g.account_id = a.account_id) AS grants
+  FROM admission_accounts a JOIN ledger_accounts l ON l.id = 'coin:' || a.account_id
+  WHERE a.account_id > $1 ORDER BY a.account_id LIMIT $2`
+
+/**
+ * Compares every account in Redis with the book: what is free and what is held have to be what the book has, less what
+ * waits in the streams and what waits in the outbox.
+ * @returns how many accounts there are
+ */
+export async function compareBalances(
+  client: Client,
+  redis: Redis,
+  unread: Unread,
+  held: HeldParts,
+  faults: Faults,
+): Promise<number> {
+  let count = 0
+  for (let after = ''; ; ) {
+    const page = await client.query<AccountRow>(PAGE, [after, limits.auditPageMax])
+    const pipeline = redis.pipeline()
+    for (const row of page.rows) pipeline.hmget(accountKey(row.shard, row.account_id), 'coin', 'g', 'seq')
+    const accounts = answersOf(await pipeline.exec()) as RedisAccount[]
+    const events = await client.query<EventRow>(
+      'SELECT account_id, seq, coin_delta, grant_id FROM admission_events WHERE account_id = ANY ($1::text[])',
+      [textArray(page.rows.map((row) => row.account_id))],
+    )
+    for (const [i, row] of page.rows.entries()) {
+      const own = events.rows.filter((event) => event.account_id === row.account_id)
+      compareAccount(row, accounts[i] ?? [null, null, null], own, unread, held, faults)
+    }
+    count += page.rows.length
+    if (page.rows.length < limits.auditPageMax) return count
+    after = page.rows.at(-1)?.account_id ?? after
+  }
+}
+
+function compareAccount(
+  row: AccountRow,
+  [coin, grants, seq]: RedisAccount,
+  events: readonly EventRow[],
+  unread: Unread,
+  held: HeldParts,
+  faults: Faults,
+): void {
+  const waiting = events.filter((event) => event.seq > Number(seq ?? 0))
+  const waitingCoin = waiting.reduce((sum, event) => sum + event.coin_delta, 0)
+  const waitingGrants = new Set(waiting.map((event) => event.grant_id))
+  const fromUnread = (account: string): number => unread.units.get(account) ?? 0
+
+  const has = Number(coin ?? 0) + (held.coinUnits.get(row.account_id) ?? 0)
+  const owns = row.coin - fromUnread(coinAccount(row.account_id)) - waitingCoin
+  if (has !== owns) faults.add(`${row.account_id} has ${has} coin in Redis, ${owns} by the book`)
+
+  const free = new Map<string, number>()
+  for (const grant of (grants ?? '').split(';')) {
+    const [id = '', , units] = grant.split(',')
+    if (id !== '') free.set(id, Number(units))
+  }
+  for (const { id, units } of row.grants ?? []) {
+    if (waitingGrants.has(id)) continue
+    const inRedis = (free.get(id) ?? 0) + (held.grantUnits.get(id) ?? 0)
+    const inBook = units - fromUnread(grantAccount(id))
+    if (inRedis !== inBook) faults.add(`${id} of ${row.account_id} has ${inRedis} in Redis, ${inBook} by the book`)
+    free.delete(id)
+  }
+  for (const id of free.keys()) faults.add(`${id} of ${row.account_id} is in Redis and not in the book`)
+}

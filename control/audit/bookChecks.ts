@@ -1,0 +1,93 @@
+import type { Client } from '../db/pool.ts'
+import { type AuditCheck, Faults } from './check.ts'
+
+/** A query that finds what breaks an invariant: rows of one text column. */
+interface Invariant {
+  name: string
+  /** Counts what is looked at; answers one text. */
+  checked: string
+  faults: string
+}
+
+const FAULTS_READ_MAX = 1_000
+
+const INVARIANTS: readonly Invariant[] = [
+  {
+    name: 'postings sum to zero',
+    checked: `SELECT count(*) || ' transfers' FROM transfers`,
+    faults: `SELECT 'the sum is ' || sum(units) FROM postings HAVING sum(units) <> 0`,
+  },
+  {
+    name: 'balances equal their postings',
+    checked: `SELECT count(*) || ' ledger accounts' FROM ledger_accounts`,
+    faults: `
+      SELECT coalesce(a.id, p.account) || ' has ' || coalesce(a.balance::text, 'no account') || ', its postings ' ||
+        coalesce(p.units, 0)
+      FROM ledger_accounts a FULL JOIN (SELECT account, sum(units) AS units FROM postings GROUP BY account) p
+        ON p.account = a.id
+      WHERE a.balance IS DISTINCT FROM coalesce(p.units, 0)`,
+  },
+  {
+    name: 'no customer balance is negative',
+    checked: `SELECT count(*) || ' customer accounts' FROM ledger_accounts WHERE kind <> 'system'`,
+    faults: `SELECT id || ' has ' || balance FROM ledger_accounts WHERE kind <> 'system' AND balance < 0`,
+  },
+  {
+    name: 'every charge is booked in full',
+    checked: `SELECT count(*) || ' receipts' FROM receipts`,
+    faults: `
+      SELECT coalesce(r.request_id, t.ref) || ' was charged ' || coalesce(r.charge_units::text, 'without a receipt') ||
+        ', its transfers are ' || coalesce(t.units, 0)
+      FROM receipts r FULL JOIN
+        (SELECT ref, sum(units) AS units FROM transfers WHERE kind = 'charge' GROUP BY ref) t ON t.ref = r.request_id
+      WHERE r.charge_units IS DISTINCT FROM coalesce(t.units, 0)`,
+  },
+  {
+    name: 'every request ended once',
+    checked: `SELECT count(*) || ' receipts, ' || count(*) FILTER (WHERE voided) || ' of them voided' FROM receipts`,
+    faults: `
+      SELECT request_id || ' has ' || count(*) || ' receipts' FROM receipts GROUP BY request_id HAVING count(*) > 1
+      UNION ALL
+      SELECT request_id || ' is voided and ' || status FROM receipts WHERE voided AND status IN ('ok', 'partial')
+      UNION ALL
+      SELECT request_id || ' is charged and ' || status FROM receipts WHERE charge_units > 0
+        AND status NOT IN ('ok', 'partial')`,
+  },
+  {
+    name: 'no charge exceeds its hold',
+    checked: `SELECT count(*) || ' receipts' FROM receipts`,
+    faults: `SELECT request_id || ' was charged ' || charge_units || ' of ' || hold_units
+             FROM receipts WHERE charge_units > hold_units`,
+  },
+  {
+    name: 'key usage equals the receipts',
+    checked: `SELECT count(*) || ' hours of keys' FROM key_usage`,
+    faults: `
+      SELECT coalesce(u.key_id, r.key_id) || ' in hour ' || coalesce(u.hour, r.hour) || ': ' ||
+        coalesce(u.units, 0) || ' in ' || coalesce(u.requests, 0) || ' requests, its receipts ' ||
+        coalesce(r.units, 0) || ' in ' || coalesce(r.requests, 0)
+      FROM key_usage u FULL JOIN (
+        SELECT key_id, (held_at_ms / 3600000)::integer AS hour, sum(charge_units) AS units, count(*) AS requests
+        FROM receipts GROUP BY 1, 2
+      ) r ON r.key_id = u.key_id AND r.hour = u.hour
+      WHERE (u.units, u.requests) IS DISTINCT FROM (r.units, r.requests)`,
+  },
+  {
+    name: 'no settlement was rejected',
+    checked: `SELECT 'none'`,
+    faults: `SELECT 'shard ' || shard || ' entry ' || entry_id || ': ' || reason FROM settlement_rejects`,
+  },
+]
+
+/** Checks the invariants of the book inside one transaction, so that all of them see the same moment. */
+export async function checkBook(client: Client): Promise<AuditCheck[]> {
+  const checks: AuditCheck[] = []
+  for (const { name, checked, faults: query } of INVARIANTS) {
+    const faults = new Faults()
+    const found = await client.query({ text: `${query} LIMIT ${FAULTS_READ_MAX}`, rowMode: 'array' })
+    for (const [fault] of found.rows as unknown[][]) faults.add(String(fault))
+    const count = await client.query({ text: checked, rowMode: 'array' })
+    checks.push(faults.check(name, String((count.rows as unknown[][])[0]?.[0])))
+  }
+  return checks
+}

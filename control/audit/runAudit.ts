@@ -1,0 +1,22 @@
+import type { Redis } from 'ioredis'
+import type { Pool } from '../db/pool.ts'
+import { checkAdmission } from './admissionChecks.ts'
+import { checkBook } from './bookChecks.ts'
+import type { AuditCheck } from './check.ts'
+import { inSnapshot } from './snapshot.ts'
+import { checkUsageLog } from './usageLogChecks.ts'
+
+export type { AuditCheck } from './check.ts'
+
+/**
+ * Verifies the invariants of the book, of the usage log, and that the admission state agrees with the book.
+ * Reads in pages; may run beside traffic.
+ * @returns every check, also those that hold
+ * @throws errors of PostgreSQL and Redis
+ */
+export async function runAudit(pool: Pool, redis: Redis): Promise<AuditCheck[]> {
+  const book = await inSnapshot(pool, checkBook)
+  const log = await inSnapshot(pool, checkUsageLog)
+  const admission = await checkAdmission(pool, redis)
+  return [...book, ...log, ...admission]
+}

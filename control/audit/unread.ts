@@ -1,0 +1,71 @@
+import type { Redis } from 'ioredis'
+import { readStream } from '../admission/drainStream.ts'
+import { increase } from '../admission/heldParts.ts'
+import { limits } from '../contract/limits.ts'
+import { LEDGER_GROUP, ledgerStream, SHARD_COUNT } from '../contract/redisKeys.ts'
+import { textArray } from '../db/arrays.ts'
+import type { Queryable } from '../db/pool.ts'
+import { expiryRef } from '../settlement/charges.ts'
+import { type Entry, parseEntry } from '../settlement/entry.ts'
+
+/** What the streams hold that is not in the book. */
+export interface Unread {
+  entries: number
+  /** Entries in the streams that are booked already and only wait to be removed. */
+  booked: number
+  pending: number
+  /** Units by ledger account. */
+  units: Map<string, number>
+  /** By key, its charges with the hour of their hold. */
+  keyCharges: Map<string, { hour: number; units: number }[]>
+}
+
+/** Reads all streams, a page at a time. */
+export async function readUnread(client: Queryable, redis: Redis): Promise<Unread> {
+  const unread: Unread = { entries: 0, booked: 0, pending: 0, units: new Map(), keyCharges: new Map() }
+  for (let shard = 0; shard < SHARD_COUNT; shard++) {
+    unread.pending += await pendingOf(redis, shard)
+    for (let from = '-'; ; ) {
+      const page = await readStream(redis, shard, from, limits.auditPageMax)
+      await addPage(client, page.map(parseEntry), unread)
+      if (page.length < limits.auditPageMax) break
+      from = `(${page.at(-1)?.id}`
+    }
+  }
+  return unread
+}
+
+async function pendingOf(redis: Redis, shard: number): Promise<number> {
+  try {
+    const [count] = (await redis.xpending(ledgerStream(shard), LEDGER_GROUP)) as [number]
+    return Number(count)
+  } catch (error) {
+    // Before the first settlement there is neither stream nor group.
+    if ((error as Error).message.startsWith('NOGROUP')) return 0
+    throw error
+  }
+}
+
+async function addPage(client: Queryable, entries: readonly Entry[], unread: Unread): Promise<void> {
+  if (entries.length === 0) return
+  const names = entries.map((entry) => (entry.kind === 'ended' ? entry.receipt.requestId : expiryRef(entry.raw)))
+  const found = await client.query<{ name: string }>(
+    `SELECT request_id AS name FROM receipts WHERE request_id = ANY ($1::text[])
+     UNION ALL SELECT ref FROM transfers WHERE ref = ANY ($1::text[]) AND kind = 'expire'`,
+    [textArray(names)],
+  )
+  const booked = new Set(found.rows.map((row) => row.name))
+  for (const [i, entry] of entries.entries()) {
+    if (booked.has(names[i] ?? '')) {
+      unread.booked++
+      continue
+    }
+    unread.entries++
+    if (entry.kind === 'expired') increase(unread.units, `grant:${entry.grantId}`, entry.units)
+    if (entry.kind !== 'ended') continue
+    for (const part of entry.parts) increase(unread.units, part.ledgerAccount, part.units)
+    const charges = unread.keyCharges.get(entry.receipt.keyId) ?? []
+    unread.keyCharges.set(entry.receipt.keyId, charges)
+    charges.push({ hour: Math.floor(entry.receipt.heldAtMs / 3_600_000), units: entry.receipt.chargeUnits })
+  }
+}

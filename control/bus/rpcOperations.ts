@@ -1,0 +1,40 @@
+import { sluice } from '../contract/generated/messages.js'
+
+/** What the proxies may ask of control: the request each operation takes. Replies are the bytes that the proxy reads. */
+export interface RpcRequests {
+  ping: undefined
+  resolve_key: sluice.ResolveKeyRequest
+  get_receipt: sluice.GetReceiptRequest
+  list_receipts: sluice.ListReceiptsRequest
+  list_sheets: undefined
+  get_sheet: sluice.GetSheetRequest
+  settle_lost: sluice.SettleLostRequest
+}
+
+export type RpcOperation = keyof RpcRequests
+
+/** Answers each operation; a GatewayError reaches the client, everything else is logged and shown as internal_error. */
+export type RpcHandlers = { [Name in RpcOperation]: (request: RpcRequests[Name]) => Promise<Uint8Array> }
+
+const DECODERS: { [Name in RpcOperation]: (payload: Uint8Array) => RpcRequests[Name] } = {
+  ping: () => undefined,
+  resolve_key: (payload) => sluice.ResolveKeyRequest.decode(payload),
+  get_receipt: (payload) => sluice.GetReceiptRequest.decode(payload),
+  list_receipts: (payload) => sluice.ListReceiptsRequest.decode(payload),
+  list_sheets: () => undefined,
+  get_sheet: (payload) => sluice.GetSheetRequest.decode(payload),
+  settle_lost: (payload) => sluice.SettleLostRequest.decode(payload),
+}
+
+export function isRpcOperation(name: string): name is RpcOperation {
+  return Object.hasOwn(DECODERS, name)
+}
+
+/** Decodes the payload and runs the handler. @throws what the handler throws, or a protobuf error */
+export async function callOperation<Name extends RpcOperation>(
+  handlers: RpcHandlers,
+  name: Name,
+  payload: Uint8Array,
+): Promise<Uint8Array> {
+  return handlers[name](DECODERS[name](payload))
+}

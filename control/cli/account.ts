@@ -1,0 +1,169 @@
+import {
+  accountBalance,
+  accountOf,
+  createAccount,
+  creditAccount,
+  listAccounts,
+  UnknownAccountError,
+} from '../accounts/accounts.ts'
+import { formatUsd, MAX_UNITS } from '../contract/units.ts'
+import { type Client, type Pool, type Queryable, withTransaction } from '../db/pool.ts'
+import { createKey, listKeys } from '../keys/keys.ts'
+import type { AccountBalance } from '../ledger/balanceOf.ts'
+import { tellAdmission } from './admission.ts'
+import { type Arguments, argument, type CommandGroup, flag, isSet, UsageError } from './command.ts'
+import { type CliContext, CommandError } from './context.ts'
+import { SETTING_FLAGS, settingsOf } from './keySettings.ts'
+import { facts, table } from './table.ts'
+import { amountOf, coinText, coinToUnits, coinUsdUnits, formatTime, sumText, timeOf } from './values.ts'
+
+const PAGE = 500
+
+// Here `--expires` is the end of the credits; the end of a key is set with `key update`.
+const { name: _name, expires: _expires, ...KEY_FLAGS } = SETTING_FLAGS
+
+const CREDIT_FLAGS = {
+  credits: { value: 'USD', help: 'free credits, such as 10' },
+  coin: { value: 'AMOUNT', help: 'coin, such as 5' },
+  source: { value: 'TEXT', help: 'who gave the credits, as the customer sees it (operator)' },
+  expires: { value: 'TIME', help: 'when the credits end, such as 2027-01-31T12:00:00Z (in a year)' },
+}
+
+async function creditOf(args: Arguments, client: Client) {
+  const [credits, coin, source, expires] = ['credits', 'coin', 'source', 'expires'].map((name) => flag(args, name))
+  return {
+    ...(credits !== undefined && { creditUnits: amountOf('credits', credits) }),
+    ...(coin !== undefined && { coinUnits: coinToUnits(amountOf('coin', coin), await coinUsdUnits(client)) }),
+    ...(source !== undefined && { source }),
+    ...(expires !== undefined && { expiresAtMs: timeOf('expires', expires) }),
+  }
+}
+
+/** A balance as people read it: coin, and US dollars of credits. Without coin, no price of a coin has to be known. */
+async function balanceText(db: Queryable, balance: AccountBalance): Promise<{ coin: string; credits: string }> {
+  const coin = balance.coinUnits === 0 ? '0' : coinText(balance.coinUnits, await coinUsdUnits(db))
+  return { coin, credits: sumText(balance.grants.map((grant) => grant.units)) }
+}
+
+/** The database refuses a balance that would not be exact any more. */
+function refuseTooLarge(error: unknown): never {
+  if ((error as { constraint?: string }).constraint !== 'balance_exact') throw error
+  throw new CommandError(`the balance would be too large; an account holds at most ${formatUsd(MAX_UNITS)} USD`)
+}
+
+async function create(args: Arguments, context: CliContext): Promise<undefined> {
+  const pool = await context.pool()
+  const name = flag(args, 'name') ?? ''
+  const made = await withTransaction(pool, async (client) => {
+    const accountId = await createAccount(client, { name, ...(await creditOf(args, client)) })
+    const { expiresAtMs: _, ...settings } = await settingsOf(args, client)
+    return { accountId, ...(await createKey(client, accountId, { ...settings, name: name || 'first key' })) }
+  }).catch(refuseTooLarge)
+  await tellAdmission(context, made.accountId)
+  const { coin, credits } = await balanceText(pool, await accountBalance(pool, made.accountId))
+  context.print(
+    { account_id: made.accountId, key_id: made.key.id, api_key: made.secret, balance: { coin, credits } },
+    `${facts([
+      ['account', made.accountId],
+      ['coin', coin],
+      ['credits', `${credits} USD`],
+      ['key', made.key.id],
+      ['API key', made.secret],
+    ])}\nThe API key is shown this once; it is stored as a hash only.`,
+  )
+}
+
+/** An account as JSON for programs and as text for people. */
+async function describe(pool: Pool, accountId: string): Promise<{ json: object; text: string }> {
+  const account = await accountOf(pool, accountId)
+  if (account === undefined) throw new UnknownAccountError(accountId)
+  const balance = await accountBalance(pool, accountId)
+  const { coin, credits } = await balanceText(pool, balance)
+  const keys = (await listKeys(pool, accountId)).filter((key) => key.revokedAtMs === null)
+  const grants = balance.grants.map((grant) => ({
+    id: grant.grantId,
+    amount: formatUsd(grant.units),
+    source: grant.source,
+    expires_at: formatTime(grant.expiresAtMs),
+  }))
+  const json = {
+    account_id: account.id,
+    name: account.name,
+    created_at: formatTime(account.createdAtMs),
+    balance: { coin, credits },
+    credits: grants,
+    keys: keys.map((key) => key.id),
+  }
+  const list = grants.map((grant) => [grant.id, grant.amount, grant.source, grant.expires_at])
+  const text = facts([
+    ['account', account.id],
+    ['name', account.name],
+    ['created', json.created_at],
+    ['coin', coin],
+    ['credits', `${credits} USD`],
+    ['keys', keys.map((key) => key.id).join(', ') || 'none'],
+  ])
+  const grantsTable = `\n\n${table(['CREDITS', 'USD', 'SOURCE', 'EXPIRES'], list)}`
+  return { json, text: text + (list.length > 0 ? grantsTable : '') }
+}
+
+async function show(args: Arguments, context: CliContext): Promise<undefined> {
+  const { json, text } = await describe(await context.pool(), argument(args, 'ID'))
+  context.print(json, text)
+}
+
+async function list(args: Arguments, context: CliContext): Promise<undefined> {
+  const pool = await context.pool()
+  const accounts = await listAccounts(pool, PAGE + 1, flag(args, 'after') ?? '')
+  const page = accounts.slice(0, PAGE)
+  const data = page.map(({ id, name, createdAtMs }) => ({ account_id: id, name, created_at: formatTime(createdAtMs) }))
+  const rows = data.map((account) => [account.account_id, account.name, account.created_at])
+  context.print({ data, has_more: accounts.length > PAGE }, table(['ACCOUNT', 'NAME', 'CREATED'], rows))
+  if (accounts.length > PAGE) context.warn(`there are more: --after ${page.at(-1)?.id}`)
+}
+
+async function credit(args: Arguments, context: CliContext): Promise<undefined> {
+  if (!isSet(args, 'credits') && !isSet(args, 'coin'))
+    throw new UsageError('say how much: --credits USD or --coin AMOUNT')
+  const pool = await context.pool()
+  const accountId = argument(args, 'ID')
+  const ref = flag(args, 'ref')
+  const credited = await withTransaction(pool, async (client) => {
+    const asked = await creditOf(args, client)
+    if (!asked.creditUnits && !asked.coinUnits) throw new UsageError('the amount must be more than 0')
+    return creditAccount(client, accountId, { ...asked, ...(ref !== undefined && { ref }) })
+  }).catch(refuseTooLarge)
+  await tellAdmission(context, accountId)
+  const { json, text } = await describe(pool, accountId)
+  const note = credited ? '' : `${ref} was credited to this account before; nothing is changed\n\n`
+  context.print({ ...json, credited }, note + text)
+}
+
+export const ACCOUNT: CommandGroup = {
+  name: 'account',
+  summary: 'open accounts, see and credit their balances',
+  commands: [
+    {
+      synopsis: 'create',
+      summary: 'Opens an account with its first API key, which is shown this once.',
+      flags: { name: SETTING_FLAGS.name, ...CREDIT_FLAGS, ...KEY_FLAGS },
+      run: create,
+    },
+    { synopsis: 'show ID', summary: 'Shows the balance of an account by the book.', run: show },
+    {
+      synopsis: 'list',
+      summary: 'Lists accounts, oldest first.',
+      flags: { after: { value: 'ID', help: 'go on after this account' } },
+      run: list,
+    },
+    {
+      synopsis: 'credit ID',
+      summary: 'Adds credits, coin or both to an account.',
+      flags: {
+        ...CREDIT_FLAGS,
+        ref: { value: 'TEXT', help: 'names the payment, so that it is credited to the account once' },
+      },
+      run: credit,
+    },
+  ],
+}

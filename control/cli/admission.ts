@@ -1,0 +1,32 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pino } from 'pino'
+import { EventDispatcher } from '../admission/dispatcher.ts'
+import type { CliContext } from './context.ts'
+
+const WAIT_MS = 3_000
+const POLL_MS = 20
+
+/**
+ * Brings what was just booked for an account to the admission state, so that it can be spent at once, also while control
+ * is down. Where that does not work out, control does it when it is up; the operator is told.
+ */
+export async function tellAdmission(context: CliContext, accountId: string): Promise<void> {
+  try {
+    const [pool, redis] = [await context.pool(), await context.redis()]
+    const dispatcher = new EventDispatcher({ pool, redis, log: pino({ enabled: false }) })
+    try {
+      const deadlineMs = performance.now() + WAIT_MS
+      while (performance.now() < deadlineMs) {
+        dispatcher.wake()
+        const waiting = await pool.query('SELECT 1 FROM admission_events WHERE account_id = $1 LIMIT 1', [accountId])
+        if (waiting.rowCount === 0) return
+        await sleep(POLL_MS)
+      }
+    } finally {
+      await dispatcher.stop()
+    }
+    context.warn('the book is changed; the gateway takes it up as soon as control runs')
+  } catch (error) {
+    context.warn(`the book is changed; the gateway takes it up when Redis is back (${(error as Error).message})`)
+  }
+}

@@ -1,0 +1,102 @@
+import { stat } from 'node:fs/promises'
+import { relative } from 'node:path'
+import { publishCatalogRecord } from '../bus/feed.ts'
+import { type Catalog, readCatalogFile } from '../pricing/catalogFile.ts'
+import { publishCatalog, refuseBrokenPromises } from '../pricing/publish.ts'
+import { CatalogError } from '../pricing/yamlReader.ts'
+import type { Arguments, CommandGroup } from './command.ts'
+import type { CliContext } from './context.ts'
+
+/** Runs `work` on the file; what is wrong with it is printed line by line, and the status is 1. */
+async function withCatalog(
+  args: Arguments,
+  context: CliContext,
+  work: (catalog: Catalog, path: string) => Promise<number | undefined>,
+): Promise<number | undefined> {
+  const given = args.named.get('FILE')
+  const path = context.catalogPath(given)
+  try {
+    if (given !== undefined && !(await isFile(path))) throw new CatalogError([`${path}: there is no such file`])
+    return await work(await readCatalogFile(path), path)
+  } catch (error) {
+    if (!(error instanceof CatalogError)) throw error
+    context.print({ ok: false, problems: error.problems }, error.problems.join('\n'))
+    return 1
+  }
+}
+
+async function isFile(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  )
+}
+
+/** Keys that are not in this environment; control or the proxies may well have them in theirs. */
+function warnOfUnsetKeys(catalog: Catalog, context: CliContext): void {
+  for (const { id, apiKeyEnv } of catalog.providers) {
+    if (apiKeyEnv === '' || process.env[apiKeyEnv]) continue
+    context.warn(`note: ${apiKeyEnv} is not set here; a proxy without it leaves out the routes to ${id}`)
+  }
+}
+
+async function check(args: Arguments, context: CliContext): Promise<number | undefined> {
+  return withCatalog(args, context, async (catalog, path) => {
+    let promises = 'the price promises hold'
+    const checked = await context.pool().then(
+      async (pool) => {
+        await refuseBrokenPromises(pool, catalog)
+        return true
+      },
+      (error: Error) => {
+        promises = 'the price promises are not checked'
+        context.warn(`note: ${error.message}`)
+        return false
+      },
+    )
+    warnOfUnsetKeys(catalog, context)
+    const counts = { models: catalog.models.length, providers: catalog.providers.length }
+    context.print(
+      { ok: true, ...counts, promises_checked: checked },
+      `${path} holds: ${counts.models} models, ${counts.providers} providers; ${promises}`,
+    )
+    return 0
+  })
+}
+
+async function publish(args: Arguments, context: CliContext): Promise<number | undefined> {
+  return withCatalog(args, context, async (catalog, path) => {
+    const pool = await context.pool()
+    const published = await publishCatalog(pool, catalog)
+    await publishCatalogRecord(await context.redis(), published.version, published.record)
+    const { version, isNewSheet, isNewRecord } = published
+    const what = isNewSheet
+      ? `price sheet ${version} is published`
+      : isNewRecord
+        ? `price sheet ${version} stays; the routes are replaced`
+        : `nothing changed; price sheet ${version} is in force`
+    warnOfUnsetKeys(catalog, context)
+    context.print(
+      { ok: true, version: String(version), new_sheet: isNewSheet, changed: isNewRecord },
+      `${relative('.', path)}: ${what}`,
+    )
+    return 0
+  })
+}
+
+export const CATALOG: CommandGroup = {
+  name: 'catalog',
+  summary: 'check and publish the catalog file',
+  commands: [
+    {
+      synopsis: 'check [FILE]',
+      summary: 'Says whether a catalog holds, with line and reason, and whether it keeps the price promises.',
+      run: check,
+    },
+    {
+      synopsis: 'publish [FILE]',
+      summary: 'Puts a catalog in force now. Without FILE, that of the running control.',
+      run: publish,
+    },
+  ],
+}

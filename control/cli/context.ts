@@ -1,0 +1,142 @@
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import type { Redis } from 'ioredis'
+import { connectRedis } from '../contract/redis.ts'
+import { createPool, type Pool } from '../db/pool.ts'
+import { addressForLog } from '../service/environment.ts'
+
+const REDIS_TIMEOUT_MS = 2_000
+
+/** A command that can not do its work; the message says what to do. Exit status 1. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError'
+}
+
+interface Addresses {
+  readonly databaseUrl: string | undefined
+  readonly redisUrl: string | undefined
+  /** Of the control that `make run` runs. */
+  readonly catalogPath: string | undefined
+}
+
+/** Addresses from the environment, else those that the running `make run` keeps in `.sluice/run.json`. */
+function readAddresses(env: NodeJS.ProcessEnv): Addresses {
+  let run: { database_url?: string; redis_url?: string; catalog?: string } = {}
+  try {
+    run = JSON.parse(readFileSync(join(env['SLUICE_DATA'] || '.sluice', 'run.json'), 'utf8'))
+  } catch {
+    // Nothing runs here, or nothing has yet; the environment may still say where to connect.
+  }
+  return {
+    databaseUrl: env['DATABASE_URL'] || run.database_url,
+    redisUrl: env['REDIS_URL'] || run.redis_url,
+    // A book that is named is not the one of the run, so neither is its catalog.
+    catalogPath: env['DATABASE_URL'] ? undefined : run.catalog,
+  }
+}
+
+/** What commands work with: connections that open when they are first needed, and the output. */
+export class CliContext {
+  readonly isJson: boolean
+  readonly #env: NodeJS.ProcessEnv
+  readonly #addresses: Addresses
+  #pool: Promise<Pool> | undefined
+  #redis: Promise<Redis> | undefined
+
+  constructor(env: NodeJS.ProcessEnv, isJson: boolean) {
+    this.#env = env
+    this.isJson = isJson
+    this.#addresses = readAddresses(env)
+  }
+
+  /**
+   * The catalog file: as given (relative to where the operator stands), else SLUICE_CATALOG, else that of the running
+   * `make run`, else catalog.yaml.
+   */
+  catalogPath(given: string | undefined): string {
+    // npm changes to the project's folder and notes where it was called.
+    if (given !== undefined) return resolve(this.#env['INIT_CWD'] ?? '.', given)
+    return resolve(this.#env['SLUICE_CATALOG'] || this.#addresses.catalogPath || 'catalog.yaml')
+  }
+
+  get hasDatabaseAddress(): boolean {
+    return this.#addresses.databaseUrl !== undefined
+  }
+
+  /** The book. @throws CommandError when it can not be reached */
+  pool(): Promise<Pool> {
+    this.#pool ??= this.#openPool()
+    return this.#pool
+  }
+
+  /** Redis. @throws CommandError when it can not be reached */
+  redis(): Promise<Redis> {
+    this.#redis ??= this.#openRedis()
+    return this.#redis
+  }
+
+  async #openPool(): Promise<Pool> {
+    const url = this.#addresses.databaseUrl
+    if (url === undefined) {
+      throw new CommandError('the database is not known: is `make run` running? Else set DATABASE_URL')
+    }
+    const pool = createPool(url)
+    try {
+      await pool.query('SELECT 1 FROM api_keys, price_sheets LIMIT 0')
+      return pool
+    } catch (error) {
+      await pool.end()
+      const address = addressForLog(url)
+      if ((error as { code?: string }).code === '42P01') {
+        throw new CommandError(`the database at ${address} has no tables yet: start control once (make run)`)
+      }
+      throw new CommandError(`the database at ${address} is not reachable: is \`make run\` running? (${reason(error)})`)
+    }
+  }
+
+  async #openRedis(): Promise<Redis> {
+    const url = this.#addresses.redisUrl
+    if (url === undefined) throw new CommandError('Redis is not known: is `make run` running? Else set REDIS_URL')
+    const redis = connectRedis(url, 'wait')
+    let lastError: unknown
+    redis.on('error', (error) => {
+      lastError = error
+    })
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(lastError ?? new Error('no answer')), REDIS_TIMEOUT_MS)
+    })
+    try {
+      await Promise.race([redis.ping(), late])
+      return redis
+    } catch (error) {
+      redis.disconnect()
+      throw new CommandError(
+        `Redis at ${addressForLog(url)} is not reachable: is \`make run\` running? (${reason(error)})`,
+      )
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  /** Prints the result: `json` for programs, `text` for people. */
+  print(json: unknown, text: string): void {
+    process.stdout.write(this.isJson ? `${JSON.stringify(json)}\n` : `${text.replace(/\n$/, '')}\n`)
+  }
+
+  /** Says something beside the result; programs that read the output are not disturbed. */
+  warn(text: string): void {
+    process.stderr.write(`${text}\n`)
+  }
+
+  async close(): Promise<void> {
+    const [pool, redis] = await Promise.allSettled([this.#pool, this.#redis])
+    if (redis.status === 'fulfilled') redis.value?.disconnect()
+    if (pool.status === 'fulfilled') await pool.value?.end()
+  }
+}
+
+function reason(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(reason).join('; ')
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,156 @@
+import { accountOf, UnknownAccountError } from '../accounts/accounts.ts'
+import { publishKeyChanged } from '../bus/feed.ts'
+import { limits } from '../contract/limits.ts'
+import { formatUsd } from '../contract/units.ts'
+import type { ApiKey } from '../keys/keyRow.ts'
+import { createKey, keyOf, listKeys, revokeKey, UnknownKeyError, updateKey } from '../keys/keys.ts'
+import { type Arguments, argument, type CommandGroup, isSet, UsageError } from './command.ts'
+import type { CliContext } from './context.ts'
+import { SETTING_FLAGS, settingsOf } from './keySettings.ts'
+import { facts, table } from './table.ts'
+import { formatTime } from './values.ts'
+
+const capText = (units: number | null): string | null => (units === null ? null : formatUsd(units))
+
+function stateOf(key: ApiKey): 'revoked' | 'expired' | 'paused' | 'active' {
+  if (key.revokedAtMs !== null) return 'revoked'
+  if (key.expiresAtMs !== null && key.expiresAtMs <= Date.now()) return 'expired'
+  return key.paused ? 'paused' : 'active'
+}
+
+function keyJson(key: ApiKey) {
+  return {
+    key_id: key.id,
+    account_id: key.accountId,
+    name: key.name,
+    last4: key.last4,
+    state: stateOf(key),
+    paused: key.paused,
+    caps: { hour: capText(key.capHourUnits), day: capText(key.capDayUnits), month: capText(key.capMonthUnits) },
+    budget: capText(key.budgetUnits),
+    models: key.models,
+    no_logs: key.noLogs,
+    private_tier: key.privateTier,
+    allow_retention: key.allowRetention,
+    requests_per_minute: key.requestsPerMinute || null,
+    expires_at: formatTime(key.expiresAtMs) || null,
+    revoked_at: formatTime(key.revokedAtMs) || null,
+    created_at: formatTime(key.createdAtMs),
+  }
+}
+
+function keyText(key: ApiKey): string {
+  const { caps, budget } = keyJson(key)
+  const modes = [key.noLogs && 'no-logs', key.privateTier && 'private tier', key.allowRetention && 'retention allowed']
+  return facts([
+    ['key', key.id],
+    ['account', key.accountId],
+    ['name', key.name],
+    ['secret', `sk_...${key.last4}`],
+    ['state', stateOf(key)],
+    ['caps (USD)', `hour ${caps.hour ?? 'none'}, day ${caps.day ?? 'none'}, month ${caps.month ?? 'none'}`],
+    ['budget', budget ?? 'none'],
+    ['models', key.models.join(', ') || 'any'],
+    ['modes', modes.filter(Boolean).join(', ') || 'none'],
+    ['rate', key.requestsPerMinute > 0 ? `${key.requestsPerMinute} a minute` : 'the usual limit'],
+    ['expires', formatTime(key.expiresAtMs) || 'never'],
+  ])
+}
+
+/** Tells the proxies; they would otherwise go on with what they know for up to a minute. */
+async function announce(context: CliContext, key: ApiKey): Promise<void> {
+  try {
+    await publishKeyChanged(await context.redis(), key.hash)
+  } catch (error) {
+    const seconds = limits.keyCacheTtlMs / 1_000
+    context.warn(`the book is changed, but the proxies could not be told; they follow within ${seconds} s (${error})`)
+  }
+}
+
+async function create(args: Arguments, context: CliContext): Promise<undefined> {
+  const pool = await context.pool()
+  const accountId = argument(args, 'ACCOUNT')
+  if ((await accountOf(pool, accountId)) === undefined) throw new UnknownAccountError(accountId)
+  const { key, secret } = await createKey(pool, accountId, await settingsOf(args, pool))
+  await announce(context, key)
+  const text = `${keyText(key)}\nAPI key:  ${secret}\nIt is shown this once; it is stored as a hash only.`
+  context.print({ ...keyJson(key), api_key: secret }, text)
+}
+
+async function change(
+  args: Arguments,
+  context: CliContext,
+  edit: (keyId: string) => Promise<ApiKey>,
+): Promise<undefined> {
+  const key = await edit(argument(args, 'ID'))
+  await announce(context, key)
+  context.print(keyJson(key), keyText(key))
+}
+
+async function show(args: Arguments, context: CliContext): Promise<undefined> {
+  const key = await keyOf(await context.pool(), argument(args, 'ID'))
+  if (key === undefined) throw new UnknownKeyError(argument(args, 'ID'))
+  context.print(keyJson(key), keyText(key))
+}
+
+async function list(args: Arguments, context: CliContext): Promise<undefined> {
+  const pool = await context.pool()
+  const accountId = argument(args, 'ACCOUNT')
+  if ((await accountOf(pool, accountId)) === undefined) throw new UnknownAccountError(accountId)
+  const keys = await listKeys(pool, accountId)
+  const rows = keys.map((key) => [key.id, key.name, `...${key.last4}`, stateOf(key), formatTime(key.createdAtMs)])
+  context.print({ data: keys.map(keyJson) }, table(['KEY', 'NAME', 'SECRET', 'STATE', 'CREATED'], rows))
+}
+
+export const KEY: CommandGroup = {
+  name: 'key',
+  summary: 'make, limit, pause and revoke API keys',
+  commands: [
+    {
+      synopsis: 'create ACCOUNT',
+      summary: 'Makes an API key, which is shown this once.',
+      flags: SETTING_FLAGS,
+      run: create,
+    },
+    { synopsis: 'list ACCOUNT', summary: 'Lists the keys of an account.', run: list },
+    { synopsis: 'show ID', summary: 'Shows the settings of a key.', run: show },
+    {
+      synopsis: 'update ID',
+      summary: 'Changes what is given; everything else stays.',
+      flags: SETTING_FLAGS,
+      run: async (args, context) => {
+        const names = Object.keys(SETTING_FLAGS)
+        if (!names.some((name) => isSet(args, name))) {
+          throw new UsageError(`say what to change: ${names.map((name) => `--${name}`).join(', ')}`)
+        }
+        const pool = await context.pool()
+        const settings = await settingsOf(args, pool)
+        return change(args, context, (keyId) => updateKey(pool, keyId, settings))
+      },
+    },
+    {
+      synopsis: 'pause ID',
+      summary: 'Refuses the key everywhere within a second, until it is resumed.',
+      run: async (args, context) => {
+        const pool = await context.pool()
+        return change(args, context, (keyId) => updateKey(pool, keyId, { paused: true }))
+      },
+    },
+    {
+      synopsis: 'resume ID',
+      summary: 'Lets a paused key in again.',
+      run: async (args, context) => {
+        const pool = await context.pool()
+        return change(args, context, (keyId) => updateKey(pool, keyId, { paused: false }))
+      },
+    },
+    {
+      synopsis: 'revoke ID',
+      summary: 'Ends a key for good.',
+      run: async (args, context) => {
+        const pool = await context.pool()
+        return change(args, context, (keyId) => revokeKey(pool, keyId))
+      },
+    },
+  ],
+}

@@ -1,0 +1,77 @@
+import type { Queryable } from '../db/pool.ts'
+import type { KeySettings } from '../keys/keys.ts'
+import { type Arguments, flag, isSet, UsageError } from './command.ts'
+import { amountOf, timeOf } from './values.ts'
+
+/** What can be set on a key. */
+export const SETTING_FLAGS = {
+  name: { value: 'TEXT', help: 'a name for lists' },
+  'cap-hour': { value: 'USD', help: 'most that may be spent in an hour; "none" takes the cap away' },
+  'cap-day': { value: 'USD', help: 'the same for a day' },
+  'cap-month': { value: 'USD', help: 'the same for a month' },
+  budget: { value: 'USD', help: 'the same for the whole life of the key' },
+  model: { value: 'ID', help: 'allow this model and no other; may be repeated; "any" allows all', repeatable: true },
+  rpm: { value: 'N', help: 'requests per minute; 0 leaves the usual limit' },
+  expires: { value: 'TIME', help: 'when the key ends, such as 2027-01-31T12:00:00Z; "never" takes it away' },
+  'no-logs': { help: 'no-logs mode' },
+  logs: { help: 'takes no-logs mode away' },
+  'private-tier': { help: 'private tier' },
+  'standard-tier': { help: 'takes the private tier away' },
+  'allow-retention': { help: 'providers that keep data may serve' },
+  'refuse-retention': { help: 'takes that away' },
+}
+
+function switchOf(args: Arguments, on: string, off: string): boolean | undefined {
+  if (isSet(args, on) && isSet(args, off)) throw new UsageError(`--${on} and --${off} contradict each other`)
+  return isSet(args, on) ? true : isSet(args, off) ? false : undefined
+}
+
+function capOf(args: Arguments, name: string): number | null | undefined {
+  const text = flag(args, name)
+  if (text === undefined) return undefined
+  return text === 'none' ? null : amountOf(name, text)
+}
+
+function rateOf(args: Arguments): number | undefined {
+  const text = flag(args, 'rpm')
+  if (text === undefined) return undefined
+  if (/^\d{1,9}$/.test(text)) return Number(text)
+  throw new UsageError(`--rpm must be a whole number of requests per minute, not "${text}"`)
+}
+
+function expiryOf(args: Arguments): number | null | undefined {
+  const text = flag(args, 'expires')
+  if (text === undefined) return undefined
+  return text === 'never' ? null : timeOf('expires', text)
+}
+
+/** Models that were on a sheet once; a typing error would lock a key out of everything. */
+async function modelsOf(args: Arguments, db: Queryable): Promise<string[] | undefined> {
+  const given = args.flags.get('model')
+  if (given === undefined) return undefined
+  if (given.includes('any')) return []
+  const known = await db.query<{ id: string }>('SELECT id FROM catalog_models ORDER BY id')
+  const ids = known.rows.map((row) => row.id)
+  const unknown = given.find((id) => !ids.includes(id))
+  if (unknown !== undefined)
+    throw new UsageError(`there is no model "${unknown}"; models: ${ids.join(', ') || 'none yet'}`)
+  return [...given]
+}
+
+/** The settings that are given; the others stay away, so that an update leaves them. */
+export async function settingsOf(args: Arguments, db: Queryable): Promise<KeySettings> {
+  const settings = {
+    name: flag(args, 'name'),
+    capHourUnits: capOf(args, 'cap-hour'),
+    capDayUnits: capOf(args, 'cap-day'),
+    capMonthUnits: capOf(args, 'cap-month'),
+    budgetUnits: capOf(args, 'budget'),
+    models: await modelsOf(args, db),
+    requestsPerMinute: rateOf(args),
+    expiresAtMs: expiryOf(args),
+    noLogs: switchOf(args, 'no-logs', 'logs'),
+    privateTier: switchOf(args, 'private-tier', 'standard-tier'),
+    allowRetention: switchOf(args, 'allow-retention', 'refuse-retention'),
+  }
+  return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined))
+}

@@ -1,0 +1,55 @@
+import { type ModelRates, resolveRateSet } from './charge.ts'
+import type { sluice } from './generated/messages.js'
+
+export const MODALITIES = ['chat', 'embedding', 'image', 'speech', 'transcription', 'rerank', 'video'] as const
+export type Modality = (typeof MODALITIES)[number]
+
+export const ENDPOINTS = [
+  'chat',
+  'completions',
+  'messages',
+  'responses',
+  'embeddings',
+  'images',
+  'image_edits',
+  'speech',
+  'transcriptions',
+  'rerank',
+  'videos',
+] as const
+export type Endpoint = (typeof ENDPOINTS)[number]
+
+/** The endpoints that a model of each modality can serve. */
+export const ENDPOINTS_OF: Readonly<Record<Modality, readonly Endpoint[]>> = {
+  chat: ['chat', 'completions', 'messages', 'responses'],
+  embedding: ['embeddings'],
+  image: ['images', 'image_edits'],
+  speech: ['speech'],
+  transcription: ['transcriptions'],
+  rerank: ['rerank'],
+  video: ['videos'],
+}
+
+export const DIALECTS = ['openai', 'anthropic'] as const
+export type Dialect = (typeof DIALECTS)[number]
+
+export const DATA_POLICIES = ['none', 'retained'] as const
+export type DataPolicy = (typeof DATA_POLICIES)[number]
+
+/** The rates of a record with every class filled in; a set of rates without long-context ones repeats the base. */
+export function modelRates(record: sluice.Rates.$Properties): ModelRates {
+  const base = resolveRateSet(statedRates(record))
+  const threshold = record.longThreshold ?? 0
+  const long = threshold > 0 && record.long ? resolveRateSet(statedRates(record.long)) : base
+  return { ...base, longThreshold: threshold, long }
+}
+
+function statedRates(record: sluice.Rates.$Properties) {
+  return {
+    input: record.input ?? 0,
+    output: record.output ?? 0,
+    cachedInput: record.cachedInput,
+    cacheWrite5m: record.cacheWrite_5m,
+    cacheWrite1h: record.cacheWrite_1h,
+  }
+}

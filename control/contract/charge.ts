@@ -1,0 +1,129 @@
+import { MAX_UNITS } from './units.ts'
+
+const TOKENS_PER_PRICE = 1_000_000
+
+/** Units per million tokens for every class of tokens; classes without a price of their own carry the input price. */
+export interface RateSet {
+  readonly input: number
+  readonly output: number
+  readonly cachedInput: number
+  readonly cacheWrite5m: number
+  readonly cacheWrite1h: number
+}
+
+/** The rates of a model: the base set, and the set for prompts above `longThreshold` tokens (0: none). */
+export interface ModelRates extends RateSet {
+  readonly longThreshold: number
+  readonly long: RateSet
+}
+
+/** What a provider bills, in tokens. The classes do not overlap. */
+export interface TokenUsage {
+  input: number
+  cachedInput: number
+  cacheWrite5m: number
+  cacheWrite1h: number
+  output: number
+  /** Part of `output`; shown on the receipt, never added. */
+  reasoning: number
+}
+
+/** Rates as stated, with the classes that have no price of their own absent. */
+export interface StatedRates {
+  input: number
+  output: number
+  cachedInput?: number | null
+  cacheWrite5m?: number | null
+  cacheWrite1h?: number | null
+}
+
+/** Fills in the classes without a price of their own with the input price. */
+export function resolveRateSet(stated: StatedRates): RateSet {
+  return {
+    input: stated.input,
+    output: stated.output,
+    cachedInput: stated.cachedInput ?? stated.input,
+    cacheWrite5m: stated.cacheWrite5m ?? stated.input,
+    cacheWrite1h: stated.cacheWrite1h ?? stated.input,
+  }
+}
+
+/** The rate set that holds for a prompt of this many tokens, cached ones included. */
+export function rateSetFor(rates: ModelRates, promptTokens: number): RateSet {
+  return rates.longThreshold > 0 && promptTokens > rates.longThreshold ? rates.long : rates
+}
+
+/** Every prompt token of a usage, cached or not. */
+export function promptTokens(usage: TokenUsage): number {
+  return usage.input + usage.cachedInput + usage.cacheWrite5m + usage.cacheWrite1h
+}
+
+/**
+ * The charge for a usage: one sum of tokens times price over all classes, one division, rounded up.
+ * @returns units, exact; MAX_UNITS when the charge would exceed what any hold can cover
+ */
+export function chargeUnits(rates: ModelRates, usage: TokenUsage): number {
+  const set = rateSetFor(rates, promptTokens(usage))
+  // A product of two integers in doubles is either exact or at least 2^53, so a safe sum proves all its parts exact.
+  const sum =
+    usage.input * set.input +
+    usage.cachedInput * set.cachedInput +
+    usage.cacheWrite5m * set.cacheWrite5m +
+    usage.cacheWrite1h * set.cacheWrite1h +
+    usage.output * set.output
+  if (sum <= MAX_UNITS) return unitsOf(sum)
+  return chargeUnitsWide(set, usage)
+}
+
+/** Units for a safe sum of tokens times price: divided by a million, rounded up, exact. */
+function unitsOf(priceTokens: number): number {
+  const rest = priceTokens % TOKENS_PER_PRICE
+  return (priceTokens - rest) / TOKENS_PER_PRICE + (rest > 0 ? 1 : 0)
+}
+
+/**
+ * The units that cover a prompt and an output at these prices.
+ * @returns units, exact; MAX_UNITS when they exceed what any hold can cover
+ */
+export function worstCaseUnits(
+  promptTokens: number,
+  promptPrice: number,
+  outputTokens: number,
+  outputPrice: number,
+): number {
+  const sum = promptTokens * promptPrice + outputTokens * outputPrice
+  if (sum <= MAX_UNITS) return unitsOf(sum)
+  return unitsOfWide(BigInt(promptTokens) * BigInt(promptPrice) + BigInt(outputTokens) * BigInt(outputPrice))
+}
+
+function unitsOfWide(priceTokens: bigint): number {
+  const units = (priceTokens + 999_999n) / 1_000_000n
+  return units > BigInt(MAX_UNITS) ? MAX_UNITS : Number(units)
+}
+
+function chargeUnitsWide(set: RateSet, usage: TokenUsage): number {
+  return unitsOfWide(
+    BigInt(usage.input) * BigInt(set.input) +
+      BigInt(usage.cachedInput) * BigInt(set.cachedInput) +
+      BigInt(usage.cacheWrite5m) * BigInt(set.cacheWrite5m) +
+      BigInt(usage.cacheWrite1h) * BigInt(set.cacheWrite1h) +
+      BigInt(usage.output) * BigInt(set.output),
+  )
+}
+
+/**
+ * The output tokens that `units` can pay beside a prompt; for holds that shrank to the balance.
+ * @returns tokens, 0 when the prompt alone costs more
+ */
+export function affordableTokens(
+  units: number,
+  promptTokens: number,
+  promptPrice: number,
+  outputPrice: number,
+): number {
+  const left = BigInt(units) * 1_000_000n - BigInt(promptTokens) * BigInt(promptPrice)
+  if (left <= 0n) return 0
+  if (outputPrice === 0) return MAX_UNITS
+  const tokens = left / BigInt(outputPrice)
+  return tokens > BigInt(MAX_UNITS) ? MAX_UNITS : Number(tokens)
+}

@@ -1,0 +1,64 @@
+import { hash, randomBytes, randomFillSync } from 'node:crypto'
+
+const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const SECRET_LENGTH = 43
+const POOL_BYTES = 4096
+
+const pool = Buffer.allocUnsafe(POOL_BYTES)
+let poolOffset = POOL_BYTES
+let lastMs = -1
+let timePart = ''
+
+export type IdPrefix = 'req' | 'acct' | 'key' | 'grt' | 'own' | 'batch' | 'video' | 'agt' | 'evt'
+
+/**
+ * A new id: the prefix, an underscore and 26 characters of ULID (48 bits of time, 80 random bits), so that ids of one
+ * kind sort by time. https://github.com/ulid/spec
+ * @param nowMs milliseconds since 1970
+ */
+export function newId(prefix: IdPrefix, nowMs: number = Date.now()): string {
+  if (nowMs !== lastMs) {
+    lastMs = nowMs
+    timePart = encodeTime(nowMs)
+  }
+  if (poolOffset + 16 > POOL_BYTES) {
+    randomFillSync(pool)
+    poolOffset = 0
+  }
+  let random = ''
+  for (let i = 0; i < 16; i++) random += CROCKFORD[pool[poolOffset + i] & 31]
+  poolOffset += 16
+  return `${prefix}_${timePart}${random}`
+}
+
+function encodeTime(ms: number): string {
+  let text = ''
+  let rest = ms
+  for (let i = 0; i < 10; i++) {
+    text = CROCKFORD[rest % 32] + text
+    rest = Math.floor(rest / 32)
+  }
+  return text
+}
+
+/** Whether `text` has the form of an id with this prefix. */
+export function isId(prefix: IdPrefix, text: string): boolean {
+  return text.startsWith(`${prefix}_`) && /^[0-9A-HJKMNP-TV-Z]{26}$/.test(text.slice(prefix.length + 1))
+}
+
+/** A new secret of 256 random bits: the prefix, an underscore and 43 base62 characters. */
+export function newSecret(prefix: 'sk' | 'ses' | 'rt'): string {
+  let value = BigInt(`0x${randomBytes(32).toString('hex')}`)
+  let text = ''
+  for (let i = 0; i < SECRET_LENGTH; i++) {
+    text = BASE62[Number(value % 62n)] + text
+    value /= 62n
+  }
+  return `${prefix}_${text}`
+}
+
+/** What is stored of a secret and how it is looked up: SHA-256, base64url. */
+export function hashSecret(secret: string): string {
+  return hash('sha256', secret, 'base64url')
+}

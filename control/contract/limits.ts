@@ -1,0 +1,129 @@
+/**
+ * Every bound of the gateway in one place. GET /v1/limits serves the public part.
+ * An operator changes single values with SLUICE_LIMITS, a JSON object of names and positive integers.
+ */
+const DEFAULTS = {
+  // Request bodies.
+  bodyBytesMax: 33_554_432,
+  jsonBodyBytesMax: 20_971_520,
+  uncheckedBodyBytesMax: 65_536,
+  bodyPiecesMax: 100_000,
+  bodyBytesOpenMax: 536_870_912,
+  largeBodiesMax: 32,
+  bodyTimeoutMs: 30_000,
+  messagesMax: 4_096,
+  toolsMax: 128,
+  imagesMax: 16,
+  jsonDepthMax: 128,
+
+  // Rates. Burst is what may arrive at once after a quiet time.
+  requestsPerMinute: 60_000,
+  requestBurst: 3_000,
+  openRequestsMax: 20_000,
+  detachedRequestsMax: 1_000,
+  lingerMs: 2_000,
+
+  // Waiting for a provider.
+  connectTimeoutMs: 5_000,
+  firstByteTimeoutMs: 120_000,
+  idleTimeoutMs: 60_000,
+  totalTimeoutMs: 600_000,
+  connectionsPerProviderMax: 4_096,
+  connectionIdleMs: 25_000,
+  routeAttemptsMax: 4,
+  responseBodyBytesMax: 67_108_864,
+  preambleBytesMax: 65_536,
+  eventBytesMax: 4_194_304,
+  retryAfterSecondsMax: 60,
+
+  // A route whose requests fail in a row is left alone for a while, then tried with one request.
+  breakerFailures: 5,
+  breakerOpenMs: 10_000,
+
+  // Holds and settlements.
+  holdBatchMax: 256,
+  redisTimeoutMs: 2_000,
+  settleTimeoutMs: 2_000,
+  settleRetryMs: 250,
+  settleRetryMaxMs: 2_000,
+  settleQueueMax: 10_000,
+  settleJournalBytesMax: 1_073_741_824,
+  rememberResultMinutes: 5,
+  lostHoldWatchMs: 20_000,
+  ledgerStreamEntriesMax: 1_000_000,
+  heartbeatIntervalMs: 1_000,
+  heartbeatTimeoutMs: 15_000,
+  orphanCheckMs: 1_000,
+  holdAgeMaxMs: 3_600_000,
+  ownerScanMs: 60_000,
+  grantsPerAccountMax: 64,
+  grantSweepMs: 60_000,
+
+  // Settlement into the book.
+  settlementBatchMax: 2_000,
+  settlementGatherMs: 25,
+  settlementClaimIdleMs: 10_000,
+  settlementBlockMs: 1_000,
+  settlementRetryMs: 500,
+  admissionCheckMs: 1_000,
+  admissionEventsBatchMax: 500,
+  admissionPollMs: 250,
+  admissionLoadBatchMax: 500,
+  auditPageMax: 1_000,
+  auditRechecksMax: 10,
+  databaseConnectionsMax: 10,
+  databaseTimeoutMs: 30_000,
+  dependencyTimeoutMs: 300_000,
+
+  // Calls from proxy to control, caches and feeds.
+  rpcTimeoutMs: 5_000,
+  pulseIntervalMs: 5_000,
+  rpcPendingMax: 10_000,
+  rpcConcurrencyMax: 32,
+  rpcStreamEntriesMax: 10_000,
+  feedEntriesMax: 100_000,
+  keyCacheEntriesMax: 200_000,
+  keyCacheTtlMs: 60_000,
+  keyRefreshRetryMs: 1_000,
+  unknownKeysMax: 20_000,
+  unknownKeyTtlMs: 10_000,
+  receiptsPageMax: 100,
+  receiptWaitMs: 2_000,
+  catalogCheckMs: 5_000,
+
+  // Processes that `make run` and the tests start.
+  startTimeoutMs: 60_000,
+  restartDelayMs: 200,
+  restartDelayMaxMs: 5_000,
+
+  // Leaving.
+  drainGraceMs: 10_000,
+  shutdownTimeoutMs: 5_000,
+} as const
+
+export type LimitName = keyof typeof DEFAULTS
+export type Limits = Readonly<Record<LimitName, number>>
+
+/**
+ * The defaults with the operator's changes applied.
+ * @param overrides JSON text such as {"drainGraceMs": 2000}
+ * @throws Error naming the entry when it is not a known limit or not a positive integer
+ */
+export function readLimits(overrides: string | undefined): Limits {
+  if (overrides === undefined || overrides === '') return DEFAULTS
+  const parsed: unknown = JSON.parse(overrides)
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
+    throw new Error('SLUICE_LIMITS must be a JSON object of limit names and positive integers')
+  }
+  const limits: Record<LimitName, number> = { ...DEFAULTS }
+  for (const [name, value] of Object.entries(parsed)) {
+    if (!Object.hasOwn(DEFAULTS, name)) throw new Error(`SLUICE_LIMITS names an unknown limit: ${name}`)
+    if (!Number.isSafeInteger(value) || value <= 0) {
+      throw new Error(`SLUICE_LIMITS.${name} must be a positive integer, not ${JSON.stringify(value)}`)
+    }
+    limits[name as LimitName] = value
+  }
+  return limits
+}
+
+export const limits: Limits = readLimits(process.env['SLUICE_LIMITS'])

@@ -1,0 +1,144 @@
+-- Takes holds. For each item: all checks, then all writes (a refusal writes the rate alone); items see the writes of those before them.
+-- KEYS, 5 per item: epoch, account, key counters, holds of the owner, ledger stream.
+-- ARGV: item count, most entries a ledger stream may hold; then 11 per item:
+--   requestId, accountId, keyId, wantUnits, minUnits, capHour, capDay, capMonth, budget ('' for none),
+--   microseconds between requests and burst ('' for no rate limit) as "interval,burst", meta
+-- Returns: nowMs, then 3 per item: code, heldUnits (or what was left), retryAfterMs.
+local ITEM_KEYS, ITEM_ARGS = 5, 11
+local OK, BALANCE, CAP_HOUR, CAP_DAY, CAP_MONTH, BUDGET, RATE, NO_ACCOUNT, DUPLICATE, CLOSED, BACKLOG =
+  0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
+
+local time = redis.call('TIME')
+local nowSec = tonumber(time[1])
+local nowMicros = nowSec * 1000000 + tonumber(time[2])
+local nowMs = math.floor(nowMicros / 1000)
+local hourNow = math.floor(nowSec / 3600)
+local dayNow = math.floor(nowSec / 86400)
+
+local function int(number)
+  return string.format('%.0f', number)
+end
+
+-- Months since 1970 by the days-to-civil algorithm, years starting in March.
+local function monthOf(days)
+  local z = days + 719468
+  local era = math.floor(z / 146097)
+  local doe = z - era * 146097
+  local yoe = math.floor((doe - math.floor(doe / 1460) + math.floor(doe / 36524) - math.floor(doe / 146096)) / 365)
+  local doy = doe - (365 * yoe + math.floor(yoe / 4) - math.floor(yoe / 100))
+  local mp = math.floor((5 * doy + 2) / 153)
+  local month = mp < 10 and mp + 2 or mp - 10
+  local year = yoe + era * 400
+  if month < 2 then year = year + 1 end
+  return (year - 1970) * 12 + month
+end
+local monthNow = monthOf(dayNow)
+
+local function parseGrants(text)
+  local grants = {}
+  for id, expires, free in string.gmatch(text or '', '([^,;]+),(%d+),(%d+)') do
+    grants[#grants + 1] = { id, tonumber(expires), tonumber(free) }
+  end
+  return grants
+end
+
+local function formatGrants(grants)
+  local parts = {}
+  for i, grant in ipairs(grants) do
+    parts[i] = grant[1] .. ',' .. int(grant[2]) .. ',' .. int(grant[3])
+  end
+  return table.concat(parts, ';')
+end
+
+local epochs, backlogs = {}, {}
+local streamMax = tonumber(ARGV[2])
+
+local function holdItem(k, a)
+  local epoch = epochs[KEYS[k]]
+  if epoch == nil then
+    epoch = redis.call('GET', KEYS[k])
+    epochs[KEYS[k]] = epoch
+  end
+  if not epoch then return CLOSED, 0, 0 end
+  local stream = KEYS[k + 4]
+  if backlogs[stream] == nil then backlogs[stream] = redis.call('XLEN', stream) end
+  if backlogs[stream] >= streamMax then return BACKLOG, 0, 0 end
+
+  local account = redis.call('HMGET', KEYS[k + 1], 'coin', 'g')
+  if not account[1] then return NO_ACCOUNT, 0, 0 end
+  local counters = redis.call('HMGET', KEYS[k + 2], 'hw', 'hs', 'dw', 'ds', 'mw', 'ms', 'bs', 'tat')
+  if redis.call('HEXISTS', KEYS[k + 3], ARGV[a]) == 1 then return DUPLICATE, 0, 0 end
+
+  local tat
+  if ARGV[a + 9] ~= '' then
+    local interval, burst = string.match(ARGV[a + 9], '^(%d+),(%d+)$')
+    interval, burst = tonumber(interval), tonumber(burst)
+    tat = math.max(tonumber(counters[8] or 0), nowMicros)
+    local wait = tat - nowMicros - interval * (burst - 1)
+    if wait > 0 then return RATE, 0, math.ceil(wait / 1000) end
+    tat = tat + interval
+  end
+
+  local coin = tonumber(account[1])
+  local grants = parseGrants(account[2])
+  local available = coin
+  for _, grant in ipairs(grants) do
+    if grant[2] > nowMs then available = available + grant[3] end
+  end
+
+  local want, least = tonumber(ARGV[a + 3]), tonumber(ARGV[a + 4])
+  -- A refusal counts against the rate as well: a key without money must not be a way to keep the gateway busy.
+  local function refuse(code, left)
+    if tat then redis.call('HSET', KEYS[k + 2], 'tat', int(tat)) end
+    return code, left, 0
+  end
+  if available < least then return refuse(BALANCE, available) end
+  local amount = math.min(want, available)
+
+  local hourSpent = counters[1] == int(hourNow) and tonumber(counters[2]) or 0
+  local daySpent = counters[3] == int(dayNow) and tonumber(counters[4]) or 0
+  local monthSpent = counters[5] == int(monthNow) and tonumber(counters[6]) or 0
+  local lifeSpent = tonumber(counters[7] or 0)
+  local spent = { hourSpent, daySpent, monthSpent, lifeSpent }
+  for i = 1, 4 do
+    local cap = ARGV[a + 4 + i]
+    if cap ~= '' then
+      local left = tonumber(cap) - spent[i]
+      if left < least then return refuse(CAP_HOUR + i - 1, math.max(left, 0)) end
+      amount = math.min(amount, left)
+    end
+  end
+
+  local need, split = amount, {}
+  for _, grant in ipairs(grants) do
+    if need > 0 and grant[2] > nowMs and grant[3] > 0 then
+      local part = math.min(need, grant[3])
+      grant[3] = grant[3] - part
+      need = need - part
+      split[#split + 1] = grant[1] .. '=' .. int(part)
+    end
+  end
+  if #split > 0 then
+    redis.call('HSET', KEYS[k + 1], 'coin', int(coin - need), 'g', formatGrants(grants))
+  else
+    redis.call('HSET', KEYS[k + 1], 'coin', int(coin - need))
+  end
+  redis.call('HSET', KEYS[k + 2],
+    'hw', int(hourNow), 'hs', int(hourSpent + amount),
+    'dw', int(dayNow), 'ds', int(daySpent + amount),
+    'mw', int(monthNow), 'ms', int(monthSpent + amount),
+    'bs', int(lifeSpent + amount), 'tat', int(tat or 0))
+  redis.call('HSET', KEYS[k + 3], ARGV[a], table.concat({
+    int(amount), int(nowMs), ARGV[a + 1], ARGV[a + 2], int(hourNow), int(dayNow), int(monthNow),
+    int(need), table.concat(split, ','), ARGV[a + 10],
+  }, '|'))
+  return OK, amount, 0
+end
+
+local reply = { nowMs }
+for i = 0, tonumber(ARGV[1]) - 1 do
+  local k = 1 + i * ITEM_KEYS
+  local code, units, retryMs = holdItem(k, 3 + i * ITEM_ARGS)
+  reply[2 + i * 3], reply[3 + i * 3], reply[4 + i * 3] = code, units, retryMs
+end
+return reply

@@ -1,0 +1,91 @@
+-- Ends holds, each exactly once: frees the hold, takes the charge, appends to the ledger stream.
+-- KEYS, 6 per item: epoch, account, key counters, holds of the owner, ledger stream, prefix of the done hashes.
+-- ARGV: item count, minutes that first results are remembered; then 3 per item: requestId, chargeUnits (-1 voids),
+--   Settlement.
+-- Returns 2 per item: code, charged units (-1 for a void).
+local ITEM_KEYS, ITEM_ARGS = 6, 3
+local SETTLED, ALREADY_SETTLED, ALREADY_VOIDED, UNKNOWN, CLOSED = 0, 1, 2, 3, 4
+
+local time = redis.call('TIME')
+local nowMs = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local minuteNow = math.floor(tonumber(time[1]) / 60)
+local rememberMinutes = tonumber(ARGV[2])
+
+local function int(number)
+  return string.format('%.0f', number)
+end
+
+local function firstResult(prefix, requestId)
+  for back = 0, rememberMinutes do
+    local done = redis.call('HGET', prefix .. ':' .. int(minuteNow - back), requestId)
+    if done == 'v' then return ALREADY_VOIDED, -1 end
+    if done then return ALREADY_SETTLED, tonumber(done) end
+  end
+  return UNKNOWN, 0
+end
+
+-- Spends the charge from the parts of the hold in their order and gives the rest back.
+local function release(accountKey, coinPart, parts, charge)
+  local account = redis.call('HMGET', accountKey, 'coin', 'g')
+  local left, split, back = charge, {}, {}
+  for id, text in string.gmatch(parts, '([^=,]+)=(%d+)') do
+    local part = tonumber(text)
+    local taken = math.min(left, part)
+    left = left - taken
+    if taken > 0 then split[#split + 1] = id .. '=' .. int(taken) end
+    if part > taken then back[id] = part - taken end
+  end
+  local coinBack = coinPart - left
+  if left > 0 then split[#split + 1] = 'coin=' .. int(left) end
+  redis.call('HSET', accountKey, 'coin', int(tonumber(account[1] or 0) + coinBack))
+  if next(back) ~= nil then
+    local grants = string.gsub(account[2] or '', '([^,;]+),(%d+),(%d+)', function(id, expires, free)
+      if back[id] then return id .. ',' .. expires .. ',' .. int(tonumber(free) + back[id]) end
+    end)
+    redis.call('HSET', accountKey, 'g', grants)
+  end
+  return table.concat(split, ',')
+end
+
+-- A refund goes back to the windows that the hold was counted in; windows that have passed are left alone.
+local function refundWindows(countersKey, hour, day, month, units)
+  local c = redis.call('HMGET', countersKey, 'hw', 'hs', 'dw', 'ds', 'mw', 'ms', 'bs')
+  local writes = { 'bs', int(tonumber(c[7] or 0) - units) }
+  if c[1] == hour then writes[3], writes[4] = 'hs', int(tonumber(c[2]) - units) end
+  if c[3] == day then writes[#writes + 1] = 'ds'; writes[#writes + 1] = int(tonumber(c[4]) - units) end
+  if c[5] == month then writes[#writes + 1] = 'ms'; writes[#writes + 1] = int(tonumber(c[6]) - units) end
+  redis.call('HSET', countersKey, unpack(writes))
+end
+
+local function settleItem(k, a)
+  local hold = redis.call('HGET', KEYS[k + 3], ARGV[a])
+  if not hold then
+    local code, units = firstResult(KEYS[k + 5], ARGV[a])
+    if code == UNKNOWN and redis.call('EXISTS', KEYS[k]) == 0 then return CLOSED, 0 end
+    return code, units
+  end
+  if redis.call('EXISTS', KEYS[k]) == 0 then return CLOSED, 0 end
+  local amount, heldAt, _, _, hour, day, month, coinPart, parts =
+    string.match(hold, '^(%d+)|(%d+)|([^|]*)|([^|]*)|(%d+)|(%d+)|(%d+)|(%d+)|([^|]*)|')
+  amount = tonumber(amount)
+  local asked = tonumber(ARGV[a + 1])
+  local charge = math.max(0, math.min(asked, amount))
+  local charged = asked < 0 and -1 or charge
+
+  redis.call('HDEL', KEYS[k + 3], ARGV[a])
+  local split = release(KEYS[k + 1], tonumber(coinPart), parts, charge)
+  if amount > charge then refundWindows(KEYS[k + 2], hour, day, month, amount - charge) end
+  redis.call('XADD', KEYS[k + 4], '*', 'e', ARGV[a + 2], 'c', int(charged), 't', heldAt, 's', split)
+  local doneKey = KEYS[k + 5] .. ':' .. int(minuteNow)
+  if redis.call('HSET', doneKey, ARGV[a], charged < 0 and 'v' or int(charged)) == 1
+    and redis.call('HLEN', doneKey) == 1 then
+    redis.call('EXPIRE', doneKey, (rememberMinutes + 2) * 60)
+  end
+  return SETTLED, charged
+end
+
+local reply = {}
+for i = 0, tonumber(ARGV[1]) - 1 do
+  reply[1 + i * 2], reply[2 + i * 2] = settleItem(1 + i * ITEM_KEYS, 3 + i * ITEM_ARGS)
+end
+return reply

@@ -1,0 +1,89 @@
+import { promptTokens, type TokenUsage } from './charge.ts'
+import { formatCoin, formatUsd } from './units.ts'
+
+export type ReceiptStatus = 'ok' | 'partial' | 'failed' | 'cut' | 'orphaned'
+export type ReceiptUsageSource = 'reported' | 'estimated' | 'none'
+
+/**
+ * Where a receipt stands in the usage log. Single receipts come with a proof (RFC 6962 audit path): hashes in hex, and
+ * the entry whose leaf hash, SHA-256 of a zero byte and the entry, is in the log.
+ */
+export interface ReceiptLog {
+  position: number
+  proof?: { entry: string; leaf: string; treeSize: number; root: string; path: readonly string[] }
+}
+
+/** Everything a receipt shows. The proxy fills it from a settlement, control from the book; both print the same. */
+export interface ReceiptFields {
+  requestId: string
+  status: ReceiptStatus
+  model: string
+  endpoint: string
+  sheetVersion: number
+  costUnits: number
+  holdUnits: number
+  /** USD per coin in units, of the sheet that the request was priced by. */
+  coinUsdUnits: number
+  usage: TokenUsage
+  usageSource: ReceiptUsageSource
+  clamped: boolean
+  streamed: boolean
+  /** When the hold was taken, by Redis's clock, so that the proxy and the book show the same. */
+  createdMs: number
+  durationMs: number
+  /** A code of the error table, or null when the request went well. */
+  errorCode: string | null
+  log?: ReceiptLog
+}
+
+const PLAIN = /^[\w./:@-]*$/
+
+/** A JSON string; the usual ids hold nothing that needs escaping and skip the serializer. */
+function quoted(text: string): string {
+  return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text)
+}
+
+/**
+ * An amount as {units, usd, coin}, all decimal strings, as it stands wherever the gateway shows money.
+ * @param units safe integer, not negative
+ * @param coinUsdUnits USD per coin in units
+ */
+export function amountJson(units: number, coinUsdUnits: number): string {
+  return `{"units":"${units}","usd":"${formatUsd(units)}","coin":"${formatCoin(units, coinUsdUnits)}"}`
+}
+
+function usageJson(usage: TokenUsage): string {
+  const prompt = promptTokens(usage)
+  return (
+    `{"prompt_tokens":${prompt},"completion_tokens":${usage.output},"total_tokens":${prompt + usage.output}` +
+    `,"cached_tokens":${usage.cachedInput},"cache_write_tokens":${usage.cacheWrite5m + usage.cacheWrite1h}` +
+    `,"reasoning_tokens":${usage.reasoning}}`
+  )
+}
+
+function logJson(log: ReceiptLog | undefined): string {
+  if (log === undefined) return ''
+  if (log.proof === undefined) return `,"log":{"position":${log.position}}`
+  const { entry, leaf, treeSize, root, path } = log.proof
+  return (
+    `,"log":{"position":${log.position},"leaf":"${leaf}","tree_size":${treeSize},"root":"${root}"` +
+    `,"proof":${JSON.stringify(path)},"entry":${JSON.stringify(entry)}}`
+  )
+}
+
+/**
+ * The receipt as JSON text on one line. Put together by hand because it is made for every answer of the gateway.
+ * @param fields amounts are units; times are milliseconds since 1970
+ */
+export function receiptJson(fields: ReceiptFields): string {
+  return (
+    `{"object":"receipt","request_id":${quoted(fields.requestId)},"status":"${fields.status}"` +
+    `,"model":${quoted(fields.model)},"endpoint":${quoted(fields.endpoint)},"price_sheet":"${fields.sheetVersion}"` +
+    `,"cost":${amountJson(fields.costUnits, fields.coinUsdUnits)}` +
+    `,"hold":${amountJson(fields.holdUnits, fields.coinUsdUnits)}` +
+    `,"usage":${usageJson(fields.usage)},"usage_source":"${fields.usageSource}"` +
+    `,"clamped":${fields.clamped},"streamed":${fields.streamed}` +
+    `,"created":"${new Date(fields.createdMs).toISOString()}","duration_ms":${fields.durationMs}` +
+    `,"error":${fields.errorCode === null ? 'null' : quoted(fields.errorCode)}${logJson(fields.log)}}`
+  )
+}

@@ -1,0 +1,40 @@
+/** Shards of the admission state; an account lives wholly in one, under one Redis Cluster hash tag. */
+export const SHARD_COUNT = 64
+
+const TAGS = Array.from({ length: SHARD_COUNT }, (_, shard) => `{s${shard.toString().padStart(2, '0')}}`)
+
+/** The shard of an account: FNV-1a over its id, so that it never has to be stored with the account. */
+export function shardOf(accountId: string): number {
+  let hash = 0x811c9dc5
+  for (let i = 0; i < accountId.length; i++) {
+    hash = Math.imul(hash ^ accountId.charCodeAt(i), 0x01000193)
+  }
+  return (hash >>> 0) % SHARD_COUNT
+}
+
+/** Hash: coin, g (grants), seq. See lua/README.md for the fields of every key here. */
+export const accountKey = (shard: number, accountId: string): string => `acct:${TAGS[shard]}:${accountId}`
+/** Hash: spending counters and the rate limiter of one API key. */
+export const keyCountersKey = (shard: number, keyId: string): string => `key:${TAGS[shard]}:${keyId}`
+/** Hash: request id to hold, for the requests of one proxy process. */
+export const holdsKey = (shard: number, owner: string): string => `holds:${TAGS[shard]}:${owner}`
+/** String: the epoch of the admission state; absent while admission is closed. */
+export const epochKey = (shard: number): string => `epoch:${TAGS[shard]}`
+/** Prefix of the hashes that remember first results for a few minutes, one hash a minute. */
+export const donePrefix = (shard: number): string => `done:${TAGS[shard]}`
+/** Stream: ended requests on their way to the book. */
+export const ledgerStream = (shard: number): string => `ledger:${TAGS[shard]}`
+
+export const LEDGER_GROUP = 'control'
+/** Sorted set: proxy processes by their last heartbeat on Redis's clock, in milliseconds. */
+export const OWNERS_KEY = 'owners'
+/** String: the CatalogRecord in force. */
+export const CATALOG_KEY = 'catalog'
+/** Stream: FeedEvents from control to every proxy. */
+export const FEED_STREAM = 'feed'
+/** Stream: RpcRequests from the proxies that requests wait for, and those that only read; see rpcStreams.ts. */
+export const RPC_STREAM = 'rpc'
+export const RPC_READS_STREAM = 'rpc:reads'
+export const RPC_GROUP = 'control'
+/** Pub/sub channel: RpcReplies to one proxy process. */
+export const rpcReplyChannel = (owner: string): string => `rpc:reply:${owner}`

@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs'
+import type { Redis } from 'ioredis'
+
+export type ScriptName = 'hold' | 'settle' | 'credit' | 'sweepGrant' | 'heartbeat'
+
+/** Codes that hold.lua answers with, in the order of that script. */
+export const HoldCode = {
+  OK: 0,
+  BALANCE: 1,
+  CAP_HOUR: 2,
+  CAP_DAY: 3,
+  CAP_MONTH: 4,
+  BUDGET: 5,
+  RATE: 6,
+  NO_ACCOUNT: 7,
+  DUPLICATE: 8,
+  CLOSED: 9,
+  BACKLOG: 10,
+} as const
+
+/** Codes that settle.lua answers with. */
+export const SettleCode = { SETTLED: 0, ALREADY_SETTLED: 1, ALREADY_VOIDED: 2, UNKNOWN: 3, CLOSED: 4 } as const
+
+export type ScriptArgument = string | number | Buffer
+
+/** A Lua script that ioredis sends as EVALSHA, and as EVAL where the server does not know it yet. */
+export type Script = (keys: string[], args: ScriptArgument[]) => Promise<unknown>
+
+const sources = new Map<ScriptName, string>()
+
+function sourceOf(name: ScriptName): string {
+  let source = sources.get(name)
+  if (source === undefined) {
+    source = readFileSync(new URL(`./lua/${name}.lua`, import.meta.url), 'utf8')
+    sources.set(name, source)
+  }
+  return source
+}
+
+/**
+ * Makes a script of `lua/` callable on a connection.
+ * @returns a function of keys and arguments; it rejects with the Redis error
+ */
+export function defineScript(redis: Redis, name: ScriptName): Script {
+  const command = `sluice_${name}`
+  redis.defineCommand(command, { lua: sourceOf(name) })
+  const run = Reflect.get(redis, command) as (...args: unknown[]) => Promise<unknown>
+  return (keys, args) => run.call(redis, keys.length, ...keys, ...args)
+}

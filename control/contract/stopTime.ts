@@ -1,0 +1,13 @@
+import type { Limits } from './limits.ts'
+
+const MARGIN_MS = 2_000
+
+/**
+ * The longest that a worker of the proxy may take to leave, in milliseconds: its streams end or are cut, the other
+ * workers are waited for, and the last settlements are delivered. Whoever stops the proxy has to wait longer than this.
+ */
+export function workerStopMaxMs(
+  limits: Pick<Limits, 'drainGraceMs' | 'shutdownTimeoutMs' | 'settleTimeoutMs'>,
+): number {
+  return 2 * (limits.drainGraceMs + limits.shutdownTimeoutMs) + limits.settleTimeoutMs + MARGIN_MS
+}

@@ -1,0 +1,61 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { type Client, type Pool, withTransaction } from './pool.ts'
+
+const MIGRATIONS = new URL('./migrations/', import.meta.url)
+const FILE_NAME = /^(\d{4})_[a-z0-9_]+\.sql$/
+/** Any constant will do, as long as nothing else in this database locks it. */
+const MIGRATION_LOCK = 7_204_001
+
+interface Migration {
+  version: number
+  name: string
+  sql: string
+}
+
+async function readMigrations(): Promise<Migration[]> {
+  const migrations: Migration[] = []
+  for (const name of (await readdir(MIGRATIONS)).sort()) {
+    const match = FILE_NAME.exec(name)
+    if (match === null) continue
+    migrations.push({ version: Number(match[1]), name, sql: await readFile(new URL(name, MIGRATIONS), 'utf8') })
+  }
+  return migrations
+}
+
+async function apply(client: Client, migration: Migration): Promise<boolean> {
+  await client.query('SET LOCAL statement_timeout = 0')
+  // Held to the end of the transaction, so that of several processes that start at once each migration runs in one.
+  await client.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
+  const known = await client.query('SELECT 1 FROM schema_migrations WHERE version = $1', [migration.version])
+  if (known.rowCount !== 0) return false
+  await client.query(migration.sql)
+  await client.query('INSERT INTO schema_migrations (version, name) VALUES ($1, $2)', [
+    migration.version,
+    migration.name,
+  ])
+  return true
+}
+
+/**
+ * Brings the schema of the book up to date: runs the files of `migrations/` that have not run yet, in the order of
+ * their numbers, each in a transaction of its own. Safe to call from several processes at once.
+ * @returns the names of the files that ran now
+ * @throws the error of the database, with the name of the file in its message; earlier files stay applied
+ */
+export async function migrate(pool: Pool): Promise<string[]> {
+  const migrations = await readMigrations()
+  await withTransaction(pool, async (client) => {
+    await client.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
+    await client.query(`CREATE TABLE IF NOT EXISTS schema_migrations (
+      version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`)
+  })
+  const applied: string[] = []
+  for (const migration of migrations) {
+    try {
+      if (await withTransaction(pool, (client) => apply(client, migration))) applied.push(migration.name)
+    } catch (error) {
+      throw new Error(`migration ${migration.name} failed: ${(error as Error).message}`, { cause: error })
+    }
+  }
+  return applied
+}

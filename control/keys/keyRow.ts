@@ -1,0 +1,71 @@
+/** A key as it stands in the book; the secret itself is nowhere. Caps are units; null is no cap. */
+export interface ApiKey {
+  readonly id: string
+  readonly accountId: string
+  readonly hash: string
+  readonly last4: string
+  readonly name: string
+  readonly paused: boolean
+  readonly capHourUnits: number | null
+  readonly capDayUnits: number | null
+  readonly capMonthUnits: number | null
+  readonly budgetUnits: number | null
+  readonly models: readonly string[]
+  readonly noLogs: boolean
+  readonly privateTier: boolean
+  readonly allowRetention: boolean
+  readonly requestsPerMinute: number
+  readonly expiresAtMs: number | null
+  readonly revokedAtMs: number | null
+  readonly createdAtMs: number
+}
+
+export interface KeyRow {
+  id: string
+  account_id: string
+  hash: string
+  last4: string
+  name: string
+  paused: boolean
+  cap_hour_units: number | null
+  cap_day_units: number | null
+  cap_month_units: number | null
+  budget_units: number | null
+  models: string[]
+  no_logs: boolean
+  private_tier: boolean
+  allow_retention: boolean
+  requests_per_minute: number
+  expires_at: Date | null
+  revoked_at: Date | null
+  created_at: Date
+}
+
+export const COLUMNS = [
+  ...['id', 'account_id', 'hash', 'last4', 'name', 'paused', 'cap_hour_units', 'cap_day_units', 'cap_month_units'],
+  ...['budget_units', 'models', 'no_logs', 'private_tier', 'allow_retention', 'requests_per_minute'],
+  ...['expires_at', 'revoked_at', 'created_at'],
+].join(', ')
+
+export function asApiKey(row: KeyRow): ApiKey {
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    hash: row.hash,
+    last4: row.last4,
+    name: row.name,
+    paused: row.paused,
+    capHourUnits: row.cap_hour_units,
+    capDayUnits: row.cap_day_units,
+    capMonthUnits: row.cap_month_units,
+    budgetUnits: row.budget_units,
+    models: row.models,
+    noLogs: row.no_logs,
+    privateTier: row.private_tier,
+    allowRetention: row.allow_retention,
+    requestsPerMinute: row.requests_per_minute,
+    expiresAtMs: row.expires_at?.getTime() ?? null,
+    revokedAtMs: row.revoked_at?.getTime() ?? null,
+    createdAtMs: row.created_at.getTime(),
+  }
+}

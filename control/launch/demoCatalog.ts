@@ -1,0 +1,75 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { readCatalogFile } from '../pricing/catalogFile.ts'
+import { freePort } from './freePort.ts'
+import type { Settings } from './settings.ts'
+
+/** The catalog to run with, and the port of the mock provider when it is the demo's. */
+export interface CatalogChoice {
+  readonly path: string
+  readonly providerPort?: number
+}
+
+/**
+ * The catalog that was named, as it is; else the default one when at least one of its providers can be used; else a
+ * demo catalog in the data folder, whose models the mock provider serves.
+ * @throws CatalogError when the default catalog is malformed
+ */
+export async function chooseCatalog(settings: Settings, env: NodeJS.ProcessEnv): Promise<CatalogChoice> {
+  if (settings.catalogPath !== undefined) return { path: settings.catalogPath }
+  if (existsSync(settings.defaultCatalogPath)) {
+    const { providers } = await readCatalogFile(settings.defaultCatalogPath)
+    if (providers.some(({ apiKeyEnv }) => apiKeyEnv === '' || env[apiKeyEnv])) {
+      return { path: settings.defaultCatalogPath }
+    }
+  }
+  const path = join(settings.dataDir, 'demo-catalog.yaml')
+  const providerPort = await freePort(portOf(path))
+  writeFileSync(path, demoCatalog(providerPort))
+  return { path, providerPort }
+}
+
+/** The mock provider keeps its port across restarts where it is still free. */
+function portOf(path: string): number {
+  if (!existsSync(path)) return 0
+  return Number(/127\.0\.0\.1:(\d+)/.exec(readFileSync(path, 'utf8'))?.[1] ?? 0)
+}
+
+function demoCatalog(port: number): string {
+  return `# Written at every start without a provider key. For your own models, see catalog.yaml.
+coin: { usd: "1" }
+providers:
+  - { id: demo, base_url: "http://127.0.0.1:${port}/v1", dialect: openai, data_policy: none }
+models:
+  - id: demo/chat-small
+    name: Demo Chat Small
+    owned_by: demo
+    modality: chat
+    endpoints: [chat]
+    context: 128000
+    max_output: 16384
+    default_output: 1024
+    price: { input: "0.15", output: "0.60", cached_input: "0.075" }
+    routes: [ { provider: demo, model: "chat-small,chunks=24,delay=30" } ]
+  - id: demo/chat-large
+    name: Demo Chat Large
+    owned_by: demo
+    modality: chat
+    endpoints: [chat]
+    context: 200000
+    max_output: 32768
+    default_output: 4096
+    price: { input: "2.50", output: "10", cached_input: "0.25" }
+    routes: [ { provider: demo, model: "chat-large,chunks=96,delay=20" } ]
+  - id: demo/slow-story
+    name: Demo Slow Story
+    owned_by: demo
+    modality: chat
+    endpoints: [chat]
+    context: 32000
+    max_output: 8192
+    default_output: 2048
+    price: { input: "0.50", output: "1.50" }
+    routes: [ { provider: demo, model: "slow-story,chunks=300,delay=100" } ]
+`
+}

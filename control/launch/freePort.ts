@@ -1,0 +1,30 @@
+import { randomInt } from 'node:crypto'
+import { createServer } from 'node:net'
+
+// Below the range that systems take for outgoing connections: such a connection could otherwise take the port of a
+// server while it restarts.
+const FIRST_PORT = 20_000
+const PORTS_END = 32_768
+const ATTEMPTS_MAX = 200
+
+/** Whether nothing listens on a TCP port of `host`. */
+export function isPortFree(port: number, host = '127.0.0.1'): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer()
+    server.once('error', () => resolve(false))
+    server.listen({ port, host, exclusive: true }, () => server.close(() => resolve(true)))
+  })
+}
+
+/**
+ * A TCP port of this machine that is free now, for servers that have to keep theirs over a restart.
+ * @param wanted taken when it is free
+ */
+export async function freePort(wanted = 0): Promise<number> {
+  if (wanted !== 0 && (await isPortFree(wanted))) return wanted
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+    const port = randomInt(FIRST_PORT, PORTS_END)
+    if (await isPortFree(port)) return port
+  }
+  throw new Error(`no free port was found between ${FIRST_PORT} and ${PORTS_END}`)
+}

@@ -1,0 +1,44 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { limits } from '../contract/limits.ts'
+import type { ManagedProcess } from './managedProcess.ts'
+
+// A process that ran this long was well; its next failure is not counted with the earlier ones.
+const WELL_AFTER_MS = 60_000
+
+/**
+ * Starts a process again whenever it ends by itself, at once at first and ever later when it keeps failing.
+ * @param start how it is started again
+ * @param report told what happens, in a sentence
+ * @returns ends the watch
+ */
+export function keepRunning(
+  process: ManagedProcess,
+  start: () => Promise<void>,
+  report: (text: string) => void,
+): () => void {
+  let watching = true
+  let failures = 0
+  let startedMs = Date.now()
+
+  const startAgain = async (reason: string): Promise<void> => {
+    if (Date.now() - startedMs > WELL_AFTER_MS) failures = 0
+    for (let why = reason; watching; ) {
+      const delayMs = Math.min(limits.restartDelayMs * 2 ** failures++, limits.restartDelayMaxMs)
+      report(`${process.definition.name} ended (${why}); starting it again in ${delayMs} ms`)
+      await sleep(delayMs)
+      if (!watching) return
+      startedMs = Date.now()
+      try {
+        return await start()
+      } catch (error) {
+        why = error instanceof Error ? error.message : String(error)
+      }
+    }
+  }
+
+  process.onUnexpectedExit = (reason) => void startAgain(reason)
+  return () => {
+    watching = false
+    process.onUnexpectedExit = undefined
+  }
+}

@@ -1,0 +1,40 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { limits } from '../contract/limits.ts'
+
+const CHECK_INTERVAL_MS = 50
+
+/** The command line of a process, '' when there is none with this id. */
+function commandOf(pid: number): string {
+  const file = `/proc/${pid}/cmdline`
+  if (existsSync('/proc/self/cmdline')) {
+    try {
+      return readFileSync(file, 'utf8').replaceAll('\0', ' ')
+    } catch {
+      return ''
+    }
+  }
+  return spawnSync('ps', ['-o', 'command=', '-p', String(pid)], { encoding: 'utf8' }).stdout ?? ''
+}
+
+/**
+ * The process that a pid file names, if it lives and is what the file says.
+ * @param program part of its command line, because ids are used again
+ */
+export function processOf(pidFile: string, program: RegExp): number | undefined {
+  if (!existsSync(pidFile)) return undefined
+  const pid = Number.parseInt(readFileSync(pidFile, 'utf8'), 10)
+  if (!Number.isSafeInteger(pid) || pid <= 1 || pid === process.pid) return undefined
+  return program.test(commandOf(pid)) ? pid : undefined
+}
+
+/** Stops a server that an earlier run left behind because it was killed. */
+export async function stopLeftover(pidFile: string, program: RegExp, signal: NodeJS.Signals): Promise<void> {
+  const pid = processOf(pidFile, program)
+  if (pid === undefined) return
+  process.kill(pid, signal)
+  const deadlineMs = Date.now() + limits.shutdownTimeoutMs
+  while (processOf(pidFile, program) === pid && Date.now() < deadlineMs) await sleep(CHECK_INTERVAL_MS)
+  if (processOf(pidFile, program) === pid) process.kill(pid, 'SIGKILL')
+}

@@ -1,0 +1,94 @@
+import { connect } from 'node:net'
+import type { Warning } from './warningText.ts'
+
+const REFUSED = /\bECONNREFUSED (\[?[\w.:-]+?\]?):(\d+)\b/
+// What else a program says while a server that it needs is away.
+const SYMPTOM =
+  /ECONNREFUSED|ECONNRESET|EPIPE|connection to Redis was lost|did not answer in time|Connection is closed|Stream isn't writeable|Connection terminated|Command timed out/
+const CHECK_INTERVAL_MS = 1_000
+const CONNECT_TIMEOUT_MS = 1_000
+
+interface Server {
+  readonly host: string
+  readonly port: number
+}
+
+interface Outage {
+  /** Where the server is, once a line has told. */
+  server: Server | undefined
+  /** Lines that were not shown, in all and since the last look. */
+  hidden: number
+  hiddenLately: number
+}
+
+/**
+ * Shortens what one program says while a server that it needs is away: the first line is shown, the many that follow
+ * are counted, and when the server takes connections again that is told once.
+ */
+export class OutageFilter {
+  readonly #show: (text: string) => void
+  #outage: Outage | undefined
+  #timer: NodeJS.Timeout | undefined
+
+  /** @param show prints a line for the program */
+  constructor(show: (text: string) => void) {
+    this.#show = show
+  }
+
+  /** Shows a warning, or counts it. */
+  take({ text, fields }: Warning): void {
+    // A route that failed speaks of a provider; its next failure may be another one.
+    if ('route' in fields || !SYMPTOM.test(text)) return this.#show(text)
+    if (this.#outage === undefined) {
+      this.#outage = { server: serverIn(text), hidden: 0, hiddenLately: 0 }
+      this.#show(text)
+      this.#watch()
+      return
+    }
+    this.#outage.server ??= serverIn(text)
+    this.#outage.hidden++
+    this.#outage.hiddenLately++
+  }
+
+  /** Forgets the outage: nobody is to be told any more. */
+  stop(): void {
+    clearTimeout(this.#timer)
+    this.#outage = undefined
+  }
+
+  #watch(): void {
+    this.#timer = setTimeout(() => void this.#look(), CHECK_INTERVAL_MS).unref()
+  }
+
+  async #look(): Promise<void> {
+    const outage = this.#outage
+    if (outage === undefined) return
+    const { server } = outage
+    const isOver = server === undefined ? outage.hiddenLately === 0 : await accepts(server)
+    if (this.#outage !== outage) return
+    outage.hiddenLately = 0
+    if (!isOver) return this.#watch()
+    this.#outage = undefined
+    const what = server === undefined ? 'no more trouble' : `${server.host}:${server.port} takes connections again`
+    const hidden = outage.hidden === 0 ? '' : `; more about it is in the log (lines: ${outage.hidden})`
+    this.#show(what + hidden)
+  }
+}
+
+function serverIn(text: string): Server | undefined {
+  const [, host, port] = REFUSED.exec(text) ?? []
+  return host === undefined ? undefined : { host: host.replace(/^\[|\]$/g, ''), port: Number(port) }
+}
+
+function accepts({ host, port }: Server): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, host)
+    const finish = (answer: boolean) => {
+      socket.destroy()
+      resolve(answer)
+    }
+    socket.setTimeout(CONNECT_TIMEOUT_MS, () => finish(false))
+    socket.once('connect', () => finish(true))
+    socket.once('error', () => finish(false))
+  })
+}

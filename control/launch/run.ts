@@ -1,0 +1,115 @@
+import { rmSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { limits } from '../contract/limits.ts'
+import { isPortFree } from './freePort.ts'
+import { processOf } from './leftover.ts'
+import { type RunningStack, StackRunner } from './runStack.ts'
+import { readSettings, type Settings } from './settings.ts'
+
+// One Ctrl-C reaches this process from the terminal and maybe again from npm or make; a later one is another one.
+const SAME_INTERRUPT_MS = 1_000
+
+/** What was asked of this process by signals. */
+class StopRequest {
+  /** Resolves when it is to stop. */
+  readonly stop: Promise<void>
+  /** Resolves when it is to stop at once: Ctrl-C, again. */
+  readonly cut: Promise<void>
+
+  constructor() {
+    const stop = newSignal()
+    const cut = newSignal()
+    this.stop = stop.promise
+    this.cut = cut.promise
+    let firstMs: number | undefined
+    const ask = (isInterrupt: boolean) => {
+      firstMs ??= performance.now()
+      stop.resolve()
+      if (isInterrupt && performance.now() - firstMs > SAME_INTERRUPT_MS) cut.resolve()
+    }
+    process.on('SIGINT', () => ask(true))
+    for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => ask(false))
+  }
+}
+
+function newSignal(): { promise: Promise<void>; resolve: () => void } {
+  let resolve = (): void => {}
+  const promise = new Promise<void>((done) => {
+    resolve = done
+  })
+  return { promise, resolve }
+}
+
+/** Refuses what would go wrong later: a second run on the same data, a port that is taken. */
+async function refuseConflicts(settings: Settings, pidFile: string): Promise<void> {
+  const other = processOf(pidFile, /launch\/main\.js/)
+  if (other !== undefined) {
+    throw new Error(`Sluice already runs on ${settings.dataDir} (process ${other}); stop it, or set SLUICE_DATA`)
+  }
+  if (settings.port !== 0 && !(await isPortFree(settings.port, settings.host))) {
+    throw new Error(`port ${settings.port} of ${settings.host} is taken; stop what uses it, or set PORT to another one`)
+  }
+}
+
+function welcome(stack: RunningStack, settings: Settings): string {
+  const { baseUrl, metricsUrl, controlMetricsUrl, account, models, isDemo } = stack
+  const [model = 'MODEL'] = models
+  const body = JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: 'Hello' }] })
+  return `
+Sluice is running${isDemo ? ' with a mock provider (no provider key is set; see catalog.yaml)' : ''}.
+
+  Base URL  ${baseUrl}/v1
+  API key   ${account.api_key}
+  Models    ${models.join(', ') || 'none can serve; see catalog.yaml'}
+  Metrics   ${metricsUrl} (proxy)
+            ${controlMetricsUrl} (control)
+  Logs      ${relative('.', settings.logDir) || '.'}/
+
+Try it:
+
+  curl -N ${baseUrl}/v1/chat/completions -H 'Authorization: Bearer ${account.api_key}' -H 'Content-Type: application/json' -d '${body}'
+
+Ctrl-C stops it; accounts and receipts stay in ${relative('.', settings.dataDir) || '.'}/.`
+}
+
+async function runUntilAsked(show: (text: string) => void): Promise<number> {
+  const asked = new StopRequest()
+  const settings = readSettings(process.env)
+  const pidFile = join(settings.dataDir, 'run.pid')
+  await refuseConflicts(settings, pidFile)
+  writeFileSync(pidFile, `${process.pid}\n`)
+  const runner = new StackRunner(settings, show)
+  let failed = false
+  try {
+    const starting = runner.start().then((stack) => show(welcome(stack, settings)))
+    // A start that a stop interrupts fails later, unheard.
+    starting.catch(() => {})
+    await Promise.race([starting, asked.stop])
+    await asked.stop
+    const graceSeconds = Math.ceil(limits.drainGraceMs / 1_000)
+    show(`\nStopping; running streams get up to ${graceSeconds} s to end. Ctrl-C again stops at once ...`)
+  } catch (error) {
+    failed = true
+    show(`Sluice did not start: ${error instanceof Error ? error.message : String(error)}`)
+  }
+  void asked.cut.then(() => {
+    show('Stopping at once; requests that were running are not charged.')
+    return runner.cut()
+  })
+  await runner.stop()
+  rmSync(pidFile, { force: true })
+  if (!failed) show('Stopped.')
+  return failed ? 1 : 0
+}
+
+/**
+ * Does what `make run` does, until it is asked to stop by a signal.
+ * @param show prints a line on the terminal
+ * @returns the exit status
+ */
+export function run(show: (text: string) => void): Promise<number> {
+  return runUntilAsked(show).catch((error: unknown) => {
+    show(`Sluice did not start: ${error instanceof Error ? error.message : String(error)}`)
+    return 1
+  })
+}

@@ -1,0 +1,187 @@
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { limits } from '../contract/limits.ts'
+import { workerStopMaxMs } from '../contract/stopTime.ts'
+import { type DemoAccount, provideDemoAccount } from './demoAccount.ts'
+import { chooseCatalog } from './demoCatalog.ts'
+import { freePort } from './freePort.ts'
+import { keepRunning } from './keepRunning.ts'
+import { rotateLog } from './logFile.ts'
+import { ManagedProcess } from './managedProcess.ts'
+import { OutageFilter } from './outage.ts'
+import { compiled } from './paths.ts'
+import { startPostgres } from './postgres.ts'
+import { startRedis } from './redis.ts'
+import { reachableHost, type Settings } from './settings.ts'
+import { waitReady } from './waitReady.ts'
+import { warningOf } from './warningText.ts'
+
+/** How long a program may take to stop: more than the proxy, the slowest of them, gives its workers. */
+export const PROGRAM_STOP_TIMEOUT_MS = workerStopMaxMs(limits) + 2_000
+const READY_TIMEOUT_MS = 15_000
+
+export interface RunningStack {
+  readonly baseUrl: string
+  readonly metricsUrl: string
+  readonly controlMetricsUrl: string
+  readonly models: readonly string[]
+  readonly account: DemoAccount
+  readonly isDemo: boolean
+}
+
+/** Everything that `make run` starts, in order; it is stopped in the opposite order. */
+export class StackRunner {
+  private readonly settings: Settings
+  private readonly show: (text: string) => void
+  private readonly started: ManagedProcess[] = []
+  /** Those of `started` that are programs of the gateway; the others are servers that keep data. */
+  private readonly programs: ManagedProcess[] = []
+  private readonly outages: OutageFilter[] = []
+  private readonly watches: Array<() => void> = []
+  private stopped = false
+
+  /** @param show prints a line on the terminal */
+  constructor(settings: Settings, show: (text: string) => void) {
+    this.settings = settings
+    this.show = show
+  }
+
+  /** Starts what is needed and returns when requests are served. Rejects when a part does not start. */
+  async start(): Promise<RunningStack> {
+    const { dataDir, host, port } = this.settings
+    const databaseUrl = this.settings.databaseUrl ?? (await this.startDatabase())
+    const redisUrl = this.settings.redisUrl ?? (await this.startCache())
+    const catalog = await chooseCatalog(this.settings, process.env)
+    this.writePrivate('run.json', { database_url: databaseUrl, redis_url: redisUrl, catalog: catalog.path })
+    const env = {
+      DATABASE_URL: databaseUrl,
+      REDIS_URL: redisUrl,
+      SLUICE_CATALOG: catalog.path,
+      SLUICE_DATA: dataDir,
+    }
+    if (catalog.providerPort !== undefined) {
+      await this.startProgram('provider', 'bench/provider.js', ['--port', String(catalog.providerPort)], {})
+    }
+    const control = await this.startProgram('control', 'control/main.js', [], {
+      ...env,
+      SLUICE_CONTROL_METRICS_PORT: await metricsPortOf('SLUICE_CONTROL_METRICS_PORT'),
+    })
+    const proxy = await this.startProgram('proxy', 'proxy/main.js', [], {
+      ...env,
+      HOST: host,
+      PORT: String(port),
+      SLUICE_METRICS_PORT: await metricsPortOf('SLUICE_METRICS_PORT'),
+    })
+    const baseUrl = `http://${reachableHost(host)}:${proxy.ready['port'] ?? port}`
+    const [metricsUrl, controlMetricsUrl] = [proxy, control].map(metricsUrlOf) as [string, string]
+    const trouble = await waitReady(baseUrl, READY_TIMEOUT_MS)
+    if (trouble !== undefined) this.show(`the proxy is not ready yet: ${trouble}`)
+    const account = await provideDemoAccount(join(dataDir, 'demo.json'), baseUrl, env)
+    const models = await listModels(baseUrl, account.api_key)
+    const metrics = { metrics_url: metricsUrl, control_metrics_url: controlMetricsUrl }
+    this.writePrivate('demo.json', { base_url: baseUrl, ...account, models, ...metrics })
+    return { baseUrl, metricsUrl, controlMetricsUrl, models, account, isDemo: catalog.providerPort !== undefined }
+  }
+
+  /** Stops everything that was started, the proxy first, so that running streams can end. */
+  async stop(): Promise<void> {
+    this.stopped = true
+    for (const endWatch of this.watches) endWatch()
+    for (const outage of this.outages) outage.stop()
+    for (const process of this.started.toReversed()) await process.stop()
+    // It says how to reach what runs.
+    rmSync(join(this.settings.dataDir, 'run.json'), { force: true })
+  }
+
+  /**
+   * Ends the programs at once; a `stop` under way then has only the servers left. What they held is voided at the next
+   * start, as after a crash.
+   */
+  async cut(): Promise<void> {
+    await Promise.all(this.programs.map((program) => program.cut()))
+  }
+
+  private async startDatabase(): Promise<string> {
+    const postgres = await startPostgres({
+      dir: join(this.settings.dataDir, 'postgres'),
+      logFile: this.logFile('postgres'),
+    })
+    this.keep(postgres.process, () => postgres.startAgain())
+    return postgres.provideDatabase('sluice')
+  }
+
+  private async startCache(): Promise<string> {
+    const dir = join(this.settings.dataDir, 'redis')
+    mkdirSync(dir, { recursive: true })
+    const redis = await startRedis({ dir, logFile: this.logFile('redis') })
+    this.keep(redis.process, () => redis.process.start())
+    return redis.url
+  }
+
+  private async startProgram(
+    name: string,
+    program: string,
+    args: readonly string[],
+    env: NodeJS.ProcessEnv,
+  ): Promise<ManagedProcess> {
+    if (this.stopped) throw new Error('stopped while starting')
+    const outage = new OutageFilter((text) => this.showOf(name, text))
+    this.outages.push(outage)
+    const child = new ManagedProcess({
+      name,
+      command: process.execPath,
+      args: ['--enable-source-maps', compiled(program), ...args],
+      env,
+      logFile: this.logFile(name),
+      onLine: (line) => {
+        const warning = warningOf(line)
+        if (warning !== undefined) outage.take(warning)
+      },
+      stopSignal: 'SIGTERM',
+      stopTimeoutMs: PROGRAM_STOP_TIMEOUT_MS,
+    })
+    // Before it has started: a stop that comes meanwhile has to find it.
+    this.started.push(child)
+    this.programs.push(child)
+    await child.start()
+    this.keep(child, () => child.start())
+    return child
+  }
+
+  private keep(process: ManagedProcess, start: () => Promise<void>): void {
+    if (!this.started.includes(process)) this.started.push(process)
+    this.watches.push(keepRunning(process, start, this.show))
+  }
+
+  private showOf(name: string, text: string): void {
+    if (!this.stopped) this.show(`${name}: ${text}`)
+  }
+
+  private logFile(name: string): string {
+    const path = join(this.settings.logDir, `${name}.log`)
+    rotateLog(path)
+    return path
+  }
+
+  private writePrivate(file: string, content: unknown): void {
+    const path = join(this.settings.dataDir, file)
+    writeFileSync(path, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 })
+    chmodSync(path, 0o600)
+  }
+}
+
+/** The private port that the operator named, else one that the program keeps over a restart. */
+async function metricsPortOf(variable: string): Promise<string> {
+  return process.env[variable] || String(await freePort())
+}
+
+/** Metrics are served on the loopback address alone, whatever HOST says. */
+function metricsUrlOf(program: ManagedProcess): string {
+  return `http://127.0.0.1:${program.ready['metricsPort']}/metrics`
+}
+
+async function listModels(baseUrl: string, apiKey: string): Promise<string[]> {
+  const response = await fetch(`${baseUrl}/v1/models`, { headers: { authorization: `Bearer ${apiKey}` } })
+  const body = (await response.json()) as { data?: Array<{ id: string }> }
+  return (body.data ?? []).map((model) => model.id)
+}

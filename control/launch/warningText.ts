@@ -1,0 +1,36 @@
+// What pino writes into every line, and what is shown in another way.
+const COMMON = new Set(['level', 'time', 'pid', 'hostname', 'name', 'process', 'owner', 'msg', 'err'])
+const WARNING_LEVEL = 40
+
+/** A warning of a program, as the terminal shows it, and what it is about. */
+export interface Warning {
+  readonly text: string
+  readonly fields: Readonly<Record<string, unknown>>
+}
+
+/**
+ * What to show of a line that a program wrote: lines of level warning or above with the fields that say what they are
+ * about, such as the provider and the reason; lines that are no JSON as they are; nothing of the others.
+ */
+export function warningOf(line: string): Warning | undefined {
+  if (!line.startsWith('{')) {
+    return line.startsWith('mock provider on') || line === '' ? undefined : { text: line, fields: {} }
+  }
+  try {
+    const fields = JSON.parse(line) as Record<string, unknown> & { err?: { message?: string } }
+    if (typeof fields['level'] !== 'number' || fields['level'] < WARNING_LEVEL) return undefined
+    const message = fields.err?.message
+    return { text: `${fields['msg']}${message === undefined ? '' : `: ${message}`}${subjectOf(fields)}`, fields }
+  } catch {
+    return { text: line, fields: {} }
+  }
+}
+
+function subjectOf(fields: Readonly<Record<string, unknown>>): string {
+  const parts = Object.entries(fields)
+    .filter(([name, value]) => !COMMON.has(name) && ['string', 'number'].includes(typeof listed(value)))
+    .map(([name, value]) => `${name}: ${listed(value)}`)
+  return parts.length === 0 ? '' : ` (${parts.join(', ')})`
+}
+
+const listed = (value: unknown): unknown => (Array.isArray(value) ? value.join('; ') : value)

@@ -1,0 +1,11 @@
+/** Ledger accounts of the gateway itself; migration 0001 opens them. */
+export const REVENUE = 'revenue'
+export const PAYMENTS_IN = 'payments_in'
+export const HOUSE = 'house'
+export const PROVIDER_COST = 'provider_cost'
+export const ESCROW = 'escrow'
+
+/** The ledger account of a customer's coin. */
+export const coinAccount = (accountId: string): string => `coin:${accountId}`
+/** The ledger account of one credit grant. */
+export const grantAccount = (grantId: string): string => `grant:${grantId}`

@@ -1,0 +1,47 @@
+import { pino } from 'pino'
+import { limits } from './contract/limits.ts'
+import { CatalogError } from './pricing/yamlReader.ts'
+import { ControlService } from './service/controlService.ts'
+import { readEnvironment } from './service/environment.ts'
+
+const log = pino({ name: 'control', level: process.env['LOG_LEVEL'] || 'info' })
+const stopping = new AbortController()
+let service: ControlService | undefined
+
+/** Ends the process; what hangs on the way down is cut off after limits.shutdownTimeoutMs. */
+async function stop(reason: string): Promise<void> {
+  if (stopping.signal.aborted) return
+  stopping.abort(new Error(reason))
+  log.info({ reason }, 'stopping')
+  setTimeout(() => {
+    log.error('stopping took too long; what was under way is left for the next start')
+    process.exit(1)
+  }, limits.shutdownTimeoutMs).unref()
+  await service?.stop()
+  log.info('stopped')
+  process.exit(0)
+}
+
+/** A start that can not succeed says why, in full, and ends with status 1. */
+function fail(error: unknown): never {
+  const problems =
+    error instanceof CatalogError ? error.problems : [error instanceof Error ? error.message : String(error)]
+  log.fatal({ problems, ...(error instanceof CatalogError ? {} : { err: error }) }, 'control can not start')
+  process.stderr.write(`${problems.join('\n')}\n`)
+  process.exit(1)
+}
+
+process.on('SIGTERM', () => void stop('SIGTERM'))
+process.on('SIGINT', () => void stop('SIGINT'))
+// The parent is gone: nobody would stop this process any more.
+process.on('disconnect', () => void stop('the parent process ended'))
+process.on('SIGHUP', () => void service?.reloadCatalog())
+
+try {
+  service = new ControlService(readEnvironment(process.env), log)
+  const metricsPort = await service.start(stopping.signal)
+  log.info({ metricsPort }, 'control is ready')
+  process.send?.({ ready: { metricsPort } })
+} catch (error) {
+  if (!stopping.signal.aborted) fail(error)
+}

@@ -1,0 +1,126 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { RpcObserver } from './bus/rpcServer.ts'
+import { type BacklogSample, EMPTY_BACKLOG } from './service/backlog.ts'
+import type { SettlementStats } from './settlement/consumer.ts'
+
+const RPC_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
+
+/** Where the numbers come from when Prometheus asks. */
+export interface MetricsSources {
+  settlement(): SettlementStats
+  /** Holds voided because their proxy was gone. */
+  orphansVoided(): number
+  /** Reads Redis; a rejection leaves the last numbers. */
+  backlog(): Promise<BacklogSample>
+}
+
+/** The metrics of control, served on 127.0.0.1 alone. Labels come from closed sets. */
+export class ControlMetrics {
+  readonly #registry = new Registry()
+  readonly #rpcCount: Counter<'operation' | 'outcome'>
+  readonly #rpcSeconds: Histogram<'operation'>
+  readonly #server: Server
+  #backlog = EMPTY_BACKLOG
+
+  constructor(sources: MetricsSources) {
+    const registers = [this.#registry]
+    collectDefaultMetrics({ register: this.#registry, prefix: 'sluice_control_' })
+    this.#rpcCount = new Counter({
+      name: 'sluice_control_rpc_total',
+      help: 'Calls of the proxies by operation and outcome',
+      labelNames: ['operation', 'outcome'],
+      registers,
+    })
+    this.#rpcSeconds = new Histogram({
+      name: 'sluice_control_rpc_seconds',
+      help: 'Time from taking a call off the stream to its answer',
+      labelNames: ['operation'],
+      buckets: RPC_SECONDS,
+      registers,
+    })
+    this.#addSettlement(sources)
+    this.#addBacklog()
+    this.#server = createServer((request, response) => {
+      if (request.method !== 'GET' || request.url !== '/metrics') {
+        response.writeHead(404).end()
+        return
+      }
+      void this.#text(sources).then(
+        (text) => response.writeHead(200, { 'content-type': this.#registry.contentType }).end(text),
+        () => response.writeHead(500).end(),
+      )
+    })
+  }
+
+  readonly observeRpc: RpcObserver = (operation, outcome, seconds) => {
+    this.#rpcCount.inc({ operation, outcome })
+    this.#rpcSeconds.observe({ operation }, seconds)
+  }
+
+  /** @param port zero takes any free one. @returns the port taken */
+  async listen(port: number): Promise<number> {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject)
+      this.#server.listen(port, '127.0.0.1', resolve)
+    })
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  close(): void {
+    this.#server.close()
+    this.#server.closeAllConnections()
+  }
+
+  async #text(sources: MetricsSources): Promise<string> {
+    this.#backlog = await sources.backlog().catch(() => this.#backlog)
+    return this.#registry.metrics()
+  }
+
+  #addSettlement(sources: MetricsSources): void {
+    const add = (name: string, help: string, field: keyof SettlementStats) => {
+      this.#addTotal(`settlement_${name}`, help, () => sources.settlement()[field])
+    }
+    add('batches', 'Batches committed to the book', 'batches')
+    add('receipts', 'Receipts booked', 'receipts')
+    add('duplicates', 'Entries that were booked before', 'duplicates')
+    add('rejects', 'Entries that could not be booked and wait for an operator', 'rejects')
+    add('retries', 'Batches and reads repeated after an error', 'retries')
+    add('shortfall_units', 'Units charged beyond what the book had', 'shortfallUnits')
+    this.#addTotal('orphans_voided', 'Holds voided because their proxy was gone', sources.orphansVoided)
+  }
+
+  /** A total that its owner counts and that only grows; it is read out when asked for. */
+  #addTotal(name: string, help: string, value: () => number): void {
+    new Counter({
+      name: `sluice_control_${name}_total`,
+      help,
+      registers: [this.#registry],
+      collect() {
+        this.reset()
+        this.inc(value())
+      },
+    })
+  }
+
+  #addBacklog(): void {
+    const add = (name: string, help: string, value: (sample: BacklogSample) => number) => {
+      const read = () => value(this.#backlog)
+      new Gauge({
+        name: `sluice_control_${name}`,
+        help,
+        registers: [this.#registry],
+        collect() {
+          this.set(read())
+        },
+      })
+    }
+    add('ledger_stream_entries', 'Ended requests not yet booked', (sample) => sample.ledgerEntries)
+    add('ledger_stream_pending', 'Of these, given to a consumer', (sample) => sample.ledgerPending)
+    add('settlement_lag_seconds', 'Age of the oldest of these', (sample) => sample.ledgerLagMs / 1_000)
+    add('rpc_stream_entries', 'Calls waiting or under way', (sample) => sample.rpcEntries)
+    add('holds_open', 'Holds not ended yet', (sample) => sample.holdsOpen)
+    add('hold_oldest_seconds', 'Age of the oldest hold', (sample) => sample.holdOldestMs / 1_000)
+  }
+}

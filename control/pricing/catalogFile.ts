@@ -1,0 +1,207 @@
+import { readFile, stat } from 'node:fs/promises'
+import { basename } from 'node:path'
+import {
+  DATA_POLICIES,
+  type DataPolicy,
+  DIALECTS,
+  type Dialect,
+  ENDPOINTS,
+  ENDPOINTS_OF,
+  type Endpoint,
+  MODALITIES,
+  type Modality,
+} from '../contract/catalog.ts'
+import { MAX_UNITS } from '../contract/units.ts'
+import type { Price } from './price.ts'
+import { readPrice } from './priceReader.ts'
+import { addressOf, booleanOf, choiceOf, idOf, textOf, tokensOf, usdOf, variableOf } from './values.ts'
+import { CatalogError, type Field, YamlReader } from './yamlReader.ts'
+
+const FILE_BYTES_MAX = 4_194_304
+const IMAGE_TOKENS = 1_500
+const PROVIDER_KEYS = ['id', 'base_url', 'dialect', 'api_key_env', 'data_policy', 'max_tokens_field']
+const ROUTE_KEYS = ['provider', 'model', 'enabled']
+const MODEL_KEYS = [
+  ...['id', 'name', 'owned_by', 'modality', 'endpoints', 'context', 'max_output', 'default_output', 'image_tokens'],
+  ...['attested', 'verified', 'price', 'price_private', 'routes'],
+]
+
+export interface CatalogProvider {
+  readonly id: string
+  readonly baseUrl: string
+  readonly dialect: Dialect
+  /** '' for a provider that takes no key. */
+  readonly apiKeyEnv: string
+  readonly dataPolicy: DataPolicy
+  readonly maxTokensField: string
+}
+
+export interface CatalogRoute {
+  readonly provider: string
+  readonly model: string
+  readonly enabled: boolean
+}
+
+export interface CatalogModel {
+  readonly id: string
+  readonly name: string
+  readonly ownedBy: string
+  readonly modality: Modality
+  readonly endpoints: readonly Endpoint[]
+  /** Tokens; zero where the modality has no such bound. */
+  readonly context: number
+  readonly maxOutput: number
+  readonly defaultOutput: number
+  readonly imageTokens: number
+  readonly attested: boolean
+  readonly verified: boolean
+  readonly price: Price
+  readonly pricePrivate?: Price
+  readonly routes: readonly CatalogRoute[]
+}
+
+/** A catalog file that holds in every respect. */
+export interface Catalog {
+  readonly coinUsdUnits: number
+  readonly providers: readonly CatalogProvider[]
+  readonly models: readonly CatalogModel[]
+}
+
+/**
+ * Reads and checks a catalog file (DESIGN.md section 8).
+ * @throws CatalogError with a line per problem, each naming the file, the line and the reason
+ */
+export async function readCatalogFile(path: string): Promise<Catalog> {
+  const file = basename(path)
+  const size = await stat(path).then(
+    (found) => found.size,
+    (error: Error) => error,
+  )
+  if (size instanceof Error) {
+    throw new CatalogError([`${file}:1: cannot be read: ${size.message}; SLUICE_CATALOG names the catalog file`])
+  }
+  if (size > FILE_BYTES_MAX) throw new CatalogError([`${file}:1: is larger than ${FILE_BYTES_MAX} bytes`])
+  return parseCatalog(file, await readFile(path, 'utf8'))
+}
+
+/**
+ * Checks the text of a catalog.
+ * @param file the name that problems carry
+ * @throws CatalogError as `readCatalogFile`
+ */
+export function parseCatalog(file: string, text: string): Catalog {
+  const reader = new YamlReader(file, text)
+  const map = reader.map(reader.root, ['coin', 'providers', 'models'])
+  const coinUsdUnits = readCoin(reader, reader.required(map, reader.root, 'coin'))
+  const providerFields = reader.list(reader.required(map, reader.root, 'providers'))
+  const providers = providerFields.map((field) => readProvider(reader, field))
+  refuseRepeated(reader, providerFields, providers)
+  const providerIds = new Set(providers.map((provider) => provider.id))
+  const modelFields = reader.list(reader.required(map, reader.root, 'models'))
+  const models = modelFields.map((field) => readModel(reader, field, providerIds))
+  refuseRepeated(reader, modelFields, models)
+  reader.finish()
+  return { coinUsdUnits, providers, models }
+}
+
+function readCoin(reader: YamlReader, field: Field | undefined): number {
+  if (field === undefined) return 0
+  const usd = reader.required(reader.map(field, ['usd']), field, 'usd')
+  if (usd === undefined) return 0
+  const units = usdOf(reader, usd)
+  if (units <= 0 || units > MAX_UNITS) reader.problem(usd, 'must be more than 0')
+  return units
+}
+
+function refuseRepeated(reader: YamlReader, fields: readonly Field[], entries: ReadonlyArray<{ id: string }>): void {
+  const seen = new Map<string, string>()
+  entries.forEach(({ id }, index) => {
+    const field = fields[index]
+    const first = seen.get(id)
+    if (first === undefined) seen.set(id, field?.path ?? '')
+    else if (field && id !== '') reader.problem(field, `repeats the id "${id}" of ${first}`)
+  })
+}
+
+function readProvider(reader: YamlReader, field: Field): CatalogProvider {
+  const map = reader.map(field, PROVIDER_KEYS)
+  const maxTokensField = map.get('max_tokens_field')
+  return {
+    id: idOf(reader, reader.required(map, field, 'id')),
+    baseUrl: addressOf(reader, reader.required(map, field, 'base_url')),
+    dialect: choiceOf(reader, reader.required(map, field, 'dialect'), DIALECTS) ?? 'openai',
+    apiKeyEnv: variableOf(reader, map.get('api_key_env')),
+    dataPolicy: choiceOf(reader, reader.required(map, field, 'data_policy'), DATA_POLICIES) ?? 'retained',
+    maxTokensField: choiceOf(reader, maxTokensField, ['max_tokens', 'max_completion_tokens']) ?? '',
+  }
+}
+
+function readModel(reader: YamlReader, field: Field, providerIds: ReadonlySet<string>): CatalogModel {
+  const map = reader.map(field, MODEL_KEYS)
+  const id = idOf(reader, reader.required(map, field, 'id'))
+  const modality = choiceOf(reader, reader.required(map, field, 'modality'), MODALITIES) ?? 'chat'
+  const isText = modality === 'chat'
+  const context = isText ? reader.required(map, field, 'context') : map.get('context')
+  const maxOutput = isText ? reader.required(map, field, 'max_output') : map.get('max_output')
+  const price = reader.required(map, field, 'price')
+  const pricePrivate = map.get('price_private')
+  const model: CatalogModel = {
+    id,
+    name: map.has('name') ? textOf(reader, map.get('name')) : id,
+    ownedBy: textOf(reader, reader.required(map, field, 'owned_by')),
+    modality,
+    endpoints: readEndpoints(reader, reader.required(map, field, 'endpoints'), modality),
+    context: tokensOf(reader, context),
+    maxOutput: tokensOf(reader, maxOutput),
+    defaultOutput: tokensOf(reader, map.get('default_output'), tokensOf(reader, maxOutput)),
+    imageTokens: tokensOf(reader, map.get('image_tokens'), IMAGE_TOKENS),
+    attested: booleanOf(reader, map.get('attested'), false),
+    verified: booleanOf(reader, map.get('verified'), true),
+    price: price ? readPrice(reader, price, modality, false) : { amounts: new Map() },
+    ...(pricePrivate && { pricePrivate: readPrice(reader, pricePrivate, modality, true) }),
+    routes: readRoutes(reader, reader.required(map, field, 'routes'), providerIds, id),
+  }
+  if (isText && model.maxOutput > model.context && maxOutput) reader.problem(maxOutput, 'must not be above context')
+  const defaultOutput = map.get('default_output')
+  if (defaultOutput && model.defaultOutput > model.maxOutput)
+    reader.problem(defaultOutput, 'must not be above max_output')
+  return model
+}
+
+function readEndpoints(reader: YamlReader, field: Field | undefined, modality: Modality): Endpoint[] {
+  const endpoints: Endpoint[] = []
+  for (const item of reader.list(field)) {
+    const endpoint = choiceOf(reader, item, ENDPOINTS)
+    if (endpoint === undefined) continue
+    if (endpoints.includes(endpoint)) reader.problem(item, `repeats ${endpoint}`)
+    else endpoints.push(endpoint)
+    if (!ENDPOINTS_OF[modality].includes(endpoint)) {
+      reader.problem(item, `is not served by ${modality} models, which serve: ${ENDPOINTS_OF[modality].join(', ')}`)
+    }
+  }
+  if (field && endpoints.length === 0) reader.problem(field, 'must name at least one endpoint')
+  return endpoints
+}
+
+function readRoutes(
+  reader: YamlReader,
+  field: Field | undefined,
+  providerIds: ReadonlySet<string>,
+  modelId: string,
+): CatalogRoute[] {
+  const routes = reader.list(field).map((item) => {
+    const map = reader.map(item, ROUTE_KEYS)
+    const providerField = reader.required(map, item, 'provider')
+    const provider = idOf(reader, providerField)
+    if (providerField && provider !== '' && !providerIds.has(provider)) {
+      reader.problem(
+        providerField,
+        `names an unknown provider "${provider}"; providers: ${[...providerIds].join(', ')}`,
+      )
+    }
+    const model = map.has('model') ? textOf(reader, map.get('model')) : modelId
+    return { provider, model, enabled: booleanOf(reader, map.get('enabled'), true) }
+  })
+  if (field && routes.length === 0) reader.problem(field, 'must name at least one route')
+  return routes
+}

@@ -1,0 +1,68 @@
+import type { StatedRates } from '../contract/charge.ts'
+import { sluice } from '../contract/generated/messages.js'
+import type { Catalog, CatalogModel } from './catalogFile.ts'
+import { type Price, statedRates } from './price.ts'
+
+/** What surrounds a catalog once it is published. Times are milliseconds since 1970. */
+export interface Publication {
+  readonly version: number
+  readonly publishedAtMs: number
+  readonly validUntilMs: number
+  readonly sheetJson: string
+  /** When each model was first on a sheet. */
+  readonly listedAtMs: ReadonlyMap<string, number>
+}
+
+/** The CatalogRecord that the proxies work by, encoded. Equal catalogs give equal bytes. */
+export function encodeRecord(catalog: Catalog, publication: Publication): Buffer {
+  const record: sluice.CatalogRecord.$Properties = {
+    version: publication.version,
+    publishedAtMs: publication.publishedAtMs,
+    validUntilMs: publication.validUntilMs,
+    coinUsdUnits: catalog.coinUsdUnits,
+    sheetJson: Buffer.from(publication.sheetJson),
+    providers: catalog.providers.map((provider) => ({ ...provider })),
+    models: catalog.models.map((model) => modelRecord(model, publication.listedAtMs.get(model.id) ?? 0)),
+  }
+  return Buffer.from(sluice.CatalogRecord.encode(record).finish())
+}
+
+function modelRecord(model: CatalogModel, createdAtMs: number): sluice.ModelRecord.$Properties {
+  return {
+    id: model.id,
+    name: model.name,
+    ownedBy: model.ownedBy,
+    modality: model.modality,
+    endpoints: [...model.endpoints],
+    context: model.context,
+    maxOutput: model.maxOutput,
+    defaultOutput: model.defaultOutput,
+    imageTokens: model.imageTokens,
+    rates: ratesRecord(model.price, ''),
+    ratesPrivate: model.pricePrivate && ratesRecord(model.pricePrivate, ''),
+    ratesBatch: ratesRecord(model.price, 'batch_'),
+    routes: model.routes.map((route) => ({ ...route })),
+    attested: model.attested,
+    unverified: !model.verified,
+    createdAtMs,
+  }
+}
+
+/** Undefined for prices that are not per token. */
+function ratesRecord(price: Price, prefix: '' | 'batch_'): sluice.Rates.$Properties | undefined {
+  const base = statedRates(price.amounts, prefix)
+  if (base === undefined) return undefined
+  const long = price.longContext && statedRates(price.longContext.amounts, prefix)
+  if (price.longContext === undefined || long === undefined) return ratesOf(base)
+  return { ...ratesOf(base), longThreshold: price.longContext.threshold, long: ratesOf(long) }
+}
+
+function ratesOf(stated: StatedRates): sluice.Rates.$Properties {
+  return {
+    input: stated.input,
+    output: stated.output,
+    cachedInput: stated.cachedInput,
+    cacheWrite_5m: stated.cacheWrite5m,
+    cacheWrite_1h: stated.cacheWrite1h,
+  }
+}

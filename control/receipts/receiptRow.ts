@@ -1,0 +1,83 @@
+import type { ReceiptFields, ReceiptLog, ReceiptStatus, ReceiptUsageSource } from '../contract/receipt.ts'
+import { leafText } from '../usagelog/leafText.ts'
+
+/** A receipt as it stands in the book. */
+export interface ReceiptRow {
+  request_id: string
+  position: number
+  key_id: string
+  model: string
+  endpoint: string
+  sheet_version: number
+  status: ReceiptStatus
+  error_code: string
+  streamed: boolean
+  hold_units: number
+  charge_units: number
+  input_tokens: number
+  cached_input_tokens: number
+  cache_write_5m_tokens: number
+  cache_write_1h_tokens: number
+  output_tokens: number
+  reasoning_tokens: number
+  usage_source: ReceiptUsageSource
+  clamped: boolean
+  held_at_ms: number
+  duration_ms: number
+}
+
+export const RECEIPT_COLUMNS = [
+  ...['request_id', 'position', 'key_id', 'model', 'endpoint', 'sheet_version', 'status', 'error_code', 'streamed'],
+  ...['hold_units', 'charge_units', 'input_tokens', 'cached_input_tokens', 'cache_write_5m_tokens'],
+  ...['cache_write_1h_tokens', 'output_tokens', 'reasoning_tokens', 'usage_source', 'clamped', 'held_at_ms'],
+  'duration_ms',
+].join(', ')
+
+/** @param coinUsdUnits USD per coin in units, of the sheet that the row names */
+export function receiptFields(row: ReceiptRow, coinUsdUnits: number, log: ReceiptLog): ReceiptFields {
+  return {
+    requestId: row.request_id,
+    status: row.status,
+    model: row.model,
+    endpoint: row.endpoint,
+    sheetVersion: row.sheet_version,
+    costUnits: row.charge_units,
+    holdUnits: row.hold_units,
+    coinUsdUnits,
+    usage: {
+      input: row.input_tokens,
+      cachedInput: row.cached_input_tokens,
+      cacheWrite5m: row.cache_write_5m_tokens,
+      cacheWrite1h: row.cache_write_1h_tokens,
+      output: row.output_tokens,
+      reasoning: row.reasoning_tokens,
+    },
+    usageSource: row.usage_source,
+    clamped: row.clamped,
+    streamed: row.streamed,
+    createdMs: row.held_at_ms,
+    durationMs: row.duration_ms,
+    errorCode: row.error_code === '' ? null : row.error_code,
+    log,
+  }
+}
+
+/** The text whose hash stands in the usage log for this receipt. */
+export function logEntry(row: ReceiptRow): string {
+  return leafText({
+    requestId: row.request_id,
+    status: row.status,
+    model: row.model,
+    endpoint: row.endpoint,
+    sheetVersion: row.sheet_version,
+    chargeUnits: row.charge_units,
+    inputTokens: row.input_tokens,
+    cachedInputTokens: row.cached_input_tokens,
+    cacheWrite5mTokens: row.cache_write_5m_tokens,
+    cacheWrite1hTokens: row.cache_write_1h_tokens,
+    outputTokens: row.output_tokens,
+    reasoningTokens: row.reasoning_tokens,
+    usageSource: row.usage_source,
+    heldAtMs: row.held_at_ms,
+  })
+}

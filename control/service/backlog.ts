@@ -1,0 +1,84 @@
+import type { Redis } from 'ioredis'
+import {
+  holdsKey,
+  LEDGER_GROUP,
+  ledgerStream,
+  OWNERS_KEY,
+  RPC_READS_STREAM,
+  RPC_STREAM,
+  SHARD_COUNT,
+} from '../contract/redisKeys.ts'
+
+const HOLDS_READ_MAX = 2_000
+
+/** How much waits in Redis. */
+export interface BacklogSample {
+  readonly ledgerEntries: number
+  readonly ledgerPending: number
+  /** Age of the oldest ledger entry, milliseconds. */
+  readonly ledgerLagMs: number
+  readonly rpcEntries: number
+  readonly holdsOpen: number
+  /** Age of the oldest hold among the first 2,000 of each owner and shard, milliseconds. */
+  readonly holdOldestMs: number
+}
+
+export const EMPTY_BACKLOG: BacklogSample = {
+  ledgerEntries: 0,
+  ledgerPending: 0,
+  ledgerLagMs: 0,
+  rpcEntries: 0,
+  holdsOpen: 0,
+  holdOldestMs: 0,
+}
+
+/** Measures what waits in Redis. @throws Error when Redis can not be asked */
+export async function sampleBacklog(redis: Redis): Promise<BacklogSample> {
+  if (redis.status !== 'ready') throw new Error('no connection to Redis')
+  const shards = Array.from({ length: SHARD_COUNT }, (_, shard) => shard)
+  const [[seconds], rpcCalls, rpcReads, ledgers, holds] = await Promise.all([
+    redis.time(),
+    redis.xlen(RPC_STREAM),
+    redis.xlen(RPC_READS_STREAM),
+    Promise.all(shards.map((shard) => sampleLedger(redis, shard))),
+    sampleHolds(redis, shards),
+  ])
+  const nowMs = Number(seconds) * 1_000
+  const ageMs = (ms: number) => (Number.isFinite(ms) ? Math.max(0, nowMs - ms) : 0)
+  return {
+    ledgerEntries: ledgers.reduce((sum, ledger) => sum + ledger.entries, 0),
+    ledgerPending: ledgers.reduce((sum, ledger) => sum + ledger.pending, 0),
+    ledgerLagMs: ageMs(Math.min(...ledgers.map((ledger) => ledger.oldestMs))),
+    rpcEntries: rpcCalls + rpcReads,
+    holdsOpen: holds.count,
+    holdOldestMs: ageMs(holds.oldestMs),
+  }
+}
+
+async function sampleLedger(redis: Redis, shard: number) {
+  const stream = ledgerStream(shard)
+  const entries = await redis.xlen(stream)
+  if (entries === 0) return { entries: 0, pending: 0, oldestMs: Number.POSITIVE_INFINITY }
+  const [[oldest], pending] = await Promise.all([
+    redis.xrange(stream, '-', '+', 'COUNT', 1),
+    // Before the first control there is no group, and then nothing is pending.
+    redis.xpending(stream, LEDGER_GROUP).catch(() => [0]),
+  ])
+  return { entries, pending: Number(pending[0]), oldestMs: oldest ? Number(oldest[0].split('-')[0]) : Infinity }
+}
+
+async function sampleHolds(redis: Redis, shards: readonly number[]): Promise<{ count: number; oldestMs: number }> {
+  const owners = await redis.zrange(OWNERS_KEY, '0', '-1')
+  let [count, oldestMs] = [0, Number.POSITIVE_INFINITY]
+  for (const owner of owners) {
+    const sizes = await Promise.all(shards.map((shard) => redis.hlen(holdsKey(shard, owner))))
+    for (const [shard, size] of sizes.entries()) {
+      count += size
+      if (size === 0) continue
+      const [, fields] = await redis.hscan(holdsKey(shard, owner), '0', 'COUNT', HOLDS_READ_MAX)
+      // The second part of a hold is when it was taken; see contract/lua/README.md.
+      for (let i = 1; i < fields.length; i += 2) oldestMs = Math.min(oldestMs, Number(fields[i]?.split('|')[1]))
+    }
+  }
+  return { count, oldestMs }
+}

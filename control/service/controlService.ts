@@ -1,0 +1,137 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Redis } from 'ioredis'
+import type { Logger } from 'pino'
+import { EventDispatcher } from '../admission/dispatcher.ts'
+import { GrantSweeper } from '../admission/grantSweeper.ts'
+import { AdmissionKeeper, ensureAdmission } from '../admission/keeper.ts'
+import { OrphanVoider } from '../admission/orphanVoider.ts'
+import { RpcServer } from '../bus/rpcServer.ts'
+import { newId } from '../contract/ids.ts'
+import { limits } from '../contract/limits.ts'
+import { connectRedis } from '../contract/redis.ts'
+import { migrate } from '../db/migrate.ts'
+import { createPool, type Pool } from '../db/pool.ts'
+import { ControlMetrics } from '../metrics.ts'
+import { CatalogKeeper } from '../pricing/catalogKeeper.ts'
+import { SettlementConsumer } from '../settlement/consumer.ts'
+import { sampleBacklog } from './backlog.ts'
+import { addressForLog, type Environment } from './environment.ts'
+import { requireRedisVersion } from './redisVersion.ts'
+import { rpcHandlers } from './rpcHandlers.ts'
+import { waitFor } from './waitFor.ts'
+
+const PING_TIMEOUT_MS = 2_000
+
+/** The whole of control: brought up in order, stopped together. */
+export class ControlService {
+  readonly #environment: Environment
+  readonly #log: Logger
+  readonly #pool: Pool
+  readonly #redis: Redis
+  readonly #catalog: CatalogKeeper
+  /** What `stop` has to end. */
+  readonly #running: Array<{ name: string; stop: () => Promise<void> }> = []
+
+  constructor(environment: Environment, log: Logger) {
+    this.#environment = environment
+    this.#log = log
+    this.#pool = createPool(environment.databaseUrl, (error) => {
+      log.warn({ reason: error.message }, 'a connection to PostgreSQL broke; another one takes its place')
+    })
+    this.#redis = connectRedis(environment.redisUrl, 'wait')
+    this.#redis.on('error', (error: Error) => log.debug({ reason: error.message }, 'Redis connection'))
+    this.#catalog = new CatalogKeeper({ path: environment.catalogPath, pool: this.#pool, redis: this.#redis, log })
+  }
+
+  /**
+   * Brings everything up.
+   * @param signal ends the waiting for PostgreSQL and Redis
+   * @returns the port of the metrics
+   * @throws CatalogError when the catalog does not hold; Error for everything else that makes a start useless
+   */
+  async start(signal: AbortSignal): Promise<number> {
+    const { databaseUrl, redisUrl, metricsPort } = this.#environment
+    await waitFor(`PostgreSQL at ${addressForLog(databaseUrl)}`, this.#log, signal, () => this.#pool.query('SELECT 1'))
+    await waitFor(`Redis at ${addressForLog(redisUrl)}`, this.#log, signal, () => this.#pingRedis())
+    await requireRedisVersion(this.#redis)
+    const applied = await migrate(this.#pool)
+    if (applied.length > 0) this.#log.info({ applied }, 'the schema of the book is up to date')
+    await this.#catalog.load()
+    this.#catalog.start()
+    this.#running.push({ name: 'catalog', stop: () => this.#catalog.stop() })
+    const settlement = this.#startSettlement()
+    const orphans = await this.#openAdmission(signal)
+    const metrics = new ControlMetrics({
+      settlement: () => settlement.stats,
+      orphansVoided: () => orphans.voided,
+      backlog: () => sampleBacklog(this.#redis),
+    })
+    this.#running.push({ name: 'metrics', stop: async () => metrics.close() })
+    const rpc = new RpcServer(redisUrl, rpcHandlers(this.#pool, this.#redis), this.#log, metrics.observeRpc)
+    rpc.start()
+    this.#running.push({ name: 'rpc', stop: () => rpc.stop(limits.shutdownTimeoutMs / 2) })
+    return metrics.listen(metricsPort)
+  }
+
+  /** Reads the catalog file again; one that does not hold is logged and changes nothing. */
+  reloadCatalog(): Promise<boolean> {
+    return this.#catalog.reload()
+  }
+
+  /**
+   * Stops everything: what is under way gets half of limits.shutdownTimeoutMs, and what is not finished then (PostgreSQL
+   * or Redis are away, say) is left for the next start, which finds it in the streams.
+   */
+  async stop(): Promise<void> {
+    const parts = this.#running.splice(0).map(async ({ name, stop }) => {
+      await stop().catch((error: Error) => this.#log.warn({ part: name, err: error }, 'a part did not stop cleanly'))
+    })
+    const ends = Promise.all(parts)
+      .then(() => this.#pool.end())
+      .then(() => true)
+    const isClean = await Promise.race([ends, sleep(limits.shutdownTimeoutMs / 2, false, { ref: false })])
+    if (!isClean) this.#log.warn('some work could not be finished; the next start takes it up')
+    this.#redis.disconnect()
+  }
+
+  #startSettlement(): SettlementConsumer {
+    const settlement = new SettlementConsumer({
+      redisUrl: this.#environment.redisUrl,
+      pool: this.#pool,
+      log: this.#log,
+      consumer: newId('own'),
+    })
+    this.#running.push({ name: 'settlement', stop: () => settlement.stop() })
+    return settlement
+  }
+
+  /** Admission opens only over a state that is known to match the book. */
+  async #openAdmission(signal: AbortSignal): Promise<OrphanVoider> {
+    const options = {
+      pool: this.#pool,
+      redis: this.#redis,
+      log: this.#log,
+      beforeOpen: () => this.#catalog.restore(),
+    }
+    await waitFor('the admission state', this.#log, signal, async () => {
+      if ((await ensureAdmission(options)) === 'busy') throw new Error('another control is loading it')
+    })
+    const orphans = new OrphanVoider(options)
+    const loops = [new AdmissionKeeper(options), new EventDispatcher(options), new GrantSweeper(options), orphans]
+    this.#running.push({
+      name: 'admission',
+      stop: async () => void (await Promise.all(loops.map((loop) => loop.stop()))),
+    })
+    return orphans
+  }
+
+  /** A connection that waits for Redis has no answer and no error; the time limit turns that into one. */
+  async #pingRedis(): Promise<void> {
+    const status = () => `no answer (connection: ${this.#redis.status})`
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Error(status())), PING_TIMEOUT_MS)
+    })
+    await Promise.race([this.#redis.ping(), late]).finally(() => clearTimeout(timer))
+  }
+}

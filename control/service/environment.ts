@@ -1,0 +1,43 @@
+/** Where control finds its parts. */
+export interface Environment {
+  readonly databaseUrl: string
+  readonly redisUrl: string
+  readonly catalogPath: string
+  /** Zero takes any free port. */
+  readonly metricsPort: number
+}
+
+/**
+ * Reads the environment variables of control.
+ * @throws Error that names the variable and what it should be
+ */
+export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
+  return {
+    databaseUrl: required(env, 'DATABASE_URL', 'postgres://user:password@127.0.0.1:5432/sluice'),
+    redisUrl: required(env, 'REDIS_URL', 'redis://127.0.0.1:6379'),
+    catalogPath: env['SLUICE_CATALOG'] || 'catalog.yaml',
+    metricsPort: portOf(env['SLUICE_CONTROL_METRICS_PORT'] ?? '0'),
+  }
+}
+
+function required(env: NodeJS.ProcessEnv, name: string, example: string): string {
+  const value = env[name]
+  if (value) return value
+  throw new Error(`${name} is not set; set it, for example, to ${example}. \`make run\` sets everything by itself`)
+}
+
+function portOf(text: string): number {
+  const port = Number(text)
+  if (/^\d{1,5}$/.test(text) && port <= 65_535) return port
+  throw new Error(`SLUICE_CONTROL_METRICS_PORT must be a port from 0 to 65535, not ${text}`)
+}
+
+/** An address without its user and password, for logs and messages. */
+export function addressForLog(url: string): string {
+  try {
+    const { protocol, host, pathname } = new URL(url)
+    return `${protocol}//${host}${pathname}`
+  } catch {
+    return 'an address that is not a URL'
+  }
+}

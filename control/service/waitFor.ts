@@ -1,0 +1,44 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { limits } from '../contract/limits.ts'
+
+const FIRST_DELAY_MS = 100
+const DELAY_MAX_MS = 2_000
+const SAY_AGAIN_MS = 5_000
+
+/**
+ * Runs `attempt` until it succeeds, with growing pauses, and logs what it waits for.
+ * @param what as the log and the error name it, such as "PostgreSQL at postgres://127.0.0.1:5432/sluice"
+ * @param signal ends the waiting
+ * @throws Error after limits.dependencyTimeoutMs, or the signal's reason
+ */
+export async function waitFor<T>(
+  what: string,
+  log: Logger,
+  signal: AbortSignal,
+  attempt: () => Promise<T>,
+): Promise<T> {
+  const startedMs = performance.now()
+  let saidMs = Number.NEGATIVE_INFINITY
+  for (let delayMs = FIRST_DELAY_MS; ; delayMs = Math.min(delayMs * 2, DELAY_MAX_MS)) {
+    signal.throwIfAborted()
+    try {
+      return await attempt()
+    } catch (error) {
+      const reason = reasonOf(error)
+      const nowMs = performance.now()
+      if (nowMs - startedMs > limits.dependencyTimeoutMs) throw new Error(`${what} did not come up: ${reason}`)
+      if (nowMs - saidMs > SAY_AGAIN_MS) {
+        log.warn({ reason }, `waiting for ${what}`)
+        saidMs = nowMs
+      }
+      await sleep(delayMs, undefined, { signal })
+    }
+  }
+}
+
+/** Node reports a refused connection to several addresses as an error without a message. */
+function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(reasonOf).join('; ')
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,203 @@
+import type { Redis } from 'ioredis'
+import type { Logger } from 'pino'
+import { limits } from '../contract/limits.ts'
+import { connectRedis } from '../contract/redis.ts'
+import type { Pool } from '../db/pool.ts'
+import { bookBatch } from './bookBatch.ts'
+import type { Booked } from './bookEntries.ts'
+import { parseEntry, type RawEntry } from './entry.ts'
+import { claimIdle, ensureGroups, forgetDeadConsumers, leaveGroup, readGroup, removeEntries } from './streamReader.ts'
+
+/** Counters since the start, for metrics. */
+export interface SettlementStats {
+  batches: number
+  receipts: number
+  duplicates: number
+  rejects: number
+  /** Units charged beyond what the book had, borne by the house. */
+  shortfallUnits: number
+  /** Batches repeated after an error of the database, and reads after one of Redis. */
+  retries: number
+}
+
+export interface SettlementOptions {
+  redisUrl: string
+  pool: Pool
+  log: Logger
+  /** Name within the consumer group, unique among the running controls. */
+  consumer: string
+  /** Told of every batch after its commit. */
+  onBooked?: (booked: Booked) => void
+}
+
+const COUNT_MIN = 64
+const DEAD_CONSUMER_MS = 3_600_000
+
+class Stopped extends Error {}
+
+/** Moves ended requests from the ledger streams into the book until it is stopped. */
+export class SettlementConsumer {
+  readonly stats: SettlementStats = {
+    batches: 0,
+    receipts: 0,
+    duplicates: 0,
+    rejects: 0,
+    shortfallUnits: 0,
+    retries: 0,
+  }
+  readonly #options: SettlementOptions
+  /** Reads block, so they have a connection of their own. */
+  readonly #reader: Redis
+  readonly #commands: Redis
+  readonly #done: Promise<void>
+  #stopping = new AbortController()
+  #countPerStream = COUNT_MIN
+  #claimAtMs = 0
+
+  constructor(options: SettlementOptions) {
+    this.#options = options
+    this.#reader = connectRedis(options.redisUrl, 'wait')
+    this.#commands = connectRedis(options.redisUrl, 'wait')
+    for (const connection of [this.#reader, this.#commands]) {
+      connection.on('error', (error) => options.log.warn({ err: error }, 'settlement: Redis connection'))
+    }
+    this.#done = this.#run()
+  }
+
+  /** Finishes the batch in hand and leaves. Entries not booked yet stay in their streams. */
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    const deadline = setTimeout(() => this.#disconnect(), limits.shutdownTimeoutMs)
+    await this.#done
+    clearTimeout(deadline)
+    this.#disconnect()
+  }
+
+  #disconnect(): void {
+    this.#reader.disconnect()
+    this.#commands.disconnect()
+  }
+
+  get #stopped(): boolean {
+    return this.#stopping.signal.aborted
+  }
+
+  async #run(): Promise<void> {
+    const { log, consumer } = this.#options
+    while (!this.#stopped) {
+      try {
+        await ensureGroups(this.#commands)
+        await forgetDeadConsumers(this.#commands, DEAD_CONSUMER_MS)
+        await this.#bookPending()
+        await this.#follow()
+      } catch (error) {
+        if (this.#stopped) break
+        this.stats.retries++
+        log.warn({ err: error }, 'settlement: reading the streams failed, trying again')
+        await this.#pause(limits.settlementRetryMs)
+      }
+    }
+    if (this.#commands.status !== 'ready') return
+    await leaveGroup(this.#commands, consumer).catch((error: unknown) => {
+      log.warn({ err: error }, 'settlement: could not leave the consumer group')
+    })
+  }
+
+  /** Entries given to this consumer before a crash, or before Redis or an acknowledgement failed. */
+  async #bookPending(): Promise<void> {
+    for (;;) {
+      const pending = await readGroup(this.#reader, this.#options.consumer, '0', this.#countPerStream, 0)
+      if (pending.length === 0 || this.#stopped) return
+      await this.#book(pending)
+    }
+  }
+
+  async #follow(): Promise<void> {
+    let ahead: Promise<RawEntry[]> | undefined
+    while (!this.#stopped) {
+      const entries = await (ahead ?? this.#read(limits.settlementBlockMs))
+      // With a backlog the next entries are read while these are being booked; otherwise waiting makes larger batches.
+      ahead = entries.length >= limits.settlementBatchMax ? this.#read(0) : undefined
+      ahead?.catch(() => {})
+      await this.#book(entries)
+      await this.#claim()
+      // A transaction costs much the same for one entry as for hundreds, so what comes next is given time to gather.
+      if (ahead === undefined) await this.#pause(limits.settlementGatherMs)
+    }
+    if (ahead !== undefined) await this.#book(await ahead)
+  }
+
+  async #read(blockMs: number): Promise<RawEntry[]> {
+    const entries = await readGroup(this.#reader, this.#options.consumer, '>', this.#countPerStream, blockMs)
+    // Redis counts by stream: with few busy streams each has to give more, with many of them less.
+    const max = limits.settlementBatchMax
+    if (entries.length < max / 2) this.#countPerStream = Math.min(this.#countPerStream * 2, max)
+    else if (entries.length > max * 2) this.#countPerStream = Math.max(this.#countPerStream >> 1, 1)
+    return entries
+  }
+
+  async #claim(): Promise<void> {
+    if (performance.now() < this.#claimAtMs) return
+    this.#claimAtMs = performance.now() + limits.settlementClaimIdleMs
+    const { consumer } = this.#options
+    for (;;) {
+      const claimed = await claimIdle(this.#commands, consumer, limits.settlementClaimIdleMs, COUNT_MIN)
+      if (claimed.length === 0 || this.#stopped) return
+      await this.#book(claimed)
+    }
+  }
+
+  async #book(entries: readonly RawEntry[]): Promise<void> {
+    for (let i = 0; i < entries.length; i += limits.settlementBatchMax) {
+      const batch = entries.slice(i, i + limits.settlementBatchMax)
+      // Deleted entries carry nothing; they only have to be acknowledged.
+      const parsed = batch.filter((entry) => entry.fields !== null).map(parseEntry)
+      if (parsed.length > 0) this.#count(await this.#untilBooked(() => bookBatch(this.#options.pool, parsed)))
+      await removeEntries(this.#commands, batch)
+    }
+  }
+
+  /** Repeats until the database took it: an entry must not be acknowledged before. */
+  async #untilBooked(book: () => Promise<Booked>): Promise<Booked> {
+    for (;;) {
+      try {
+        return await book()
+      } catch (error) {
+        this.stats.retries++
+        this.#options.log.error({ err: error }, 'settlement: booking failed, trying again')
+        await this.#pause(limits.settlementRetryMs)
+        if (this.#stopped) throw new Stopped('stopped before the batch was booked')
+      }
+    }
+  }
+
+  #count(booked: Booked): void {
+    const { log, onBooked } = this.#options
+    this.stats.batches++
+    this.stats.receipts += booked.receipts
+    this.stats.duplicates += booked.duplicates
+    this.stats.rejects += booked.rejects.length
+    this.stats.shortfallUnits += booked.shortfallUnits
+    for (const { raw, reason } of booked.rejects) {
+      log.error({ shard: raw.shard, entry: raw.id, reason }, 'settlement: entry rejected')
+    }
+    if (booked.shortfallUnits > 0) {
+      log.error({ units: booked.shortfallUnits }, 'settlement: charges beyond the balances of the book')
+    }
+    onBooked?.(booked)
+  }
+
+  #pause(ms: number): Promise<void> {
+    const signal = this.#stopping.signal
+    return new Promise((resolve) => {
+      const finish = (): void => {
+        clearTimeout(timer)
+        signal.removeEventListener('abort', finish)
+        resolve()
+      }
+      const timer = setTimeout(finish, ms)
+      signal.addEventListener('abort', finish)
+      if (signal.aborted) finish()
+    })
+  }
+}
