@@ -1,0 +1,34 @@
+import { GatewayError } from '../../control/contract/errors.ts'
+import type { RequestHead } from '../server/exchange.ts'
+
+const BEARER = 'bearer '
+
+/**
+ * The API key of a request: from Authorization: Bearer, or from x-api-key as Messages clients send it.
+ * @throws GatewayError invalid_api_key when there is none or two different ones, wrong_credential for another kind
+ */
+export function readApiKey(head: RequestHead): string {
+  const secret = bearerOf(head.authorization)
+  if (secret !== '' && head.apiKey !== '' && secret !== head.apiKey) {
+    throw new GatewayError('invalid_api_key', {
+      message: 'Authorization and x-api-key carry different keys; send one of them.',
+    })
+  }
+  const key = secret === '' ? head.apiKey : secret
+  if (key === '') {
+    throw new GatewayError('invalid_api_key', {
+      message: 'No API key was sent; send Authorization: Bearer sk_... with every request.',
+    })
+  }
+  if (key.startsWith('ses_') || key.startsWith('rt_')) {
+    throw new GatewayError('wrong_credential', { message: 'This endpoint takes an API key (sk_...), not a session.' })
+  }
+  if (!key.startsWith('sk_')) throw new GatewayError('invalid_api_key')
+  return key
+}
+
+function bearerOf(authorization: string): string {
+  if (authorization.length <= BEARER.length) return ''
+  if (authorization.slice(0, BEARER.length).toLowerCase() !== BEARER) return ''
+  return authorization.slice(BEARER.length).trim()
+}

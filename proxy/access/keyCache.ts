@@ -1,0 +1,134 @@
+import { GatewayError } from '../../control/contract/errors.ts'
+import { sluice } from '../../control/contract/generated/messages.js'
+import { hashSecret } from '../../control/contract/ids.ts'
+import type { Limits } from '../../control/contract/limits.ts'
+import { ControlUnavailable, type RpcClient } from '../bus/rpcClient.ts'
+import { type Principal, toPrincipal } from './principal.ts'
+
+/** As `newSecret` makes them; nothing else can be a key, and control need not be asked. */
+const KEY_FORM = /^sk_[0-9A-Za-z]{43}$/
+
+interface Entry {
+  readonly principal: Principal
+  /** Past it, control is asked again while the entry stays in use. */
+  refreshAtMs: number
+}
+
+/**
+ * API keys by hash. A hit costs one hash and one map read; changes arrive by control's feed and drop their entry. An
+ * entry past its time is used on while control is asked in the background: the feed, not the time, keeps it right.
+ */
+export class KeyCache {
+  private readonly rpc: Pick<RpcClient, 'call'>
+  private readonly limits: Limits
+  /** In the order they were last asked for, so that the first is the one unused for longest. */
+  private readonly entries = new Map<string, Entry>()
+  /** Hashes that control does not know, until when; apart from the others, so that guessing pushes out no real key. */
+  private readonly unknown = new Map<string, number>()
+  private readonly lookups = new Map<string, Promise<Principal | null>>()
+
+  constructor(rpc: Pick<RpcClient, 'call'>, limits: Limits) {
+    this.rpc = rpc
+    this.limits = limits
+  }
+
+  /**
+   * The key's principal when it is at hand, else a promise of it.
+   * @throws (or rejects with) GatewayError: invalid_api_key, policy_unavailable when control cannot be asked
+   */
+  find(secret: string, nowMs: number): Principal | Promise<Principal> {
+    const keyHash = hashSecret(secret)
+    const entry = this.entries.get(keyHash)
+    if (entry !== undefined) {
+      if (entry.refreshAtMs <= nowMs) this.refresh(keyHash, entry, nowMs)
+      return entry.principal
+    }
+    if ((this.unknown.get(keyHash) ?? 0) > nowMs || !KEY_FORM.test(secret)) throw new GatewayError('invalid_api_key')
+    return this.load(keyHash)
+  }
+
+  /** Forgets what is cached of a key. */
+  drop(keyHash: string): void {
+    this.entries.delete(keyHash)
+    this.unknown.delete(keyHash)
+    // A lookup that is under way may carry the state before the change, so its answer must not be kept.
+    this.lookups.delete(keyHash)
+  }
+
+  /** Forgets everything. */
+  clear(): void {
+    this.entries.clear()
+    this.unknown.clear()
+    this.lookups.clear()
+  }
+
+  private refresh(keyHash: string, entry: Entry, nowMs: number): void {
+    entry.refreshAtMs = nowMs + this.limits.keyRefreshRetryMs
+    // Whatever keeps control from answering, the entry stays and the next request after a while asks again.
+    this.lookUp(keyHash).catch(() => undefined)
+  }
+
+  private async load(keyHash: string): Promise<Principal> {
+    let principal: Principal | null
+    try {
+      principal = await this.lookUp(keyHash)
+    } catch (error) {
+      // Control that cannot read its database knows as little of the key as one that does not answer.
+      const unknown = error instanceof ControlUnavailable || (error instanceof GatewayError && error.status >= 500)
+      if (!unknown) throw error
+      throw new GatewayError('policy_unavailable', { retryAfterSeconds: 1 })
+    }
+    if (principal === null) throw new GatewayError('invalid_api_key')
+    return principal
+  }
+
+  /** Asks control, once for all who want the same key, and keeps the answer. */
+  private lookUp(keyHash: string): Promise<Principal | null> {
+    const underWay = this.lookups.get(keyHash)
+    if (underWay !== undefined) return underWay
+    const lookup: Promise<Principal | null> = this.ask(keyHash).then(
+      (principal) => {
+        if (this.lookups.get(keyHash) === lookup) {
+          this.lookups.delete(keyHash)
+          this.keep(keyHash, principal)
+        }
+        return principal
+      },
+      (error: unknown) => {
+        if (this.lookups.get(keyHash) === lookup) this.lookups.delete(keyHash)
+        throw error
+      },
+    )
+    this.lookups.set(keyHash, lookup)
+    return lookup
+  }
+
+  private async ask(keyHash: string): Promise<Principal | null> {
+    try {
+      const payload = await this.rpc.call('resolve_key', sluice.ResolveKeyRequest.encode({ keyHash }).finish())
+      return toPrincipal(sluice.KeyRecord.decode(payload), this.limits)
+    } catch (error) {
+      if (error instanceof GatewayError && error.code === 'invalid_api_key') return null
+      throw error
+    }
+  }
+
+  private keep(keyHash: string, principal: Principal | null): void {
+    const nowMs = Date.now()
+    this.entries.delete(keyHash)
+    this.unknown.delete(keyHash)
+    if (principal === null) {
+      makeRoom(this.unknown, this.limits.unknownKeysMax)
+      this.unknown.set(keyHash, nowMs + this.limits.unknownKeyTtlMs)
+    } else {
+      makeRoom(this.entries, this.limits.keyCacheEntriesMax)
+      this.entries.set(keyHash, { principal, refreshAtMs: nowMs + this.limits.keyCacheTtlMs })
+    }
+  }
+}
+
+function makeRoom(map: Map<string, unknown>, sizeMax: number): void {
+  if (map.size < sizeMax) return
+  const first = map.keys().next()
+  if (!first.done) map.delete(first.value)
+}

@@ -1,0 +1,61 @@
+import type { sluice } from '../../control/contract/generated/messages.js'
+import type { Limits } from '../../control/contract/limits.ts'
+import { accountKey, donePrefix, epochKey, keyCountersKey, ledgerStream } from '../../control/contract/redisKeys.ts'
+
+const MICROS_PER_MINUTE = 60_000_000
+
+/** An API key as admission and routing need it, with everything that can be prepared once per key. */
+export interface Principal {
+  readonly keyId: string
+  readonly accountId: string
+  readonly shard: number
+  readonly paused: boolean
+  readonly expiresAtMs: number
+  /** Public model ids that the key may use, or null for all. */
+  readonly models: ReadonlySet<string> | null
+  readonly noLogs: boolean
+  readonly privateTier: boolean
+  /** Caps as hold.lua takes them: decimal digits, or empty for none. */
+  readonly capHour: string
+  readonly capDay: string
+  readonly capMonth: string
+  readonly budget: string
+  /** Microseconds between requests and burst, as hold.lua takes them. */
+  readonly rate: string
+  readonly accountKey: string
+  readonly countersKey: string
+  readonly epochKey: string
+  readonly ledgerStream: string
+  readonly donePrefix: string
+}
+
+/** Prepares a key record of control for the hot path. */
+export function toPrincipal(record: sluice.KeyRecord, limits: Limits): Principal {
+  const perMinute = record.requestsPerMinute > 0 ? record.requestsPerMinute : limits.requestsPerMinute
+  const interval = Math.max(1, Math.floor(MICROS_PER_MINUTE / perMinute))
+  const burst = Math.max(1, Math.min(perMinute, limits.requestBurst))
+  return {
+    keyId: record.keyId,
+    accountId: record.accountId,
+    shard: record.shard,
+    paused: record.paused,
+    expiresAtMs: record.expiresAtMs,
+    models: record.models.length === 0 ? null : new Set(record.models),
+    noLogs: record.noLogs,
+    privateTier: record.privateTier,
+    capHour: capText(record.capHourUnits),
+    capDay: capText(record.capDayUnits),
+    capMonth: capText(record.capMonthUnits),
+    budget: capText(record.budgetUnits),
+    rate: `${interval},${burst}`,
+    accountKey: accountKey(record.shard, record.accountId),
+    countersKey: keyCountersKey(record.shard, record.keyId),
+    epochKey: epochKey(record.shard),
+    ledgerStream: ledgerStream(record.shard),
+    donePrefix: donePrefix(record.shard),
+  }
+}
+
+function capText(units: number | null | undefined): string {
+  return units === null || units === undefined ? '' : String(units)
+}

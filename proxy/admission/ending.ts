@@ -1,0 +1,100 @@
+import {
+  accountKey,
+  donePrefix,
+  epochKey,
+  holdsKey,
+  keyCountersKey,
+  ledgerStream,
+} from '../../control/contract/redisKeys.ts'
+import type { ScriptArgument } from '../../control/contract/scripts.ts'
+import type { Principal } from '../access/principal.ts'
+
+/** The end of a request as it travels to Redis. */
+export interface Ending {
+  readonly requestId: string
+  /** The proxy process that took the hold. */
+  readonly owner: string
+  readonly accountId: string
+  readonly keyId: string
+  readonly shard: number
+  /** Units to charge, or -1 to void the hold. */
+  readonly chargeUnits: number
+  /** A Settlement message. */
+  readonly settlement: Uint8Array
+}
+
+/** Told once of the ending: by exactly one of the first two, and by the third if that one threw. */
+export interface EndingWaiter {
+  /** Redis has accepted it, with what was really charged. */
+  onSettled(chargedUnits: number): void
+  /** What is charged is not known yet, or not by this process: the answer goes out without a receipt. */
+  onSettleDelayed(): void
+  /** Telling it failed; the ending itself is looked after. */
+  onCrashed(error: unknown): void
+}
+
+export type EndingKeys = Pick<Principal, 'accountKey' | 'countersKey' | 'epochKey' | 'ledgerStream' | 'donePrefix'>
+
+/** An ending that Redis has not accepted yet. */
+export interface PendingEnding {
+  readonly ending: Ending
+  readonly keys: EndingKeys
+  waiter: EndingWaiter | null
+  readonly sinceMs: number
+  /** It stands in the journal already. */
+  readonly journaled: boolean
+  /** Called once nothing more has to be done for it here. */
+  readonly onDone: (() => void) | null
+}
+
+/** The Redis keys of an ending that comes without the principal of its request. */
+export function keysOfEnding({ shard, accountId, keyId }: Ending): EndingKeys {
+  return {
+    accountKey: accountKey(shard, accountId),
+    countersKey: keyCountersKey(shard, keyId),
+    epochKey: epochKey(shard),
+    ledgerStream: ledgerStream(shard),
+    donePrefix: donePrefix(shard),
+  }
+}
+
+/** Keys and arguments of settle.lua for a batch. */
+export function settleCall(
+  batch: readonly PendingEnding[],
+  rememberMinutes: number,
+): { keys: string[]; args: ScriptArgument[] } {
+  const keys: string[] = []
+  const args: ScriptArgument[] = [batch.length, rememberMinutes]
+  for (const { ending, keys: k } of batch) {
+    keys.push(k.epochKey, k.accountKey, k.countersKey, holdsKey(ending.shard, ending.owner))
+    keys.push(k.ledgerStream, k.donePrefix)
+    args.push(ending.requestId, ending.chargeUnits, asBuffer(ending.settlement))
+  }
+  return { keys, args }
+}
+
+/** Splits endings into calls of `sizeMax`, each of one shard where Redis takes no call across shards. */
+export function inBatches(
+  pendings: readonly PendingEnding[],
+  sizeMax: number,
+  perShard: boolean,
+): Array<readonly PendingEnding[]> {
+  if (pendings.length === 0) return []
+  if (!perShard && pendings.length <= sizeMax) return [pendings]
+  const groups = new Map<number, PendingEnding[]>()
+  for (const pending of pendings) {
+    const group = perShard ? pending.ending.shard : 0
+    const members = groups.get(group)
+    if (members === undefined) groups.set(group, [pending])
+    else members.push(pending)
+  }
+  const batches: PendingEnding[][] = []
+  for (const members of groups.values()) {
+    for (let from = 0; from < members.length; from += sizeMax) batches.push(members.slice(from, from + sizeMax))
+  }
+  return batches
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}

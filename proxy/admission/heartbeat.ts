@@ -1,0 +1,35 @@
+import type { Redis } from 'ioredis'
+import { OWNERS_KEY } from '../../control/contract/redisKeys.ts'
+import type { Script } from '../../control/contract/scripts.ts'
+
+/** Says that this process lives, so that control leaves its holds alone. */
+export class Heartbeat {
+  private readonly script: Script
+  private readonly redis: Redis
+  private readonly owner: string
+  private readonly intervalMs: number
+  private timer: NodeJS.Timeout | undefined
+
+  constructor(script: Script, redis: Redis, owner: string, intervalMs: number) {
+    this.script = script
+    this.redis = redis
+    this.owner = owner
+    this.intervalMs = intervalMs
+  }
+
+  /** The first beat is accepted when this resolves: from then on holds of this owner are looked after. */
+  async start(): Promise<void> {
+    await this.beat()
+    this.timer = setInterval(() => this.beat().catch(() => undefined), this.intervalMs)
+  }
+
+  /** Signs off; call it when no hold is open any more. */
+  async stop(): Promise<void> {
+    clearInterval(this.timer)
+    await this.redis.zrem(OWNERS_KEY, this.owner)
+  }
+
+  private async beat(): Promise<void> {
+    await this.script([OWNERS_KEY], [this.owner])
+  }
+}

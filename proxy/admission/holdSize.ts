@@ -1,0 +1,67 @@
+import {
+  affordableTokens,
+  type ModelRates,
+  type RateSet,
+  rateSetFor,
+  worstCaseUnits,
+} from '../../control/contract/charge.ts'
+
+const TOKENS_PER_MESSAGE = 8
+const TOKENS_PER_REQUEST = 16
+const BYTES_PER_TOKEN = 2
+
+/** What a prompt is made of, as far as its price goes. */
+export interface PromptSize {
+  /** UTF-8 bytes of everything the model reads: text, tool definitions, tool-call arguments, schemas. */
+  textBytes: number
+  messages: number
+  images: number
+}
+
+/** The worst case of a request in units, and what it is made of. Prices are units per million tokens. */
+export interface HoldSize {
+  readonly promptTokens: number
+  readonly promptPrice: number
+  readonly outputTokens: number
+  readonly outputPrice: number
+  /** Covers the prompt and `outputTokens`. */
+  readonly wantUnits: number
+  /** The least that makes sense: with an open output budget the prompt and one token, else `wantUnits`. */
+  readonly leastUnits: number
+}
+
+/**
+ * Prompt tokens at most: two bytes a token, or one where long-context rates could hold, so that the hold never lands in
+ * a cheaper tier than the charge; eight a message, sixteen a request, and the model's allowance for each image.
+ */
+export function promptTokensMax(size: PromptSize, rates: ModelRates, imageTokens: number): number {
+  const textTokens = rates.longThreshold > 0 ? size.textBytes : Math.ceil(size.textBytes / BYTES_PER_TOKEN)
+  return textTokens + size.messages * TOKENS_PER_MESSAGE + TOKENS_PER_REQUEST + size.images * imageTokens
+}
+
+/**
+ * Sizes the hold of a chat request.
+ * @param promptTokens from promptTokensMax
+ * @param outputTokens max_tokens, or the model's default output budget
+ * @param shrinks whether the client left the output open, so that the hold may shrink to the balance
+ */
+export function sizeHold(rates: ModelRates, promptTokens: number, outputTokens: number, shrinks: boolean): HoldSize {
+  const set = rateSetFor(rates, promptTokens)
+  const promptPrice = dearestInput(set)
+  const wantUnits = worstCaseUnits(promptTokens, promptPrice, outputTokens, set.output)
+  const leastUnits = shrinks
+    ? worstCaseUnits(promptTokens, promptPrice, Math.min(1, outputTokens), set.output)
+    : wantUnits
+  return { promptTokens, promptPrice, outputTokens, outputPrice: set.output, wantUnits, leastUnits }
+}
+
+/** The output tokens that a granted hold pays for, at most those it was sized for. */
+export function grantedOutputTokens(size: HoldSize, heldUnits: number): number {
+  if (heldUnits >= size.wantUnits) return size.outputTokens
+  return Math.min(size.outputTokens, affordableTokens(heldUnits, size.promptTokens, size.promptPrice, size.outputPrice))
+}
+
+// The provider alone decides which prompt tokens it bills as cache writes, so the hold covers the dearest class.
+function dearestInput(set: RateSet): number {
+  return Math.max(set.input, set.cachedInput, set.cacheWrite5m, set.cacheWrite1h)
+}

@@ -1,0 +1,173 @@
+import { type ErrorCode, GatewayError } from '../../control/contract/errors.ts'
+import type { Limits } from '../../control/contract/limits.ts'
+import { holdsKey } from '../../control/contract/redisKeys.ts'
+import { HoldCode, type Script, type ScriptArgument } from '../../control/contract/scripts.ts'
+import type { Principal } from '../access/principal.ts'
+import { tellWaiter } from './tellWaiter.ts'
+
+const REPLY_HEAD = 1
+const REPLY_PER_ITEM = 3
+const ARGUMENTS_HEAD = 2
+
+/** A request that waits for its hold; exactly one of the first two calls follows, and the third if that one threw. */
+export interface HoldWaiter {
+  readonly requestId: string
+  readonly principal: Principal
+  readonly wantUnits: number
+  readonly leastUnits: number
+  /** What control needs to write a receipt should this process die: model,endpoint,sheet version,streamed. */
+  readonly holdMeta: string
+  /** @param heldAtMs on Redis's clock */
+  onHeld(heldUnits: number, heldAtMs: number): void
+  onHoldRefused(error: GatewayError): void
+  /** Telling it failed; the hold may stand. */
+  onCrashed(error: unknown): void
+}
+
+export interface HoldsOptions {
+  readonly script: Script
+  readonly owner: string
+  readonly limits: Limits
+  /** Whether a call can reach Redis now; if not, nothing is sent, so that nothing can be half done. */
+  readonly connected: () => boolean
+  /** Redis Cluster takes no call across shards; a single server takes all holds of a turn in one. */
+  readonly perShard: boolean
+  /** An account that Redis does not know, or a store that answers nonsense: worth an operator's look. */
+  readonly onFault: (error: unknown) => void
+}
+
+/** Takes holds. Those that arrive in one turn of the event loop travel in one call. */
+export class Holds {
+  private readonly options: HoldsOptions
+  private readonly holdsKeys: string[] = []
+  private waiting: HoldWaiter[] = []
+  private scheduled = false
+  private readonly flush = () => {
+    this.scheduled = false
+    const waiting = this.waiting
+    this.waiting = []
+    if (!this.options.connected()) this.refuseAll(waiting, undefined)
+    else if (this.options.perShard) this.sendPerShard(waiting)
+    else this.sendInBatches(waiting)
+  }
+
+  constructor(options: HoldsOptions) {
+    this.options = options
+  }
+
+  /** Asks for a hold; the waiter is called back in a later turn. */
+  take(waiter: HoldWaiter): void {
+    this.waiting.push(waiter)
+    if (this.scheduled) return
+    this.scheduled = true
+    setImmediate(this.flush)
+  }
+
+  private sendPerShard(waiting: readonly HoldWaiter[]): void {
+    const shards = new Map<number, HoldWaiter[]>()
+    for (const waiter of waiting) {
+      const shard = shards.get(waiter.principal.shard)
+      if (shard === undefined) shards.set(waiter.principal.shard, [waiter])
+      else shard.push(waiter)
+    }
+    for (const shard of shards.values()) this.sendInBatches(shard)
+  }
+
+  private sendInBatches(waiting: readonly HoldWaiter[]): void {
+    const size = this.options.limits.holdBatchMax
+    for (let from = 0; from < waiting.length; from += size) {
+      const batch = waiting.length <= size ? waiting : waiting.slice(from, from + size)
+      this.send(batch)
+    }
+  }
+
+  private send(batch: readonly HoldWaiter[]): void {
+    const keys: string[] = []
+    const args: ScriptArgument[] = [batch.length, this.options.limits.ledgerStreamEntriesMax]
+    for (const waiter of batch) {
+      const p = waiter.principal
+      keys.push(p.epochKey, p.accountKey, p.countersKey, this.holdsKeyOf(p.shard), p.ledgerStream)
+      args.push(waiter.requestId, p.accountId, p.keyId, waiter.wantUnits, waiter.leastUnits)
+      args.push(p.capHour, p.capDay, p.capMonth, p.budget, p.rate, waiter.holdMeta)
+    }
+    if (args.length !== ARGUMENTS_HEAD + batch.length * 11) throw new Error('hold.lua takes 11 arguments an item')
+    this.options.script(keys, args).then(
+      (reply) => this.deliver(batch, reply as number[]),
+      (error: unknown) => this.failed(batch, error),
+    )
+  }
+
+  private deliver(batch: readonly HoldWaiter[], reply: readonly number[]): void {
+    const heldAtMs = reply[0]
+    for (let i = 0; i < batch.length; i++) {
+      const at = REPLY_HEAD + i * REPLY_PER_ITEM
+      const code = reply[at]
+      this.tell(batch[i], (waiter) => {
+        if (code === HoldCode.OK) waiter.onHeld(reply[at + 1], heldAtMs)
+        else waiter.onHoldRefused(this.refusal(waiter, code, reply[at + 2]))
+      })
+    }
+  }
+
+  private tell(waiter: HoldWaiter, call: (waiter: HoldWaiter) => void): void {
+    tellWaiter(waiter, call, this.options.onFault)
+  }
+
+  private refusal(waiter: HoldWaiter, code: number, retryMs: number): GatewayError {
+    const cap = CAP_REFUSALS.get(code)
+    if (cap !== undefined) return new GatewayError(cap.code, { message: cap.message })
+    switch (code) {
+      case HoldCode.RATE:
+        return new GatewayError('rate_limited', { retryAfterSeconds: Math.max(1, Math.ceil(retryMs / 1000)) })
+      case HoldCode.NO_ACCOUNT:
+        this.options.onFault(new Error(`account ${waiter.principal.accountId} is not loaded in Redis`))
+        return new GatewayError('admission_unavailable', { retryAfterSeconds: 1 })
+      case HoldCode.CLOSED:
+      case HoldCode.BACKLOG:
+        return new GatewayError('admission_unavailable', { retryAfterSeconds: 2 })
+      default:
+        this.options.onFault(new Error(`hold.lua refused ${waiter.requestId} with code ${code}`))
+        return new GatewayError('internal_error')
+    }
+  }
+
+  private failed(batch: readonly HoldWaiter[], error: unknown): void {
+    this.options.onFault(error)
+    this.refuseAll(batch, LOST_ANSWER)
+  }
+
+  private refuseAll(batch: readonly HoldWaiter[], cause: symbol | undefined): void {
+    for (const waiter of batch) {
+      this.tell(waiter, () =>
+        waiter.onHoldRefused(new GatewayError('admission_unavailable', { retryAfterSeconds: 1, cause })),
+      )
+    }
+  }
+
+  private holdsKeyOf(shard: number): string {
+    let key = this.holdsKeys[shard]
+    if (key === undefined) {
+      key = holdsKey(shard, this.options.owner)
+      this.holdsKeys[shard] = key
+    }
+    return key
+  }
+}
+
+/** The cause of a refusal whose hold may stand all the same, because Redis's answer was lost: void it to be sure. */
+export const LOST_ANSWER: unique symbol = Symbol('the answer to a hold was lost')
+
+const CAP_REFUSALS: ReadonlyMap<number, { code: ErrorCode; message?: string }> = new Map<
+  number,
+  { code: ErrorCode; message?: string }
+>([
+  [HoldCode.BALANCE, { code: 'insufficient_balance' }],
+  [HoldCode.CAP_HOUR, { code: 'spend_limit_exceeded', message: spendMessage('hourly') }],
+  [HoldCode.CAP_DAY, { code: 'spend_limit_exceeded', message: spendMessage('daily') }],
+  [HoldCode.CAP_MONTH, { code: 'spend_limit_exceeded', message: spendMessage('monthly') }],
+  [HoldCode.BUDGET, { code: 'key_budget_exceeded' }],
+])
+
+function spendMessage(window: string): string {
+  return `The key's ${window} cap does not cover this request; raise the cap, wait for the next period or send less.`
+}

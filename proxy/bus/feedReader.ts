@@ -1,0 +1,102 @@
+import type { Redis } from 'ioredis'
+import { sluice } from '../../control/contract/generated/messages.js'
+import { FEED_STREAM } from '../../control/contract/redisKeys.ts'
+
+const BLOCK_MS = 5_000
+const READ_COUNT = 512
+const RETRY_MS = 100
+
+export interface FeedListener {
+  onKeyChanged(keyHash: string): void
+  onCatalogPublished(): void
+  /** Events may have been missed: everything cached has to be read anew. */
+  onGap(): void
+}
+
+type StreamAnswer = [Buffer, [Buffer, Buffer[]][]][] | null
+
+/**
+ * Follows control's feed. It remembers its place in the stream, so a lost connection loses no event; when the stream
+ * itself is gone or has been trimmed past that place, the listener is told of a gap.
+ */
+export class FeedReader {
+  private readonly redis: Redis
+  private readonly listener: FeedListener
+  private readonly onError: (error: unknown) => void
+  private lastId = '0-0'
+  private stopped = false
+  private running: Promise<void> = Promise.resolve()
+
+  constructor(redis: Redis, listener: FeedListener, onError: (error: unknown) => void) {
+    this.redis = redis
+    this.listener = listener
+    this.onError = onError
+  }
+
+  /** Starts at the end of the feed as it is now; read what it announces after this resolves. */
+  async start(): Promise<void> {
+    this.lastId = (await this.newestId()) ?? '0-0'
+    this.redis.on('ready', () => this.checkGap())
+    this.running = this.run()
+  }
+
+  async stop(): Promise<void> {
+    this.stopped = true
+    this.redis.disconnect()
+    await this.running
+  }
+
+  private async run(): Promise<void> {
+    while (!this.stopped) {
+      try {
+        const answer = (await this.redis.callBuffer(
+          'XREAD',
+          ...['COUNT', READ_COUNT, 'BLOCK', BLOCK_MS, 'STREAMS', FEED_STREAM, this.lastId],
+        )) as StreamAnswer
+        if (answer !== null) this.deliver(answer)
+      } catch (error) {
+        if (this.stopped) return
+        this.onError(error)
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+      }
+    }
+  }
+
+  private deliver(answer: NonNullable<StreamAnswer>): void {
+    for (const [, entries] of answer) {
+      for (const [id, fields] of entries) {
+        this.lastId = id.toString()
+        const event = sluice.FeedEvent.decode(fields[1])
+        if (event.keyChanged) this.listener.onKeyChanged(event.keyChanged)
+        else if (event.catalogPublished) this.listener.onCatalogPublished()
+      }
+    }
+  }
+
+  private async newestId(): Promise<string | undefined> {
+    const newest = (await this.redis.xrevrange(FEED_STREAM, '+', '-', 'COUNT', 1)) as [string, string[]][]
+    return newest[0]?.[0]
+  }
+
+  private checkGap(): void {
+    this.findGap().catch((error: unknown) => this.onError(error))
+  }
+
+  private async findGap(): Promise<void> {
+    const oldest = (await this.redis.xrange(FEED_STREAM, '-', '+', 'COUNT', 1)) as [string, string[]][]
+    const newest = await this.newestId()
+    const oldestId = oldest[0]?.[0]
+    const lost = newest === undefined || compareIds(newest, this.lastId) < 0
+    const trimmed = oldestId !== undefined && this.lastId !== '0-0' && compareIds(oldestId, this.lastId) > 0
+    if (!lost && !trimmed) return
+    this.lastId = newest ?? '0-0'
+    this.listener.onGap()
+  }
+}
+
+/** Orders two stream ids, milliseconds first. */
+export function compareIds(left: string, right: string): number {
+  const [leftMs, leftSequence] = left.split('-').map(Number)
+  const [rightMs, rightSequence] = right.split('-').map(Number)
+  return leftMs - rightMs || leftSequence - rightSequence
+}

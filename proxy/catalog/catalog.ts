@@ -1,0 +1,159 @@
+import {
+  type DataPolicy,
+  type Dialect,
+  type Endpoint,
+  type Modality,
+  modelRates,
+} from '../../control/contract/catalog.ts'
+import type { ModelRates } from '../../control/contract/charge.ts'
+import { sluice } from '../../control/contract/generated/messages.js'
+
+/** A provider as its routes need it. The key itself is read from the environment of this process. */
+export interface Provider {
+  readonly id: string
+  /** Scheme, host and port of the provider's address, and the path that its endpoints hang below. */
+  readonly origin: string
+  readonly host: string
+  readonly basePath: string
+  readonly dialect: Dialect
+  readonly apiKey: string
+  /** The provider needs a key and the environment has none. */
+  readonly keyMissing: boolean
+  readonly dataPolicy: DataPolicy
+  /** The name of the output limit that the provider knows; empty forwards the client's. */
+  readonly maxTokensField: string
+}
+
+export interface Route {
+  /** Unique among all routes: provider and upstream model. */
+  readonly id: string
+  readonly provider: Provider
+  /** The provider's own name of the model. */
+  readonly upstreamModel: string
+  readonly enabled: boolean
+}
+
+export interface Model {
+  readonly id: string
+  readonly name: string
+  readonly ownedBy: string
+  readonly modality: Modality
+  readonly endpoints: ReadonlySet<Endpoint>
+  readonly context: number
+  readonly maxOutput: number
+  readonly defaultOutput: number
+  readonly imageTokens: number
+  readonly rates: ModelRates
+  readonly ratesPrivate: ModelRates | null
+  readonly routes: readonly Route[]
+  /** Those that are enabled, and those of them whose provider keeps nothing. */
+  readonly enabledRoutes: readonly Route[]
+  readonly traceless: readonly Route[]
+  /** Sold as batch jobs too. */
+  readonly hasBatch: boolean
+  readonly attested: boolean
+  /** The model has not yet returned a verified result. */
+  readonly unverified: boolean
+  readonly createdAtMs: number
+  readonly sheet: Sheet
+}
+
+/** The price sheet that a model was read from; a request keeps the one it was held under. */
+export interface Sheet {
+  readonly version: number
+  readonly coinUsdUnits: number
+  readonly publishedAtMs: number
+  readonly validUntilMs: number
+  /** The public sheet as JSON text. */
+  readonly json: Buffer
+}
+
+export interface Catalog {
+  readonly sheet: Sheet
+  readonly models: ReadonlyMap<string, Model>
+  readonly providers: ReadonlyMap<string, Provider>
+}
+
+/**
+ * Decodes the catalog in force.
+ * @param environment where the providers' keys are
+ */
+export function decodeCatalog(bytes: Uint8Array, environment: NodeJS.ProcessEnv): Catalog {
+  const record = sluice.CatalogRecord.decode(bytes)
+  const sheet: Sheet = {
+    version: record.version,
+    coinUsdUnits: record.coinUsdUnits,
+    publishedAtMs: record.publishedAtMs,
+    validUntilMs: record.validUntilMs,
+    json: Buffer.from(record.sheetJson),
+  }
+  const providers = new Map<string, Provider>()
+  for (const provider of record.providers) {
+    const decoded = decodeProvider(sluice.ProviderRecord.create(provider), environment)
+    providers.set(decoded.id, decoded)
+  }
+  const models = new Map<string, Model>()
+  for (const model of record.models) {
+    const decoded = decodeModel(sluice.ModelRecord.create(model), providers, sheet)
+    models.set(decoded.id, decoded)
+  }
+  return { sheet, models, providers }
+}
+
+function decodeProvider(record: sluice.ProviderRecord, environment: NodeJS.ProcessEnv): Provider {
+  const url = new URL(record.baseUrl)
+  const apiKey = record.apiKeyEnv === '' ? '' : (environment[record.apiKeyEnv] ?? '').trim()
+  return {
+    id: record.id,
+    origin: url.origin,
+    host: url.host,
+    basePath: url.pathname.replace(/\/+$/, ''),
+    dialect: record.dialect as Dialect,
+    apiKey,
+    keyMissing: record.apiKeyEnv !== '' && apiKey === '',
+    dataPolicy: record.dataPolicy as DataPolicy,
+    maxTokensField: record.maxTokensField,
+  }
+}
+
+function decodeModel(record: sluice.ModelRecord, providers: ReadonlyMap<string, Provider>, sheet: Sheet): Model {
+  const routes = record.routes.flatMap((route) => decodeRoute(sluice.RouteRecord.create(route), providers))
+  const enabledRoutes = routes.filter((route) => route.enabled)
+  return {
+    id: record.id,
+    name: record.name,
+    ownedBy: record.ownedBy,
+    modality: record.modality as Modality,
+    endpoints: new Set(record.endpoints as Endpoint[]),
+    context: record.context,
+    maxOutput: record.maxOutput,
+    defaultOutput: record.defaultOutput,
+    imageTokens: record.imageTokens,
+    rates: modelRates(record.rates ?? {}),
+    ratesPrivate: record.ratesPrivate ? modelRates(record.ratesPrivate) : null,
+    routes,
+    enabledRoutes,
+    traceless: enabledRoutes.filter((route) => route.provider.dataPolicy === 'none'),
+    hasBatch: record.ratesBatch !== null && record.ratesBatch !== undefined,
+    attested: record.attested,
+    unverified: record.unverified,
+    createdAtMs: record.createdAtMs,
+    sheet,
+  }
+}
+
+/** Dialects that requests can be sent in. */
+const SPOKEN: ReadonlySet<Dialect> = new Set(['openai'])
+
+function decodeRoute(record: sluice.RouteRecord, providers: ReadonlyMap<string, Provider>): Route[] {
+  const provider = providers.get(record.provider)
+  if (provider === undefined) return []
+  return [
+    {
+      id: `${provider.id}/${record.model}`,
+      provider,
+      upstreamModel: record.model,
+      enabled: record.enabled && !provider.keyMissing && SPOKEN.has(provider.dialect),
+    },
+  ]
+}

@@ -1,0 +1,103 @@
+import type { ModelRates } from '../../../control/contract/charge.ts'
+import { GatewayError } from '../../../control/contract/errors.ts'
+import type { Principal } from '../../access/principal.ts'
+import { type HoldSize, promptTokensMax, sizeHold } from '../../admission/holdSize.ts'
+import type { Model, Route } from '../../catalog/catalog.ts'
+import { chooseRoutes } from '../../upstream/chooseRoutes.ts'
+import type { RouteHealth } from '../../upstream/routeHealth.ts'
+import type { ChatRequest } from './request.ts'
+
+/** No text is so regular that a token of it carries more bytes than this on average. */
+const BYTES_PER_TOKEN_MAX = 8
+const BYTES_PER_TOKEN_USUAL = 3
+const OUTPUT_TOKENS_LEAST = 1_024
+const MODEL_ID_CHARACTERS_SHOWN = 128
+
+/** A request that may run once its hold is granted. */
+export interface Admitted {
+  readonly model: Model
+  readonly rates: ModelRates
+  readonly routes: readonly Route[]
+  readonly size: HoldSize
+}
+
+/**
+ * Checks a chat request against its model and its key, and sizes its hold. Nothing is held when it throws.
+ * @throws GatewayError with the code of the first rule that the request breaks
+ */
+export function admit(
+  request: ChatRequest,
+  principal: Principal,
+  model: Model | undefined,
+  health: RouteHealth,
+  nowMs: number,
+): Admitted {
+  if (model === undefined) {
+    const message = `There is no model ${JSON.stringify(request.modelId.slice(0, MODEL_ID_CHARACTERS_SHOWN))}; GET /v1/models lists those that serve.`
+    throw new GatewayError('model_not_found', { message, param: 'model' })
+  }
+  if (principal.models !== null && !principal.models.has(model.id)) {
+    throw new GatewayError('model_not_allowed', { param: 'model' })
+  }
+  if (!model.endpoints.has('chat')) throw new GatewayError('wrong_endpoint', { param: 'model' })
+  if (model.unverified) throw new GatewayError('model_unverified')
+  if (request.batch) refuseBatch(request, principal, model)
+  checkContext(request, model)
+  const rates = ratesFor(model, principal, request)
+  const routes = chooseRoutes(model, { allowRetention: mayRetain(request, principal) }, health, nowMs)
+  const promptTokens = promptTokensMax(request.prompt, rates, model.imageTokens)
+  const outputTokens = request.maxTokens ?? defaultOutput(request, model)
+  return { model, rates, routes, size: sizeHold(rates, promptTokens, outputTokens, request.maxTokens === null) }
+}
+
+// Batch jobs are not taken yet, so a request that could be one is told to come back.
+function refuseBatch(request: ChatRequest, principal: Principal, model: Model): never {
+  if (principal.privateTier) throw new GatewayError('private_batch_unavailable')
+  if (request.stream) throw new GatewayError('batch_unavailable', { message: 'A batch job cannot be streamed.' })
+  if (principal.noLogs) throw new GatewayError('batch_unavailable', { message: 'A key in no-logs mode has no batch.' })
+  if (!model.hasBatch) throw new GatewayError('batch_unavailable', { message: `${model.id} has no batch rates.` })
+  const message = 'The gateway takes no batch jobs now; try again after Retry-After seconds.'
+  throw new GatewayError('batch_unavailable', { message, status: 503, retryAfterSeconds: 60 })
+}
+
+function checkContext(request: ChatRequest, model: Model): void {
+  if (request.maxTokens !== null && request.maxTokens > model.maxOutput) {
+    throw new GatewayError('context_length_exceeded', {
+      message: `${request.maxTokensName} is ${request.maxTokens}, but ${model.id} gives at most ${model.maxOutput}.`,
+      param: request.maxTokensName,
+    })
+  }
+  if (request.prompt.textBytes / BYTES_PER_TOKEN_MAX > model.context) {
+    throw new GatewayError('context_length_exceeded', {
+      message: `The prompt cannot fit the ${model.context} tokens that ${model.id} takes.`,
+      param: 'messages',
+    })
+  }
+}
+
+function ratesFor(model: Model, principal: Principal, request: ChatRequest): ModelRates {
+  if (principal.privateTier && model.ratesPrivate === null) {
+    throw new GatewayError('no_route_for_policy', { message: `${model.id} does not serve the private tier.` })
+  }
+  const rates = principal.privateTier && model.ratesPrivate !== null ? model.ratesPrivate : model.rates
+  const { maxInputPrice, maxOutputPrice } = request.preferences
+  if (
+    (maxInputPrice !== null && rates.input > maxInputPrice) ||
+    (maxOutputPrice !== null && rates.output > maxOutputPrice)
+  ) {
+    throw new GatewayError('no_route_for_policy', { message: `${model.id} costs more than provider.max_price allows.` })
+  }
+  return rates
+}
+
+// The privacy flags of a key bind its requests; a request can only ask for more privacy than its key.
+function mayRetain(request: ChatRequest, principal: Principal): boolean {
+  if (principal.noLogs || principal.privateTier) return false
+  return request.preferences.allowRetention ?? true
+}
+
+// Where the window is nearly full, a budget that exceeded it would make some providers refuse the request.
+function defaultOutput(request: ChatRequest, model: Model): number {
+  const left = model.context - Math.ceil(request.prompt.textBytes / BYTES_PER_TOKEN_USUAL)
+  return Math.min(model.defaultOutput, Math.max(left, OUTPUT_TOKENS_LEAST))
+}

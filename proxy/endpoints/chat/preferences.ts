@@ -1,0 +1,54 @@
+import { invalidRequest } from '../../../control/contract/errors.ts'
+import { parseUsd } from '../../../control/contract/units.ts'
+import { isObject, type JsonObject } from '../parseJson.ts'
+
+/** A request's own wishes for its routing. Prices are units per million tokens; null is no wish. */
+export interface Preferences {
+  readonly allowRetention: boolean | null
+  readonly maxInputPrice: number | null
+  readonly maxOutputPrice: number | null
+}
+
+const NONE: Preferences = { allowRetention: null, maxInputPrice: null, maxOutputPrice: null }
+
+/**
+ * Reads the member `provider`: allow_retention, and max_price as {prompt, completion} in USD per million tokens. The
+ * names input and output are taken too; members that are not known are ignored.
+ * @throws GatewayError 400 with the field at fault
+ */
+export function readPreferences(provider: unknown): Preferences {
+  if (provider === undefined || provider === null) return NONE
+  if (!isObject(provider)) throw invalidRequest('provider must be an object.', 'provider')
+  const allowRetention = provider['allow_retention'] ?? null
+  if (allowRetention !== null && typeof allowRetention !== 'boolean') {
+    throw invalidRequest('provider.allow_retention must be true or false.', 'provider.allow_retention')
+  }
+  const maxPrice = provider['max_price'] ?? null
+  if (maxPrice === null) return { ...NONE, allowRetention }
+  if (!isObject(maxPrice)) {
+    throw invalidRequest(
+      'provider.max_price must be {prompt, completion} in USD per million tokens.',
+      'provider.max_price',
+    )
+  }
+  return {
+    allowRetention,
+    maxInputPrice: readPrice(maxPrice, ['prompt', 'input']),
+    maxOutputPrice: readPrice(maxPrice, ['completion', 'output']),
+  }
+}
+
+function readPrice(maxPrice: JsonObject, names: readonly string[]): number | null {
+  for (const name of names) {
+    const value = maxPrice[name]
+    if (value === undefined || value === null) continue
+    // The shortest decimal text of a number is the price that was meant, so no float takes part in money.
+    const price = typeof value === 'string' || typeof value === 'number' ? parseUsd(String(value)) : undefined
+    if (price === undefined) {
+      const field = `provider.max_price.${name}`
+      throw invalidRequest(`${field} must be USD per million tokens, with at most nine decimals.`, field)
+    }
+    return price
+  }
+  return null
+}

@@ -1,0 +1,147 @@
+import { GatewayError, invalidRequest } from '../../../control/contract/errors.ts'
+import type { Limits } from '../../../control/contract/limits.ts'
+import type { PromptSize } from '../../admission/holdSize.ts'
+import { isObject, type JsonObject } from '../parseJson.ts'
+import { type Preferences, readPreferences } from './preferences.ts'
+import { readMessages } from './prompt.ts'
+import { jsonBytes } from './text.ts'
+
+/** A chat request that is sound by itself; what depends on the model is checked against it later. */
+export interface ChatRequest {
+  /** Public model id, suffixes taken off. */
+  readonly modelId: string
+  readonly batch: boolean
+  readonly cheapest: boolean
+  readonly stream: boolean
+  /** The client wants the usage chunk. */
+  readonly includeUsage: boolean
+  /** Output limit of the client, or null when it left it open. */
+  readonly maxTokens: number | null
+  /** The name that the client used for the output limit. */
+  readonly maxTokensName: 'max_tokens' | 'max_completion_tokens'
+  readonly prompt: PromptSize
+  readonly preferences: Preferences
+  /** The body's members that go to the provider as they are. */
+  readonly forward: JsonObject
+}
+
+/**
+ * What is forwarded. Everything else is left out, because a provider may bill for it: price tiers, fan-out, hosted
+ * tools, stored state, other modalities.
+ */
+const FORWARDED: ReadonlySet<string> = new Set([
+  ...['temperature', 'top_p', 'top_k', 'min_p', 'stop', 'seed', 'frequency_penalty', 'presence_penalty'],
+  ...['repetition_penalty', 'logit_bias', 'logprobs', 'top_logprobs', 'user', 'response_format', 'reasoning_effort'],
+  ...['verbosity', 'prompt_cache_key', 'safety_identifier'],
+])
+
+/**
+ * Validates the body of POST /v1/chat/completions. A member that is null counts as absent.
+ * @throws GatewayError 400 with the field at fault
+ */
+export function readChatRequest(body: JsonObject, limits: Limits): ChatRequest {
+  const model = readModelId(body['model'])
+  refuseFunctions(body)
+  const { messages, size: prompt } = readMessages(body['messages'], limits)
+  if (isGiven(body['n']) && body['n'] !== 1) throw invalidRequest('n must be 1.', 'n')
+  checkTemperature(body['temperature'])
+  const stream = readBoolean(body, 'stream')
+  const forward: JsonObject = { messages }
+  for (const name in body) if (FORWARDED.has(name) && isGiven(body[name])) forward[name] = body[name]
+  addTools(body, forward, limits)
+  prompt.textBytes += jsonBytes(forward['tools']) + jsonBytes(forward['response_format'])
+  prompt.textBytes += jsonBytes(forward['tool_choice'])
+  const maxTokensName = isGiven(body['max_completion_tokens']) ? 'max_completion_tokens' : 'max_tokens'
+  return {
+    modelId: model.modelId,
+    batch: model.batch || readBoolean(body, 'batch'),
+    cheapest: model.cheapest,
+    stream,
+    includeUsage: readIncludeUsage(body['stream_options']),
+    maxTokens: readPositiveInteger(body, maxTokensName),
+    maxTokensName,
+    prompt,
+    preferences: readPreferences(body['provider']),
+    forward,
+  }
+}
+
+function readModelId(model: unknown): { modelId: string; batch: boolean; cheapest: boolean } {
+  if (typeof model !== 'string' || model === '') {
+    throw invalidRequest('model must be a model id from GET /v1/models.', 'model')
+  }
+  let modelId = model
+  let batch = false
+  let cheapest = false
+  for (;;) {
+    if (modelId.endsWith(':batch')) batch = true
+    else if (modelId.endsWith(':cheapest')) cheapest = true
+    else return { modelId, batch, cheapest }
+    modelId = modelId.slice(0, modelId.lastIndexOf(':'))
+  }
+}
+
+function refuseFunctions(body: JsonObject): void {
+  for (const name of ['functions', 'function_call'] as const) {
+    if (isGiven(body[name])) {
+      const replacement = name === 'functions' ? 'tools' : 'tool_choice'
+      throw new GatewayError('unsupported_parameter', {
+        message: `Send ${replacement} instead of ${name}.`,
+        param: name,
+      })
+    }
+  }
+}
+
+function checkTemperature(value: unknown): void {
+  if (!isGiven(value)) return
+  if (typeof value !== 'number' || !(value >= 0 && value <= 2)) {
+    throw invalidRequest('temperature must be a number from 0 to 2.', 'temperature')
+  }
+}
+
+function readIncludeUsage(options: unknown): boolean {
+  if (!isGiven(options)) return false
+  if (!isObject(options)) throw invalidRequest('stream_options must be an object.', 'stream_options')
+  return readBoolean(options, 'include_usage', 'stream_options.include_usage')
+}
+
+// Hosted tools run at the provider's prices, so only functions, which the client runs itself, are passed on.
+function addTools(body: JsonObject, forward: JsonObject, limits: Limits): void {
+  const { tools } = body
+  if (!isGiven(tools)) return
+  if (!Array.isArray(tools)) throw invalidRequest('tools must be an array of {type: "function", function}.', 'tools')
+  if (tools.length > limits.toolsMax)
+    throw invalidRequest(`tools may hold at most ${limits.toolsMax} entries.`, 'tools')
+  const functions: JsonObject[] = []
+  for (const tool of tools as unknown[]) {
+    if (!isObject(tool)) throw invalidRequest('tools must hold objects {type: "function", function}.', 'tools')
+    if (tool['type'] === 'function') functions.push({ type: 'function', function: tool['function'] })
+  }
+  if (functions.length === 0) return
+  forward['tools'] = functions
+  if (isGiven(body['tool_choice'])) forward['tool_choice'] = body['tool_choice']
+  if (isGiven(body['parallel_tool_calls'])) {
+    forward['parallel_tool_calls'] = readBoolean(body, 'parallel_tool_calls')
+  }
+}
+
+function readPositiveInteger(body: JsonObject, name: string): number | null {
+  const value = body[name]
+  if (!isGiven(value)) return null
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 1) {
+    throw invalidRequest(`${name} must be a positive integer.`, name)
+  }
+  return value
+}
+
+function readBoolean(body: JsonObject, name: string, param: string = name): boolean {
+  const value = body[name]
+  if (!isGiven(value)) return false
+  if (typeof value !== 'boolean') throw invalidRequest(`${param} must be true or false.`, param)
+  return value
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null
+}

@@ -1,0 +1,25 @@
+import type { Limits } from '../../../control/contract/limits.ts'
+import type { Holds } from '../../admission/holds.ts'
+import type { Settlements } from '../../admission/settlements.ts'
+import type { Route } from '../../catalog/catalog.ts'
+import type { RequestMetrics } from '../../metrics/requestMetrics.ts'
+import type { Outgoing } from '../../relay/outgoing.ts'
+import type { RouteHealth } from '../../upstream/routeHealth.ts'
+import type { Transport } from '../../upstream/transport.ts'
+import type { ActiveRuns } from './activeRuns.ts'
+
+/** What the requests of one process share. */
+export interface RunServices {
+  readonly holds: Holds
+  readonly settlements: Settlements
+  readonly transport: Transport
+  readonly health: RouteHealth
+  readonly limits: Limits
+  readonly owner: string
+  readonly metrics: RequestMetrics
+  readonly outgoing: Outgoing
+  readonly active: ActiveRuns
+  /** A request failed by a fault of the gateway itself. */
+  readonly onCrash: (error: unknown, requestId: string) => void
+  readonly onRouteFault: (route: Route, reason: string) => void
+}

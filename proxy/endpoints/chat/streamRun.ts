@@ -1,0 +1,207 @@
+import { GatewayError } from '../../../control/contract/errors.ts'
+import { ChatStream } from '../../relay/chatStream.ts'
+import { errorEvent } from '../../relay/errorEvent.ts'
+import type { OutBuffer } from '../../relay/outBuffer.ts'
+import type { Gathering } from '../../relay/outgoing.ts'
+import { chunkIdentity } from '../../relay/rewrite.ts'
+import { usageBounds } from '../../relay/usage.ts'
+import type { DrainListener } from '../../server/exchange.ts'
+import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
+import type { UpstreamHeaders } from '../../upstream/transport.ts'
+import { ChatRun, STREAM_END } from './run.ts'
+
+const NOTHING = Buffer.alloc(0)
+const EVENT_STREAM = 'text/event-stream'
+
+/** A streamed chat request: chunks go through as they come, the receipt and [DONE] follow the settlement. */
+export class StreamRun extends ChatRun implements DrainListener, Gathering {
+  private stream: ChatStream | undefined
+  private preamble: Buffer[] = []
+  private preambleBytes = 0
+  private committed = false
+  /** The error that the client is told before the stream ends. */
+  private fault: GatewayError | null = null
+  private lingering: NodeJS.Timeout | undefined
+
+  onData(bytes: Buffer): void {
+    const { stream } = this
+    if (this.ending || stream === undefined) return
+    this.noteFirstByte()
+    const { outgoing } = this.services
+    stream.push(bytes, outgoing.for(this))
+    // Until the commit the attempt may end within this turn, and what it delivered with it.
+    if (!this.committed) outgoing.flush()
+    if (stream.state === 'broken') this.brokeOff(stream)
+    else if (stream.state === 'done') this.streamEnded(stream)
+  }
+
+  onEnd(): void {
+    const { stream } = this
+    if (this.ending || stream === undefined) return
+    stream.finish(this.services.outgoing.for(this))
+    this.services.outgoing.flush()
+    if (stream.state === 'broken') this.brokeOff(stream)
+    else this.streamEnded(stream)
+  }
+
+  onBroken(): void {
+    if (this.ending || this.stream === undefined) return
+    if (this.stream.finished) this.complete(this.stream)
+    else this.interrupt()
+  }
+
+  onDrain(): void {
+    this.attempts?.resume()
+  }
+
+  onGone(): void {
+    // Before the hold is answered there is nothing to end yet; its answer finds the client gone.
+    if (this.ending || this.attempts === undefined) return
+    const { metrics, limits } = this.services
+    const awaitsUsage = this.stream?.finished === true && this.stream.usage === null
+    if (!awaitsUsage || metrics.counters.detached >= limits.detachedRequestsMax) {
+      this.leave()
+      return
+    }
+    // All output is there and only its bill is missing, which is worth a moment.
+    metrics.counters.detached++
+    this.lingering = setTimeout(() => this.leave(), limits.lingerMs)
+    this.attempts.resume()
+  }
+
+  override onAttempt(): void {
+    super.onAttempt()
+    this.stream = undefined
+    this.preamble = []
+    this.preambleBytes = 0
+  }
+
+  cut(): void {
+    if (this.ending) return
+    this.attempts?.cancel()
+    this.fault = new GatewayError(this.committed ? 'stream_cut' : 'gateway_restarting')
+    if (this.attempts === undefined) this.ending = true
+    else this.end({ status: 'cut', usage: null, errorCode: this.fault.code })
+    if (!this.committed) this.failWith(this.fault)
+  }
+
+  onSettled(chargedUnits: number): void {
+    this.finishStream(`: receipt ${this.receipt(chargedUnits)}\n\n`)
+  }
+
+  onSettleDelayed(): void {
+    this.finishStream('')
+  }
+
+  protected answerBegins(headers: UpstreamHeaders): void {
+    const { model } = this.admitted
+    const { limits } = this.services
+    this.stream = new ChatStream(
+      chunkIdentity(this.requestId, model.id),
+      this.request.includeUsage,
+      usageBounds(model.context, model.maxOutput),
+      limits.eventBytesMax,
+    )
+    // The request asked for plain bytes; a provider that compresses all the same cannot be read.
+    const encoding = headers.get('content-encoding')?.toLowerCase() ?? 'identity'
+    const type = headers.get('content-type')?.toLowerCase() ?? EVENT_STREAM
+    if (!type.startsWith(EVENT_STREAM) || encoding !== 'identity') this.attempts?.reject(refusalOfError(null))
+  }
+
+  // Until the first real output another route may still serve, so what came before it is kept back.
+  flush(out: OutBuffer): void {
+    const { stream } = this
+    if (stream === undefined) return
+    const waiting = stream.state === 'waiting'
+    if (!this.committed && waiting && this.preambleBytes + out.length <= this.services.limits.preambleBytesMax) {
+      this.preamble.push(Buffer.from(out.view()))
+      this.preambleBytes += out.length
+      return
+    }
+    if (!this.committed && !this.commit(stream)) return
+    this.send(out.view())
+  }
+
+  private brokeOff(stream: ChatStream): void {
+    if (this.committed) this.interrupt()
+    else this.attempts?.reject(refusalOfError(stream.error))
+  }
+
+  private commit(stream: ChatStream): boolean {
+    // What broke off or ended without any output is no answer; a stream that ends at once must say what it cost.
+    const empty = stream.outputFrames === 0 && !stream.finished && stream.usage === null
+    if (empty && stream.state !== 'waiting') return false
+    this.committed = true
+    this.attempts?.commit()
+    this.services.metrics.counters.streams++
+    this.exchange.beginStream()
+    return true
+  }
+
+  private send(fresh: Buffer): void {
+    const bytes = this.preambleBytes > 0 ? Buffer.concat([...this.preamble, fresh]) : fresh
+    this.preamble = []
+    this.preambleBytes = 0
+    this.services.metrics.counters.chunksOut++
+    if (this.exchange.write(bytes)) return
+    this.attempts?.pause()
+    this.exchange.setDrainListener(this)
+  }
+
+  private streamEnded(stream: ChatStream): void {
+    const whole = stream.complete || (stream.state === 'done' && stream.usage !== null)
+    if (!this.committed && !(whole && this.commit(stream))) {
+      this.attempts?.reject(refusalOfError(null))
+      return
+    }
+    if (this.preambleBytes > 0) this.send(NOTHING)
+    if (whole) this.complete(stream)
+    else this.interrupt()
+  }
+
+  private complete(stream: ChatStream): void {
+    this.noteOutput()
+    this.end({ status: 'ok', usage: stream.usage, errorCode: this.exchange.gone ? 'client_gone' : null })
+  }
+
+  private interrupt(): void {
+    this.fault = new GatewayError('stream_interrupted')
+    this.services.metrics.noteError('stream_interrupted')
+    this.attempts?.cancel()
+    this.endPartly('stream_interrupted')
+  }
+
+  private leave(): void {
+    this.attempts?.cancel()
+    if (this.headSeen) this.endPartly('client_gone')
+    else this.end({ status: 'failed', usage: null, errorCode: 'client_gone' })
+  }
+
+  private endPartly(errorCode: string): void {
+    const { stream } = this
+    this.noteOutput()
+    const outputFollowed = stream !== undefined && stream.outputFrames > stream.framesAtUsage
+    this.end({ status: 'partial', usage: stream?.usage ?? null, outputFollowed, errorCode })
+  }
+
+  private noteOutput(): void {
+    this.outputFrames = this.stream?.outputFrames ?? 0
+    this.outputBytes = this.stream?.outputBytes ?? 0
+  }
+
+  protected override close(): void {
+    if (this.lingering !== undefined) this.services.metrics.counters.detached--
+    clearTimeout(this.lingering)
+    this.lingering = undefined
+    super.close()
+  }
+
+  private finishStream(receipt: string): void {
+    this.close()
+    if (!this.committed || this.exchange.gone) return
+    const error = this.fault === null ? '' : errorEvent(this.fault)
+    const wantsUsage = this.request.includeUsage && this.fault === null && this.stream !== undefined
+    const usage = wantsUsage ? (this.stream?.usageEvent(this.billedUsage, this.exchange.startedAtMs) ?? '') : ''
+    this.exchange.end(Buffer.from(usage + error + receipt + STREAM_END))
+  }
+}

@@ -1,0 +1,58 @@
+import type { CatalogStore } from '../catalog/catalogStore.ts'
+import type { Handler } from '../server/exchange.ts'
+import type { RouteHealth } from '../upstream/routeHealth.ts'
+import { serves } from './models.ts'
+
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+/** What the process knows of the parts that it needs, without asking them. */
+export interface Vitals {
+  readonly redis: boolean
+  /** Control has answered, or published, within its time. */
+  readonly control: boolean
+  readonly draining: boolean
+}
+
+interface Report {
+  readonly status: 'ok' | 'degraded' | 'draining'
+  readonly database: 'ok' | 'unavailable'
+  readonly ledger: 'ok' | 'unavailable'
+  readonly chain: 'not_configured'
+  readonly upstreams: { readonly models: number; readonly serving: number }
+}
+
+/** GET /health: always 200 while the process lives, with the state of what it depends on. */
+export function healthHandler(catalog: CatalogStore, health: RouteHealth, vitals: () => Vitals): Handler {
+  return (exchange) => exchange.answer(200, JSON_TYPE, JSON.stringify(report(catalog, health, vitals())))
+}
+
+/** GET /ready: 200 when requests can be served, else 503. */
+export function readyHandler(catalog: CatalogStore, vitals: () => Vitals): Handler {
+  return (exchange) => {
+    const { redis, draining } = vitals()
+    const reasons = [
+      ...(redis ? [] : ['redis']),
+      ...(catalog.current === null ? ['catalog'] : []),
+      ...(draining ? ['draining'] : []),
+    ]
+    exchange.answer(
+      reasons.length === 0 ? 200 : 503,
+      JSON_TYPE,
+      JSON.stringify({ ready: reasons.length === 0, reasons }),
+    )
+  }
+}
+
+function report(catalog: CatalogStore, health: RouteHealth, vitals: Vitals): Report {
+  const nowMs = Date.now()
+  const models = [...(catalog.current?.models.values() ?? [])]
+  const serving = models.filter((model) => serves(model, health, nowMs)).length
+  const well = vitals.redis && vitals.control && serving > 0
+  return {
+    status: vitals.draining ? 'draining' : well ? 'ok' : 'degraded',
+    database: vitals.control ? 'ok' : 'unavailable',
+    ledger: vitals.redis ? 'ok' : 'unavailable',
+    chain: 'not_configured',
+    upstreams: { models: models.length, serving },
+  }
+}

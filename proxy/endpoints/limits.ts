@@ -1,0 +1,38 @@
+import type { Limits } from '../../control/contract/limits.ts'
+import type { Handler } from '../server/exchange.ts'
+
+/** GET /v1/limits: what a client has to know of rates, sizes and times, as it is in force. */
+export function limitsHandler(limits: Limits): Handler {
+  const body = JSON.stringify({
+    object: 'limits',
+    rate_limits: [
+      {
+        id: 'requests_per_key',
+        applies_to: 'model endpoints',
+        requests: limits.requestsPerMinute,
+        period_seconds: 60,
+        burst: Math.min(limits.requestsPerMinute, limits.requestBurst),
+        scope: 'key',
+        note: 'A key may have a rate of its own.',
+      },
+    ],
+    concurrency: { open_requests_per_process: limits.openRequestsMax },
+    request: {
+      body_bytes: Math.min(limits.bodyBytesMax, limits.jsonBodyBytesMax),
+      body_timeout_seconds: limits.bodyTimeoutMs / 1000,
+      messages: limits.messagesMax,
+      tools: limits.toolsMax,
+      images: limits.imagesMax,
+      n: 1,
+      temperature: { min: 0, max: 2 },
+    },
+    timeouts_seconds: {
+      connect: limits.connectTimeoutMs / 1000,
+      first_byte: limits.firstByteTimeoutMs / 1000,
+      idle: limits.idleTimeoutMs / 1000,
+      total: limits.totalTimeoutMs / 1000,
+    },
+    lists: { receipts_per_page: limits.receiptsPageMax },
+  })
+  return (exchange) => exchange.answer(200, 'application/json; charset=utf-8', body)
+}

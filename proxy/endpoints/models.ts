@@ -1,0 +1,67 @@
+import { GatewayError } from '../../control/contract/errors.ts'
+import type { Catalog, Model } from '../catalog/catalog.ts'
+import type { CatalogStore } from '../catalog/catalogStore.ts'
+import type { Handler } from '../server/exchange.ts'
+import type { RouteHealth } from '../upstream/routeHealth.ts'
+
+const JSON_TYPE = 'application/json; charset=utf-8'
+const PREFIX = '/v1/models/'
+
+/** GET /v1/models and GET /v1/models/{id}: the models that serve now, in a shape that both common clients read. */
+export function modelsHandler(catalog: CatalogStore, health: RouteHealth): Handler {
+  return (exchange) => {
+    const { path } = exchange.head
+    const models = serving(required(catalog), health)
+    if (!path.startsWith(PREFIX)) {
+      exchange.answer(200, JSON_TYPE, JSON.stringify(list(models.map(entry))))
+      return
+    }
+    const id = path.slice(PREFIX.length)
+    const model = models.find((candidate) => candidate.id === id)
+    if (model === undefined) throw new GatewayError('model_not_found')
+    exchange.answer(200, JSON_TYPE, JSON.stringify(entry(model)))
+  }
+}
+
+/** The catalog in force; until control has published one there is nothing to serve. */
+export function required(catalog: CatalogStore): Catalog {
+  const { current } = catalog
+  if (current === null) throw new GatewayError('admission_unavailable', { retryAfterSeconds: 1 })
+  return current
+}
+
+/** Whether a model has a route that may be tried now. */
+export function serves(model: Model, health: RouteHealth, nowMs: number): boolean {
+  return !model.unverified && model.enabledRoutes.some((route) => health.isOpen(route.id, nowMs))
+}
+
+function serving(catalog: Catalog, health: RouteHealth): Model[] {
+  const nowMs = Date.now()
+  return [...catalog.models.values()].filter((model) => serves(model, health, nowMs))
+}
+
+function entry(model: Model) {
+  return {
+    id: model.id,
+    object: 'model',
+    created: Math.floor(model.createdAtMs / 1000),
+    owned_by: model.ownedBy,
+    type: 'model',
+    display_name: model.name,
+    created_at: new Date(model.createdAtMs).toISOString(),
+    modality: model.modality,
+    endpoints: [...model.endpoints],
+    context_length: model.context,
+    max_output: model.maxOutput,
+  }
+}
+
+function list(data: readonly ReturnType<typeof entry>[]) {
+  return {
+    object: 'list',
+    data,
+    has_more: false,
+    first_id: data[0]?.id ?? null,
+    last_id: data[data.length - 1]?.id ?? null,
+  }
+}

@@ -1,0 +1,48 @@
+import { GatewayError } from '../../control/contract/errors.ts'
+import { sluice } from '../../control/contract/generated/messages.js'
+import type { RpcClient } from '../bus/rpcClient.ts'
+import type { CatalogStore } from '../catalog/catalogStore.ts'
+import type { Handler } from '../server/exchange.ts'
+import type { RouteHealth } from '../upstream/routeHealth.ts'
+import { callControl } from './callControl.ts'
+import { required, serves } from './models.ts'
+
+const JSON_TYPE = 'application/json; charset=utf-8'
+const PREFIX = '/v1/pricing/sheets/'
+const VERSION = /^[1-9][0-9]{0,8}$/
+
+interface SheetModel {
+  id: string
+  available: boolean
+}
+
+/** GET /v1/pricing: the price sheet in force, with what serves right now. */
+export function pricingHandler(catalog: CatalogStore, health: RouteHealth): Handler {
+  return (exchange) => {
+    const { sheet, models } = required(catalog)
+    const nowMs = Date.now()
+    const document = JSON.parse(sheet.json.toString('utf8')) as { models: SheetModel[] }
+    for (const entry of document.models) {
+      const model = models.get(entry.id)
+      entry.available = model !== undefined && serves(model, health, nowMs)
+    }
+    exchange.answer(200, JSON_TYPE, JSON.stringify(document))
+  }
+}
+
+/** GET /v1/pricing/sheets: every price sheet ever served. */
+export function sheetsHandler(rpc: RpcClient): Handler {
+  return async (exchange) => {
+    exchange.answer(200, JSON_TYPE, await callControl(rpc, 'list_sheets', new Uint8Array(0)))
+  }
+}
+
+/** GET /v1/pricing/sheets/{version}: one of them, as it was published. */
+export function sheetHandler(rpc: RpcClient): Handler {
+  return async (exchange) => {
+    const version = exchange.head.path.slice(PREFIX.length)
+    if (!VERSION.test(version)) throw new GatewayError('sheet_not_found')
+    const request = sluice.GetSheetRequest.encode({ version: Number(version) }).finish()
+    exchange.answer(200, JSON_TYPE, await callControl(rpc, 'get_sheet', request))
+  }
+}

@@ -1,0 +1,35 @@
+import { pino } from 'pino'
+import { limits } from '../control/contract/limits.ts'
+import { readConfig } from './config.ts'
+import { MetricsServer } from './supervisor/metricsServer.ts'
+import { Workers } from './supervisor/workers.ts'
+
+const config = readConfig(process.env)
+const log = pino({ level: config.logLevel, base: { process: 'proxy-main' } })
+const workers = new Workers(config, limits, log)
+const metrics = new MetricsServer(workers)
+let stopping = false
+
+async function stop(): Promise<void> {
+  if (stopping) return
+  stopping = true
+  await workers.stop()
+  await metrics.close()
+  process.exit(0)
+}
+
+async function start(): Promise<void> {
+  const metricsPort = await metrics.listen(config.metricsPort)
+  const port = await workers.start()
+  log.info({ port, metricsPort, workers: config.workers }, 'proxy is up')
+  process.send?.({ ready: { port, metricsPort } })
+}
+
+process.on('SIGTERM', () => void stop())
+process.on('SIGINT', () => void stop())
+process.on('disconnect', () => void stop())
+
+start().catch((error: unknown) => {
+  log.fatal({ err: error }, 'cannot start')
+  process.exit(1)
+})

@@ -1,0 +1,84 @@
+/** Upper bounds of the histogram buckets for times that the gateway itself adds, in milliseconds. */
+export const OVERHEAD_BUCKETS_MS = [0.25, 0.5, 1, 2, 5, 10, 50, 250] as const
+
+/**
+ * Counters of one process, plain numbers because they are touched on the hot path. The supervisor adds them up over the
+ * workers and serves them; labels come from closed sets only.
+ */
+export interface RequestCounters {
+  requests: number
+  streams: number
+  chunksOut: number
+  holdsRefused: number
+  /** Answers that are read to their end although the client has gone. */
+  detached: number
+  chargedUnits: number
+  clamped: number
+  estimated: number
+  /** By receipt status: ok, partial, failed, cut. */
+  ended: Record<'ok' | 'partial' | 'failed' | 'cut', number>
+  /** By row of the error table. */
+  errors: Record<string, number>
+  /** By provider id. */
+  routeFaults: Record<string, number>
+  /** Time from the request to the provider's being called, by bucket; the last one is everything above. */
+  overhead: number[]
+  overheadSumMs: number
+}
+
+/** Counters at zero. */
+export function newCounters(): RequestCounters {
+  return {
+    requests: 0,
+    streams: 0,
+    chunksOut: 0,
+    holdsRefused: 0,
+    detached: 0,
+    chargedUnits: 0,
+    clamped: 0,
+    estimated: 0,
+    ended: { ok: 0, partial: 0, failed: 0, cut: 0 },
+    errors: {},
+    routeFaults: {},
+    overhead: new Array<number>(OVERHEAD_BUCKETS_MS.length + 1).fill(0),
+    overheadSumMs: 0,
+  }
+}
+
+/** Adds `more` to `sum`, member by member. */
+export function addCounters(sum: RequestCounters, more: RequestCounters): void {
+  for (const name of NUMBERS) sum[name] += more[name]
+  for (const name of ['ended', 'errors', 'routeFaults'] as const) {
+    const into: Record<string, number> = sum[name]
+    for (const [label, count] of Object.entries(more[name])) into[label] = (into[label] ?? 0) + count
+  }
+  for (let i = 0; i < sum.overhead.length; i++) sum.overhead[i] += more.overhead[i]
+}
+
+type NumberCounter = {
+  [Name in keyof RequestCounters]: RequestCounters[Name] extends number ? Name : never
+}[keyof RequestCounters]
+
+const NUMBERS: readonly NumberCounter[] = [
+  ...(['requests', 'streams', 'chunksOut', 'holdsRefused', 'detached'] as const),
+  ...(['chargedUnits', 'clamped', 'estimated', 'overheadSumMs'] as const),
+]
+
+export class RequestMetrics {
+  readonly counters = newCounters()
+
+  noteOverhead(ms: number): void {
+    let bucket = 0
+    while (bucket < OVERHEAD_BUCKETS_MS.length && ms > OVERHEAD_BUCKETS_MS[bucket]) bucket++
+    this.counters.overhead[bucket]++
+    this.counters.overheadSumMs += ms
+  }
+
+  noteError(row: string): void {
+    this.counters.errors[row] = (this.counters.errors[row] ?? 0) + 1
+  }
+
+  noteRouteFault(providerId: string): void {
+    this.counters.routeFaults[providerId] = (this.counters.routeFaults[providerId] ?? 0) + 1
+  }
+}

@@ -1,0 +1,153 @@
+import type { TokenUsage } from '../../control/contract/charge.ts'
+import { ChunkScan } from './chunkScan.ts'
+import { FrameReader, type FrameSink } from './frameReader.ts'
+import { OutBuffer } from './outBuffer.ts'
+import { appendChunk, type ChunkIdentity } from './rewrite.ts'
+import { readUsage, type UsageBounds, usageJson } from './usage.ts'
+
+const LF = 10
+const SPACE = 32
+const COMMENT = Buffer.from(':')
+const COMMENT_END = Buffer.from('\n\n')
+const DONE = Buffer.from('[DONE]')
+const RECEIPT = Buffer.from('receipt')
+
+/** The last thing that the provider's stream said of itself. */
+export type StreamState =
+  /** Nothing but preamble so far. */
+  | 'waiting'
+  /** Output has been seen. */
+  | 'flowing'
+  /** [DONE] has been seen. */
+  | 'done'
+  /** An error event, JSON that cannot be read, or an event beyond the bound. */
+  | 'broken'
+
+const NOWHERE = new OutBuffer()
+
+// One scan serves all streams of the process: it is used within one turn.
+const scan = new ChunkScan()
+
+/**
+ * Reads a provider's stream of chat.completion.chunk events and writes what the client gets of it: every chunk under
+ * the request's id and public model, usage taken out and remembered, one event each.
+ */
+export class ChatStream implements FrameSink {
+  state: StreamState = 'waiting'
+  /** A finish_reason has been seen. */
+  finished = false
+  /** The last usage that was reported; cumulative reports replace each other. */
+  usage: TokenUsage | null = null
+  /** An error event of the provider, parsed. */
+  error: unknown = null
+  outputFrames = 0
+  outputBytes = 0
+  /** Output frames that had come when the usage was last reported. */
+  framesAtUsage = 0
+
+  private readonly reader: FrameReader
+  private out: OutBuffer = NOWHERE
+  private readonly identity: ChunkIdentity
+  private readonly keepNullUsage: boolean
+  private readonly bounds: UsageBounds
+  private created = ''
+
+  /** @param keepNullUsage the client asked for usage, so `usage: null` on ordinary chunks stays */
+  constructor(identity: ChunkIdentity, keepNullUsage: boolean, bounds: UsageBounds, eventBytesMax: number) {
+    this.identity = identity
+    this.keepNullUsage = keepNullUsage
+    this.bounds = bounds
+    this.reader = new FrameReader(eventBytesMax)
+  }
+
+  /**
+   * Reads the provider's next bytes; look at `state` afterwards.
+   * @param out where rewritten events are appended
+   */
+  push(bytes: Buffer, out: OutBuffer): void {
+    if (this.state === 'broken' || this.state === 'done') return
+    this.out = out
+    if (!this.reader.push(bytes, this)) this.state = 'broken'
+  }
+
+  /** The provider's stream has ended. */
+  finish(out: OutBuffer): void {
+    this.out = out
+    if (this.state !== 'broken' && this.state !== 'done') this.reader.finish(this)
+  }
+
+  /** Whether the answer is whole: it ended itself, by a finish_reason or by [DONE] after output. */
+  get complete(): boolean {
+    return this.finished || (this.state === 'done' && this.outputFrames > 0)
+  }
+
+  onData(bytes: Buffer, start: number, end: number, lines: number): void {
+    if (this.state === 'broken' || this.state === 'done') return
+    if (lines > 1) joinLines(bytes, start, end)
+    if (end - start === DONE.length && bytes.compare(DONE, 0, DONE.length, start, end) === 0) {
+      this.state = 'done'
+      return
+    }
+    if (!scan.scan(bytes, start, end)) {
+      this.state = 'broken'
+      return
+    }
+    if (scan.errorStart >= 0) {
+      this.error = parse(bytes, scan.errorStart, scan.errorEnd)
+      this.state = 'broken'
+      return
+    }
+    if (this.created === '' && scan.createdStart >= 0) {
+      this.created = bytes.toString('latin1', scan.createdStart, scan.createdEnd)
+    }
+    if (scan.usageStart >= 0 && !scan.usageIsNull) {
+      this.usage = readUsage(parse(bytes, scan.usageStart, scan.usageEnd), this.bounds) ?? this.usage
+    }
+    if (scan.hasChoices) this.relay(bytes, start, end)
+    if (scan.usageStart >= 0 && !scan.usageIsNull) this.framesAtUsage = this.outputFrames
+  }
+
+  onComment(bytes: Buffer, start: number, end: number): void {
+    if (this.state === 'broken' || this.state === 'done') return
+    const from = bytes[start] === SPACE ? start + 1 : start
+    // Only the gateway's own receipts may look like one.
+    if (end - from >= RECEIPT.length && bytes.compare(RECEIPT, 0, RECEIPT.length, from, from + RECEIPT.length) === 0)
+      return
+    this.out.appendAll(COMMENT)
+    this.out.append(bytes, start, end)
+    this.out.appendAll(COMMENT_END)
+  }
+
+  /** The chunk that carries the usage to a client that asked for it, as one event. */
+  usageEvent(usage: TokenUsage, startedAtMs: number): string {
+    const created = this.created === '' ? String(Math.floor(startedAtMs / 1000)) : this.created
+    return (
+      `data: {"id":${this.identity.id},"object":"chat.completion.chunk","created":${created}` +
+      `,"model":${this.identity.model},"choices":[],"usage":${usageJson(usage)}}\n\n`
+    )
+  }
+
+  private relay(bytes: Buffer, start: number, end: number): void {
+    if (scan.outputBytes > 0) {
+      this.outputFrames++
+      this.outputBytes += scan.outputBytes
+    }
+    if (scan.finished) this.finished = true
+    if (this.state === 'waiting' && (scan.outputBytes > 0 || scan.finished)) this.state = 'flowing'
+    const dropUsage = scan.usageStart >= 0 && !(scan.usageIsNull && this.keepNullUsage)
+    appendChunk(this.out, bytes, start, end, scan, this.identity, dropUsage)
+  }
+}
+
+// In JSON a line end can only stand between tokens, where a space means the same; in an event it would end the line.
+function joinLines(bytes: Buffer, start: number, end: number): void {
+  for (let at = start; at < end; at++) if (bytes[at] === LF) bytes[at] = SPACE
+}
+
+function parse(bytes: Buffer, start: number, end: number): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8', start, end))
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,30 @@
+import type { TokenUsage } from '../../control/contract/charge.ts'
+
+const BYTES_PER_TOKEN = 4
+const PACKED_FRAME_BYTES = 8
+
+/** What was delivered of an answer whose provider reported no usage. */
+export interface Delivered {
+  readonly promptBytes: number
+  readonly promptExtraTokens: number
+  /** Frames that carried output; 1 for an answer that was not streamed. */
+  readonly frames: number
+  readonly outputBytes: number
+}
+
+/**
+ * Estimates a usage from what was delivered. Providers stream one token a frame; where frames are clearly larger than
+ * that, four bytes make a token, as they do in the prompt.
+ */
+export function estimateUsage(delivered: Delivered): TokenUsage {
+  const { frames, outputBytes } = delivered
+  const packed = outputBytes > frames * PACKED_FRAME_BYTES
+  return {
+    input: Math.ceil(delivered.promptBytes / BYTES_PER_TOKEN) + delivered.promptExtraTokens,
+    cachedInput: 0,
+    cacheWrite5m: 0,
+    cacheWrite1h: 0,
+    output: packed ? Math.ceil(outputBytes / BYTES_PER_TOKEN) : frames,
+    reasoning: 0,
+  }
+}

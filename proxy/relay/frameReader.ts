@@ -1,0 +1,216 @@
+const LF = 10
+const CR = 13
+const COLON = 58
+const SPACE = 32
+const CARRY_BYTES = 4_096
+const CARRY_KEEP_BYTES = 65_536
+const BOM_BYTES = 3
+
+/** Receives the frames of an event stream. Bytes are only lent for the time of the call. */
+export interface FrameSink {
+  /**
+   * The data of one event, never empty. Several lines come joined by LF in a copy that is the sink's to change.
+   * @param lines how many lines of data the event had
+   */
+  onData(bytes: Buffer, start: number, end: number, lines: number): void
+  /** A comment line without its colon. */
+  onComment(bytes: Buffer, start: number, end: number): void
+}
+
+/**
+ * Reads server-sent events from bytes, wherever the reads happen to split them: LF, CRLF and CR line ends, comments,
+ * data over several lines, a byte order mark (https://html.spec.whatwg.org/multipage/server-sent-events.html).
+ *
+ * A read that ends on an event's end is parsed in place without a copy. What is left of an unfinished event is carried
+ * over; positions are kept with it, so that a long line is never searched twice.
+ *
+ *     read:   | event | event | unfin |          eventStart: where the unfinished event begins
+ *     carry:                  | unfin | ished |   lineStart: where its unfinished line begins
+ *                                                 searchFrom: up to where that line has no end
+ */
+export class FrameReader {
+  private readonly eventBytesMax: number
+  private carry: Buffer = Buffer.alloc(0)
+  private carryLength = 0
+  private eventStart = 0
+  private lineStart = 0
+  private searchFrom = 0
+  private nextCr = 0
+  private dataLines = 0
+  private dataStart = 0
+  private dataEnd = 0
+  private moreLines: number[] | null = null
+  private skipLf = false
+  private atStart = true
+
+  constructor(eventBytesMax: number) {
+    this.eventBytesMax = eventBytesMax
+  }
+
+  /**
+   * Reads the next bytes of the stream.
+   * @returns false when an event exceeds the bound on its size; the reader is of no use after that
+   */
+  push(chunk: Buffer, sink: FrameSink): boolean {
+    if (chunk.length === 0) return true
+    let bytes = chunk
+    let end = chunk.length
+    if (this.carryLength > 0) {
+      this.appendToCarry(chunk)
+      bytes = this.carry
+      end = this.carryLength
+    }
+    if (this.atStart && !this.passBom(bytes, end)) {
+      if (bytes === chunk) this.keepRest(bytes, end)
+      return true
+    }
+    this.nextCr = bytes.indexOf(CR, this.searchFrom)
+    this.readLines(bytes, end, sink)
+    this.keepRest(bytes, end)
+    return this.carryLength <= this.eventBytesMax
+  }
+
+  /** The stream has ended: an event that lacks only its blank line is still delivered. */
+  finish(sink: FrameSink): void {
+    if (this.carryLength === 0) return
+    this.carry = this.carry.subarray(0, this.carryLength)
+    if (this.lineStart < this.carryLength) this.endLine(this.carry, this.carryLength, sink)
+    this.dispatch(this.carry, sink)
+    this.carryLength = 0
+  }
+
+  private readLines(bytes: Buffer, end: number, sink: FrameSink): void {
+    while (this.lineStart < end) {
+      if (this.skipLf) {
+        this.skipLf = false
+        if (bytes[this.lineStart] === LF) {
+          this.passTerminator(this.lineStart)
+          continue
+        }
+      }
+      const lineEnd = this.findLineEnd(bytes, end)
+      if (lineEnd < 0) return
+      if (lineEnd > this.lineStart) this.endLine(bytes, lineEnd, sink)
+      else this.dispatch(bytes, sink)
+      const empty = lineEnd === this.lineStart
+      this.skipLf = bytes[lineEnd] === CR
+      this.lineStart = lineEnd + 1
+      this.searchFrom = this.lineStart
+      if (empty) this.eventStart = this.lineStart
+    }
+  }
+
+  // The LF of a CRLF belongs to the line before it, which may have ended an event.
+  private passTerminator(at: number): void {
+    if (this.eventStart === at) this.eventStart = at + 1
+    this.lineStart = at + 1
+    this.searchFrom = at + 1
+  }
+
+  private findLineEnd(bytes: Buffer, end: number): number {
+    const found = bytes.indexOf(LF, this.searchFrom)
+    const lf = found < 0 || found >= end ? -1 : found
+    if (this.nextCr >= 0 && this.nextCr < this.lineStart) this.nextCr = bytes.indexOf(CR, this.lineStart)
+    const cr = this.nextCr < 0 || this.nextCr >= end ? -1 : this.nextCr
+    if (lf < 0 && cr < 0) this.searchFrom = end
+    if (lf < 0) return cr
+    return cr >= 0 && cr < lf ? cr : lf
+  }
+
+  private endLine(bytes: Buffer, lineEnd: number, sink: FrameSink): void {
+    const start = this.lineStart
+    if (bytes[start] === COLON) {
+      sink.onComment(bytes, start + 1, lineEnd)
+      return
+    }
+    if (!isDataField(bytes, start, lineEnd)) return
+    let from = start + 5
+    if (from < lineEnd && bytes[from] === SPACE) from++
+    if (this.dataLines === 0) {
+      this.dataStart = from
+      this.dataEnd = lineEnd
+    } else {
+      this.moreLines ??= []
+      this.moreLines.push(from, lineEnd)
+    }
+    this.dataLines++
+  }
+
+  private dispatch(bytes: Buffer, sink: FrameSink): void {
+    const lines = this.dataLines
+    if (lines === 0) return
+    this.dataLines = 0
+    if (lines === 1) {
+      if (this.dataEnd > this.dataStart) sink.onData(bytes, this.dataStart, this.dataEnd, 1)
+      return
+    }
+    const parts = [bytes.subarray(this.dataStart, this.dataEnd)]
+    const more = this.moreLines ?? []
+    for (let i = 0; i < more.length; i += 2) parts.push(LINE_FEED, bytes.subarray(more[i], more[i + 1]))
+    this.moreLines = null
+    const joined = Buffer.concat(parts)
+    sink.onData(joined, 0, joined.length, lines)
+  }
+
+  private passBom(bytes: Buffer, end: number): boolean {
+    if (bytes[0] === 0xef) {
+      if (end < BOM_BYTES) return false
+      if (bytes[1] === 0xbb && bytes[2] === 0xbf) {
+        this.eventStart = BOM_BYTES
+        this.lineStart = BOM_BYTES
+        this.searchFrom = BOM_BYTES
+      }
+    }
+    this.atStart = false
+    return true
+  }
+
+  private appendToCarry(chunk: Buffer): void {
+    const length = this.carryLength + chunk.length
+    if (length > this.carry.length) {
+      const grown = Buffer.allocUnsafe(Math.max(length, this.carry.length * 2, CARRY_BYTES))
+      this.carry.copy(grown, 0, 0, this.carryLength)
+      this.carry = grown
+    }
+    chunk.copy(this.carry, this.carryLength)
+    this.carryLength = length
+  }
+
+  private keepRest(bytes: Buffer, end: number): void {
+    const from = this.eventStart
+    const rest = end - from
+    if (bytes === this.carry && this.carryLength > 0) {
+      if (from > 0) this.carry.copyWithin(0, from, end)
+      this.carryLength = rest
+      if (rest === 0 && this.carry.length > CARRY_KEEP_BYTES) this.carry = Buffer.alloc(0)
+    } else if (rest > 0) {
+      this.carryLength = 0
+      this.appendToCarry(bytes.subarray(from, end))
+    }
+    this.rebase(from)
+  }
+
+  private rebase(by: number): void {
+    if (by === 0) return
+    this.eventStart = 0
+    this.lineStart -= by
+    this.searchFrom -= by
+    if (this.dataLines === 0) return
+    this.dataStart -= by
+    this.dataEnd -= by
+    if (this.moreLines !== null) this.moreLines = this.moreLines.map((position) => position - by)
+  }
+}
+
+const LINE_FEED = Buffer.from('\n')
+
+function isDataField(bytes: Buffer, start: number, end: number): boolean {
+  return (
+    end - start >= 5 &&
+    bytes[start] === 0x64 &&
+    bytes[start + 1] === 0x61 &&
+    bytes[start + 2] === 0x74 &&
+    bytes[start + 3] === 0x61 &&
+    bytes[start + 4] === COLON
+  )
+}

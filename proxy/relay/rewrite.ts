@@ -1,0 +1,85 @@
+import type { ChunkScan } from './chunkScan.ts'
+import type { OutBuffer } from './outBuffer.ts'
+
+const COMMA = 44
+const DATA = Buffer.from('data: ')
+const END = Buffer.from('\n\n')
+
+/** The members that every chunk of an answer gets: the request id and the public model id, as JSON strings. */
+export interface ChunkIdentity {
+  readonly id: Buffer
+  readonly model: Buffer
+  /** Both as members of an object that has neither, each followed by a comma. */
+  readonly idMember: Buffer
+  readonly modelMember: Buffer
+}
+
+export function chunkIdentity(requestId: string, publicModel: string): ChunkIdentity {
+  const id = Buffer.from(JSON.stringify(requestId))
+  const model = Buffer.from(JSON.stringify(publicModel))
+  return { id, model, idMember: Buffer.from(`"id":${id},`), modelMember: Buffer.from(`"model":${model},`) }
+}
+
+/**
+ * Appends a scanned chunk as one event, with the id and model replaced and, on demand, `usage` left out; all other
+ * bytes are copied as they are.
+ */
+export function appendChunk(
+  out: OutBuffer,
+  bytes: Buffer,
+  start: number,
+  end: number,
+  scan: ChunkScan,
+  identity: ChunkIdentity,
+  dropUsage: boolean,
+): void {
+  out.appendAll(DATA)
+  let from = start
+  if (scan.idStart < 0 || scan.modelStart < 0) {
+    out.append(bytes, from, scan.bodyStart)
+    if (scan.idStart < 0) out.appendAll(identity.idMember)
+    if (scan.modelStart < 0) out.appendAll(identity.modelMember)
+    from = scan.bodyStart
+  }
+  const cutStart = dropUsage && scan.usageStart >= 0 ? cutFrom(bytes, scan) : -1
+  const cutEnd = cutStart < 0 ? -1 : cutTo(bytes, scan, cutStart)
+  // The three edits come in whatever order the provider wrote the members; each turn applies the next one.
+  for (;;) {
+    const next = nextEdit(from, scan.idStart, scan.modelStart, cutStart)
+    if (next < 0) break
+    out.append(bytes, from, next)
+    if (next === scan.idStart) {
+      out.appendAll(identity.id)
+      from = scan.idEnd
+    } else if (next === scan.modelStart) {
+      out.appendAll(identity.model)
+      from = scan.modelEnd
+    } else {
+      from = cutEnd
+    }
+  }
+  out.append(bytes, from, end)
+  out.appendAll(END)
+}
+
+function nextEdit(from: number, a: number, b: number, c: number): number {
+  let next = -1
+  if (a >= from) next = a
+  if (b >= from && (next < 0 || b < next)) next = b
+  if (c >= from && (next < 0 || c < next)) next = c
+  return next
+}
+
+// `usage` goes together with the comma before it, or, as the first member, with the one after it.
+function cutFrom(bytes: Buffer, scan: ChunkScan): number {
+  let at = scan.usageNameStart - 1
+  while (at > scan.bodyStart && bytes[at] <= 32) at--
+  return bytes[at] === COMMA && at >= scan.bodyStart ? at : scan.usageNameStart
+}
+
+function cutTo(bytes: Buffer, scan: ChunkScan, cutStart: number): number {
+  if (cutStart < scan.usageNameStart) return scan.usageEnd
+  let at = scan.usageEnd
+  while (bytes[at] <= 32) at++
+  return bytes[at] === COMMA ? at + 1 : scan.usageEnd
+}

@@ -1,0 +1,77 @@
+import { GatewayError } from '../../control/contract/errors.ts'
+import type { Limits } from '../../control/contract/limits.ts'
+import type { Precheck } from './exchange.ts'
+import { IncomingBody } from './incomingBody.ts'
+import type { HttpResponse } from './uws.ts'
+import type { UwsExchange } from './uwsExchange.ts'
+
+const LARGE_BYTES = 1_048_576
+const LARGE_RETRY_SECONDS = 1
+
+export interface BodyOptions {
+  /** Bytes announced by Content-Length, or -1. */
+  readonly contentLength: number
+  readonly precheck: Precheck | undefined
+  /** Called with the whole body, unless the exchange ended before. */
+  readonly done: (body: Buffer) => void
+}
+
+/**
+ * Collects request bodies within the limits of size and time, and within the memory that all bodies of the process on
+ * their way in may take together.
+ */
+export class BodyReader {
+  /** The most bytes that one body may have. */
+  readonly bytesMax: number
+  readonly limits: Limits
+  /** Called with every refusal that a body caused. */
+  readonly onRefusal: (error: GatewayError) => void
+  /** Memory of the bodies that are on their way in. */
+  bytesOpen = 0
+  /** Bodies over 1 MiB that are on their way in. */
+  largeOpen = 0
+
+  constructor(limits: Limits, onRefusal: (error: GatewayError) => void) {
+    this.limits = limits
+    this.onRefusal = onRefusal
+    this.bytesMax = Math.min(limits.bodyBytesMax, limits.jsonBodyBytesMax)
+  }
+
+  /**
+   * Reads the body of a request and gives it to `options.done`, unless the exchange ended before (too large, too slow,
+   * no memory left, client gone).
+   */
+  read(res: HttpResponse, exchange: UwsExchange, options: BodyOptions): void {
+    const body = new IncomingBody(this, exchange, options)
+    exchange.incoming = body
+    res.onData((chunk, isLast) => body.take(chunk, isLast))
+  }
+
+  /**
+   * Books memory for a body that grows.
+   * @returns why it may not grow; nothing is booked then
+   */
+  grow(fromBytes: number, toBytes: number): GatewayError | undefined {
+    if (this.bytesOpen - fromBytes + toBytes > this.limits.bodyBytesOpenMax) {
+      return new GatewayError('too_many_requests_open')
+    }
+    if (isLarge(toBytes) && !isLarge(fromBytes)) {
+      if (this.largeOpen >= this.limits.largeBodiesMax) {
+        return new GatewayError('too_many_uploads', { retryAfterSeconds: LARGE_RETRY_SECONDS })
+      }
+      this.largeOpen++
+    }
+    this.bytesOpen += toBytes - fromBytes
+    return undefined
+  }
+
+  /** Gives back the memory of a body that arrived or was dropped. */
+  release(bytes: number): void {
+    this.bytesOpen -= bytes
+    if (isLarge(bytes)) this.largeOpen--
+  }
+}
+
+function isLarge(bytes: number): boolean {
+  return bytes > LARGE_BYTES
+}

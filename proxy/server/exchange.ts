@@ -1,0 +1,67 @@
+import type { GatewayError } from '../../control/contract/errors.ts'
+
+/** The parts of a request's head that endpoints read. Names are lower case; an absent header is an empty string. */
+export interface RequestHead {
+  readonly method: string
+  /** Decoded path without query and without a trailing slash. */
+  readonly path: string
+  readonly query: string
+  readonly authorization: string
+  readonly apiKey: string
+  readonly contentType: string
+  readonly origin: string
+}
+
+/** Extra response headers: name, value, name, value. */
+export type HeaderList = readonly string[]
+
+/** Told when the client closes the connection before the answer has ended. */
+export interface GoneListener {
+  onGone(): void
+}
+
+/** Told when a client that read too slowly can take bytes again. */
+export interface DrainListener {
+  onDrain(): void
+}
+
+/**
+ * One request and its answer. Exactly one of `answer`, `fail`, or `beginStream` followed by `end` finishes it; calls
+ * after the client has gone do nothing.
+ */
+export interface Exchange {
+  /** The request id, which is also the receipt id. */
+  readonly id: string
+  readonly head: RequestHead
+  readonly startedAtMs: number
+  /** The same moment on the clock of performance.now(), for durations below a millisecond. */
+  readonly arrivedAt: number
+  /** The client has closed the connection. */
+  readonly gone: boolean
+  /** The status is decided; the head of a stream travels with its first bytes. */
+  readonly begun: boolean
+  setGoneListener(listener: GoneListener | null): void
+  setDrainListener(listener: DrainListener | null): void
+  /** Sends a whole answer. */
+  answer(status: number, contentType: string, body: string | Uint8Array, headers?: HeaderList): void
+  /** Sends an error of the error table in the error shape. */
+  fail(error: GatewayError, headers?: HeaderList): void
+  /** Begins an event stream with status 200. */
+  beginStream(headers?: HeaderList): void
+  /**
+   * Sends bytes of a stream in one piece; they are copied before the call returns.
+   * @returns false when the client reads too slowly: send nothing more until onDrain
+   */
+  write(bytes: Uint8Array): boolean
+  /** Sends the last bytes of a stream and ends it. */
+  end(bytes: Uint8Array): void
+}
+
+/** Answers one request; the body is empty for methods without one. A throw or rejection answers 500. */
+export type Handler = (exchange: Exchange, body: Buffer) => void | Promise<void>
+
+/**
+ * What can be said against a request by its head alone, such as a missing credential. It is asked before more than a
+ * little of the body is taken.
+ */
+export type Precheck = (head: RequestHead) => GatewayError | undefined

@@ -1,0 +1,77 @@
+import type { RequestHead } from './exchange.ts'
+import type { HttpRequest } from './uws.ts'
+
+const UNSET = -1
+
+/** A request's head with what the server itself needs to know of it. */
+export interface ParsedHead {
+  readonly head: RequestHead
+  /** Bytes announced by Content-Length, or -1. */
+  readonly contentLength: number
+  readonly chunked: boolean
+  /** Why the framing of the body cannot be trusted, or an empty string. */
+  readonly framingFault: string
+}
+
+/**
+ * Reads a request's head in one pass. Duplicate Content-Length headers, transfer codings other than chunked, and both
+ * together are framing faults: the HTTP server package lets them pass, and they are how requests get smuggled
+ * (RFC 9112 section 6.3).
+ */
+export function parseHead(req: HttpRequest): ParsedHead {
+  let authorization = ''
+  let apiKey = ''
+  let contentType = ''
+  let origin = ''
+  let contentLength = UNSET
+  let chunked = false
+  let framingFault = ''
+
+  req.forEachHeader((name, value) => {
+    switch (name) {
+      case 'authorization':
+        authorization = value
+        break
+      case 'x-api-key':
+        apiKey = value
+        break
+      case 'content-type':
+        contentType = value
+        break
+      case 'origin':
+        origin = value
+        break
+      case 'content-length':
+        if (contentLength !== UNSET) framingFault = 'Content-Length is sent twice'
+        else if (!/^[0-9]{1,15}$/.test(value)) framingFault = 'Content-Length is not a number'
+        else contentLength = Number(value)
+        break
+      case 'transfer-encoding':
+        if (chunked || value.trim().toLowerCase() !== 'chunked') framingFault = 'Transfer-Encoding is not just chunked'
+        chunked = true
+        break
+    }
+  })
+  if (chunked && contentLength !== UNSET) framingFault = 'Content-Length and Transfer-Encoding are both sent'
+  const head: RequestHead = {
+    method: req.getCaseSensitiveMethod().toUpperCase(),
+    path: cleanPath(req.getUrl()),
+    query: req.getQuery() ?? '',
+    authorization,
+    apiKey,
+    contentType,
+    origin,
+  }
+  return { head, contentLength, chunked, framingFault }
+}
+
+/** Decodes a path once and drops a trailing slash; a path that does not decode is left as it is. */
+function cleanPath(path: string): string {
+  const trimmed = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
+  if (!trimmed.includes('%')) return trimmed
+  try {
+    return decodeURIComponent(trimmed)
+  } catch {
+    return trimmed
+  }
+}

@@ -1,0 +1,63 @@
+import type { Handler, Precheck } from './exchange.ts'
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+
+export interface RouteEntry {
+  readonly method: Method
+  /** A path; one ending in `/*` matches everything below it. */
+  readonly path: string
+  readonly handler: Handler
+  /** Asked before a body of more than limits.uncheckedBodyBytesMax is taken; the handler checks all of it again. */
+  readonly precheck?: Precheck
+}
+
+type ByMethod = Map<string, RouteEntry>
+
+/** Finds routes by exact path first, then by the longest prefix. HEAD is served wherever GET is. */
+export class RouteTable {
+  private readonly exact = new Map<string, ByMethod>()
+  private readonly prefixes: { readonly prefix: string; readonly byMethod: ByMethod }[] = []
+
+  constructor(entries: readonly RouteEntry[]) {
+    for (const entry of entries) this.add(entry)
+    this.prefixes.sort((a, b) => b.prefix.length - a.prefix.length)
+  }
+
+  /** The routes of a path by method, or undefined when no route has this path. */
+  find(path: string): ByMethod | undefined {
+    const exact = this.exact.get(path)
+    if (exact !== undefined) return exact
+    for (const { prefix, byMethod } of this.prefixes) {
+      if (path.length > prefix.length && path.startsWith(prefix)) return byMethod
+    }
+    return undefined
+  }
+
+  private add(entry: RouteEntry): void {
+    const byMethod = this.methodsOf(entry.path)
+    byMethod.set(entry.method, entry)
+    if (entry.method === 'GET') byMethod.set('HEAD', entry)
+  }
+
+  private methodsOf(path: string): ByMethod {
+    if (path.endsWith('/*')) {
+      const prefix = path.slice(0, -1)
+      const found = this.prefixes.find((candidate) => candidate.prefix === prefix)
+      if (found !== undefined) return found.byMethod
+      const added = { prefix, byMethod: new Map<string, RouteEntry>() }
+      this.prefixes.push(added)
+      return added.byMethod
+    }
+    let byMethod = this.exact.get(path)
+    if (byMethod === undefined) {
+      byMethod = new Map()
+      this.exact.set(path, byMethod)
+    }
+    return byMethod
+  }
+}
+
+/** The value of an Allow header for these methods. */
+export function allowHeader(byMethod: ByMethod): string {
+  return [...byMethod.keys(), 'OPTIONS'].join(', ')
+}

@@ -1,0 +1,189 @@
+import { GatewayError, invalidRequest } from '../../control/contract/errors.ts'
+import { newId } from '../../control/contract/ids.ts'
+import type { Limits } from '../../control/contract/limits.ts'
+import { BodyReader } from './bodyReader.ts'
+import type { Handler, HeaderList } from './exchange.ts'
+import { type ParsedHead, parseHead } from './head.ts'
+import { tooLarge } from './incomingBody.ts'
+import { allowHeader, type RouteEntry, RouteTable } from './routeTable.ts'
+import {
+  closeListener,
+  type HttpRequest,
+  type HttpResponse,
+  type ListenSocket,
+  listenerPort,
+  newApp,
+  SHARE_PORT,
+} from './uws.ts'
+import { UwsExchange } from './uwsExchange.ts'
+
+const EMPTY = Buffer.alloc(0)
+const PREFLIGHT_SECONDS = '86400'
+
+export interface ServerOptions {
+  readonly routes: readonly RouteEntry[]
+  readonly limits: Limits
+  /** Called with what a handler threw; the client is answered 500. */
+  readonly onError: (error: unknown, requestId: string) => void
+  /** Called with every refusal that the server itself answers. */
+  readonly onRefusal: (error: GatewayError) => void
+}
+
+/** The HTTP server of one proxy process. */
+export class Server {
+  /** Requests whose answers have not ended. */
+  open = 0
+
+  private readonly table: RouteTable
+  private readonly limits: Limits
+  private readonly bodies: BodyReader
+  private readonly onError: (error: unknown, requestId: string) => void
+  private readonly onRefusal: (error: GatewayError) => void
+  private readonly ended = () => {
+    this.open--
+    if (this.open === 0) this.idle?.()
+  }
+  private idle: (() => void) | undefined
+  private draining = false
+  private listener: ListenSocket | undefined
+
+  constructor(options: ServerOptions) {
+    this.table = new RouteTable(options.routes)
+    this.limits = options.limits
+    this.bodies = new BodyReader(options.limits, options.onRefusal)
+    this.onError = options.onError
+    this.onRefusal = options.onRefusal
+  }
+
+  /**
+   * Listens on host and port; port 0 takes a free one.
+   * @returns the port
+   */
+  listen(host: string, port: number): Promise<number> {
+    const app = newApp()
+    app.any('/*', (res, req) => this.handle(res, req))
+    return new Promise((resolve, reject) => {
+      const listening = (socket: unknown) => {
+        if (!socket) {
+          reject(new Error(`cannot listen on ${host}:${port}: the port is in use or not allowed`))
+          return
+        }
+        this.listener = socket as ListenSocket
+        resolve(listenerPort(this.listener))
+      }
+      // The types of the package know no form with both host and options, but the server takes it.
+      Reflect.apply(app.listen, app, [host, port, SHARE_PORT, listening])
+    })
+  }
+
+  /** From now on new requests are answered 503 gateway_restarting. */
+  drain(): void {
+    this.draining = true
+  }
+
+  /** Resolves when no answer is under way any more. */
+  whenIdle(): Promise<void> {
+    if (this.open === 0) return Promise.resolve()
+    return new Promise((resolve) => {
+      this.idle = resolve
+    })
+  }
+
+  /** Stops listening; connections that are open stay open until the process ends. */
+  close(): void {
+    if (this.listener !== undefined) closeListener(this.listener)
+    this.listener = undefined
+  }
+
+  private handle(res: HttpResponse, req: HttpRequest): void {
+    const parsed = parseHead(req)
+    const startedAtMs = Date.now()
+    this.open++
+    const exchange = new UwsExchange(res, newId('req', startedAtMs), parsed.head, startedAtMs, this.ended)
+    const refusal = this.refusal(parsed)
+    if (refusal !== undefined) {
+      this.onRefusal(refusal)
+      this.refuse(exchange, refusal, parsed.framingFault !== '')
+      return
+    }
+    const { method, path } = parsed.head
+    if (method === 'OPTIONS') {
+      this.preflight(exchange)
+      return
+    }
+    const byMethod = this.table.find(path)
+    if (byMethod === undefined) {
+      this.fail(exchange, new GatewayError('not_found', { message: this.notFound(method, path) }))
+      return
+    }
+    const route = byMethod.get(method)
+    if (route === undefined) {
+      const allow = allowHeader(byMethod)
+      const message = `${path} does not serve ${method}; use one of ${allow}.`
+      this.fail(exchange, new GatewayError('method_not_allowed', { message }), ['allow', allow])
+      return
+    }
+    if (parsed.contentLength > 0 || parsed.chunked) {
+      const done = (body: Buffer) => this.run(route.handler, exchange, body)
+      this.bodies.read(res, exchange, { contentLength: parsed.contentLength, precheck: route.precheck, done })
+    } else {
+      this.run(route.handler, exchange, EMPTY)
+    }
+  }
+
+  // Where the framing is at fault, bytes behind the head may be a request that someone hid there. While an answer is
+  // owed, the server package closes the connection at a second request; after an answer it would serve that request.
+  private refuse(exchange: UwsExchange, refusal: GatewayError, framingFault: boolean): void {
+    if (framingFault) setImmediate(() => exchange.refuse(refusal))
+    else exchange.refuse(refusal)
+  }
+
+  private refusal(parsed: ParsedHead): GatewayError | undefined {
+    if (parsed.framingFault !== '') {
+      return invalidRequest(`${parsed.framingFault}; send one valid length.`)
+    }
+    if (parsed.contentLength > this.bodies.bytesMax) return tooLarge(this.bodies.bytesMax)
+    if (this.draining && parsed.head.path !== '/health') return new GatewayError('gateway_restarting')
+    if (this.open > this.limits.openRequestsMax) return new GatewayError('too_many_requests_open')
+    return undefined
+  }
+
+  private run(handler: Handler, exchange: UwsExchange, body: Buffer): void {
+    try {
+      const running = handler(exchange, body)
+      if (running !== undefined) running.catch((error: unknown) => this.crashed(exchange, error))
+    } catch (error) {
+      this.crashed(exchange, error)
+    }
+  }
+
+  private crashed(exchange: UwsExchange, error: unknown): void {
+    if (error instanceof GatewayError) {
+      this.fail(exchange, error)
+      return
+    }
+    this.onError(error, exchange.id)
+    this.fail(exchange, new GatewayError('internal_error'))
+  }
+
+  private fail(exchange: UwsExchange, error: GatewayError, headers?: HeaderList): void {
+    this.onRefusal(error)
+    exchange.fail(error, headers)
+  }
+
+  // Base URLs are given with and without /v1, so the path that was probably meant is named.
+  private notFound(method: string, path: string): string {
+    const meant = path.startsWith('/v1/v1/') ? path.slice(3) : `/v1${path}`
+    const hint = this.table.find(meant) === undefined ? 'see /llms.txt for what is served' : `use ${meant}`
+    return `There is no ${method} ${path}; ${hint}.`
+  }
+
+  private preflight(exchange: UwsExchange): void {
+    const byMethod = this.table.find(exchange.head.path)
+    exchange.answer(204, 'text/plain', '', [
+      ...['access-control-allow-methods', byMethod === undefined ? 'GET, POST, OPTIONS' : allowHeader(byMethod)],
+      ...['access-control-allow-headers', '*, authorization'],
+      ...['access-control-max-age', PREFLIGHT_SECONDS],
+    ])
+  }
+}

@@ -1,0 +1,179 @@
+import { STATUS_CODES } from 'node:http'
+import { errorBody, type GatewayError } from '../../control/contract/errors.ts'
+import type { DrainListener, Exchange, GoneListener, HeaderList, RequestHead } from './exchange.ts'
+import type { HttpResponse } from './uws.ts'
+
+const JSON_TYPE = 'application/json; charset=utf-8'
+const STREAM_TYPE = 'text/event-stream; charset=utf-8'
+const DEFAULT_RETRY_SECONDS = 1
+export const EXPOSED_HEADERS = 'x-request-id, request-id, x-cost-units, retry-after, x-should-retry'
+
+const statusLines = new Map<number, string>()
+
+function statusLine(status: number): string {
+  let line = statusLines.get(status)
+  if (line === undefined) {
+    line = `${status} ${STATUS_CODES[status] ?? ''}`
+    statusLines.set(status, line)
+  }
+  return line
+}
+
+function errorHeaders(error: GatewayError, extra?: HeaderList): HeaderList {
+  const headers = ['x-should-retry', error.retryable ? 'true' : 'false']
+  const mayRetry = error.status === 429 || error.status === 503
+  const seconds = error.retryAfterSeconds ?? (mayRetry ? DEFAULT_RETRY_SECONDS : undefined)
+  if (seconds !== undefined) headers.push('retry-after', String(seconds))
+  return extra === undefined ? headers : headers.concat(extra)
+}
+
+/** What an exchange keeps only until its end; dropped when the client goes, too. */
+export interface Droppable {
+  drop(): void
+}
+
+/** An exchange over uWebSockets.js. All writes happen inside one cork, so that each reaches the socket as one call. */
+export class UwsExchange implements Exchange {
+  readonly id: string
+  readonly head: RequestHead
+  readonly startedAtMs: number
+  readonly arrivedAt = performance.now()
+  gone = false
+  begun = false
+  ended = false
+  /** The body while it is on its way in. */
+  incoming: Droppable | undefined
+
+  private readonly res: HttpResponse
+  private readonly onEnded: () => void
+  private goneListener: GoneListener | null = null
+  private drainListener: DrainListener | null = null
+  private drainArmed = false
+  private outgoing: Uint8Array | undefined
+  private writeOk = true
+  private headDue = false
+  private streamHeaders: HeaderList | undefined
+  private readonly corkedWrite: () => void
+
+  constructor(res: HttpResponse, id: string, head: RequestHead, startedAtMs: number, onEnded: () => void) {
+    this.res = res
+    this.id = id
+    this.head = head
+    this.startedAtMs = startedAtMs
+    this.onEnded = onEnded
+    this.corkedWrite = () => {
+      this.writeStreamHead()
+      this.writeOk = this.res.write(this.outgoing as Uint8Array)
+    }
+    res.onAborted(() => this.aborted())
+  }
+
+  setGoneListener(listener: GoneListener | null): void {
+    this.goneListener = listener
+  }
+
+  setDrainListener(listener: DrainListener | null): void {
+    this.drainListener = listener
+    if (listener === null || this.drainArmed || this.gone || this.ended) return
+    this.drainArmed = true
+    this.res.onWritable(() => {
+      this.drainListener?.onDrain()
+      return true
+    })
+  }
+
+  answer(status: number, contentType: string, body: string | Uint8Array, headers?: HeaderList): void {
+    this.finish(status, contentType, body, headers, false)
+  }
+
+  fail(error: GatewayError, headers?: HeaderList): void {
+    this.finish(error.status, JSON_TYPE, errorBody(error, this.id), errorHeaders(error, headers), false)
+  }
+
+  /** Fails a request whose body has not arrived: the rest of it is not read and the connection is closed. */
+  refuse(error: GatewayError): void {
+    this.finish(error.status, JSON_TYPE, errorBody(error, this.id), errorHeaders(error), true)
+  }
+
+  beginStream(headers?: HeaderList): void {
+    if (this.gone || this.begun) return
+    this.begun = true
+    this.headDue = true
+    this.streamHeaders = headers
+  }
+
+  write(bytes: Uint8Array): boolean {
+    if (this.gone || this.ended) return true
+    this.outgoing = bytes
+    this.res.cork(this.corkedWrite)
+    this.outgoing = undefined
+    return this.writeOk
+  }
+
+  end(bytes: Uint8Array): void {
+    if (this.gone || this.ended) return
+    this.ended = true
+    this.res.cork(() => {
+      this.writeStreamHead()
+      this.res.end(bytes)
+    })
+    this.over()
+  }
+
+  // The head travels with the first bytes. A cork carries one write only: the server package loses data when several
+  // overflow its buffer.
+  private writeStreamHead(): void {
+    if (!this.headDue) return
+    this.headDue = false
+    this.writeHead('200 OK', STREAM_TYPE, this.streamHeaders)
+    this.res.writeHeader('cache-control', 'no-cache')
+    this.res.writeHeader('x-accel-buffering', 'no')
+  }
+
+  private finish(
+    status: number,
+    contentType: string,
+    body: string | Uint8Array,
+    headers: HeaderList | undefined,
+    close: boolean,
+  ): void {
+    if (this.gone || this.ended) return
+    this.ended = true
+    this.begun = true
+    this.res.cork(() => {
+      this.writeHead(statusLine(status), contentType, headers)
+      if (this.head.method === 'HEAD') this.res.endWithoutBody(Buffer.byteLength(body), close)
+      else this.res.end(body, close)
+    })
+    this.over()
+  }
+
+  private over(): void {
+    this.incoming?.drop()
+    this.incoming = undefined
+    this.onEnded()
+  }
+
+  private writeHead(line: string, contentType: string, headers: HeaderList | undefined): void {
+    const res = this.res
+    res.writeStatus(line)
+    res.writeHeader('content-type', contentType)
+    res.writeHeader('x-request-id', this.id)
+    res.writeHeader('request-id', this.id)
+    if (this.head.origin !== '') {
+      res.writeHeader('access-control-allow-origin', '*')
+      res.writeHeader('access-control-expose-headers', EXPOSED_HEADERS)
+    }
+    if (headers === undefined) return
+    for (let i = 0; i + 1 < headers.length; i += 2) res.writeHeader(headers[i], headers[i + 1])
+  }
+
+  private aborted(): void {
+    if (this.gone) return
+    this.gone = true
+    const wasOpen = !this.ended
+    this.ended = true
+    if (wasOpen) this.over()
+    this.goneListener?.onGone()
+  }
+}

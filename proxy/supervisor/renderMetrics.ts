@@ -1,0 +1,67 @@
+import { Counter, Gauge, Registry } from 'prom-client'
+import { addCounters, newCounters, OVERHEAD_BUCKETS_MS, type RequestCounters } from '../metrics/requestMetrics.ts'
+import type { WorkerSnapshot } from '../workerMessages.ts'
+
+const COUNTERS = [
+  ['requests', 'sluice_requests_total', 'Requests for model endpoints'],
+  ['streams', 'sluice_streams_total', 'Streamed answers that began'],
+  ['chunksOut', 'sluice_stream_writes_total', 'Writes of streamed answers to clients'],
+  ['holdsRefused', 'sluice_holds_refused_total', 'Holds that admission refused'],
+  ['chargedUnits', 'sluice_charged_units_total', 'Units charged (1e-9 USD)'],
+  ['clamped', 'sluice_charges_clamped_total', 'Charges that a provider reported above the hold'],
+  ['estimated', 'sluice_usage_estimated_total', 'Charges by estimate, where no usage was reported'],
+] as const
+
+const LABELLED = [
+  ['ended', 'sluice_requests_ended_total', 'Requests with a hold, by how they ended', 'status'],
+  ['errors', 'sluice_errors_total', 'Errors answered, by row of the error table', 'error'],
+  ['routeFaults', 'sluice_route_faults_total', 'Failed attempts, by provider', 'provider'],
+] as const
+
+const GAUGES = [
+  ['openRequests', 'sluice_open_requests', 'Requests whose answer has not ended'],
+  ['activeRuns', 'sluice_active_runs', 'Requests that hold money'],
+  ['settlementsOpen', 'sluice_settlements_waiting', 'Endings that Redis has not accepted yet'],
+  ['residentBytes', 'sluice_resident_bytes', 'Resident memory of the workers'],
+] as const
+
+/** The metrics of all workers, living and dead, in the Prometheus text format. */
+export async function renderMetrics(
+  snapshots: readonly WorkerSnapshot[],
+  retired: RequestCounters,
+  restarts: number,
+): Promise<{ text: string; contentType: string }> {
+  const registry = new Registry()
+  const registers = [registry]
+  const total = newCounters()
+  for (const counters of [retired, ...snapshots.map((snapshot) => snapshot.counters)]) addCounters(total, counters)
+  for (const [field, name, help] of COUNTERS) {
+    new Counter({ name, help, registers }).inc(total[field])
+  }
+  for (const [field, name, help, label] of LABELLED) {
+    const counter = new Counter({ name, help, labelNames: [label], registers })
+    for (const [value, count] of Object.entries(total[field])) counter.inc({ [label]: value }, count)
+  }
+  for (const [field, name, help] of GAUGES) {
+    new Gauge({ name, help, registers }).set(snapshots.reduce((sum, snapshot) => sum + snapshot[field], 0))
+  }
+  const delays = snapshots.map((snapshot) => snapshot.loopDelayP99Ms)
+  const delayHelp = 'p99 event-loop delay of the slowest worker'
+  new Gauge({ name: 'sluice_event_loop_delay_p99_ms', help: delayHelp, registers }).set(Math.max(0, ...delays))
+  new Gauge({ name: 'sluice_workers', help: 'Workers that answer', registers }).set(snapshots.length)
+  new Counter({ name: 'sluice_worker_restarts_total', help: 'Workers replaced', registers }).inc(restarts)
+  const text = (await registry.metrics()) + overheadHistogram(total)
+  return { text, contentType: registry.contentType }
+}
+
+// The workers count buckets themselves; prom-client offers no way to load a histogram with counts.
+function overheadHistogram(counters: RequestCounters): string {
+  const name = 'sluice_admission_ms'
+  let text = `# HELP ${name} From a request's arrival to its provider's being called\n# TYPE ${name} histogram\n`
+  let count = 0
+  for (let i = 0; i <= OVERHEAD_BUCKETS_MS.length; i++) {
+    count += counters.overhead[i]
+    text += `${name}_bucket{le="${OVERHEAD_BUCKETS_MS[i] ?? '+Inf'}"} ${count}\n`
+  }
+  return `${text}${name}_sum ${counters.overheadSumMs}\n${name}_count ${count}\n`
+}

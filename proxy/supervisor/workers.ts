@@ -1,0 +1,155 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import type { Logger } from 'pino'
+import type { Limits } from '../../control/contract/limits.ts'
+import { workerStopMaxMs } from '../../control/contract/stopTime.ts'
+import type { ProxyConfig } from '../config.ts'
+import { addCounters, newCounters } from '../metrics/requestMetrics.ts'
+import type { MainToWorker, WorkerSnapshot, WorkerToMain } from '../workerMessages.ts'
+
+const WORKER_FILE = fileURLToPath(new URL('../worker.js', import.meta.url))
+// What a request allocates is dead when it ends; with room for more of them at once, less is copied by the collector.
+const YOUNG_SPACE_MIB = 32
+const RESTART_MIN_MS = 100
+const RESTART_MAX_MS = 5_000
+const SNAPSHOT_TIMEOUT_MS = 1_000
+
+interface Worker {
+  readonly child: ChildProcess
+  ready: boolean
+  drained: boolean
+  last: WorkerSnapshot | undefined
+  readonly snapshots: Map<number, (data: WorkerSnapshot | undefined) => void>
+}
+
+/** Keeps the workers of a proxy running: one process each, all on one port. One that dies is replaced. */
+export class Workers {
+  /** What workers that have died had counted, so that no counter ever falls. */
+  readonly retired = newCounters()
+  restarts = 0
+
+  private readonly config: ProxyConfig
+  private readonly limits: Limits
+  private readonly log: Logger
+  private readonly workers = new Set<Worker>()
+  private stopping = false
+  private failuresInRow = 0
+  private port: number
+  private nextSnapshot = 1
+
+  constructor(config: ProxyConfig, limits: Limits, log: Logger) {
+    this.config = config
+    this.limits = limits
+    this.log = log
+    this.port = config.port
+  }
+
+  /**
+   * Starts all workers; the first one's port is everybody's.
+   * @returns the port
+   */
+  async start(): Promise<number> {
+    this.port = await this.spawn()
+    await Promise.all(Array.from({ length: this.config.workers - 1 }, () => this.spawn()))
+    return this.port
+  }
+
+  /** Lets every worker drain and end; those that do not are killed after their time. */
+  async stop(): Promise<void> {
+    this.stopping = true
+    const ended = [...this.workers].map((worker) => this.end(worker))
+    await Promise.all(ended)
+  }
+
+  /** What every worker reports now; one that does not answer in time gives its last report. */
+  async snapshots(): Promise<WorkerSnapshot[]> {
+    const answers = await Promise.all([...this.workers].map((worker) => this.snapshotOf(worker)))
+    return answers.filter((answer) => answer !== undefined)
+  }
+
+  private spawn(): Promise<number> {
+    const env = { ...process.env, PORT: String(this.port) }
+    const execArgv = [...process.execArgv, `--max-semi-space-size=${YOUNG_SPACE_MIB}`]
+    const child = fork(WORKER_FILE, [], { env, execArgv, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+    const worker: Worker = { child, ready: false, drained: false, last: undefined, snapshots: new Map() }
+    this.workers.add(worker)
+    return new Promise((resolve, reject) => {
+      child.on('message', (message: WorkerToMain) => {
+        if ('snapshot' in message) {
+          worker.last = message.snapshot.data
+          worker.snapshots.get(message.snapshot.id)?.(message.snapshot.data)
+          return
+        }
+        if ('drained' in message) {
+          worker.drained = true
+          this.releaseDrained(worker)
+          return
+        }
+        worker.ready = true
+        this.failuresInRow = 0
+        resolve(message.ready.port)
+      })
+      child.on('exit', (code, signal) => {
+        this.workers.delete(worker)
+        if (worker.last !== undefined) addCounters(this.retired, worker.last.counters)
+        this.releaseDrained(worker)
+        if (this.stopping) return
+        this.log.error({ pid: child.pid, code, signal }, 'a worker died')
+        if (worker.ready) this.replace()
+        else reject(new Error(`a worker ended with ${code ?? signal} before it was ready`))
+      })
+    })
+  }
+
+  // Workers leave together: the kernel goes on giving new requests to each of them as long as it listens.
+  private releaseDrained(worker: Worker): void {
+    if (!this.stopping) this.tell(worker, { leave: true })
+    else if ([...this.workers].every((one) => one.drained)) {
+      for (const one of this.workers) this.tell(one, { leave: true })
+    }
+  }
+
+  private replace(): void {
+    this.restarts++
+    const delayMs = Math.min(RESTART_MIN_MS * 2 ** this.failuresInRow, RESTART_MAX_MS)
+    this.failuresInRow++
+    setTimeout(() => {
+      if (this.stopping) return
+      this.spawn().catch((error: unknown) => {
+        this.log.error({ err: error }, 'a worker could not be replaced')
+        this.replace()
+      })
+    }, delayMs)
+  }
+
+  private end(worker: Worker): Promise<void> {
+    const { child } = worker
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => child.kill('SIGKILL'), workerStopMaxMs(this.limits))
+      child.once('exit', () => {
+        clearTimeout(timer)
+        resolve()
+      })
+      this.tell(worker, { drain: true })
+    })
+  }
+
+  private snapshotOf(worker: Worker): Promise<WorkerSnapshot | undefined> {
+    const id = this.nextSnapshot++
+    return new Promise((resolve) => {
+      const done = (data: WorkerSnapshot | undefined) => {
+        clearTimeout(timer)
+        worker.snapshots.delete(id)
+        resolve(data)
+      }
+      const timer = setTimeout(() => done(worker.last), SNAPSHOT_TIMEOUT_MS)
+      worker.snapshots.set(id, done)
+      this.tell(worker, { takeSnapshot: id })
+    })
+  }
+
+  // A worker that has just died takes no message; its exit handler does the rest.
+  private tell(worker: Worker, message: MainToWorker): void {
+    if (worker.child.connected) worker.child.send(message, () => undefined)
+  }
+}

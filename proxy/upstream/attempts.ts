@@ -1,0 +1,212 @@
+import { GatewayError } from '../../control/contract/errors.ts'
+import type { Limits } from '../../control/contract/limits.ts'
+import type { Route } from '../catalog/catalog.ts'
+import { readProviderError } from './dialects/openaiErrors.ts'
+import { classifyRefusal, type Refusal } from './refusal.ts'
+import { retryAfterMs } from './retryAfter.ts'
+import type { RouteHealth } from './routeHealth.ts'
+import type {
+  Transport,
+  TransportFailure,
+  UpstreamCall,
+  UpstreamHeaders,
+  UpstreamListener,
+  UpstreamRequest,
+} from './transport.ts'
+
+const ERROR_BODY_BYTES_MAX = 65_536
+
+/** Follows a request over its attempts. Bytes are only lent for the time of the call. */
+export interface AttemptListener {
+  /** A route is asked; whatever an earlier one delivered is void. */
+  onAttempt(): void
+  /** The route answers 2xx. */
+  onAnswer(route: Route, headers: UpstreamHeaders): void
+  onData(bytes: Buffer): void
+  onEnd(): void
+  /** The answer broke off after the attempt was committed. */
+  onBroken(failure: TransportFailure): void
+  /** No route is left, or the request itself is at fault; nothing was committed. */
+  onRefused(error: GatewayError): void
+  /** The listener itself has thrown; the request is given up. */
+  onCrashed(error: unknown): void
+}
+
+export interface AttemptsOptions {
+  readonly transport: Transport
+  readonly health: RouteHealth
+  readonly limits: Limits
+  /** Whose request it is. */
+  readonly accountId: string
+  /** Candidates in the order they are tried. */
+  readonly routes: readonly Route[]
+  readonly makeRequest: (route: Route, totalTimeoutMs: number, fresh: boolean) => UpstreamRequest
+  readonly listener: AttemptListener
+  /** Told of what the client is not: our credential refused, a route failing. */
+  readonly onFault: (route: Route, reason: string) => void
+}
+
+/**
+ * One request over the routes that may serve it. Until `commit` a failure moves on to the next route; after it every
+ * failure is final, because the client has seen output that another route would repeat.
+ */
+export class Attempts implements UpstreamListener {
+  private readonly options: AttemptsOptions
+  private readonly deadlineMs: number
+  private tried = 0
+  private next = 0
+  private route: Route
+  private call: UpstreamCall | undefined
+  private committed = false
+  private over = false
+  private resetRetried = false
+  private headSeen = false
+  private refusedStatus = 0
+  private refusedHeaders: UpstreamHeaders | undefined
+  private refusedBody: Buffer[] = []
+  private refusedBytes = 0
+
+  constructor(options: AttemptsOptions) {
+    this.options = options
+    this.route = options.routes[0]
+    this.deadlineMs = Date.now() + options.limits.totalTimeoutMs
+  }
+
+  start(): void {
+    this.send(this.options.routes[this.next++], false)
+  }
+
+  /** The first real output arrived: from here on there is no other route. */
+  commit(): void {
+    if (this.committed) return
+    this.committed = true
+    this.options.health.succeeded(this.route.id)
+  }
+
+  /** The answer turned out to be unusable before the commit; the next route is tried. */
+  reject(refusal: Refusal): void {
+    if (this.over || this.committed) return
+    this.call?.cancel()
+    this.options.onFault(this.route, 'unusable answer')
+    this.moveOn(refusal)
+  }
+
+  pause(): void {
+    this.call?.pause()
+  }
+
+  resume(): void {
+    this.call?.resume()
+  }
+
+  /** Gives the request up; the listener hears nothing more. */
+  cancel(): void {
+    if (this.over) return
+    this.over = true
+    if (!this.committed) this.options.health.undecided(this.route.id)
+    this.call?.cancel()
+  }
+
+  onHead(status: number, headers: UpstreamHeaders): void {
+    if (this.over) return
+    this.headSeen = true
+    if (status < 200 || status > 299) {
+      this.refusedStatus = status
+      this.refusedHeaders = headers
+      return
+    }
+    try {
+      this.options.listener.onAnswer(this.route, headers)
+    } catch (error) {
+      this.crashed(error)
+    }
+  }
+
+  onData(bytes: Buffer): void {
+    if (this.over) return
+    if (this.refusedStatus !== 0) {
+      this.refusedBytes += bytes.length
+      if (this.refusedBytes <= ERROR_BODY_BYTES_MAX) this.refusedBody.push(Buffer.from(bytes))
+      return
+    }
+    try {
+      this.options.listener.onData(bytes)
+    } catch (error) {
+      this.crashed(error)
+    }
+  }
+
+  onEnd(): void {
+    if (this.over) return
+    if (this.refusedStatus !== 0) {
+      this.refused(this.refusedStatus)
+      return
+    }
+    try {
+      this.options.listener.onEnd()
+    } catch (error) {
+      this.crashed(error)
+    }
+  }
+
+  onFailure(failure: TransportFailure): void {
+    if (this.over) return
+    this.options.onFault(this.route, failure.message)
+    if (this.committed) {
+      this.over = true
+      this.options.listener.onBroken(failure)
+      return
+    }
+    // A connection that was kept alive may have died unseen; the same route gets one more chance on a new one.
+    if (failure.kind === 'reset' && !this.headSeen && !this.resetRetried) {
+      this.resetRetried = true
+      this.send(this.route, true)
+      return
+    }
+    const timedOut = failure.kind.endsWith('_timeout') && failure.kind !== 'connect_timeout'
+    const error = new GatewayError(timedOut ? 'upstream_timeout' : 'upstream_unavailable', { cause: failure })
+    this.moveOn({ error, elsewhere: true, routeFault: true, retryAfterMs: 0, perhapsRequest: false })
+  }
+
+  private refused(status: number): void {
+    const headers = this.refusedHeaders
+    const maxMs = this.options.limits.retryAfterSecondsMax * 1000
+    const waitMs = headers === undefined ? 0 : retryAfterMs(headers, Date.now(), maxMs)
+    this.options.onFault(this.route, `status ${status}`)
+    const body = Buffer.concat(this.refusedBody).toString('utf8')
+    this.moveOn(classifyRefusal(status, readProviderError(body), waitMs))
+  }
+
+  private crashed(error: unknown): void {
+    this.cancel()
+    this.options.listener.onCrashed(error)
+  }
+
+  private moveOn(refusal: Refusal): void {
+    const { health, routes, limits, listener, accountId } = this.options
+    const nowMs = Date.now()
+    if (refusal.retryAfterMs > 0) health.coolDown(this.route.id, nowMs + refusal.retryAfterMs)
+    if (refusal.routeFault) health.failed(this.route.id, nowMs, refusal.perhapsRequest ? accountId : undefined)
+    else health.undecided(this.route.id)
+    const left = this.next < routes.length && this.tried < limits.routeAttemptsMax && nowMs < this.deadlineMs
+    if (refusal.elsewhere && left) {
+      this.send(routes[this.next++], false)
+      return
+    }
+    this.over = true
+    listener.onRefused(refusal.error)
+  }
+
+  private send(route: Route, fresh: boolean): void {
+    const { transport, health, makeRequest, listener } = this.options
+    this.route = route
+    this.tried++
+    this.headSeen = false
+    this.refusedStatus = 0
+    this.refusedBody = []
+    this.refusedBytes = 0
+    listener.onAttempt()
+    health.started(route.id)
+    this.call = transport.send(makeRequest(route, Math.max(1, this.deadlineMs - Date.now()), fresh), this)
+  }
+}

@@ -1,0 +1,25 @@
+import { GatewayError } from '../../control/contract/errors.ts'
+import type { Model, Route } from '../catalog/catalog.ts'
+import type { RouteHealth } from './routeHealth.ts'
+
+/** What a request, its key and its account ask of the routes. */
+export interface RoutePolicy {
+  /** Providers that keep what they are sent may serve. */
+  readonly allowRetention: boolean
+}
+
+/**
+ * The routes that may serve a request, in the order to try them: those in good health first come first, and while none
+ * is, the request is refused with the time until the first one may be tried again.
+ * @throws GatewayError model_unavailable, no_route_for_policy
+ */
+export function chooseRoutes(model: Model, policy: RoutePolicy, health: RouteHealth, nowMs: number): readonly Route[] {
+  if (model.enabledRoutes.length === 0) throw new GatewayError('model_unavailable')
+  const allowed = policy.allowRetention ? model.enabledRoutes : model.traceless
+  if (allowed.length === 0) throw new GatewayError('no_route_for_policy')
+  if (allowed.every((route) => health.isOpen(route.id, nowMs))) return allowed
+  const open = allowed.filter((route) => health.isOpen(route.id, nowMs))
+  if (open.length > 0) return open
+  const waitMs = Math.min(...allowed.map((route) => health.waitMs(route.id, nowMs)))
+  throw new GatewayError('model_unavailable', { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) })
+}

@@ -1,0 +1,56 @@
+import { classifyRefusal, type ProviderError, type Refusal } from '../refusal.ts'
+
+const NOTHING: ProviderError = { message: '', code: '' }
+const CONTEXT = /maximum context length|context_length_exceeded|context window|prompt is too long|too many tokens/i
+
+/**
+ * Reads the error bodies that providers of the OpenAI dialect send: {error: {...}}, {error: "..."}, {message},
+ * {detail} and the older {object: "error"}. Anything else, HTML above all, reads as no message.
+ */
+export function readProviderError(body: string): ProviderError {
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(body)
+  } catch {
+    return NOTHING
+  }
+  return fromValue(parsed)
+}
+
+/**
+ * What an error inside an answer of status 200 means: an error event of a stream, or an error for a body.
+ * @param error the value of the member `error`, or null for an answer that cannot be read at all
+ */
+export function refusalOfError(error: unknown): Refusal {
+  const provider = fromValue(error)
+  const stated: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, 'code') : undefined
+  const type: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, 'type') : undefined
+  const asked = type === 'invalid_request_error' || type === 'BadRequestError' ? 400 : 502
+  return classifyRefusal(typeof stated === 'number' && stated >= 400 && stated < 600 ? stated : asked, provider, 0)
+}
+
+function fromValue(value: unknown): ProviderError {
+  if (typeof value !== 'object' || value === null) return NOTHING
+  const error: unknown = Reflect.get(value, 'error') ?? value
+  if (typeof error === 'string') return named(error, '')
+  if (typeof error !== 'object' || error === null) return NOTHING
+  const message = text(Reflect.get(error, 'message')) || detailText(Reflect.get(error, 'detail'))
+  return named(message, text(Reflect.get(error, 'code')))
+}
+
+// Not every provider sets the code for a prompt that does not fit, but all of them say it in words.
+function named(message: string, code: string): ProviderError {
+  return { message, code: CONTEXT.test(code) || CONTEXT.test(message) ? 'context_length_exceeded' : code }
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+function detailText(detail: unknown): string {
+  if (typeof detail === 'string') return detail
+  if (!Array.isArray(detail)) return ''
+  return detail
+    .map((item: unknown) => (typeof item === 'object' && item !== null ? text(Reflect.get(item, 'msg')) : ''))
+    .join('; ')
+}

@@ -1,0 +1,197 @@
+import { connect as connectPlain, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import { type FailureKind, TransportFailure, type UpstreamListener, type UpstreamRequest } from '../transport.ts'
+import type { ResponseHead } from './responseHead.ts'
+import { ResponseReader, type ResponseSink } from './responseReader.ts'
+
+const READ_BYTES = 65_536
+const NEVER = Number.POSITIVE_INFINITY
+
+// All plain sockets of the process read into this memory: a read is parsed to its end before the next one begins.
+const sharedRead = Buffer.allocUnsafe(READ_BYTES)
+
+/** Where connections go. */
+export interface Endpoint {
+  readonly host: string
+  readonly port: number
+  readonly tls: boolean
+}
+
+/** Told when a connection can take another request, or is gone. */
+export interface ConnectionOwner {
+  onIdle(connection: Connection): void
+  onClosed(connection: Connection): void
+}
+
+/** One connection to a provider: at most one request at a time, and the deadlines of that request. */
+export class Connection implements ResponseSink {
+  /** Since when the connection waits for a request, or 0 while it has one. */
+  idleSinceMs = 0
+
+  private readonly socket: Socket
+  private readonly owner: ConnectionOwner
+  private readonly reader = new ResponseReader()
+  private listener: UpstreamListener | undefined
+  private request: UpstreamRequest | undefined
+  private open = false
+  private closed = false
+  private headSeen = false
+  private answered = false
+  private reusable = false
+  private paused = false
+  private startedAtMs = 0
+  private lastByteMs = 0
+
+  constructor(endpoint: Endpoint, owner: ConnectionOwner) {
+    this.owner = owner
+    this.socket = endpoint.tls ? this.openTls(endpoint) : this.openPlain(endpoint)
+    this.socket.setNoDelay(true)
+    this.socket.on('error', (error) => this.broke(error))
+    this.socket.on('end', () => this.ended())
+    this.socket.on('close', () => this.broke(undefined))
+  }
+
+  /** Sends a request. The connection must have none. */
+  send(request: UpstreamRequest, listener: UpstreamListener, nowMs: number): void {
+    this.request = request
+    this.listener = listener
+    this.headSeen = false
+    this.answered = false
+    this.idleSinceMs = 0
+    this.startedAtMs = nowMs
+    this.lastByteMs = nowMs
+    this.reader.restart()
+    this.socket.write(wire(request))
+  }
+
+  pause(): void {
+    this.paused = true
+    this.socket.pause()
+  }
+
+  resume(): void {
+    if (!this.paused) return
+    this.paused = false
+    this.lastByteMs = Date.now()
+    this.socket.resume()
+  }
+
+  /** Ends the connection; its listener hears nothing more. */
+  destroy(): void {
+    this.listener = undefined
+    this.request = undefined
+    this.socket.destroy()
+    this.release()
+  }
+
+  /** Fails the request when one of its deadlines has passed. */
+  check(nowMs: number): void {
+    const { request } = this
+    if (request === undefined) return
+    if (nowMs >= this.startedAtMs + request.totalTimeoutMs) this.fail('total_timeout')
+    else if (!this.open && nowMs >= this.startedAtMs + request.connectTimeoutMs) this.fail('connect_timeout')
+    else if (!this.headSeen && nowMs >= this.startedAtMs + request.firstByteTimeoutMs) this.fail('first_byte_timeout')
+    else if (this.headSeen && nowMs >= this.idleDeadline(request)) this.fail('idle_timeout')
+  }
+
+  onResponseHead(head: ResponseHead): void {
+    this.headSeen = true
+    this.listener?.onHead(head.status, head)
+  }
+
+  onResponseBody(bytes: Buffer): void {
+    this.listener?.onData(bytes)
+  }
+
+  onResponseEnd(keepAlive: boolean): void {
+    this.answered = true
+    this.reusable = keepAlive
+  }
+
+  // A reader that is paused by its client does not make the provider slow.
+  private idleDeadline(request: UpstreamRequest): number {
+    return this.paused ? NEVER : this.lastByteMs + request.idleTimeoutMs
+  }
+
+  private openPlain({ host, port }: Endpoint): Socket {
+    const callback = (length: number): boolean => {
+      this.received(sharedRead.subarray(0, length))
+      return true
+    }
+    const socket = connectPlain({ host, port, onread: { buffer: sharedRead, callback } })
+    socket.on('connect', () => this.connected())
+    return socket
+  }
+
+  private openTls({ host, port }: Endpoint): Socket {
+    const socket = connectTls({ host, port, servername: host, ALPNProtocols: ['http/1.1'] })
+    socket.on('secureConnect', () => this.connected())
+    socket.on('data', (bytes: Buffer) => this.received(bytes))
+    return socket
+  }
+
+  private connected(): void {
+    this.open = true
+    this.lastByteMs = Date.now()
+  }
+
+  private received(bytes: Buffer): void {
+    // Bytes that nobody asked for: whatever they are, they must not be taken for the answer to a later request.
+    if (this.request === undefined) {
+      this.destroy()
+      return
+    }
+    this.lastByteMs = Date.now()
+    const sound = this.reader.push(bytes, this)
+    if (this.closed) return
+    if (this.answered) this.finish(sound)
+    else if (!sound) this.fail('malformed')
+  }
+
+  private ended(): void {
+    if (this.request !== undefined && this.reader.close(this) && !this.closed) this.finish(false)
+    this.broke(undefined)
+  }
+
+  // The connection is handed on before the listener hears of the end, and only once the whole read has been looked at:
+  // bytes behind an answer would otherwise be read as the next one.
+  private finish(sound: boolean): void {
+    const { listener } = this
+    this.listener = undefined
+    this.request = undefined
+    if (this.paused) this.resume()
+    if (sound && this.reusable && this.socket.writableLength === 0) this.owner.onIdle(this)
+    else this.destroy()
+    listener?.onEnd()
+  }
+
+  private broke(error: Error | undefined): void {
+    if (this.request !== undefined) this.fail(!this.open && error !== undefined ? 'connect' : 'reset', error)
+    else this.destroy()
+  }
+
+  private fail(kind: FailureKind, cause?: Error): void {
+    const { listener } = this
+    this.listener = undefined
+    this.request = undefined
+    this.socket.destroy()
+    this.release()
+    listener?.onFailure(new TransportFailure(kind, cause === undefined ? undefined : { cause }))
+  }
+
+  private release(): void {
+    if (this.closed) return
+    this.closed = true
+    this.owner.onClosed(this)
+  }
+}
+
+/** A request as it goes over the wire, in one piece. */
+function wire(request: UpstreamRequest): string | Buffer {
+  let head = `${request.method} ${request.path} HTTP/1.1\r\nhost: ${request.host}\r\nconnection: keep-alive\r\n`
+  const { headers, body } = request
+  for (let i = 0; i + 1 < headers.length; i += 2) head += `${headers[i]}: ${headers[i + 1]}\r\n`
+  if (body === null) return `${head}\r\n`
+  head += `content-length: ${typeof body === 'string' ? Buffer.byteLength(body) : body.length}\r\n\r\n`
+  return typeof body === 'string' ? head + body : Buffer.concat([Buffer.from(head, 'latin1'), body])
+}

@@ -1,0 +1,181 @@
+import { isField, parseResponseHead, type ResponseHead } from './responseHead.ts'
+
+const CR = 13
+const LF = 10
+const HEAD_BYTES_MAX = 65_536
+const CHUNK_LINE_BYTES_MAX = 256
+const TRAILER_BYTES_MAX = 16_384
+const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+const CHUNK_SIZE = new RegExp(
+  `^([0-9A-Fa-f]{1,8})(?:;${TOKEN}(?:=(?:${TOKEN}|"[\\t\\x20-\\x21\\x23-\\x5b\\x5d-\\x7e]*"))?)*$`,
+)
+
+/** Receives the parts of one answer. Bytes are only lent for the time of the call. */
+export interface ResponseSink {
+  onResponseHead(head: ResponseHead): void
+  onResponseBody(bytes: Buffer): void
+  onResponseEnd(keepAlive: boolean): void
+}
+
+type State = 'head' | 'length' | 'close' | 'chunk-size' | 'chunk-data' | 'chunk-end' | 'trailer' | 'ended' | 'broken'
+
+/**
+ * Reads one HTTP/1.1 answer after another from the bytes of a connection (RFC 9112): content-length, chunked and
+ * close-delimited bodies, interim answers, trailers. Whatever is malformed leaves it broken; it never guesses.
+ */
+export class ResponseReader {
+  private state: State = 'head'
+  private head: ResponseHead | undefined
+  /** Bytes of a line or head that have not ended yet. */
+  private partial = ''
+  private left = 0
+  private trailerBytes = 0
+
+  /** No byte of an answer has been read. */
+  get fresh(): boolean {
+    return this.state === 'head' && this.partial === ''
+  }
+
+  /** Prepares for the next answer on the same connection. */
+  restart(): void {
+    this.state = 'head'
+    this.partial = ''
+    this.head = undefined
+  }
+
+  /**
+   * Reads bytes.
+   * @returns false when they are malformed or go beyond the answer's end
+   */
+  push(bytes: Buffer, sink: ResponseSink): boolean {
+    let at = 0
+    while (at < bytes.length && this.state !== 'broken') at = this.step(bytes, at, sink)
+    return this.state !== 'broken'
+  }
+
+  /**
+   * The connection has ended.
+   * @returns whether that is a proper end of the answer
+   */
+  close(sink: ResponseSink): boolean {
+    if (this.state !== 'close') return this.state === 'ended'
+    this.end(sink)
+    return true
+  }
+
+  private step(bytes: Buffer, at: number, sink: ResponseSink): number {
+    switch (this.state) {
+      case 'head':
+        return this.readHead(bytes, at, sink)
+      case 'length':
+      case 'chunk-data':
+        return this.readCounted(bytes, at, sink)
+      case 'close':
+        sink.onResponseBody(at === 0 ? bytes : bytes.subarray(at))
+        return bytes.length
+      case 'chunk-size':
+        return this.readLine(bytes, at, CHUNK_LINE_BYTES_MAX, (line) => this.beginChunk(line))
+      case 'chunk-end':
+        return this.readLine(bytes, at, 2, (line) => this.expectEmpty(line))
+      case 'trailer':
+        return this.readLine(bytes, at, TRAILER_BYTES_MAX, (line) => this.passTrailer(line, sink))
+      default:
+        this.state = 'broken'
+        return at
+    }
+  }
+
+  private readHead(bytes: Buffer, at: number, sink: ResponseSink): number {
+    const found = this.partial === '' ? bytes.indexOf('\r\n\r\n', at, 'latin1') : -1
+    if (found >= 0) {
+      this.takeHead(bytes.toString('latin1', at, found), sink)
+      return found + 4
+    }
+    // The end may lie across two reads, so what was read before is searched again from just before its own end.
+    const before = this.partial.length
+    this.partial += bytes.toString('latin1', at)
+    const end = this.partial.indexOf('\r\n\r\n', Math.max(0, before - 3))
+    if (end < 0) {
+      if (this.partial.length > HEAD_BYTES_MAX || !couldBeHead(this.partial)) this.state = 'broken'
+      return bytes.length
+    }
+    const head = this.partial.slice(0, end)
+    this.partial = ''
+    this.takeHead(head, sink)
+    return at + end + 4 - before
+  }
+
+  private takeHead(text: string, sink: ResponseSink): void {
+    const head = text.length > HEAD_BYTES_MAX ? null : parseResponseHead(text)
+    if (head === null || head.status === 101) {
+      this.state = 'broken'
+      return
+    }
+    if (head.status < 200) return
+    this.head = head
+    this.left = head.contentLength
+    this.trailerBytes = 0
+    this.state = STATE_AFTER_HEAD[head.framing]
+    sink.onResponseHead(head)
+    if (head.framing === 'none') this.end(sink)
+  }
+
+  private readCounted(bytes: Buffer, at: number, sink: ResponseSink): number {
+    const end = Math.min(bytes.length, at + this.left)
+    this.left -= end - at
+    sink.onResponseBody(at === 0 && end === bytes.length ? bytes : bytes.subarray(at, end))
+    if (this.left === 0) {
+      if (this.state === 'chunk-data') this.state = 'chunk-end'
+      else this.end(sink)
+    }
+    return end
+  }
+
+  private beginChunk(line: string): void {
+    const match = CHUNK_SIZE.exec(line)
+    if (match === null) {
+      this.state = 'broken'
+      return
+    }
+    this.left = Number.parseInt(match[1], 16)
+    this.state = this.left === 0 ? 'trailer' : 'chunk-data'
+  }
+
+  private expectEmpty(line: string): void {
+    this.state = line === '' ? 'chunk-size' : 'broken'
+  }
+
+  private passTrailer(line: string, sink: ResponseSink): void {
+    this.trailerBytes += line.length
+    if (line === '') this.end(sink)
+    else if (this.trailerBytes > TRAILER_BYTES_MAX || !isField(line)) this.state = 'broken'
+  }
+
+  /** Reads up to CRLF; a line over `max` bytes or with a bare CR or LF breaks the answer. */
+  private readLine(bytes: Buffer, at: number, max: number, use: (line: string) => void): number {
+    const lf = bytes.indexOf(LF, at)
+    const end = lf < 0 ? bytes.length : lf + 1
+    const whole = this.partial + bytes.toString('latin1', at, end)
+    if (whole.length > max + 2) this.state = 'broken'
+    else if (lf < 0) this.partial = whole
+    else {
+      this.partial = ''
+      const body = whole.length - 2
+      if (body < 0 || whole.charCodeAt(body) !== CR || whole.indexOf('\r') !== body) this.state = 'broken'
+      else use(whole.slice(0, body))
+    }
+    return end
+  }
+
+  private end(sink: ResponseSink): void {
+    this.state = 'ended'
+    sink.onResponseEnd(this.head?.keepAlive ?? false)
+  }
+}
+
+const STATE_AFTER_HEAD = { none: 'ended', length: 'length', chunked: 'chunk-size', close: 'close' } as const
+
+/** Refuses what is no answer at all before waiting for its head to end. */
+function couldBeHead(text: string): boolean {
+  return text.startsWith('HTTP/1.') || 'HTTP/1.'.startsWith(text)
+}

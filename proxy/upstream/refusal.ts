@@ -1,0 +1,78 @@
+import { GatewayError } from '../../control/contract/errors.ts'
+
+const MESSAGE_CHARACTERS_MAX = 300
+
+/** What a provider's error answer means for the request. */
+export interface Refusal {
+  /** What the client is told when no other route is left. */
+  readonly error: GatewayError
+  /** Another route may serve the same request. */
+  readonly elsewhere: boolean
+  /** The route itself is in trouble, which its breaker counts. */
+  readonly routeFault: boolean
+  /** It may be the answer to this one request rather than the state of the route; absent is not. */
+  readonly perhapsRequest?: boolean
+  /** How long the provider asked to be left alone, in milliseconds. */
+  readonly retryAfterMs: number
+}
+
+/** What a dialect reads from a provider's error body. */
+export interface ProviderError {
+  readonly message: string
+  readonly code: string
+}
+
+/**
+ * Sorts a provider's error answer by status and code: the request's fault, this route's, or the gateway's own standing
+ * with the provider, which is never the client's business.
+ * @param status not 2xx
+ */
+export function classifyRefusal(status: number, provider: ProviderError, retryAfterMs: number): Refusal {
+  if (provider.code === 'context_length_exceeded') return requestFault('context_length_exceeded', status, provider)
+  if (status === 404) return { ...unavailable(), elsewhere: true, routeFault: false, retryAfterMs }
+  if (status === 401 || status === 402 || status === 403) return { ...unavailable(), routeFault: true, retryAfterMs }
+  if (status === 429) {
+    const retryAfterSeconds = Math.max(1, Math.ceil(retryAfterMs / 1000))
+    const error = new GatewayError('rate_limited', { message: BUSY, retryAfterSeconds })
+    return { error, elsewhere: true, routeFault: false, retryAfterMs }
+  }
+  if (status === 408 || status === 504) {
+    return {
+      error: new GatewayError('upstream_timeout'),
+      elsewhere: true,
+      routeFault: true,
+      perhapsRequest: true,
+      retryAfterMs,
+    }
+  }
+  if (status >= 400 && status < 500) return requestFault('upstream_rejected', status, provider)
+  return { ...unavailable(), routeFault: true, perhapsRequest: true, retryAfterMs }
+}
+
+const BUSY = 'Every provider of this model limits its rate; try again after Retry-After seconds.'
+
+function unavailable(): { error: GatewayError; elsewhere: boolean } {
+  return { error: new GatewayError('upstream_unavailable'), elsewhere: true }
+}
+
+function requestFault(
+  code: 'context_length_exceeded' | 'upstream_rejected',
+  status: number,
+  provider: ProviderError,
+): Refusal {
+  const reason = cleanMessage(provider.message)
+  const message = reason === '' ? undefined : `The provider rejected the request: ${reason}`
+  // Chat answers 400 whatever 4xx the provider chose, but for a body it found too large.
+  const error = new GatewayError(code, { message, status: status === 413 && code === 'upstream_rejected' ? 413 : 400 })
+  return { error, elsewhere: false, routeFault: false, retryAfterMs: 0 }
+}
+
+/** A provider's message without addresses, keys and organisation ids, cut to a sensible length. */
+export function cleanMessage(message: string): string {
+  return message
+    .replace(/https?:\/\/\S+/gi, '')
+    .replace(/\b(?:sk|key|org|proj|req)[-_][A-Za-z0-9_-]{6,}/g, '')
+    .replace(/\s+/g, ' ')
+    .trim()
+    .slice(0, MESSAGE_CHARACTERS_MAX)
+}

@@ -1,0 +1,106 @@
+import type { Limits } from '../../control/contract/limits.ts'
+
+/** How many times the usual number of failures one account alone has to see before a route is shut for everybody. */
+const SOLE_ACCOUNT_FACTOR = 4
+
+interface Health {
+  /** Failures since the last success that no request can bring about: the route could not be reached, or went silent. */
+  ownFailures: number
+  /** Failures since the last success that a request may have provoked, and whose requests they were. */
+  answeredFailures: number
+  account: string
+  severalAccounts: boolean
+  /** The breaker keeps requests away until then; after it, one request tries. */
+  openUntilMs: number
+  trying: boolean
+  /** The provider asked to be left alone until then. */
+  coolUntilMs: number
+}
+
+/** What each route's last requests showed. A route opens its breaker after failures in a row, and closes on a success. */
+export class RouteHealth {
+  private readonly limits: Limits
+  private readonly routes = new Map<string, Health>()
+
+  constructor(limits: Limits) {
+    this.limits = limits
+  }
+
+  /** Whether a request may go to the route now. */
+  isOpen(routeId: string, nowMs: number): boolean {
+    const health = this.routes.get(routeId)
+    if (health === undefined) return true
+    if (health.coolUntilMs > nowMs) return false
+    if (!this.hasTripped(health)) return true
+    return health.openUntilMs <= nowMs && !health.trying
+  }
+
+  /** Milliseconds until the route may be tried again; 0 when it may be now. */
+  waitMs(routeId: string, nowMs: number): number {
+    const health = this.routes.get(routeId)
+    if (health === undefined || this.isOpen(routeId, nowMs)) return 0
+    return Math.max(1, Math.max(health.coolUntilMs, health.openUntilMs) - nowMs)
+  }
+
+  /** A request goes to the route; every call is followed by one of the outcomes below. */
+  started(routeId: string): void {
+    const health = this.routes.get(routeId)
+    if (health !== undefined && this.hasTripped(health)) health.trying = true
+  }
+
+  succeeded(routeId: string): void {
+    this.routes.delete(routeId)
+  }
+
+  /**
+   * @param accountId whose request it was, where the provider's answer may be to the request rather than the route's own
+   *   state. Such failures shut the route for everybody only once they have hit several accounts, or one for long.
+   */
+  failed(routeId: string, nowMs: number, accountId?: string): void {
+    const health = this.healthOf(routeId)
+    health.trying = false
+    if (accountId === undefined) {
+      health.ownFailures++
+    } else {
+      if (health.answeredFailures > 0 && health.account !== accountId) health.severalAccounts = true
+      health.account = accountId
+      health.answeredFailures++
+    }
+    if (this.hasTripped(health)) health.openUntilMs = nowMs + this.limits.breakerOpenMs
+  }
+
+  /** The request ended without telling anything about the route. */
+  undecided(routeId: string): void {
+    const health = this.routes.get(routeId)
+    if (health !== undefined) health.trying = false
+  }
+
+  coolDown(routeId: string, untilMs: number): void {
+    const health = this.healthOf(routeId)
+    health.trying = false
+    health.coolUntilMs = Math.max(health.coolUntilMs, untilMs)
+  }
+
+  private hasTripped({ ownFailures, answeredFailures, severalAccounts }: Health): boolean {
+    const { breakerFailures } = this.limits
+    const counted = severalAccounts ? ownFailures + answeredFailures : ownFailures
+    return counted >= breakerFailures || ownFailures + answeredFailures >= breakerFailures * SOLE_ACCOUNT_FACTOR
+  }
+
+  private healthOf(routeId: string): Health {
+    let health = this.routes.get(routeId)
+    if (health === undefined) {
+      health = {
+        ownFailures: 0,
+        answeredFailures: 0,
+        account: '',
+        severalAccounts: false,
+        openUntilMs: 0,
+        trying: false,
+        coolUntilMs: 0,
+      }
+      this.routes.set(routeId, health)
+    }
+    return health
+  }
+}

@@ -1,0 +1,106 @@
+import type { Limits } from '../../control/contract/limits.ts'
+import type { Connection } from './h1/connection.ts'
+import { ConnectionPool } from './h1/pool.ts'
+import {
+  type Transport,
+  TransportFailure,
+  type UpstreamCall,
+  type UpstreamListener,
+  type UpstreamRequest,
+} from './transport.ts'
+
+/** Deadlines are checked this often, for all requests at once, instead of by a timer each. */
+const CHECK_MS = 50
+
+/** The transport of the hot path: HTTP/1.1 over kept connections, read into memory that all of them share. */
+export class SocketTransport implements Transport {
+  private readonly limits: Limits
+  private readonly pools = new Map<string, ConnectionPool>()
+  private readonly timer: NodeJS.Timeout
+
+  constructor(limits: Limits) {
+    this.limits = limits
+    this.timer = setInterval(() => this.check(), CHECK_MS)
+  }
+
+  send(request: UpstreamRequest, listener: UpstreamListener): UpstreamCall {
+    const connection = this.poolOf(request.origin).take(request.fresh)
+    if (connection === undefined) {
+      setImmediate(() => listener.onFailure(new TransportFailure('connect')))
+      return NO_CALL
+    }
+    const call = new SocketCall(connection, listener)
+    connection.send(request, call, Date.now())
+    return call
+  }
+
+  close(): Promise<void> {
+    clearInterval(this.timer)
+    for (const pool of this.pools.values()) pool.destroy()
+    return Promise.resolve()
+  }
+
+  private poolOf(origin: string): ConnectionPool {
+    let pool = this.pools.get(origin)
+    if (pool === undefined) {
+      const { protocol, hostname, port } = new URL(origin)
+      const tls = protocol === 'https:'
+      const host = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
+      const endpoint = { host, port: port === '' ? (tls ? 443 : 80) : Number(port), tls }
+      const { connectionsPerProviderMax: connectionsMax, connectionIdleMs: idleMs } = this.limits
+      pool = new ConnectionPool({ endpoint, connectionsMax, idleMs })
+      this.pools.set(origin, pool)
+    }
+    return pool
+  }
+
+  private check(): void {
+    const nowMs = Date.now()
+    for (const pool of this.pools.values()) pool.check(nowMs)
+  }
+}
+
+// A connection goes on to other requests when this one has ended, so the call lets go of it then.
+class SocketCall implements UpstreamCall, UpstreamListener {
+  private connection: Connection | undefined
+  private readonly listener: UpstreamListener
+
+  constructor(connection: Connection, listener: UpstreamListener) {
+    this.connection = connection
+    this.listener = listener
+  }
+
+  pause(): void {
+    this.connection?.pause()
+  }
+
+  resume(): void {
+    this.connection?.resume()
+  }
+
+  cancel(): void {
+    const { connection } = this
+    this.connection = undefined
+    connection?.destroy()
+  }
+
+  onHead(...head: Parameters<UpstreamListener['onHead']>): void {
+    this.listener.onHead(...head)
+  }
+
+  onData(bytes: Buffer): void {
+    this.listener.onData(bytes)
+  }
+
+  onEnd(): void {
+    this.connection = undefined
+    this.listener.onEnd()
+  }
+
+  onFailure(failure: TransportFailure): void {
+    this.connection = undefined
+    this.listener.onFailure(failure)
+  }
+}
+
+const NO_CALL: UpstreamCall = { pause: () => undefined, resume: () => undefined, cancel: () => undefined }

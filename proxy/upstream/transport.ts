@@ -1,0 +1,68 @@
+/** Why a provider's answer did not come, or stopped coming. */
+export type FailureKind =
+  | 'connect'
+  | 'reset'
+  | 'connect_timeout'
+  | 'first_byte_timeout'
+  | 'idle_timeout'
+  | 'total_timeout'
+  | 'malformed'
+  | 'cancelled'
+
+export class TransportFailure extends Error {
+  readonly kind: FailureKind
+
+  constructor(kind: FailureKind, options?: ErrorOptions) {
+    super(`upstream ${kind.replaceAll('_', ' ')}`, options)
+    this.kind = kind
+  }
+}
+
+/** Where and how to send a request. */
+export interface UpstreamRequest {
+  /** Scheme, host and port. */
+  readonly origin: string
+  /** Host and port, as the Host header has them. */
+  readonly host: string
+  readonly path: string
+  readonly method: 'GET' | 'POST'
+  /** Name, value, name, value. */
+  readonly headers: readonly string[]
+  readonly body: Buffer | string | null
+  readonly connectTimeoutMs: number
+  readonly firstByteTimeoutMs: number
+  readonly idleTimeoutMs: number
+  readonly totalTimeoutMs: number
+  /** Not on a connection that was kept: the last one was dead. */
+  readonly fresh: boolean
+}
+
+/**
+ * Receives one answer: `onHead` once, `onData` any number of times, then `onEnd`; or `onFailure` at any point, after
+ * which nothing follows. Bytes are only lent for the time of the call.
+ */
+export interface UpstreamListener {
+  onHead(status: number, headers: UpstreamHeaders): void
+  onData(bytes: Buffer): void
+  onEnd(): void
+  onFailure(failure: TransportFailure): void
+}
+
+export interface UpstreamHeaders {
+  /** The first value of a header by its lower-case name, or undefined. */
+  get(name: string): string | undefined
+}
+
+/** A request under way. After `cancel` the listener hears nothing more. */
+export interface UpstreamCall {
+  pause(): void
+  resume(): void
+  cancel(): void
+}
+
+/** Sends requests to providers; the only thing that knows how they are reached. */
+export interface Transport {
+  send(request: UpstreamRequest, listener: UpstreamListener): UpstreamCall
+  /** Ends idle connections and refuses new requests. */
+  close(): Promise<void>
+}

@@ -1,0 +1,155 @@
+import { type Dispatcher, errors, Pool } from 'undici'
+import type { Limits } from '../../control/contract/limits.ts'
+import {
+  type FailureKind,
+  type Transport,
+  TransportFailure,
+  type UpstreamCall,
+  type UpstreamHeaders,
+  type UpstreamListener,
+  type UpstreamRequest,
+} from './transport.ts'
+
+type IncomingHeaders = Record<string, string | string[] | undefined>
+
+/** A transport over undici's dispatch interface, with one pool of keep-alive connections per origin. */
+export class UndiciTransport implements Transport {
+  private readonly pools = new Map<string, Pool>()
+  private readonly limits: Limits
+
+  constructor(limits: Limits) {
+    this.limits = limits
+  }
+
+  send(request: UpstreamRequest, listener: UpstreamListener): UpstreamCall {
+    const call = new UndiciCall(listener, request.totalTimeoutMs)
+    this.poolOf(request).dispatch(
+      {
+        path: request.path,
+        method: request.method,
+        headers: request.headers as string[],
+        body: request.body,
+        headersTimeout: request.firstByteTimeoutMs,
+        bodyTimeout: request.idleTimeoutMs,
+      },
+      call,
+    )
+    return call
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.pools.values()].map((pool) => pool.destroy()))
+  }
+
+  private poolOf(request: UpstreamRequest): Pool {
+    let pool = this.pools.get(request.origin)
+    if (pool === undefined) {
+      pool = new Pool(request.origin, {
+        connections: this.limits.connectionsPerProviderMax,
+        pipelining: 1,
+        connect: { timeout: request.connectTimeoutMs },
+      })
+      this.pools.set(request.origin, pool)
+    }
+    return pool
+  }
+}
+
+class UndiciCall implements UpstreamCall, Dispatcher.DispatchHandler {
+  private listener: UpstreamListener
+  private readonly timer: NodeJS.Timeout
+  private controller: Dispatcher.DispatchController | undefined
+  private headSeen = false
+  private over = false
+
+  constructor(listener: UpstreamListener, totalTimeoutMs: number) {
+    this.listener = listener
+    this.timer = setTimeout(() => this.fail(new TransportFailure('total_timeout')), totalTimeoutMs)
+  }
+
+  pause(): void {
+    this.controller?.pause()
+  }
+
+  resume(): void {
+    this.controller?.resume()
+  }
+
+  cancel(): void {
+    if (this.over) return
+    this.finish()
+    this.controller?.abort(new TransportFailure('cancelled'))
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.controller = controller
+    if (this.over) controller.abort(new TransportFailure('cancelled'))
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHeaders): void {
+    if (this.over || status < 200) return
+    this.headSeen = true
+    this.listener.onHead(status, new HeaderView(headers))
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (!this.over) this.listener.onData(chunk)
+  }
+
+  onResponseEnd(): void {
+    if (this.over) return
+    const { listener } = this
+    this.finish()
+    listener.onEnd()
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.fail(new TransportFailure(kindOf(error, this.headSeen), { cause: error }))
+  }
+
+  private fail(failure: TransportFailure): void {
+    if (this.over) return
+    const { listener } = this
+    this.finish()
+    if (failure.kind === 'total_timeout') this.controller?.abort(failure)
+    listener.onFailure(failure)
+  }
+
+  // The client library keeps finished requests for a while; they must not keep everything that belongs to ours.
+  private finish(): void {
+    this.over = true
+    this.listener = NOBODY
+    clearTimeout(this.timer)
+  }
+}
+
+const NOBODY: UpstreamListener = {
+  onHead: () => undefined,
+  onData: () => undefined,
+  onEnd: () => undefined,
+  onFailure: () => undefined,
+}
+
+class HeaderView implements UpstreamHeaders {
+  private readonly headers: IncomingHeaders
+
+  constructor(headers: IncomingHeaders) {
+    this.headers = headers
+  }
+
+  get(name: string): string | undefined {
+    const value = this.headers[name]
+    return Array.isArray(value) ? value[0] : value
+  }
+}
+
+function kindOf(error: Error, headSeen: boolean): FailureKind {
+  if (error instanceof errors.ConnectTimeoutError) return 'connect_timeout'
+  if (error instanceof errors.HeadersTimeoutError) return 'first_byte_timeout'
+  if (error instanceof errors.BodyTimeoutError) return headSeen ? 'idle_timeout' : 'first_byte_timeout'
+  if (error instanceof errors.HTTPParserError || error instanceof errors.HeadersOverflowError) return 'malformed'
+  const code: unknown = Reflect.get(error, 'code')
+  if (code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === 'EAI_AGAIN' || code === 'EHOSTUNREACH')
+    return 'connect'
+  return 'reset'
+}

@@ -1,0 +1,243 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pino } from 'pino'
+import { sluice } from '../control/contract/generated/messages.js'
+import { newId } from '../control/contract/ids.ts'
+import { limits } from '../control/contract/limits.ts'
+import { connectRedis } from '../control/contract/redis.ts'
+import { defineScript } from '../control/contract/scripts.ts'
+import { KeyCache } from './access/keyCache.ts'
+import { Heartbeat } from './admission/heartbeat.ts'
+import { Holds } from './admission/holds.ts'
+import { Journal } from './admission/journal.ts'
+import { type Ending, Settlements } from './admission/settlements.ts'
+import { FeedReader } from './bus/feedReader.ts'
+import { Pulse } from './bus/pulse.ts'
+import { RpcClient } from './bus/rpcClient.ts'
+import { CatalogStore } from './catalog/catalogStore.ts'
+import { readConfig } from './config.ts'
+import { ActiveRuns } from './endpoints/chat/activeRuns.ts'
+import { chatHandler, credentialPrecheck } from './endpoints/chat/chat.ts'
+import type { RunServices } from './endpoints/chat/services.ts'
+import { healthHandler, readyHandler, type Vitals } from './endpoints/health.ts'
+import { limitsHandler } from './endpoints/limits.ts'
+import { modelsHandler } from './endpoints/models.ts'
+import { pricingHandler, sheetHandler, sheetsHandler } from './endpoints/pricing.ts'
+import { publicReceiptHandler, receiptHandler, receiptsHandler } from './endpoints/receipts.ts'
+import { RequestMetrics } from './metrics/requestMetrics.ts'
+import { Outgoing } from './relay/outgoing.ts'
+import type { RouteEntry } from './server/routeTable.ts'
+import { Server } from './server/server.ts'
+import { newTransport } from './upstream/newTransport.ts'
+import { RouteHealth } from './upstream/routeHealth.ts'
+import type { MainToWorker, WorkerSnapshot, WorkerToMain } from './workerMessages.ts'
+
+const START_RETRY_MS = 200
+// The histogram measures the time between ticks, which this interval is part of.
+const LOOP_RESOLUTION_MS = 20
+
+const config = readConfig(process.env)
+const owner = newId('own')
+const log = pino({ level: config.logLevel, base: { process: 'proxy', owner } })
+const fault = (what: string) => (error: unknown) => log.warn({ err: error }, what)
+
+const commands = connectRedis(config.redisUrl, 'fail')
+const subscriber = connectRedis(config.redisUrl, 'wait')
+const feedRedis = connectRedis(config.redisUrl, 'wait')
+for (const redis of [commands, subscriber, feedRedis]) redis.on('error', fault('redis connection'))
+
+const metrics = new RequestMetrics()
+const health = new RouteHealth(limits)
+const transport = newTransport(config.transport, limits)
+const rpc = new RpcClient({ commands, subscriber, owner, limits })
+const pulse = new Pulse(rpc, limits.pulseIntervalMs)
+const keys = new KeyCache(rpc, limits)
+const catalog = new CatalogStore({
+  redis: commands,
+  environment: process.env,
+  onChange: ({ sheet, providers }) => {
+    log.info({ sheet: sheet.version }, 'catalog in force')
+    for (const provider of providers.values()) {
+      if (provider.keyMissing)
+        log.warn({ provider: provider.id }, 'its key is not in the environment; its routes are off')
+    }
+  },
+  onFault: fault('reading the catalog'),
+})
+const connected = () => commands.status === 'ready'
+const holds = new Holds({
+  script: defineScript(commands, 'hold'),
+  owner,
+  limits,
+  perShard: config.redisCluster,
+  connected,
+  onFault: fault('taking holds'),
+})
+const settlements = new Settlements({
+  script: defineScript(commands, 'settle'),
+  limits,
+  perShard: config.redisCluster,
+  journal: new Journal(config.journalFolder, limits, fault('settlement journal')),
+  connected,
+  settleLost,
+  onFault: fault('settling'),
+})
+const heartbeat = new Heartbeat(defineScript(commands, 'heartbeat'), commands, owner, limits.heartbeatIntervalMs)
+const feed = new FeedReader(
+  feedRedis,
+  {
+    onKeyChanged: (keyHash) => keys.drop(keyHash),
+    onCatalogPublished: () => catalog.renew(),
+    onGap: () => {
+      keys.clear()
+      catalog.renew()
+    },
+  },
+  fault('reading the feed'),
+)
+const services: RunServices = {
+  holds,
+  settlements,
+  transport,
+  health,
+  limits,
+  owner,
+  metrics,
+  outgoing: new Outgoing(),
+  active: new ActiveRuns(),
+  onCrash: (error, requestId) => log.error({ err: error, requestId }, 'a request failed by a fault of the gateway'),
+  onRouteFault: (route, reason) => {
+    metrics.noteRouteFault(route.provider.id)
+    log.warn({ route: route.id, reason }, 'route failed')
+  },
+}
+let draining = false
+const mayLeave = newSignal()
+const vitals = (): Vitals => ({ redis: connected(), control: pulse.alive, draining })
+
+const routes: RouteEntry[] = [
+  {
+    method: 'POST',
+    path: '/v1/chat/completions',
+    handler: chatHandler(keys, catalog, services),
+    precheck: credentialPrecheck,
+  },
+  { method: 'GET', path: '/v1/models', handler: modelsHandler(catalog, health) },
+  { method: 'GET', path: '/v1/models/*', handler: modelsHandler(catalog, health) },
+  { method: 'GET', path: '/v1/pricing', handler: pricingHandler(catalog, health) },
+  { method: 'GET', path: '/v1/pricing/sheets', handler: sheetsHandler(rpc) },
+  { method: 'GET', path: '/v1/pricing/sheets/*', handler: sheetHandler(rpc) },
+  { method: 'GET', path: '/v1/limits', handler: limitsHandler(limits) },
+  { method: 'GET', path: '/v1/receipts', handler: receiptsHandler(keys, rpc, limits) },
+  { method: 'GET', path: '/v1/receipts/*', handler: receiptHandler(keys, rpc) },
+  { method: 'GET', path: '/x402/v1/receipts/*', handler: publicReceiptHandler(rpc) },
+  { method: 'GET', path: '/health', handler: healthHandler(catalog, health, vitals) },
+  { method: 'GET', path: '/ready', handler: readyHandler(catalog, vitals) },
+]
+const server = new Server({
+  routes,
+  limits,
+  onError: (error, requestId) => log.error({ err: error, requestId }, 'a handler failed'),
+  onRefusal: (error) => metrics.noteError(error.row),
+})
+const loopDelay = monitorEventLoopDelay({ resolution: LOOP_RESOLUTION_MS })
+
+function newSignal(): { readonly promise: Promise<void>; readonly resolve: () => void } {
+  let resolve: () => void = () => undefined
+  const promise = new Promise<void>((done) => {
+    resolve = done
+  })
+  return { promise, resolve }
+}
+
+async function settleLost(ending: Ending): Promise<number> {
+  const { settlement, shard } = ending
+  const reply = await rpc.call('settle_lost', sluice.SettleLostRequest.encode({ settlement, shard }).finish())
+  return sluice.SettleLostReply.decode(reply).chargeUnits
+}
+
+function tell(message: WorkerToMain): void {
+  process.send?.(message)
+}
+
+async function untilDone(what: string, attempt: () => Promise<boolean>): Promise<void> {
+  for (let attempts = 0; ; attempts++) {
+    try {
+      if (await attempt()) return
+    } catch (error) {
+      log.debug({ err: error }, what)
+    }
+    if (attempts % 25 === 24) log.warn(`still waiting: ${what}`)
+    await sleep(START_RETRY_MS)
+  }
+}
+
+async function start(): Promise<void> {
+  loopDelay.enable()
+  await untilDone('Redis to answer', () => heartbeat.start().then(() => true))
+  await rpc.start()
+  await feed.start()
+  await untilDone('control to publish a catalog', () => catalog.refresh())
+  // What was published while this connection was gone may have been announced in vain.
+  commands.on('ready', () => catalog.renew())
+  pulse.start()
+  settlements.replayJournal()
+  const port = await server.listen(config.host, config.port)
+  log.info({ host: config.host, port }, 'listening')
+  tell({ ready: { port } })
+}
+
+async function stop(): Promise<void> {
+  if (draining) return
+  draining = true
+  log.info({ open: server.open }, 'draining')
+  server.drain()
+  await Promise.race([whenDone(), sleep(limits.drainGraceMs)])
+  services.active.cutAll()
+  await Promise.race([whenDone(), sleep(limits.shutdownTimeoutMs)])
+  tell({ drained: true })
+  // Leaving first would break the kept connections of clients that are still sent here beside the other workers.
+  if (process.connected) await Promise.race([mayLeave.promise, sleep(limits.drainGraceMs + limits.shutdownTimeoutMs)])
+  server.close()
+  await settlements.stop(limits.settleTimeoutMs)
+  pulse.stop()
+  if (settlements.allAccepted) await heartbeat.stop().catch(fault('signing off'))
+  log.info('stopped')
+  process.exit(0)
+}
+
+// Answers whose clients have gone are not open on the server any more but may still be owed a settlement.
+async function whenDone(): Promise<void> {
+  await server.whenIdle()
+  while (services.active.size > 0) await sleep(10)
+}
+
+function snapshot(): WorkerSnapshot {
+  return {
+    counters: metrics.counters,
+    openRequests: server.open,
+    activeRuns: services.active.size,
+    settlementsOpen: settlements.openCount,
+    residentBytes: process.memoryUsage.rss(),
+    loopDelayP99Ms: Math.max(0, loopDelay.percentile(99) / 1e6 - LOOP_RESOLUTION_MS),
+    vitals: vitals(),
+  }
+}
+
+process.on('message', (message: MainToWorker) => {
+  if ('drain' in message) void stop()
+  else if ('leave' in message) mayLeave.resolve()
+  else tell({ snapshot: { id: message.takeSnapshot, data: snapshot() } })
+})
+process.on('disconnect', () => {
+  mayLeave.resolve()
+  void stop()
+})
+process.on('SIGTERM', () => void stop())
+// A terminal sends Ctrl-C to the whole group; the supervisor decides when its workers stop.
+process.on('SIGINT', () => undefined)
+
+start().catch((error: unknown) => {
+  log.fatal({ err: error }, 'cannot start')
+  process.exit(1)
+})

@@ -1,0 +1,20 @@
+import type { RequestCounters } from './metrics/requestMetrics.ts'
+
+/** What one worker reports of itself. */
+export interface WorkerSnapshot {
+  readonly counters: RequestCounters
+  readonly openRequests: number
+  readonly activeRuns: number
+  readonly settlementsOpen: number
+  readonly residentBytes: number
+  readonly loopDelayP99Ms: number
+  readonly vitals: { readonly redis: boolean; readonly control: boolean; readonly draining: boolean }
+}
+
+export type WorkerToMain =
+  | { readonly ready: { readonly port: number } }
+  /** All requests have ended; the worker answers new ones with 503 until it is told to leave. */
+  | { readonly drained: true }
+  | { readonly snapshot: { readonly id: number; readonly data: WorkerSnapshot } }
+
+export type MainToWorker = { readonly drain: true } | { readonly leave: true } | { readonly takeSnapshot: number }
