@@ -1,0 +1,121 @@
+import type { Socket } from 'node:net'
+import { connect } from 'node:net'
+import { EventCounter } from './eventCounter.ts'
+import type { ResponseEvents } from './httpReader.ts'
+import { HttpReader } from './httpReader.ts'
+import type { LoadTarget } from './options.ts'
+
+const READ_BYTES = 65_536
+
+/** An answer as a connection saw it. Times are milliseconds of `performance.now()`. */
+export interface Answer {
+  status: number
+  bodyBytes: number
+  events: EventCounter
+  startMs: number
+  firstByteMs: number
+  endMs: number
+  longestGapMs: number
+  stalls: number
+}
+
+const STALL_MS = 100
+
+/** One keep-alive connection that sends the same request again and again, each after the answer to the last. */
+export class Connection implements ResponseEvents, Answer {
+  status = 0
+  bodyBytes = 0
+  readonly events = new EventCounter()
+  startMs = 0
+  firstByteMs = 0
+  endMs = 0
+  longestGapMs = 0
+  stalls = 0
+  /** Receives body bytes as text when set; for looking at an answer, not for timing. */
+  onText: ((text: string) => void) | undefined
+  private readonly request: Buffer
+  private readonly streamed: boolean
+  private readonly socket: Socket
+  private readonly reader = new HttpReader(this)
+  private readonly onAnswer: (answer: Connection) => void
+  private lastMs = 0
+  private nowMs = 0
+
+  constructor(
+    target: LoadTarget,
+    request: Buffer,
+    streamed: boolean,
+    onAnswer: (answer: Connection) => void,
+    onFailure: (error: Error) => void,
+  ) {
+    this.request = request
+    this.streamed = streamed
+    this.onAnswer = onAnswer
+    const callback = (count: number, bytes: Uint8Array): boolean => {
+      this.nowMs = performance.now()
+      try {
+        this.reader.push(bytes as Buffer, count)
+      } catch (error) {
+        this.socket.destroy(error instanceof Error ? error : new Error(String(error)))
+      }
+      return true
+    }
+    const onread = { buffer: Buffer.allocUnsafe(READ_BYTES), callback }
+    this.socket = connect({ host: target.host, port: target.port, noDelay: true, onread })
+    this.socket.on('error', onFailure)
+    this.socket.on('close', () => onFailure(new Error(`${target.name} closed a connection`)))
+  }
+
+  send(): void {
+    this.events.reset()
+    this.bodyBytes = 0
+    this.longestGapMs = 0
+    this.stalls = 0
+    this.firstByteMs = 0
+    this.startMs = performance.now()
+    this.socket.write(this.request)
+  }
+
+  close(): void {
+    this.socket.removeAllListeners()
+    this.socket.on('error', () => {})
+    this.socket.destroy()
+  }
+
+  onHead(status: number): void {
+    this.status = status
+  }
+
+  onBody(bytes: Buffer, start: number, end: number): void {
+    if (this.firstByteMs === 0) this.firstByteMs = this.nowMs
+    else if (this.nowMs !== this.lastMs) this.noteGap(this.nowMs - this.lastMs)
+    this.lastMs = this.nowMs
+    this.bodyBytes += end - start
+    if (this.streamed) this.events.push(bytes, start, end)
+    this.onText?.(bytes.toString('utf8', start, end))
+  }
+
+  onEnd(): void {
+    this.endMs = this.nowMs
+    this.onAnswer(this)
+  }
+
+  private noteGap(gapMs: number): void {
+    if (gapMs > this.longestGapMs) this.longestGapMs = gapMs
+    if (gapMs > STALL_MS) this.stalls++
+  }
+}
+
+/** The bytes of a POST request. */
+export function requestBytes(target: LoadTarget, body: string): Buffer {
+  const lines = [
+    `POST ${target.path} HTTP/1.1`,
+    `Host: ${target.host}:${target.port}`,
+    'Content-Type: application/json',
+    'Accept: application/json',
+    'User-Agent: sluice-bench',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+  ]
+  if (target.authorization !== undefined) lines.push(`Authorization: ${target.authorization}`)
+  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body}`)
+}

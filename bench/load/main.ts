@@ -1,0 +1,25 @@
+import { runLoad } from './closedLoop.ts'
+import type { LoadOptions, LoadResult } from './options.ts'
+
+/** What the load process answers over IPC to each set of options sent to it. */
+export type LoadReply = { result: LoadResult } | { error: string }
+
+// As a child process it runs what it is sent; from a shell it takes the options as one JSON argument.
+if (process.send !== undefined) {
+  process.on('message', (options: LoadOptions) => {
+    runLoad(options).then(
+      (result) => reply({ result }),
+      (error: unknown) => reply({ error: error instanceof Error ? error.message : String(error) }),
+    )
+  })
+  process.on('disconnect', () => process.exit(0))
+  process.on('SIGTERM', () => process.exit(0))
+  process.send({ ready: {} })
+} else {
+  const result = await runLoad(JSON.parse(process.argv[2] ?? '{}') as LoadOptions)
+  process.stdout.write(`${JSON.stringify(result, null, 2)}\n`)
+}
+
+function reply(message: LoadReply): void {
+  process.send?.(message)
+}

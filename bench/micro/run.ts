@@ -1,0 +1,16 @@
+import { Bench } from 'tinybench'
+import { addAccounting } from './accounting.ts'
+import { addRelay } from './relay.ts'
+
+const MILLISECONDS = 300
+
+const bench = new Bench({ time: MILLISECONDS, warmupTime: MILLISECONDS / 3 })
+addAccounting(bench)
+addRelay(bench)
+await bench.run()
+for (const task of bench.tasks) {
+  const { result } = task
+  if (!('latency' in result)) throw new Error(`${task.name} did not run`)
+  const nanos = result.latency.p50 * 1e6
+  process.stdout.write(`${task.name.padEnd(48)} ${nanos.toFixed(0).padStart(7)} ns (median)\n`)
+}

@@ -1,0 +1,37 @@
+import { realpathSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { startProvider } from './provider/server.ts'
+
+export type { Outcome, ProviderStats, Served } from './provider/log.ts'
+export type { Provider, ProviderOptions } from './provider/server.ts'
+export { startProvider } from './provider/server.ts'
+export type { ReportedUsage } from './provider/usage.ts'
+
+/** Runs the mock provider as a process: `node dist/bench/provider.js --port 0 [--host H] [--log-file F]`. */
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      port: { type: 'string', default: '0' },
+      host: { type: 'string', default: '127.0.0.1' },
+      'log-file': { type: 'string' },
+    },
+  })
+  const logFile = values['log-file']
+  const port = Number(values.port)
+  const provider = await startProvider({ port, host: values.host, ...(logFile === undefined ? {} : { logFile }) })
+  const leave = () => {
+    provider.stop()
+    process.exit(0)
+  }
+  process.on('SIGTERM', leave)
+  process.on('SIGINT', leave)
+  if (process.send !== undefined) {
+    process.on('disconnect', leave)
+    process.send({ ready: { port: provider.port } })
+  }
+  process.stdout.write(`mock provider on http://${values.host}:${provider.port}/v1\n`)
+}
+
+const started = process.argv[1]
+if (started !== undefined && realpathSync(started) === fileURLToPath(import.meta.url)) await main()

@@ -1,0 +1,62 @@
+import { messageText } from './content.ts'
+import { completionText } from './events.ts'
+import type { Exchange } from './exchange.ts'
+import { contentLimit, echoText } from './exchange.ts'
+import type { Behaviour } from './grammar.ts'
+import type { ChatBody } from './request.ts'
+import { usageOf } from './usage.ts'
+import type { TimerWheel } from './wheel.ts'
+
+const MESSAGES_MAX = 1_000
+const messages = new Map<string, { json: string; contentBytes: number }>()
+
+/** Answers in one piece, as late as the same tokens would have taken to stream. */
+export function answerWhole(exchange: Exchange, behaviour: Behaviour, request: ChatBody, wheel: TimerWheel): void {
+  const limit = contentLimit(behaviour, request)
+  const writes = Math.max(0, Math.ceil(limit.frames / behaviour.batch) - 1)
+  const waitMs = behaviour.slowHeadersMs + behaviour.ttftMs + writes * behaviour.delayMs
+  const answer = () => {
+    if (!exchange.ended) exchange.res.cork(() => writeWhole(exchange, behaviour, request, limit))
+  }
+  if (waitMs === 0) answer()
+  else wheel.add({ dueMs: wheel.nowMs() + waitMs, fire: answer })
+}
+
+function writeWhole(
+  exchange: Exchange,
+  behaviour: Behaviour,
+  request: ChatBody,
+  limit: { frames: number; finishReason: string },
+): void {
+  const message = behaviour.echo ? echoMessage(exchange) : messageOf(behaviour, limit.frames)
+  const usage = usageOf(behaviour, request.promptTokens, limit.frames)
+  const usageJson = usage !== null ? JSON.stringify(usage) : behaviour.words.usage === 'null' ? 'null' : undefined
+  const body = completionText(behaviour, message.json, limit.finishReason, usageJson)
+  exchange.res.writeHeader('content-type', 'application/json')
+  const { cut, fin, hang } = behaviour.integers
+  if (cut === undefined && fin === undefined && hang === undefined) {
+    exchange.sent(200, limit.frames, message.contentBytes, usage)
+    return exchange.end('complete', body)
+  }
+  // Half of a body whose whole length the head promised.
+  const bytes = Buffer.from(body)
+  exchange.sent(200, 0, 0, null)
+  exchange.res.tryEnd(bytes.subarray(0, bytes.length >> 1), bytes.length)
+  if (hang === undefined) exchange.destroy()
+}
+
+function messageOf(behaviour: Behaviour, frames: number): { json: string; contentBytes: number } {
+  const key = `${frames} ${behaviour.name}`
+  let message = messages.get(key)
+  if (message === undefined) {
+    message = messageText(behaviour, frames)
+    if (messages.size >= MESSAGES_MAX) messages.clear()
+    messages.set(key, message)
+  }
+  return message
+}
+
+function echoMessage(exchange: Exchange): { json: string; contentBytes: number } {
+  const text = echoText(exchange)
+  return { json: JSON.stringify({ role: 'assistant', content: text }), contentBytes: Buffer.byteLength(text) }
+}

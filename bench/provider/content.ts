@@ -1,0 +1,60 @@
+import type { Behaviour } from './grammar.ts'
+
+/** Token texts repeat after so many frames, which bounds the memory of a plan. */
+const PERIOD_MAX = 1_024
+const TOOL_NAME = 'get_weather'
+const TOOL_ID = 'call_3fQ9aZ1kT7bW2xYc'
+
+/** How many different content frames a behaviour has; frame i looks like frame i modulo this. */
+export function contentPeriod(behaviour: Behaviour): number {
+  const chunks = Math.max(1, behaviour.chunks)
+  if (hasPlaces(behaviour)) return chunks
+  const period = Math.min(chunks, PERIOD_MAX)
+  return Math.ceil(period / behaviour.batch) * behaviour.batch
+}
+
+/** Whether frames differ by their place in the stream, so that none can stand for another. */
+function hasPlaces(behaviour: Behaviour): boolean {
+  const { badframe, bigevent } = behaviour.integers
+  return behaviour.tool || badframe !== undefined || bigevent !== undefined
+}
+
+/** The text of content frame `index`, without the size that `bigevent` gives the first one. */
+export function tokenText(behaviour: Behaviour, index: number): string {
+  if (behaviour.donetext) return ' data: [DONE]\n\n'
+  if (behaviour.text !== undefined) return behaviour.text
+  return ` tok${index}`
+}
+
+/** The delta of content frame `index` as JSON text, when the behaviour answers with a tool call. */
+export function toolDelta(behaviour: Behaviour, index: number): string {
+  const call = index === 0 ? { index: 0, id: TOOL_ID, type: 'function' } : { index: 0 }
+  const argumentsPart = toolArguments(behaviour, index)
+  const named = index === 0 ? { name: TOOL_NAME, arguments: argumentsPart } : { arguments: argumentsPart }
+  return JSON.stringify({ tool_calls: [{ ...call, function: named }] })
+}
+
+/** The part of the call's arguments in frame `index`; all parts together are one JSON object. */
+export function toolArguments(behaviour: Behaviour, index: number): string {
+  const last = behaviour.chunks - 1
+  if (last <= 0) return '{"city":"Paris"}'
+  if (index === 0) return ''
+  const open = index === 1 ? '{"city":"' : ''
+  const close = index === last ? '"}' : ''
+  return `${open}Paris${close}`
+}
+
+/** The message of an answer in one piece with `frames` tokens, as JSON text. */
+export function messageText(behaviour: Behaviour, frames: number): { json: string; contentBytes: number } {
+  let text = ''
+  for (let i = 0; i < frames; i++) {
+    text += behaviour.tool ? toolArguments(behaviour, i) : tokenText(behaviour, i % contentPeriod(behaviour))
+  }
+  if (behaviour.integers.bigevent !== undefined) text = 'x'.repeat(behaviour.integers.bigevent) + text
+  const contentBytes = Buffer.byteLength(text)
+  if (!behaviour.tool) {
+    return { json: `{"role":"assistant","content":${JSON.stringify(text)},"refusal":null}`, contentBytes }
+  }
+  const call = { id: TOOL_ID, type: 'function', function: { name: TOOL_NAME, arguments: text } }
+  return { json: JSON.stringify({ role: 'assistant', content: null, tool_calls: [call], refusal: null }), contentBytes }
+}

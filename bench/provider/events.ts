@@ -1,0 +1,70 @@
+import type { Behaviour } from './grammar.ts'
+
+const EOL = { lf: '\n', crlf: '\r\n', cr: '\r' } as const
+const CREATED = 1_763_683_200
+
+/** The first bytes of a behaviour's chunks, up to `choices`. All answers of one model name share an id. */
+export function chunkStart(behaviour: Behaviour): string {
+  return (
+    `{"id":"${answerId(behaviour)}","object":"chat.completion.chunk","created":${CREATED},` +
+    `"model":${JSON.stringify(behaviour.name)},"system_fingerprint":"fp_5f1c2e9a3b",`
+  )
+}
+
+/** The id of a behaviour's answers: `chatcmpl-` and 29 characters, as at OpenAI. */
+export function answerId(behaviour: Behaviour): string {
+  let state = 2_166_136_261
+  let text = ''
+  for (let i = 0; i < 29; i++) {
+    for (const char of behaviour.name) state = Math.imul(state ^ char.charCodeAt(0), 16_777_619) >>> 0
+    state = Math.imul(state ^ i, 16_777_619) >>> 0
+    text += (state % 36).toString(36)
+  }
+  return `chatcmpl-${text}`
+}
+
+/** One chunk with one choice. `delta` and `usage` are JSON text; `usage` undefined leaves the member out. */
+export function choiceChunk(start: string, delta: string, finish: string | null, usage: string | undefined): string {
+  const tail = usage === undefined ? '' : `,"usage":${usage}`
+  return `${start}"choices":[{"index":0,"delta":${delta},"logprobs":null,"finish_reason":${JSON.stringify(finish)}}]${tail}}`
+}
+
+/** The chunk without choices that carries usage. */
+export function usageChunk(start: string, usage: string): string {
+  return `${start}"choices":[],"usage":${usage}}`
+}
+
+/** What Azure sends first. */
+export function azurePreamble(behaviour: Behaviour): string {
+  return (
+    `{"id":"","object":"","created":0,"model":${JSON.stringify(behaviour.name)},"choices":[],"prompt_filter_results":` +
+    '[{"prompt_index":0,"content_filter_results":{"hate":{"filtered":false,"severity":"safe"}}}]}'
+  )
+}
+
+/** The text of one server-sent event in the behaviour's framing. */
+export function eventText(behaviour: Behaviour, data: string): string {
+  const eol = EOL[(behaviour.words.eol ?? 'lf') as keyof typeof EOL]
+  const comment = behaviour.comments ? `: keep-alive${eol}${eol}` : ''
+  return `${comment}data: ${spread(behaviour, data, eol)}${eol}${eol}`
+}
+
+function spread(behaviour: Behaviour, data: string, eol: string): string {
+  // A line end after the opening brace is white space to JSON.
+  return behaviour.multiline && data.startsWith('{') ? `{${eol}data: ${data.slice(1)}` : data
+}
+
+/** An answer in one piece. `message` and `usage` are JSON text. */
+export function completionText(
+  behaviour: Behaviour,
+  message: string,
+  finish: string,
+  usage: string | undefined,
+): string {
+  const tail = usage === undefined ? '' : `,"usage":${usage}`
+  return (
+    `{"id":"${answerId(behaviour)}","object":"chat.completion","created":${CREATED},` +
+    `"model":${JSON.stringify(behaviour.name)},"choices":[{"index":0,"message":${message},"logprobs":null,` +
+    `"finish_reason":"${finish}"}]${tail},"system_fingerprint":"fp_5f1c2e9a3b"}`
+  )
+}

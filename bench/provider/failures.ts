@@ -1,0 +1,72 @@
+import type { Exchange } from './exchange.ts'
+import type { Behaviour } from './grammar.ts'
+
+const REASONS: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  402: 'Payment Required',
+  403: 'Forbidden',
+  404: 'Not Found',
+  408: 'Request Timeout',
+  413: 'Payload Too Large',
+  422: 'Unprocessable Entity',
+  429: 'Too Many Requests',
+  500: 'Internal Server Error',
+  502: 'Bad Gateway',
+  503: 'Service Unavailable',
+  504: 'Gateway Timeout',
+  529: 'Overloaded',
+}
+
+const HTML = '<!DOCTYPE html><html><head><title>Error</title></head><body><h1>Something went wrong</h1></body></html>'
+
+/** Answers with an error status and a body in one of the forms that providers use. Must run inside a cork. */
+export function answerError(
+  exchange: Exchange,
+  status: number,
+  behaviour: Behaviour | undefined,
+  message?: string,
+): void {
+  const { res } = exchange
+  const form = behaviour?.words.err_body ?? 'openai'
+  const retryAfter = behaviour?.integers.retry_after
+  res.writeStatus(`${status} ${REASONS[status] ?? 'Error'}`)
+  res.writeHeader('content-type', form === 'html' ? 'text/html' : 'application/json')
+  if (retryAfter !== undefined) res.writeHeader('retry-after', String(retryAfter))
+  exchange.sent(status, 0, 0, null)
+  exchange.end('error', errorBody(form, status, message ?? `The mock provider was asked for status ${status}`))
+}
+
+function errorBody(form: string, status: number, message: string): string {
+  switch (form) {
+    case 'html':
+      return HTML
+    case 'empty':
+      return ''
+    case 'string':
+      return JSON.stringify({ error: message })
+    case 'fastapi':
+      return JSON.stringify({ detail: [{ loc: ['body', 'messages'], msg: message, type: 'value_error' }] })
+    case 'vllm':
+      return JSON.stringify({ object: 'error', message, type: 'BadRequestError', param: null, code: status })
+    default:
+      return JSON.stringify({ error: { message, type: errorType(status), param: null, code: errorCode(status) } })
+  }
+}
+
+function errorType(status: number): string {
+  if (status === 429) return 'rate_limit_error'
+  return status >= 500 ? 'server_error' : 'invalid_request_error'
+}
+
+function errorCode(status: number): string | null {
+  if (status === 429) return 'rate_limit_exceeded'
+  return status === 404 ? 'model_not_found' : null
+}
+
+/** Status 200 with something that is no answer: HTML, or JSON that breaks off. Must run inside a cork. */
+export function answerRubbish(exchange: Exchange, kind: 'html' | 'json'): void {
+  exchange.res.writeStatus('200 OK').writeHeader('content-type', kind === 'html' ? 'text/html' : 'application/json')
+  exchange.sent(200, 0, 0, null)
+  exchange.end('error', kind === 'html' ? HTML : '{"id":"chatcmpl-broken","object":"chat.completion","choices":[{"ind')
+}

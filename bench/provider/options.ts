@@ -1,0 +1,64 @@
+/** Options with a whole number. Those named after a place in the stream count content frames sent before it. */
+export const INTEGER_OPTIONS = [
+  // The shape of the stream: content frames, milliseconds between writes, frames per write.
+  'chunks',
+  'delay',
+  'batch',
+  // Milliseconds before the response head, and before the first content frame.
+  'slow_headers',
+  'ttft',
+  // Usage as reported, in tokens, whatever was really sent.
+  'prompt',
+  'completion',
+  'cached',
+  'cache_write',
+  'reasoning',
+  // The stream's end after so many content frames: connection destroyed, clean end, silence, error event.
+  'cut',
+  'fin',
+  'hang',
+  'error_in_stream',
+  // The index of a content frame that is not JSON.
+  'badframe',
+  // An HTTP error status, and its Retry-After in seconds.
+  'error',
+  'retry_after',
+  // So many first requests with this model name fail with status 500.
+  'fail_first',
+  // Bytes per write, and the size in bytes of the first content frame.
+  'split',
+  'bigevent',
+] as const
+
+/** Options that are on or off: `html200` or `comments=1`. */
+export const FLAG_OPTIONS = [
+  // The connection is destroyed before any byte of an answer.
+  'reset',
+  // Status 200 with a page of HTML, or with broken JSON.
+  'html200',
+  'badjson',
+  // A comment line before each event, a byte order mark at the start, each event's JSON over two data lines.
+  'comments',
+  'bom',
+  'multiline',
+  // Content that holds the text of a [DONE] event, a tool call in fragments, the received request as content.
+  'donetext',
+  'tool',
+  'echo',
+] as const
+
+/** Options with one of a few words. */
+export const WORD_OPTIONS = {
+  // Where usage is reported and how it is wrong. `every` and `finish` report it unasked, as some providers do.
+  usage: ['none', 'zero', 'every', 'finish', 'negative', 'fractional', 'absurd', 'twice', 'null'],
+  // `no` leaves out the [DONE] event or the frame with the finish reason.
+  done: ['yes', 'no'],
+  finish: ['yes', 'no'],
+  eol: ['lf', 'crlf', 'cr'],
+  err_body: ['openai', 'html', 'string', 'fastapi', 'vllm', 'empty'],
+  preamble: ['azure'],
+} as const
+
+export type IntegerOption = (typeof INTEGER_OPTIONS)[number]
+export type FlagOption = (typeof FLAG_OPTIONS)[number]
+export type WordOption = keyof typeof WORD_OPTIONS

@@ -1,0 +1,154 @@
+import { contentPeriod, tokenText, toolArguments, toolDelta } from './content.ts'
+import { azurePreamble, choiceChunk, chunkStart, eventText, usageChunk } from './events.ts'
+import type { Behaviour } from './grammar.ts'
+import type { ReportedUsage } from './usage.ts'
+
+const PLANS_MAX = 1_000
+const plans = new Map<string, StreamPlan>()
+
+/** The plan of a behaviour's streams, made once and shared by all of them. */
+export function planOf(behaviour: Behaviour, usageAsked: boolean): StreamPlan {
+  const key = (usageAsked ? '1' : '0') + behaviour.name
+  let plan = plans.get(key)
+  if (plan === undefined) {
+    plan = new StreamPlan(behaviour, usageAsked)
+    if (plans.size >= PLANS_MAX) plans.clear()
+    plans.set(key, plan)
+  }
+  return plan
+}
+
+/** The bytes of a behaviour's streams, ready to write. */
+export class StreamPlan {
+  /** Everything before the first content frame. */
+  readonly head: Buffer
+  readonly done: Buffer
+  private readonly behaviour: Behaviour
+  private readonly start: string
+  /** The value of `usage` on ordinary chunks, as JSON text: null once usage was asked for, as at OpenAI. */
+  private readonly ordinaryUsage: string | undefined
+  private readonly period: number
+  private readonly frames: Buffer[] = []
+  private readonly batches: Buffer[] = []
+  /** Content bytes of the first i frames of a period. */
+  private readonly bytesBefore: number[] = [0]
+  private readonly ends = new Map<string, Buffer>()
+
+  constructor(behaviour: Behaviour, usageAsked: boolean) {
+    this.behaviour = behaviour
+    this.start = chunkStart(behaviour)
+    this.ordinaryUsage = usageAsked ? 'null' : undefined
+    this.period = contentPeriod(behaviour)
+    this.done = behaviour.words.done === 'no' ? Buffer.alloc(0) : this.event('[DONE]')
+    this.head = this.buildHead()
+    let bytes = 0
+    for (let i = 0; i < this.period; i++) {
+      const frame = this.buildFrame(i, this.ordinaryUsage)
+      this.frames.push(frame.buffer)
+      bytes += frame.contentBytes
+      this.bytesBefore.push(bytes)
+    }
+    for (let i = 0; behaviour.batch > 1 && i + behaviour.batch <= this.period; i += behaviour.batch) {
+      this.batches.push(Buffer.concat(this.frames.slice(i, i + behaviour.batch)))
+    }
+  }
+
+  /** The bytes of `count` content frames from `index` on; `count` is at most the behaviour's batch. */
+  content(index: number, count: number): Buffer {
+    const at = index % this.period
+    if (count === 1) return this.frames[at] ?? Buffer.alloc(0)
+    if (count === this.behaviour.batch && at % count === 0) {
+      const batch = this.batches[at / count]
+      if (batch !== undefined) return batch
+    }
+    return Buffer.concat(Array.from({ length: count }, (_, i) => this.content(index + i, 1)))
+  }
+
+  /** Content frame `index` with usage on it, for providers that report it on every chunk. */
+  contentWithUsage(index: number, usage: ReportedUsage): Buffer {
+    return this.buildFrame(index % this.period, JSON.stringify(usage)).buffer
+  }
+
+  /** UTF-8 bytes of the content in the first `frames` content frames. */
+  contentBytes(frames: number): number {
+    const whole = Math.floor(frames / this.period)
+    const periodBytes = this.bytesBefore[this.period] ?? 0
+    return whole * periodBytes + (this.bytesBefore[frames % this.period] ?? 0)
+  }
+
+  /** One content frame of any text, for answers that are made for a single request. */
+  textFrame(text: string): Buffer {
+    return this.event(choiceChunk(this.start, JSON.stringify({ content: text }), null, this.ordinaryUsage))
+  }
+
+  /** Everything after the last content frame: finish reason, usage and [DONE]. */
+  end(finishReason: string, usage: ReportedUsage | null, usageAsked: boolean): Buffer {
+    const kind = this.behaviour.words.usage
+    if (usage === null || (!usageAsked && kind !== 'every' && kind !== 'finish')) {
+      const ready = this.ends.get(finishReason)
+      if (ready !== undefined) return ready
+      const trailer = kind === 'null' && usageAsked ? this.event(usageChunk(this.start, 'null')) : Buffer.alloc(0)
+      const end = Buffer.concat([this.finish(finishReason, this.ordinaryUsage), trailer, this.done])
+      this.ends.set(finishReason, end)
+      return end
+    }
+    const json = JSON.stringify(usage)
+    const onFinish = kind === 'finish' || kind === 'every' ? json : this.ordinaryUsage
+    const parts = [this.finish(finishReason, onFinish)]
+    if (kind === 'twice') parts.push(this.event(usageChunk(this.start, JSON.stringify(halfOf(usage)))))
+    if (kind !== 'finish' && usageAsked) parts.push(this.event(usageChunk(this.start, json)))
+    parts.push(this.done)
+    return Buffer.concat(parts)
+  }
+
+  /** An error event inside the stream, and the [DONE] after it. */
+  errorEnd(): Buffer {
+    const error = { message: 'The server had an error while processing your request', type: 'server_error' }
+    return Buffer.concat([this.event(JSON.stringify({ error: { ...error, param: null, code: null } })), this.done])
+  }
+
+  private event(data: string): Buffer {
+    return Buffer.from(eventText(this.behaviour, data))
+  }
+
+  private buildHead(): Buffer {
+    const parts: Buffer[] = []
+    if (this.behaviour.bom) parts.push(Buffer.from('\uFEFF'))
+    if (this.behaviour.words.preamble === 'azure') parts.push(this.event(azurePreamble(this.behaviour)))
+    const content = this.behaviour.tool ? 'null' : '""'
+    const role = `{"role":"assistant","content":${content},"refusal":null}`
+    parts.push(this.event(choiceChunk(this.start, role, null, this.ordinaryUsage)))
+    return Buffer.concat(parts)
+  }
+
+  private finish(reason: string, usage: string | undefined): Buffer {
+    if (this.behaviour.words.finish === 'no') return Buffer.alloc(0)
+    return this.event(choiceChunk(this.start, '{}', reason, usage))
+  }
+
+  private buildFrame(index: number, usage: string | undefined): { buffer: Buffer; contentBytes: number } {
+    const { badframe, bigevent } = this.behaviour.integers
+    if (index === badframe)
+      return { buffer: this.event(`${this.start}"choices":[{"index":0,"delta":{"conte`), contentBytes: 0 }
+    if (this.behaviour.tool) {
+      const delta = toolDelta(this.behaviour, index)
+      const contentBytes = Buffer.byteLength(toolArguments(this.behaviour, index))
+      return { buffer: this.event(choiceChunk(this.start, delta, null, usage)), contentBytes }
+    }
+    let text = tokenText(this.behaviour, index)
+    if (index === 0 && bigevent !== undefined) text = this.fill(bigevent, text, usage)
+    const buffer = this.event(choiceChunk(this.start, JSON.stringify({ content: text }), null, usage))
+    return { buffer, contentBytes: Buffer.byteLength(text) }
+  }
+
+  /** Text that makes the first content frame exactly `bytes` long, framing included, when it is not longer already. */
+  private fill(bytes: number, text: string, usage: string | undefined): string {
+    const bare = this.event(choiceChunk(this.start, JSON.stringify({ content: text }), null, usage)).length
+    return text + 'x'.repeat(Math.max(0, bytes - bare))
+  }
+}
+
+function halfOf(usage: ReportedUsage): ReportedUsage {
+  const half = { ...usage, completion_tokens: Math.floor(usage.completion_tokens / 2) }
+  return { ...half, total_tokens: half.prompt_tokens + half.completion_tokens }
+}

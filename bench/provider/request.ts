@@ -1,0 +1,105 @@
+import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
+
+/** The head of a request; the HTTP server's own object is gone once its handler returns. */
+export interface RequestHead {
+  headerNames: string[]
+  requestId: string | null
+  authorized: boolean
+}
+
+/** The body of a chat request as far as the mock provider reads it. */
+export interface ChatBody {
+  body: Record<string, unknown>
+  model: string
+  stream: boolean
+  /** Whether stream_options.include_usage is set. */
+  usageAsked: boolean
+  maxTokens: number
+  promptBytes: number
+  promptTokens: number
+}
+
+const BODY_BYTES_MAX = 64 * 1_048_576
+const BYTES_PER_TOKEN = 4
+
+let lastText: string | undefined
+let lastParsed: ChatBody | string = ''
+
+/** Reads names of all headers, the gateway's request id, and whether a credential came along. */
+export function readHead(req: HttpRequest): RequestHead {
+  const head: RequestHead = { headerNames: [], requestId: null, authorized: false }
+  req.forEachHeader((name, value) => {
+    head.headerNames.push(name)
+    if (name === 'x-request-id') head.requestId = value
+    else if (name === 'authorization') head.authorized = value !== ''
+  })
+  return head
+}
+
+/** Collects a body and calls back once with its text, or with undefined when it is too large. */
+export function readBody(res: HttpResponse, done: (text: string | undefined) => void): void {
+  let parts: Buffer[] | undefined
+  let bytes = 0
+  res.onData((chunk, isLast) => {
+    bytes += chunk.byteLength
+    if (bytes > BODY_BYTES_MAX) {
+      if (isLast) done(undefined)
+      return
+    }
+    if (isLast && parts === undefined) return done(Buffer.from(chunk).toString())
+    // The memory behind a chunk is reused after this call.
+    parts ??= []
+    parts.push(Buffer.from(Buffer.from(chunk)))
+    if (isLast) done(Buffer.concat(parts).toString())
+  })
+}
+
+/**
+ * Parses a chat request.
+ * @returns the reason in words when it is none
+ */
+export function parseChat(text: string): ChatBody | string {
+  // A load generator sends the same body again and again.
+  if (text === lastText) return lastParsed
+  lastParsed = parseBody(text)
+  lastText = text
+  return lastParsed
+}
+
+function parseBody(text: string): ChatBody | string {
+  let body: unknown
+  try {
+    body = JSON.parse(text)
+  } catch {
+    return 'We could not parse the JSON body of your request.'
+  }
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return 'The body is not a JSON object.'
+  const fields = body as Record<string, unknown>
+  const model = fields['model']
+  if (typeof model !== 'string' || model === '') return 'you must provide a model parameter'
+  if (!Array.isArray(fields['messages'])) return "Missing required parameter: 'messages'."
+  const promptBytes = Buffer.byteLength(JSON.stringify(fields['messages']))
+  return {
+    body: fields,
+    model,
+    stream: fields['stream'] === true,
+    usageAsked: asksUsage(fields['stream_options']),
+    maxTokens: readMaxTokens(fields),
+    promptBytes,
+    promptTokens: Math.ceil(promptBytes / BYTES_PER_TOKEN),
+  }
+}
+
+function asksUsage(options: unknown): boolean {
+  return (
+    typeof options === 'object' && options !== null && (options as Record<string, unknown>)['include_usage'] === true
+  )
+}
+
+function readMaxTokens(fields: Record<string, unknown>): number {
+  for (const name of ['max_completion_tokens', 'max_tokens']) {
+    const value = fields[name]
+    if (typeof value === 'number') return value
+  }
+  return Number.POSITIVE_INFINITY
+}

@@ -1,0 +1,54 @@
+import type { Behaviour } from './grammar.ts'
+
+/** Usage as the OpenAI dialect reports it. */
+export interface ReportedUsage {
+  prompt_tokens: number
+  completion_tokens: number
+  total_tokens: number
+  prompt_tokens_details?: { cached_tokens?: number; cache_write_tokens?: number }
+  completion_tokens_details?: { reasoning_tokens: number }
+}
+
+const ABSURD_TOKENS = 1e15
+
+/**
+ * The usage that a behaviour reports.
+ * @param promptTokens counted from the request
+ * @param completionTokens content frames sent
+ * @returns null when the behaviour reports no usage at all
+ */
+export function usageOf(behaviour: Behaviour, promptTokens: number, completionTokens: number): ReportedUsage | null {
+  const kind = behaviour.words.usage
+  const prompt = behaviour.integers.prompt ?? promptTokens
+  const completion = behaviour.integers.completion ?? completionTokens
+  switch (kind) {
+    case 'none':
+    case 'null':
+      return null
+    case 'zero':
+      return usage(0, 0)
+    case 'negative':
+      return usage(-prompt, -completion)
+    case 'fractional':
+      return usage(prompt + 0.5, completion + 0.5)
+    case 'absurd':
+      return usage(ABSURD_TOKENS, ABSURD_TOKENS)
+    default:
+      return withDetails(usage(prompt, completion), behaviour)
+  }
+}
+
+function usage(prompt: number, completion: number): ReportedUsage {
+  return { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion }
+}
+
+function withDetails(reported: ReportedUsage, behaviour: Behaviour): ReportedUsage {
+  const { cached, cache_write: cacheWrite, reasoning } = behaviour.integers
+  if (cached !== undefined || cacheWrite !== undefined) {
+    reported.prompt_tokens_details = {}
+    if (cached !== undefined) reported.prompt_tokens_details.cached_tokens = cached
+    if (cacheWrite !== undefined) reported.prompt_tokens_details.cache_write_tokens = cacheWrite
+  }
+  if (reasoning !== undefined) reported.completion_tokens_details = { reasoning_tokens: reasoning }
+  return reported
+}
