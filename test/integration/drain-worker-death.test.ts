@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { chat, completion, type Receipt } from '../support/chatClient.ts'
+import { type Stack, startStack, until } from '../support/stack.ts'
+
+const STREAMS = 12
+
+let stack: Stack
+
+before(async () => {
+  stack = await startStack({
+    workers: 2,
+    limits: { heartbeatIntervalMs: 200, heartbeatTimeoutMs: 1_500, orphanCheckMs: 200 },
+    catalog: { models: [{ id: 'test/small' }, { id: 'test/slow', upstream: 'mock,chunks=100,delay=25' }] },
+  })
+})
+
+after(() => stack.finish())
+
+/** The process ids of the workers. */
+function workers(): number[] {
+  try {
+    const out = execFileSync('pgrep', ['-P', String(stack.proxy.pid)], { encoding: 'utf8' })
+    return out.split('\n').filter(Boolean).map(Number)
+  } catch {
+    return []
+  }
+}
+
+/** A stream to its end: its text, and whether the connection broke. */
+async function follow(apiKey: string): Promise<{ text: string; broken: boolean }> {
+  let text = ''
+  try {
+    const response = await fetch(`${stack.baseUrl}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', connection: 'close' },
+      body: JSON.stringify({ model: 'test/slow', stream: true, messages: [{ role: 'user', content: 'hello' }] }),
+    })
+    const decoder = new TextDecoder()
+    for await (const piece of response.body ?? []) text += decoder.decode(piece as Uint8Array, { stream: true })
+    return { text, broken: false }
+  } catch {
+    return { text, broken: true }
+  }
+}
+
+async function receiptOf(apiKey: string, text: string): Promise<Receipt> {
+  const id = /"id":"(req_[^"]+)"/.exec(text)?.[1] ?? ''
+  const response = await fetch(`${stack.baseUrl}/v1/receipts/${id}`, { headers: { authorization: `Bearer ${apiKey}` } })
+  assert.equal(response.status, 200)
+  return (await response.json()) as Receipt
+}
+
+test('a worker that is killed is replaced, the other serves on, and its holds are voided', async () => {
+  const { apiKey } = await stack.createAccount()
+  const before = workers()
+  assert.equal(before.length, 2)
+  const streams = Array.from({ length: STREAMS }, () => follow(apiKey))
+  await sleep(500)
+  process.kill(before[0], 'SIGKILL')
+
+  const ends = await Promise.all(streams)
+  const broken = ends.filter((end) => end.broken)
+  const whole = ends.filter((end) => !end.broken)
+  assert.ok(broken.length > 0 && whole.length > 0, `${broken.length} of ${STREAMS} streams broke`)
+  for (const { text } of whole) assert.ok(text.endsWith('data: [DONE]\n\n'))
+  await until('the worker is replaced', () => workers().length === 2)
+  assert.ok(!workers().includes(before[0]))
+  assert.ok(workers().includes(before[1]))
+  for (let i = 0; i < 8; i++) completion(await chat(stack.baseUrl, apiKey, { model: 'test/small' }))
+
+  await stack.settled(10_000)
+  for (const { text } of broken) {
+    const receipt = await receiptOf(apiKey, text)
+    assert.deepEqual([receipt.status, receipt.cost.units], ['orphaned', '0'])
+  }
+  for (const { text } of whole) assert.equal((await receiptOf(apiKey, text)).status, 'ok')
+  await until('the metrics tell of it', async () => {
+    const metrics = await (await fetch(stack.metricsUrl)).text()
+    return /^sluice_worker_restarts_total 1$/m.test(metrics) && /^sluice_workers 2$/m.test(metrics)
+  })
+  const control = await (await fetch(stack.controlMetricsUrl)).text()
+  assert.match(control, new RegExp(`^sluice_control_orphans_voided_total ${broken.length}$`, 'm'))
+})

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict'
+import { Agent, request } from 'node:http'
+import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { assertError, chat, completion, type ErrorBody } from '../support/chatClient.ts'
+import { type Stack, startStack, until } from '../support/stack.ts'
+
+const M = 'test/small'
+/** Connections, each kept open, so that each process of the proxy has some of them. */
+const CONNECTIONS = 16
+const WITHIN_MS = 1_000
+
+interface Seen {
+  startedMs: number
+  status: number
+  code: string | null
+}
+
+let stack: Stack
+
+before(async () => {
+  stack = await startStack({ workers: 2, catalog: { models: [{ id: M }, { id: 'test/other' }] } })
+})
+
+after(() => stack.finish())
+
+/** Clients that use a key without a pause, each over a connection of its own. */
+class Users {
+  readonly seen: Seen[][]
+  private readonly agents: Agent[]
+  private readonly running: Promise<void>[]
+  private stopped = false
+
+  constructor(apiKey: string, model = M) {
+    this.seen = Array.from({ length: CONNECTIONS }, () => [])
+    this.agents = this.seen.map(() => new Agent({ keepAlive: true, maxSockets: 1 }))
+    this.running = this.agents.map((agent, i) => this.run(agent, this.seen[i], apiKey, model))
+  }
+
+  async stop(): Promise<void> {
+    this.stopped = true
+    await Promise.all(this.running)
+    for (const agent of this.agents) agent.destroy()
+  }
+
+  /** Waits until every connection has seen this in its last request. */
+  all(status: number): Promise<void> {
+    return until(
+      `every connection sees ${status}`,
+      () => this.seen.every((own) => own.at(-1)?.status === status),
+      5_000,
+    )
+  }
+
+  private async run(agent: Agent, seen: Seen[], apiKey: string, model: string): Promise<void> {
+    while (!this.stopped) {
+      seen.push(await once(agent, apiKey, model))
+      await sleep(10)
+    }
+  }
+}
+
+function once(agent: Agent, apiKey: string, model: string): Promise<Seen> {
+  const startedMs = Date.now()
+  return new Promise((resolve, reject) => {
+    const call = request(`${stack.baseUrl}/v1/chat/completions`, {
+      agent,
+      method: 'POST',
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+    })
+    call.on('error', reject)
+    call.on('response', (response) => {
+      let text = ''
+      response.setEncoding('utf8')
+      response.on('error', reject)
+      response.on('data', (piece: string) => {
+        text += piece
+      })
+      response.on('end', () => {
+        const status = response.statusCode ?? 0
+        resolve({ startedMs, status, code: status === 200 ? null : (JSON.parse(text) as ErrorBody).error.code })
+      })
+    })
+    call.end(JSON.stringify({ model, max_tokens: 1, messages: [{ role: 'user', content: 'hello' }] }))
+  })
+}
+
+/**
+ * Runs a command while clients use the key on every process, and asserts that from one second after its end on all of
+ * them are answered like this, without exception.
+ */
+async function changes(users: Users, args: string[], status: number, code: string | null): Promise<void> {
+  const { code: exit, stderr } = await stack.cli(...args)
+  const changedMs = Date.now()
+  assert.equal(exit, 0, stderr)
+  await sleep(WITHIN_MS + 250)
+  for (const own of users.seen) {
+    const late = own.filter(({ startedMs }) => startedMs >= changedMs + WITHIN_MS)
+    assert.ok(late.length > 0)
+    for (const seen of late) assert.deepEqual([seen.status, seen.code], [status, code])
+  }
+}
+
+async function keyOf(accountId: string): Promise<string> {
+  const { json } = await stack.cli('key', 'list', accountId)
+  return (json as { data: { key_id: string }[] }).data[0].key_id
+}
+
+test('a paused key is refused everywhere within a second, a resumed one is served, a revoked one is gone', async () => {
+  const { accountId, apiKey } = await stack.createAccount()
+  const keyId = await keyOf(accountId)
+  const users = new Users(apiKey)
+  try {
+    await users.all(200)
+    await changes(users, ['key', 'pause', keyId], 403, 'key_paused')
+    await changes(users, ['key', 'resume', keyId], 200, null)
+    await changes(users, ['key', 'revoke', keyId], 401, 'invalid_api_key')
+  } finally {
+    await users.stop()
+  }
+})
+
+test('changed caps, allowlists and modes hold within a second', async () => {
+  const { accountId, apiKey } = await stack.createAccount()
+  const keyId = await keyOf(accountId)
+  const users = new Users(apiKey)
+  try {
+    await users.all(200)
+    await changes(users, ['key', 'update', keyId, '--cap-hour', '0.000001'], 402, 'spend_limit_exceeded')
+    await changes(
+      users,
+      ['key', 'update', keyId, '--cap-hour', 'none', '--model', 'test/other'],
+      403,
+      'model_not_allowed',
+    )
+    await changes(users, ['key', 'update', keyId, '--model', 'any', '--budget', '0.000001'], 402, 'key_budget_exceeded')
+    await changes(users, ['key', 'update', keyId, '--budget', 'none'], 200, null)
+  } finally {
+    await users.stop()
+  }
+})
+
+test('a new key is served at once', async () => {
+  const { accountId } = await stack.createAccount()
+  const made = await stack.cli('key', 'create', accountId)
+  const { api_key: apiKey } = made.json as { api_key: string }
+  completion(await chat(stack.baseUrl, apiKey, { model: M }))
+})
+
+test('money that arrives is there within a second', async () => {
+  const { accountId, apiKey } = await stack.createAccount({ credits: '0.000001' })
+  assertError(await chat(stack.baseUrl, apiKey, { model: M }), 402, 'insufficient_balance')
+  const { code, stderr } = await stack.cli('account', 'credit', accountId, '--credits', '1')
+  assert.equal(code, 0, stderr)
+  await sleep(WITHIN_MS)
+  completion(await chat(stack.baseUrl, apiKey, { model: M }))
+})

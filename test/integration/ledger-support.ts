@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Redis } from 'ioredis'
+import { pino } from 'pino'
+import { runAudit } from '../../control/audit/runAudit.ts'
+import { sluice } from '../../control/contract/generated/messages.js'
+import { newId } from '../../control/contract/ids.ts'
+import { connectRedis } from '../../control/contract/redis.ts'
+import {
+  accountKey,
+  donePrefix,
+  epochKey,
+  holdsKey,
+  keyCountersKey,
+  ledgerStream,
+  shardOf,
+} from '../../control/contract/redisKeys.ts'
+import { defineScript } from '../../control/contract/scripts.ts'
+import { migrate } from '../../control/db/migrate.ts'
+import { createPool, type Pool, withTransaction } from '../../control/db/pool.ts'
+import { creditCoin } from '../../control/ledger/creditCoin.ts'
+import { openAccount } from '../../control/ledger/openAccount.ts'
+import { freshDatabase, startTestRedis, type TestServer } from '../support/services.ts'
+
+export const log = pino({ level: process.env['TEST_LOG_LEVEL'] ?? 'silent' })
+
+/** A database and a Redis of the test's own, with the schema of the book. */
+export interface Book {
+  pool: Pool
+  redis: Redis
+  redisServer: TestServer
+  stop(): Promise<void>
+}
+
+/** @param databaseUrl of an empty database; one is made when absent */
+export async function startBook(databaseUrl?: string): Promise<Book> {
+  const redisServer = await startTestRedis()
+  const pool = createPool(databaseUrl ?? (await freshDatabase()))
+  const redis = connectRedis(redisServer.url, 'wait')
+  redis.on('error', () => {})
+  await migrate(pool)
+  return {
+    pool,
+    redis,
+    redisServer,
+    async stop() {
+      redis.disconnect()
+      await pool.end()
+      await redisServer.stop()
+    },
+  }
+}
+
+/** Opens an account with coin, and does not wait for admission. */
+export async function newAccount(pool: Pool, coinUnits: number): Promise<string> {
+  const accountId = newId('acct')
+  await withTransaction(pool, async (client) => {
+    await openAccount(client, accountId)
+    if (coinUnits > 0) await creditCoin(client, { accountId, units: coinUnits, ref: `pay-${accountId}` })
+  })
+  return accountId
+}
+
+/** Settles with defaults for what a test does not care about. */
+export function settlementOf(changes: Partial<sluice.ISettlement> & { requestId: string; accountId: string }): Buffer {
+  const settlement = {
+    keyId: changes.accountId.replace('acct', 'key'),
+    model: 'acme/chat-small',
+    endpoint: 'chat',
+    provider: 'acme',
+    sheetVersion: 1,
+    status: sluice.Status.OK,
+    holdUnits: 1_000_000,
+    usage: { input: 10, output: 5 },
+    usageSource: sluice.UsageSource.REPORTED,
+    startedAtMs: 1_700_000_000_000,
+    durationMs: 12,
+    ...changes,
+  }
+  return Buffer.from(sluice.Settlement.encode(settlement).finish())
+}
+
+/** What a proxy does: takes holds and ends them by the scripts of the contract. */
+export class TestProxy {
+  readonly owner: string
+  readonly #redis: Redis
+  readonly #hold: ReturnType<typeof defineScript>
+  readonly #settle: ReturnType<typeof defineScript>
+  readonly #beat: ReturnType<typeof defineScript>
+
+  constructor(redis: Redis, owner: string = newId('own')) {
+    this.owner = owner
+    this.#redis = redis
+    this.#hold = defineScript(redis, 'hold')
+    this.#settle = defineScript(redis, 'settle')
+    this.#beat = defineScript(redis, 'heartbeat')
+  }
+
+  async beat(): Promise<void> {
+    await this.#beat(['owners'], [this.owner])
+  }
+
+  /** @returns the code of hold.lua and the units held */
+  async hold(
+    accountId: string,
+    requestId: string,
+    want: number,
+    least = want,
+  ): Promise<{ code: number; units: number }> {
+    const shard = shardOf(accountId)
+    const keyId = accountId.replace('acct', 'key')
+    const reply = (await this.#hold(
+      [
+        ...[epochKey(shard), accountKey(shard, accountId), keyCountersKey(shard, keyId)],
+        ...[holdsKey(shard, this.owner), ledgerStream(shard)],
+      ],
+      [1, 1_000_000, requestId, accountId, keyId, want, least, '', '', '', '', '', 'acme/chat-small,chat,1,1'],
+    )) as (number | string)[]
+    return { code: Number(reply[1]), units: Number(reply[2]) }
+  }
+
+  /** @param charge units, or -1 to void. @returns the code of settle.lua and the units charged */
+  async settle(
+    accountId: string,
+    requestId: string,
+    charge: number,
+    holdUnits: number,
+  ): Promise<{ code: number; units: number }> {
+    const shard = shardOf(accountId)
+    const keyId = accountId.replace('acct', 'key')
+    const settlement = settlementOf({
+      requestId,
+      accountId,
+      keyId,
+      holdUnits,
+      chargeUnits: Math.max(charge, 0),
+      status: charge < 0 ? sluice.Status.FAILED : sluice.Status.OK,
+    })
+    const reply = (await this.#settle(
+      [
+        ...[epochKey(shard), accountKey(shard, accountId), keyCountersKey(shard, keyId)],
+        ...[holdsKey(shard, this.owner), ledgerStream(shard), donePrefix(shard)],
+      ],
+      [1, 5, requestId, charge, settlement],
+    )) as number[]
+    return { code: Number(reply[0]), units: Number(reply[1]) }
+  }
+
+  /** Units of coin that Redis has free for an account; undefined when it does not know it. */
+  async freeCoin(accountId: string): Promise<number | undefined> {
+    const coin = await this.#redis.hget(accountKey(shardOf(accountId), accountId), 'coin')
+    return coin === null ? undefined : Number(coin)
+  }
+}
+
+/** Appends an entry to a ledger stream as settle.lua would. */
+export async function appendEnded(
+  redis: Redis,
+  settlement: Buffer,
+  accountId: string,
+  charged: number,
+  split = charged > 0 ? `coin=${charged}` : '',
+): Promise<string> {
+  const fields = ['e', settlement, 'c', charged, 't', Date.now(), 's', split]
+  return String(await redis.xadd(ledgerStream(shardOf(accountId)), '*', ...fields))
+}
+
+/** Waits until `probe` answers true. @throws Error with `what` after `timeoutMs` */
+export async function until(what: string, probe: () => Promise<boolean>, timeoutMs = 15_000): Promise<void> {
+  const deadline = performance.now() + timeoutMs
+  while (!(await probe())) {
+    if (performance.now() > deadline) throw new Error(`not within ${timeoutMs} ms: ${what}`)
+    await sleep(20)
+  }
+}
+
+/** Fails with what is wrong unless every check of the audit holds. */
+export async function assertCleanAudit(book: Book): Promise<void> {
+  const failed = (await runAudit(book.pool, book.redis)).filter((check) => !check.ok)
+  assert.deepEqual(failed, [])
+}
+
+/** The value in the first column of the only row. */
+export async function scalar<T>(pool: Pool, sql: string, values: unknown[] = []): Promise<T> {
+  const found = await pool.query({ text: sql, values, rowMode: 'array' })
+  return (found.rows as unknown[][])[0]?.[0] as T
+}

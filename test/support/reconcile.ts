@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict'
+import type { ReportedUsage, Served } from '../../bench/provider.ts'
+import type { Receipt } from './chatClient.ts'
+
+const UNITS_PER_TOKEN = { input: 1_000, cached: 500, output: 2_000 }
+
+/** The charge for a usage at TEST_PRICE (1, 2 and 0.5 USD per million tokens), in units. */
+export function chargeOf(usage: ReportedUsage): number {
+  const cached = usage.prompt_tokens_details?.cached_tokens ?? 0
+  const uncached = usage.prompt_tokens - cached
+  return (
+    uncached * UNITS_PER_TOKEN.input +
+    cached * UNITS_PER_TOKEN.cached +
+    usage.completion_tokens * UNITS_PER_TOKEN.output
+  )
+}
+
+/** Asserts that a receipt charges what the provider's own log says it reported for the request. */
+export function assertReconciled(receipt: Receipt, log: readonly Served[]): void {
+  const lines = log.filter((line) => line.request_id === receipt.request_id && line.outcome === 'complete')
+  assert.equal(lines.length, 1, `the provider served ${receipt.request_id} ${lines.length} times`)
+  const { usage } = lines[0]
+  assert.ok(usage !== null, `the provider reported no usage for ${receipt.request_id}`)
+  assert.equal(receipt.cost.units, String(chargeOf(usage)))
+}

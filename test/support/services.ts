@@ -1,0 +1,93 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { createDatabase, type PostgresServer, startPostgres } from '../../control/launch/postgres.ts'
+import { startRedis } from '../../control/launch/redis.ts'
+import { makeTempDir, removeTempDir } from './tempDir.ts'
+
+// A test's data is thrown away; what is on disk after a crash of the machine does not matter, a killed server's does.
+export const TEST_POSTGRES_SETTINGS = { fsync: 'off', full_page_writes: 'off', max_connections: '400' }
+
+/** A server that a test may kill and bring back at the same address with the same data. */
+export interface TestServer {
+  readonly url: string
+  readonly pid: () => number | undefined
+  kill9(): Promise<void>
+  /** Starts it again after `kill9`, or stops and starts it. */
+  restart(): Promise<void>
+  /** Stops it and removes its data. */
+  stop(): Promise<void>
+}
+
+let ownCluster: Promise<PostgresServer> | undefined
+
+/**
+ * An empty database of its own for the caller, on the run's cluster, or on one that this process starts when it runs
+ * outside of the runner.
+ * @returns its postgres:// address
+ */
+export async function freshDatabase(): Promise<string> {
+  const name = `test_${randomBytes(8).toString('hex')}`
+  const url = new URL(process.env['SLUICE_TEST_DATABASE_URL'] ?? (await startOwnCluster()).url('postgres'))
+  await createDatabase(url.href, name)
+  url.pathname = `/${name}`
+  return url.href
+}
+
+function startOwnCluster(): Promise<PostgresServer> {
+  ownCluster ??= (async () => {
+    const dir = makeTempDir('postgres')
+    const postgres = await startPostgres({
+      dir: join(dir, 'cluster'),
+      logFile: join(dir, 'postgres.log'),
+      settings: TEST_POSTGRES_SETTINGS,
+      unref: true,
+    })
+    process.once('exit', () => {
+      removeTempDir(postgres.dir, postgres.passwordFile, dir)
+    })
+    return postgres
+  })()
+  return ownCluster
+}
+
+/** Redis with an append-only file in a folder of its own. */
+export async function startTestRedis(): Promise<TestServer> {
+  const dir = makeTempDir('redis')
+  const redis = await startRedis({ dir, logFile: join(dir, 'redis.log') })
+  return {
+    url: redis.url,
+    pid: () => redis.process.pid,
+    kill9: () => redis.process.kill9(),
+    restart: async () => {
+      await redis.process.stop()
+      await redis.process.start()
+    },
+    stop: async () => {
+      await redis.process.stop()
+      removeTempDir(dir)
+    },
+  }
+}
+
+/** A PostgreSQL cluster of its own with one empty database, for tests that kill the server. */
+export async function startTestPostgres(): Promise<TestServer> {
+  const dir = makeTempDir('postgres')
+  const postgres = await startPostgres({
+    dir: join(dir, 'cluster'),
+    logFile: join(dir, 'postgres.log'),
+    settings: TEST_POSTGRES_SETTINGS,
+  })
+  return {
+    url: await postgres.provideDatabase('sluice'),
+    pid: () => postgres.process.pid,
+    kill9: () => postgres.process.kill9(),
+    restart: async () => {
+      await postgres.process.stop()
+      await postgres.startAgain()
+    },
+    stop: async () => {
+      await postgres.process.stop()
+      removeTempDir(postgres.dir, postgres.passwordFile, dir)
+    },
+  }
+}

@@ -1,0 +1,240 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import type { Served } from '../../bench/provider.ts'
+import type { LimitName } from '../../control/contract/limits.ts'
+import { accountKey, ledgerStream, SHARD_COUNT, shardOf } from '../../control/contract/redisKeys.ts'
+import { waitReady } from '../../control/launch/waitReady.ts'
+import { type CliResult, runCli } from './cli.ts'
+import { freshDatabase, startTestPostgres, startTestRedis, type TestServer } from './services.ts'
+import { makeTempDir, removeTempDir } from './tempDir.ts'
+import { type TestCatalogOptions, testCatalog } from './testCatalog.ts'
+import { TestProcess } from './testProcess.ts'
+
+const POLL_MS = 50
+const SETTLED_TIMEOUT_MS = 30_000
+
+export interface StackOptions {
+  /** Models and providers, or the whole text of the catalog from the address of the mock provider. */
+  catalog?: TestCatalogOptions | ((providerUrl: string) => string)
+  /** Processes of the proxy. */
+  workers?: number
+  limits?: Partial<Record<LimitName, number>>
+  /** For control and proxy. */
+  env?: NodeJS.ProcessEnv
+  /** A PostgreSQL cluster of its own, so that the test may kill it. */
+  ownPostgres?: boolean
+}
+
+export interface TestAccount {
+  accountId: string
+  apiKey: string
+}
+
+export interface AccountOptions {
+  /** USD as a decimal string. Default: 10 of credits. */
+  credits?: string
+  /** USD of coin as a decimal string. */
+  coin?: string
+  /** More arguments of `account create`, such as ['--cap-hour', '0.5']. */
+  args?: readonly string[]
+}
+
+/** The compiled programs, running for one test. */
+export class Stack {
+  readonly dir: string
+  readonly databaseUrl: string
+  readonly redis: TestServer
+  /** Only with `ownPostgres`. */
+  readonly postgres: TestServer | undefined
+  readonly control: TestProcess
+  readonly proxy: TestProcess
+  readonly providerProcess: TestProcess
+  private readonly env: NodeJS.ProcessEnv
+
+  constructor(parts: {
+    dir: string
+    databaseUrl: string
+    redis: TestServer
+    postgres: TestServer | undefined
+    provider: TestProcess
+    options: StackOptions
+  }) {
+    const { dir, options } = parts
+    this.dir = dir
+    this.databaseUrl = parts.databaseUrl
+    this.redis = parts.redis
+    this.postgres = parts.postgres
+    this.providerProcess = parts.provider
+    this.env = {
+      DATABASE_URL: parts.databaseUrl,
+      REDIS_URL: parts.redis.url,
+      SLUICE_CATALOG: join(dir, 'catalog.yaml'),
+      SLUICE_DATA: dir,
+      SLUICE_LIMITS: JSON.stringify(options.limits ?? {}),
+      SLUICE_WORKERS: String(options.workers ?? 1),
+      SLUICE_TEST_PROVIDER_KEY: 'provider-key',
+      HOST: '127.0.0.1',
+      ...options.env,
+    }
+    this.control = new TestProcess('control', 'control/main.js', [], dir, this.env)
+    this.proxy = new TestProcess('proxy', 'proxy/main.js', [], dir, this.env)
+  }
+
+  /** Without /v1. */
+  get baseUrl(): string {
+    return `http://127.0.0.1:${this.proxy.port}`
+  }
+
+  get metricsUrl(): string {
+    return `http://127.0.0.1:${this.proxy.metricsPort}/metrics`
+  }
+
+  get controlMetricsUrl(): string {
+    return `http://127.0.0.1:${this.control.metricsPort}/metrics`
+  }
+
+  get processes(): { control: TestProcess; proxy: TestProcess } {
+    return { control: this.control, proxy: this.proxy }
+  }
+
+  readonly provider = {
+    url: (): string => `http://127.0.0.1:${this.providerProcess.port}/v1`,
+    port: (): number => this.providerProcess.port,
+    /** What the mock provider served so far. */
+    log: async (): Promise<Served[]> => {
+      const response = await fetch(`http://127.0.0.1:${this.providerProcess.port}/_log`)
+      const text = await response.text()
+      return text
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line) as Served)
+    },
+  }
+
+  /** Replaces the catalog file; control takes it at its next start. */
+  writeCatalog(catalog: NonNullable<StackOptions['catalog']>): void {
+    const url = this.provider.url()
+    const text = typeof catalog === 'function' ? catalog(url) : testCatalog(url, catalog)
+    writeFileSync(join(this.dir, 'catalog.yaml'), text)
+  }
+
+  /** Waits until the proxy serves requests, as after a restart of something it needs. */
+  async ready(timeoutMs: number = SETTLED_TIMEOUT_MS): Promise<void> {
+    assert.equal(await waitReady(this.baseUrl, timeoutMs), undefined, 'the proxy did not become ready')
+  }
+
+  /** Runs the operator's command line against this stack, with --json. */
+  cli(...args: string[]): Promise<CliResult> {
+    return runCli([...args, '--json'], this.env)
+  }
+
+  /** Makes an account with a key and waits until requests can be held on it. */
+  async createAccount(options: AccountOptions = {}): Promise<TestAccount> {
+    const money = []
+    if (options.credits !== undefined || options.coin === undefined) money.push('--credits', options.credits ?? '10')
+    if (options.coin !== undefined) money.push('--coin', options.coin)
+    const result = await this.cli('account', 'create', ...money, ...(options.args ?? []))
+    assert.equal(result.code, 0, `account create failed: ${result.stderr}`)
+    const { account_id: accountId, api_key: apiKey } = result.json as { account_id: string; api_key: string }
+    const key = accountKey(shardOf(accountId), accountId)
+    await this.withRedis((redis) => until('the account is in Redis', async () => (await redis.exists(key)) === 1))
+    return { accountId, apiKey }
+  }
+
+  /** Waits until no hold is open and every ended request is in the book. */
+  settled(timeoutMs: number = SETTLED_TIMEOUT_MS): Promise<void> {
+    return this.withRedis((redis) =>
+      until(
+        'no hold is open and the ledger streams are empty',
+        async () => {
+          // Holds first: a hold that ends between the two looks is in a stream at the second.
+          if ((await redis.keys('holds:*')).length > 0) return false
+          const pipeline = redis.pipeline()
+          for (let shard = 0; shard < SHARD_COUNT; shard++) pipeline.xlen(ledgerStream(shard))
+          const lengths = await pipeline.exec()
+          return lengths?.every(([error, length]) => error === null && length === 0) === true
+        },
+        timeoutMs,
+      ),
+    )
+  }
+
+  /** Asserts that `sluice audit` finds nothing wrong. */
+  async audit(): Promise<void> {
+    const result = await this.cli('audit')
+    assert.equal(result.code, 0, `audit found:\n${result.stdout}\n${result.stderr}`)
+  }
+
+  /** Calls `work` with a connection to the stack's Redis. */
+  async withRedis<T>(work: (redis: Redis) => Promise<T>): Promise<T> {
+    const redis = new Redis(this.redis.url, { maxRetriesPerRequest: 20 })
+    redis.on('error', () => {})
+    try {
+      return await work(redis)
+    } finally {
+      redis.disconnect()
+    }
+  }
+
+  /** The logs of control and proxy, for the message of a failed test. */
+  logs(): string {
+    return ['control', 'proxy']
+      .map((name) => `${name}:\n${readFileSync(join(this.dir, `${name}.log`), 'utf8')}`)
+      .join('\n')
+  }
+
+  /** The end of a test that moves money: waits until all is booked, audits the books, stops everything. */
+  async finish(): Promise<void> {
+    try {
+      await this.settled()
+      await this.audit()
+    } finally {
+      await this.stop()
+    }
+  }
+
+  /** Stops everything and removes its data. */
+  async stop(): Promise<void> {
+    await this.proxy.stop()
+    await Promise.all([this.control.stop(), this.providerProcess.stop()])
+    await Promise.all([this.redis.stop(), this.postgres?.stop()])
+    removeTempDir(this.dir)
+  }
+}
+
+/** Starts mock provider, PostgreSQL database, Redis, control and proxy on free ports. Stop it with `stop()`. */
+export async function startStack(options: StackOptions = {}): Promise<Stack> {
+  const dir = makeTempDir('stack')
+  mkdirSync(dir, { recursive: true })
+  const provider = new TestProcess('provider', 'bench/provider.js', ['--port', '0'], dir, {})
+  const postgres = options.ownPostgres === true ? await startTestPostgres() : undefined
+  const [redis] = await Promise.all([startTestRedis(), provider.start()])
+  const databaseUrl = postgres?.url ?? (await freshDatabase())
+  const stack = new Stack({ dir, databaseUrl, redis, postgres, provider, options })
+  try {
+    stack.writeCatalog(options.catalog ?? {})
+    await stack.control.start()
+    await stack.proxy.start()
+    await stack.ready()
+    return stack
+  } catch (error) {
+    await stack.stop()
+    throw error
+  }
+}
+
+/** Waits until `condition` holds. */
+export async function until(
+  what: string,
+  condition: () => Promise<boolean> | boolean,
+  timeoutMs: number = SETTLED_TIMEOUT_MS,
+): Promise<void> {
+  const deadlineMs = Date.now() + timeoutMs
+  while (!(await condition())) {
+    assert.ok(Date.now() < deadlineMs, `after ${timeoutMs} ms still waiting until ${what}`)
+    await sleep(POLL_MS)
+  }
+}

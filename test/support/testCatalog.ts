@@ -1,0 +1,54 @@
+/** A chat model of a test's catalog; what is left out has the values of `testCatalog`. */
+export interface TestModel {
+  /** Such as `test/small`. */
+  id: string
+  /** What the mock provider is asked for; its name says how it behaves. Default `chat-small`. */
+  upstream?: string
+  price?: Record<string, unknown>
+  context?: number
+  max_output?: number
+  default_output?: number
+  endpoints?: string[]
+  /** Replaces the one route to `mock`. */
+  routes?: ReadonlyArray<{ provider: string; model: string; enabled?: boolean }>
+  /** Any other member of the catalog file. */
+  [member: string]: unknown
+}
+
+export interface TestProvider {
+  id: string
+  /** Default: the mock provider of the stack. */
+  base_url?: string
+  [member: string]: unknown
+}
+
+export interface TestCatalogOptions {
+  models?: readonly TestModel[]
+  providers?: readonly TestProvider[]
+  coinUsd?: string
+}
+
+/** USD per million tokens of models without a price of their own. */
+export const TEST_PRICE = { input: '1', output: '2', cached_input: '0.5' }
+
+/** The text of a catalog file (JSON is YAML) whose providers are the mock provider. */
+export function testCatalog(providerUrl: string, options: TestCatalogOptions = {}): string {
+  const providers = (options.providers ?? [{ id: 'mock' }]).map((provider) => ({
+    base_url: providerUrl,
+    dialect: 'openai',
+    api_key_env: 'SLUICE_TEST_PROVIDER_KEY',
+    data_policy: 'none',
+    ...provider,
+  }))
+  const models = (options.models ?? [{ id: 'test/small' }]).map(({ upstream = 'chat-small', ...model }) => ({
+    owned_by: 'test',
+    modality: 'chat',
+    endpoints: ['chat'],
+    context: 128_000,
+    max_output: 16_384,
+    price: TEST_PRICE,
+    routes: [{ provider: 'mock', model: upstream }],
+    ...model,
+  }))
+  return JSON.stringify({ coin: { usd: options.coinUsd ?? '1' }, providers, models }, null, 2)
+}

@@ -1,0 +1,74 @@
+import { join } from 'node:path'
+import { freePort } from '../../control/launch/freePort.ts'
+import { ManagedProcess } from '../../control/launch/managedProcess.ts'
+import { compiled } from '../../control/launch/paths.ts'
+
+const STOP_TIMEOUT_MS = 20_000
+const START_ATTEMPTS = 3
+
+/** One compiled program of a stack. After a restart it has the ports it had before. */
+export class TestProcess {
+  private readonly process: ManagedProcess
+  private ports: Readonly<Record<string, number>> = {}
+
+  constructor(name: string, program: string, args: readonly string[], dir: string, env: NodeJS.ProcessEnv) {
+    this.process = new ManagedProcess({
+      name,
+      command: process.execPath,
+      args: ['--enable-source-maps', compiled(program), ...args],
+      env: { LOG_LEVEL: 'info', ...env },
+      logFile: join(dir, `${name}.log`),
+      stopSignal: 'SIGTERM',
+      stopTimeoutMs: STOP_TIMEOUT_MS,
+    })
+  }
+
+  get port(): number {
+    return this.ports['port'] ?? 0
+  }
+
+  get metricsPort(): number {
+    return this.ports['metricsPort'] ?? 0
+  }
+
+  get pid(): number | undefined {
+    return this.process.pid
+  }
+
+  async start(): Promise<void> {
+    const known = this.port !== 0
+    for (let attempt = 1; ; attempt++) {
+      // A port that the system chose itself cannot be taken again while closed connections to it linger.
+      const port = known ? this.port : await freePort()
+      try {
+        await this.process.start({ PORT: String(port) })
+        this.ports = this.process.ready
+        return
+      } catch (error) {
+        // Another test may have taken the port since it was found free.
+        if (known || attempt === START_ATTEMPTS || !/cannot listen|in use/.test(String(error))) throw error
+      }
+    }
+  }
+
+  /** Ends the process as a crash would. */
+  kill9(): Promise<void> {
+    return this.process.kill9()
+  }
+
+  /** Sends SIGTERM and waits for the end. Returns the exit code; null when it had to be killed. */
+  async sigterm(): Promise<number | null> {
+    await this.process.stop()
+    return this.process.lastExit?.code ?? null
+  }
+
+  /** Starts the process again, after stopping it when it runs. */
+  async restart(): Promise<void> {
+    await this.process.stop()
+    await this.start()
+  }
+
+  stop(): Promise<void> {
+    return this.process.stop()
+  }
+}

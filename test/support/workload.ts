@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { type ChatBody, chat, completion, type Receipt, takeApart } from './chatClient.ts'
+import { assertReconciled } from './reconcile.ts'
+import type { Stack, TestAccount } from './stack.ts'
+
+/** What the clients of a workload saw. */
+export interface WorkloadResult {
+  /** Answers that were whole: their receipts. */
+  readonly answered: Receipt[]
+  /** Refusals by status. */
+  readonly refused: Map<number, number>
+  /** Connections that broke, and streams that ended without [DONE]. */
+  readonly broken: number
+}
+
+export interface Workload {
+  stop(): Promise<WorkloadResult>
+  /** Whole answers so far. */
+  readonly answered: () => number
+}
+
+/**
+ * Keeps `clients` clients busy, each with one request after another, streamed and not by turns, over the models.
+ * Failures are part of it: clients go on after a pause of a few milliseconds, as a retrying client would.
+ */
+export function startWorkload(
+  stack: Stack,
+  account: TestAccount,
+  models: readonly string[],
+  clients: number,
+): Workload {
+  const answered: Receipt[] = []
+  const refused = new Map<number, number>()
+  let broken = 0
+  let stopped = false
+
+  const one = async (turn: number): Promise<void> => {
+    const stream = turn % 3 !== 0
+    const body: ChatBody = { model: models[turn % models.length], stream, max_tokens: 50 }
+    const reply = await chat(stack.baseUrl, account.apiKey, body)
+    if (reply.status !== 200) {
+      refused.set(reply.status, (refused.get(reply.status) ?? 0) + 1)
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      return
+    }
+    if (!stream) {
+      const { receipt } = completion(reply)
+      if (receipt !== undefined) answered.push(receipt)
+      return
+    }
+    const parts = takeApart(reply)
+    if (!parts.done) broken++
+    if (parts.receipt !== null) answered.push(parts.receipt)
+  }
+  const client = async (first: number): Promise<void> => {
+    for (let turn = first; !stopped; turn += clients) {
+      try {
+        await one(turn)
+      } catch {
+        broken++
+        await new Promise((resolve) => setTimeout(resolve, 5))
+      }
+    }
+  }
+  const running = Array.from({ length: clients }, (_, first) => client(first))
+  return {
+    answered: () => answered.length,
+    stop: async () => {
+      stopped = true
+      await Promise.all(running)
+      return { answered, refused, broken }
+    },
+  }
+}
+
+/** Asserts that each whole answer was charged what the provider's log says, and that no receipt came twice. */
+export async function assertWorkload(stack: Stack, result: WorkloadResult, leastAnswered: number): Promise<void> {
+  assert.ok(result.answered.length >= leastAnswered, `only ${result.answered.length} answers: ${describe(result)}`)
+  const log = await stack.provider.log()
+  const ids = new Set(result.answered.map((receipt) => receipt.request_id))
+  assert.equal(ids.size, result.answered.length)
+  for (const receipt of result.answered)
+    if (receipt.status === 'ok' && receipt.usage_source === 'reported') assertReconciled(receipt, log)
+}
+
+/** Numbers of a workload for the message of a failed test. */
+export function describe(result: WorkloadResult): string {
+  const refused = [...result.refused].map(([status, count]) => `${status}: ${count}`).join(', ')
+  return `${result.answered.length} answered, ${result.broken} broken, refused {${refused}}`
+}
+
+/** The process ids of a process's children. */
+export function childrenOf(pid: number): number[] {
+  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
+  return text === '' ? [] : text.split(' ').map(Number)
+}
