@@ -13,6 +13,7 @@ import {
   holdsKey,
   keyCountersKey,
   ledgerStream,
+  SHARD_COUNT,
   shardOf,
 } from '../../control/contract/redisKeys.ts'
 import { defineScript } from '../../control/contract/scripts.ts'
@@ -178,6 +179,15 @@ export async function until(what: string, probe: () => Promise<boolean>, timeout
 export async function assertCleanAudit(book: Book): Promise<void> {
   const failed = (await runAudit(book.pool, book.redis)).filter((check) => !check.ok)
   assert.deepEqual(failed, [])
+}
+
+/** Whether control has noticed everything that happened to Redis: its process is the known one, every shard is open. */
+export async function admissionIsOpen(book: Book): Promise<boolean> {
+  const found = await book.pool.query<{ epoch: string; redis_run_id: string }>('SELECT * FROM admission_state')
+  const state = found.rows[0]
+  const epochs = await Promise.all(Array.from({ length: SHARD_COUNT }, (_, shard) => book.redis.get(epochKey(shard))))
+  const server = await book.redis.info('server')
+  return epochs.every((epoch) => epoch === state?.epoch) && server.includes(`run_id:${state?.redis_run_id}`)
 }
 
 /** The value in the first column of the only row. */
