@@ -16,14 +16,15 @@ import { Pulse } from './bus/pulse.ts'
 import { RpcClient } from './bus/rpcClient.ts'
 import { CatalogStore } from './catalog/catalogStore.ts'
 import { readConfig } from './config.ts'
-import { ActiveRuns } from './endpoints/chat/activeRuns.ts'
 import { chatHandler, credentialPrecheck } from './endpoints/chat/chat.ts'
-import type { RunServices } from './endpoints/chat/services.ts'
+import { chatSurface } from './endpoints/chat/surface.ts'
 import { healthHandler, readyHandler, type Vitals } from './endpoints/health.ts'
 import { limitsHandler } from './endpoints/limits.ts'
 import { modelsHandler } from './endpoints/models.ts'
 import { pricingHandler, sheetHandler, sheetsHandler } from './endpoints/pricing.ts'
 import { publicReceiptHandler, receiptHandler, receiptsHandler } from './endpoints/receipts.ts'
+import { ActiveRuns } from './endpoints/run/activeRuns.ts'
+import type { RunServices } from './endpoints/run/services.ts'
 import { RequestMetrics } from './metrics/requestMetrics.ts'
 import { Outgoing } from './relay/outgoing.ts'
 import type { RouteEntry } from './server/routeTable.ts'
@@ -119,7 +120,7 @@ const routes: RouteEntry[] = [
   {
     method: 'POST',
     path: '/v1/chat/completions',
-    handler: chatHandler(keys, catalog, services),
+    handler: chatHandler(chatSurface, keys, catalog, services),
     precheck: credentialPrecheck,
   },
   { method: 'GET', path: '/v1/models', handler: modelsHandler(catalog, health) },

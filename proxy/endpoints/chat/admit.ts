@@ -1,3 +1,4 @@
+import type { Endpoint } from '../../../control/contract/catalog.ts'
 import type { ModelRates } from '../../../control/contract/charge.ts'
 import { GatewayError } from '../../../control/contract/errors.ts'
 import type { Principal } from '../../access/principal.ts'
@@ -27,6 +28,7 @@ export interface Admitted {
  */
 export function admit(
   request: ChatRequest,
+  endpoint: Endpoint,
   principal: Principal,
   model: Model | undefined,
   health: RouteHealth,
@@ -39,7 +41,8 @@ export function admit(
   if (principal.models !== null && !principal.models.has(model.id)) {
     throw new GatewayError('model_not_allowed', { param: 'model' })
   }
-  if (!model.endpoints.has('chat')) throw new GatewayError('wrong_endpoint', { param: 'model' })
+  if (model.attested && endpoint !== 'chat') throw new GatewayError('endpoint_not_supported', { param: 'model' })
+  if (!model.endpoints.has(endpoint)) throw new GatewayError('wrong_endpoint', { param: 'model' })
   if (model.unverified) throw new GatewayError('model_unverified')
   if (request.batch) refuseBatch(request, principal, model)
   checkContext(request, model)

@@ -1,7 +1,7 @@
 import { GatewayError, invalidRequest } from '../../../control/contract/errors.ts'
 import type { Limits } from '../../../control/contract/limits.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
-import { isObject, type JsonObject } from '../parseJson.ts'
+import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
 import { type Preferences, readPreferences } from './preferences.ts'
 import { readMessages } from './prompt.ts'
 import { jsonBytes } from './text.ts'
