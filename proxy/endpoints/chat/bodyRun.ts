@@ -31,8 +31,8 @@ export class BodyRun extends ChatRun {
     const body = this.pieces.length === 1 ? this.pieces[0] : Buffer.concat(this.pieces)
     this.pieces = []
     const answer = this.codec.answer(body, this.answerContext)
-    if ('refusal' in answer) {
-      this.attempts?.reject(answer.refusal)
+    if ('rejected' in answer) {
+      this.attempts?.reject(answer.rejected)
       return
     }
     this.attempts?.commit()

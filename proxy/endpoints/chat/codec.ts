@@ -43,12 +43,16 @@ export interface WholeAnswer {
   text(billed: TokenUsage, receipt: string): string
 }
 
+/** An answer that is none: an error, empty, or unreadable. */
+export interface Rejected {
+  readonly rejected: Refusal
+}
+
 /** Carries one client format over one provider dialect. */
 export interface ChatCodec {
   ask(request: ChatRequest, requestId: string): ChatAsk
   stream(context: AnswerContext): RelayStream
-  /** @returns why the answer is none, when it is an error, empty or unreadable */
-  answer(body: Buffer, context: AnswerContext): WholeAnswer | { readonly refusal: Refusal }
+  answer(body: Buffer, context: AnswerContext): WholeAnswer | Rejected
 }
 
 /** One endpoint of the chat models: how its requests read, and how they travel. */

@@ -3,8 +3,7 @@ import { nestsDeeper } from '../../relay/jsonDepth.ts'
 import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
 import { readUsage, usageBounds, usageJson } from '../../relay/usage.ts'
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
-import type { Refusal } from '../../upstream/refusal.ts'
-import type { AnswerContext, WholeAnswer } from './codec.ts'
+import type { AnswerContext, Rejected, WholeAnswer } from './codec.ts'
 import { jsonBytes, textBytes } from './text.ts'
 
 /** What the gateway itself says of an answer, whatever the provider said. */
@@ -37,9 +36,9 @@ class OpenaiAnswer implements WholeAnswer {
 }
 
 /** Reads a chat completion; an error, an empty one and what is no JSON are refusals. */
-export function readOpenaiAnswer(body: Buffer, context: AnswerContext): WholeAnswer | { readonly refusal: Refusal } {
+export function readOpenaiAnswer(body: Buffer, context: AnswerContext): WholeAnswer | Rejected {
   const answer = parseCompletion(body, context.limits.jsonDepthMax)
-  if (answer === null || isError(answer)) return { refusal: refusalOfError(answer?.['error']) }
+  if (answer === null || isErrorAnswer(answer)) return { rejected: refusalOfError(answer?.['error']) }
   return new OpenaiAnswer(answer, context)
 }
 
@@ -54,7 +53,8 @@ export function parseCompletion(body: Buffer, depthMax: number): JsonObject | nu
   }
 }
 
-function outputBytes(answer: JsonObject): number {
+/** UTF-8 bytes of what the model wrote. */
+export function outputBytes(answer: JsonObject): number {
   let bytes = 0
   for (const choice of Array.isArray(answer['choices']) ? answer['choices'] : []) {
     if (!isObject(choice) || !isObject(choice['message'])) continue
@@ -64,7 +64,8 @@ function outputBytes(answer: JsonObject): number {
   return bytes
 }
 
-function isError(answer: JsonObject): boolean {
+/** Whether an answer of status 200 is an error or has no choices. */
+export function isErrorAnswer(answer: JsonObject): boolean {
   if (answer['error'] !== undefined && answer['error'] !== null) return true
   return !Array.isArray(answer['choices']) || answer['choices'].length === 0
 }
