@@ -15,8 +15,8 @@ export function contentPeriod(behaviour: Behaviour): number {
 
 /** Whether frames differ by their place in the stream, so that none can stand for another. */
 function hasPlaces(behaviour: Behaviour): boolean {
-  const { badframe, bigevent } = behaviour.integers
-  return behaviour.tool || badframe !== undefined || bigevent !== undefined
+  const { badframe, bigevent, think } = behaviour.integers
+  return behaviour.tool || badframe !== undefined || bigevent !== undefined || think !== undefined
 }
 
 /** The text of content frame `index`, without the size that `bigevent` gives the first one. */
@@ -24,6 +24,16 @@ export function tokenText(behaviour: Behaviour, index: number): string {
   if (behaviour.donetext) return ' data: [DONE]\n\n'
   if (behaviour.text !== undefined) return behaviour.text
   return ` tok${index}`
+}
+
+/** The delta of content frame `index` as JSON text. */
+export function contentDelta(behaviour: Behaviour, index: number, text: string): string {
+  return JSON.stringify({ [contentMember(behaviour, index)]: text })
+}
+
+function contentMember(behaviour: Behaviour, index: number): 'content' | 'refusal' | 'reasoning_content' {
+  if (index < (behaviour.integers.think ?? 0)) return 'reasoning_content'
+  return behaviour.refuse ? 'refusal' : 'content'
 }
 
 /** The delta of content frame `index` as JSON text, when the behaviour answers with a tool call. */
@@ -44,16 +54,29 @@ export function toolArguments(behaviour: Behaviour, index: number): string {
   return `${open}Paris${close}`
 }
 
+/** The text of a text completion with `frames` tokens, as JSON text. */
+export function plainText(behaviour: Behaviour, frames: number): { json: string; contentBytes: number } {
+  let text = 'x'.repeat(behaviour.integers.bigevent ?? 0)
+  for (let i = 0; i < frames; i++) text += tokenText(behaviour, i % contentPeriod(behaviour))
+  return { json: JSON.stringify(text), contentBytes: Buffer.byteLength(text) }
+}
+
 /** The message of an answer in one piece with `frames` tokens, as JSON text. */
 export function messageText(behaviour: Behaviour, frames: number): { json: string; contentBytes: number } {
-  let text = ''
+  const said = { content: '', refusal: '', reasoning_content: '' }
   for (let i = 0; i < frames; i++) {
-    text += behaviour.tool ? toolArguments(behaviour, i) : tokenText(behaviour, i % contentPeriod(behaviour))
+    const piece = behaviour.tool ? toolArguments(behaviour, i) : tokenText(behaviour, i % contentPeriod(behaviour))
+    said[contentMember(behaviour, i)] += piece
   }
-  if (behaviour.integers.bigevent !== undefined) text = 'x'.repeat(behaviour.integers.bigevent) + text
-  const contentBytes = Buffer.byteLength(text)
+  if (behaviour.integers.bigevent !== undefined) said.content = 'x'.repeat(behaviour.integers.bigevent) + said.content
+  const { content: text, refusal, reasoning_content: thoughts } = said
+  const contentBytes = Buffer.byteLength(text + refusal + thoughts)
   if (!behaviour.tool) {
-    return { json: `{"role":"assistant","content":${JSON.stringify(text)},"refusal":null}`, contentBytes }
+    const message = { role: 'assistant', content: refusal === '' ? text : null, refusal: refusal || null }
+    return {
+      json: JSON.stringify({ ...message, ...(thoughts !== '' && { reasoning_content: thoughts }) }),
+      contentBytes,
+    }
   }
   const call = { id: TOOL_ID, type: 'function', function: { name: TOOL_NAME, arguments: text } }
   return { json: JSON.stringify({ role: 'assistant', content: null, tool_calls: [call], refusal: null }), contentBytes }

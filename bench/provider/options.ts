@@ -25,6 +25,8 @@ export const INTEGER_OPTIONS = [
   'retry_after',
   // So many first requests with this model name fail with status 500.
   'fail_first',
+  // So many of the first content frames are thoughts instead.
+  'think',
   // Bytes per write, and the size in bytes of the first content frame.
   'split',
   'bigevent',
@@ -45,6 +47,8 @@ export const FLAG_OPTIONS = [
   'donetext',
   'tool',
   'echo',
+  // Content as a refusal.
+  'refuse',
 ] as const
 
 /** Options with one of a few words. */

@@ -18,12 +18,18 @@ export interface ChatRequest {
   readonly includeUsage: boolean
   /** Output limit of the client, or null when it left it open. */
   readonly maxTokens: number | null
-  /** The name that the client used for the output limit. */
+  /** The name that the output limit is forwarded under, where the provider has none of its own for it. */
   readonly maxTokensName: 'max_tokens' | 'max_completion_tokens'
+  /** What the client's format calls the output limit; absent is maxTokensName. */
+  readonly maxTokensParam?: string
+  /** What the client's format calls the prompt; absent is `messages`. */
+  readonly promptParam?: string
   readonly prompt: PromptSize
   readonly preferences: Preferences
   /** The body's members that go to the provider as they are. */
   readonly forward: JsonObject
+  /** What an answer repeats of the request, as the client's format wants it; absent where it repeats nothing. */
+  readonly echo?: string
 }
 
 /**
@@ -79,14 +85,16 @@ function refuseFunctions(body: JsonObject): void {
   }
 }
 
-function checkTemperature(value: unknown): void {
+/** @throws GatewayError 400 */
+export function checkTemperature(value: unknown): void {
   if (!isGiven(value)) return
   if (typeof value !== 'number' || !(value >= 0 && value <= 2)) {
     throw invalidRequest('temperature must be a number from 0 to 2.', 'temperature')
   }
 }
 
-function readIncludeUsage(options: unknown): boolean {
+/** Whether the client wants the usage chunk. @throws GatewayError 400 */
+export function readIncludeUsage(options: unknown): boolean {
   if (!isGiven(options)) return false
   if (!isObject(options)) throw invalidRequest('stream_options must be an object.', 'stream_options')
   return readBoolean(options, 'include_usage', 'stream_options.include_usage')

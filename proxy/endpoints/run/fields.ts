@@ -46,3 +46,21 @@ export function readModelId(model: unknown): ModelChoice {
     modelId = modelId.slice(0, modelId.lastIndexOf(':'))
   }
 }
+
+/** @returns null when absent. @throws GatewayError 400 */
+export function readString(body: JsonObject, name: string, param: string = name): string | null {
+  const value = body[name]
+  if (!isGiven(value)) return null
+  if (typeof value !== 'string') throw invalidRequest(`${param} must be a string.`, param)
+  return value
+}
+
+/** @returns null when absent. @throws GatewayError 400 */
+export function readNumber(body: JsonObject, name: string, min: number, max: number): number | null {
+  const value = body[name]
+  if (!isGiven(value)) return null
+  if (typeof value !== 'number' || !(value >= min && value <= max)) {
+    throw invalidRequest(`${name} must be a number from ${min} to ${max}.`, name)
+  }
+  return value
+}
