@@ -146,6 +146,7 @@ const REFUSED: [name: string, body: Record<string, unknown>, status: number, cod
   ['truncation of no kind', { truncation: 'middle' }, 400, null, 'truncation'],
   ['metadata of numbers', { metadata: { a: 1 } }, 400, null, 'metadata'],
   ['stream as text', { stream: 'yes' }, 400, null, 'stream'],
+  ['a user beyond all measure', { user: 'u'.repeat(513) }, 400, null, 'user'],
   ['a price below the model', { provider: { max_price: { prompt: 0.5 } } }, 404, 'no_route_for_policy'],
 ]
 
@@ -219,6 +220,24 @@ test('a call without words before it is a message of its own', async () => {
     role: 'assistant',
     content: null,
     tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '' } }],
+  })
+})
+
+test('a tool may answer with a picture', async () => {
+  const picture = { type: 'input_image', image_url: IMAGE }
+  const { messages } = await asked({
+    input: [
+      { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' },
+      { type: 'function_call_output', call_id: 'c', output: [{ type: 'input_text', text: 'See:' }, picture] },
+    ],
+  })
+  assert.deepEqual((messages as unknown[])[1], {
+    role: 'tool',
+    tool_call_id: 'c',
+    content: [
+      { type: 'text', text: 'See:' },
+      { type: 'image_url', image_url: { url: IMAGE } },
+    ],
   })
 })
 

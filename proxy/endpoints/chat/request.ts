@@ -2,7 +2,7 @@ import { GatewayError, invalidRequest } from '../../../control/contract/errors.t
 import type { Limits } from '../../../control/contract/limits.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
-import { isGiven, readBoolean, readModelId, readPositiveInteger } from '../run/fields.ts'
+import { isGiven, readBoolean, readModelId, readNumber, readPositiveInteger } from '../run/fields.ts'
 import { type Preferences, readPreferences } from '../run/preferences.ts'
 import { readMessages } from './prompt.ts'
 import { jsonBytes } from './text.ts'
@@ -51,7 +51,7 @@ export function readChatRequest(body: JsonObject, limits: Limits): ChatRequest {
   refuseFunctions(body)
   const { messages, size: prompt } = readMessages(body['messages'], limits)
   if (isGiven(body['n']) && body['n'] !== 1) throw invalidRequest('n must be 1.', 'n')
-  checkTemperature(body['temperature'])
+  readNumber(body, 'temperature', 0, 2)
   const stream = readBoolean(body, 'stream')
   const forward: JsonObject = { messages }
   for (const name in body) if (FORWARDED.has(name) && isGiven(body[name])) forward[name] = body[name]
@@ -82,14 +82,6 @@ function refuseFunctions(body: JsonObject): void {
         param: name,
       })
     }
-  }
-}
-
-/** @throws GatewayError 400 */
-export function checkTemperature(value: unknown): void {
-  if (!isGiven(value)) return
-  if (typeof value !== 'number' || !(value >= 0 && value <= 2)) {
-    throw invalidRequest('temperature must be a number from 0 to 2.', 'temperature')
   }
 }
 

@@ -1,9 +1,9 @@
 import { GatewayError, invalidRequest } from '../../../control/contract/errors.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import type { JsonObject } from '../../relay/jsonObject.ts'
-import { type ChatRequest, checkTemperature, readIncludeUsage } from '../chat/request.ts'
+import { type ChatRequest, readIncludeUsage } from '../chat/request.ts'
 import { readText } from '../chat/text.ts'
-import { isGiven, readBoolean, readModelId, readPositiveInteger } from '../run/fields.ts'
+import { isGiven, readBoolean, readModelId, readNumber, readPositiveInteger } from '../run/fields.ts'
 import { readPreferences } from '../run/preferences.ts'
 
 /** As many logprobs a token as OpenAI gives. */
@@ -25,7 +25,7 @@ export function readTextRequest(body: JsonObject): ChatRequest {
   for (const name of ['n', 'best_of']) {
     if (isGiven(body[name]) && body[name] !== 1) throw invalidRequest(`${name} must be 1.`, name)
   }
-  checkTemperature(body['temperature'])
+  readNumber(body, 'temperature', 0, 2)
   const size: PromptSize = { textBytes: 0, messages: 1, images: 0 }
   const prompt = readPrompt(body['prompt'], size)
   const forward: JsonObject = { prompt }

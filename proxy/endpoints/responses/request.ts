@@ -3,7 +3,7 @@ import type { Limits } from '../../../control/contract/limits.ts'
 import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
 import type { ChatRequest } from '../chat/request.ts'
 import { jsonBytes } from '../chat/text.ts'
-import { isGiven, readBoolean, readModelId, readNumber, readPositiveInteger, readString } from '../run/fields.ts'
+import { isGiven, readBoolean, readModelId, readName, readNumber, readPositiveInteger } from '../run/fields.ts'
 import { readPreferences } from '../run/preferences.ts'
 import { readInput } from './items.ts'
 import { readTextOptions } from './textOptions.ts'
@@ -90,9 +90,9 @@ function readSampling(body: JsonObject) {
     top_p: readNumber(body, 'top_p', 0, 1),
     presence_penalty: readNumber(body, 'presence_penalty', -2, 2),
     frequency_penalty: readNumber(body, 'frequency_penalty', -2, 2),
-    user: readString(body, 'user'),
-    prompt_cache_key: readString(body, 'prompt_cache_key'),
-    safety_identifier: readString(body, 'safety_identifier'),
+    user: readName(body, 'user'),
+    prompt_cache_key: readName(body, 'prompt_cache_key'),
+    safety_identifier: readName(body, 'safety_identifier'),
   }
 }
 
@@ -103,8 +103,8 @@ function given(members: JsonObject): JsonObject {
 function readReasoning(reasoning: unknown): { effort: string | null; summary: string | null } {
   if (!isGiven(reasoning)) return { effort: null, summary: null }
   if (!isObject(reasoning)) throw invalidRequest('reasoning must be an object.', 'reasoning')
-  const effort = readString(reasoning, 'effort', 'reasoning.effort')
-  return { effort, summary: readString(reasoning, 'summary', 'reasoning.summary') }
+  const effort = readName(reasoning, 'effort', 'reasoning.effort')
+  return { effort, summary: readName(reasoning, 'summary', 'reasoning.summary') }
 }
 
 function readMetadata(body: JsonObject): unknown {

@@ -1,6 +1,6 @@
 import { invalidRequest } from '../../../control/contract/errors.ts'
 import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
-import { isGiven, readBoolean, readString } from '../run/fields.ts'
+import { isGiven, readBoolean, readName } from '../run/fields.ts'
 
 /** How the text of the answer is to be: as a chat has it, and as the response repeats it. */
 export interface TextOptions {
@@ -17,7 +17,7 @@ export function readTextOptions(text: unknown): TextOptions {
   if (!isGiven(text)) return { forward: {}, echo: { format: { type: 'text' } } }
   if (!isObject(text)) throw invalidRequest('text must be an object.', 'text')
   const format = readFormat(text['format'])
-  const verbosity = readString(text, 'verbosity', 'text.verbosity')
+  const verbosity = readName(text, 'verbosity', 'text.verbosity')
   const forward: JsonObject = { ...format.forward }
   const echo: JsonObject = { format: format.echo }
   if (verbosity !== null) {
@@ -37,15 +37,17 @@ function readFormat(format: unknown): TextOptions {
 }
 
 function readSchema(format: JsonObject): TextOptions {
-  const name = readString(format, 'name', 'text.format.name')
-  const { schema } = format
+  const name = readName(format, 'name', 'text.format.name')
+  const { schema, description } = format
   if (name === null) throw invalidRequest('text.format.name is missing.', 'text.format.name')
   if (!isObject(schema)) throw invalidRequest('text.format.schema must be a JSON schema.', 'text.format.schema')
-  const description = readString(format, 'description', 'text.format.description')
+  if (isGiven(description) && typeof description !== 'string') {
+    throw invalidRequest('text.format.description must be a string.', 'text.format.description')
+  }
   const strict = isGiven(format['strict']) ? readBoolean(format, 'strict', 'text.format.strict') : null
-  const asked = { name, ...(description !== null && { description }), schema, ...(strict !== null && { strict }) }
+  const asked = { name, ...(isGiven(description) && { description }), schema, ...(strict !== null && { strict }) }
   return {
     forward: { response_format: { type: 'json_schema', json_schema: asked } },
-    echo: { type: 'json_schema', name, description, schema, strict: strict ?? false },
+    echo: { type: 'json_schema', name, description: description ?? null, schema, strict: strict ?? false },
   }
 }

@@ -47,11 +47,15 @@ export function readModelId(model: unknown): ModelChoice {
   }
 }
 
-/** @returns null when absent. @throws GatewayError 400 */
-export function readString(body: JsonObject, name: string, param: string = name): string | null {
+const NAME_CHARACTERS_MAX = 512
+
+/** Reads a short text, such as a name. @returns null when absent. @throws GatewayError 400 */
+export function readName(body: JsonObject, name: string, param: string = name): string | null {
   const value = body[name]
   if (!isGiven(value)) return null
-  if (typeof value !== 'string') throw invalidRequest(`${param} must be a string.`, param)
+  if (typeof value !== 'string' || value.length > NAME_CHARACTERS_MAX) {
+    throw invalidRequest(`${param} must be a string of at most ${NAME_CHARACTERS_MAX} characters.`, param)
+  }
   return value
 }
 
