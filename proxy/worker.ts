@@ -22,7 +22,7 @@ import type { Vitals } from './endpoints/health.ts'
 import { ActiveRuns } from './endpoints/run/activeRuns.ts'
 import type { RunServices } from './endpoints/run/services.ts'
 import { RequestMetrics } from './metrics/requestMetrics.ts'
-import { Outgoing } from './relay/outgoing.ts'
+import { OutBuffer } from './relay/outBuffer.ts'
 import { routes } from './routes.ts'
 import { Server } from './server/server.ts'
 import { newTransport } from './upstream/newTransport.ts'
@@ -106,7 +106,7 @@ const services: RunServices = {
   limits,
   owner,
   metrics,
-  outgoing: new Outgoing(),
+  outgoing: new OutBuffer(),
   active: new ActiveRuns(),
   onCrash: (error, requestId) => log.error({ err: error, requestId }, 'a request failed by a fault of the gateway'),
   onRouteFault: (route, reason) => {
