@@ -119,17 +119,64 @@ test('chunks of a text completion get its object as well', () => {
 })
 
 test('an echo comes once, with the first output, in a chunk like the others', () => {
-  const piece = (text: string) => `data: {"id":"up","created":7,"choices":[{"index":0,"text":"${text}"}]}\n\n`
-  const { out, stream } = relay(piece('') + piece('a') + piece('b'), { echo: 'Say "', keepNullUsage: true })
-  const texts = events(out).map((event) => (event as { choices: { text: string }[] }).choices[0].text)
-  assert.deepEqual(texts, ['', 'Say "', 'a', 'b'])
+  const piece = (text: string) =>
+    `data: {"id":"up","object":"chunk","created":7,"choices":[{"index":0,"text":"${text}"}]}\n\n`
+  const pieces = ['', 'a', 'b', 'c'].map(piece).join('')
+  const { out, stream } = relay(pieces, { echo: 'Say "', keepNullUsage: true })
+  const seen = events(out) as { object: string; choices: { text: string }[] }[]
+  assert.deepEqual(
+    seen.map(({ choices }) => choices[0].text),
+    ['', 'Say "', 'a', 'b', 'c'],
+  )
+  assert.ok(seen.every(({ object }) => object === 'text_completion'))
   assert.deepEqual(events(out)[1], {
     ...{ id: REQUEST_ID, object: 'text_completion', created: 7, model: MODEL, usage: null },
     choices: [{ index: 0, text: 'Say "', logprobs: null, finish_reason: null }],
   })
-  assert.deepEqual([stream.outputFrames, stream.outputBytes], [2, 2])
+  assert.deepEqual([stream.outputFrames, stream.outputBytes], [3, 3])
   assert.equal(relay(piece(''), { echo: 'x' }).stream.state, 'waiting')
   assert.ok(!relay(piece(''), { echo: 'x' }).out.includes('"x"'))
+})
+
+/** Chunks of one stream: mostly alike, with now and then one that is not. */
+const alike = fc.tuple(
+  fc.constantFrom('"usage":null,', '', '"x":{"content":"y"},'),
+  fc.constantFrom('content', 'reasoning_content', 'text'),
+  fc.array(
+    fc.oneof(
+      { weight: 8, arbitrary: fc.string({ unit: 'grapheme', maxLength: 12 }) },
+      { weight: 2, arbitrary: fc.constantFrom('', '"', '\\', '"}]}', '[DONE]', '\n\n', '","content":"z') },
+      { weight: 1, arbitrary: fc.constant(null) },
+    ),
+    { minLength: 1, maxLength: 30 },
+  ),
+)
+
+test('chunks that are alike go out as each of them does alone', () => {
+  fc.assert(
+    fc.property(alike, fc.integer({ min: 1, max: 400 }), fc.boolean(), ([extra, name, texts], size, keepNullUsage) => {
+      const chunks = texts.map((text, i) => {
+        const finish = text === null ? '"stop"' : 'null'
+        const odd = text !== null && text.length === 5 ? `"odd":${i},` : ''
+        const said = JSON.stringify({ [name]: text ?? '' })
+        return `data: {"id":"a","created":9,"model":"m",${extra}${odd}"choices":[{"index":0,"delta":${said},"finish_reason":${finish}}]}\n\n`
+      })
+      const together = relay(chunks.join(''), { keepNullUsage, size })
+      const alone = chunks.map((chunk) => relay(chunk, { keepNullUsage }))
+      assert.equal(together.out, alone.map(({ out }) => out).join(''))
+      const sum = (of: (stream: ChatStream) => number) => alone.reduce((total, { stream }) => total + of(stream), 0)
+      assert.equal(
+        together.stream.outputBytes,
+        sum((stream) => stream.outputBytes),
+      )
+      assert.equal(
+        together.stream.outputFrames,
+        sum((stream) => stream.outputFrames),
+      )
+      assert.equal(together.stream.finished, texts.includes(null))
+    }),
+    { numRuns: 2_000 },
+  )
 })
 
 test('the scan finds what parsing finds', () => {
