@@ -15,8 +15,8 @@ export function contentPeriod(behaviour: Behaviour): number {
 
 /** Whether frames differ by their place in the stream, so that none can stand for another. */
 function hasPlaces(behaviour: Behaviour): boolean {
-  const { badframe, bigevent, think } = behaviour.integers
-  return behaviour.tool || badframe !== undefined || bigevent !== undefined || think !== undefined
+  const { badframe, bigevent } = behaviour.integers
+  return behaviour.tool || badframe !== undefined || bigevent !== undefined
 }
 
 /** The text of content frame `index`, without the size that `bigevent` gives the first one. */
@@ -26,14 +26,9 @@ export function tokenText(behaviour: Behaviour, index: number): string {
   return ` tok${index}`
 }
 
-/** The delta of content frame `index` as JSON text. */
-export function contentDelta(behaviour: Behaviour, index: number, text: string): string {
-  return JSON.stringify({ [contentMember(behaviour, index)]: text })
-}
-
-function contentMember(behaviour: Behaviour, index: number): 'content' | 'refusal' | 'reasoning_content' {
-  if (index < (behaviour.integers.think ?? 0)) return 'reasoning_content'
-  return behaviour.refuse ? 'refusal' : 'content'
+/** The delta of content frames, as JSON text. */
+export function contentDelta(behaviour: Behaviour, text: string): string {
+  return JSON.stringify(behaviour.refuse ? { refusal: text } : { content: text })
 }
 
 /** The delta of content frame `index` as JSON text, when the behaviour answers with a tool call. */
@@ -54,30 +49,42 @@ export function toolArguments(behaviour: Behaviour, index: number): string {
   return `${open}Paris${close}`
 }
 
-/** The text of a text completion with `frames` tokens, as JSON text. */
-export function plainText(behaviour: Behaviour, frames: number): { json: string; contentBytes: number } {
-  let text = 'x'.repeat(behaviour.integers.bigevent ?? 0)
-  for (let i = 0; i < frames; i++) text += tokenText(behaviour, i % contentPeriod(behaviour))
-  return { json: JSON.stringify(text), contentBytes: Buffer.byteLength(text) }
+/** The text of an answer in one piece with `frames` tokens, or the arguments of its tool call. */
+export function wholeText(behaviour: Behaviour, frames: number): string {
+  let text = ''
+  for (let i = 0; i < frames; i++) {
+    text += behaviour.tool ? toolArguments(behaviour, i) : tokenText(behaviour, i % contentPeriod(behaviour))
+  }
+  return behaviour.integers.bigevent === undefined ? text : 'x'.repeat(behaviour.integers.bigevent) + text
+}
+
+/** Piece `index` of the thinking before the content. */
+export function thinkingText(index: number): string {
+  return ` thought${index}`
+}
+
+/** All of the thinking; '' for a behaviour without any. */
+export function wholeThinking(behaviour: Behaviour): string {
+  return Array.from({ length: behaviour.integers.thinking ?? 0 }, (_, i) => thinkingText(i)).join('')
 }
 
 /** The message of an answer in one piece with `frames` tokens, as JSON text. */
 export function messageText(behaviour: Behaviour, frames: number): { json: string; contentBytes: number } {
-  const said = { content: '', refusal: '', reasoning_content: '' }
-  for (let i = 0; i < frames; i++) {
-    const piece = behaviour.tool ? toolArguments(behaviour, i) : tokenText(behaviour, i % contentPeriod(behaviour))
-    said[contentMember(behaviour, i)] += piece
-  }
-  if (behaviour.integers.bigevent !== undefined) said.content = 'x'.repeat(behaviour.integers.bigevent) + said.content
-  const { content: text, refusal, reasoning_content: thoughts } = said
-  const contentBytes = Buffer.byteLength(text + refusal + thoughts)
+  const text = wholeText(behaviour, frames)
+  const contentBytes = Buffer.byteLength(text)
+  const thinking = wholeThinking(behaviour)
+  const said = thinking === '' ? {} : { reasoning_content: thinking }
   if (!behaviour.tool) {
-    const message = { role: 'assistant', content: refusal === '' ? text : null, refusal: refusal || null }
-    return {
-      json: JSON.stringify({ ...message, ...(thoughts !== '' && { reasoning_content: thoughts }) }),
-      contentBytes,
-    }
+    const [content, refusal] = behaviour.refuse ? [null, text] : [text, null]
+    return { json: JSON.stringify({ role: 'assistant', content, refusal, ...said }), contentBytes }
   }
   const call = { id: TOOL_ID, type: 'function', function: { name: TOOL_NAME, arguments: text } }
-  return { json: JSON.stringify({ role: 'assistant', content: null, tool_calls: [call], refusal: null }), contentBytes }
+  const message = { role: 'assistant', content: null, tool_calls: [call], refusal: null, ...said }
+  return { json: JSON.stringify(message), contentBytes }
+}
+
+/** The text of a text completion with `frames` tokens, as JSON text. */
+export function plainText(behaviour: Behaviour, frames: number): { json: string; contentBytes: number } {
+  const text = wholeText({ ...behaviour, tool: false }, frames)
+  return { json: JSON.stringify(text), contentBytes: Buffer.byteLength(text) }
 }

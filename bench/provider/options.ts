@@ -13,6 +13,8 @@ export const INTEGER_OPTIONS = [
   'cached',
   'cache_write',
   'reasoning',
+  // Pieces of thinking before the content.
+  'thinking',
   // The stream's end after so many content frames: connection destroyed, clean end, silence, error event.
   'cut',
   'fin',
@@ -25,8 +27,6 @@ export const INTEGER_OPTIONS = [
   'retry_after',
   // So many first requests with this model name fail with status 500.
   'fail_first',
-  // So many of the first content frames are thoughts instead.
-  'think',
   // Bytes per write, and the size in bytes of the first content frame.
   'split',
   'bigevent',

@@ -1,4 +1,4 @@
-import { contentDelta, contentPeriod, tokenText, toolArguments, toolDelta } from './content.ts'
+import { contentDelta, contentPeriod, thinkingText, tokenText, toolArguments, toolDelta } from './content.ts'
 import { azurePreamble, choiceChunk, chunkStart, eventText, type Kind, textChunk, usageChunk } from './events.ts'
 import type { Behaviour } from './grammar.ts'
 import type { ReportedUsage } from './usage.ts'
@@ -80,7 +80,7 @@ export class StreamPlan {
 
   /** One content frame of any text, for answers that are made for a single request. */
   textFrame(text: string): Buffer {
-    return this.event(this.textChunk(0, text, this.ordinaryUsage))
+    return this.event(this.textChunk(text, this.ordinaryUsage))
   }
 
   /** Everything after the last content frame: finish reason, usage and [DONE]. */
@@ -119,8 +119,15 @@ export class StreamPlan {
     if (this.behaviour.words.preamble === 'azure') parts.push(this.event(azurePreamble(this.behaviour)))
     const content = this.behaviour.tool ? 'null' : '""'
     const role = `{"role":"assistant","content":${content},"refusal":null}`
-    const first = this.kind === 'chat' ? choiceChunk(this.start, role, null, this.ordinaryUsage) : this.textChunk(0, '')
-    parts.push(this.event(first))
+    if (this.kind === 'text') {
+      parts.push(this.event(this.textChunk('')))
+      return Buffer.concat(parts)
+    }
+    parts.push(this.event(choiceChunk(this.start, role, null, this.ordinaryUsage)))
+    for (let i = 0; i < (this.behaviour.integers.thinking ?? 0); i++) {
+      const delta = JSON.stringify({ reasoning_content: thinkingText(i) })
+      parts.push(this.event(choiceChunk(this.start, delta, null, this.ordinaryUsage)))
+    }
     return Buffer.concat(parts)
   }
 
@@ -130,9 +137,9 @@ export class StreamPlan {
     return this.event(choiceChunk(this.start, '{}', reason, usage))
   }
 
-  private textChunk(index: number, text: string, usage: string | undefined = this.ordinaryUsage): string {
+  private textChunk(text: string, usage: string | undefined = this.ordinaryUsage): string {
     if (this.kind === 'text') return textChunk(this.start, text, null, usage)
-    return choiceChunk(this.start, contentDelta(this.behaviour, index, text), null, usage)
+    return choiceChunk(this.start, contentDelta(this.behaviour, text), null, usage)
   }
 
   private buildFrame(index: number, usage: string | undefined): { buffer: Buffer; contentBytes: number } {
@@ -146,13 +153,13 @@ export class StreamPlan {
     }
     let text = tokenText(this.behaviour, index)
     if (index === 0 && bigevent !== undefined) text = this.fill(bigevent, text, usage)
-    const buffer = this.event(this.textChunk(index, text, usage))
+    const buffer = this.event(this.textChunk(text, usage))
     return { buffer, contentBytes: Buffer.byteLength(text) }
   }
 
   /** Text that makes the first content frame exactly `bytes` long, framing included, when it is not longer already. */
   private fill(bytes: number, text: string, usage: string | undefined): string {
-    const bare = this.event(this.textChunk(0, text, usage)).length
+    const bare = this.event(this.textChunk(text, usage)).length
     return text + 'x'.repeat(Math.max(0, bytes - bare))
   }
 }

@@ -29,7 +29,7 @@ before(async () => {
       providers: [{ id: 'mock' }, { id: 'weather', base_url: weather.url }],
       models: [
         { id: 'test/small', endpoints: ENDPOINTS },
-        { id: 'test/think', endpoints: ENDPOINTS, upstream: 'mock,think=3,chunks=6,reasoning=3,prompt=9,cached=4' },
+        { id: 'test/think', endpoints: ENDPOINTS, upstream: 'mock,thinking=3,chunks=6,reasoning=3,prompt=9,cached=4' },
         { id: 'test/json', endpoints: ENDPOINTS, upstream: 'mock,chunks=1,text={"city":"Paris"}' },
         { id: 'test/refuse', endpoints: ENDPOINTS, upstream: 'mock,refuse' },
         { id: 'test/cut', endpoints: ENDPOINTS, upstream: 'mock,cut=3' },
@@ -145,7 +145,7 @@ test('responses: thoughts, cached tokens, a refusal', async () => {
     whole,
     { reasoningText: await stream.reasoningText, text: await stream.text, usage: await stream.usage },
   ]) {
-    assert.deepEqual([reasoningText, text], [' tok0 tok1 tok2', ' tok3 tok4 tok5'])
+    assert.deepEqual([reasoningText, text], [' thought0 thought1 thought2', ' tok0 tok1 tok2 tok3 tok4 tok5'])
     assert.deepEqual([usage.inputTokens, usage.outputTokens], [9, 6])
     assert.equal(usage.inputTokenDetails.cacheReadTokens, 4)
     assert.equal(usage.outputTokenDetails.reasoningTokens, 3)

@@ -43,7 +43,7 @@ before(async () => {
         { id: 'test/other', endpoints: ENDPOINTS },
         { id: 'test/json', endpoints: ENDPOINTS, upstream: 'mock,chunks=1,text={"city":"Paris"}' },
         { id: 'test/echo', endpoints: ENDPOINTS, upstream: 'mock,echo' },
-        { id: 'test/think', endpoints: ENDPOINTS, upstream: 'mock,think=3,chunks=6,reasoning=3' },
+        { id: 'test/think', endpoints: ENDPOINTS, upstream: 'mock,thinking=3,chunks=3,reasoning=3' },
         { id: 'test/refuse', endpoints: ENDPOINTS, upstream: 'mock,refuse' },
         { id: 'test/cut', endpoints: ENDPOINTS, upstream: 'mock,cut=3' },
         { id: 'test/slow', endpoints: ENDPOINTS, upstream: 'mock,chunks=500,delay=20' },
@@ -185,8 +185,8 @@ test('images, effort and schemas reach the provider', async () => {
 test('thoughts, a refusal, an answer that met its limit', async () => {
   const thinking = await client.responses.stream({ model: 'test/think', input: 'x' }).finalResponse()
   assert.ok(thinking.output[0].type === 'reasoning')
-  assert.equal(thinking.output[0].summary[0].text, ' tok0 tok1 tok2')
-  assert.equal(thinking.output_text, ' tok3 tok4 tok5')
+  assert.equal(thinking.output[0].summary[0].text, ' thought0 thought1 thought2')
+  assert.equal(thinking.output_text, ' tok0 tok1 tok2')
   assert.equal(thinking.usage?.output_tokens_details.reasoning_tokens, 3)
   const refusing = await client.responses.stream({ model: 'test/refuse', input: 'x' }).finalResponse()
   assert.ok(refusing.output[0].type === 'message' && refusing.output[0].content[0].type === 'refusal')

@@ -255,15 +255,15 @@ describe('faults of the mock provider', () => {
 
 describe('thoughts and refusals', () => {
   test('are told from words, streamed and in one piece', async () => {
-    const asked = 'mock,chunks=4,think=2,refuse'
+    const asked = 'mock,chunks=2,thinking=2,refuse'
     const { choices } = (await (await ask(asked)).json()) as { choices: { message: unknown }[] }
-    const said = { reasoning_content: ' tok0 tok1', refusal: ' tok2 tok3' }
+    const said = { refusal: ' tok0 tok1', reasoning_content: ' thought0 thought1' }
     assert.deepEqual(choices[0].message, { role: 'assistant', content: null, ...said })
     const deltas = chunks(await (await ask(asked, { stream: true })).text()).map((chunk) => chunk.choices[0].delta)
-    assert.deepEqual(
-      deltas.slice(1, 5),
-      [' tok0', ' tok1', ' tok2', ' tok3'].map((text, i) => (i < 2 ? { reasoning_content: text } : { refusal: text })),
-    )
+    assert.deepEqual(deltas.slice(1, 5), [
+      ...[{ reasoning_content: ' thought0' }, { reasoning_content: ' thought1' }],
+      ...[{ refusal: ' tok0' }, { refusal: ' tok1' }],
+    ])
   })
 })
 

@@ -9,9 +9,9 @@ const CHUNKS = 12
 const WHOLE = [
   ...['', 'eol=crlf', 'comments', 'bom', 'multiline', 'split=1', 'split=7,eol=cr', 'batch=5', 'donetext'],
   ...['preamble=azure', 'usage=finish', 'usage=every', 'usage=twice', 'done=no', 'finish=no'],
-  ...['cached=3', 'cached=3,cache_write=2', 'reasoning=5', 'tool', 'think=4', 'think=12', 'refuse'],
+  ...['cached=3', 'cached=3,cache_write=2', 'reasoning=5', 'tool', 'thinking=4', 'thinking=2,tool', 'refuse'],
 ]
-const BROKEN = ['cut=3', 'fin=3', 'hang=3', 'error_in_stream=3', 'badframe=3', 'tool,cut=3', 'think=5,fin=3']
+const BROKEN = ['cut=3', 'fin=3', 'hang=3', 'error_in_stream=3', 'badframe=3', 'tool,cut=3', 'thinking=5,fin=3']
 const USELESS = ['reset', 'html200', 'error=500', 'error_in_stream=0', 'cut=0', 'fin=0', 'error=401', 'error=404']
 const BIG = 'bigevent=1000000'
 const UNREPORTED = ['usage=none', 'usage=negative', 'usage=absurd', 'usage=null']
@@ -101,12 +101,12 @@ test('a text of a megabyte in one event goes through whole', async () => {
 })
 
 test('thoughts, a refusal, a call: each has its items and events', async () => {
-  const thinking = await stream({ model: idOf('think=4') })
+  const thinking = await stream({ model: idOf('thinking=4') })
   assert.deepEqual(
     thinking.response.output.map(({ type }) => type),
     ['reasoning', 'message'],
   )
-  assert.equal(thinking.response.output[0].summary?.[0].text, ' tok0 tok1 tok2 tok3')
+  assert.equal(thinking.response.output[0].summary?.[0].text, ' thought0 thought1 thought2 thought3')
   assert.equal(thinking.types.filter((type) => type === 'response.reasoning_summary_text.delta').length, 4)
 
   const refusing = await stream({ model: idOf('refuse') })

@@ -11,5 +11,6 @@ export const responsesSurface: ChatSurface = {
   endpoint: 'responses',
   read: readResponseRequest,
   codecs: { openai: translate(openaiProvider, responsesClient) },
+  // Told when the stream itself has failed, and its count of events with it.
   faultEvents: (fault: GatewayError) => responseErrorEvent(fault, 0) + STREAM_END,
 }
