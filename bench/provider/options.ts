@@ -41,6 +41,8 @@ export const FLAG_OPTIONS = [
   'comments',
   'bom',
   'multiline',
+  // Each write leaves by itself, one a turn of the event loop, as providers send tokens that they have just made.
+  'flush',
   // Content that holds the text of a [DONE] event, a tool call in fragments, the received request as content.
   'donetext',
   'tool',
