@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
 
 const LOWEST = 19
+const NORMAL = 0
 const AUTOGROUP_SWITCH = '/proc/sys/kernel/sched_autogroup_enabled'
 
 /** How processes were kept back, for the report. */
@@ -14,9 +15,15 @@ export type Background = 'autogroup' | 'nice' | 'none'
  */
 export function keepBack(pids: readonly number[]): Background {
   const grouped = usesAutogroups()
-  const done = pids.map((pid) => (grouped ? lowerGroup(pid) : lowerThreads(pid)))
+  const done = pids.map((pid) => (grouped ? weighGroup(pid, LOWEST) : lowerThreads(pid)))
   if (!done.every(Boolean)) return 'none'
   return grouped ? 'autogroup' : 'nice'
+}
+
+/** Lets processes run again as all others do; where only a nice value was lowered, they stay as they are. */
+export function bringForward(pids: readonly number[]): void {
+  if (!usesAutogroups()) return
+  for (const pid of pids) weighGroup(pid, NORMAL)
 }
 
 function usesAutogroups(): boolean {
@@ -27,11 +34,11 @@ function usesAutogroups(): boolean {
   }
 }
 
-function lowerGroup(pid: number): boolean {
-  return unlessGone(pid, () => writeFileSync(`/proc/${pid}/autogroup`, String(LOWEST)))
+function weighGroup(pid: number, nice: number): boolean {
+  return unlessGone(pid, () => writeFileSync(`/proc/${pid}/autogroup`, String(nice)))
 }
 
-// The nice value of Linux is one of each thread.
+// The nice value of Linux is one of each thread. Raising it again would take a privilege.
 function lowerThreads(pid: number): boolean {
   return unlessGone(pid, () => {
     for (const thread of readdirSync(`/proc/${pid}/task`)) setPriority(Number(thread), LOWEST)

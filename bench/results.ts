@@ -32,13 +32,22 @@ export interface Books {
   auditOutput: string
 }
 
-/** Small answers with few and with many accounts behind the keys, by turns. */
+/** Small answers with few and with many accounts, by turns. */
 export interface AccountsResult {
   few: number
   many: number
+  /** How many of the many send requests in `active`. */
+  active: number
   /** Seconds from the start of PostgreSQL until everything with `many` accounts was ready. */
   startSeconds: number
-  rounds: { few: Sample; many: Sample }[]
+  rounds: {
+    /** There are few accounts, and all of them send requests. */
+    few: Sample
+    /** There are many, and as few of them send requests. */
+    loaded: Sample
+    /** There are many, and many of them send requests. */
+    active: Sample
+  }[]
 }
 
 /** Memory of the gateway after so many requests since the warm-up. */

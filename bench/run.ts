@@ -50,14 +50,9 @@ async function measureParts(
   }
   const { runner, stack } = world
   if (wants('accounts')) {
-    const measured = await measureAccounts(settings, world, stops)
-    if (measured !== undefined) {
-      const { result, stack: many } = measured
-      results.accounts = result
-      results.books.push(await checkBooks(many, `With ${result.many} accounts`, runner.requestsTo(many)))
-      runner.remove(many)
-      await stops.pop()?.()
-    }
+    const { result, books } = await measureAccounts(settings, world, stops)
+    results.accounts = result
+    results.books.push(...books)
   }
   if (wants('memory')) results.memory = await measureMemory(settings, world)
   if (wants('profile')) {

@@ -1,5 +1,5 @@
 import type { Background } from './background.ts'
-import { keepBack } from './background.ts'
+import { bringForward, keepBack } from './background.ts'
 import type { TargetName } from './cases.ts'
 import type { Child } from './child.ts'
 import { loadOnce } from './child.ts'
@@ -51,6 +51,17 @@ export class Runner {
    */
   async run(one: Measured, options: LoadOptions): Promise<Sample> {
     await this.rest()
+    this.background = keepBack(this.backgroundPids())
+    return this.runNow(one, options)
+  }
+
+  /** Runs a load that is not measured and whose requests wait for control, which is not kept back meanwhile. */
+  async meetKeys(one: Measured, options: LoadOptions): Promise<void> {
+    await this.rest()
+    await this.runNow(one, options)
+  }
+
+  private async runNow(one: Measured, options: LoadOptions): Promise<Sample> {
     const cpu = () => one.pids.reduce((sum, pid) => sum + cpuMicros(pid), 0)
     const redis = () => (one.stack === undefined ? 0 : cpuMicros(one.stack.redisPid))
     const [cpuBefore, redisBefore] = [cpu(), redis()]
@@ -65,13 +76,14 @@ export class Runner {
     return sample
   }
 
-  // Booking goes on after a load, and the next one is not to pay for it; backends of PostgreSQL come and go.
+  // Booking goes on after a load, and the next one is not to pay for it.
   private async rest(): Promise<void> {
-    const pids: number[] = []
-    for (const stack of this.requests.keys()) {
-      await stack.booked()
-      pids.push(...stack.backgroundPids())
-    }
-    this.background = keepBack(pids)
+    bringForward(this.backgroundPids())
+    for (const stack of this.requests.keys()) await stack.booked()
+  }
+
+  // Backends of PostgreSQL come and go.
+  private backgroundPids(): number[] {
+    return [...this.requests.keys()].flatMap((stack) => stack.backgroundPids())
   }
 }

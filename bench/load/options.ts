@@ -11,8 +11,6 @@ export interface LoadTarget {
   authorization?: string
   /** A file with API keys, one a line; requests take them in turn in place of `authorization`. */
   keysFile?: string
-  /** The line of the file to begin with, from 0. */
-  keysFrom?: number
   /** More header lines, such as "x-a: b". */
   headers?: readonly string[]
 }

@@ -4,14 +4,13 @@ import type { LoadTarget } from './options.ts'
 /** The requests of a load: always the same one, or the same body with one API key after another. */
 export class RequestSource {
   private readonly requests: readonly Buffer[]
-  private place: number
+  private place = 0
 
   /** @throws Error when the target's file of keys is empty */
   constructor(target: LoadTarget, body: string) {
     const { keysFile, authorization } = target
     const credentials = keysFile === undefined ? [authorization] : readKeys(keysFile).map((key) => `Bearer ${key}`)
     this.requests = credentials.map((credential) => requestBytes(target, body, credential))
-    this.place = (target.keysFrom ?? 0) % this.requests.length
   }
 
   next(): Buffer {

@@ -1,6 +1,9 @@
 import { loadOptions } from '../bodies.ts'
+import { checkBooks } from '../books.ts'
 import { caseNamed, SMALL } from '../cases.ts'
-import type { AccountsResult, Sample } from '../results.ts'
+import type { LoadOptions } from '../load/options.ts'
+import type { AccountsResult, Books } from '../results.ts'
+import type { Measured } from '../runner.ts'
 import type { Settings } from '../settings.ts'
 import type { Stack } from '../targets/stack.ts'
 import { startStack } from '../targets/stack.ts'
@@ -8,51 +11,68 @@ import type { World } from '../targets/world.ts'
 import { FEW_ACCOUNTS, modelOf, pinStack, sluiceMeasured } from '../targets/world.ts'
 
 const MANY_ACCOUNTS = 100_000
-const QUICK_ACCOUNTS = 1_000
+const ACTIVE_ACCOUNTS = 10_000
+/** A short run has so many times fewer. */
+const QUICK_DIVISOR = 50
 const WARM_UP_SECONDS_MAX = 120
+const WARM_UP_REQUESTS = 10_000
 
 /**
- * Measures small answers on two stacks by turns: one with few accounts, one with many. On the second every account
- * sends requests, so that none of them is served from what a processor's cache holds of a few.
+ * Measures small answers by turns on two stacks that have done nothing before: one with few accounts, one with many. On
+ * the second, requests are of as few accounts, and of many.
+ * @param stops has what ends the stacks while they run
  */
 export async function measureAccounts(
   settings: Settings,
   world: World,
   stops: (() => Promise<void>)[],
-): Promise<{ result: AccountsResult; stack: Stack } | undefined> {
-  const few = world.stack
-  if (few === undefined) return undefined
-  const accounts = settings.quick ? QUICK_ACCOUNTS : MANY_ACCOUNTS
+): Promise<{ result: AccountsResult; books: Books[] }> {
+  const divisor = settings.quick ? QUICK_DIVISOR : 1
+  const [accounts, active] = [MANY_ACCOUNTS / divisor, ACTIVE_ACCOUNTS / divisor]
+  const few = await startIdle(world, FEW_ACCOUNTS, stops)
   const startMs = performance.now()
-  const { providerPort, cores, runner } = world
-  const many = await startStack({ providerPort, accounts, keysPerAccount: 1, proxyOnly: false })
-  stops.push(() => many.stop())
+  const many = await startIdle(world, accounts, stops)
   const startSeconds = (performance.now() - startMs) / 1_000
-  pinStack(many, cores)
-  runner.add(many)
-  const run = smallLoad(world)
+  const warmUp = { requests: Math.max(active, WARM_UP_REQUESTS / divisor), seconds: WARM_UP_SECONDS_MAX }
+  const { runner } = world
   // The first request of every key has control look it up.
-  await run(many, accounts, { requests: accounts, seconds: WARM_UP_SECONDS_MAX })
-  await run(few, FEW_ACCOUNTS, { requests: accounts / 10, seconds: WARM_UP_SECONDS_MAX })
+  await runner.meetKeys(...smallLoad(few, FEW_ACCOUNTS, warmUp))
+  await runner.meetKeys(...smallLoad(many, active, warmUp))
+  const { seconds } = settings
   const rounds: AccountsResult['rounds'] = []
   for (let round = 0; round < settings.rounds; round++) {
-    const { seconds } = settings
-    const keysFrom = Math.floor((accounts * round) / settings.rounds)
     rounds.push({
-      few: await run(few, FEW_ACCOUNTS, { seconds }),
-      many: await run(many, accounts, { seconds }, keysFrom),
+      few: await runner.run(...smallLoad(few, FEW_ACCOUNTS, { seconds })),
+      loaded: await runner.run(...smallLoad(many, FEW_ACCOUNTS, { seconds })),
+      active: await runner.run(...smallLoad(many, active, { seconds })),
     })
   }
-  return { result: { few: FEW_ACCOUNTS, many: accounts, startSeconds, rounds }, stack: many }
+  const books: Books[] = []
+  for (const [stack, count] of [[few, FEW_ACCOUNTS] as const, [many, accounts] as const]) {
+    books.push(await checkBooks(stack, `${count.toLocaleString('en-US')} accounts`, runner.requestsTo(stack)))
+    runner.remove(stack)
+  }
+  for (let i = 0; i < books.length; i++) await stops.pop()?.()
+  return { result: { few: FEW_ACCOUNTS, many: accounts, active, startSeconds, rounds }, books }
 }
 
-type Bounds = { seconds: number; requests?: number }
+async function startIdle(world: World, accounts: number, stops: (() => Promise<void>)[]): Promise<Stack> {
+  const { providerPort, cores, runner } = world
+  const stack = await startStack({ providerPort, accounts, keysPerAccount: 1, proxyOnly: false })
+  stops.push(() => stack.stop())
+  pinStack(stack, cores)
+  runner.add(stack)
+  return stack
+}
 
-function smallLoad({ runner }: World) {
+/** Small answers of a stack's gateway to so many of its accounts in turn. */
+function smallLoad(
+  stack: Stack,
+  accounts: number,
+  bounds: { seconds: number; requests?: number },
+): [one: Measured, options: LoadOptions] {
   const kind = caseNamed(SMALL)
-  return (stack: Stack, keys: number, bounds: Bounds, keysFrom = 0): Promise<Sample> => {
-    const one = sluiceMeasured(stack, stack.proxy)
-    const target = { ...one.target, keysFile: stack.keysFile(keys), keysFrom }
-    return runner.run(one, { ...loadOptions(kind, target, true, modelOf(kind, one)), ...bounds })
-  }
+  const one = sluiceMeasured(stack, stack.proxy)
+  const target = { ...one.target, keysFile: stack.keysFile(accounts) }
+  return [one, { ...loadOptions(kind, target, true, modelOf(kind, one)), ...bounds }]
 }

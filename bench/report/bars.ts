@@ -81,7 +81,7 @@ function cpuBars(results: BenchResults): Judge[] {
 function accountBars({ accounts }: BenchResults): Judge[] {
   const figure = `with ${whole(accounts?.many ?? 100_000)} accounts against ${accounts?.few ?? 10}`
   const ratios = (of: (sample: Sample) => number) =>
-    medianOf((accounts?.rounds ?? []).map(({ few, many }) => perRequestOf(many, of) / perRequestOf(few, of)))
+    medianOf((accounts?.rounds ?? []).map(({ few, active }) => perRequestOf(active, of) / perRequestOf(few, of)))
   const bounds = { bar: 1.05, hope: 1, show: ratio }
   return [
     { figure: `CPU per request ${figure}`, ...bounds, value: ratios(({ cpuMicros }) => cpuMicros) },

@@ -1,5 +1,5 @@
 import type { BenchCase, TargetName } from '../cases.ts'
-import { CASES, LATENCY, LONG_TOKENS, PACE_MS, SHORT_TOKENS, TARGET_NAMES, TARGET_TITLES } from '../cases.ts'
+import { CASES, LATENCY, LONG_TOKENS, SHORT_TOKENS, TARGET_NAMES, TARGET_TITLES } from '../cases.ts'
 import type { BenchResults } from '../results.ts'
 import { byRound, cpuRatios, marginalChunk, median, paired, perRequest } from './figures.ts'
 import { digits, mebibytes, NOTHING, section, spread, table, times, whole } from './text.ts'
@@ -9,13 +9,13 @@ const COMPARED: readonly TargetName[] = ['haproxy', 'portkey', 'proxy-only', 'sl
 /** CPU time of a request by case and gateway, and what a chunk more costs. */
 export function cpuSection(results: BenchResults): string {
   const cases = CASES.filter(({ name }) => name !== LATENCY && byRound(results, name, 'nginx', perRequest).size > 0)
+  if (cases.length === 0) return ''
   const rows = cases.map((kind) => cpuRow(results, kind))
   return section(
     'CPU time of a request',
     table(['', 'nginx', ...COMPARED.map((target) => TARGET_TITLES[target])], rows),
     `Microseconds of CPU time, user and kernel together, that the gateway's processes use for one request or one whole
-stream, and in brackets how many times as much as nginx that is. Streams are of ${PACE_MS} ms pace where it says so, and as
-fast as they are read where not.`,
+stream, and in brackets how many times as much as nginx that is. Streams without a pace come as fast as they are read.`,
     chunkTable(results),
   )
 }

@@ -17,27 +17,39 @@ import { mebibytes, section, spread, table, whole } from './text.ts'
 /** Many accounts against few. */
 export function accountsSection({ accounts }: BenchResults): string {
   if (accounts === null) return ''
-  const { few, many, rounds, startSeconds } = accounts
+  const { few, many, active, rounds, startSeconds } = accounts
+  type Round = (typeof rounds)[number]
   const row = (title: string, of: (sample: Sample) => number) => {
-    const [a, b] = [rounds.map((round) => of(round.few)), rounds.map((round) => of(round.many))]
-    const ratios = rounds.map((round) => of(round.many) / of(round.few))
-    return [title, spread(a), spread(b), `${median(ratios).toFixed(3)}x`]
+    const cell = (pick: (round: Round) => Sample) => {
+      const ratio = median(rounds.map((round) => of(pick(round)) / of(round.few)))
+      return `${spread(rounds.map((round) => of(pick(round))))}, ${ratio.toFixed(3)}x`
+    }
+    return [
+      title,
+      spread(rounds.map((round) => of(round.few))),
+      cell(({ loaded }) => loaded),
+      cell((round) => round.active),
+    ]
   }
-  const memory = (of: (round: { few: Sample; many: Sample }) => Sample) =>
-    mebibytes(Math.max(...rounds.map((round) => of(round).residentBytes)))
+  const memory = (pick: (round: Round) => Sample) =>
+    mebibytes(Math.max(...rounds.map((round) => pick(round).residentBytes)))
+  const used = (count: number) => `requests of ${whole(count)}`
   return section(
     'Many accounts',
     table(
-      ['', `${whole(few)} accounts`, `${whole(many)} accounts`, 'ratio'],
+      ['', `${whole(few)} accounts`, `${whole(many)}, ${used(few)}`, `${whole(many)}, ${used(active)}`],
       [
         row('CPU of the gateway, us a request', ({ cpuMicros, load }) => cpuMicros / load.requests),
         row('CPU of Redis, us a request', ({ redisMicros, load }) => redisMicros / load.requests),
-        ['memory of the gateway', memory((round) => round.few), memory((round) => round.many), ''],
+        [
+          'memory of the gateway',
+          ...[memory(({ few }) => few), memory(({ loaded }) => loaded), memory((r) => r.active)],
+        ],
       ],
     ),
-    `Small answers on two stacks by turns. Requests take the keys of all accounts in turn, so that with ${whole(many)} accounts no
-two requests of a round are of the same one. From nothing to ready, with ${whole(many)} accounts in the book and loaded into
-Redis, took ${startSeconds.toFixed(0)} s.`,
+    `Small answers on two stacks by turns; the accounts take turns too. From nothing to ready, with ${whole(many)} accounts in the
+book and loaded into Redis, took ${startSeconds.toFixed(0)} s. A key in use is looked up again in the background once a minute; rounds
+in which that falls on many keys at once are dearer.`,
   )
 }
 
