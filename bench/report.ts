@@ -20,14 +20,17 @@ export interface ResultFiles {
   readonly recordings: string
 }
 
-/** The files of a whole run, which are part of the project, or those of a short or partial one, which are not. */
-export function resultFiles(isWhole: boolean): ResultFiles {
-  const folder = join(BENCH, isWhole ? 'results' : 'results/partial')
+/**
+ * The files of a whole run, which are part of the project, or those of a short or partial one, which are not.
+ * @param output a folder for all of them, where they go nowhere else
+ */
+export function resultFiles(isWhole: boolean, output?: string): ResultFiles {
+  const folder = output ?? join(BENCH, isWhole ? 'results' : 'results/partial')
   mkdirSync(folder, { recursive: true })
   return {
     results: join(folder, 'last.json'),
     profiles: join(folder, 'profile.json'),
-    reportFolder: isWhole ? BENCH : folder,
+    reportFolder: isWhole && output === undefined ? BENCH : folder,
     recordings: folder,
   }
 }

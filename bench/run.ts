@@ -56,7 +56,7 @@ async function measureParts(
   }
   if (wants('memory')) results.memory = await measureMemory(settings, world)
   if (wants('profile')) {
-    const files = resultFiles(settings.isWhole)
+    const files = resultFiles(settings.isWhole, settings.output)
     const recorded = await recordProfiles(settings, world, files.recordings)
     if (recorded !== null) {
       results.allocations = recorded.allocations
@@ -78,7 +78,7 @@ async function main(): Promise<void> {
     say('settlement')
     results.settlement = await measureSettlement(settings)
   }
-  const files = resultFiles(settings.isWhole)
+  const files = resultFiles(settings.isWhole, settings.output)
   writeResults(files, results)
   const text = writeReport(files)
   process.stdout.write(`\n${text}\n`)

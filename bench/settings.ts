@@ -16,14 +16,17 @@ export interface Settings {
   readonly parts: readonly PartName[]
   /** Nothing is left out and nothing is short: the figures are worth keeping. */
   readonly isWhole: boolean
+  /** The folder for results and report, where it is not the usual one. */
+  readonly output: string | undefined
 }
 
-const HELP = `node dist/bench/run.js [--quick] [--seconds 2] [--rounds 5] [--targets LIST] [--cases LIST]
+const HELP = `node dist/bench/run.js [--quick] [--seconds 2] [--rounds 5] [--targets LIST] [--cases LIST] [--output FOLDER]
 --quick    a short run that shows that everything works; its figures mean nothing (also BENCH_QUICK=1)
 --seconds  of each measurement (also BENCH_SECONDS); --rounds: of all targets and cases (also BENCH_ROUNDS)
 --targets  of ${TARGET_NAMES.join(', ')}
 --cases    of ${CASES.map(({ name }) => name).join(', ')}, and the parts ${PART_NAMES.join(', ')}
-Results go to bench/results/last.json and bench/REPORT.md; those of a short or partial run to bench/results/partial/.`
+Results go to bench/results/last.json and bench/REPORT.md; those of a short or partial run to bench/results/partial/.
+--output   another folder for them`
 
 /**
  * Reads the command line and the environment. A whole run takes about a quarter of an hour.
@@ -39,6 +42,7 @@ export function readSettings(args: readonly string[], env: NodeJS.ProcessEnv): S
       quick: { type: 'boolean', default: env['BENCH_QUICK'] === '1' },
       targets: { type: 'string' },
       cases: { type: 'string' },
+      output: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
   })
@@ -56,7 +60,7 @@ export function readSettings(args: readonly string[], env: NodeJS.ProcessEnv): S
   const names = [...CASES.map(({ name }) => name), ...PART_NAMES]
   const wanted = chosen('--cases', values.cases, names)
   return {
-    ...{ seconds, rounds, quick, targets },
+    ...{ seconds, rounds, quick, targets, output: values.output },
     cases: CASES.filter(({ name }) => wanted.includes(name)),
     parts: targets.includes('sluice') ? PART_NAMES.filter((name) => wanted.includes(name)) : [],
     isWhole: !quick && targets.length === TARGET_NAMES.length && wanted.length === names.length,

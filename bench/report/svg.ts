@@ -22,9 +22,9 @@ export interface SvgChart {
 }
 
 const WIDTH = 880
-const PLOT_LEFT = 210
+const PLOT_LEFT = 220
 const PLOT_RIGHT = 810
-const TOP = 84
+const TOP = 104
 const BAR_HEIGHT = 16
 const BAR_GAP = 4
 const GROUP_GAP = 34
@@ -36,10 +36,11 @@ const STYLE = `
   .ground { fill: #ffffff } .ink { fill: #1f2328 } .soft { fill: #59636e } .grid { stroke: #d1d9e0 }
   .one { stroke: #59636e; stroke-width: 1.5 } .a { fill: #8c959f } .b { fill: #bf8700 } .c { fill: #54aeff } .d { fill: #0550ae }
   text { font-family: -apple-system, "Segoe UI", "Noto Sans", Helvetica, Arial, sans-serif; font-size: 12px }
-  .title { font-size: 17px; font-weight: 600 } .group { font-weight: 600 }
+  .title { font-size: 17px; font-weight: 600 } .group { font-weight: 600; paint-order: stroke; stroke: #ffffff; stroke-width: 5px }
   @media (prefers-color-scheme: dark) {
     .ground { fill: #0d1117 } .ink { fill: #f0f6fc } .soft { fill: #9198a1 } .grid { stroke: #3d444d }
     .one { stroke: #9198a1 } .a { fill: #656c76 } .b { fill: #d29922 } .c { fill: #79c0ff } .d { fill: #388bfd }
+    .group { stroke: #0d1117 }
   }`
 
 /**
@@ -76,7 +77,7 @@ ${text(16, 28, 'ink title', chart.title)}
 ${text(16, 46, 'soft', chart.subtitle)}
 ${ticks.join('\n')}
 ${rows.join('\n')}
-${text(x(1) + 4, TOP - 24, 'soft', chart.base)}
+${text(x(1) + 4, TOP - 34, 'soft', chart.base)}
 </svg>
 `
 }
@@ -95,7 +96,7 @@ function barRow({ label, ratio, series }: SvgBar, y: number, x: (ratio: number) 
 
 function tickLine(tick: number, x: number, bottom: number): string {
   const place = x.toFixed(1)
-  const line = `<line class="${tick === 1 ? 'one' : 'grid'}" x1="${place}" x2="${place}" y1="${TOP - 20}" y2="${bottom}"/>`
+  const line = `<line class="${tick === 1 ? 'one' : 'grid'}" x1="${place}" x2="${place}" y1="${TOP - 28}" y2="${bottom}"/>`
   return `${line}\n${text(Number(place), bottom + 18, 'soft', `${tick}x`, 'middle')}`
 }
 

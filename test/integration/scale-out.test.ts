@@ -4,7 +4,6 @@ import { after, before, test } from 'node:test'
 import { chat, completion, type Receipt } from '../support/chatClient.ts'
 import { assertReconciled } from '../support/reconcile.ts'
 import { type Stack, startStack, type TestAccount, until } from '../support/stack.ts'
-import { childrenOf } from '../support/workload.ts'
 
 const WORKERS = 3
 const CONNECTIONS = 1_200
@@ -104,7 +103,7 @@ async function assertEvenSpread(): Promise<void> {
 test('connections spread evenly over the workers on one port', () => assertEvenSpread())
 
 test('a killed worker is replaced under load, the others serve on, and its replacement takes its share', async () => {
-  const workers = childrenOf(stack.proxy.pid ?? 0)
+  const workers = stack.workerPids
   assert.equal(workers.length, WORKERS)
   let stopped = false
   const outcomes = { answered: 0, broken: 0, afterKill: 0 }
@@ -128,7 +127,7 @@ test('a killed worker is replaced under load, the others serve on, and its repla
   process.kill(workers[0], 'SIGKILL')
   killed = true
   const replaced = until('the worker is replaced', async () => {
-    const now = childrenOf(stack.proxy.pid ?? 0)
+    const now = stack.workerPids
     const text = await (await fetch(stack.metricsUrl)).text()
     return now.length === WORKERS && !now.includes(workers[0]) && /^sluice_workers 3$/m.test(text)
   })
@@ -136,7 +135,7 @@ test('a killed worker is replaced under load, the others serve on, and its repla
   await until('the others have served on', () => outcomes.afterKill > 300)
   stopped = true
   await running
-  for (const survivor of workers.slice(1)) assert.ok(childrenOf(stack.proxy.pid ?? 0).includes(survivor))
+  for (const survivor of workers.slice(1)) assert.ok(stack.workerPids.includes(survivor))
   assert.ok(outcomes.broken <= AT_ONCE, `${outcomes.broken} connections broke, of ${AT_ONCE} clients`)
   // The holds of the dead worker are voided, so that nothing is held and everything is booked.
   await stack.settled()

@@ -15,7 +15,13 @@ export function loadResult(changes: Partial<LoadResult> = {}): LoadResult {
 
 /** A load of 100 requests that cost so much CPU time each. */
 export function sample(microsPerRequest: number, changes: Partial<Sample> = {}): Sample {
-  return { cpuMicros: microsPerRequest * 100, redisMicros: 1_000, residentBytes: 1_048_576, load: loadResult(), ...changes }
+  return {
+    cpuMicros: microsPerRequest * 100,
+    redisMicros: 1_000,
+    residentBytes: 1_048_576,
+    load: loadResult(),
+    ...changes,
+  }
 }
 
 /** A measurement of 100 requests that cost so much CPU time each. */
