@@ -50,7 +50,7 @@ async function measureParts(
   }
   const { runner, stack } = world
   if (wants('accounts')) {
-    const { result, books } = await measureAccounts(settings, world, stops)
+    const { result, books } = await measureAccounts(settings, world, stops, say)
     results.accounts = result
     results.books.push(...books)
   }

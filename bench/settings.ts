@@ -6,6 +6,10 @@ import { CASES, TARGET_NAMES } from './cases.ts'
 export const PART_NAMES = ['accounts', 'memory', 'profile', 'settlement'] as const
 export type PartName = (typeof PART_NAMES)[number]
 
+/** Less than this shows that things work, and no more. */
+const SECONDS_LEAST = 1
+const ROUNDS_LEAST = 3
+
 /** What a run measures, and how long. */
 export interface Settings {
   readonly seconds: number
@@ -56,6 +60,7 @@ export function readSettings(args: readonly string[], env: NodeJS.ProcessEnv): S
   if (!(seconds > 0) || !Number.isInteger(rounds) || rounds < 1) {
     throw new Error('--seconds is a positive number and --rounds a whole one')
   }
+  const isShort = quick || seconds < SECONDS_LEAST || rounds < ROUNDS_LEAST
   const targets = chosen('--targets', values.targets, TARGET_NAMES)
   const names = [...CASES.map(({ name }) => name), ...PART_NAMES]
   const wanted = chosen('--cases', values.cases, names)
@@ -63,7 +68,7 @@ export function readSettings(args: readonly string[], env: NodeJS.ProcessEnv): S
     ...{ seconds, rounds, quick, targets, output: values.output },
     cases: CASES.filter(({ name }) => wanted.includes(name)),
     parts: targets.includes('sluice') ? PART_NAMES.filter((name) => wanted.includes(name)) : [],
-    isWhole: !quick && targets.length === TARGET_NAMES.length && wanted.length === names.length,
+    isWhole: !isShort && targets.length === TARGET_NAMES.length && wanted.length === names.length,
   }
 }
 

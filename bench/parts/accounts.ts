@@ -21,11 +21,13 @@ const WARM_UP_REQUESTS = 10_000
  * Measures small answers by turns on two stacks that have done nothing before: one with few accounts, one with many. On
  * the second, requests are of as few accounts, and of many.
  * @param stops has what ends the stacks while they run
+ * @param say tells how far it is
  */
 export async function measureAccounts(
   settings: Settings,
   world: World,
   stops: (() => Promise<void>)[],
+  say: (line: string) => void,
 ): Promise<{ result: AccountsResult; books: Books[] }> {
   const divisor = settings.quick ? QUICK_DIVISOR : 1
   const [accounts, active] = [MANY_ACCOUNTS / divisor, ACTIVE_ACCOUNTS / divisor]
@@ -33,11 +35,13 @@ export async function measureAccounts(
   const startMs = performance.now()
   const many = await startIdle(world, accounts, stops)
   const startSeconds = (performance.now() - startMs) / 1_000
+  say(`${accounts} accounts are ready`)
   const warmUp = { requests: Math.max(active, WARM_UP_REQUESTS / divisor), seconds: WARM_UP_SECONDS_MAX }
   const { runner } = world
   // The first request of every key has control look it up.
   await runner.meetKeys(...smallLoad(few, FEW_ACCOUNTS, warmUp))
   await runner.meetKeys(...smallLoad(many, active, warmUp))
+  say(`${active} of them have sent requests`)
   const { seconds } = settings
   const rounds: AccountsResult['rounds'] = []
   for (let round = 0; round < settings.rounds; round++) {
@@ -47,6 +51,7 @@ export async function measureAccounts(
       active: await runner.run(...smallLoad(many, active, { seconds })),
     })
   }
+  say('the books')
   const books: Books[] = []
   for (const [stack, count] of [[few, FEW_ACCOUNTS] as const, [many, accounts] as const]) {
     books.push(await checkBooks(stack, `${count.toLocaleString('en-US')} accounts`, runner.requestsTo(stack)))

@@ -14,7 +14,7 @@ test('without arguments everything is measured, and only then are the figures ke
   const all = names([])
   assert.deepEqual([all.targets, all.cases.length, all.isWhole], [TARGET_NAMES, CASES.length, true])
   assert.deepEqual([...all.parts], ['accounts', 'memory', 'profile', 'settlement'])
-  for (const args of [['--quick'], ['--targets', 'nginx,sluice'], ['--cases', 'small']]) {
+  for (const args of [['--quick'], ['--targets', 'nginx,sluice'], ['--cases', 'small'], ['--rounds', '2']]) {
     assert.equal(names(args).isWhole, false, args.join(' '))
   }
   assert.equal(names([], { BENCH_QUICK: '1' }).quick, true)
