@@ -16,6 +16,21 @@ const DEFAULTS = {
   imagesMax: 16,
   jsonDepthMax: 128,
 
+  // Uploads: memory of all that are open in a process, and the parts of a form.
+  uploadBytesOpenMax: 268_435_456,
+  formPartsMax: 64,
+  formHeadBytesMax: 16_384,
+  formFieldBytesMax: 262_144,
+
+  // What is not chat. speechCharactersMax is for models whose catalog entry states no context.
+  embeddingInputsMax: 2_048,
+  imagesPerAnswerMax: 10,
+  imageSideMin: 16,
+  imageSideMax: 8_192,
+  speechCharactersMax: 4_096,
+  audioSecondsMax: 14_400,
+  rerankDocumentsMax: 10_000,
+
   // Rates. Burst is what may arrive at once after a quiet time.
   requestsPerMinute: 60_000,
   requestBurst: 3_000,

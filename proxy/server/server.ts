@@ -123,12 +123,21 @@ export class Server {
       this.fail(exchange, new GatewayError('method_not_allowed', { message }), ['allow', allow])
       return
     }
-    if (parsed.contentLength > 0 || parsed.chunked) {
-      const done = (body: Buffer) => this.run(route.handler, exchange, body)
-      this.bodies.read(res, exchange, { contentLength: parsed.contentLength, precheck: route.precheck, done })
-    } else {
-      this.run(route.handler, exchange, EMPTY)
+    if (parsed.contentLength > 0 || parsed.chunked) this.read(res, exchange, route, parsed.contentLength)
+    else this.run(route.handler, exchange, EMPTY)
+  }
+
+  private read(res: HttpResponse, exchange: UwsExchange, route: RouteEntry, contentLength: number): void {
+    const { handler, precheck, upload = false } = route
+    const bytesMax = this.bodies.bytesMax(upload)
+    if (contentLength > bytesMax) {
+      const refusal = tooLarge(bytesMax)
+      this.onRefusal(refusal)
+      exchange.refuse(refusal)
+      return
     }
+    const done = (body: Buffer) => this.run(handler, exchange, body)
+    this.bodies.read(res, exchange, { contentLength, precheck, upload, done })
   }
 
   // Where the framing is at fault, bytes behind the head may be a request that someone hid there. While an answer is
@@ -142,7 +151,7 @@ export class Server {
     if (parsed.framingFault !== '') {
       return invalidRequest(`${parsed.framingFault}; send one valid length.`)
     }
-    if (parsed.contentLength > this.bodies.bytesMax) return tooLarge(this.bodies.bytesMax)
+    if (parsed.contentLength > this.limits.bodyBytesMax) return tooLarge(this.limits.bodyBytesMax)
     if (this.draining && parsed.head.path !== '/health') return new GatewayError('gateway_restarting')
     if (this.open > this.limits.openRequestsMax) return new GatewayError('too_many_requests_open')
     return undefined
