@@ -7,6 +7,7 @@ const DEFAULTS = {
   bodyBytesMax: 33_554_432,
   jsonBodyBytesMax: 20_971_520,
   uncheckedBodyBytesMax: 65_536,
+  bodyBytesDiscardedMax: 268_435_456,
   bodyPiecesMax: 100_000,
   bodyBytesOpenMax: 536_870_912,
   largeBodiesMax: 32,

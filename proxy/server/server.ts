@@ -37,6 +37,8 @@ export class Server {
   private readonly table: RouteTable
   private readonly limits: Limits
   private readonly bodies: BodyReader
+  /** Bodies that are announced as larger are not even thrown away. */
+  private readonly discardedMax: number
   private readonly onError: (error: unknown, requestId: string) => void
   private readonly onRefusal: (error: GatewayError) => void
   private readonly ended = () => {
@@ -51,6 +53,7 @@ export class Server {
     this.table = new RouteTable(options.routes)
     this.limits = options.limits
     this.bodies = new BodyReader(options.limits, options.onRefusal)
+    this.discardedMax = Math.max(this.limits.bodyBytesMax, this.limits.bodyBytesDiscardedMax)
     this.onError = options.onError
     this.onRefusal = options.onRefusal
   }
@@ -130,10 +133,9 @@ export class Server {
   private read(res: HttpResponse, exchange: UwsExchange, route: RouteEntry, contentLength: number): void {
     const { handler, precheck, upload = false } = route
     const bytesMax = this.bodies.bytesMax(upload)
+    // A connection that is closed while its client sends may lose the answer, so the body is read and thrown away.
     if (contentLength > bytesMax) {
-      const refusal = tooLarge(bytesMax)
-      this.onRefusal(refusal)
-      exchange.refuse(refusal)
+      this.fail(exchange, tooLarge(bytesMax))
       return
     }
     const done = (body: Buffer) => this.run(handler, exchange, body)
@@ -151,7 +153,7 @@ export class Server {
     if (parsed.framingFault !== '') {
       return invalidRequest(`${parsed.framingFault}; send one valid length.`)
     }
-    if (parsed.contentLength > this.limits.bodyBytesMax) return tooLarge(this.limits.bodyBytesMax)
+    if (parsed.contentLength > this.discardedMax) return tooLarge(this.limits.bodyBytesMax)
     if (this.draining && parsed.head.path !== '/health') return new GatewayError('gateway_restarting')
     if (this.open > this.limits.openRequestsMax) return new GatewayError('too_many_requests_open')
     return undefined

@@ -5,17 +5,8 @@ import { after, before, test } from 'node:test'
 import { limits } from '../../control/contract/limits.ts'
 import { mp3Frames, opusFile, wavFile } from '../support/audio.ts'
 import { assertError, type Reply, receiptOf } from '../support/chatClient.ts'
-import {
-  answered,
-  assertCounted,
-  type CountedReceipt,
-  type MediaModality,
-  mediaModel,
-  postForm,
-  postJson,
-  priceOf,
-  servedFor,
-} from '../support/mediaClient.ts'
+import { answered, mediaModel, postForm, postJson } from '../support/mediaClient.ts'
+import { assertCounted, type CountedReceipt, type MediaModality, priceOf, servedFor } from '../support/reconcile.ts'
 import { type Stack, startStack, until } from '../support/stack.ts'
 
 const PNG = Buffer.from('89504e470d0a1a0a0000', 'hex')

@@ -3,11 +3,13 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, before, test } from 'node:test'
+import fc from 'fast-check'
 import { limits } from '../../control/contract/limits.ts'
 import { mp3Frames, wavFile } from '../support/audio.ts'
 import { assertError, type Reply } from '../support/chatClient.ts'
 import { FLAC, OPUS } from '../support/encodedAudio.ts'
-import { answered, mediaModel, postForm, postJson, priceOf, servedFor } from '../support/mediaClient.ts'
+import { answered, mediaModel, postForm, postJson } from '../support/mediaClient.ts'
+import { priceOf, servedFor } from '../support/reconcile.ts'
 import { type Stack, startStack } from '../support/stack.ts'
 
 const PNG = Buffer.from('89504e470d0a1a0a0000', 'hex')
@@ -231,6 +233,36 @@ for (const [send, cases] of [
     })
   }
 }
+
+test('whatever the fields hold, the answer is an answer', async () => {
+  const value = fc.oneof(
+    fc.constantFrom<unknown>(null, true, 0, -1, 1e308, '', 'x', [], [[]], [null], {}, { text: 1 }, '\ud800', [1, 2]),
+    fc.jsonValue({ maxDepth: 2 }),
+  )
+  const names = [
+    'input',
+    'prompt',
+    'query',
+    'documents',
+    'n',
+    'size',
+    'encoding_format',
+    'dimensions',
+    'voice',
+    'speed',
+  ]
+  const more = ['top_n', 'return_documents', 'response_format', 'provider', 'user', 'instructions', 'stream', 'model']
+  const fields = fc.dictionary(fc.constantFrom(...names, ...more), value)
+  const operations = { embeddings: E, 'images/generations': I, 'audio/speech': S, rerank: R }
+  const sound = { input: 'x', prompt: 'x', query: 'x', documents: ['x'] }
+  await fc.assert(
+    fc.asyncProperty(fc.constantFrom(...Object.entries(operations)), fields, async ([path, model], odd) => {
+      const reply = await json(path, { model, ...sound, ...odd })
+      assert.ok([200, 400, 404].includes(reply.status), `${JSON.stringify(odd)}: ${reply.text}`)
+    }),
+    { numRuns: 400 },
+  )
+})
 
 test('embeddings as floats and as base64, whatever the provider knows', async () => {
   const numbers = async (model: string, encoding_format?: string) => {
