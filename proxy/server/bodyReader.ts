@@ -8,6 +8,7 @@ import type { UwsExchange } from './uwsExchange.ts'
 const LARGE_BYTES = 1_048_576
 const LARGE_RETRY_SECONDS = 1
 const UPLOAD_RETRY_SECONDS = 2
+const CHECKS_PER_TIMEOUT = 16
 
 export interface BodyOptions {
   /** Bytes announced by Content-Length, or -1. */
@@ -32,10 +33,14 @@ export class BodyReader {
   largeOpen = 0
   /** Memory of the uploads whose requests have not ended. */
   uploadBytesOpen = 0
+  // An array whose members know their place: most bodies are there within the turn that they begin in, so that a timer
+  // for each of them would cost more than the rest of their handling.
+  private readonly open: IncomingBody[] = []
 
   constructor(limits: Limits, onRefusal: (error: GatewayError) => void) {
     this.limits = limits
     this.onRefusal = onRefusal
+    setInterval(() => this.endLate(), Math.max(1, limits.bodyTimeoutMs / CHECKS_PER_TIMEOUT)).unref()
   }
 
   /** The most bytes that one body may have. */
@@ -50,6 +55,8 @@ export class BodyReader {
    */
   read(res: HttpResponse, exchange: UwsExchange, options: BodyOptions): void {
     const body = new IncomingBody(this, exchange, options)
+    body.openIndex = this.open.length
+    this.open.push(body)
     exchange.incoming = body
     res.onData((chunk, isLast) => body.take(chunk, isLast))
   }
@@ -71,6 +78,22 @@ export class BodyReader {
     }
     this.bytesOpen += toBytes - fromBytes
     return undefined
+  }
+
+  /** A body has arrived or was dropped. */
+  closed(body: IncomingBody): void {
+    const at = body.openIndex
+    if (at < 0) return
+    body.openIndex = -1
+    const last = this.open.pop()
+    if (last === undefined || last === body) return
+    this.open[at] = last
+    last.openIndex = at
+  }
+
+  private endLate(): void {
+    const latestMs = performance.now() - this.limits.bodyTimeoutMs
+    for (const body of this.open.filter((one) => one.sinceMs <= latestMs)) body.timeOut()
   }
 
   /** Gives back the memory of a body that arrived or was dropped, or of an upload that is not needed any more. */

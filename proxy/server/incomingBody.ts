@@ -16,17 +16,24 @@ export class IncomingBody implements BodyLease {
   private readonly reader: BodyReader
   private readonly exchange: UwsExchange
   private readonly options: BodyOptions
-  private readonly timer: NodeJS.Timeout
   private buffer: Buffer = EMPTY
   private size = 0
   private pieces = 0
   private over = false
+  /** Its place among the open bodies, or -1; kept by the reader. */
+  openIndex = -1
+  readonly sinceMs: number
 
   constructor(reader: BodyReader, exchange: UwsExchange, options: BodyOptions) {
     this.reader = reader
     this.exchange = exchange
     this.options = options
-    this.timer = setTimeout(() => this.close(new GatewayError('body_timeout')), reader.limits.bodyTimeoutMs)
+    this.sinceMs = performance.now()
+  }
+
+  /** The body has taken too long. */
+  timeOut(): void {
+    this.close(new GatewayError('body_timeout'))
   }
 
   /** Takes the next piece, which the server package lends for the time of this call. */
@@ -47,7 +54,7 @@ export class IncomingBody implements BodyLease {
   release(): void {
     if (this.over) return
     this.over = true
-    clearTimeout(this.timer)
+    this.reader.closed(this)
     this.reader.release(this.buffer.length, this.options.upload)
     this.buffer = EMPTY
   }
@@ -88,7 +95,7 @@ export class IncomingBody implements BodyLease {
 
   private finish(body: Buffer): void {
     if (this.options.upload) {
-      clearTimeout(this.timer)
+      this.reader.closed(this)
     } else {
       this.exchange.incoming = undefined
       this.release()
