@@ -5,11 +5,13 @@ import type { CatalogStore } from './catalog/catalogStore.ts'
 import { chatHandler, credentialPrecheck } from './endpoints/chat/chat.ts'
 import type { ChatSurface } from './endpoints/chat/codec.ts'
 import { chatSurface } from './endpoints/chat/surface.ts'
+import { completionsSurface } from './endpoints/completions/surface.ts'
 import { healthHandler, readyHandler, type Vitals } from './endpoints/health.ts'
 import { limitsHandler } from './endpoints/limits.ts'
 import { modelsHandler } from './endpoints/models.ts'
 import { pricingHandler, sheetHandler, sheetsHandler } from './endpoints/pricing.ts'
 import { publicReceiptHandler, receiptHandler, receiptsHandler } from './endpoints/receipts.ts'
+import { responsesSurface } from './endpoints/responses/surface.ts'
 import type { RunServices } from './endpoints/run/services.ts'
 import { embeddings } from './endpoints/units/embeddings.ts'
 import { unitHandler, unitPrecheck } from './endpoints/units/handler.ts'
@@ -53,6 +55,8 @@ export function routes({ keys, catalog, services, health, rpc, limits, vitals }:
   })
   return [
     chat('/v1/chat/completions', chatSurface),
+    chat('/v1/completions', completionsSurface),
+    chat('/v1/responses', responsesSurface),
     unit('/v1/embeddings', embeddings),
     unit('/v1/images/generations', images),
     unit('/v1/images/edits', imageEdits),

@@ -13,6 +13,8 @@ export const INTEGER_OPTIONS = [
   'cached',
   'cache_write',
   'reasoning',
+  // Pieces of thinking before the content.
+  'thinking',
   // The stream's end after so many content frames: connection destroyed, clean end, silence, error event.
   'cut',
   'fin',
@@ -54,6 +56,8 @@ export const FLAG_OPTIONS = [
   'donetext',
   'tool',
   'echo',
+  // Content as a refusal.
+  'refuse',
 ] as const
 
 /** Options with one of a few words. */

@@ -1,6 +1,7 @@
-import type { HttpResponse, TemplatedApp } from 'uWebSockets.js'
+import type { HttpRequest, HttpResponse, TemplatedApp } from 'uWebSockets.js'
 import uws from 'uWebSockets.js'
 import { answerWhole } from './completion.ts'
+import type { Kind } from './events.ts'
 import { Exchange } from './exchange.ts'
 import { answerError, answerFailure } from './failures.ts'
 import type { Behaviour } from './grammar.ts'
@@ -56,19 +57,21 @@ export function startProvider(options: ProviderOptions): Promise<Provider> {
 
 function addRoutes(app: TemplatedApp, log: ServedLog, wheel: TimerWheel): void {
   const failures = new Map<string, number>()
-  app.post('/v1/chat/completions', (res, req) => {
+  const completion = (kind: Kind) => (res: HttpResponse, req: HttpRequest) => {
     const head = readHead(req)
     const exchange = new Exchange(res, log, head.requestId)
     readBody(res, (text) => {
       if (exchange.ended) return
-      const request = text === undefined ? 'The body is too large.' : parseChat(text)
+      const request = text === undefined ? 'The body is too large.' : parseChat(text, kind)
       res.cork(() => {
         if (typeof request === 'string') return answerError(exchange, 400, undefined, request)
         exchange.accept(request, head)
         serve(exchange, wheel, failures)
       })
     })
-  })
+  }
+  app.post('/v1/chat/completions', completion('chat'))
+  app.post('/v1/completions', completion('text'))
   addMediaRoutes(app, log, wheel, failures)
   app.get('/v1/models', (res) => {
     const data = [{ id: 'chat-small', object: 'model', created: 1_763_683_200, owned_by: 'mock' }]

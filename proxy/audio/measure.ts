@@ -25,7 +25,7 @@ export interface MeasuredAudio extends Duration {
 export type AudioReader = Generator<void, Duration | null>
 
 /** Places that a reader looks at before it gives way. */
-export const PLACES_PER_STEP = 65_536
+export const PLACES_PER_STEP = 16_384
 
 /**
  * Measures an audio file: WAV, FLAC, MP3 or Ogg.

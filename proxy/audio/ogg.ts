@@ -4,6 +4,8 @@ import { type OggPage, oggPageAt } from './oggPages.ts'
 
 /** Streams in a file, one after the other or interleaved. */
 const STREAMS_MAX = 64
+/** Places that look like a page and are none. */
+const LOST_MAX = 10_000
 /** Of a packet no more is kept; only those with the codec's settings are longer than their first bytes matter. */
 const PACKET_BYTES_MAX = 1_048_576
 
@@ -11,20 +13,19 @@ const PACKET_BYTES_MAX = 1_048_576
 export function* readOgg(file: Buffer): AudioReader {
   const streams = new Map<number, OggStream>()
   const ended: OggStream[] = []
-  let at = 0
-  let pages = 0
-  let packets = 0
-  for (;;) {
+  let places = 0
+  let lost = 0
+  for (let at = 0; at >= 0; ) {
     const page = oggPageAt(file, at)
-    if (page === null) {
-      at = file.indexOf('OggS', at + 1, 'latin1')
-      if (at < 0) break
-      continue
-    }
-    packets += page.lacing.length
-    if (Math.floor(packets / PLACES_PER_STEP) > pages) {
-      pages = Math.floor(packets / PLACES_PER_STEP)
+    places += 1 + (page?.lacing.length ?? 0)
+    if (places >= PLACES_PER_STEP) {
+      places = 0
       yield
+    }
+    if (page === null) {
+      if (++lost > LOST_MAX) return null
+      at = file.indexOf('OggS', at + 1, 'latin1')
+      continue
     }
     const stream = streamOf(page, streams, ended)
     if (stream === null || !stream.take(file, page)) return null

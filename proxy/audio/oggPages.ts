@@ -1,4 +1,6 @@
 const HEAD_BYTES = 27
+/** "OggS". */
+const CAPTURE_PATTERN = 0x4f676753
 const CONTINUED = 1
 const FIRST = 2
 const UNSET = -1n
@@ -18,7 +20,7 @@ export interface OggPage {
 
 /** Reads the page at `at`; null when there is none or it is cut off within its head. */
 export function oggPageAt(file: Buffer, at: number): OggPage | null {
-  if (at + HEAD_BYTES > file.length || file.toString('latin1', at, at + 4) !== 'OggS' || file[at + 4] !== 0) return null
+  if (at + HEAD_BYTES > file.length || file.readUInt32BE(at) !== CAPTURE_PATTERN || file[at + 4] !== 0) return null
   const dataAt = at + HEAD_BYTES + file[at + 26]
   if (dataAt > file.length) return null
   const lacing = file.subarray(at + HEAD_BYTES, dataAt)

@@ -55,7 +55,8 @@ export class VorbisSum {
     const secondsMax = this.samplesMax / this.rate
     // The last page may say that less than its whole packets is to be played.
     const surplus = this.samples - granule
-    return { seconds: surplus >= 0 && surplus <= 2 * this.large ? granule / this.rate : secondsMax, secondsMax }
+    const agrees = granule > 0 && surplus >= 0 && surplus <= 2 * this.large
+    return { seconds: agrees ? granule / this.rate : secondsMax, secondsMax }
   }
 
   private blockSize(first: number): number {

@@ -7,6 +7,8 @@ const MEDIA_TYPE = /^\s*multipart\/form-data\s*(?:;|$)/i
 const PARAMETER = /;\s*([A-Za-z0-9!#$%&'*+.^_`|~-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^;"\s]*))/g
 // RFC 2046 section 5.1.1.
 const BOUNDARY = /^[0-9A-Za-z'()+_,./:=? -]{0,69}[0-9A-Za-z'()+_,./:=?-]$/
+/** What looks like a boundary within one part, so that looking for the real one takes little time. */
+const ALIKE_MAX = 1_000
 const DASH = 45
 const SPACE = 32
 const TAB = 9
@@ -82,8 +84,11 @@ function firstDelimiter(body: Buffer, delimiter: Buffer, inner: Buffer): number 
 
 /** Where the line end before the next delimiter is, or -1. What only begins like the delimiter is content. */
 function nextDelimiter(body: Buffer, inner: Buffer, from: number): number {
-  for (let at = body.indexOf(inner, from); at >= 0; at = body.indexOf(inner, at + 1)) {
+  let at = body.indexOf(inner, from)
+  for (let alike = 0; at >= 0; alike++) {
     if (isDelimiterEnd(body, at + inner.length)) return at
+    if (alike >= ALIKE_MAX) throw bad('its content is full of what looks like its boundary')
+    at = body.indexOf(inner, at + 1)
   }
   return -1
 }

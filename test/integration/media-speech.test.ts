@@ -18,7 +18,7 @@ let apiKey: string
 
 before(async () => {
   stack = await startStack({
-    limits: { idleTimeoutMs: 700 },
+    limits: { idleTimeoutMs: 3_000 },
     catalog: {
       models: [
         mediaModel('test/slow', 'speech', 'mock,chunks=100,delay=20'),

@@ -19,11 +19,11 @@ let apiKey: string
 
 before(async () => {
   stack = await startStack({
-    limits: { bodyTimeoutMs: 900, bodyBytesMax: 6 * MIB, jsonBodyBytesMax: MIB, uploadBytesOpenMax: 8 * MIB },
+    limits: { bodyTimeoutMs: 4_000, bodyBytesMax: 6 * MIB, jsonBodyBytesMax: MIB, uploadBytesOpenMax: 8 * MIB },
     catalog: {
       models: [
         mediaModel(T, 'transcription'),
-        mediaModel('test/slow', 'transcription', 'mock,slow_headers=1500'),
+        mediaModel('test/slow', 'transcription', 'mock,slow_headers=3000'),
         mediaModel('test/image', 'image'),
       ],
     },

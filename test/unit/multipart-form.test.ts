@@ -108,6 +108,7 @@ const REFUSED: [name: string, code: string, body: string | Buffer, type?: string
   ['base64', 'bad_multipart', `--b\r\n${HEAD}\r\nContent-Transfer-Encoding: base64\r\n\r\neA==\r\n${END}`],
   ['endless headers', 'bad_multipart', `--b\r\n${HEAD}\r\nx: ${'y'.repeat(20_000)}\r\n\r\nx\r\n${END}`],
   ['too many parts', 'bad_multipart', field('a', 'x').repeat(limits.formPartsMax + 1) + END],
+  ['too many look-alikes', 'bad_multipart', field('a', '\r\n--bc'.repeat(1_002)) + END],
   ['no end', 'body_incomplete', field('a', 'x')],
   ['an end within a part', 'body_incomplete', `${field('a', 'x')}--b\r\n${HEAD}\r\n\r\nxyz`],
   ['an end within headers', 'body_incomplete', `${field('a', 'x')}--b\r\n${HEAD}`],

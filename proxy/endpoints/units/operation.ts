@@ -3,7 +3,7 @@ import type { Limits } from '../../../control/contract/limits.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Model, Route } from '../../catalog/catalog.ts'
 import type { Exchange, RequestHead } from '../../server/exchange.ts'
-import type { Refusal } from '../../upstream/refusal.ts'
+import type { Rejected } from '../chat/codec.ts'
 import type { Bill } from '../run/bill.ts'
 import type { Metered, MeteredRun } from '../run/meteredRun.ts'
 import type { Preferences } from '../run/preferences.ts'
@@ -42,11 +42,6 @@ export interface PieceAnswer {
    * @param receipt as JSON text, or '' while the ledger has not accepted it
    */
   body(receipt: string): string | Uint8Array
-}
-
-/** An answer that is none: an error, empty, or unreadable. */
-export interface Rejected {
-  readonly rejected: Refusal
 }
 
 /** A plan whose answer comes in one piece. */
