@@ -45,6 +45,20 @@ export class Exchange {
     this.served.prompt_bytes = request.promptBytes
   }
 
+  /** Takes a request that is not for chat. */
+  acceptMedia(path: string, model: string, fields: Readonly<Record<string, unknown>>): void {
+    this.served.path = path
+    this.served.model = model
+    this.served.fields = fields
+    this.served.quantity = null
+  }
+
+  /** Notes what the answer bills, counted or as tokens. */
+  billed(quantity: number | null, usage: ReportedUsage | null): void {
+    this.served.quantity = quantity
+    this.served.usage = usage
+  }
+
   /** Notes what has been handed to the connection so far. */
   sent(status: number, frames: number, contentBytes: number, usage: ReportedUsage | null): void {
     this.served.status = status
