@@ -16,6 +16,7 @@ import { Pulse } from './bus/pulse.ts'
 import { RpcClient } from './bus/rpcClient.ts'
 import { CatalogStore } from './catalog/catalogStore.ts'
 import { readConfig } from './config.ts'
+import { apiEndpoints } from './endpoints/api.ts'
 import { ActiveRuns } from './endpoints/chat/activeRuns.ts'
 import { chatHandler, credentialPrecheck } from './endpoints/chat/chat.ts'
 import type { RunServices } from './endpoints/chat/services.ts'
@@ -23,7 +24,7 @@ import { healthHandler, readyHandler, type Vitals } from './endpoints/health.ts'
 import { limitsHandler } from './endpoints/limits.ts'
 import { modelsHandler } from './endpoints/models.ts'
 import { pricingHandler, sheetHandler, sheetsHandler } from './endpoints/pricing.ts'
-import { publicReceiptHandler, receiptHandler, receiptsHandler } from './endpoints/receipts.ts'
+import { publicReceiptHandler, receiptHandler } from './endpoints/receipts.ts'
 import { RequestMetrics } from './metrics/requestMetrics.ts'
 import { Outgoing } from './relay/outgoing.ts'
 import type { RouteEntry } from './server/routeTable.ts'
@@ -128,11 +129,11 @@ const routes: RouteEntry[] = [
   { method: 'GET', path: '/v1/pricing/sheets', handler: sheetsHandler(rpc) },
   { method: 'GET', path: '/v1/pricing/sheets/*', handler: sheetHandler(rpc) },
   { method: 'GET', path: '/v1/limits', handler: limitsHandler(limits) },
-  { method: 'GET', path: '/v1/receipts', handler: receiptsHandler(keys, rpc, limits) },
   { method: 'GET', path: '/v1/receipts/*', handler: receiptHandler(keys, rpc) },
   { method: 'GET', path: '/x402/v1/receipts/*', handler: publicReceiptHandler(rpc) },
   { method: 'GET', path: '/health', handler: healthHandler(catalog, health, vitals) },
   { method: 'GET', path: '/ready', handler: readyHandler(catalog, vitals) },
+  ...apiEndpoints({ rpc, limits, trustedProxies: config.trustedProxies }),
 ]
 const server = new Server({
   routes,

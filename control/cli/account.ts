@@ -10,12 +10,13 @@ import { formatUsd, MAX_UNITS } from '../contract/units.ts'
 import { type Client, type Pool, type Queryable, withTransaction } from '../db/pool.ts'
 import { createKey, listKeys } from '../keys/keys.ts'
 import type { AccountBalance } from '../ledger/balanceOf.ts'
+import { coinText, sumText } from '../pricing/coinAmounts.ts'
 import { tellAdmission } from './admission.ts'
 import { type Arguments, argument, type CommandGroup, flag, isSet, UsageError } from './command.ts'
 import { type CliContext, CommandError } from './context.ts'
 import { SETTING_FLAGS, settingsOf } from './keySettings.ts'
 import { facts, table } from './table.ts'
-import { amountOf, coinText, coinToUnits, coinUsdUnits, formatTime, sumText, timeOf } from './values.ts'
+import { amountOf, coinToUnits, coinUsdUnits, formatTime, timeOf } from './values.ts'
 
 const PAGE = 500
 
