@@ -22,6 +22,12 @@ export function timeOf(flagName: string, text: string): number {
   throw new UsageError(`--${flagName} must be a time such as 2027-01-31T12:00:00Z, not "${text}"`)
 }
 
+/** A wallet's address in lower case. @throws UsageError */
+export function addressOf(text: string): string {
+  if (/^0x[0-9a-fA-F]{40}$/.test(text)) return text.toLowerCase()
+  throw new UsageError(`a wallet is 0x and 40 hex digits, not "${text}"`)
+}
+
 export function formatTime(ms: number | null): string {
   return ms === null ? '' : new Date(ms).toISOString()
 }
