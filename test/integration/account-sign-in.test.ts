@@ -4,15 +4,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { zeroAddress } from 'viem'
 import { getAddress } from 'viem/utils'
-import {
-  api,
-  apiOk,
-  assertRefused,
-  newOwner,
-  newWallet,
-  signedMessage,
-  signIn,
-} from '../support/apiClient.ts'
+import { api, apiOk, assertRefused, newOwner, newWallet, signedMessage, signIn } from '../support/apiClient.ts'
 import { type Stack, startStack } from '../support/stack.ts'
 
 let stack: Stack
