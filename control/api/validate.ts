@@ -12,36 +12,45 @@ const FORMATS = {
 
 type Fields = Readonly<Record<string, unknown>>
 
-const bodies = newAjv(false)
-/** Everything in a query is text, so that numbers are read from it. */
-const queries = newAjv(true)
-const compiled = new Map<ObjectSchema, ValidateFunction>()
+/** The functions that check by a schema, each compiled once. */
+class Checks {
+  readonly #ajv: Ajv2020
+  readonly #compiled = new Map<ObjectSchema, ValidateFunction>()
 
-function newAjv(coerceTypes: boolean): Ajv2020 {
-  return new Ajv2020({ coerceTypes, formats: FORMATS, verbose: true, allowUnionTypes: true, strictRequired: false })
+  constructor(coerceTypes: boolean) {
+    this.#ajv = new Ajv2020({ coerceTypes, formats: FORMATS, verbose: true, allowUnionTypes: true })
+  }
+
+  of(schema: ObjectSchema): ValidateFunction {
+    let validate = this.#compiled.get(schema)
+    if (validate === undefined) {
+      validate = this.#ajv.compile(schema)
+      this.#compiled.set(schema, validate)
+    }
+    return validate
+  }
 }
+
+const bodies = new Checks(false)
+/** Everything in a query is text, so that numbers are read from it. */
+const queries = new Checks(true)
 
 /** Checks the body of a request. @throws GatewayError invalid_request with the field at fault and what it must be */
 export function checkBody(schema: ObjectSchema, body: Fields): Fields {
-  return check(bodies, schema, body)
+  return check(bodies.of(schema), schema, body)
 }
 
 /** Reads and checks the query of a request. @throws GatewayError invalid_request */
 export function checkQuery(schema: ObjectSchema, text: string): Fields {
-  const fields: Record<string, unknown> = {}
+  const fields = Object.create(null) as Record<string, unknown>
   for (const [name, value] of new URLSearchParams(text)) {
     if (Object.hasOwn(fields, name)) throw invalidRequest(`${name} is given twice; send it once.`, name)
     fields[name] = value
   }
-  return check(queries, schema, fields)
+  return check(queries.of(schema), schema, fields)
 }
 
-function check(ajv: Ajv2020, schema: ObjectSchema, fields: Fields): Fields {
-  let validate = compiled.get(schema)
-  if (validate === undefined) {
-    validate = ajv.compile(schema)
-    compiled.set(schema, validate)
-  }
+function check(validate: ValidateFunction, schema: ObjectSchema, fields: Fields): Fields {
   if (validate(fields)) return fields
   const [fault] = validate.errors ?? []
   throw fault === undefined ? invalidRequest('The request does not fit its schema.') : describe(fault, schema)

@@ -1,17 +1,17 @@
-import { getAddress } from 'viem/utils'
 import { OPERATOR } from '../activity/activity.ts'
 import { withTransaction } from '../db/pool.ts'
 import { endSession, listSessions } from '../sessions/sessions.ts'
 import { type Arguments, argument, type CommandGroup } from './command.ts'
 import { type CliContext, CommandError } from './context.ts'
 import { table } from './table.ts'
-import { formatTime } from './values.ts'
+import { checksummed, formatTime } from './values.ts'
 
 async function list(args: Arguments, context: CliContext): Promise<undefined> {
   const sessions = await listSessions(await context.pool(), argument(args, 'ACCOUNT'))
-  const data = sessions.map((session) => ({
+  const addresses = await checksummed(sessions.map(({ address }) => address))
+  const data = sessions.map((session, i) => ({
     session_id: session.id,
-    address: getAddress(session.address),
+    address: addresses[i] ?? '',
     created_at: formatTime(session.createdAtMs),
     expires_at: formatTime(session.expiresAtMs),
   }))

@@ -22,6 +22,13 @@ export function timeOf(flagName: string, text: string): number {
   throw new UsageError(`--${flagName} must be a time such as 2027-01-31T12:00:00Z, not "${text}"`)
 }
 
+/** Addresses with the upper and lower case by which they are checked (ERC-55). */
+export async function checksummed(addresses: readonly string[]): Promise<string[]> {
+  // Loaded when it is needed, because that takes as long as all the rest of a command.
+  const { getAddress } = await import('viem/utils')
+  return addresses.map((address) => getAddress(address))
+}
+
 /** A wallet's address in lower case. @throws UsageError */
 export function addressOf(text: string): string {
   if (/^0x[0-9a-fA-F]{40}$/.test(text)) return text.toLowerCase()

@@ -1,4 +1,3 @@
-import { getAddress } from 'viem/utils'
 import { accountOf, UnknownAccountError } from '../accounts/accounts.ts'
 import { OPERATOR } from '../activity/activity.ts'
 import { type Pool, withTransaction } from '../db/pool.ts'
@@ -7,7 +6,7 @@ import { linkWallet, listWallets, unlinkWallet } from '../wallets/wallets.ts'
 import { type Arguments, argument, type CommandGroup } from './command.ts'
 import type { CliContext } from './context.ts'
 import { facts, table } from './table.ts'
-import { addressOf, formatTime } from './values.ts'
+import { addressOf, checksummed, formatTime } from './values.ts'
 
 async function knownAccount(args: Arguments, pool: Pool): Promise<string> {
   const accountId = argument(args, 'ACCOUNT')
@@ -16,8 +15,10 @@ async function knownAccount(args: Arguments, pool: Pool): Promise<string> {
 }
 
 async function print(context: CliContext, pool: Pool, accountId: string): Promise<undefined> {
-  const wallets = (await listWallets(pool, accountId)).map(({ address, linkedAtMs }) => ({
-    address: getAddress(address),
+  const linked = await listWallets(pool, accountId)
+  const addresses = await checksummed(linked.map(({ address }) => address))
+  const wallets = linked.map(({ linkedAtMs }, i) => ({
+    address: addresses[i] ?? '',
     linked_at: formatTime(linkedAtMs),
   }))
   const rows = wallets.map((wallet) => [wallet.address, wallet.linked_at])
