@@ -90,6 +90,8 @@ export class ApiRouter {
     const { pool, log } = this.#options
     const prepared = await handler.prepare?.(call)
     const result = await withTransaction(pool, async (client) => {
+      // Who waits for a lock longer than anybody waits for the answer only takes a place from others.
+      await client.query(`SET LOCAL statement_timeout = ${limits.apiTimeoutMs}`)
       const done = await writeOnce(handler, call, client, request, prepared)
       if (performance.now() > deadlineMs - ANSWER_MS) throw new GatewayError('admission_unavailable')
       return done

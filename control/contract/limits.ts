@@ -100,7 +100,7 @@ const DEFAULTS = {
   apiRequestBurst: 100,
   signInRequestsPerMinute: 120,
   signInRequestBurst: 30,
-  signaturesPerMinute: 3_000,
+  signaturesPerMinute: 600,
   signatureBurst: 100,
   rateLimiterEntriesMax: 10_000,
   listPageMax: 100,

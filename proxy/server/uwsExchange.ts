@@ -6,7 +6,8 @@ import type { HttpResponse } from './uws.ts'
 const JSON_TYPE = 'application/json; charset=utf-8'
 const STREAM_TYPE = 'text/event-stream; charset=utf-8'
 const DEFAULT_RETRY_SECONDS = 1
-export const EXPOSED_HEADERS = 'x-request-id, request-id, x-cost-units, retry-after, x-should-retry'
+export const EXPOSED_HEADERS =
+  'x-request-id, request-id, x-cost-units, retry-after, x-should-retry, content-disposition, idempotent-replayed'
 
 const statusLines = new Map<number, string>()
 
