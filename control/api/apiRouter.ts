@@ -63,7 +63,8 @@ export class ApiRouter {
     this.#rates.checkAddress(route.auth, clientAddress)
     const caller = await this.#callerOf(request)
     const accountId = checkCaller(route.auth, caller, () => this.#rates.noteRefusal(clientAddress))
-    this.#rates.checkCaller(caller)
+    // A long answer is one request, however many parts it comes in.
+    if (request.part === '') this.#rates.checkCaller(caller)
     return {
       params,
       query: checkQuery(route.query ?? NO_FIELDS, request.query),
