@@ -6,6 +6,8 @@ import type { RouteHealth } from './routeHealth.ts'
 export interface RoutePolicy {
   /** Providers that keep what they are sent may serve. */
   readonly allowRetention: boolean
+  /** The routes whose providers charge least are tried first. */
+  readonly cheapest: boolean
 }
 
 /**
@@ -15,7 +17,8 @@ export interface RoutePolicy {
  */
 export function chooseRoutes(model: Model, policy: RoutePolicy, health: RouteHealth, nowMs: number): readonly Route[] {
   if (model.enabledRoutes.length === 0) throw new GatewayError('model_unavailable')
-  const allowed = policy.allowRetention ? model.enabledRoutes : model.traceless
+  const order = policy.cheapest ? model.cheapestOrder : model.usualOrder
+  const allowed = policy.allowRetention ? order.all : order.traceless
   if (allowed.length === 0) throw new GatewayError('no_route_for_policy')
   if (allowed.every((route) => health.isOpen(route.id, nowMs))) return allowed
   const open = allowed.filter((route) => health.isOpen(route.id, nowMs))

@@ -8,6 +8,7 @@ import type { EndingWaiter } from '../../admission/settlements.ts'
 import type { Model, Route } from '../../catalog/catalog.ts'
 import type { Exchange, GoneListener } from '../../server/exchange.ts'
 import { type AttemptListener, Attempts } from '../../upstream/attempts.ts'
+import { OPERATION_RULES } from '../../upstream/operationRules.ts'
 import type { TransportFailure, UpstreamHeaders, UpstreamRequest } from '../../upstream/transport.ts'
 import type { ActiveRun } from './activeRuns.ts'
 import { type Bill, NO_BILL, type RunStatus, SOURCE, STATUS } from './bill.ts'
@@ -92,6 +93,7 @@ export abstract class MeteredRun implements HoldWaiter, AttemptListener, EndingW
       transport: this.services.transport,
       health: this.services.health,
       limits: this.services.limits,
+      rule: OPERATION_RULES[this.metered.endpoint],
       accountId: this.principal.accountId,
       routes: this.metered.routes,
       makeRequest: (route, totalTimeoutMs, fresh) => this.makeRequest(route, totalTimeoutMs, fresh),
