@@ -11,6 +11,9 @@ import { modelsHandler } from './endpoints/models.ts'
 import { pricingHandler, sheetHandler, sheetsHandler } from './endpoints/pricing.ts'
 import { publicReceiptHandler, receiptHandler, receiptsHandler } from './endpoints/receipts.ts'
 import type { RunServices } from './endpoints/run/services.ts'
+import { videoGenerationHandler } from './endpoints/videos/generate.ts'
+import type { VideoJobs } from './endpoints/videos/jobs.ts'
+import { videoReadHandler } from './endpoints/videos/read.ts'
 import type { RouteEntry } from './server/routeTable.ts'
 import type { RouteHealth } from './upstream/routeHealth.ts'
 
@@ -19,6 +22,7 @@ export interface RouteParts {
   readonly keys: KeyCache
   readonly catalog: CatalogStore
   readonly services: RunServices
+  readonly videos: VideoJobs
   readonly health: RouteHealth
   readonly rpc: RpcClient
   readonly limits: Limits
@@ -26,15 +30,25 @@ export interface RouteParts {
 }
 
 /** Every path that is served, a row each. */
-export function routes({ keys, catalog, services, health, rpc, limits, vitals }: RouteParts): RouteEntry[] {
+export function routes(parts: RouteParts): RouteEntry[] {
+  const { keys, catalog, services, videos, health, rpc, limits, vitals } = parts
   const chat = (path: string, surface: ChatSurface): RouteEntry => ({
     method: 'POST',
     path,
     handler: chatHandler(surface, keys, catalog, services),
     precheck: credentialPrecheck,
   })
+  const videoParts = { keys, catalog, jobs: videos, services }
   return [
     chat('/v1/chat/completions', chatSurface),
+    {
+      method: 'POST',
+      path: '/v1/videos/generations',
+      handler: videoGenerationHandler(videoParts),
+      precheck: credentialPrecheck,
+      drainCode: 'restarting',
+    },
+    { method: 'GET', path: '/v1/videos/*', handler: videoReadHandler(videoParts) },
     { method: 'GET', path: '/v1/models', handler: modelsHandler(catalog, health) },
     { method: 'GET', path: '/v1/models/*', handler: modelsHandler(catalog, health) },
     { method: 'GET', path: '/v1/pricing', handler: pricingHandler(catalog, health) },

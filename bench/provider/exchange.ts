@@ -45,6 +45,11 @@ export class Exchange {
     this.served.prompt_bytes = request.promptBytes
   }
 
+  /** The same for a request that is no chat. */
+  acceptJob(model: string): void {
+    this.served.model = model
+  }
+
   /** Notes what has been handed to the connection so far. */
   sent(status: number, frames: number, contentBytes: number, usage: ReportedUsage | null): void {
     this.served.status = status

@@ -28,6 +28,17 @@ export const INTEGER_OPTIONS = [
   // Bytes per write, and the size in bytes of the first content frame.
   'split',
   'bigevent',
+  // Video jobs: milliseconds in the queue and in the making, the seconds that are reported and billed, bytes of the clip.
+  'queue',
+  'make',
+  'seconds',
+  'clip',
+  // The status of every answer about a job, so many first ones with status 500, the status of the clip, and the bytes
+  // after which its connection is destroyed.
+  'state_error',
+  'state_fail_first',
+  'clip_error',
+  'clip_cut',
 ] as const
 
 /** Options that are on or off: `html200` or `comments=1`. */
@@ -45,6 +56,8 @@ export const FLAG_OPTIONS = [
   'donetext',
   'tool',
   'echo',
+  // A video job that does not say how long its clip is.
+  'noseconds',
 ] as const
 
 /** Options with one of a few words. */
@@ -57,6 +70,8 @@ export const WORD_OPTIONS = {
   eol: ['lf', 'crlf', 'cr'],
   err_body: ['openai', 'html', 'string', 'fastapi', 'vllm', 'empty'],
   preamble: ['azure'],
+  // How a video job ends; a stuck one never does.
+  video: ['completed', 'failed', 'stuck'],
 } as const
 
 export type IntegerOption = (typeof INTEGER_OPTIONS)[number]

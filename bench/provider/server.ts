@@ -2,13 +2,15 @@ import type { HttpResponse, TemplatedApp } from 'uWebSockets.js'
 import uws from 'uWebSockets.js'
 import { answerWhole } from './completion.ts'
 import { Exchange } from './exchange.ts'
-import { answerError, answerRubbish } from './failures.ts'
+import { answerError } from './failures.ts'
+import { answerFault, type FailureCounts } from './faults.ts'
 import type { Behaviour } from './grammar.ts'
 import { behaviourOf } from './grammar.ts'
 import type { Served } from './log.ts'
 import { ServedLog } from './log.ts'
 import { parseChat, readBody, readHead } from './request.ts'
 import { Stream } from './stream.ts'
+import { MockVideos } from './videos.ts'
 import { TimerWheel } from './wheel.ts'
 
 export interface ProviderOptions {
@@ -54,7 +56,9 @@ export function startProvider(options: ProviderOptions): Promise<Provider> {
 }
 
 function addRoutes(app: TemplatedApp, log: ServedLog, wheel: TimerWheel): void {
-  const failures = new Map<string, number>()
+  const failures: FailureCounts = new Map()
+  const videos = new MockVideos(log, wheel, failures)
+  videos.addRoutes(app)
   app.post('/v1/chat/completions', (res, req) => {
     const head = readHead(req)
     const exchange = new Exchange(res, log, head.requestId)
@@ -81,6 +85,7 @@ function addRoutes(app: TemplatedApp, log: ServedLog, wheel: TimerWheel): void {
   app.post('/_reset', (res) => {
     log.reset()
     failures.clear()
+    videos.reset()
     sendJson(res, '{}')
   })
   app.any('/*', (res) => {
@@ -94,7 +99,7 @@ function sendJson(res: HttpResponse, text: string): void {
 }
 
 /** Answers one accepted request as its model name asks; runs inside a cork. */
-function serve(exchange: Exchange, wheel: TimerWheel, failures: Map<string, number>): void {
+function serve(exchange: Exchange, wheel: TimerWheel, failures: FailureCounts): void {
   const { request } = exchange
   if (request === undefined) return
   let behaviour: Behaviour
@@ -103,30 +108,7 @@ function serve(exchange: Exchange, wheel: TimerWheel, failures: Map<string, numb
   } catch (error) {
     return answerError(exchange, 404, undefined, error instanceof Error ? error.message : String(error))
   }
-  if (behaviour.reset) return exchange.destroy()
-  const { error, fail_first: failFirst } = behaviour.integers
-  if (failFirst !== undefined && countFailure(failures, behaviour.name, failFirst)) {
-    return answerError(exchange, 500, behaviour)
-  }
-  if (error !== undefined) return later(exchange, behaviour, wheel, () => answerError(exchange, error, behaviour))
-  if (behaviour.html200) return answerRubbish(exchange, 'html')
-  if (behaviour.badjson) return answerRubbish(exchange, 'json')
+  if (answerFault(exchange, behaviour, wheel, failures)) return
   if (request.stream) new Stream(exchange, behaviour, request, wheel).start()
   else answerWhole(exchange, behaviour, request, wheel)
-}
-
-function countFailure(failures: Map<string, number>, name: string, max: number): boolean {
-  const failed = failures.get(name) ?? 0
-  if (failed >= max) return false
-  failures.set(name, failed + 1)
-  return true
-}
-
-/** Runs `answer` at once, or in a cork of its own after the time that the behaviour takes for headers. */
-function later(exchange: Exchange, behaviour: Behaviour, wheel: TimerWheel, answer: () => void): void {
-  if (behaviour.slowHeadersMs === 0) return answer()
-  const fire = () => {
-    if (!exchange.ended) exchange.res.cork(answer)
-  }
-  wheel.add({ dueMs: wheel.nowMs() + behaviour.slowHeadersMs, fire })
 }

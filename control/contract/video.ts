@@ -36,3 +36,13 @@ export function videoSettings(record: sluice.VideoSettings.$Properties | null | 
 /** The states of a video job in Redis, in the order they follow each other; see lua/videoWrite.lua. */
 export const VideoState = { QUEUED: 1, IN_PROGRESS: 2, MADE: 3, COMPLETED: 4, FAILED: 5, LOST: 6 } as const
 export type VideoState = (typeof VideoState)[keyof typeof VideoState]
+
+/** The id of the job that a request has made, and back: receipts show the one, jobs the other. */
+export function videoIdOf(requestId: string): string {
+  return `video_${requestId.slice('req_'.length)}`
+}
+
+/** @param videoId has the form of an id of a video job */
+export function requestIdOf(videoId: string): string {
+  return `req_${videoId.slice('video_'.length)}`
+}

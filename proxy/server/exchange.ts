@@ -46,8 +46,8 @@ export interface Exchange {
   answer(status: number, contentType: string, body: string | Uint8Array, headers?: HeaderList): void
   /** Sends an error of the error table in the error shape. */
   fail(error: GatewayError, headers?: HeaderList): void
-  /** Begins an event stream with status 200. */
-  beginStream(headers?: HeaderList): void
+  /** Begins a stream with status 200, of events unless another content type is given. */
+  beginStream(headers?: HeaderList, contentType?: string): void
   /**
    * Sends bytes of a stream in one piece; they are copied before the call returns.
    * @returns false when the client reads too slowly: send nothing more until onDrain
@@ -55,6 +55,8 @@ export interface Exchange {
   write(bytes: Uint8Array): boolean
   /** Sends the last bytes of a stream and ends it. */
   end(bytes: Uint8Array): void
+  /** Breaks off a stream that cannot be finished, so that the client does not take what it has for the whole. */
+  abort(): void
 }
 
 /** Answers one request; the body is empty for methods without one. A throw or rejection answers 500. */

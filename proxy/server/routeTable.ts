@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../../control/contract/errors.ts'
 import type { Handler, Precheck } from './exchange.ts'
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
@@ -9,6 +10,8 @@ export interface RouteEntry {
   readonly handler: Handler
   /** Asked before a body of more than limits.uncheckedBodyBytesMax is taken; the handler checks all of it again. */
   readonly precheck?: Precheck
+  /** What a draining process answers; gateway_restarting when absent. */
+  readonly drainCode?: ErrorCode
 }
 
 type ByMethod = Map<string, RouteEntry>

@@ -53,6 +53,7 @@ export class UwsExchange implements Exchange {
   private writeOk = true
   private headDue = false
   private streamHeaders: HeaderList | undefined
+  private streamType = STREAM_TYPE
   private readonly corkedWrite: () => void
 
   constructor(res: HttpResponse, id: string, head: RequestHead, startedAtMs: number, onEnded: () => void) {
@@ -95,11 +96,12 @@ export class UwsExchange implements Exchange {
     this.finish(error.status, JSON_TYPE, errorBody(error, this.id), errorHeaders(error), true)
   }
 
-  beginStream(headers?: HeaderList): void {
+  beginStream(headers?: HeaderList, contentType = STREAM_TYPE): void {
     if (this.gone || this.begun) return
     this.begun = true
     this.headDue = true
     this.streamHeaders = headers
+    this.streamType = contentType
   }
 
   write(bytes: Uint8Array): boolean {
@@ -120,12 +122,17 @@ export class UwsExchange implements Exchange {
     this.over()
   }
 
+  abort(): void {
+    if (!this.gone && !this.ended) this.res.close()
+  }
+
   // The head travels with the first bytes. A cork carries one write only: the server package loses data when several
   // overflow its buffer.
   private writeStreamHead(): void {
     if (!this.headDue) return
     this.headDue = false
-    this.writeHead('200 OK', STREAM_TYPE, this.streamHeaders)
+    this.writeHead('200 OK', this.streamType, this.streamHeaders)
+    if (this.streamType !== STREAM_TYPE) return
     this.res.writeHeader('cache-control', 'no-cache')
     this.res.writeHeader('x-accel-buffering', 'no')
   }

@@ -160,8 +160,8 @@ export class Attempts implements UpstreamListener {
       this.options.listener.onBroken(failure)
       return
     }
-    // A connection that was kept alive may have died unseen; the same route gets one more chance on a new one.
     const mayMoveOn = mayMoveOnAfterFailure(this.options.rule, failure.kind)
+    // A connection that was kept alive may have died unseen; the same route gets one more chance on a new one.
     if (failure.kind === 'reset' && mayMoveOn && !this.headSeen && !this.resetRetried) {
       this.resetRetried = true
       this.send(this.route, true)
