@@ -20,5 +20,11 @@ if (state == MADE or state == COMPLETED) and madeAtMs == 0 then
   redis.call('HSET', KEYS[1], 'm', string.format('%.0f', nowMs))
 end
 redis.call('PEXPIRE', KEYS[1], ARGV[5])
-if state >= COMPLETED then redis.call('HDEL', KEYS[2], ARGV[1]) end
+if state >= COMPLETED then
+  redis.call('HDEL', KEYS[2], ARGV[1])
+else
+  -- The hold is taken: from here on it alone decides whether the job counts among those of its key.
+  redis.call('HSET', KEYS[2], ARGV[1], ARGV[2] .. '|0')
+  redis.call('PEXPIRE', KEYS[2], ARGV[5])
+end
 return { OK, nowMs, madeAtMs }

@@ -30,7 +30,8 @@ export function checkFirstFrame(
   }
   const image = Buffer.from(base64, 'base64')
   // The decoder skips what is no base64, and takes the alphabet for URLs as well, which providers need not know.
-  const isPlain = image.length === bytes && !base64.includes('-') && !base64.includes('_')
+  const isWhole = base64.length % 4 === 0 && image.length === bytes
+  const isPlain = isWhole && !base64.includes('-') && !base64.includes('_')
   if (bytes === 0 || !isPlain) throw invalid('The base64 of image cannot be read.')
   const isPng = head[1].toLowerCase() === 'png'
   const size = isPng ? pngSize(image) : jpegSize(image)
