@@ -5,13 +5,15 @@ import { sluice } from '../control/contract/generated/messages.js'
 import { newId } from '../control/contract/ids.ts'
 import { limits } from '../control/contract/limits.ts'
 import { connectRedis } from '../control/contract/redis.ts'
-import { defineScript } from '../control/contract/scripts.ts'
+import { defineScript, type ScriptName } from '../control/contract/scripts.ts'
 import { KeyCache } from './access/keyCache.ts'
 import { Heartbeat } from './admission/heartbeat.ts'
 import { Holds } from './admission/holds.ts'
 import { Journal } from './admission/journal.ts'
 import { type Ending, Settlements } from './admission/settlements.ts'
 import { FeedReader } from './bus/feedReader.ts'
+import { parseRedisAddress } from './bus/link/redisAddress.ts'
+import { RedisLink } from './bus/link/redisLink.ts'
 import { Pulse } from './bus/pulse.ts'
 import { RpcClient } from './bus/rpcClient.ts'
 import { CatalogStore } from './catalog/catalogStore.ts'
@@ -23,7 +25,7 @@ import { VideoJobs } from './endpoints/videos/jobs.ts'
 import { VideoStore } from './jobs/videoStore.ts'
 import { VideoWakes } from './jobs/videoWakes.ts'
 import { RequestMetrics } from './metrics/requestMetrics.ts'
-import { Outgoing } from './relay/outgoing.ts'
+import { OutBuffer } from './relay/outBuffer.ts'
 import { routes } from './routes.ts'
 import { Server } from './server/server.ts'
 import { newTransport } from './upstream/newTransport.ts'
@@ -62,9 +64,14 @@ const catalog = new CatalogStore({
   },
   onFault: fault('reading the catalog'),
 })
-const connected = () => commands.status === 'ready'
+const address = config.redisCluster ? null : parseRedisAddress(config.redisUrl)
+const link = address === null ? undefined : new RedisLink({ address, limits, onFault: fault('redis link') })
+const script = (name: ScriptName) => link?.script(name) ?? defineScript(commands, name)
+const schedule = link?.schedule ?? ((work: () => void) => void setImmediate(work))
+const connected = () => commands.status === 'ready' && link?.connected !== false
 const holds = new Holds({
-  script: defineScript(commands, 'hold'),
+  script: script('hold'),
+  schedule,
   owner,
   limits,
   perShard: config.redisCluster,
@@ -72,7 +79,8 @@ const holds = new Holds({
   onFault: fault('taking holds'),
 })
 const settlements = new Settlements({
-  script: defineScript(commands, 'settle'),
+  script: script('settle'),
+  schedule,
   limits,
   perShard: config.redisCluster,
   journal: new Journal(config.journalFolder, limits, fault('settlement journal')),
@@ -101,7 +109,7 @@ const services: RunServices = {
   limits,
   owner,
   metrics,
-  outgoing: new Outgoing(),
+  outgoing: new OutBuffer(),
   active: new ActiveRuns(),
   onCrash: (error, requestId) => log.error({ err: error, requestId }, 'a request failed by a fault of the gateway'),
   onRouteFault: (route, reason) => {
@@ -156,6 +164,7 @@ async function untilDone(what: string, attempt: () => Promise<boolean>): Promise
 async function start(): Promise<void> {
   loopDelay.enable()
   await untilDone('Redis to answer', () => heartbeat.start().then(() => true))
+  await untilDone('Redis to take holds', async () => connected())
   await rpc.start()
   await videos.start()
   await feed.start()
