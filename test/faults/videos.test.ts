@@ -3,6 +3,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { sluice } from '../../control/contract/generated/messages.js'
+import { shardOf } from '../../control/contract/redisKeys.ts'
+import { defineScript, SettleCode } from '../../control/contract/scripts.ts'
+import { keysOfEnding, settleCall } from '../../proxy/admission/ending.ts'
 import { assertError, receiptOf } from '../support/chatClient.ts'
 import { assertSecondsReconciled } from '../support/reconcile.ts'
 import { type Stack, type StackOptions, startStack, type TestAccount, until } from '../support/stack.ts'
@@ -178,10 +182,34 @@ test('Redis is killed while clips are made: they are charged once it is back', a
   })
 })
 
-test('a job whose hold is voided under it is given up, whoever asks', async () => {
-  await withStack({ limits: { holdAgeMaxMs: 1_000, ownerScanMs: 200, videoPollMaxMs: 60_000 } }, async (stack) => {
-    // The job itself would end at half of the age; the provider's silence keeps it from noticing.
-    const { apiKey } = await stack.createAccount({ credits: '1000' })
+test('a job whose hold control voids is given up, and what its provider makes later is not charged', async () => {
+  await withStack({}, async (stack, { apiKey, accountId }) => {
+    const job = await newVideo(stack.baseUrl, apiKey, { model: 'test/paced' })
+    const shard = shardOf(accountId)
+    await stack.withRedis(async (redis) => {
+      const [holds] = await redis.keys('holds:*')
+      const owner = holds.slice(holds.lastIndexOf(':') + 1)
+      const [keyId] = (await redis.keys(`key:{*}:*`)).map((key) => key.slice(key.lastIndexOf(':') + 1))
+      const settlement = sluice.Settlement.encode({
+        ...{ requestId: job.request_id, accountId, keyId, model: job.model, endpoint: 'videos' },
+        ...{ status: sluice.Status.ORPHANED, holdUnits: Number(job.hold.units), sheetVersion: 1 },
+      }).finish()
+      const ending = { requestId: job.request_id, owner, accountId, keyId, shard, chargeUnits: -1, settlement }
+      const pending = { ending, keys: keysOfEnding(ending), waiter: null, sinceMs: 0, journaled: false, onDone: null }
+      const { keys, args } = settleCall([pending], 5)
+      assert.deepEqual(await defineScript(redis, 'settle')(keys, args), [SettleCode.SETTLED, -1])
+    })
+    await assertLost(stack, apiKey, job)
+    await until('the provider has made the clip', async () => (await providerVideos(stack))[0]?.status === 'completed')
+    await stack.settled()
+    await assertLost(stack, apiKey, job)
+    const receipt = await receiptOf(stack.baseUrl, apiKey, job.request_id)
+    assert.deepEqual([receipt.status, receipt.cost.units], ['orphaned', '0'])
+  })
+})
+
+test('a job ends before its hold is old enough to be voided', async () => {
+  await withStack({ limits: { holdAgeMaxMs: 3_000, ownerScanMs: 200 } }, async (stack, { apiKey }) => {
     const job = await newVideo(stack.baseUrl, apiKey, { model: 'test/endless' })
     const done = await videoIn(stack.baseUrl, apiKey, job.id, ['failed'])
     assert.match(done.error?.message ?? '', /took too long/)

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { clipByte } from '../../bench/provider.ts'
+import { newId } from '../../control/contract/ids.ts'
 import { assertError, receiptOf } from '../support/chatClient.ts'
 import { assertSecondsReconciled } from '../support/reconcile.ts'
-import { type Stack, startStack, type TestAccount } from '../support/stack.ts'
+import { type Stack, startStack, type TestAccount, until } from '../support/stack.ts'
 import {
   clipOf,
   contentReply,
@@ -16,13 +17,15 @@ import {
   videoReply,
 } from '../support/videoClient.ts'
 
+const POLL_MIN_MS = 50
+
 let stack: Stack
 let account: TestAccount
 
 before(async () => {
   stack = await startStack({
     workers: 2,
-    limits: { videoPollMinMs: 50, videoPollMaxMs: 200 },
+    limits: { videoPollMinMs: POLL_MIN_MS, videoPollMaxMs: 60_000 },
     catalog: {
       models: [
         { id: 'test/small' },
@@ -33,6 +36,7 @@ before(async () => {
         videoModel('test/none', 'mock,make=100,seconds=0'),
         videoModel('test/silent', 'mock,make=100,noseconds'),
         videoModel('test/failing', 'mock,make=200,video=failed'),
+        videoModel('test/lasting', 'mock,make=15000'),
         videoModel('test/large', 'mock,clip=20000000'),
       ],
     },
@@ -146,6 +150,23 @@ test('a clip of any size is sent on while a slow client holds it up', async () =
   assert.deepEqual([head.status, head.headers.get('content-type')], [200, 'video/mp4'])
 })
 
+test('whoever asks for a job, at whichever worker, has its provider asked soon, but not more often than it may be', async () => {
+  const { id, request_id: requestId } = await newVideo(stack.baseUrl, account.apiKey, { model: 'test/lasting' })
+  const polls = async () => (await providerVideos(stack)).find((job) => job.request_id === requestId)?.polls ?? 0
+  // Left alone, the pauses between two questions have grown long.
+  await until('the job was asked about a few times', async () => (await polls()) >= 6)
+  const before = await polls()
+  const startedMs = Date.now()
+  const headers = { authorization: `Bearer ${account.apiKey}`, connection: 'close' }
+  while ((await polls()) < before + 6) {
+    const response = await fetch(`${stack.baseUrl}/v1/videos/${id}`, { headers })
+    assert.equal(response.status, 200)
+    await response.arrayBuffer()
+    assert.ok(Date.now() - startedMs < 4_000, `${(await polls()) - before} questions in 4 s`)
+  }
+  assert.ok(Date.now() - startedMs >= 5 * POLL_MIN_MS, 'the provider was asked too often')
+})
+
 test('jobs are the business of the key that made them', async () => {
   const job = await completed('test/clip')
   const other = await stack.createAccount()
@@ -153,7 +174,7 @@ test('jobs are the business of the key that made them', async () => {
     assertError(await read(stack.baseUrl, other.apiKey, job.id), 403, 'permission_denied')
     assertError(await read(stack.baseUrl, '', job.id), 401, 'invalid_api_key')
     assertError(await read(stack.baseUrl, `rt_${'a'.repeat(43)}`, job.id), 403, 'wrong_credential')
-    assertError(await read(stack.baseUrl, account.apiKey, job.id.replace(/.$/, 'Z')), 404, 'not_found')
+    assertError(await read(stack.baseUrl, account.apiKey, newId('video')), 404, 'not_found')
     assertError(await read(stack.baseUrl, account.apiKey, 'video_x'), 404, 'not_found')
     assertError(await read(stack.baseUrl, '', 'video_x'), 401, 'invalid_api_key')
   }

@@ -47,7 +47,8 @@ export class VideoRun extends MeteredRun implements FollowedVideo {
   private pieces: Buffer[] = []
   private bytes = 0
   private upstreamId = ''
-  private askedAtMs = 0
+  /** Before that the provider is not asked again, whoever wants to know. */
+  private askAgainMs = Number.POSITIVE_INFINITY
   /** The process leaves: nothing is waited for any more. */
   private leaving = false
   /** The settlement of the clip is noted beside the job, and on its way. */
@@ -85,7 +86,7 @@ export class VideoRun extends MeteredRun implements FollowedVideo {
   }
 
   wake(): void {
-    if (performance.now() - this.askedAtMs >= this.services.limits.videoPollMinMs) this.alarm.ring()
+    if (performance.now() >= this.askAgainMs) this.alarm.ring()
   }
 
   protected override held(heldUnits: number): void {
@@ -241,10 +242,11 @@ export class VideoRun extends MeteredRun implements FollowedVideo {
       if (video.state === 'failed') return this.fail(video.error)
       const leftMs = this.deadlineMs - performance.now()
       if (leftMs <= 0) return this.fail('The provider took too long.')
+      this.askAgainMs = performance.now() + Math.max(limits.videoPollMinMs, waitMs)
       if (!this.leaving) await this.alarm.wait(Math.min(leftMs, pace.next(waitMs)))
+      this.askAgainMs = Number.POSITIVE_INFINITY
       if (this.leaving) return this.giveUp()
 
-      this.askedAtMs = performance.now()
       const sight = await videoState(transport, limits, route, this.upstreamId, this.requestId)
       if (this.leaving) return this.giveUp()
       waitMs = sight.kind === 'unclear' ? sight.waitMs : 0
