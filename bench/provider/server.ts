@@ -1,13 +1,14 @@
-import type { HttpResponse, TemplatedApp } from 'uWebSockets.js'
+import type { HttpRequest, HttpResponse, TemplatedApp } from 'uWebSockets.js'
 import uws from 'uWebSockets.js'
 import { answerWhole } from './completion.ts'
+import type { Kind } from './events.ts'
 import { Exchange } from './exchange.ts'
-import { answerError } from './failures.ts'
-import { answerFault, type FailureCounts } from './faults.ts'
+import { answerError, answerFailure } from './failures.ts'
 import type { Behaviour } from './grammar.ts'
 import { behaviourOf } from './grammar.ts'
 import type { Served } from './log.ts'
 import { ServedLog } from './log.ts'
+import { addMediaRoutes } from './media.ts'
 import { parseChat, readBody, readHead } from './request.ts'
 import { Stream } from './stream.ts'
 import { MockVideos } from './videos.ts'
@@ -56,22 +57,25 @@ export function startProvider(options: ProviderOptions): Promise<Provider> {
 }
 
 function addRoutes(app: TemplatedApp, log: ServedLog, wheel: TimerWheel): void {
-  const failures: FailureCounts = new Map()
+  const failures = new Map<string, number>()
   const videos = new MockVideos(log, wheel, failures)
-  videos.addRoutes(app)
-  app.post('/v1/chat/completions', (res, req) => {
+  const completion = (kind: Kind) => (res: HttpResponse, req: HttpRequest) => {
     const head = readHead(req)
     const exchange = new Exchange(res, log, head.requestId)
     readBody(res, (text) => {
       if (exchange.ended) return
-      const request = text === undefined ? 'The body is too large.' : parseChat(text)
+      const request = text === undefined ? 'The body is too large.' : parseChat(text, kind)
       res.cork(() => {
         if (typeof request === 'string') return answerError(exchange, 400, undefined, request)
         exchange.accept(request, head)
         serve(exchange, wheel, failures)
       })
     })
-  })
+  }
+  app.post('/v1/chat/completions', completion('chat'))
+  app.post('/v1/completions', completion('text'))
+  addMediaRoutes(app, log, wheel, failures)
+  videos.addRoutes(app)
   app.get('/v1/models', (res) => {
     const data = [{ id: 'chat-small', object: 'model', created: 1_763_683_200, owned_by: 'mock' }]
     sendJson(res, JSON.stringify({ object: 'list', data }))
@@ -99,7 +103,7 @@ function sendJson(res: HttpResponse, text: string): void {
 }
 
 /** Answers one accepted request as its model name asks; runs inside a cork. */
-function serve(exchange: Exchange, wheel: TimerWheel, failures: FailureCounts): void {
+function serve(exchange: Exchange, wheel: TimerWheel, failures: Map<string, number>): void {
   const { request } = exchange
   if (request === undefined) return
   let behaviour: Behaviour
@@ -108,7 +112,7 @@ function serve(exchange: Exchange, wheel: TimerWheel, failures: FailureCounts): 
   } catch (error) {
     return answerError(exchange, 404, undefined, error instanceof Error ? error.message : String(error))
   }
-  if (answerFault(exchange, behaviour, wheel, failures)) return
+  if (answerFailure(exchange, behaviour, wheel, failures)) return
   if (request.stream) new Stream(exchange, behaviour, request, wheel).start()
   else answerWhole(exchange, behaviour, request, wheel)
 }

@@ -1,7 +1,6 @@
 import type { HttpResponse, TemplatedApp } from 'uWebSockets.js'
 import { Exchange } from './exchange.ts'
-import { answerError } from './failures.ts'
-import { answerFault, countFailure, type FailureCounts, later } from './faults.ts'
+import { answerError, answerFailure, countFailure, later } from './failures.ts'
 import { type Behaviour, behaviourOf } from './grammar.ts'
 import type { ServedLog } from './log.ts'
 import { readBody, readHead } from './request.ts'
@@ -39,10 +38,10 @@ interface Job extends VideoJob {
 export class MockVideos {
   private readonly log: ServedLog
   private readonly wheel: TimerWheel
-  private readonly failures: FailureCounts
+  private readonly failures: Map<string, number>
   private readonly jobs = new Map<string, Job>()
 
-  constructor(log: ServedLog, wheel: TimerWheel, failures: FailureCounts) {
+  constructor(log: ServedLog, wheel: TimerWheel, failures: Map<string, number>) {
     this.log = log
     this.wheel = wheel
     this.failures = failures
@@ -76,14 +75,14 @@ export class MockVideos {
     if (body === undefined || typeof model !== 'string' || typeof body['prompt'] !== 'string') {
       return answerError(exchange, 400, undefined, 'model and prompt are required')
     }
-    exchange.acceptJob(model)
+    exchange.acceptMedia('/v1/videos', model, {})
     let behaviour: Behaviour
     try {
       behaviour = behaviourOf(model)
     } catch (error) {
       return answerError(exchange, 404, undefined, error instanceof Error ? error.message : String(error))
     }
-    if (answerFault(exchange, behaviour, this.wheel, this.failures)) return
+    if (answerFailure(exchange, behaviour, this.wheel, this.failures)) return
     const job = newJob(model, behaviour, body, requestId)
     if (this.jobs.size < JOBS_MAX) this.jobs.set(job.id, job)
     later(exchange, behaviour, this.wheel, () => {

@@ -2,7 +2,13 @@ import { GatewayError } from '../../control/contract/errors.ts'
 import type { Limits } from '../../control/contract/limits.ts'
 import type { Route } from '../catalog/catalog.ts'
 import { readProviderError } from './dialects/openaiErrors.ts'
-import { mayMoveOnAfterFailure, mayMoveOnAfterStatus, type OperationRule } from './operationRules.ts'
+import {
+  mayMoveOnAfterAnswer,
+  mayMoveOnAfterFailure,
+  mayMoveOnAfterStatus,
+  mayReuseConnection,
+  type OperationRule,
+} from './operationRules.ts'
 import { classifyRefusal, type Refusal } from './refusal.ts'
 import { retryAfterMs } from './retryAfter.ts'
 import type { RouteHealth } from './routeHealth.ts'
@@ -91,7 +97,7 @@ export class Attempts implements UpstreamListener {
     if (this.over || this.committed) return
     this.call?.cancel()
     this.options.onFault(this.route, 'unusable answer')
-    this.moveOn(refusal, this.options.rule.failover === 'before_output')
+    this.moveOn(refusal, mayMoveOnAfterAnswer(this.options.rule))
   }
 
   pause(): void {
@@ -213,8 +219,8 @@ export class Attempts implements UpstreamListener {
     this.refusedBytes = 0
     listener.onAttempt(route)
     health.started(route.id)
-    // What must not be sent twice is not sent on a kept connection either, whose death says nothing of the request.
-    const onNew = fresh || rule.failover === 'before_taken'
+    // A kept connection may turn out to be dead after the request was sent, and then nobody knows what became of it.
+    const onNew = fresh || !mayReuseConnection(rule)
     this.call = transport.send(makeRequest(route, Math.max(1, this.deadlineMs - Date.now()), onNew), this)
   }
 }

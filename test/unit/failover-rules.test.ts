@@ -128,8 +128,9 @@ const deed = fc.oneof(
 
 test('every operation has a rule, and jobs are those that must not be made twice', () => {
   assert.deepEqual(Object.keys(OPERATION_RULES).sort(), [...ENDPOINTS].sort())
-  const once = ENDPOINTS.filter((endpoint) => OPERATION_RULES[endpoint].failover === 'before_taken')
-  assert.deepEqual(once, ['videos'])
+  const having = (failover: string) => ENDPOINTS.filter((endpoint) => OPERATION_RULES[endpoint].failover === failover)
+  assert.deepEqual(having('when_not_taken'), ['videos'])
+  assert.deepEqual(having('when_refused'), ['images', 'image_edits'])
   const ownStatus = ENDPOINTS.filter((endpoint) => OPERATION_RULES[endpoint].ownStatus)
   assert.deepEqual(ownStatus, ['videos'])
 })
@@ -148,6 +149,22 @@ test('property: a job goes to at most one provider that may have taken it, alway
       )
     }),
     { numRuns: 500 },
+  )
+})
+
+test('property: what is billed when it is made is tried elsewhere only where a provider has refused it', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(deed, { minLength: 1, maxLength: 4 }), async (deeds) => {
+      const { asked } = await play(OPERATION_RULES.images, deeds)
+      for (const { route } of asked.slice(0, -1)) {
+        const one = deeds[Number(route)]
+        assert.ok(typeof one === 'object')
+        assert.ok('kind' in one ? NOT_SENT.has(one.kind) : one.status !== 408 && one.status !== 504)
+      }
+      assert.equal(new Set(asked.map(({ route }) => route)).size, asked.length)
+      assert.ok(asked.every(({ fresh }) => fresh))
+    }),
+    { numRuns: 300 },
   )
 })
 

@@ -25,7 +25,7 @@ export interface Metered {
   /** The worst case, and the least that the hold may shrink to. */
   readonly wantUnits: number
   readonly leastUnits: number
-  /** The answer is an event stream. */
+  /** The answer is sent as it comes. */
   readonly streamed: boolean
 }
 
@@ -137,7 +137,7 @@ export abstract class MeteredRun implements HoldWaiter, AttemptListener, EndingW
       else this.settle('failed', NO_BILL, fault.code)
     }
     this.close()
-    if (this.exchange.begun) this.exchange.end(Buffer.from(this.faultEvents(fault)))
+    if (this.exchange.begun) this.endFaulty(fault)
     else this.failWith(fault)
   }
 
@@ -154,8 +154,8 @@ export abstract class MeteredRun implements HoldWaiter, AttemptListener, EndingW
   protected abstract answerBegins(headers: UpstreamHeaders): void
   /** What was produced so far costs, when a fault of the gateway itself ends an answer that has begun. */
   protected abstract billOfPart(): Bill
-  /** What tells the client of an answer that has begun about a fault, and ends it. */
-  protected abstract faultEvents(fault: GatewayError): string
+  /** What tells the client of an answer that has begun about a fault, and ends it; null where nothing can. */
+  protected abstract faultEvents(fault: GatewayError): string | null
 
   /** The hold is granted, with at most `wantUnits`. */
   protected held(_heldUnits: number): void {}
@@ -230,6 +230,12 @@ export abstract class MeteredRun implements HoldWaiter, AttemptListener, EndingW
   protected failWith(error: GatewayError): void {
     this.services.metrics.noteError(error.row)
     this.exchange.fail(error)
+  }
+
+  private endFaulty(fault: GatewayError): void {
+    const events = this.faultEvents(fault)
+    if (events === null) this.exchange.breakOff()
+    else this.exchange.end(Buffer.from(events))
   }
 
   private count(chargeUnits: number): void {

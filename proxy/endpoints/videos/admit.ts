@@ -1,3 +1,4 @@
+import type { Dialect } from '../../../control/contract/catalog.ts'
 import { GatewayError } from '../../../control/contract/errors.ts'
 import type { Limits } from '../../../control/contract/limits.ts'
 import { quantityUnits, type UnitRates } from '../../../control/contract/unitRates.ts'
@@ -10,6 +11,9 @@ import type { RouteHealth } from '../../upstream/routeHealth.ts'
 import { checkModel, routePolicy, tierRates } from '../run/checkModel.ts'
 import { orderOf } from './order.ts'
 import type { VideoRequest } from './request.ts'
+
+/** The other dialects have no such jobs. */
+const DIALECTS: ReadonlySet<Dialect> = new Set(['openai'])
 
 /** A video job that may run once its hold is granted. */
 export interface AdmittedVideo {
@@ -38,7 +42,7 @@ export function admitVideo(
   if (video === null || unitRates === null) throw new GatewayError('model_unavailable')
   const order = orderOf(request, video, limits)
   const rates = tierRates(model, principal, unitRates, model.unitRatesPrivate)
-  const routes = chooseRoutes(model, routePolicy(request, principal), health, nowMs)
+  const routes = chooseRoutes(model, { ...routePolicy(request, principal), dialects: DIALECTS }, health, nowMs)
   const holdUnits = quantityUnits(rates, order.seconds)
   if (holdUnits === MAX_UNITS) throw new GatewayError('insufficient_balance')
   return { model, rates, routes, order, holdUnits }

@@ -69,7 +69,7 @@ export class ClipRelay implements UpstreamListener, GoneListener, DrainListener 
     }
     const type = (headers.get('content-type') ?? '').split(';', 1)[0].trim().toLowerCase()
     this.begun = true
-    this.parts.exchange.beginStream(['cache-control', 'private'], TYPE.test(type) ? type : CLIP_TYPE)
+    this.parts.exchange.beginStream([], TYPE.test(type) ? type : CLIP_TYPE)
   }
 
   onData(bytes: Buffer): void {
@@ -94,7 +94,7 @@ export class ClipRelay implements UpstreamListener, GoneListener, DrainListener 
     this.finish()
     this.parts.onFault(failure.message)
     // What the client has is not the whole clip, and a proper end of the answer would say that it is.
-    if (this.begun) this.parts.exchange.abort()
+    if (this.begun) this.parts.exchange.breakOff()
     else this.parts.exchange.fail(undelivered(failure.kind.endsWith('_timeout') ? 'upstream_timeout' : undefined))
   }
 
