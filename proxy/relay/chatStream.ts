@@ -1,7 +1,10 @@
 import type { TokenUsage } from '../../control/contract/charge.ts'
 import { ChunkScan } from './chunkScan.ts'
+import { ChunkTemplate } from './chunkTemplate.ts'
+import { errorEvent } from './errorEvent.ts'
 import { FrameReader, type FrameSink } from './frameReader.ts'
 import { OutBuffer } from './outBuffer.ts'
+import type { RelayStream, StreamState, StreamTail } from './relayStream.ts'
 import { appendChunk, type ChunkIdentity } from './rewrite.ts'
 import { readUsage, type UsageBounds, usageJson } from './usage.ts'
 
@@ -12,16 +15,8 @@ const COMMENT_END = Buffer.from('\n\n')
 const DONE = Buffer.from('[DONE]')
 const RECEIPT = Buffer.from('receipt')
 
-/** The last thing that the provider's stream said of itself. */
-export type StreamState =
-  /** Nothing but preamble so far. */
-  | 'waiting'
-  /** Output has been seen. */
-  | 'flowing'
-  /** [DONE] has been seen. */
-  | 'done'
-  /** An error event, JSON that cannot be read, or an event beyond the bound. */
-  | 'broken'
+/** The event that ends every stream of chunks. */
+export const STREAM_END = 'data: [DONE]\n\n'
 
 const NOWHERE = new OutBuffer()
 
@@ -32,7 +27,7 @@ const scan = new ChunkScan()
  * Reads a provider's stream of chat.completion.chunk events and writes what the client gets of it: every chunk under
  * the request's id and public model, usage taken out and remembered, one event each.
  */
-export class ChatStream implements FrameSink {
+export class ChatStream implements FrameSink, RelayStream {
   state: StreamState = 'waiting'
   /** A finish_reason has been seen. */
   finished = false
@@ -50,6 +45,7 @@ export class ChatStream implements FrameSink {
   private readonly identity: ChunkIdentity
   private readonly keepNullUsage: boolean
   private readonly bounds: UsageBounds
+  private readonly template = new ChunkTemplate()
   private created = ''
 
   /** @param keepNullUsage the client asked for usage, so `usage: null` on ordinary chunks stays */
@@ -84,6 +80,12 @@ export class ChatStream implements FrameSink {
   onData(bytes: Buffer, start: number, end: number, lines: number): void {
     if (this.state === 'broken' || this.state === 'done') return
     if (lines > 1) joinLines(bytes, start, end)
+    if (this.template.matches(bytes, start, end)) {
+      this.outputFrames++
+      this.outputBytes += this.template.textEnd - this.template.textStart
+      this.template.append(this.out, bytes)
+      return
+    }
     if (end - start === DONE.length && bytes.compare(DONE, 0, DONE.length, start, end) === 0) {
       this.state = 'done'
       return
@@ -118,8 +120,13 @@ export class ChatStream implements FrameSink {
     this.out.appendAll(COMMENT_END)
   }
 
+  tail({ usage, fault, receipt, startedAtMs }: StreamTail): string {
+    const last = fault !== null ? errorEvent(fault) : this.keepNullUsage ? this.usageEvent(usage, startedAtMs) : ''
+    return last + (receipt === '' ? '' : `: receipt ${receipt}\n\n`) + STREAM_END
+  }
+
   /** The chunk that carries the usage to a client that asked for it, as one event. */
-  usageEvent(usage: TokenUsage, startedAtMs: number): string {
+  private usageEvent(usage: TokenUsage, startedAtMs: number): string {
     const created = this.created === '' ? String(Math.floor(startedAtMs / 1000)) : this.created
     return (
       `data: {"id":${this.identity.id},"object":"chat.completion.chunk","created":${created}` +
@@ -136,6 +143,7 @@ export class ChatStream implements FrameSink {
     if (this.state === 'waiting' && (scan.outputBytes > 0 || scan.finished)) this.state = 'flowing'
     const dropUsage = scan.usageStart >= 0 && !(scan.usageIsNull && this.keepNullUsage)
     appendChunk(this.out, bytes, start, end, scan, this.identity, dropUsage)
+    this.template.learn(bytes, start, end, scan, this.identity, dropUsage)
   }
 }
 
