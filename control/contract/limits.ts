@@ -60,6 +60,11 @@ const DEFAULTS = {
   ownerScanMs: 60_000,
   grantsPerAccountMax: 64,
   grantSweepMs: 60_000,
+  debitTakeMs: 1_000,
+  debitCheckMs: 2_000,
+  debitVoidMs: 10_000,
+  debitVoidKeptMs: 86_400_000,
+  admissionBringMs: 500,
 
   // Settlement into the book.
   settlementBatchMax: 2_000,
@@ -119,6 +124,11 @@ const DEFAULTS = {
   usagePageMax: 1_000,
   statementPageMax: 1_000,
   statementRowsReadMax: 20_000,
+  linkUnitsMin: 10_000_000,
+  linkLifetimeMs: 2_592_000_000,
+  linkLifetimeMaxMs: 31_536_000_000,
+  linksPerAccountMax: 1_000,
+  linkExpiryMs: 2_000,
   housekeepingMs: 60_000,
   housekeepingBatchMax: 5_000,
   chainTimeoutMs: 1_200,

@@ -7,8 +7,10 @@ import { ContractWallets } from '../chain/contractSignature.ts'
 import { GatewayError } from '../contract/errors.ts'
 import { sluice } from '../contract/generated/messages.js'
 import type { Pool } from '../db/pool.ts'
+import type { Debits } from '../debits/debit.ts'
 import { keyHandlers } from '../keys/keyHandlers.ts'
 import { keyInForce } from '../keys/resolveKey.ts'
+import { linkHandlers } from '../links/linkHandlers.ts'
 import { receiptListHandler } from '../receipts/receiptListHandler.ts'
 import type { ReceiptReader } from '../receipts/receiptReader.ts'
 import { sessionOf } from '../sessions/sessions.ts'
@@ -23,11 +25,14 @@ export interface ApiParts {
   readonly redis: Redis
   readonly log: Logger
   readonly receipts: ReceiptReader
+  readonly debits: Debits
+  readonly tellAdmission: (accountIds: readonly string[]) => Promise<unknown>
   readonly environment: Pick<Environment, 'publicUrl' | 'chainRpcUrl'>
 }
 
 /** The account API with a handler for each of its operations, each from the folder of its resource. */
-export function newApiRouter({ pool, redis, log, receipts, environment }: ApiParts): ApiRouter {
+export function newApiRouter(parts: ApiParts): ApiRouter {
+  const { pool, redis, log, receipts, environment } = parts
   const { publicUrl, chainRpcUrl } = environment
   const contracts = chainRpcUrl === undefined ? undefined : new ContractWallets(chainRpcUrl)
   const proofs = new WalletProofs({ db: pool, publicUrl, contracts })
@@ -39,6 +44,7 @@ export function newApiRouter({ pool, redis, log, receipts, environment }: ApiPar
       ...walletHandlers(pool, proofs),
       ...accountHandlers(pool, redis),
       ...keyHandlers(pool, redis),
+      ...linkHandlers(parts),
       get_statement: statementHandler(pool),
       list_receipts: receiptListHandler(receipts),
     },

@@ -1,24 +1,16 @@
-import type { Redis } from 'ioredis'
-import type { Logger } from 'pino'
 import { settleLost } from '../admission/settleLost.ts'
 import type { RpcHandlers } from '../bus/rpcOperations.ts'
 import { sluice } from '../contract/generated/messages.js'
-import type { Pool } from '../db/pool.ts'
 import { resolveKey } from '../keys/resolveKey.ts'
 import { sheetJson, sheetListJson } from '../pricing/sheetReads.ts'
 import { ReceiptReader } from '../receipts/receiptReader.ts'
-import { newApiRouter } from './apiRouter.ts'
-import type { Environment } from './environment.ts'
+import { type ApiParts, newApiRouter } from './apiRouter.ts'
 
 /** What answers the proxies' calls, over the book and the admission state. */
-export function rpcHandlers(
-  pool: Pool,
-  redis: Redis,
-  log: Logger,
-  environment: Pick<Environment, 'publicUrl' | 'chainRpcUrl'>,
-): RpcHandlers {
+export function rpcHandlers(parts: Omit<ApiParts, 'receipts'>): RpcHandlers {
+  const { pool, redis } = parts
   const receipts = new ReceiptReader(pool, redis)
-  const api = newApiRouter({ pool, redis, log, receipts, environment })
+  const api = newApiRouter({ ...parts, receipts })
   return {
     ping: async () => {
       await pool.query('SELECT 1')

@@ -11,6 +11,7 @@ export interface RequestHead {
   readonly contentType: string
   readonly origin: string
   readonly idempotencyKey: string
+  readonly approvalId: string
   readonly forwardedFor: string
 }
 

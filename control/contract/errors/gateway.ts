@@ -14,6 +14,9 @@ export const GATEWAY_ERRORS = {
   receipt_not_found: row(404, 'There is no receipt with this id.'),
   key_not_found: row(404, 'The account has no key with this id; see /v1/account/keys.'),
   wallet_not_found: row(404, 'This wallet is not linked to the account; see /v1/account/wallets.'),
+  link_not_found: row(404, 'There is no link with this token or id.'),
+  link_gone: row(410, 'This link is claimed, cancelled or expired; ask for another one.'),
+  approval_not_found: row(404, 'There is no approval with this id; see /v1/agents/{slug}/approvals.'),
   idempotency_conflict: row(409, 'This Idempotency-Key was sent with another request; use a new one.'),
   chain_unavailable: row(503, 'The chain cannot be read now; try again after Retry-After seconds.', {
     type: 'server_error',
