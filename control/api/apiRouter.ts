@@ -74,6 +74,7 @@ export class ApiRouter {
       accountId,
       actor: { ...actorOf(caller), clientAddress, requestId },
       requestId,
+      approvalId: request.approvalId,
       part: request.part,
     }
   }

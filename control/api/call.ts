@@ -2,12 +2,20 @@ import type { Actor } from '../activity/activity.ts'
 import type { ApiOperation } from '../contract/api/routes.ts'
 import type { Client } from '../db/pool.ts'
 import type { Undoable } from '../db/undoable.ts'
+import type { SpendingCaps } from '../ledger/spendingCaps.ts'
 
 /** Who sent a request. The account is empty for a session whose wallet is not linked to one. */
 export type Caller =
   | { readonly kind: 'nobody' }
   | { readonly kind: 'session'; readonly sessionId: string; readonly address: string; readonly accountId: string }
-  | { readonly kind: 'key'; readonly keyId: string; readonly accountId: string }
+  | {
+      readonly kind: 'key'
+      readonly keyId: string
+      readonly accountId: string
+      readonly caps: SpendingCaps
+      /** The key may do less than its account may, so it must not make another one do more. */
+      readonly isRestricted: boolean
+    }
 
 /** One request to the account API, checked against the schemas of its route. */
 export interface ApiCall {
@@ -20,6 +28,8 @@ export interface ApiCall {
   /** The caller as the audit trail names it. */
   readonly actor: Actor
   readonly requestId: string
+  /** x-approval-id, or ''. */
+  readonly approvalId: string
   /** Which part of a long answer; empty for the first. */
   readonly part: string
 }

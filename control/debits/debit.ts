@@ -11,19 +11,12 @@ import type { Undoable } from '../db/undoable.ts'
 import { coinAccount } from '../ledger/accounts.ts'
 import { appendAdmissionEvent, lockAccounts } from '../ledger/appendAdmissionEvent.ts'
 import { postTransfers } from '../ledger/postTransfers.ts'
+import type { SpendingCaps } from '../ledger/spendingCaps.ts'
 import { addDebitUsage } from '../settlement/keyUsage.ts'
 
 /** The first code of takeDebit.lua that no hold has: an hour began between reading the clock and the call. */
 const CLOCK_RAN_ON = 12
 const CLOCK_ATTEMPTS = 3
-
-/** Caps in units; null is none. */
-export interface SpendingCaps {
-  readonly hourUnits: number | null
-  readonly dayUnits: number | null
-  readonly monthUnits: number | null
-  readonly budgetUnits: number | null
-}
 
 /** What takeDebit.lua answers. */
 interface Taken {

@@ -7,6 +7,7 @@ import { limits } from '../contract/limits.ts'
 import { debitsKey, SHARD_COUNT } from '../contract/redisKeys.ts'
 import { textArray } from '../db/arrays.ts'
 import type { Pool } from '../db/pool.ts'
+import { NO_CAPS } from '../ledger/spendingCaps.ts'
 import type { Debits } from './debit.ts'
 
 /** Gives back what a process took for a debit that it did not live to book or to give back itself. */
@@ -80,5 +81,3 @@ export class DebitKeeper {
     )
   }
 }
-
-const NO_CAPS = { hourUnits: null, dayUnits: null, monthUnits: null, budgetUnits: null }

@@ -1,6 +1,8 @@
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import { accountHandlers } from '../accounts/accountHandlers.ts'
+import { agentHandlers } from '../agents/agentHandlers.ts'
+import { approvalHandlers } from '../agents/approvalHandlers.ts'
 import { ApiRouter } from '../api/apiRouter.ts'
 import type { Caller } from '../api/call.ts'
 import { ContractWallets } from '../chain/contractSignature.ts'
@@ -9,6 +11,7 @@ import { sluice } from '../contract/generated/messages.js'
 import type { Pool } from '../db/pool.ts'
 import type { Debits } from '../debits/debit.ts'
 import { keyHandlers } from '../keys/keyHandlers.ts'
+import type { ApiKey } from '../keys/keyRow.ts'
 import { keyInForce } from '../keys/resolveKey.ts'
 import { linkHandlers } from '../links/linkHandlers.ts'
 import { receiptListHandler } from '../receipts/receiptListHandler.ts'
@@ -45,11 +48,21 @@ export function newApiRouter(parts: ApiParts): ApiRouter {
       ...accountHandlers(pool, redis),
       ...keyHandlers(pool, redis),
       ...linkHandlers(parts),
+      ...agentHandlers(parts),
+      ...approvalHandlers(parts),
       get_statement: statementHandler(pool),
       list_receipts: receiptListHandler(receipts),
     },
     callerOf: (kind, hash) => callerOf(pool, kind, hash),
   })
+}
+
+function keyCaller(key: ApiKey): Caller {
+  const { capHourUnits, capDayUnits, capMonthUnits, budgetUnits } = key
+  const caps = { hourUnits: capHourUnits, dayUnits: capDayUnits, monthUnits: capMonthUnits, budgetUnits }
+  const isCapped = Object.values(caps).some((cap) => cap !== null)
+  const isRestricted = isCapped || key.models.length > 0 || key.tools.length > 0
+  return { kind: 'key', keyId: key.id, accountId: key.accountId, caps, isRestricted }
 }
 
 /** @throws GatewayError key_paused */
@@ -61,5 +74,5 @@ async function callerOf(pool: Pool, kind: sluice.CredentialKind, hash: string): 
   }
   const key = await keyInForce(pool, hash)
   if (key?.paused) throw new GatewayError('key_paused')
-  return key && { kind: 'key', keyId: key.id, accountId: key.accountId }
+  return key && keyCaller(key)
 }

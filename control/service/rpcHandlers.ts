@@ -1,4 +1,5 @@
 import { settleLost } from '../admission/settleLost.ts'
+import { approvalRpc } from '../agents/approvalRpc.ts'
 import type { RpcHandlers } from '../bus/rpcOperations.ts'
 import { sluice } from '../contract/generated/messages.js'
 import { resolveKey } from '../keys/resolveKey.ts'
@@ -24,6 +25,7 @@ export function rpcHandlers(parts: Omit<ApiParts, 'receipts'>): RpcHandlers {
       const chargeUnits = await settleLost(redis, pool, settlement)
       return sluice.SettleLostReply.encode({ chargeUnits }).finish()
     },
+    ...approvalRpc(pool),
     api: async (request, { deadlineMs }) => {
       const reply = await api.answer(request, deadlineMs)
       return sluice.ApiReply.encode(reply as sluice.ApiReply).finish()

@@ -37,6 +37,8 @@ export interface Exchange {
   readonly id: string
   readonly head: RequestHead
   readonly startedAtMs: number
+  /** The whole body while the handler runs, empty afterwards. */
+  readonly body: Buffer
   /** The same moment on the clock of performance.now(), for durations below a millisecond. */
   readonly arrivedAt: number
   /** The client has closed the connection. */

@@ -9,6 +9,7 @@ const STREAM_HEAD = 'text/event-stream; charset=utf-8\r\ncache-control: no-cache
 const DEFAULT_RETRY_SECONDS = 1
 export const EXPOSED_HEADERS = 'x-request-id, request-id, x-cost-units, retry-after, x-should-retry'
 
+const EMPTY = Buffer.alloc(0)
 const statusLines = new Map<number, string>()
 
 function statusLine(status: number): string {
@@ -39,6 +40,7 @@ export class UwsExchange implements Exchange {
   readonly head: RequestHead
   readonly startedAtMs: number
   readonly arrivedAt = performance.now()
+  body: Buffer = EMPTY
   gone = false
   begun = false
   ended = false
