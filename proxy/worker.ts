@@ -21,6 +21,7 @@ import { CatalogStore } from './catalog/catalogStore.ts'
 import { readConfig } from './config.ts'
 import type { Vitals } from './endpoints/health.ts'
 import { ActiveRuns } from './endpoints/run/activeRuns.ts'
+import { AgentGate } from './endpoints/run/agentGate.ts'
 import type { RunServices } from './endpoints/run/services.ts'
 import { VideoJobs } from './endpoints/videos/jobs.ts'
 import { VideoStore } from './jobs/videoStore.ts'
@@ -112,6 +113,7 @@ const services: RunServices = {
   metrics,
   outgoing: new OutBuffer(),
   active: new ActiveRuns(),
+  agents: new AgentGate(rpc, fault('giving an approval back')),
   onCrash: (error, requestId) => log.error({ err: error, requestId }, 'a request failed by a fault of the gateway'),
   onRouteFault: (route, reason) => {
     metrics.noteRouteFault(route.provider.id)

@@ -7,6 +7,7 @@ import type { OutBuffer } from '../../relay/outBuffer.ts'
 import type { RouteHealth } from '../../upstream/routeHealth.ts'
 import type { Transport } from '../../upstream/transport.ts'
 import type { ActiveRuns } from './activeRuns.ts'
+import type { AgentGate } from './agentGate.ts'
 
 /** What the requests of one process share. */
 export interface RunServices {
@@ -20,6 +21,7 @@ export interface RunServices {
   /** What a read from a provider becomes is gathered here and written at once; empty between reads. */
   readonly outgoing: OutBuffer
   readonly active: ActiveRuns
+  readonly agents: AgentGate
   /** A request failed by a fault of the gateway itself. */
   readonly onCrash: (error: unknown, requestId: string) => void
   readonly onRouteFault: (route: Pick<Route, 'id' | 'provider'>, reason: string) => void
