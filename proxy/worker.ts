@@ -5,7 +5,7 @@ import { sluice } from '../control/contract/generated/messages.js'
 import { newId } from '../control/contract/ids.ts'
 import { limits } from '../control/contract/limits.ts'
 import { connectRedis } from '../control/contract/redis.ts'
-import { defineScript } from '../control/contract/scripts.ts'
+import { defineScript, type ScriptName } from '../control/contract/scripts.ts'
 import { KeyCache } from './access/keyCache.ts'
 import { Heartbeat } from './admission/heartbeat.ts'
 import { Holds } from './admission/holds.ts'
@@ -13,21 +13,18 @@ import { Journal } from './admission/journal.ts'
 import { type Ending, Settlements } from './admission/settlements.ts'
 import { UnmeteredHolds, UnmeteredSettlements } from './admission/unmetered.ts'
 import { FeedReader } from './bus/feedReader.ts'
+import { parseRedisAddress } from './bus/link/redisAddress.ts'
+import { RedisLink } from './bus/link/redisLink.ts'
 import { Pulse } from './bus/pulse.ts'
 import { RpcClient } from './bus/rpcClient.ts'
 import { CatalogStore } from './catalog/catalogStore.ts'
 import { readConfig } from './config.ts'
-import { ActiveRuns } from './endpoints/chat/activeRuns.ts'
-import { chatHandler, credentialPrecheck } from './endpoints/chat/chat.ts'
-import type { RunServices } from './endpoints/chat/services.ts'
-import { healthHandler, readyHandler, type Vitals } from './endpoints/health.ts'
-import { limitsHandler } from './endpoints/limits.ts'
-import { modelsHandler } from './endpoints/models.ts'
-import { pricingHandler, sheetHandler, sheetsHandler } from './endpoints/pricing.ts'
-import { publicReceiptHandler, receiptHandler, receiptsHandler } from './endpoints/receipts.ts'
+import type { Vitals } from './endpoints/health.ts'
+import { ActiveRuns } from './endpoints/run/activeRuns.ts'
+import type { RunServices } from './endpoints/run/services.ts'
 import { RequestMetrics } from './metrics/requestMetrics.ts'
-import { Outgoing } from './relay/outgoing.ts'
-import type { RouteEntry } from './server/routeTable.ts'
+import { OutBuffer } from './relay/outBuffer.ts'
+import { routes } from './routes.ts'
 import { Server } from './server/server.ts'
 import { newTransport } from './upstream/newTransport.ts'
 import { RouteHealth } from './upstream/routeHealth.ts'
@@ -65,9 +62,14 @@ const catalog = new CatalogStore({
   },
   onFault: fault('reading the catalog'),
 })
-const connected = () => commands.status === 'ready'
+const address = config.redisCluster ? null : parseRedisAddress(config.redisUrl)
+const link = address === null ? undefined : new RedisLink({ address, limits, onFault: fault('redis link') })
+const script = (name: ScriptName) => link?.script(name) ?? defineScript(commands, name)
+const schedule = link?.schedule ?? ((work: () => void) => void setImmediate(work))
+const connected = () => commands.status === 'ready' && link?.connected !== false
 const holds = new Holds({
-  script: defineScript(commands, 'hold'),
+  script: script('hold'),
+  schedule,
   owner,
   limits,
   perShard: config.redisCluster,
@@ -75,7 +77,8 @@ const holds = new Holds({
   onFault: fault('taking holds'),
 })
 const settlements = new Settlements({
-  script: defineScript(commands, 'settle'),
+  script: script('settle'),
+  schedule,
   limits,
   perShard: config.redisCluster,
   journal: new Journal(config.journalFolder, limits, fault('settlement journal')),
@@ -104,7 +107,7 @@ const services: RunServices = {
   limits,
   owner,
   metrics,
-  outgoing: new Outgoing(),
+  outgoing: new OutBuffer(),
   active: new ActiveRuns(),
   onCrash: (error, requestId) => log.error({ err: error, requestId }, 'a request failed by a fault of the gateway'),
   onRouteFault: (route, reason) => {
@@ -116,27 +119,8 @@ let draining = false
 const mayLeave = newSignal()
 const vitals = (): Vitals => ({ redis: connected(), control: pulse.alive, draining })
 
-const routes: RouteEntry[] = [
-  {
-    method: 'POST',
-    path: '/v1/chat/completions',
-    handler: chatHandler(keys, catalog, services),
-    precheck: credentialPrecheck,
-  },
-  { method: 'GET', path: '/v1/models', handler: modelsHandler(catalog, health) },
-  { method: 'GET', path: '/v1/models/*', handler: modelsHandler(catalog, health) },
-  { method: 'GET', path: '/v1/pricing', handler: pricingHandler(catalog, health) },
-  { method: 'GET', path: '/v1/pricing/sheets', handler: sheetsHandler(rpc) },
-  { method: 'GET', path: '/v1/pricing/sheets/*', handler: sheetHandler(rpc) },
-  { method: 'GET', path: '/v1/limits', handler: limitsHandler(limits) },
-  { method: 'GET', path: '/v1/receipts', handler: receiptsHandler(keys, rpc, limits) },
-  { method: 'GET', path: '/v1/receipts/*', handler: receiptHandler(keys, rpc) },
-  { method: 'GET', path: '/x402/v1/receipts/*', handler: publicReceiptHandler(rpc) },
-  { method: 'GET', path: '/health', handler: healthHandler(catalog, health, vitals) },
-  { method: 'GET', path: '/ready', handler: readyHandler(catalog, vitals) },
-]
 const server = new Server({
-  routes,
+  routes: routes({ keys, catalog, services, health, rpc, limits, vitals }),
   limits,
   onError: (error, requestId) => log.error({ err: error, requestId }, 'a handler failed'),
   onRefusal: (error) => metrics.noteError(error.row),
@@ -176,6 +160,7 @@ async function untilDone(what: string, attempt: () => Promise<boolean>): Promise
 async function start(): Promise<void> {
   loopDelay.enable()
   await untilDone('Redis to answer', () => heartbeat.start().then(() => true))
+  await untilDone('Redis to take holds', async () => connected())
   await rpc.start()
   await feed.start()
   await untilDone('control to publish a catalog', () => catalog.refresh())

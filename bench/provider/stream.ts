@@ -47,7 +47,7 @@ export class Stream implements Timed {
     this.exchange = exchange
     this.behaviour = behaviour
     this.request = request
-    this.plan = planOf(behaviour, request.usageAsked)
+    this.plan = planOf(behaviour, request.usageAsked, request.kind)
     this.wheel = wheel
     this.echo = behaviour.echo ? echoText(exchange) : undefined
     const limit = contentLimit(behaviour, request)

@@ -1,7 +1,10 @@
 import type { TokenUsage } from '../../control/contract/charge.ts'
 import { ChunkScan } from './chunkScan.ts'
+import { ChunkTemplate } from './chunkTemplate.ts'
+import { errorEvent } from './errorEvent.ts'
 import { FrameReader, type FrameSink } from './frameReader.ts'
 import { OutBuffer } from './outBuffer.ts'
+import type { RelayStream, StreamState, StreamTail } from './relayStream.ts'
 import { appendChunk, type ChunkIdentity } from './rewrite.ts'
 import { readUsage, type UsageBounds, usageJson } from './usage.ts'
 
@@ -12,16 +15,8 @@ const COMMENT_END = Buffer.from('\n\n')
 const DONE = Buffer.from('[DONE]')
 const RECEIPT = Buffer.from('receipt')
 
-/** The last thing that the provider's stream said of itself. */
-export type StreamState =
-  /** Nothing but preamble so far. */
-  | 'waiting'
-  /** Output has been seen. */
-  | 'flowing'
-  /** [DONE] has been seen. */
-  | 'done'
-  /** An error event, JSON that cannot be read, or an event beyond the bound. */
-  | 'broken'
+/** The event that ends every stream of chunks. */
+export const STREAM_END = 'data: [DONE]\n\n'
 
 const NOWHERE = new OutBuffer()
 
@@ -29,10 +24,10 @@ const NOWHERE = new OutBuffer()
 const scan = new ChunkScan()
 
 /**
- * Reads a provider's stream of chat.completion.chunk events and writes what the client gets of it: every chunk under
- * the request's id and public model, usage taken out and remembered, one event each.
+ * Reads a provider's stream of chat.completion.chunk or text_completion events and writes what the client gets of it:
+ * every chunk under the request's id and public model, usage taken out and remembered, one event each.
  */
-export class ChatStream implements FrameSink {
+export class ChatStream implements FrameSink, RelayStream {
   state: StreamState = 'waiting'
   /** A finish_reason has been seen. */
   finished = false
@@ -50,14 +45,26 @@ export class ChatStream implements FrameSink {
   private readonly identity: ChunkIdentity
   private readonly keepNullUsage: boolean
   private readonly bounds: UsageBounds
+  private readonly template = new ChunkTemplate()
   private created = ''
+  private echo: string
 
-  /** @param keepNullUsage the client asked for usage, so `usage: null` on ordinary chunks stays */
-  constructor(identity: ChunkIdentity, keepNullUsage: boolean, bounds: UsageBounds, eventBytesMax: number) {
+  /**
+   * @param keepNullUsage the client asked for usage, so `usage: null` on ordinary chunks stays
+   * @param echo text of the gateway's own that the answer begins with, in a chunk of its own
+   */
+  constructor(
+    identity: ChunkIdentity,
+    keepNullUsage: boolean,
+    bounds: UsageBounds,
+    eventBytesMax: number,
+    echo: string = '',
+  ) {
     this.identity = identity
     this.keepNullUsage = keepNullUsage
     this.bounds = bounds
     this.reader = new FrameReader(eventBytesMax)
+    this.echo = echo
   }
 
   /**
@@ -84,6 +91,12 @@ export class ChatStream implements FrameSink {
   onData(bytes: Buffer, start: number, end: number, lines: number): void {
     if (this.state === 'broken' || this.state === 'done') return
     if (lines > 1) joinLines(bytes, start, end)
+    if (this.template.matches(bytes, start, end)) {
+      this.outputFrames++
+      this.outputBytes += this.template.textEnd - this.template.textStart
+      this.template.append(this.out, bytes)
+      return
+    }
     if (end - start === DONE.length && bytes.compare(DONE, 0, DONE.length, start, end) === 0) {
       this.state = 'done'
       return
@@ -118,16 +131,28 @@ export class ChatStream implements FrameSink {
     this.out.appendAll(COMMENT_END)
   }
 
-  /** The chunk that carries the usage to a client that asked for it, as one event. */
-  usageEvent(usage: TokenUsage, startedAtMs: number): string {
-    const created = this.created === '' ? String(Math.floor(startedAtMs / 1000)) : this.created
-    return (
-      `data: {"id":${this.identity.id},"object":"chat.completion.chunk","created":${created}` +
-      `,"model":${this.identity.model},"choices":[],"usage":${usageJson(usage)}}\n\n`
-    )
+  tail({ usage, fault, receipt, startedAtMs }: StreamTail): string {
+    if (this.created === '') this.created = String(Math.floor(startedAtMs / 1000))
+    const wanted = this.keepNullUsage ? this.ownEvent(`"choices":[],"usage":${usageJson(usage)}`) : ''
+    const last = fault !== null ? errorEvent(fault) : wanted
+    return last + (receipt === '' ? '' : `: receipt ${receipt}\n\n`) + STREAM_END
+  }
+
+  /** A chunk of the gateway's own, as one event. */
+  private ownEvent(members: string): string {
+    const { id, object, model } = this.identity
+    return `data: {"id":${id},"object":"${object}","created":${this.created || 0},"model":${model},${members}}\n\n`
+  }
+
+  private writeEcho(): void {
+    const choice = `{"index":0,"text":${JSON.stringify(this.echo)},"logprobs":null,"finish_reason":null}`
+    this.out.appendText(this.ownEvent(`"choices":[${choice}]${this.keepNullUsage ? ',"usage":null' : ''}`))
+    this.echo = ''
   }
 
   private relay(bytes: Buffer, start: number, end: number): void {
+    // Not before the answer itself: what was written binds the request to its provider.
+    if (this.echo !== '' && (scan.outputBytes > 0 || scan.finished)) this.writeEcho()
     if (scan.outputBytes > 0) {
       this.outputFrames++
       this.outputBytes += scan.outputBytes
@@ -136,6 +161,7 @@ export class ChatStream implements FrameSink {
     if (this.state === 'waiting' && (scan.outputBytes > 0 || scan.finished)) this.state = 'flowing'
     const dropUsage = scan.usageStart >= 0 && !(scan.usageIsNull && this.keepNullUsage)
     appendChunk(this.out, bytes, start, end, scan, this.identity, dropUsage)
+    this.template.learn(bytes, start, end, scan, this.identity, dropUsage)
   }
 }
 
