@@ -7,6 +7,8 @@ import type { ChatSurface } from './endpoints/chat/codec.ts'
 import { chatSurface } from './endpoints/chat/surface.ts'
 import { healthHandler, readyHandler, type Vitals } from './endpoints/health.ts'
 import { limitsHandler } from './endpoints/limits.ts'
+import { countTokensHandler } from './endpoints/messages/countTokens.ts'
+import { messagesSurface } from './endpoints/messages/surface.ts'
 import { modelsHandler } from './endpoints/models.ts'
 import { pricingHandler, sheetHandler, sheetsHandler } from './endpoints/pricing.ts'
 import { publicReceiptHandler, receiptHandler, receiptsHandler } from './endpoints/receipts.ts'
@@ -35,6 +37,13 @@ export function routes({ keys, catalog, services, health, rpc, limits, vitals }:
   })
   return [
     chat('/v1/chat/completions', chatSurface),
+    chat('/v1/messages', messagesSurface),
+    {
+      method: 'POST',
+      path: '/v1/messages/count_tokens',
+      handler: countTokensHandler(keys, catalog, services),
+      precheck: credentialPrecheck,
+    },
     { method: 'GET', path: '/v1/models', handler: modelsHandler(catalog, health) },
     { method: 'GET', path: '/v1/models/*', handler: modelsHandler(catalog, health) },
     { method: 'GET', path: '/v1/pricing', handler: pricingHandler(catalog, health) },

@@ -23,6 +23,7 @@ import { RequestMetrics } from './metrics/requestMetrics.ts'
 import { Outgoing } from './relay/outgoing.ts'
 import { routes } from './routes.ts'
 import { Server } from './server/server.ts'
+import { TokenCounter } from './tokens/tokenCounter.ts'
 import { newTransport } from './upstream/newTransport.ts'
 import { RouteHealth } from './upstream/routeHealth.ts'
 import type { MainToWorker, WorkerSnapshot, WorkerToMain } from './workerMessages.ts'
@@ -100,6 +101,7 @@ const services: RunServices = {
   metrics,
   outgoing: new Outgoing(),
   active: new ActiveRuns(),
+  tokens: new TokenCounter(limits),
   onCrash: (error, requestId) => log.error({ err: error, requestId }, 'a request failed by a fault of the gateway'),
   onRouteFault: (route, reason) => {
     metrics.noteRouteFault(route.provider.id)

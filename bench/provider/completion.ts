@@ -3,7 +3,9 @@ import { completionText } from './events.ts'
 import type { Exchange } from './exchange.ts'
 import { contentLimit, echoText } from './exchange.ts'
 import type { Behaviour } from './grammar.ts'
+import { messagesAnswer } from './messagesPlan.ts'
 import type { ChatBody } from './request.ts'
+import type { ReportedUsage } from './usage.ts'
 import { usageOf } from './usage.ts'
 import type { TimerWheel } from './wheel.ts'
 
@@ -28,14 +30,15 @@ function writeWhole(
   request: ChatBody,
   limit: { frames: number; finishReason: string },
 ): void {
-  const message = behaviour.echo ? echoMessage(exchange) : messageOf(behaviour, limit.frames)
   const usage = usageOf(behaviour, request.promptTokens, limit.frames)
-  const usageJson = usage !== null ? JSON.stringify(usage) : behaviour.words.usage === 'null' ? 'null' : undefined
-  const body = completionText(behaviour, message.json, limit.finishReason, usageJson)
+  const { body, contentBytes } =
+    request.dialect === 'anthropic'
+      ? messagesAnswer(behaviour, behaviour.echo ? echoText(exchange) : null, limit, usage)
+      : chatAnswer(exchange, behaviour, limit, usage)
   exchange.res.writeHeader('content-type', 'application/json')
   const { cut, fin, hang } = behaviour.integers
   if (cut === undefined && fin === undefined && hang === undefined) {
-    exchange.sent(200, limit.frames, message.contentBytes, usage)
+    exchange.sent(200, limit.frames, contentBytes, usage)
     return exchange.end('complete', body)
   }
   // Half of a body whose whole length the head promised.
@@ -43,6 +46,18 @@ function writeWhole(
   exchange.sent(200, 0, 0, null)
   exchange.res.tryEnd(bytes.subarray(0, bytes.length >> 1), bytes.length)
   if (hang === undefined) exchange.destroy()
+}
+
+function chatAnswer(
+  exchange: Exchange,
+  behaviour: Behaviour,
+  limit: { frames: number; finishReason: string },
+  usage: ReportedUsage | null,
+): { body: string; contentBytes: number } {
+  const message = behaviour.echo ? echoMessage(exchange) : messageOf(behaviour, limit.frames)
+  const usageJson = usage !== null ? JSON.stringify(usage) : behaviour.words.usage === 'null' ? 'null' : undefined
+  const body = completionText(behaviour, message.json, limit.finishReason, usageJson)
+  return { body, contentBytes: message.contentBytes }
 }
 
 function messageOf(behaviour: Behaviour, frames: number): { json: string; contentBytes: number } {

@@ -2,8 +2,8 @@ import type { Behaviour } from './grammar.ts'
 
 /** Token texts repeat after so many frames, which bounds the memory of a plan. */
 const PERIOD_MAX = 1_024
-const TOOL_NAME = 'get_weather'
-const TOOL_ID = 'call_3fQ9aZ1kT7bW2xYc'
+export const TOOL_NAME = 'get_weather'
+export const TOOL_ID = 'call_3fQ9aZ1kT7bW2xYc'
 
 /** How many different content frames a behaviour has; frame i looks like frame i modulo this. */
 export function contentPeriod(behaviour: Behaviour): number {
@@ -44,17 +44,35 @@ export function toolArguments(behaviour: Behaviour, index: number): string {
   return `${open}Paris${close}`
 }
 
-/** The message of an answer in one piece with `frames` tokens, as JSON text. */
-export function messageText(behaviour: Behaviour, frames: number): { json: string; contentBytes: number } {
+/** The text of an answer in one piece with `frames` tokens, or the arguments of its tool call. */
+export function wholeText(behaviour: Behaviour, frames: number): string {
   let text = ''
   for (let i = 0; i < frames; i++) {
     text += behaviour.tool ? toolArguments(behaviour, i) : tokenText(behaviour, i % contentPeriod(behaviour))
   }
-  if (behaviour.integers.bigevent !== undefined) text = 'x'.repeat(behaviour.integers.bigevent) + text
+  return behaviour.integers.bigevent === undefined ? text : 'x'.repeat(behaviour.integers.bigevent) + text
+}
+
+/** Piece `index` of the thinking before the content. */
+export function thinkingText(index: number): string {
+  return ` thought${index}`
+}
+
+/** All of the thinking; '' for a behaviour without any. */
+export function wholeThinking(behaviour: Behaviour): string {
+  return Array.from({ length: behaviour.integers.thinking ?? 0 }, (_, i) => thinkingText(i)).join('')
+}
+
+/** The message of an answer in one piece with `frames` tokens, as JSON text. */
+export function messageText(behaviour: Behaviour, frames: number): { json: string; contentBytes: number } {
+  const text = wholeText(behaviour, frames)
   const contentBytes = Buffer.byteLength(text)
+  const thinking = wholeThinking(behaviour)
+  const said = thinking === '' ? {} : { reasoning_content: thinking }
   if (!behaviour.tool) {
-    return { json: `{"role":"assistant","content":${JSON.stringify(text)},"refusal":null}`, contentBytes }
+    return { json: JSON.stringify({ role: 'assistant', content: text, refusal: null, ...said }), contentBytes }
   }
   const call = { id: TOOL_ID, type: 'function', function: { name: TOOL_NAME, arguments: text } }
-  return { json: JSON.stringify({ role: 'assistant', content: null, tool_calls: [call], refusal: null }), contentBytes }
+  const message = { role: 'assistant', content: null, tool_calls: [call], refusal: null, ...said }
+  return { json: JSON.stringify(message), contentBytes }
 }

@@ -42,11 +42,12 @@ export function azurePreamble(behaviour: Behaviour): string {
   )
 }
 
-/** The text of one server-sent event in the behaviour's framing. */
-export function eventText(behaviour: Behaviour, data: string): string {
+/** The text of one server-sent event in the behaviour's framing, with or without a name. */
+export function eventText(behaviour: Behaviour, data: string, name?: string): string {
   const eol = EOL[(behaviour.words.eol ?? 'lf') as keyof typeof EOL]
   const comment = behaviour.comments ? `: keep-alive${eol}${eol}` : ''
-  return `${comment}data: ${spread(behaviour, data, eol)}${eol}${eol}`
+  const named = name === undefined ? '' : `event: ${name}${eol}`
+  return `${comment}${named}data: ${spread(behaviour, data, eol)}${eol}${eol}`
 }
 
 function spread(behaviour: Behaviour, data: string, eol: string): string {

@@ -16,13 +16,14 @@ export class Exchange {
   private readonly log: ServedLog
   private readonly served: Served
 
-  constructor(res: HttpResponse, log: ServedLog, requestId: string | null) {
+  constructor(res: HttpResponse, log: ServedLog, path: string, requestId: string | null) {
     this.res = res
     this.log = log
     this.served = {
       n: 0,
       at_ms: Date.now(),
       end_ms: 0,
+      path,
       model: '',
       stream: false,
       status: 0,

@@ -11,6 +11,8 @@ export interface Served {
   /** When the request arrived and when its answer ended, milliseconds since 1970. */
   at_ms: number
   end_ms: number
+  /** Of the request, such as /v1/chat/completions. */
+  path: string
   model: string
   stream: boolean
   status: number

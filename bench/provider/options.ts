@@ -12,7 +12,10 @@ export const INTEGER_OPTIONS = [
   'completion',
   'cached',
   'cache_write',
+  'cache_write_1h',
   'reasoning',
+  // Pieces of thinking before the content.
+  'thinking',
   // The stream's end after so many content frames: connection destroyed, clean end, silence, error event.
   'cut',
   'fin',
@@ -45,12 +48,15 @@ export const FLAG_OPTIONS = [
   'donetext',
   'tool',
   'echo',
+  // There is no counting of tokens.
+  'nocount',
 ] as const
 
 /** Options with one of a few words. */
 export const WORD_OPTIONS = {
-  // Where usage is reported and how it is wrong. `every` and `finish` report it unasked, as some providers do.
-  usage: ['none', 'zero', 'every', 'finish', 'negative', 'fractional', 'absurd', 'twice', 'null'],
+  // Where usage is reported and how it is wrong. `every` and `finish` report it unasked, as some providers do; `start` is
+  // of the Anthropic dialect and leaves it out at the end.
+  usage: ['none', 'start', 'zero', 'every', 'finish', 'negative', 'fractional', 'absurd', 'twice', 'null'],
   // `no` leaves out the [DONE] event or the frame with the finish reason.
   done: ['yes', 'no'],
   finish: ['yes', 'no'],

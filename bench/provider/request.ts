@@ -9,6 +9,7 @@ export interface RequestHead {
 
 /** The body of a chat request as far as the mock provider reads it. */
 export interface ChatBody {
+  dialect: 'openai' | 'anthropic'
   body: Record<string, unknown>
   model: string
   stream: boolean
@@ -31,7 +32,7 @@ export function readHead(req: HttpRequest): RequestHead {
   req.forEachHeader((name, value) => {
     head.headerNames.push(name)
     if (name === 'x-request-id') head.requestId = value
-    else if (name === 'authorization') head.authorized = value !== ''
+    else if (name === 'authorization' || name === 'x-api-key') head.authorized = value !== ''
   })
   return head
 }
@@ -66,6 +67,12 @@ export function parseChat(text: string): ChatBody | string {
   return lastParsed
 }
 
+/** Parses a request in the Messages format, as `parseChat`. */
+export function parseMessages(text: string): ChatBody | string {
+  const parsed = parseBody(text)
+  return typeof parsed === 'string' ? parsed : { ...parsed, dialect: 'anthropic', usageAsked: true }
+}
+
 function parseBody(text: string): ChatBody | string {
   let body: unknown
   try {
@@ -80,6 +87,7 @@ function parseBody(text: string): ChatBody | string {
   if (!Array.isArray(fields['messages'])) return "Missing required parameter: 'messages'."
   const promptBytes = Buffer.byteLength(JSON.stringify(fields['messages']))
   return {
+    dialect: 'openai',
     body: fields,
     model,
     stream: fields['stream'] === true,

@@ -7,7 +7,8 @@ import type { Behaviour } from './grammar.ts'
 import { behaviourOf } from './grammar.ts'
 import type { Served } from './log.ts'
 import { ServedLog } from './log.ts'
-import { parseChat, readBody, readHead } from './request.ts'
+import type { ChatBody } from './request.ts'
+import { parseChat, parseMessages, readBody, readHead } from './request.ts'
 import { Stream } from './stream.ts'
 import { TimerWheel } from './wheel.ts'
 
@@ -53,21 +54,28 @@ export function startProvider(options: ProviderOptions): Promise<Provider> {
   })
 }
 
+/** How a request is answered that no fault was asked for. */
+type Answer = (exchange: Exchange, behaviour: Behaviour, request: ChatBody, wheel: TimerWheel) => void
+
 function addRoutes(app: TemplatedApp, log: ServedLog, wheel: TimerWheel): void {
   const failures = new Map<string, number>()
-  app.post('/v1/chat/completions', (res, req) => {
-    const head = readHead(req)
-    const exchange = new Exchange(res, log, head.requestId)
-    readBody(res, (text) => {
-      if (exchange.ended) return
-      const request = text === undefined ? 'The body is too large.' : parseChat(text)
-      res.cork(() => {
-        if (typeof request === 'string') return answerError(exchange, 400, undefined, request)
-        exchange.accept(request, head)
-        serve(exchange, wheel, failures)
+  const post = (path: string, parse: (text: string) => ChatBody | string, answer: Answer) =>
+    app.post(path, (res, req) => {
+      const head = readHead(req)
+      const exchange = new Exchange(res, log, path, head.requestId)
+      readBody(res, (text) => {
+        if (exchange.ended) return
+        const request = text === undefined ? 'The body is too large.' : parse(text)
+        res.cork(() => {
+          if (typeof request === 'string') return answerError(exchange, 400, undefined, request)
+          exchange.accept(request, head)
+          serve(exchange, wheel, failures, answer)
+        })
       })
     })
-  })
+  post('/v1/chat/completions', parseChat, answerChat)
+  post('/v1/messages', parseMessages, answerChat)
+  post('/v1/messages/count_tokens', parseMessages, answerCount)
   app.get('/v1/models', (res) => {
     const data = [{ id: 'chat-small', object: 'model', created: 1_763_683_200, owned_by: 'mock' }]
     sendJson(res, JSON.stringify({ object: 'list', data }))
@@ -94,7 +102,7 @@ function sendJson(res: HttpResponse, text: string): void {
 }
 
 /** Answers one accepted request as its model name asks; runs inside a cork. */
-function serve(exchange: Exchange, wheel: TimerWheel, failures: Map<string, number>): void {
+function serve(exchange: Exchange, wheel: TimerWheel, failures: Map<string, number>, answer: Answer): void {
   const { request } = exchange
   if (request === undefined) return
   let behaviour: Behaviour
@@ -111,8 +119,22 @@ function serve(exchange: Exchange, wheel: TimerWheel, failures: Map<string, numb
   if (error !== undefined) return later(exchange, behaviour, wheel, () => answerError(exchange, error, behaviour))
   if (behaviour.html200) return answerRubbish(exchange, 'html')
   if (behaviour.badjson) return answerRubbish(exchange, 'json')
+  answer(exchange, behaviour, request, wheel)
+}
+
+function answerChat(exchange: Exchange, behaviour: Behaviour, request: ChatBody, wheel: TimerWheel): void {
   if (request.stream) new Stream(exchange, behaviour, request, wheel).start()
   else answerWhole(exchange, behaviour, request, wheel)
+}
+
+function answerCount(exchange: Exchange, behaviour: Behaviour, request: ChatBody, wheel: TimerWheel): void {
+  if (behaviour.nocount) return answerError(exchange, 404, behaviour)
+  const tokens = behaviour.integers.prompt ?? request.promptTokens
+  later(exchange, behaviour, wheel, () => {
+    exchange.res.writeHeader('content-type', 'application/json')
+    exchange.sent(200, 0, 0, null)
+    exchange.end('complete', JSON.stringify({ input_tokens: tokens }))
+  })
 }
 
 function countFailure(failures: Map<string, number>, name: string, max: number): boolean {

@@ -16,6 +16,15 @@ const DEFAULTS = {
   imagesMax: 16,
   jsonDepthMax: 128,
 
+  // Counting tokens, in worker threads of each proxy process.
+  countThreadsMax: 1,
+  countQueueMax: 32,
+  countTimeoutMs: 10_000,
+  countsOpenMax: 256,
+  countsPerKeyMax: 16,
+  estimateTimeoutMs: 1_000,
+  workerIdleMs: 60_000,
+
   // Rates. Burst is what may arrive at once after a quiet time.
   requestsPerMinute: 60_000,
   requestBurst: 3_000,

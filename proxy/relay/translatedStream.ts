@@ -82,6 +82,7 @@ export class TranslatedStream implements RelayStream, MessageSink {
   }
 
   private output(piece: string): void {
+    this.noteUsage()
     this.outputFrames++
     this.outputBytes += Buffer.byteLength(piece)
     this.flowing()
@@ -91,11 +92,15 @@ export class TranslatedStream implements RelayStream, MessageSink {
     if (this.state === 'waiting') this.state = 'flowing'
   }
 
+  // Asked before each piece, so that output which followed a report within one read is known to have followed it.
+  private noteUsage(): void {
+    if (this.reader.usage === this.seenUsage) return
+    this.seenUsage = this.reader.usage
+    this.framesAtUsage = this.outputFrames
+  }
+
   private note(): void {
-    if (this.reader.usage !== this.seenUsage) {
-      this.seenUsage = this.reader.usage
-      this.framesAtUsage = this.outputFrames
-    }
+    this.noteUsage()
     if (this.reader.broken) this.state = 'broken'
     else if (this.reader.done) this.state = 'done'
   }

@@ -3,6 +3,7 @@ import { nestsDeeper } from '../../relay/jsonDepth.ts'
 import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
 import { readUsage, usageBounds, usageJson } from '../../relay/usage.ts'
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
+import { isGiven } from '../run/fields.ts'
 import type { AnswerContext, Rejected, WholeAnswer } from './codec.ts'
 import { jsonBytes, textBytes } from './text.ts'
 
@@ -22,6 +23,10 @@ class OpenaiAnswer implements WholeAnswer {
     this.context = context
     this.usage = readUsage(answer['usage'], usageBounds(model.context, model.maxOutput))
     this.outputBytes = outputBytes(answer)
+  }
+
+  written(): string {
+    return writtenText(this.answer)
   }
 
   text(billed: TokenUsage, receipt: string): string {
@@ -56,12 +61,26 @@ export function parseCompletion(body: Buffer, depthMax: number): JsonObject | nu
 /** UTF-8 bytes of what the model wrote. */
 export function outputBytes(answer: JsonObject): number {
   let bytes = 0
-  for (const choice of Array.isArray(answer['choices']) ? answer['choices'] : []) {
-    if (!isObject(choice) || !isObject(choice['message'])) continue
-    const { message } = choice
+  for (const message of messagesOf(answer)) {
     bytes += textBytes(message['content']) + textBytes(message['reasoning_content']) + jsonBytes(message['tool_calls'])
   }
   return bytes
+}
+
+function writtenText(answer: JsonObject): string {
+  const written = messagesOf(answer).flatMap((message) => {
+    const { content, reasoning_content: reasoning, tool_calls: calls } = message
+    return [reasoning, content, isGiven(calls) ? JSON.stringify(calls) : '']
+  })
+  return written.filter((text) => typeof text === 'string').join('\n')
+}
+
+function messagesOf(answer: JsonObject): JsonObject[] {
+  const messages: JsonObject[] = []
+  for (const choice of Array.isArray(answer['choices']) ? answer['choices'] : []) {
+    if (isObject(choice) && isObject(choice['message'])) messages.push(choice['message'])
+  }
+  return messages
 }
 
 /** Whether an answer of status 200 is an error or has no choices. */

@@ -153,7 +153,7 @@ export class StreamRun extends ChatRun implements DrainListener, Gathering {
 
   private complete(stream: RelayStream): void {
     this.noteOutput()
-    this.settle('ok', this.billOf(stream.usage), this.exchange.gone ? 'client_gone' : null)
+    this.settleUsed('ok', stream.usage, followed(stream), this.exchange.gone ? 'client_gone' : null)
   }
 
   private interrupt(): void {
@@ -172,8 +172,7 @@ export class StreamRun extends ChatRun implements DrainListener, Gathering {
   private endPartly(errorCode: string): void {
     const { stream } = this
     this.noteOutput()
-    const outputFollowed = stream !== undefined && stream.outputFrames > stream.framesAtUsage
-    this.settle('partial', this.billOf(stream?.usage ?? null, outputFollowed), errorCode)
+    this.settleUsed('partial', stream?.usage ?? null, stream !== undefined && followed(stream), errorCode)
   }
 
   private noteOutput(): void {
@@ -195,4 +194,9 @@ export class StreamRun extends ChatRun implements DrainListener, Gathering {
     const tail = this.stream.tail({ usage: this.bill.usage, fault: this.fault, receipt, startedAtMs })
     this.exchange.end(Buffer.from(tail))
   }
+}
+
+/** Whether output came after the last report of what was used. */
+function followed(stream: RelayStream): boolean {
+  return stream.outputFrames > stream.framesAtUsage
 }

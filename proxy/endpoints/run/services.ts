@@ -4,6 +4,7 @@ import type { Settlements } from '../../admission/settlements.ts'
 import type { Route } from '../../catalog/catalog.ts'
 import type { RequestMetrics } from '../../metrics/requestMetrics.ts'
 import type { Outgoing } from '../../relay/outgoing.ts'
+import type { TokenCounter } from '../../tokens/tokenCounter.ts'
 import type { RouteHealth } from '../../upstream/routeHealth.ts'
 import type { Transport } from '../../upstream/transport.ts'
 import type { ActiveRuns } from './activeRuns.ts'
@@ -19,6 +20,7 @@ export interface RunServices {
   readonly metrics: RequestMetrics
   readonly outgoing: Outgoing
   readonly active: ActiveRuns
+  readonly tokens: TokenCounter
   /** A request failed by a fault of the gateway itself. */
   readonly onCrash: (error: unknown, requestId: string) => void
   readonly onRouteFault: (route: Route, reason: string) => void
