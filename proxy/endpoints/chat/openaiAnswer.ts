@@ -72,7 +72,7 @@ function writtenText(answer: JsonObject): string {
     const { content, reasoning_content: reasoning, tool_calls: calls } = message
     return [reasoning, content, isGiven(calls) ? JSON.stringify(calls) : '']
   })
-  return written.filter((text) => typeof text === 'string').join('\n')
+  return written.filter((text) => typeof text === 'string' && text !== '').join('\n')
 }
 
 function messagesOf(answer: JsonObject): JsonObject[] {

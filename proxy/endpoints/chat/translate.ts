@@ -60,5 +60,6 @@ export function translate(provider: ProviderSide, client: ClientSide): ChatCodec
 }
 
 function writtenText({ reasoning, text, refusal, toolCalls }: Message): string {
-  return [reasoning, text, refusal, ...toolCalls.flatMap((call) => [call.name, call.arguments])].join('\n')
+  const calls = toolCalls.flatMap((call) => [call.name, call.arguments])
+  return [reasoning, text, refusal, ...calls].filter((part) => part !== '').join('\n')
 }
