@@ -48,6 +48,8 @@ export const FLAG_OPTIONS = [
   'donetext',
   'tool',
   'echo',
+  // A tool call, and text once the request holds a tool's result.
+  'round',
   // There is no counting of tokens.
   'nocount',
 ] as const

@@ -107,7 +107,7 @@ function serve(exchange: Exchange, wheel: TimerWheel, failures: Map<string, numb
   if (request === undefined) return
   let behaviour: Behaviour
   try {
-    behaviour = behaviourOf(request.model)
+    behaviour = behaviourFor(request)
   } catch (error) {
     return answerError(exchange, 404, undefined, error instanceof Error ? error.message : String(error))
   }
@@ -135,6 +135,13 @@ function answerCount(exchange: Exchange, behaviour: Behaviour, request: ChatBody
     exchange.sent(200, 0, 0, null)
     exchange.end('complete', JSON.stringify({ input_tokens: tokens }))
   })
+}
+
+function behaviourFor({ model, body }: ChatBody): Behaviour {
+  const behaviour = behaviourOf(model)
+  if (!behaviour.round) return behaviour
+  const answered = /"type":"tool_result"|"role":"tool"/.test(JSON.stringify(body['messages']))
+  return behaviourOf(model.replace(',round', answered ? '' : ',tool'))
 }
 
 function countFailure(failures: Map<string, number>, name: string, max: number): boolean {

@@ -1,9 +1,11 @@
-import { JsonScan } from './jsonScan.ts'
-
+const QUOTE = 34
 const COMMA = 44
+const COLON = 58
 const OPEN_BRACKET = 91
+const BACKSLASH = 92
 const CLOSE_BRACKET = 93
 const OPEN_BRACE = 123
+const CLOSE_BRACE = 125
 const LETTER_N = 110
 
 const NAMES = {
@@ -23,7 +25,7 @@ const NAMES = {
  * Finds what a chunk's relay needs in the JSON bytes of one chat.completion.chunk, in one pass and without making a
  * string or an object. Positions are offsets into the bytes given to `scan`; a start of -1 means absent.
  */
-export class ChunkScan extends JsonScan {
+export class ChunkScan {
   /** Just after the opening brace. */
   bodyStart = 0
   idStart = -1
@@ -45,6 +47,10 @@ export class ChunkScan extends JsonScan {
   finished = false
   /** Bytes of text, reasoning or tool calls that the choices add, escapes included. */
   outputBytes = 0
+
+  private bytes: Buffer = Buffer.alloc(0)
+  private end = 0
+  private at = 0
 
   /**
    * Scans one JSON object.
@@ -69,7 +75,31 @@ export class ChunkScan extends JsonScan {
     this.outputBytes = 0
   }
 
-  protected value(level: number, nameStart: number, nameEnd: number): boolean {
+  // Reads the members of an object up to its closing brace. `level` says which names matter there.
+  private members(level: number): boolean {
+    this.skipSpace()
+    if (this.bytes[this.at] === CLOSE_BRACE) {
+      this.at++
+      return this.at <= this.end
+    }
+    while (this.at < this.end) {
+      this.skipSpace()
+      const nameStart = this.at
+      if (this.take() !== QUOTE || !this.passString()) return false
+      const nameEnd = this.at - 1
+      this.skipSpace()
+      if (this.take() !== COLON) return false
+      this.skipSpace()
+      if (!this.value(level, nameStart, nameEnd)) return false
+      this.skipSpace()
+      const separator = this.take()
+      if (separator === CLOSE_BRACE) return true
+      if (separator !== COMMA) return false
+    }
+    return false
+  }
+
+  private value(level: number, nameStart: number, nameEnd: number): boolean {
     const start = this.at
     if (level === TOP) {
       if (this.isName(nameStart, nameEnd, NAMES.choices)) return this.array(CHOICE)
@@ -137,6 +167,79 @@ export class ChunkScan extends JsonScan {
       const separator = this.take()
       if (separator === CLOSE_BRACKET) return true
       if (separator !== COMMA) return false
+    }
+    return false
+  }
+
+  // Neither null nor "", [] or {}: of those only strings, arrays and objects count as content.
+  private holdsSomething(start: number): boolean {
+    const first = this.bytes[start]
+    return (first === QUOTE || first === OPEN_BRACKET || first === OPEN_BRACE) && this.at - start > 2
+  }
+
+  private isName(nameStart: number, nameEnd: number, name: Buffer): boolean {
+    if (nameEnd - nameStart - 1 !== name.length) return false
+    for (let i = 0; i < name.length; i++) if (this.bytes[nameStart + 1 + i] !== name[i]) return false
+    return true
+  }
+
+  private take(): number {
+    return this.at < this.end ? this.bytes[this.at++] : -1
+  }
+
+  private skipSpace(): void {
+    let at = this.at
+    while (at < this.end) {
+      const c = this.bytes[at]
+      if (c !== 32 && c !== 10 && c !== 13 && c !== 9) break
+      at++
+    }
+    this.at = at
+  }
+
+  /** From after the opening quote to after the closing one. */
+  private passString(): boolean {
+    const { bytes, end } = this
+    let at = this.at
+    while (at < end) {
+      const c = bytes[at]
+      if (c === QUOTE) {
+        this.at = at + 1
+        return true
+      }
+      at += c === BACKSLASH ? 2 : 1
+    }
+    return false
+  }
+
+  private passValue(): boolean {
+    const first = this.bytes[this.at]
+    if (first === QUOTE) {
+      this.at++
+      return this.passString()
+    }
+    if (first === OPEN_BRACE || first === OPEN_BRACKET) return this.passNested()
+    const start = this.at
+    while (this.at < this.end) {
+      const c = this.bytes[this.at]
+      if (c === COMMA || c === CLOSE_BRACE || c === CLOSE_BRACKET || c <= 32) break
+      this.at++
+    }
+    return this.at > start
+  }
+
+  private passNested(): boolean {
+    let depth = 0
+    while (this.at < this.end) {
+      const c = this.bytes[this.at++]
+      if (c === QUOTE) {
+        if (!this.passString()) return false
+      } else if (c === OPEN_BRACE || c === OPEN_BRACKET) {
+        depth++
+      } else if (c === CLOSE_BRACE || c === CLOSE_BRACKET) {
+        depth--
+        if (depth === 0) return true
+      }
     }
     return false
   }

@@ -42,7 +42,7 @@ function readTool(tool: unknown, i: number): JsonObject | null {
       throw invalidRequest(`${field}.description must be a string.`, `${field}.description`)
     clean['description'] = description
   }
-  if (tool['strict'] === true) clean['strict'] = true
+  for (const name of ['strict', 'eager_input_streaming']) if (tool[name] === true) clean[name] = true
   return withCache(clean, tool['cache_control'], field)
 }
 
