@@ -5,6 +5,7 @@ import type { CatalogStore } from './catalog/catalogStore.ts'
 import { chatHandler, credentialPrecheck } from './endpoints/chat/chat.ts'
 import type { ChatSurface } from './endpoints/chat/codec.ts'
 import { chatSurface } from './endpoints/chat/surface.ts'
+import { completionsSurface } from './endpoints/completions/surface.ts'
 import { healthHandler, readyHandler, type Vitals } from './endpoints/health.ts'
 import { limitsHandler } from './endpoints/limits.ts'
 import { countTokensHandler } from './endpoints/messages/countTokens.ts'
@@ -12,6 +13,7 @@ import { messagesSurface } from './endpoints/messages/surface.ts'
 import { modelsHandler } from './endpoints/models.ts'
 import { pricingHandler, sheetHandler, sheetsHandler } from './endpoints/pricing.ts'
 import { publicReceiptHandler, receiptHandler, receiptsHandler } from './endpoints/receipts.ts'
+import { responsesSurface } from './endpoints/responses/surface.ts'
 import type { RunServices } from './endpoints/run/services.ts'
 import type { RouteEntry } from './server/routeTable.ts'
 import type { RouteHealth } from './upstream/routeHealth.ts'
@@ -44,6 +46,8 @@ export function routes({ keys, catalog, services, health, rpc, limits, vitals }:
       handler: countTokensHandler(keys, catalog, services),
       precheck: credentialPrecheck,
     },
+    chat('/v1/completions', completionsSurface),
+    chat('/v1/responses', responsesSurface),
     { method: 'GET', path: '/v1/models', handler: modelsHandler(catalog, health) },
     { method: 'GET', path: '/v1/models/*', handler: modelsHandler(catalog, health) },
     { method: 'GET', path: '/v1/pricing', handler: pricingHandler(catalog, health) },

@@ -26,6 +26,11 @@ export function tokenText(behaviour: Behaviour, index: number): string {
   return ` tok${index}`
 }
 
+/** The delta of content frames, as JSON text. */
+export function contentDelta(behaviour: Behaviour, text: string): string {
+  return JSON.stringify(behaviour.refuse ? { refusal: text } : { content: text })
+}
+
 /** The delta of content frame `index` as JSON text, when the behaviour answers with a tool call. */
 export function toolDelta(behaviour: Behaviour, index: number): string {
   const call = index === 0 ? { index: 0, id: TOOL_ID, type: 'function' } : { index: 0 }
@@ -70,9 +75,16 @@ export function messageText(behaviour: Behaviour, frames: number): { json: strin
   const thinking = wholeThinking(behaviour)
   const said = thinking === '' ? {} : { reasoning_content: thinking }
   if (!behaviour.tool) {
-    return { json: JSON.stringify({ role: 'assistant', content: text, refusal: null, ...said }), contentBytes }
+    const [content, refusal] = behaviour.refuse ? [null, text] : [text, null]
+    return { json: JSON.stringify({ role: 'assistant', content, refusal, ...said }), contentBytes }
   }
   const call = { id: TOOL_ID, type: 'function', function: { name: TOOL_NAME, arguments: text } }
   const message = { role: 'assistant', content: null, tool_calls: [call], refusal: null, ...said }
   return { json: JSON.stringify(message), contentBytes }
+}
+
+/** The text of a text completion with `frames` tokens, as JSON text. */
+export function plainText(behaviour: Behaviour, frames: number): { json: string; contentBytes: number } {
+  const text = wholeText({ ...behaviour, tool: false }, frames)
+  return { json: JSON.stringify(text), contentBytes: Buffer.byteLength(text) }
 }

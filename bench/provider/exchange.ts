@@ -92,7 +92,7 @@ export function contentLimit(behaviour: Behaviour, request: ChatBody): { frames:
   if (behaviour.echo) return { frames: 1, finishReason: 'stop' }
   const frames = Math.max(0, Math.min(behaviour.chunks, Math.floor(request.maxTokens)))
   if (frames < behaviour.chunks) return { frames, finishReason: 'length' }
-  return { frames, finishReason: behaviour.tool ? 'tool_calls' : 'stop' }
+  return { frames, finishReason: behaviour.tool && request.kind !== 'text' ? 'tool_calls' : 'stop' }
 }
 
 /** What `echo` answers with: the request as it arrived here, without the credential. */

@@ -28,7 +28,7 @@ export function answerError(
   message?: string,
 ): void {
   const { res } = exchange
-  const form = behaviour?.words.err_body ?? exchange.request?.dialect ?? 'openai'
+  const form = behaviour?.words.err_body ?? (exchange.request?.kind === 'messages' ? 'anthropic' : 'openai')
   const retryAfter = behaviour?.integers.retry_after
   res.writeStatus(`${status} ${REASONS[status] ?? 'Error'}`)
   res.writeHeader('content-type', form === 'html' ? 'text/html' : 'application/json')

@@ -44,6 +44,8 @@ export const FLAG_OPTIONS = [
   'comments',
   'bom',
   'multiline',
+  // Every event leaves in a packet of its own, as inference servers flush each token.
+  'flush',
   // Content that holds the text of a [DONE] event, a tool call in fragments, the received request as content.
   'donetext',
   'tool',
@@ -52,6 +54,8 @@ export const FLAG_OPTIONS = [
   'round',
   // There is no counting of tokens.
   'nocount',
+  // Content as a refusal.
+  'refuse',
 ] as const
 
 /** Options with one of a few words. */

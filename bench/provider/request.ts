@@ -1,4 +1,5 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
+import type { Kind } from './events.ts'
 
 /** The head of a request; the HTTP server's own object is gone once its handler returns. */
 export interface RequestHead {
@@ -7,9 +8,9 @@ export interface RequestHead {
   authorized: boolean
 }
 
-/** The body of a chat request as far as the mock provider reads it. */
+/** The body of a chat or text completion request as far as the mock provider reads it. */
 export interface ChatBody {
-  dialect: 'openai' | 'anthropic'
+  kind: Kind
   body: Record<string, unknown>
   model: string
   stream: boolean
@@ -24,6 +25,7 @@ const BODY_BYTES_MAX = 64 * 1_048_576
 const BYTES_PER_TOKEN = 4
 
 let lastText: string | undefined
+let lastKind: Kind = 'chat'
 let lastParsed: ChatBody | string = ''
 
 /** Reads names of all headers, the gateway's request id, and whether a credential came along. */
@@ -56,24 +58,19 @@ export function readBody(res: HttpResponse, done: (text: string | undefined) => 
 }
 
 /**
- * Parses a chat request.
+ * Parses a request of this kind.
  * @returns the reason in words when it is none
  */
-export function parseChat(text: string): ChatBody | string {
+export function parseChat(text: string, kind: Kind): ChatBody | string {
   // A load generator sends the same body again and again.
-  if (text === lastText) return lastParsed
-  lastParsed = parseBody(text)
+  if (text === lastText && kind === lastKind) return lastParsed
+  lastParsed = parseBody(text, kind)
   lastText = text
+  lastKind = kind
   return lastParsed
 }
 
-/** Parses a request in the Messages format, as `parseChat`. */
-export function parseMessages(text: string): ChatBody | string {
-  const parsed = parseBody(text)
-  return typeof parsed === 'string' ? parsed : { ...parsed, dialect: 'anthropic', usageAsked: true }
-}
-
-function parseBody(text: string): ChatBody | string {
+function parseBody(text: string, kind: Kind): ChatBody | string {
   let body: unknown
   try {
     body = JSON.parse(text)
@@ -84,14 +81,16 @@ function parseBody(text: string): ChatBody | string {
   const fields = body as Record<string, unknown>
   const model = fields['model']
   if (typeof model !== 'string' || model === '') return 'you must provide a model parameter'
-  if (!Array.isArray(fields['messages'])) return "Missing required parameter: 'messages'."
-  const promptBytes = Buffer.byteLength(JSON.stringify(fields['messages']))
+  const prompt = kind === 'text' ? fields['prompt'] : fields['messages']
+  if (kind !== 'text' && !Array.isArray(prompt)) return "Missing required parameter: 'messages'."
+  if (kind === 'text' && typeof prompt !== 'string') return "Missing required parameter: 'prompt'."
+  const promptBytes = Buffer.byteLength(JSON.stringify(prompt))
   return {
-    dialect: 'openai',
+    kind,
     body: fields,
     model,
     stream: fields['stream'] === true,
-    usageAsked: asksUsage(fields['stream_options']),
+    usageAsked: kind === 'messages' || asksUsage(fields['stream_options']),
     maxTokens: readMaxTokens(fields),
     promptBytes,
     promptTokens: Math.ceil(promptBytes / BYTES_PER_TOKEN),

@@ -1,6 +1,7 @@
 import type { HttpResponse, TemplatedApp } from 'uWebSockets.js'
 import uws from 'uWebSockets.js'
 import { answerWhole } from './completion.ts'
+import type { Kind } from './events.ts'
 import { Exchange } from './exchange.ts'
 import { answerError, answerRubbish } from './failures.ts'
 import type { Behaviour } from './grammar.ts'
@@ -8,7 +9,7 @@ import { behaviourOf } from './grammar.ts'
 import type { Served } from './log.ts'
 import { ServedLog } from './log.ts'
 import type { ChatBody } from './request.ts'
-import { parseChat, parseMessages, readBody, readHead } from './request.ts'
+import { parseChat, readBody, readHead } from './request.ts'
 import { Stream } from './stream.ts'
 import { TimerWheel } from './wheel.ts'
 
@@ -59,13 +60,13 @@ type Answer = (exchange: Exchange, behaviour: Behaviour, request: ChatBody, whee
 
 function addRoutes(app: TemplatedApp, log: ServedLog, wheel: TimerWheel): void {
   const failures = new Map<string, number>()
-  const post = (path: string, parse: (text: string) => ChatBody | string, answer: Answer) =>
+  const post = (path: string, kind: Kind, answer: Answer) =>
     app.post(path, (res, req) => {
       const head = readHead(req)
       const exchange = new Exchange(res, log, path, head.requestId)
       readBody(res, (text) => {
         if (exchange.ended) return
-        const request = text === undefined ? 'The body is too large.' : parse(text)
+        const request = text === undefined ? 'The body is too large.' : parseChat(text, kind)
         res.cork(() => {
           if (typeof request === 'string') return answerError(exchange, 400, undefined, request)
           exchange.accept(request, head)
@@ -73,9 +74,10 @@ function addRoutes(app: TemplatedApp, log: ServedLog, wheel: TimerWheel): void {
         })
       })
     })
-  post('/v1/chat/completions', parseChat, answerChat)
-  post('/v1/messages', parseMessages, answerChat)
-  post('/v1/messages/count_tokens', parseMessages, answerCount)
+  post('/v1/chat/completions', 'chat', answerChat)
+  post('/v1/completions', 'text', answerChat)
+  post('/v1/messages', 'messages', answerChat)
+  post('/v1/messages/count_tokens', 'messages', answerCount)
   app.get('/v1/models', (res) => {
     const data = [{ id: 'chat-small', object: 'model', created: 1_763_683_200, owned_by: 'mock' }]
     sendJson(res, JSON.stringify({ object: 'list', data }))

@@ -48,7 +48,8 @@ export class Stream implements Timed {
     this.exchange = exchange
     this.behaviour = behaviour
     this.request = request
-    this.plan = request.dialect === 'anthropic' ? messagesPlanOf(behaviour) : planOf(behaviour, request.usageAsked)
+    this.plan =
+      request.kind === 'messages' ? messagesPlanOf(behaviour) : planOf(behaviour, request.usageAsked, request.kind)
     this.wheel = wheel
     this.echo = behaviour.echo ? echoText(exchange) : undefined
     const limit = contentLimit(behaviour, request)
@@ -79,7 +80,7 @@ export class Stream implements Timed {
       if (this.exchange.ended) return
       this.more = false
       this.corkedBytes = 0
-      this.single = this.large
+      this.single = this.large || this.behaviour.flush
       if (this.single) this.advance()
       else this.exchange.res.cork(this.step)
       if (!this.more) return
@@ -113,6 +114,10 @@ export class Stream implements Timed {
 
   private advance(): void {
     if (!this.started && !this.begin()) return
+    if (this.behaviour.flush && !this.single) {
+      this.more = true
+      return
+    }
     const { batch, delayMs } = this.behaviour
     while (this.sent < this.stopAt) {
       const count = Math.min(batch, this.stopAt - this.sent)

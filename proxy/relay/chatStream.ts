@@ -1,8 +1,9 @@
 import type { TokenUsage } from '../../control/contract/charge.ts'
 import { ChunkScan } from './chunkScan.ts'
+import { ChunkTemplate } from './chunkTemplate.ts'
 import { errorEvent } from './errorEvent.ts'
 import { FrameReader, type FrameSink } from './frameReader.ts'
-import { OutBuffer } from './outBuffer.ts'
+import { NOWHERE, type OutBuffer } from './outBuffer.ts'
 import type { RelayStream, StreamState, StreamTail } from './relayStream.ts'
 import { appendChunk, type ChunkIdentity } from './rewrite.ts'
 import { appendComment, joinLines, parseBytes } from './sseText.ts'
@@ -13,14 +14,12 @@ const DONE = Buffer.from('[DONE]')
 /** The event that ends every stream of chunks. */
 export const STREAM_END = 'data: [DONE]\n\n'
 
-const NOWHERE = new OutBuffer()
-
 // One scan serves all streams of the process: it is used within one turn.
 const scan = new ChunkScan()
 
 /**
- * Reads a provider's stream of chat.completion.chunk events and writes what the client gets of it: every chunk under
- * the request's id and public model, usage taken out and remembered, one event each.
+ * Reads a provider's stream of chat.completion.chunk or text_completion events and writes what the client gets of it:
+ * every chunk under the request's id and public model, usage taken out and remembered, one event each.
  */
 export class ChatStream implements FrameSink, RelayStream {
   state: StreamState = 'waiting'
@@ -40,14 +39,26 @@ export class ChatStream implements FrameSink, RelayStream {
   private readonly identity: ChunkIdentity
   private readonly keepNullUsage: boolean
   private readonly bounds: UsageBounds
+  private readonly template = new ChunkTemplate()
   private created = ''
+  private echo: string
 
-  /** @param keepNullUsage the client asked for usage, so `usage: null` on ordinary chunks stays */
-  constructor(identity: ChunkIdentity, keepNullUsage: boolean, bounds: UsageBounds, eventBytesMax: number) {
+  /**
+   * @param keepNullUsage the client asked for usage, so `usage: null` on ordinary chunks stays
+   * @param echo text of the gateway's own that the answer begins with, in a chunk of its own
+   */
+  constructor(
+    identity: ChunkIdentity,
+    keepNullUsage: boolean,
+    bounds: UsageBounds,
+    eventBytesMax: number,
+    echo: string = '',
+  ) {
     this.identity = identity
     this.keepNullUsage = keepNullUsage
     this.bounds = bounds
     this.reader = new FrameReader(eventBytesMax)
+    this.echo = echo
   }
 
   /**
@@ -74,6 +85,12 @@ export class ChatStream implements FrameSink, RelayStream {
   onData(bytes: Buffer, start: number, end: number, lines: number): void {
     if (this.state === 'broken' || this.state === 'done') return
     if (lines > 1) joinLines(bytes, start, end)
+    if (this.template.matches(bytes, start, end)) {
+      this.outputFrames++
+      this.outputBytes += this.template.textEnd - this.template.textStart
+      this.template.append(this.out, bytes)
+      return
+    }
     if (end - start === DONE.length && bytes.compare(DONE, 0, DONE.length, start, end) === 0) {
       this.state = 'done'
       return
@@ -103,20 +120,27 @@ export class ChatStream implements FrameSink, RelayStream {
   }
 
   tail({ usage, fault, receipt, startedAtMs }: StreamTail): string {
-    const last = fault !== null ? errorEvent(fault) : this.keepNullUsage ? this.usageEvent(usage, startedAtMs) : ''
+    if (this.created === '') this.created = String(Math.floor(startedAtMs / 1000))
+    const wanted = this.keepNullUsage ? this.ownEvent(`"choices":[],"usage":${usageJson(usage)}`) : ''
+    const last = fault !== null ? errorEvent(fault) : wanted
     return last + (receipt === '' ? '' : `: receipt ${receipt}\n\n`) + STREAM_END
   }
 
-  /** The chunk that carries the usage to a client that asked for it, as one event. */
-  private usageEvent(usage: TokenUsage, startedAtMs: number): string {
-    const created = this.created === '' ? String(Math.floor(startedAtMs / 1000)) : this.created
-    return (
-      `data: {"id":${this.identity.id},"object":"chat.completion.chunk","created":${created}` +
-      `,"model":${this.identity.model},"choices":[],"usage":${usageJson(usage)}}\n\n`
-    )
+  /** A chunk of the gateway's own, as one event. */
+  private ownEvent(members: string): string {
+    const { id, object, model } = this.identity
+    return `data: {"id":${id},"object":"${object}","created":${this.created || 0},"model":${model},${members}}\n\n`
+  }
+
+  private writeEcho(): void {
+    const choice = `{"index":0,"text":${JSON.stringify(this.echo)},"logprobs":null,"finish_reason":null}`
+    this.out.appendText(this.ownEvent(`"choices":[${choice}]${this.keepNullUsage ? ',"usage":null' : ''}`))
+    this.echo = ''
   }
 
   private relay(bytes: Buffer, start: number, end: number): void {
+    // Not before the answer itself: what was written binds the request to its provider.
+    if (this.echo !== '' && (scan.outputBytes > 0 || scan.finished)) this.writeEcho()
     if (scan.outputBytes > 0) {
       this.outputFrames++
       this.outputBytes += scan.outputBytes
@@ -125,5 +149,6 @@ export class ChatStream implements FrameSink, RelayStream {
     if (this.state === 'waiting' && (scan.outputBytes > 0 || scan.finished)) this.state = 'flowing'
     const dropUsage = scan.usageStart >= 0 && !(scan.usageIsNull && this.keepNullUsage)
     appendChunk(this.out, bytes, start, end, scan, this.identity, dropUsage)
+    this.template.learn(bytes, start, end, scan, this.identity, dropUsage)
   }
 }

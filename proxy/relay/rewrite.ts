@@ -2,27 +2,42 @@ import type { ChunkScan } from './chunkScan.ts'
 import type { OutBuffer } from './outBuffer.ts'
 
 const COMMA = 44
-const DATA = Buffer.from('data: ')
-const END = Buffer.from('\n\n')
+/** What stands before and after the JSON of an event. */
+export const DATA = Buffer.from('data: ')
+export const END = Buffer.from('\n\n')
 
-/** The members that every chunk of an answer gets: the request id and the public model id, as JSON strings. */
+/** The members that every chunk of an answer gets, as JSON strings: the request id and the public model id. */
 export interface ChunkIdentity {
   readonly id: Buffer
   readonly model: Buffer
   /** Both as members of an object that has neither, each followed by a comma. */
   readonly idMember: Buffer
   readonly modelMember: Buffer
+  /** The value of `object`, and what the provider's is replaced by; null leaves the provider's. */
+  readonly object: string
+  readonly objectText: Buffer | null
 }
 
+/** The identity of a chat completion's chunks; providers agree on the value of `object`. */
 export function chunkIdentity(requestId: string, publicModel: string): ChunkIdentity {
+  return identity(requestId, publicModel, 'chat.completion.chunk', null)
+}
+
+/** The identity of a text completion's chunks; some providers call them something else. */
+export function textIdentity(requestId: string, publicModel: string): ChunkIdentity {
+  return identity(requestId, publicModel, 'text_completion', Buffer.from('"text_completion"'))
+}
+
+function identity(requestId: string, publicModel: string, object: string, objectText: Buffer | null): ChunkIdentity {
   const id = Buffer.from(JSON.stringify(requestId))
   const model = Buffer.from(JSON.stringify(publicModel))
-  return { id, model, idMember: Buffer.from(`"id":${id},`), modelMember: Buffer.from(`"model":${model},`) }
+  const idMember = Buffer.from(`"id":${id},`)
+  return { id, model, idMember, modelMember: Buffer.from(`"model":${model},`), object, objectText }
 }
 
 /**
- * Appends a scanned chunk as one event, with the id and model replaced and, on demand, `usage` left out; all other
- * bytes are copied as they are.
+ * Appends a scanned chunk as one event, with the id and model replaced and, on demand, `object` replaced and `usage`
+ * left out; all other bytes are copied as they are.
  */
 export function appendChunk(
   out: OutBuffer,
@@ -34,8 +49,22 @@ export function appendChunk(
   dropUsage: boolean,
 ): void {
   out.appendAll(DATA)
+  appendPart(out, bytes, start, end, scan, identity, dropUsage)
+  out.appendAll(END)
+}
+
+/** Appends bytes [start, end) of a scanned chunk with the edits that lie within them. No edit may lie across. */
+export function appendPart(
+  out: OutBuffer,
+  bytes: Buffer,
+  start: number,
+  end: number,
+  scan: ChunkScan,
+  identity: ChunkIdentity,
+  dropUsage: boolean,
+): void {
   let from = start
-  if (scan.idStart < 0 || scan.modelStart < 0) {
+  if (start <= scan.bodyStart && (scan.idStart < 0 || scan.modelStart < 0)) {
     out.append(bytes, from, scan.bodyStart)
     if (scan.idStart < 0) out.appendAll(identity.idMember)
     if (scan.modelStart < 0) out.appendAll(identity.modelMember)
@@ -43,10 +72,11 @@ export function appendChunk(
   }
   const cutStart = dropUsage && scan.usageStart >= 0 ? cutFrom(bytes, scan) : -1
   const cutEnd = cutStart < 0 ? -1 : cutTo(bytes, scan, cutStart)
-  // The three edits come in whatever order the provider wrote the members; each turn applies the next one.
+  const objectStart = identity.objectText === null ? -1 : scan.objectStart
+  // The edits come in whatever order the provider wrote the members; each turn applies the next one.
   for (;;) {
-    const next = nextEdit(from, scan.idStart, scan.modelStart, cutStart)
-    if (next < 0) break
+    const next = nextEdit(from, scan.idStart, scan.modelStart, cutStart, objectStart)
+    if (next < 0 || next >= end) break
     out.append(bytes, from, next)
     if (next === scan.idStart) {
       out.appendAll(identity.id)
@@ -54,19 +84,22 @@ export function appendChunk(
     } else if (next === scan.modelStart) {
       out.appendAll(identity.model)
       from = scan.modelEnd
+    } else if (next === objectStart && identity.objectText !== null) {
+      out.appendAll(identity.objectText)
+      from = scan.objectEnd
     } else {
       from = cutEnd
     }
   }
   out.append(bytes, from, end)
-  out.appendAll(END)
 }
 
-function nextEdit(from: number, a: number, b: number, c: number): number {
+function nextEdit(from: number, a: number, b: number, c: number, d: number): number {
   let next = -1
   if (a >= from) next = a
   if (b >= from && (next < 0 || b < next)) next = b
   if (c >= from && (next < 0 || c < next)) next = c
+  if (d >= from && (next < 0 || d < next)) next = d
   return next
 }
 

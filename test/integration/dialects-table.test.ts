@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { chat, chatStream, completion, type Receipt } from '../support/chatClient.ts'
 import { type ContentBlock, messages, messagesAnswer, messagesStream } from '../support/messagesClient.ts'
 import { assertReconciled, type TokenPrices } from '../support/reconcile.ts'
+import { post, readResponseStream, responseOf } from '../support/responsesClient.ts'
 import { type Stack, startStack } from '../support/stack.ts'
 
 const DIALECTS = ['openai', 'anthropic'] as const
@@ -49,7 +50,7 @@ before(async () => {
       models: DIALECTS.flatMap((dialect) =>
         CASES.map(({ name, behaviour }) => ({
           id: idOf(dialect, name),
-          endpoints: ['chat', 'messages'],
+          endpoints: ['chat', 'messages', 'responses'],
           price: PRICE,
           routes: [{ provider: dialect, model: upstream(behaviour) }],
         })),
@@ -173,16 +174,46 @@ async function askMessages(model: string, stream: boolean, maxTokens: number | u
   }
 }
 
+async function askResponses(model: string, stream: boolean, maxTokens: number | undefined): Promise<Said> {
+  const body = { model, input: PROMPT, max_output_tokens: maxTokens ?? 1_000, stream }
+  const reply = await post(stack.baseUrl, '/v1/responses', apiKey, body)
+  const streamed = stream ? readResponseStream(reply) : null
+  const { output, usage, status, receipt = streamed?.receipt } = streamed?.response ?? responseOf(reply)
+  assert.ok(receipt && usage !== null)
+  const calls = output.filter((item) => item.type === 'function_call')
+  const parts = (type: string) => output.filter((item) => item.type === type)
+  return {
+    text: parts('message')
+      .flatMap((item) => item.content ?? [])
+      .map((part) => part.text)
+      .join(''),
+    thinking: parts('reasoning')
+      .flatMap((item) => item.summary ?? [])
+      .map((part) => part.text)
+      .join(''),
+    calls: calls.map(({ call_id: id = '', name = '', arguments: text = '' }) => ({
+      id,
+      name,
+      arguments: JSON.parse(text) as unknown,
+    })),
+    finish: status === 'incomplete' ? 'length' : calls.length > 0 ? 'tool_calls' : 'stop',
+    prompt: usage.input_tokens,
+    output: usage.output_tokens,
+    receipt,
+  }
+}
+
 for (const { name, prices = SHORT, maxTokens, anthropicOnly } of CASES) {
   describe(name, () => {
     for (const stream of [true, false]) {
-      test(`both formats over both dialects say and charge the same, stream ${stream}`, async () => {
+      test(`every format over both dialects say and charge the same, stream ${stream}`, async () => {
         const all: { pair: string; said: Said }[] = []
         for (const dialect of DIALECTS) {
           if (anthropicOnly && dialect === 'openai') continue
           const model = idOf(dialect, name)
           all.push({ pair: `chat over ${dialect}`, said: await askChat(model, stream, maxTokens) })
           all.push({ pair: `messages over ${dialect}`, said: await askMessages(model, stream, maxTokens) })
+          all.push({ pair: `responses over ${dialect}`, said: await askResponses(model, stream, maxTokens) })
         }
         const log = await stack.provider.log()
         const [first] = all

@@ -219,7 +219,7 @@ describe('the writer of Messages streams', () => {
 const sse = (event: object) => `data: ${JSON.stringify(event)}\n\n`
 
 function translated(source: string): TranslatedStream {
-  const stream = new TranslatedStream(readers['anthropic'](), writers['openai']())
+  const stream = new TranslatedStream(readers['anthropic'](), writers['openai'](), 1_000_000)
   const out = new OutBuffer()
   stream.push(Buffer.from(source), out)
   stream.finish(out)

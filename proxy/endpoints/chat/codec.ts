@@ -65,6 +65,8 @@ export interface ChatSurface {
   /** @throws GatewayError 400 with the field at fault */
   read(body: JsonObject, limits: Limits): ChatRequest
   readonly codecs: Readonly<Partial<Record<Dialect, ChatCodec>>>
+  /** Only providers of these dialects can be asked; absent is any. */
+  readonly dialects?: ReadonlySet<Dialect>
   /** The events that tell the client of a fault of the gateway and end its stream. */
   faultEvents(fault: GatewayError): string
 }

@@ -46,3 +46,25 @@ export function readModelId(model: unknown): ModelChoice {
     modelId = modelId.slice(0, modelId.lastIndexOf(':'))
   }
 }
+
+const NAME_CHARACTERS_MAX = 512
+
+/** Reads a short text, such as a name. @returns null when absent. @throws GatewayError 400 */
+export function readName(body: JsonObject, name: string, param: string = name): string | null {
+  const value = body[name]
+  if (!isGiven(value)) return null
+  if (typeof value !== 'string' || value.length > NAME_CHARACTERS_MAX) {
+    throw invalidRequest(`${param} must be a string of at most ${NAME_CHARACTERS_MAX} characters.`, param)
+  }
+  return value
+}
+
+/** @returns null when absent. @throws GatewayError 400 */
+export function readNumber(body: JsonObject, name: string, min: number, max: number): number | null {
+  const value = body[name]
+  if (!isGiven(value)) return null
+  if (typeof value !== 'number' || !(value >= min && value <= max)) {
+    throw invalidRequest(`${name} must be a number from ${min} to ${max}.`, name)
+  }
+  return value
+}
