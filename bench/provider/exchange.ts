@@ -16,14 +16,13 @@ export class Exchange {
   private readonly log: ServedLog
   private readonly served: Served
 
-  constructor(res: HttpResponse, log: ServedLog, path: string, requestId: string | null) {
+  constructor(res: HttpResponse, log: ServedLog, requestId: string | null) {
     this.res = res
     this.log = log
     this.served = {
       n: 0,
       at_ms: Date.now(),
       end_ms: 0,
-      path,
       model: '',
       stream: false,
       status: 0,
@@ -38,12 +37,27 @@ export class Exchange {
     res.onAborted(() => this.gone())
   }
 
-  accept(request: ChatBody, head: RequestHead): void {
+  accept(request: ChatBody, head: RequestHead, path: string): void {
+    this.served.path = path
     this.request = request
     this.head = head
     this.served.model = request.model
     this.served.stream = request.stream
     this.served.prompt_bytes = request.promptBytes
+  }
+
+  /** Takes a request that is not for chat. */
+  acceptMedia(path: string, model: string, fields: Readonly<Record<string, unknown>>): void {
+    this.served.path = path
+    this.served.model = model
+    this.served.fields = fields
+    this.served.quantity = null
+  }
+
+  /** Notes what the answer bills, counted or as tokens. */
+  billed(quantity: number | null, usage: ReportedUsage | null): void {
+    this.served.quantity = quantity
+    this.served.usage = usage
   }
 
   /** Notes what has been handed to the connection so far. */

@@ -11,8 +11,6 @@ export interface Served {
   /** When the request arrived and when its answer ended, milliseconds since 1970. */
   at_ms: number
   end_ms: number
-  /** Of the request, such as /v1/chat/completions. */
-  path: string
   model: string
   stream: boolean
   status: number
@@ -26,6 +24,11 @@ export interface Served {
   request_id: string | null
   /** UTF-8 bytes of the messages as JSON. */
   prompt_bytes: number
+  /** Of the request, such as /v1/chat/completions. */
+  path?: string
+  /** What is not chat: what was billed (images, characters, seconds, searches), and the request's fields. */
+  quantity?: number | null
+  fields?: Readonly<Record<string, unknown>>
 }
 
 /** Counters since the start or the last reset. */

@@ -6,6 +6,7 @@ export interface RequestHead {
   headerNames: string[]
   requestId: string | null
   authorized: boolean
+  contentType: string
 }
 
 /** The body of a chat or text completion request as far as the mock provider reads it. */
@@ -30,10 +31,11 @@ let lastParsed: ChatBody | string = ''
 
 /** Reads names of all headers, the gateway's request id, and whether a credential came along. */
 export function readHead(req: HttpRequest): RequestHead {
-  const head: RequestHead = { headerNames: [], requestId: null, authorized: false }
+  const head: RequestHead = { headerNames: [], requestId: null, authorized: false, contentType: '' }
   req.forEachHeader((name, value) => {
     head.headerNames.push(name)
     if (name === 'x-request-id') head.requestId = value
+    else if (name === 'content-type') head.contentType = value
     else if (name === 'authorization' || name === 'x-api-key') head.authorized = value !== ''
   })
   return head
@@ -41,6 +43,11 @@ export function readHead(req: HttpRequest): RequestHead {
 
 /** Collects a body and calls back once with its text, or with undefined when it is too large. */
 export function readBody(res: HttpResponse, done: (text: string | undefined) => void): void {
+  readBytes(res, (bytes) => done(bytes?.toString()))
+}
+
+/** As `readBody`, with the bytes. */
+export function readBytes(res: HttpResponse, done: (bytes: Buffer | undefined) => void): void {
   let parts: Buffer[] | undefined
   let bytes = 0
   res.onData((chunk, isLast) => {
@@ -49,11 +56,11 @@ export function readBody(res: HttpResponse, done: (text: string | undefined) => 
       if (isLast) done(undefined)
       return
     }
-    if (isLast && parts === undefined) return done(Buffer.from(chunk).toString())
+    if (isLast && parts === undefined) return done(Buffer.from(Buffer.from(chunk)))
     // The memory behind a chunk is reused after this call.
     parts ??= []
     parts.push(Buffer.from(Buffer.from(chunk)))
-    if (isLast) done(Buffer.concat(parts).toString())
+    if (isLast) done(Buffer.concat(parts))
   })
 }
 

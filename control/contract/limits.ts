@@ -7,6 +7,7 @@ const DEFAULTS = {
   bodyBytesMax: 33_554_432,
   jsonBodyBytesMax: 20_971_520,
   uncheckedBodyBytesMax: 65_536,
+  bodyBytesDiscardedMax: 268_435_456,
   bodyPiecesMax: 100_000,
   bodyBytesOpenMax: 536_870_912,
   largeBodiesMax: 32,
@@ -24,6 +25,21 @@ const DEFAULTS = {
   countsPerKeyMax: 16,
   estimateTimeoutMs: 1_000,
   workerIdleMs: 60_000,
+
+  // Uploads: memory of all that are open in a process, and the parts of a form.
+  uploadBytesOpenMax: 268_435_456,
+  formPartsMax: 64,
+  formHeadBytesMax: 16_384,
+  formFieldBytesMax: 262_144,
+
+  // What is not chat. speechCharactersMax is for models whose catalog entry states no context.
+  embeddingInputsMax: 2_048,
+  imagesPerAnswerMax: 10,
+  imageSideMin: 16,
+  imageSideMax: 8_192,
+  speechCharactersMax: 4_096,
+  audioSecondsMax: 14_400,
+  rerankDocumentsMax: 10_000,
 
   // Rates. Burst is what may arrive at once after a quiet time.
   requestsPerMinute: 60_000,
@@ -86,6 +102,23 @@ const DEFAULTS = {
   databaseTimeoutMs: 30_000,
   dependencyTimeoutMs: 300_000,
 
+  // Video jobs. A job's hold has to outlive it, so a job never gets more than half of holdAgeMaxMs.
+  videoJobsPerKeyMax: 2,
+  videoJobsMax: 500,
+  videoOpenGraceMs: 10_000,
+  videoJobMaxMs: 1_800_000,
+  videoPollMinMs: 1_000,
+  videoPollMaxMs: 10_000,
+  videoPollTimeoutMs: 15_000,
+  videoPollRefusalsMax: 5,
+  videoStatusBytesMax: 262_144,
+  videoKeptMs: 1_800_000,
+  videoStateKeptMs: 86_400_000,
+  videoImageBytesMax: 10_485_760,
+  videoImageSideMax: 8_192,
+  videoDownloadsMax: 128,
+  videoDownloadsPerKeyMax: 8,
+
   // Calls from proxy to control, caches and feeds.
   rpcTimeoutMs: 5_000,
   pulseIntervalMs: 5_000,
@@ -101,6 +134,36 @@ const DEFAULTS = {
   receiptsPageMax: 100,
   receiptWaitMs: 2_000,
   catalogCheckMs: 5_000,
+
+  // The account API. Its timeout leaves room to answer 503 within two seconds when control is down.
+  apiTimeoutMs: 1_800,
+  apiConcurrencyMax: 8,
+  apiStreamEntriesMax: 1_000,
+  apiBodyBytesMax: 65_536,
+  apiRequestsPerMinute: 600,
+  apiRequestBurst: 100,
+  signInRequestsPerMinute: 120,
+  signInRequestBurst: 30,
+  signaturesPerMinute: 600,
+  signatureBurst: 100,
+  rateLimiterEntriesMax: 10_000,
+  listPageMax: 100,
+  keysPerAccountMax: 1_000,
+  modelsPerKeyMax: 500,
+  toolsPerKeyMax: 100,
+  walletsPerAccountMax: 20,
+  sessionLifetimeMs: 86_400_000,
+  sessionsPerWalletMax: 20,
+  nonceLifetimeMs: 600_000,
+  linkCodeLifetimeMs: 86_400_000,
+  idempotencyKeptMs: 86_400_000,
+  usageDaysMax: 366,
+  usagePageMax: 1_000,
+  statementPageMax: 1_000,
+  statementRowsReadMax: 20_000,
+  housekeepingMs: 60_000,
+  housekeepingBatchMax: 5_000,
+  chainTimeoutMs: 1_200,
 
   // Processes that `make run` and the tests start.
   startTimeoutMs: 60_000,

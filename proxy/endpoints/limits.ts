@@ -15,6 +15,22 @@ export function limitsHandler(limits: Limits): Handler {
         scope: 'key',
         note: 'A key may have a rate of its own.',
       },
+      {
+        id: 'account_api',
+        applies_to: 'endpoints of accounts, keys, receipts and statements',
+        requests: limits.apiRequestsPerMinute,
+        period_seconds: 60,
+        burst: limits.apiRequestBurst,
+        scope: 'account',
+      },
+      {
+        id: 'sign_in',
+        applies_to: 'endpoints that take no credential and change something, such as signing in',
+        requests: limits.signInRequestsPerMinute,
+        period_seconds: 60,
+        burst: limits.signInRequestBurst,
+        scope: 'client address',
+      },
     ],
     concurrency: { open_requests_per_process: limits.openRequestsMax },
     request: {
@@ -25,6 +41,21 @@ export function limitsHandler(limits: Limits): Handler {
       images: limits.imagesMax,
       n: 1,
       temperature: { min: 0, max: 2 },
+      upload_bytes: limits.bodyBytesMax,
+      embedding_inputs: limits.embeddingInputsMax,
+      images_per_answer: limits.imagesPerAnswerMax,
+      image_side: { min: limits.imageSideMin, max: limits.imageSideMax },
+      audio_seconds: limits.audioSecondsMax,
+      rerank_documents: limits.rerankDocumentsMax,
+    },
+    videos: {
+      unbilled_jobs_per_key: limits.videoJobsPerKeyMax,
+      jobs_per_process: limits.videoJobsMax,
+      job_seconds: limits.videoJobMaxMs / 1000,
+      clip_kept_seconds: limits.videoKeptMs / 1000,
+      image_bytes: limits.videoImageBytesMax,
+      image_side_pixels: limits.videoImageSideMax,
+      downloads_per_key_and_process: limits.videoDownloadsPerKeyMax,
     },
     timeouts_seconds: {
       connect: limits.connectTimeoutMs / 1000,
@@ -32,7 +63,14 @@ export function limitsHandler(limits: Limits): Handler {
       idle: limits.idleTimeoutMs / 1000,
       total: limits.totalTimeoutMs / 1000,
     },
-    lists: { receipts_per_page: limits.receiptsPageMax },
+    lists: { receipts_per_page: limits.receiptsPageMax, entries_per_page: limits.listPageMax },
+    account: {
+      body_bytes: limits.apiBodyBytesMax,
+      keys: limits.keysPerAccountMax,
+      wallets: limits.walletsPerAccountMax,
+      session_seconds: limits.sessionLifetimeMs / 1000,
+      idempotency_key_seconds: limits.idempotencyKeptMs / 1000,
+    },
   })
   return (exchange) => exchange.answer(200, 'application/json; charset=utf-8', body)
 }

@@ -10,6 +10,8 @@ export interface RequestHead {
   readonly apiKey: string
   readonly contentType: string
   readonly origin: string
+  readonly idempotencyKey: string
+  readonly forwardedFor: string
 }
 
 /** Extra response headers: name, value, name, value. */
@@ -23,6 +25,11 @@ export interface GoneListener {
 /** Told when a client that read too slowly can take bytes again. */
 export interface DrainListener {
   onDrain(): void
+}
+
+/** Memory that an upload takes until it is released. */
+export interface BodyLease {
+  release(): void
 }
 
 /**
@@ -40,14 +47,16 @@ export interface Exchange {
   readonly gone: boolean
   /** The status is decided; the head of a stream travels with its first bytes. */
   readonly begun: boolean
+  /** The address that the connection comes from, or an empty string once the client has gone. */
+  remoteAddress(): string
   setGoneListener(listener: GoneListener | null): void
   setDrainListener(listener: DrainListener | null): void
   /** Sends a whole answer. */
   answer(status: number, contentType: string, body: string | Uint8Array, headers?: HeaderList): void
   /** Sends an error of the error table in the error shape. */
   fail(error: GatewayError, headers?: HeaderList): void
-  /** Begins an event stream with status 200. */
-  beginStream(headers?: HeaderList): void
+  /** Begins a stream with status 200, an event stream unless another content type is named. */
+  beginStream(headers?: HeaderList, contentType?: string): void
   /**
    * Sends bytes of a stream in one piece; they are copied before the call returns.
    * @returns false when the client reads too slowly: send nothing more until onDrain
@@ -55,6 +64,13 @@ export interface Exchange {
   write(bytes: Uint8Array): boolean
   /** Sends the last bytes of a stream and ends it. */
   end(bytes: Uint8Array): void
+  /** Closes the connection of a stream that has no end, so that its client knows that bytes are missing. */
+  breakOff(): void
+  /**
+   * The memory that the body of an upload takes. It is given back at the answer's end, unless somebody who needs the
+   * body for longer has taken it; undefined when it has been, and for other bodies.
+   */
+  takeBody(): BodyLease | undefined
 }
 
 /** Answers one request; the body is empty for methods without one. A throw or rejection answers 500. */

@@ -1,13 +1,15 @@
 import { STATUS_CODES } from 'node:http'
 import { errorBody, type GatewayError } from '../../control/contract/errors.ts'
-import type { DrainListener, Exchange, GoneListener, HeaderList, RequestHead } from './exchange.ts'
+import type { BodyLease, DrainListener, Exchange, GoneListener, HeaderList, RequestHead } from './exchange.ts'
 import type { HttpResponse } from './uws.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
-/** A type and the headers that go with it. */
-const STREAM_HEAD = 'text/event-stream; charset=utf-8\r\ncache-control: no-cache\r\nx-accel-buffering: no'
+/** What follows the type of every stream. */
+const STREAM_FIELDS = '\r\ncache-control: no-cache\r\nx-accel-buffering: no'
+const EVENT_STREAM_HEAD = `text/event-stream; charset=utf-8${STREAM_FIELDS}`
 const DEFAULT_RETRY_SECONDS = 1
-export const EXPOSED_HEADERS = 'x-request-id, request-id, x-cost-units, retry-after, x-should-retry'
+export const EXPOSED_HEADERS =
+  'x-request-id, request-id, x-cost-units, retry-after, x-should-retry, content-disposition, idempotent-replayed'
 
 const statusLines = new Map<number, string>()
 
@@ -28,11 +30,6 @@ function errorHeaders(error: GatewayError, extra?: HeaderList): HeaderList {
   return extra === undefined ? headers : headers.concat(extra)
 }
 
-/** What an exchange keeps only until its end; dropped when the client goes, too. */
-export interface Droppable {
-  drop(): void
-}
-
 /** An exchange over uWebSockets.js. All writes happen inside one cork, so that each reaches the socket as one call. */
 export class UwsExchange implements Exchange {
   readonly id: string
@@ -42,8 +39,8 @@ export class UwsExchange implements Exchange {
   gone = false
   begun = false
   ended = false
-  /** The body while it is on its way in. */
-  incoming: Droppable | undefined
+  /** The body while it is on its way in; that of an upload until the end. */
+  incoming: BodyLease | undefined
 
   private readonly res: HttpResponse
   private readonly onEnded: () => void
@@ -54,6 +51,7 @@ export class UwsExchange implements Exchange {
   private writeOk = true
   private headDue = false
   private streamHeaders: HeaderList | undefined
+  private streamHead = EVENT_STREAM_HEAD
   private readonly corkedWrite: () => void
 
   constructor(res: HttpResponse, id: string, head: RequestHead, startedAtMs: number, onEnded: () => void) {
@@ -67,6 +65,11 @@ export class UwsExchange implements Exchange {
       this.writeOk = this.res.write(this.outgoing as Uint8Array)
     }
     res.onAborted(() => this.aborted())
+  }
+
+  remoteAddress(): string {
+    if (this.gone || this.ended) return ''
+    return Buffer.from(this.res.getRemoteAddressAsText()).toString('latin1')
   }
 
   setGoneListener(listener: GoneListener | null): void {
@@ -96,8 +99,9 @@ export class UwsExchange implements Exchange {
     this.finish(error.status, JSON_TYPE, errorBody(error, this.id), errorHeaders(error), true)
   }
 
-  beginStream(headers?: HeaderList): void {
+  beginStream(headers?: HeaderList, contentType?: string): void {
     if (this.gone || this.begun) return
+    if (contentType !== undefined) this.streamHead = contentType + STREAM_FIELDS
     this.begun = true
     this.headDue = true
     this.streamHeaders = headers
@@ -121,12 +125,25 @@ export class UwsExchange implements Exchange {
     this.over()
   }
 
+  breakOff(): void {
+    if (this.gone || this.ended) return
+    this.ended = true
+    this.over()
+    this.res.close()
+  }
+
+  takeBody(): BodyLease | undefined {
+    const body = this.incoming
+    this.incoming = undefined
+    return body
+  }
+
   // The head travels with the first bytes. A cork carries one write only: the server package loses data when several
   // overflow its buffer.
   private writeStreamHead(): void {
     if (!this.headDue) return
     this.headDue = false
-    this.writeHead('200 OK', STREAM_HEAD, this.streamHeaders)
+    this.writeHead('200 OK', this.streamHead, this.streamHeaders)
   }
 
   private finish(
@@ -148,7 +165,7 @@ export class UwsExchange implements Exchange {
   }
 
   private over(): void {
-    this.incoming?.drop()
+    this.incoming?.release()
     this.incoming = undefined
     this.onEnded()
   }

@@ -1,3 +1,4 @@
+import type { Dialect } from '../../../control/contract/catalog.ts'
 import { GatewayError } from '../../../control/contract/errors.ts'
 import { readApiKey } from '../../access/credential.ts'
 import type { KeyCache } from '../../access/keyCache.ts'
@@ -11,12 +12,14 @@ import { RouteHealth } from '../../upstream/routeHealth.ts'
 import { checkContext } from '../chat/admit.ts'
 import { checkKey } from '../chat/chat.ts'
 import { parseJsonObject } from '../parseJson.ts'
-import { checkModel, mayRetain } from '../run/checkModel.ts'
+import { checkModel, routePolicy } from '../run/checkModel.ts'
 import type { RunServices } from '../run/services.ts'
 import { OpenCounts } from './openCounts.ts'
 import { ProviderCount } from './providerCount.ts'
 import { type MessagesRequest, readMessagesRequest } from './request.ts'
 
+/** The dialects in which a provider can be asked how many tokens a request has. */
+const COUNTING: ReadonlySet<Dialect> = new Set(['anthropic'])
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 /**
@@ -59,6 +62,7 @@ export function countTokensHandler(keys: KeyCache, catalog: CatalogStore, servic
   }
 }
 
+// Where none may be asked, nothing has to leave the gateway for an answer.
 function countingRoutes(
   model: Model,
   request: MessagesRequest,
@@ -67,10 +71,9 @@ function countingRoutes(
   nowMs: number,
 ): readonly Route[] {
   try {
-    const policy = { allowRetention: mayRetain(request.preferences, principal) }
-    return chooseRoutes(model, policy, health, nowMs).filter((route) => route.provider.dialect === 'anthropic')
+    return chooseRoutes(model, { ...routePolicy(request, principal), dialects: COUNTING }, health, nowMs)
   } catch (error) {
-    if (error instanceof GatewayError && error.row === 'model_unavailable') return []
+    if (error instanceof GatewayError) return []
     throw error
   }
 }

@@ -7,6 +7,7 @@ import type { Exchange } from '../../server/exchange.ts'
 import { type AttemptListener, Attempts } from '../../upstream/attempts.ts'
 import { anthropicHeaders } from '../../upstream/dialects/anthropicHeaders.ts'
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
+import { OPERATION_RULES } from '../../upstream/operationRules.ts'
 import type { RouteHealth } from '../../upstream/routeHealth.ts'
 import type { UpstreamRequest } from '../../upstream/transport.ts'
 import { MESSAGES_PATH } from '../chat/anthropicAsk.ts'
@@ -50,6 +51,7 @@ export class ProviderCount implements AttemptListener {
       transport,
       health,
       limits: { ...limits, totalTimeoutMs: limits.countTimeoutMs },
+      rule: OPERATION_RULES.messages,
       accountId: principal.accountId,
       routes,
       makeRequest: (route, totalTimeoutMs, fresh) => this.makeRequest(route, totalTimeoutMs, fresh),
