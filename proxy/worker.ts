@@ -30,6 +30,7 @@ import { RequestMetrics } from './metrics/requestMetrics.ts'
 import { OutBuffer } from './relay/outBuffer.ts'
 import { routes } from './routes.ts'
 import { Server } from './server/server.ts'
+import { TokenCounter } from './tokens/tokenCounter.ts'
 import { newTransport } from './upstream/newTransport.ts'
 import { RouteHealth } from './upstream/routeHealth.ts'
 import type { MainToWorker, WorkerSnapshot, WorkerToMain } from './workerMessages.ts'
@@ -114,6 +115,7 @@ const services: RunServices = {
   outgoing: new OutBuffer(),
   active: new ActiveRuns(),
   agents: new AgentGate(rpc, fault('giving an approval back')),
+  tokens: new TokenCounter(limits),
   onCrash: (error, requestId) => log.error({ err: error, requestId }, 'a request failed by a fault of the gateway'),
   onRouteFault: (route, reason) => {
     metrics.noteRouteFault(route.provider.id)

@@ -17,6 +17,15 @@ const DEFAULTS = {
   imagesMax: 16,
   jsonDepthMax: 128,
 
+  // Counting tokens, in worker threads of each proxy process.
+  countThreadsMax: 1,
+  countQueueMax: 32,
+  countTimeoutMs: 10_000,
+  countsOpenMax: 256,
+  countsPerKeyMax: 16,
+  estimateTimeoutMs: 1_000,
+  workerIdleMs: 60_000,
+
   // Uploads: memory of all that are open in a process, and the parts of a form.
   uploadBytesOpenMax: 268_435_456,
   formPartsMax: 64,

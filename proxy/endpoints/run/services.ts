@@ -4,6 +4,7 @@ import type { Holding } from '../../admission/holds.ts'
 import type { Route } from '../../catalog/catalog.ts'
 import type { RequestMetrics } from '../../metrics/requestMetrics.ts'
 import type { OutBuffer } from '../../relay/outBuffer.ts'
+import type { TokenCounter } from '../../tokens/tokenCounter.ts'
 import type { RouteHealth } from '../../upstream/routeHealth.ts'
 import type { Transport } from '../../upstream/transport.ts'
 import type { ActiveRuns } from './activeRuns.ts'
@@ -22,6 +23,7 @@ export interface RunServices {
   readonly outgoing: OutBuffer
   readonly active: ActiveRuns
   readonly agents: AgentGate
+  readonly tokens: TokenCounter
   /** A request failed by a fault of the gateway itself. */
   readonly onCrash: (error: unknown, requestId: string) => void
   readonly onRouteFault: (route: Pick<Route, 'id' | 'provider'>, reason: string) => void
