@@ -16,17 +16,12 @@ import { Pulse } from './bus/pulse.ts'
 import { RpcClient } from './bus/rpcClient.ts'
 import { CatalogStore } from './catalog/catalogStore.ts'
 import { readConfig } from './config.ts'
-import { ActiveRuns } from './endpoints/chat/activeRuns.ts'
-import { chatHandler, credentialPrecheck } from './endpoints/chat/chat.ts'
-import type { RunServices } from './endpoints/chat/services.ts'
-import { healthHandler, readyHandler, type Vitals } from './endpoints/health.ts'
-import { limitsHandler } from './endpoints/limits.ts'
-import { modelsHandler } from './endpoints/models.ts'
-import { pricingHandler, sheetHandler, sheetsHandler } from './endpoints/pricing.ts'
-import { publicReceiptHandler, receiptHandler, receiptsHandler } from './endpoints/receipts.ts'
+import type { Vitals } from './endpoints/health.ts'
+import { ActiveRuns } from './endpoints/run/activeRuns.ts'
+import type { RunServices } from './endpoints/run/services.ts'
 import { RequestMetrics } from './metrics/requestMetrics.ts'
 import { Outgoing } from './relay/outgoing.ts'
-import type { RouteEntry } from './server/routeTable.ts'
+import { routes } from './routes.ts'
 import { Server } from './server/server.ts'
 import { newTransport } from './upstream/newTransport.ts'
 import { RouteHealth } from './upstream/routeHealth.ts'
@@ -115,27 +110,8 @@ let draining = false
 const mayLeave = newSignal()
 const vitals = (): Vitals => ({ redis: connected(), control: pulse.alive, draining })
 
-const routes: RouteEntry[] = [
-  {
-    method: 'POST',
-    path: '/v1/chat/completions',
-    handler: chatHandler(keys, catalog, services),
-    precheck: credentialPrecheck,
-  },
-  { method: 'GET', path: '/v1/models', handler: modelsHandler(catalog, health) },
-  { method: 'GET', path: '/v1/models/*', handler: modelsHandler(catalog, health) },
-  { method: 'GET', path: '/v1/pricing', handler: pricingHandler(catalog, health) },
-  { method: 'GET', path: '/v1/pricing/sheets', handler: sheetsHandler(rpc) },
-  { method: 'GET', path: '/v1/pricing/sheets/*', handler: sheetHandler(rpc) },
-  { method: 'GET', path: '/v1/limits', handler: limitsHandler(limits) },
-  { method: 'GET', path: '/v1/receipts', handler: receiptsHandler(keys, rpc, limits) },
-  { method: 'GET', path: '/v1/receipts/*', handler: receiptHandler(keys, rpc) },
-  { method: 'GET', path: '/x402/v1/receipts/*', handler: publicReceiptHandler(rpc) },
-  { method: 'GET', path: '/health', handler: healthHandler(catalog, health, vitals) },
-  { method: 'GET', path: '/ready', handler: readyHandler(catalog, vitals) },
-]
 const server = new Server({
-  routes,
+  routes: routes({ keys, catalog, services, health, rpc, limits, vitals }),
   limits,
   onError: (error, requestId) => log.error({ err: error, requestId }, 'a handler failed'),
   onRefusal: (error) => metrics.noteError(error.row),

@@ -24,6 +24,8 @@ const receipt: ReceiptFields = {
   holdUnits: 1_000_000,
   coinUsdUnits: UNITS_PER_USD,
   usage,
+  quantity: 0,
+  unit: '',
   usageSource: 'reported',
   clamped: false,
   streamed: true,

@@ -14,7 +14,7 @@ const PAGE = `
   SELECT position, request_id AS "requestId", status, model, endpoint, sheet_version AS "sheetVersion",
     charge_units AS "chargeUnits", input_tokens AS "inputTokens", cached_input_tokens AS "cachedInputTokens",
     cache_write_5m_tokens AS "cacheWrite5mTokens", cache_write_1h_tokens AS "cacheWrite1hTokens",
-    output_tokens AS "outputTokens", reasoning_tokens AS "reasoningTokens", usage_source AS "usageSource",
+    output_tokens AS "outputTokens", reasoning_tokens AS "reasoningTokens", quantity, unit, usage_source AS "usageSource",
     held_at_ms AS "heldAtMs", leaf_hash AS leaf
   FROM receipts WHERE position >= $1 ORDER BY position LIMIT $2`
 

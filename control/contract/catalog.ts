@@ -30,6 +30,17 @@ export const ENDPOINTS_OF: Readonly<Record<Modality, readonly Endpoint[]>> = {
   video: ['videos'],
 }
 
+/** What a model of each modality is counted by on receipts; '' where tokens are. */
+export const COUNTED_BY: Readonly<Record<Modality, string>> = {
+  chat: '',
+  embedding: '',
+  image: 'image',
+  speech: 'character',
+  transcription: 'second',
+  rerank: 'search',
+  video: 'second',
+}
+
 export const DIALECTS = ['openai', 'anthropic'] as const
 export type Dialect = (typeof DIALECTS)[number]
 

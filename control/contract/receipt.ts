@@ -25,6 +25,9 @@ export interface ReceiptFields {
   /** USD per coin in units, of the sheet that the request was priced by. */
   coinUsdUnits: number
   usage: TokenUsage
+  /** Of what is not priced by the token, and how that is called; 0 and '' for tokens. */
+  quantity: number
+  unit: string
   usageSource: ReceiptUsageSource
   clamped: boolean
   streamed: boolean
@@ -52,12 +55,13 @@ export function amountJson(units: number, coinUsdUnits: number): string {
   return `{"units":"${units}","usd":"${formatUsd(units)}","coin":"${formatCoin(units, coinUsdUnits)}"}`
 }
 
-function usageJson(usage: TokenUsage): string {
+function usageJson({ usage, quantity, unit }: ReceiptFields): string {
   const prompt = promptTokens(usage)
   return (
     `{"prompt_tokens":${prompt},"completion_tokens":${usage.output},"total_tokens":${prompt + usage.output}` +
     `,"cached_tokens":${usage.cachedInput},"cache_write_tokens":${usage.cacheWrite5m + usage.cacheWrite1h}` +
-    `,"reasoning_tokens":${usage.reasoning}}`
+    `,"reasoning_tokens":${usage.reasoning}` +
+    (unit === '' ? '}' : `,"quantity":${quantity},"unit":${quoted(unit)}}`)
   )
 }
 
@@ -81,7 +85,7 @@ export function receiptJson(fields: ReceiptFields): string {
     `,"model":${quoted(fields.model)},"endpoint":${quoted(fields.endpoint)},"price_sheet":"${fields.sheetVersion}"` +
     `,"cost":${amountJson(fields.costUnits, fields.coinUsdUnits)}` +
     `,"hold":${amountJson(fields.holdUnits, fields.coinUsdUnits)}` +
-    `,"usage":${usageJson(fields.usage)},"usage_source":"${fields.usageSource}"` +
+    `,"usage":${usageJson(fields)},"usage_source":"${fields.usageSource}"` +
     `,"clamped":${fields.clamped},"streamed":${fields.streamed}` +
     `,"created":"${new Date(fields.createdMs).toISOString()}","duration_ms":${fields.durationMs}` +
     `,"error":${fields.errorCode === null ? 'null' : quoted(fields.errorCode)}${logJson(fields.log)}}`

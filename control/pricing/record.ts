@@ -1,7 +1,8 @@
+import { COUNTED_BY, type Modality } from '../contract/catalog.ts'
 import type { StatedRates } from '../contract/charge.ts'
 import { sluice } from '../contract/generated/messages.js'
 import type { Catalog, CatalogModel } from './catalogFile.ts'
-import { type Price, statedRates } from './price.ts'
+import { type Price, statedRates, UNIT_OF } from './price.ts'
 
 /** What surrounds a catalog once it is published. Times are milliseconds since 1970. */
 export interface Publication {
@@ -41,6 +42,8 @@ function modelRecord(model: CatalogModel, createdAtMs: number): sluice.ModelReco
     rates: ratesRecord(model.price, ''),
     ratesPrivate: model.pricePrivate && ratesRecord(model.pricePrivate, ''),
     ratesBatch: ratesRecord(model.price, 'batch_'),
+    unitRates: unitRatesRecord(model.price, model.modality),
+    unitRatesPrivate: model.pricePrivate && unitRatesRecord(model.pricePrivate, model.modality),
     routes: model.routes.map((route) => ({ ...route })),
     attested: model.attested,
     unverified: !model.verified,
@@ -55,6 +58,17 @@ function ratesRecord(price: Price, prefix: '' | 'batch_'): sluice.Rates.$Propert
   const long = price.longContext && statedRates(price.longContext.amounts, prefix)
   if (price.longContext === undefined || long === undefined) return ratesOf(base)
   return { ...ratesOf(base), longThreshold: price.longContext.threshold, long: ratesOf(long) }
+}
+
+/** Undefined for prices that are per token. */
+function unitRatesRecord(price: Price, modality: Modality): sluice.UnitRates.$Properties | undefined {
+  const counted = COUNTED_BY[modality]
+  if (counted === '') return undefined
+  return {
+    priceUnits: price.amounts.get(counted) ?? 0,
+    per: UNIT_OF[modality].startsWith('million_') ? 1_000_000 : 1,
+    sizes: Object.fromEntries(price.sizes ?? []),
+  }
 }
 
 function ratesOf(stated: StatedRates): sluice.Rates.$Properties {

@@ -20,6 +20,8 @@ export interface ReceiptRow {
   cache_write_1h_tokens: number
   output_tokens: number
   reasoning_tokens: number
+  quantity: number
+  unit: string
   usage_source: ReceiptUsageSource
   clamped: boolean
   held_at_ms: number
@@ -29,8 +31,8 @@ export interface ReceiptRow {
 export const RECEIPT_COLUMNS = [
   ...['request_id', 'position', 'key_id', 'model', 'endpoint', 'sheet_version', 'status', 'error_code', 'streamed'],
   ...['hold_units', 'charge_units', 'input_tokens', 'cached_input_tokens', 'cache_write_5m_tokens'],
-  ...['cache_write_1h_tokens', 'output_tokens', 'reasoning_tokens', 'usage_source', 'clamped', 'held_at_ms'],
-  'duration_ms',
+  ...['cache_write_1h_tokens', 'output_tokens', 'reasoning_tokens', 'quantity', 'unit', 'usage_source'],
+  ...['clamped', 'held_at_ms', 'duration_ms'],
 ].join(', ')
 
 /** @param coinUsdUnits USD per coin in units, of the sheet that the row names */
@@ -52,6 +54,8 @@ export function receiptFields(row: ReceiptRow, coinUsdUnits: number, log: Receip
       output: row.output_tokens,
       reasoning: row.reasoning_tokens,
     },
+    quantity: row.quantity,
+    unit: row.unit,
     usageSource: row.usage_source,
     clamped: row.clamped,
     streamed: row.streamed,
@@ -77,6 +81,8 @@ export function logEntry(row: ReceiptRow): string {
     cacheWrite1hTokens: row.cache_write_1h_tokens,
     outputTokens: row.output_tokens,
     reasoningTokens: row.reasoning_tokens,
+    quantity: row.quantity,
+    unit: row.unit,
     usageSource: row.usage_source,
     heldAtMs: row.held_at_ms,
   })

@@ -100,6 +100,8 @@ function receiptOf(settlement: sluice.Settlement, charged: number, heldAtMs: num
     cacheWrite1hTokens: amount('cache_write_1h', usage?.cacheWrite_1h ?? 0),
     outputTokens: amount('output', usage?.output ?? 0),
     reasoningTokens: amount('reasoning', usage?.reasoning ?? 0),
+    quantity: amount('quantity', usage?.quantity ?? 0),
+    unit: printable('unit', usage?.unit ?? ''),
     usageSource: named('usage_source', USAGE_SOURCES, settlement.usageSource),
     clamped: settlement.clamped,
     heldAtMs,

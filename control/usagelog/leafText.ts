@@ -16,13 +16,15 @@ export interface LoggedReceipt {
   cacheWrite1hTokens: number
   outputTokens: number
   reasoningTokens: number
+  quantity: number
+  unit: string
   /** 'none', 'reported' or 'estimated'. */
   usageSource: string
   heldAtMs: number
 }
 
 /**
- * The text whose RFC 6962 leaf hash is in the usage log: fifteen lines, each ended by a line feed, in UTF-8. They are the
+ * The text whose RFC 6962 leaf hash is in the usage log: seventeen lines, each ended by a line feed, in UTF-8. They are the
  * layout's name, then the fields of LoggedReceipt in the order above, integers in decimal.
  * Values contain no control characters: settlement refuses those that do.
  */
@@ -31,6 +33,7 @@ export function leafText(receipt: LoggedReceipt): string {
     `${LAYOUT}\n${receipt.requestId}\n${receipt.status}\n${receipt.model}\n${receipt.endpoint}\n` +
     `${receipt.sheetVersion}\n${receipt.chargeUnits}\n${receipt.inputTokens}\n${receipt.cachedInputTokens}\n` +
     `${receipt.cacheWrite5mTokens}\n${receipt.cacheWrite1hTokens}\n${receipt.outputTokens}\n` +
-    `${receipt.reasoningTokens}\n${receipt.usageSource}\n${receipt.heldAtMs}\n`
+    `${receipt.reasoningTokens}\n${receipt.quantity}\n${receipt.unit}\n${receipt.usageSource}\n` +
+    `${receipt.heldAtMs}\n`
   )
 }

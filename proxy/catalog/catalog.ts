@@ -1,4 +1,5 @@
 import {
+  COUNTED_BY,
   type DataPolicy,
   type Dialect,
   type Endpoint,
@@ -7,6 +8,7 @@ import {
 } from '../../control/contract/catalog.ts'
 import type { ModelRates } from '../../control/contract/charge.ts'
 import { sluice } from '../../control/contract/generated/messages.js'
+import { type UnitRates, unitRates } from '../../control/contract/unitRates.ts'
 
 /** A provider as its routes need it. The key itself is read from the environment of this process. */
 export interface Provider {
@@ -45,6 +47,11 @@ export interface Model {
   readonly imageTokens: number
   readonly rates: ModelRates
   readonly ratesPrivate: ModelRates | null
+  /** Prices of what is counted, for models that are not priced by the token. */
+  readonly unitRates: UnitRates | null
+  readonly unitRatesPrivate: UnitRates | null
+  /** What is counted: image, character, second, search; '' for tokens. */
+  readonly unit: string
   readonly routes: readonly Route[]
   /** Those that are enabled, and those of them whose provider keeps nothing. */
   readonly enabledRoutes: readonly Route[]
@@ -131,6 +138,9 @@ function decodeModel(record: sluice.ModelRecord, providers: ReadonlyMap<string, 
     imageTokens: record.imageTokens,
     rates: modelRates(record.rates ?? {}),
     ratesPrivate: record.ratesPrivate ? modelRates(record.ratesPrivate) : null,
+    unitRates: unitRates(record.unitRates),
+    unitRatesPrivate: unitRates(record.unitRatesPrivate),
+    unit: COUNTED_BY[record.modality as Modality],
     routes,
     enabledRoutes,
     traceless: enabledRoutes.filter((route) => route.provider.dataPolicy === 'none'),

@@ -1,7 +1,6 @@
 import { GatewayError, invalidRequest } from '../../control/contract/errors.ts'
 import { nestsDeeper } from '../relay/jsonDepth.ts'
-
-export type JsonObject = Record<string, unknown>
+import { isObject, type JsonObject } from '../relay/jsonObject.ts'
 
 const AT_POSITION = /at position ([0-9]+)/
 const AT_END = /end of JSON input|Unterminated string/
@@ -24,11 +23,6 @@ export function parseJsonObject(body: Buffer, depthMax: number): JsonObject {
   }
   if (!isObject(parsed)) throw invalidRequest('The body must be a JSON object.')
   return parsed
-}
-
-/** Whether a value is a JSON object, not an array and not null. */
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function endsEarly(reason: string, length: number): boolean {

@@ -1,7 +1,9 @@
 import type { TokenUsage } from '../../control/contract/charge.ts'
 import { ChunkScan } from './chunkScan.ts'
+import { errorEvent } from './errorEvent.ts'
 import { FrameReader, type FrameSink } from './frameReader.ts'
 import { OutBuffer } from './outBuffer.ts'
+import type { RelayStream, StreamState, StreamTail } from './relayStream.ts'
 import { appendChunk, type ChunkIdentity } from './rewrite.ts'
 import { readUsage, type UsageBounds, usageJson } from './usage.ts'
 
@@ -12,16 +14,8 @@ const COMMENT_END = Buffer.from('\n\n')
 const DONE = Buffer.from('[DONE]')
 const RECEIPT = Buffer.from('receipt')
 
-/** The last thing that the provider's stream said of itself. */
-export type StreamState =
-  /** Nothing but preamble so far. */
-  | 'waiting'
-  /** Output has been seen. */
-  | 'flowing'
-  /** [DONE] has been seen. */
-  | 'done'
-  /** An error event, JSON that cannot be read, or an event beyond the bound. */
-  | 'broken'
+/** The event that ends every stream of chunks. */
+export const STREAM_END = 'data: [DONE]\n\n'
 
 const NOWHERE = new OutBuffer()
 
@@ -32,7 +26,7 @@ const scan = new ChunkScan()
  * Reads a provider's stream of chat.completion.chunk events and writes what the client gets of it: every chunk under
  * the request's id and public model, usage taken out and remembered, one event each.
  */
-export class ChatStream implements FrameSink {
+export class ChatStream implements FrameSink, RelayStream {
   state: StreamState = 'waiting'
   /** A finish_reason has been seen. */
   finished = false
@@ -118,8 +112,13 @@ export class ChatStream implements FrameSink {
     this.out.appendAll(COMMENT_END)
   }
 
+  tail({ usage, fault, receipt, startedAtMs }: StreamTail): string {
+    const last = fault !== null ? errorEvent(fault) : this.keepNullUsage ? this.usageEvent(usage, startedAtMs) : ''
+    return last + (receipt === '' ? '' : `: receipt ${receipt}\n\n`) + STREAM_END
+  }
+
   /** The chunk that carries the usage to a client that asked for it, as one event. */
-  usageEvent(usage: TokenUsage, startedAtMs: number): string {
+  private usageEvent(usage: TokenUsage, startedAtMs: number): string {
     const created = this.created === '' ? String(Math.floor(startedAtMs / 1000)) : this.created
     return (
       `data: {"id":${this.identity.id},"object":"chat.completion.chunk","created":${created}` +

@@ -19,7 +19,7 @@ const ERROR_BODY_BYTES_MAX = 65_536
 /** Follows a request over its attempts. Bytes are only lent for the time of the call. */
 export interface AttemptListener {
   /** A route is asked; whatever an earlier one delivered is void. */
-  onAttempt(): void
+  onAttempt(route: Route): void
   /** The route answers 2xx. */
   onAnswer(route: Route, headers: UpstreamHeaders): void
   onData(bytes: Buffer): void
@@ -205,7 +205,7 @@ export class Attempts implements UpstreamListener {
     this.refusedStatus = 0
     this.refusedBody = []
     this.refusedBytes = 0
-    listener.onAttempt()
+    listener.onAttempt(route)
     health.started(route.id)
     this.call = transport.send(makeRequest(route, Math.max(1, this.deadlineMs - Date.now()), fresh), this)
   }

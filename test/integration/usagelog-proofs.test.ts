@@ -70,10 +70,12 @@ test('the leaf text of a receipt has the documented lines', async () => {
     cacheWrite1hTokens: 4,
     outputTokens: 5,
     reasoningTokens: 6,
+    quantity: 7,
+    unit: 'image',
     usageSource: 'reported',
     heldAtMs: 1_700_000_000_000,
   })
-  const lines = 'sluice-receipt/1|req_1|ok|acme/chat-small|chat|4|77|1|2|3|4|5|6|reported|1700000000000|'
+  const lines = 'sluice-receipt/1|req_1|ok|acme/chat-small|chat|4|77|1|2|3|4|5|6|7|image|reported|1700000000000|'
   assert.equal(text, lines.replaceAll('|', '\n'))
 })
 

@@ -13,6 +13,8 @@ const FIELDS: ReceiptFields = {
   holdUnits: 2_000_000_000,
   coinUsdUnits: 2_000_000_000,
   usage: { input: 10, cachedInput: 5, cacheWrite5m: 2, cacheWrite1h: 1, output: 7, reasoning: 3 },
+  quantity: 0,
+  unit: '',
   usageSource: 'reported',
   clamped: false,
   streamed: true,
@@ -55,6 +57,12 @@ test('a receipt of the book adds its place in the usage log', () => {
   const single = JSON.parse(receiptJson({ ...FIELDS, log: { position: 41, proof } }))
   const shown = { position: 41, leaf: 'aa', tree_size: 50, root: 'bb', proof: ['cc', 'dd'], entry: 'a\nb\n' }
   assert.deepEqual(single.log, shown)
+})
+
+test('what is not priced by the token is counted beside the tokens', () => {
+  const { usage } = JSON.parse(receiptJson({ ...FIELDS, quantity: 2, unit: 'image' }))
+  assert.equal(usage.quantity, 2)
+  assert.equal(usage.unit, 'image')
 })
 
 test('any model id and error code survives, on one line', () => {

@@ -195,9 +195,11 @@ test('events without choices are not passed on', () => {
 })
 
 test('the usage event carries the created time of the stream', () => {
-  const { stream } = relay(role + delta('x'))
+  const { stream } = relay(role + delta('x'), { keepNullUsage: true })
   const usage = { input: 3, cachedInput: 1, cacheWrite5m: 0, cacheWrite1h: 0, output: 2, reasoning: 0 }
-  const [event] = events(stream.usageEvent(usage, 1_000_000))
+  const tail = stream.tail({ usage, fault: null, receipt: '{"a":1}', startedAtMs: 1_000_000 })
+  assert.ok(tail.endsWith('\n\n: receipt {"a":1}\n\ndata: [DONE]\n\n'))
+  const [event] = events(tail.slice(0, tail.indexOf(': receipt')))
   assert.deepEqual(event, {
     id: REQUEST_ID,
     object: 'chat.completion.chunk',

@@ -24,6 +24,9 @@ CREATE TABLE receipts (
   cache_write_1h_tokens bigint NOT NULL,
   output_tokens bigint NOT NULL,
   reasoning_tokens bigint NOT NULL,
+  -- Of what is not priced by the token, and how that is called: 2 image, 1200 character.
+  quantity bigint NOT NULL,
+  unit text NOT NULL,
   usage_source text NOT NULL CHECK (usage_source IN ('none', 'reported', 'estimated')),
   clamped boolean NOT NULL,
   held_at_ms bigint NOT NULL,

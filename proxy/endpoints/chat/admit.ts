@@ -1,3 +1,4 @@
+import type { Endpoint } from '../../../control/contract/catalog.ts'
 import type { ModelRates } from '../../../control/contract/charge.ts'
 import { GatewayError } from '../../../control/contract/errors.ts'
 import type { Principal } from '../../access/principal.ts'
@@ -5,13 +6,13 @@ import { type HoldSize, promptTokensMax, sizeHold } from '../../admission/holdSi
 import type { Model, Route } from '../../catalog/catalog.ts'
 import { chooseRoutes } from '../../upstream/chooseRoutes.ts'
 import type { RouteHealth } from '../../upstream/routeHealth.ts'
+import { checkModel, mayRetain, tierRates } from '../run/checkModel.ts'
 import type { ChatRequest } from './request.ts'
 
 /** No text is so regular that a token of it carries more bytes than this on average. */
 const BYTES_PER_TOKEN_MAX = 8
 const BYTES_PER_TOKEN_USUAL = 3
 const OUTPUT_TOKENS_LEAST = 1_024
-const MODEL_ID_CHARACTERS_SHOWN = 128
 
 /** A request that may run once its hold is granted. */
 export interface Admitted {
@@ -27,24 +28,17 @@ export interface Admitted {
  */
 export function admit(
   request: ChatRequest,
+  endpoint: Endpoint,
   principal: Principal,
-  model: Model | undefined,
+  found: Model | undefined,
   health: RouteHealth,
   nowMs: number,
 ): Admitted {
-  if (model === undefined) {
-    const message = `There is no model ${JSON.stringify(request.modelId.slice(0, MODEL_ID_CHARACTERS_SHOWN))}; GET /v1/models lists those that serve.`
-    throw new GatewayError('model_not_found', { message, param: 'model' })
-  }
-  if (principal.models !== null && !principal.models.has(model.id)) {
-    throw new GatewayError('model_not_allowed', { param: 'model' })
-  }
-  if (!model.endpoints.has('chat')) throw new GatewayError('wrong_endpoint', { param: 'model' })
-  if (model.unverified) throw new GatewayError('model_unverified')
+  const model = checkModel(request.modelId, found, endpoint, principal)
   if (request.batch) refuseBatch(request, principal, model)
   checkContext(request, model)
   const rates = ratesFor(model, principal, request)
-  const routes = chooseRoutes(model, { allowRetention: mayRetain(request, principal) }, health, nowMs)
+  const routes = chooseRoutes(model, { allowRetention: mayRetain(request.preferences, principal) }, health, nowMs)
   const promptTokens = promptTokensMax(request.prompt, rates, model.imageTokens)
   const outputTokens = request.maxTokens ?? defaultOutput(request, model)
   return { model, rates, routes, size: sizeHold(rates, promptTokens, outputTokens, request.maxTokens === null) }
@@ -76,10 +70,7 @@ function checkContext(request: ChatRequest, model: Model): void {
 }
 
 function ratesFor(model: Model, principal: Principal, request: ChatRequest): ModelRates {
-  if (principal.privateTier && model.ratesPrivate === null) {
-    throw new GatewayError('no_route_for_policy', { message: `${model.id} does not serve the private tier.` })
-  }
-  const rates = principal.privateTier && model.ratesPrivate !== null ? model.ratesPrivate : model.rates
+  const rates = tierRates(model, principal, model.rates, model.ratesPrivate)
   const { maxInputPrice, maxOutputPrice } = request.preferences
   if (
     (maxInputPrice !== null && rates.input > maxInputPrice) ||
@@ -88,12 +79,6 @@ function ratesFor(model: Model, principal: Principal, request: ChatRequest): Mod
     throw new GatewayError('no_route_for_policy', { message: `${model.id} costs more than provider.max_price allows.` })
   }
   return rates
-}
-
-// The privacy flags of a key bind its requests; a request can only ask for more privacy than its key.
-function mayRetain(request: ChatRequest, principal: Principal): boolean {
-  if (principal.noLogs || principal.privateTier) return false
-  return request.preferences.allowRetention ?? true
 }
 
 // Where the window is nearly full, a budget that exceeded it would make some providers refuse the request.

@@ -1,22 +1,18 @@
-import type { TokenUsage } from '../../../control/contract/charge.ts'
 import { GatewayError } from '../../../control/contract/errors.ts'
-import { nestsDeeper } from '../../relay/jsonDepth.ts'
-import { readUsage, usageBounds, usageJson } from '../../relay/usage.ts'
+import type { Route } from '../../catalog/catalog.ts'
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
 import type { UpstreamHeaders } from '../../upstream/transport.ts'
-import { isObject, type JsonObject } from '../parseJson.ts'
+import { NO_BILL } from '../run/bill.ts'
+import type { WholeAnswer } from './codec.ts'
 import { ChatRun } from './run.ts'
-import { jsonBytes, textBytes } from './text.ts'
 
-/** What the gateway itself says of an answer, whatever the provider said. */
-const OWN_MEMBERS: ReadonlySet<string> = new Set(['id', 'object', 'model', 'usage', 'receipt'])
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** A chat request that is answered in one piece. */
 export class BodyRun extends ChatRun {
   private pieces: Buffer[] = []
   private bytes = 0
-  private answer: JsonObject | undefined
+  private answer: WholeAnswer | undefined
   private detached = false
 
   onData(bytes: Buffer): void {
@@ -32,18 +28,18 @@ export class BodyRun extends ChatRun {
 
   onEnd(): void {
     if (this.ending) return
-    const answer = parseAnswer(this.pieces, this.services.limits.jsonDepthMax)
+    const body = this.pieces.length === 1 ? this.pieces[0] : Buffer.concat(this.pieces)
     this.pieces = []
-    if (answer === null || isError(answer)) {
-      this.attempts?.reject(refusalOfError(answer?.['error']))
+    const answer = this.codec.answer(body, this.answerContext)
+    if ('rejected' in answer) {
+      this.attempts?.reject(answer.rejected)
       return
     }
     this.attempts?.commit()
     this.answer = answer
     this.outputFrames = 1
-    this.outputBytes = outputBytes(answer)
-    const errorCode = this.detached ? 'client_gone' : null
-    this.end({ status: 'ok', usage: this.reportedUsage(answer), errorCode })
+    this.outputBytes = answer.outputBytes
+    this.settle('ok', this.billOf(answer.usage), this.detached ? 'client_gone' : null)
   }
 
   onBroken(): void {
@@ -61,7 +57,7 @@ export class BodyRun extends ChatRun {
       this.detached = true
     } else {
       this.attempts.cancel()
-      this.end({ status: 'partial', usage: null, errorCode: 'client_gone' })
+      this.settle('partial', this.billOfPart(), 'client_gone')
     }
   }
 
@@ -70,20 +66,20 @@ export class BodyRun extends ChatRun {
     this.attempts?.cancel()
     const fault = new GatewayError('gateway_restarting')
     if (this.attempts === undefined) this.ending = true
-    else this.end({ status: 'cut', usage: null, errorCode: fault.code })
+    else this.settle('cut', NO_BILL, fault.code)
     this.failWith(fault)
   }
 
   onSettled(chargedUnits: number): void {
     this.close()
     if (this.answer === undefined) return
-    const receipt = `,"receipt":${this.receipt(chargedUnits)}`
-    this.exchange.answer(200, JSON_TYPE, this.body(this.answer, receipt), ['x-cost-units', String(chargedUnits)])
+    const body = this.answer.text(this.bill.usage, this.receipt(chargedUnits))
+    this.exchange.answer(200, JSON_TYPE, body, ['x-cost-units', String(chargedUnits)])
   }
 
   onSettleDelayed(): void {
     this.close()
-    if (this.answer !== undefined) this.exchange.answer(200, JSON_TYPE, this.body(this.answer, ''))
+    if (this.answer !== undefined) this.exchange.answer(200, JSON_TYPE, this.answer.text(this.bill.usage, ''))
   }
 
   protected override close(): void {
@@ -92,8 +88,8 @@ export class BodyRun extends ChatRun {
     super.close()
   }
 
-  override onAttempt(): void {
-    super.onAttempt()
+  override onAttempt(route: Route): void {
+    super.onAttempt(route)
     this.pieces = []
     this.bytes = 0
   }
@@ -103,43 +99,4 @@ export class BodyRun extends ChatRun {
     const encoding = headers.get('content-encoding')?.toLowerCase() ?? 'identity'
     if (encoding !== 'identity') this.attempts?.reject(refusalOfError(null))
   }
-
-  private reportedUsage(answer: JsonObject): TokenUsage | null {
-    const { model } = this.admitted
-    return readUsage(answer['usage'], usageBounds(model.context, model.maxOutput))
-  }
-
-  private body(answer: JsonObject, receipt: string): string {
-    let text = `{"id":"${this.requestId}","object":"chat.completion","model":${JSON.stringify(this.admitted.model.id)}`
-    for (const name in answer) {
-      if (!OWN_MEMBERS.has(name)) text += `,${JSON.stringify(name)}:${JSON.stringify(answer[name])}`
-    }
-    return `${text},"usage":${usageJson(this.billedUsage)}${receipt}}`
-  }
-}
-
-function outputBytes(answer: JsonObject): number {
-  let bytes = 0
-  for (const choice of Array.isArray(answer['choices']) ? answer['choices'] : []) {
-    if (!isObject(choice) || !isObject(choice['message'])) continue
-    const { message } = choice
-    bytes += textBytes(message['content']) + textBytes(message['reasoning_content']) + jsonBytes(message['tool_calls'])
-  }
-  return bytes
-}
-
-function parseAnswer(pieces: readonly Buffer[], depthMax: number): JsonObject | null {
-  const body = pieces.length === 1 ? pieces[0] : Buffer.concat(pieces)
-  if (nestsDeeper(body, depthMax)) return null
-  try {
-    const parsed: unknown = JSON.parse(body.toString('utf8'))
-    return isObject(parsed) ? parsed : null
-  } catch {
-    return null
-  }
-}
-
-function isError(answer: JsonObject): boolean {
-  if (answer['error'] !== undefined && answer['error'] !== null) return true
-  return !Array.isArray(answer['choices']) || answer['choices'].length === 0
 }

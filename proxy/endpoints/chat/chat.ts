@@ -5,21 +5,26 @@ import type { Principal } from '../../access/principal.ts'
 import type { CatalogStore } from '../../catalog/catalogStore.ts'
 import type { Exchange, Handler, RequestHead } from '../../server/exchange.ts'
 import { parseJsonObject } from '../parseJson.ts'
+import type { RunServices } from '../run/services.ts'
 import { admit } from './admit.ts'
 import { BodyRun } from './bodyRun.ts'
-import { readChatRequest } from './request.ts'
-import type { RunServices } from './services.ts'
+import type { ChatSurface } from './codec.ts'
 import { StreamRun } from './streamRun.ts'
 
-/** POST /v1/chat/completions. */
-export function chatHandler(keys: KeyCache, catalog: CatalogStore, services: RunServices): Handler {
+/** Serves one endpoint of the chat models. */
+export function chatHandler(
+  surface: ChatSurface,
+  keys: KeyCache,
+  catalog: CatalogStore,
+  services: RunServices,
+): Handler {
   const run = (exchange: Exchange, body: Buffer, principal: Principal): void => {
     checkKey(principal, exchange.startedAtMs)
-    const request = readChatRequest(parseJsonObject(body, services.limits.jsonDepthMax), services.limits)
+    const request = surface.read(parseJsonObject(body, services.limits.jsonDepthMax), services.limits)
     const model = catalog.model(request.modelId)
-    const admitted = admit(request, principal, model, services.health, exchange.startedAtMs)
+    const admitted = admit(request, surface.endpoint, principal, model, services.health, exchange.startedAtMs)
     const Kind = request.stream ? StreamRun : BodyRun
-    new Kind(exchange, principal, request, admitted, services).start()
+    new Kind(exchange, principal, request, admitted, surface, services).start()
   }
   return (exchange, body) => {
     services.metrics.counters.requests++

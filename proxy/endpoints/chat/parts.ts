@@ -1,6 +1,6 @@
 import { invalidRequest } from '../../../control/contract/errors.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
-import { isObject, type JsonObject } from '../parseJson.ts'
+import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
 import { readText } from './text.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { GatewayError, invalidRequest } from '../../../control/contract/errors.ts'
 import type { Limits } from '../../../control/contract/limits.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
-import { isObject, type JsonObject } from '../parseJson.ts'
+import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
 import { readParts } from './parts.ts'
 import { readText } from './text.ts'
 

@@ -1,8 +1,9 @@
 import { GatewayError, invalidRequest } from '../../../control/contract/errors.ts'
 import type { Limits } from '../../../control/contract/limits.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
-import { isObject, type JsonObject } from '../parseJson.ts'
-import { type Preferences, readPreferences } from './preferences.ts'
+import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
+import { isGiven, readBoolean, readModelId, readPositiveInteger } from '../run/fields.ts'
+import { type Preferences, readPreferences } from '../run/preferences.ts'
 import { readMessages } from './prompt.ts'
 import { jsonBytes } from './text.ts'
 
@@ -66,21 +67,6 @@ export function readChatRequest(body: JsonObject, limits: Limits): ChatRequest {
   }
 }
 
-function readModelId(model: unknown): { modelId: string; batch: boolean; cheapest: boolean } {
-  if (typeof model !== 'string' || model === '') {
-    throw invalidRequest('model must be a model id from GET /v1/models.', 'model')
-  }
-  let modelId = model
-  let batch = false
-  let cheapest = false
-  for (;;) {
-    if (modelId.endsWith(':batch')) batch = true
-    else if (modelId.endsWith(':cheapest')) cheapest = true
-    else return { modelId, batch, cheapest }
-    modelId = modelId.slice(0, modelId.lastIndexOf(':'))
-  }
-}
-
 function refuseFunctions(body: JsonObject): void {
   for (const name of ['functions', 'function_call'] as const) {
     if (isGiven(body[name])) {
@@ -124,24 +110,4 @@ function addTools(body: JsonObject, forward: JsonObject, limits: Limits): void {
   if (isGiven(body['parallel_tool_calls'])) {
     forward['parallel_tool_calls'] = readBoolean(body, 'parallel_tool_calls')
   }
-}
-
-function readPositiveInteger(body: JsonObject, name: string): number | null {
-  const value = body[name]
-  if (!isGiven(value)) return null
-  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 1) {
-    throw invalidRequest(`${name} must be a positive integer.`, name)
-  }
-  return value
-}
-
-function readBoolean(body: JsonObject, name: string, param: string = name): boolean {
-  const value = body[name]
-  if (!isGiven(value)) return false
-  if (typeof value !== 'boolean') throw invalidRequest(`${param} must be true or false.`, param)
-  return value
-}
-
-function isGiven(value: unknown): boolean {
-  return value !== undefined && value !== null
 }

@@ -1,21 +1,20 @@
 import { GatewayError } from '../../../control/contract/errors.ts'
-import { ChatStream } from '../../relay/chatStream.ts'
-import { errorEvent } from '../../relay/errorEvent.ts'
+import type { Route } from '../../catalog/catalog.ts'
 import type { OutBuffer } from '../../relay/outBuffer.ts'
 import type { Gathering } from '../../relay/outgoing.ts'
-import { chunkIdentity } from '../../relay/rewrite.ts'
-import { usageBounds } from '../../relay/usage.ts'
+import type { RelayStream } from '../../relay/relayStream.ts'
 import type { DrainListener } from '../../server/exchange.ts'
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
 import type { UpstreamHeaders } from '../../upstream/transport.ts'
-import { ChatRun, STREAM_END } from './run.ts'
+import { NO_BILL } from '../run/bill.ts'
+import { ChatRun } from './run.ts'
 
 const NOTHING = Buffer.alloc(0)
 const EVENT_STREAM = 'text/event-stream'
 
-/** A streamed chat request: chunks go through as they come, the receipt and [DONE] follow the settlement. */
+/** A streamed chat request: chunks go through as they come, the receipt and the end follow the settlement. */
 export class StreamRun extends ChatRun implements DrainListener, Gathering {
-  private stream: ChatStream | undefined
+  private stream: RelayStream | undefined
   private preamble: Buffer[] = []
   private preambleBytes = 0
   private committed = false
@@ -69,8 +68,8 @@ export class StreamRun extends ChatRun implements DrainListener, Gathering {
     this.attempts.resume()
   }
 
-  override onAttempt(): void {
-    super.onAttempt()
+  override onAttempt(route: Route): void {
+    super.onAttempt(route)
     this.stream = undefined
     this.preamble = []
     this.preambleBytes = 0
@@ -81,12 +80,12 @@ export class StreamRun extends ChatRun implements DrainListener, Gathering {
     this.attempts?.cancel()
     this.fault = new GatewayError(this.committed ? 'stream_cut' : 'gateway_restarting')
     if (this.attempts === undefined) this.ending = true
-    else this.end({ status: 'cut', usage: null, errorCode: this.fault.code })
+    else this.settle('cut', NO_BILL, this.fault.code)
     if (!this.committed) this.failWith(this.fault)
   }
 
   onSettled(chargedUnits: number): void {
-    this.finishStream(`: receipt ${this.receipt(chargedUnits)}\n\n`)
+    this.finishStream(this.receipt(chargedUnits))
   }
 
   onSettleDelayed(): void {
@@ -94,14 +93,7 @@ export class StreamRun extends ChatRun implements DrainListener, Gathering {
   }
 
   protected answerBegins(headers: UpstreamHeaders): void {
-    const { model } = this.admitted
-    const { limits } = this.services
-    this.stream = new ChatStream(
-      chunkIdentity(this.requestId, model.id),
-      this.request.includeUsage,
-      usageBounds(model.context, model.maxOutput),
-      limits.eventBytesMax,
-    )
+    this.stream = this.codec.stream(this.answerContext)
     // The request asked for plain bytes; a provider that compresses all the same cannot be read.
     const encoding = headers.get('content-encoding')?.toLowerCase() ?? 'identity'
     const type = headers.get('content-type')?.toLowerCase() ?? EVENT_STREAM
@@ -122,12 +114,12 @@ export class StreamRun extends ChatRun implements DrainListener, Gathering {
     this.send(out.view())
   }
 
-  private brokeOff(stream: ChatStream): void {
+  private brokeOff(stream: RelayStream): void {
     if (this.committed) this.interrupt()
     else this.attempts?.reject(refusalOfError(stream.error))
   }
 
-  private commit(stream: ChatStream): boolean {
+  private commit(stream: RelayStream): boolean {
     // What broke off or ended without any output is no answer; a stream that ends at once must say what it cost.
     const empty = stream.outputFrames === 0 && !stream.finished && stream.usage === null
     if (empty && stream.state !== 'waiting') return false
@@ -148,7 +140,7 @@ export class StreamRun extends ChatRun implements DrainListener, Gathering {
     this.exchange.setDrainListener(this)
   }
 
-  private streamEnded(stream: ChatStream): void {
+  private streamEnded(stream: RelayStream): void {
     const whole = stream.complete || (stream.state === 'done' && stream.usage !== null)
     if (!this.committed && !(whole && this.commit(stream))) {
       this.attempts?.reject(refusalOfError(null))
@@ -159,9 +151,9 @@ export class StreamRun extends ChatRun implements DrainListener, Gathering {
     else this.interrupt()
   }
 
-  private complete(stream: ChatStream): void {
+  private complete(stream: RelayStream): void {
     this.noteOutput()
-    this.end({ status: 'ok', usage: stream.usage, errorCode: this.exchange.gone ? 'client_gone' : null })
+    this.settle('ok', this.billOf(stream.usage), this.exchange.gone ? 'client_gone' : null)
   }
 
   private interrupt(): void {
@@ -174,14 +166,14 @@ export class StreamRun extends ChatRun implements DrainListener, Gathering {
   private leave(): void {
     this.attempts?.cancel()
     if (this.headSeen) this.endPartly('client_gone')
-    else this.end({ status: 'failed', usage: null, errorCode: 'client_gone' })
+    else this.settle('failed', NO_BILL, 'client_gone')
   }
 
   private endPartly(errorCode: string): void {
     const { stream } = this
     this.noteOutput()
     const outputFollowed = stream !== undefined && stream.outputFrames > stream.framesAtUsage
-    this.end({ status: 'partial', usage: stream?.usage ?? null, outputFollowed, errorCode })
+    this.settle('partial', this.billOf(stream?.usage ?? null, outputFollowed), errorCode)
   }
 
   private noteOutput(): void {
@@ -198,10 +190,9 @@ export class StreamRun extends ChatRun implements DrainListener, Gathering {
 
   private finishStream(receipt: string): void {
     this.close()
-    if (!this.committed || this.exchange.gone) return
-    const error = this.fault === null ? '' : errorEvent(this.fault)
-    const wantsUsage = this.request.includeUsage && this.fault === null && this.stream !== undefined
-    const usage = wantsUsage ? (this.stream?.usageEvent(this.billedUsage, this.exchange.startedAtMs) ?? '') : ''
-    this.exchange.end(Buffer.from(usage + error + receipt + STREAM_END))
+    if (!this.committed || this.exchange.gone || this.stream === undefined) return
+    const { startedAtMs } = this.exchange
+    const tail = this.stream.tail({ usage: this.bill.usage, fault: this.fault, receipt, startedAtMs })
+    this.exchange.end(Buffer.from(tail))
   }
 }

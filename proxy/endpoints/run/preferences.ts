@@ -1,6 +1,6 @@
 import { invalidRequest } from '../../../control/contract/errors.ts'
 import { parseUsd } from '../../../control/contract/units.ts'
-import { isObject, type JsonObject } from '../parseJson.ts'
+import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
 
 /** A request's own wishes for its routing. Prices are units per million tokens; null is no wish. */
 export interface Preferences {

@@ -1,0 +1,66 @@
+import type { Dialect, Endpoint } from '../../../control/contract/catalog.ts'
+import type { TokenUsage } from '../../../control/contract/charge.ts'
+import type { GatewayError } from '../../../control/contract/errors.ts'
+import type { Limits } from '../../../control/contract/limits.ts'
+import type { Model, Route } from '../../catalog/catalog.ts'
+import type { JsonObject } from '../../relay/jsonObject.ts'
+import type { RelayStream } from '../../relay/relayStream.ts'
+import type { Refusal } from '../../upstream/refusal.ts'
+import type { ChatRequest } from './request.ts'
+
+/** What a provider is asked, but for the times that bound the asking. */
+export interface ProviderAsk {
+  /** Below the provider's base path. */
+  readonly path: string
+  /** Name, value, name, value. */
+  readonly headers: readonly string[]
+  readonly body: string
+}
+
+/** A request on its way to providers of one dialect. */
+export interface ChatAsk {
+  /** @param maxTokens the output limit that the hold pays for */
+  make(route: Route, maxTokens: number): ProviderAsk
+}
+
+/** Whose answer is read. */
+export interface AnswerContext {
+  readonly requestId: string
+  readonly model: Model
+  readonly request: ChatRequest
+  readonly limits: Limits
+}
+
+/** A provider's answer in one piece. */
+export interface WholeAnswer {
+  readonly usage: TokenUsage | null
+  /** UTF-8 bytes of what the model wrote. */
+  readonly outputBytes: number
+  /**
+   * The body that the client gets.
+   * @param receipt as JSON text, or '' while the ledger has not accepted it
+   */
+  text(billed: TokenUsage, receipt: string): string
+}
+
+/** An answer that is none: an error, empty, or unreadable. */
+export interface Rejected {
+  readonly rejected: Refusal
+}
+
+/** Carries one client format over one provider dialect. */
+export interface ChatCodec {
+  ask(request: ChatRequest, requestId: string): ChatAsk
+  stream(context: AnswerContext): RelayStream
+  answer(body: Buffer, context: AnswerContext): WholeAnswer | Rejected
+}
+
+/** One endpoint of the chat models: how its requests read, and how they travel. */
+export interface ChatSurface {
+  readonly endpoint: Endpoint
+  /** @throws GatewayError 400 with the field at fault */
+  read(body: JsonObject, limits: Limits): ChatRequest
+  readonly codecs: Readonly<Partial<Record<Dialect, ChatCodec>>>
+  /** The events that tell the client of a fault of the gateway and end its stream. */
+  faultEvents(fault: GatewayError): string
+}

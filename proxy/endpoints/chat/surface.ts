@@ -1,0 +1,30 @@
+import type { GatewayError } from '../../../control/contract/errors.ts'
+import { ChatStream, STREAM_END } from '../../relay/chatStream.ts'
+import { errorEvent } from '../../relay/errorEvent.ts'
+import { chunkIdentity } from '../../relay/rewrite.ts'
+import { usageBounds } from '../../relay/usage.ts'
+import type { AnswerContext, ChatCodec, ChatSurface } from './codec.ts'
+import { readOpenaiAnswer } from './openaiAnswer.ts'
+import { OpenaiAsk } from './openaiAsk.ts'
+import { readChatRequest } from './request.ts'
+
+/** Chat completions over a provider that speaks them: chunks go through with three members rewritten. */
+const overOpenai: ChatCodec = {
+  ask: (request, requestId) => new OpenaiAsk(request, requestId),
+  stream: ({ requestId, model, request, limits }: AnswerContext) =>
+    new ChatStream(
+      chunkIdentity(requestId, model.id),
+      request.includeUsage,
+      usageBounds(model.context, model.maxOutput),
+      limits.eventBytesMax,
+    ),
+  answer: readOpenaiAnswer,
+}
+
+/** POST /v1/chat/completions. */
+export const chatSurface: ChatSurface = {
+  endpoint: 'chat',
+  read: readChatRequest,
+  codecs: { openai: overOpenai },
+  faultEvents: (fault: GatewayError) => errorEvent(fault) + STREAM_END,
+}

@@ -1,0 +1,44 @@
+import type { TokenUsage } from '../../../control/contract/charge.ts'
+import type { Message, MessageReader, MessageWriter } from '../../relay/message.ts'
+import { OpenaiReader } from '../../relay/openaiReader.ts'
+import { TranslatedStream } from '../../relay/translatedStream.ts'
+import { usageBounds } from '../../relay/usage.ts'
+import type { AnswerContext, ChatAsk, ChatCodec, Rejected } from './codec.ts'
+import { OpenaiAsk } from './openaiAsk.ts'
+import { readOpenaiMessage } from './openaiMessage.ts'
+import type { ChatRequest } from './request.ts'
+
+/** How a provider dialect is asked, and how its answers read. */
+export interface ProviderSide {
+  ask(request: ChatRequest, requestId: string): ChatAsk
+  reader(context: AnswerContext): MessageReader
+  message(body: Buffer, context: AnswerContext): Message | Rejected
+}
+
+/** How a client format is answered. */
+export interface ClientSide {
+  writer(context: AnswerContext): MessageWriter
+  /** @param receipt as JSON text, or '' while the ledger has not accepted it */
+  text(message: Message, context: AnswerContext, billed: TokenUsage, receipt: string): string
+}
+
+/** Providers of the OpenAI dialect. */
+export const openaiProvider: ProviderSide = {
+  ask: (request, requestId) => new OpenaiAsk(request, requestId),
+  reader: ({ model, limits }) => new OpenaiReader(usageBounds(model.context, model.maxOutput), limits.eventBytesMax),
+  message: readOpenaiMessage,
+}
+
+/** Carries a client format over a provider dialect by way of the message that both mean. */
+export function translate(provider: ProviderSide, client: ClientSide): ChatCodec {
+  return {
+    ask: provider.ask,
+    stream: (context) => new TranslatedStream(provider.reader(context), client.writer(context)),
+    answer: (body, context) => {
+      const message = provider.message(body, context)
+      if ('rejected' in message) return message
+      const { usage, outputBytes } = message
+      return { usage, outputBytes, text: (billed, receipt) => client.text(message, context, billed, receipt) }
+    },
+  }
+}

@@ -1,0 +1,48 @@
+import type { Endpoint } from '../../../control/contract/catalog.ts'
+import { GatewayError } from '../../../control/contract/errors.ts'
+import type { Principal } from '../../access/principal.ts'
+import type { Model } from '../../catalog/catalog.ts'
+import type { Preferences } from './preferences.ts'
+
+const MODEL_ID_CHARACTERS_SHOWN = 128
+
+/**
+ * The model of a request, if its key may use it on this endpoint.
+ * @param model what the catalog has under `modelId`
+ * @throws GatewayError model_not_found, model_not_allowed, endpoint_not_supported, wrong_endpoint, model_unverified
+ */
+export function checkModel(modelId: string, model: Model | undefined, endpoint: Endpoint, principal: Principal): Model {
+  if (model === undefined) {
+    const shown = JSON.stringify(modelId.slice(0, MODEL_ID_CHARACTERS_SHOWN))
+    const message = `There is no model ${shown}; GET /v1/models lists those that serve.`
+    throw new GatewayError('model_not_found', { message, param: 'model' })
+  }
+  if (principal.models !== null && !principal.models.has(model.id)) {
+    throw new GatewayError('model_not_allowed', { param: 'model' })
+  }
+  if (model.attested && endpoint !== 'chat') throw new GatewayError('endpoint_not_supported', { param: 'model' })
+  if (!model.endpoints.has(endpoint)) throw new GatewayError('wrong_endpoint', { param: 'model' })
+  if (model.unverified) throw new GatewayError('model_unverified')
+  return model
+}
+
+/**
+ * Whether providers that keep what they are sent may serve a request. The privacy flags of a key bind its requests; a
+ * request can only ask for more privacy than its key.
+ */
+export function mayRetain(preferences: Preferences, principal: Principal): boolean {
+  if (principal.noLogs || principal.privateTier) return false
+  return preferences.allowRetention ?? true
+}
+
+/**
+ * The rates that a key pays: those of the private tier for keys that are on it.
+ * @throws GatewayError no_route_for_policy when the model is not on that tier
+ */
+export function tierRates<Rates>(model: Model, principal: Principal, rates: Rates, ratesPrivate: Rates | null): Rates {
+  if (!principal.privateTier) return rates
+  if (ratesPrivate === null) {
+    throw new GatewayError('no_route_for_policy', { message: `${model.id} does not serve the private tier.` })
+  }
+  return ratesPrivate
+}

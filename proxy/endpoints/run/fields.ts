@@ -1,0 +1,48 @@
+import { invalidRequest } from '../../../control/contract/errors.ts'
+import type { JsonObject } from '../../relay/jsonObject.ts'
+
+/** Whether a member of a body counts: one that is null counts as absent. */
+export function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null
+}
+
+/** @returns null when absent. @throws GatewayError 400 */
+export function readPositiveInteger(body: JsonObject, name: string): number | null {
+  const value = body[name]
+  if (!isGiven(value)) return null
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 1) {
+    throw invalidRequest(`${name} must be a positive integer.`, name)
+  }
+  return value
+}
+
+/** @returns false when absent. @throws GatewayError 400 */
+export function readBoolean(body: JsonObject, name: string, param: string = name): boolean {
+  const value = body[name]
+  if (!isGiven(value)) return false
+  if (typeof value !== 'boolean') throw invalidRequest(`${param} must be true or false.`, param)
+  return value
+}
+
+/** What a request asks for, with the suffixes taken off the model's id. */
+export interface ModelChoice {
+  readonly modelId: string
+  readonly batch: boolean
+  readonly cheapest: boolean
+}
+
+/** Reads the member `model`. @throws GatewayError 400 */
+export function readModelId(model: unknown): ModelChoice {
+  if (typeof model !== 'string' || model === '') {
+    throw invalidRequest('model must be a model id from GET /v1/models.', 'model')
+  }
+  let modelId = model
+  let batch = false
+  let cheapest = false
+  for (;;) {
+    if (modelId.endsWith(':batch')) batch = true
+    else if (modelId.endsWith(':cheapest')) cheapest = true
+    else return { modelId, batch, cheapest }
+    modelId = modelId.slice(0, modelId.lastIndexOf(':'))
+  }
+}

@@ -1,0 +1,270 @@
+import type { Endpoint } from '../../../control/contract/catalog.ts'
+import { GatewayError } from '../../../control/contract/errors.ts'
+import { sluice } from '../../../control/contract/generated/messages.js'
+import { receiptJson } from '../../../control/contract/receipt.ts'
+import type { Principal } from '../../access/principal.ts'
+import { type HoldWaiter, LOST_ANSWER } from '../../admission/holds.ts'
+import type { EndingWaiter } from '../../admission/settlements.ts'
+import type { Model, Route } from '../../catalog/catalog.ts'
+import type { Exchange, GoneListener } from '../../server/exchange.ts'
+import { type AttemptListener, Attempts } from '../../upstream/attempts.ts'
+import type { TransportFailure, UpstreamHeaders, UpstreamRequest } from '../../upstream/transport.ts'
+import type { ActiveRun } from './activeRuns.ts'
+import { type Bill, NO_BILL, type RunStatus, SOURCE, STATUS } from './bill.ts'
+import type { RunServices } from './services.ts'
+
+const VOID = -1
+
+/** What is held for a request, and who may serve it. */
+export interface Metered {
+  readonly endpoint: Endpoint
+  readonly model: Model
+  /** In the order they are tried. */
+  readonly routes: readonly Route[]
+  /** The worst case, and the least that the hold may shrink to. */
+  readonly wantUnits: number
+  readonly leastUnits: number
+  /** The answer is an event stream. */
+  readonly streamed: boolean
+}
+
+/**
+ * The life of a metered request: hold, provider, settlement. What is asked of the provider, how the answer is relayed
+ * and what it costs is left to the operations.
+ */
+export abstract class MeteredRun implements HoldWaiter, AttemptListener, EndingWaiter, GoneListener, ActiveRun {
+  readonly requestId: string
+  readonly principal: Principal
+  readonly wantUnits: number
+  readonly leastUnits: number
+  readonly holdMeta: string
+  activeIndex = -1
+
+  protected readonly exchange: Exchange
+  protected readonly services: RunServices
+  protected readonly model: Model
+  protected attempts: Attempts | undefined
+  protected headSeen = false
+  /** The outcome is decided; nothing that arrives later changes it. */
+  protected ending = false
+  protected bill: Bill = NO_BILL
+
+  private readonly metered: Metered
+  private heldUnits = 0
+  /** On Redis's clock, as the book has it. */
+  private heldAtMs = 0
+  private provider = ''
+  private firstByteMs = 0
+  private status: RunStatus = 'failed'
+  private errorCode: string | null = null
+  private clamped = false
+  /** Fixed with the outcome, so that the client's receipt and the book's show the same. */
+  private durationMs = 0
+
+  constructor(exchange: Exchange, principal: Principal, metered: Metered, services: RunServices) {
+    this.exchange = exchange
+    this.principal = principal
+    this.metered = metered
+    this.services = services
+    this.requestId = exchange.id
+    this.wantUnits = metered.wantUnits
+    this.leastUnits = metered.leastUnits
+    this.model = metered.model
+    this.holdMeta = `${this.model.id},${metered.endpoint},${this.model.sheet.version},${metered.streamed ? 1 : 0}`
+  }
+
+  /** Takes the hold; everything else follows from its answer. */
+  start(): void {
+    this.services.active.add(this)
+    this.exchange.setGoneListener(this)
+    this.services.holds.take(this)
+  }
+
+  onHeld(heldUnits: number, heldAtMs: number): void {
+    this.heldUnits = heldUnits
+    this.heldAtMs = heldAtMs
+    if (this.exchange.gone || this.ending) {
+      this.settle('failed', NO_BILL, 'client_gone')
+      return
+    }
+    this.held(heldUnits)
+    this.attempts = new Attempts({
+      transport: this.services.transport,
+      health: this.services.health,
+      limits: this.services.limits,
+      accountId: this.principal.accountId,
+      routes: this.metered.routes,
+      makeRequest: (route, totalTimeoutMs, fresh) => this.makeRequest(route, totalTimeoutMs, fresh),
+      listener: this,
+      onFault: this.services.onRouteFault,
+    })
+    this.services.metrics.noteOverhead(performance.now() - this.exchange.arrivedAt)
+    this.attempts.start()
+  }
+
+  onHoldRefused(error: GatewayError): void {
+    this.services.metrics.counters.holdsRefused++
+    if (error.cause === LOST_ANSWER) this.settle('failed', NO_BILL, error.code)
+    this.close()
+    this.failWith(error)
+  }
+
+  onAttempt(_route: Route): void {
+    this.headSeen = false
+    this.provider = ''
+  }
+
+  onAnswer(route: Route, headers: UpstreamHeaders): void {
+    this.headSeen = true
+    this.provider = route.provider.id
+    this.answerBegins(headers)
+  }
+
+  onRefused(error: GatewayError): void {
+    if (this.ending) return
+    this.settle('failed', NO_BILL, error.code)
+    this.failWith(error)
+  }
+
+  onCrashed(error: unknown): void {
+    this.services.onCrash(error, this.requestId)
+    this.attempts?.cancel()
+    const fault = new GatewayError('internal_error')
+    if (!this.ending) {
+      if (this.exchange.begun) this.settle('partial', this.billOfPart(), fault.code)
+      else this.settle('failed', NO_BILL, fault.code)
+    }
+    this.close()
+    if (this.exchange.begun) this.exchange.end(Buffer.from(this.faultEvents(fault)))
+    else this.failWith(fault)
+  }
+
+  abstract onData(bytes: Buffer): void
+  abstract onEnd(): void
+  abstract onBroken(failure: TransportFailure): void
+  abstract onGone(): void
+  abstract cut(): void
+  /** The outcome is in the ledger: the client gets the rest of its answer. */
+  abstract onSettled(chargedUnits: number): void
+  /** The ledger takes long: the client gets the rest of its answer without a receipt. */
+  abstract onSettleDelayed(): void
+  protected abstract makeRequest(route: Route, totalTimeoutMs: number, fresh: boolean): UpstreamRequest
+  protected abstract answerBegins(headers: UpstreamHeaders): void
+  /** What was produced so far costs, when a fault of the gateway itself ends an answer that has begun. */
+  protected abstract billOfPart(): Bill
+  /** What tells the client of an answer that has begun about a fault, and ends it. */
+  protected abstract faultEvents(fault: GatewayError): string
+
+  /** The hold is granted, with at most `wantUnits`. */
+  protected held(_heldUnits: number): void {}
+
+  protected noteFirstByte(): void {
+    if (this.firstByteMs === 0) this.firstByteMs = Math.max(1, Date.now() - this.exchange.startedAtMs)
+  }
+
+  /**
+   * Ends the request, once. The bill counts for `ok` and `partial`, and never beyond the hold; the others void it.
+   * The run is told when the ledger has accepted it.
+   */
+  protected settle(status: RunStatus, bill: Bill, errorCode: string | null): void {
+    this.ending = true
+    this.status = status
+    this.errorCode = errorCode
+    this.bill = bill
+    const charged = status === 'ok' || status === 'partial'
+    this.clamped = charged && bill.units > this.heldUnits
+    const chargeUnits = charged ? Math.min(bill.units, this.heldUnits) : VOID
+    this.count(chargeUnits)
+    const { principal } = this
+    this.services.settlements.end(
+      {
+        requestId: this.requestId,
+        owner: this.services.owner,
+        accountId: principal.accountId,
+        keyId: principal.keyId,
+        shard: principal.shard,
+        chargeUnits,
+        settlement: this.settlementMessage(Math.max(0, chargeUnits)),
+      },
+      principal,
+      this,
+    )
+  }
+
+  /** The receipt of the outcome as the ledger has accepted it. */
+  protected receipt(chargedUnits: number): string {
+    const { model, metered, bill } = this
+    return receiptJson({
+      requestId: this.requestId,
+      status: this.status,
+      model: model.id,
+      endpoint: metered.endpoint,
+      sheetVersion: model.sheet.version,
+      costUnits: chargedUnits,
+      holdUnits: this.heldUnits,
+      coinUsdUnits: model.sheet.coinUsdUnits,
+      usage: bill.usage,
+      quantity: bill.quantity,
+      unit: bill.quantity > 0 ? model.unit : '',
+      usageSource: bill.source,
+      clamped: this.clamped,
+      streamed: metered.streamed,
+      createdMs: this.heldAtMs,
+      durationMs: this.durationMs,
+      errorCode: this.errorCode,
+    })
+  }
+
+  /** The run needs nothing more of the process; it may be called more than once. */
+  protected close(): void {
+    this.services.active.remove(this)
+  }
+
+  protected failWith(error: GatewayError): void {
+    this.services.metrics.noteError(error.row)
+    this.exchange.fail(error)
+  }
+
+  private count(chargeUnits: number): void {
+    const { counters } = this.services.metrics
+    counters.ended[this.status]++
+    if (this.clamped) counters.clamped++
+    if (this.bill.source === 'estimated') counters.estimated++
+    if (chargeUnits > 0) counters.chargedUnits += chargeUnits
+  }
+
+  private settlementMessage(chargeUnits: number): Uint8Array {
+    const { model, metered, bill } = this
+    const { usage } = bill
+    this.durationMs = Math.max(0, Date.now() - this.exchange.startedAtMs)
+    return sluice.Settlement.encode({
+      requestId: this.requestId,
+      accountId: this.principal.accountId,
+      keyId: this.principal.keyId,
+      model: model.id,
+      endpoint: metered.endpoint,
+      provider: this.provider,
+      sheetVersion: model.sheet.version,
+      status: STATUS[this.status],
+      errorCode: this.errorCode ?? '',
+      streamed: metered.streamed,
+      holdUnits: this.heldUnits,
+      chargeUnits,
+      usage: {
+        input: usage.input,
+        cachedInput: usage.cachedInput,
+        cacheWrite_5m: usage.cacheWrite5m,
+        cacheWrite_1h: usage.cacheWrite1h,
+        output: usage.output,
+        reasoning: usage.reasoning,
+        quantity: bill.quantity,
+        unit: bill.quantity > 0 ? model.unit : '',
+      },
+      usageSource: SOURCE[bill.source],
+      clamped: this.clamped,
+      startedAtMs: this.exchange.startedAtMs,
+      firstByteMs: this.firstByteMs,
+      durationMs: this.durationMs,
+    }).finish()
+  }
+}
