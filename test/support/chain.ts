@@ -74,7 +74,12 @@ export class TestChain {
 
   async mint(token: 'coin' | 'stablecoin', to: Address, value: bigint): Promise<void> {
     if (value === 0n) return
-    const call = { address: this.contracts[token], abi: DEMO_TOKEN_ABI, functionName: 'mint', args: [to, value] } as const
+    const call = {
+      address: this.contracts[token],
+      abi: DEMO_TOKEN_ABI,
+      functionName: 'mint',
+      args: [to, value],
+    } as const
     await this.wait(await this.client.writeContract(call))
   }
 

@@ -95,7 +95,7 @@ function anvilProcess(program: string, options: AnvilOptions, port: number): Man
     command: program,
     args: [
       ...['--port', String(port), '--chain-id', String(DEV_CHAIN_ID), '--hardfork', 'cancun', '--silent'],
-      ...['--no-storage-caching', ...state, ...(options.flags ?? [])],
+      ...[...state, ...(options.flags ?? [])],
     ],
     logFile: options.logFile,
     probe: () => answers(`http://127.0.0.1:${port}`),

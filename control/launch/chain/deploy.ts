@@ -42,7 +42,13 @@ export interface DevContracts {
 
 /** A client of a development node that may also mine, mint and take back blocks. */
 export function devClient(rpcUrl: string, account: Account = devAccount(0)) {
-  return createTestClient({ account, chain: foundry, mode: 'anvil', pollingInterval: POLLING_MS, transport: http(rpcUrl) })
+  return createTestClient({
+    account,
+    chain: foundry,
+    mode: 'anvil',
+    pollingInterval: POLLING_MS,
+    transport: http(rpcUrl),
+  })
     .extend(publicActions)
     .extend(walletActions)
 }
@@ -61,7 +67,10 @@ export function devPrivateKey(index: number): Hex {
   return `0x${Buffer.from(key).toString('hex')}`
 }
 
-const codes = JSON.parse(readFileSync(new URL('./contracts.json', import.meta.url), 'utf8')) as Record<ContractName, Hex>
+const codes = JSON.parse(readFileSync(new URL('./contracts.json', import.meta.url), 'utf8')) as Record<
+  ContractName,
+  Hex
+>
 
 /** Deploys one of the contracts in contracts.json. @returns its address */
 export async function deployContract(
