@@ -1,4 +1,4 @@
-import { concat, encodePacked, hashDomain, hashStruct, keccak256, stringToHex } from 'viem'
+import { concat, domainSeparator, encodePacked, hashStruct, keccak256, stringToHex } from 'viem'
 import type { SignedPayment } from './signedPayment.ts'
 
 type Hex = `0x${string}`
@@ -8,12 +8,6 @@ export const PERMIT2 = '0x000000000022d473030f116ddee9f6b43ac78ba3'
 /** The spender of x402 `exact` payments through Permit2, at one address on every chain. */
 export const EXACT_PROXY = '0x402085c248eea27d92e8b30b2c58ed07f9e20001'
 
-const EIP712_DOMAIN = [
-  { name: 'name', type: 'string' },
-  { name: 'version', type: 'string' },
-  { name: 'chainId', type: 'uint256' },
-  { name: 'verifyingContract', type: 'address' },
-]
 const TOKEN_PERMISSIONS = [
   { name: 'token', type: 'address' },
   { name: 'amount', type: 'uint256' },
@@ -67,22 +61,18 @@ export const MPP_PERMIT2_TYPES = {
 export const MPP_WITNESS_TYPE =
   'PaymentWitness witness)PaymentWitness(bytes32 challengeHash,string externalId)TokenPermissions(address token,uint256 amount)'
 
-const domains = new Map<string, Hex>()
+const separators = new Map<string, Hex>()
 /** A gateway sells for a handful of tokens; more come only from payments that are refused later. */
-const DOMAINS_MAX = 64
+const SEPARATORS_MAX = 64
 
 /** Separators are the same for every payment with a token, and hashing them is half of the work. */
-function domainSeparator(domain: { name: string; version?: string; chainId: number; verifyingContract: Hex }): Hex {
+function separatorFor(domain: { name: string; version?: string; chainId: number; verifyingContract: Hex }): Hex {
   const key = `${domain.name}\n${domain.version ?? ''}\n${domain.chainId}\n${domain.verifyingContract}`
-  const known = domains.get(key)
+  const known = separators.get(key)
   if (known !== undefined) return known
-  const fields = EIP712_DOMAIN.filter(({ name }) => name !== 'version' || domain.version !== undefined)
-  const separator = hashDomain({
-    domain: { ...domain, chainId: BigInt(domain.chainId) },
-    types: { EIP712Domain: fields },
-  })
-  if (domains.size >= DOMAINS_MAX) domains.clear()
-  domains.set(key, separator)
+  const separator = domainSeparator({ domain })
+  if (separators.size >= SEPARATORS_MAX) separators.clear()
+  separators.set(key, separator)
   return separator
 }
 
@@ -93,9 +83,9 @@ export function paymentDigest(payment: SignedPayment): Hex {
 
 function separatorOf(payment: SignedPayment): Hex {
   const { chainId } = payment
-  if (payment.method !== 'eip3009') return domainSeparator({ name: 'Permit2', chainId, verifyingContract: PERMIT2 })
+  if (payment.method !== 'eip3009') return separatorFor({ name: 'Permit2', chainId, verifyingContract: PERMIT2 })
   const { name, version, token } = payment
-  return domainSeparator({ name, version, chainId, verifyingContract: token })
+  return separatorFor({ name, version, chainId, verifyingContract: token })
 }
 
 function structOf(payment: SignedPayment): Hex {
