@@ -91,6 +91,12 @@ const DEFAULTS = {
   receiptWaitMs: 2_000,
   catalogCheckMs: 5_000,
 
+  // Paying per request.
+  verifyThreadsMax: 2,
+  verifyThreadIdleMs: 60_000,
+  verifyBatchMax: 64,
+  verifyPendingMax: 4_096,
+
   // Processes that `make run` and the tests start.
   startTimeoutMs: 60_000,
   restartDelayMs: 200,
