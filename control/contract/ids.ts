@@ -10,7 +10,7 @@ let poolOffset = POOL_BYTES
 let lastMs = -1
 let timePart = ''
 
-export type IdPrefix = 'req' | 'acct' | 'key' | 'grt' | 'own' | 'batch' | 'video' | 'agt' | 'evt'
+export type IdPrefix = 'req' | 'acct' | 'key' | 'grt' | 'own' | 'batch' | 'video' | 'agt' | 'evt' | 'rfd'
 
 /**
  * A new id: the prefix, an underscore and 26 characters of ULID (48 bits of time, 80 random bits), so that ids of one

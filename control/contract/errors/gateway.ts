@@ -11,6 +11,9 @@ export const GATEWAY_ERRORS = {
   not_found: row(404, 'There is no such path; see /llms.txt for what is served.'),
   method_not_allowed: row(405, 'This path does not serve the method; the Allow header names those it does.'),
   receipt_not_found: row(404, 'There is no receipt with this id.'),
+  chain_unavailable: row(503, 'The chain cannot be read now; try again after Retry-After seconds.', {
+    type: 'server_error',
+  }),
   sheet_not_found: row(404, 'There is no price sheet with this version; see /v1/pricing/sheets.'),
   approval_required: row(202, "Waits for the owner's approval; then send it again with x-approval-id."),
   internal_error: row(500, 'The gateway failed; nothing was charged. Try again.'),

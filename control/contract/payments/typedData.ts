@@ -1,5 +1,5 @@
 import { concat, domainSeparator, encodePacked, hashStruct, keccak256, stringToHex } from 'viem'
-import type { SignedPayment } from './signedPayment.ts'
+import type { MppPermit2Payment, SignedPayment } from './signedPayment.ts'
 
 type Hex = `0x${string}`
 
@@ -107,6 +107,11 @@ function structOf(payment: SignedPayment): Hex {
       return hashStruct({ data, primaryType: 'PermitWitnessTransferFrom', types: MPP_PERMIT2_TYPES })
     }
   }
+}
+
+/** The hash of an MPP payment's witness, as Permit2 is given it. */
+export function paymentWitness({ challengeHash, externalId }: MppPermit2Payment): Hex {
+  return hashStruct({ data: { challengeHash, externalId }, primaryType: 'PaymentWitness', types: MPP_PERMIT2_TYPES })
 }
 
 /** What an MPP payment names its challenge by: keccak256 of id and realm. */
