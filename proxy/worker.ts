@@ -5,13 +5,15 @@ import { sluice } from '../control/contract/generated/messages.js'
 import { newId } from '../control/contract/ids.ts'
 import { limits } from '../control/contract/limits.ts'
 import { connectRedis } from '../control/contract/redis.ts'
-import { defineScript } from '../control/contract/scripts.ts'
+import { defineScript, type ScriptName } from '../control/contract/scripts.ts'
 import { KeyCache } from './access/keyCache.ts'
 import { Heartbeat } from './admission/heartbeat.ts'
 import { Holds } from './admission/holds.ts'
 import { Journal } from './admission/journal.ts'
 import { type Ending, Settlements } from './admission/settlements.ts'
 import { FeedReader } from './bus/feedReader.ts'
+import { parseRedisAddress } from './bus/link/redisAddress.ts'
+import { RedisLink } from './bus/link/redisLink.ts'
 import { Pulse } from './bus/pulse.ts'
 import { RpcClient } from './bus/rpcClient.ts'
 import { CatalogStore } from './catalog/catalogStore.ts'
@@ -20,7 +22,7 @@ import type { Vitals } from './endpoints/health.ts'
 import { ActiveRuns } from './endpoints/run/activeRuns.ts'
 import type { RunServices } from './endpoints/run/services.ts'
 import { RequestMetrics } from './metrics/requestMetrics.ts'
-import { Outgoing } from './relay/outgoing.ts'
+import { OutBuffer } from './relay/outBuffer.ts'
 import { routes } from './routes.ts'
 import { Server } from './server/server.ts'
 import { newTransport } from './upstream/newTransport.ts'
@@ -59,9 +61,14 @@ const catalog = new CatalogStore({
   },
   onFault: fault('reading the catalog'),
 })
-const connected = () => commands.status === 'ready'
+const address = config.redisCluster ? null : parseRedisAddress(config.redisUrl)
+const link = address === null ? undefined : new RedisLink({ address, limits, onFault: fault('redis link') })
+const script = (name: ScriptName) => link?.script(name) ?? defineScript(commands, name)
+const schedule = link?.schedule ?? ((work: () => void) => void setImmediate(work))
+const connected = () => commands.status === 'ready' && link?.connected !== false
 const holds = new Holds({
-  script: defineScript(commands, 'hold'),
+  script: script('hold'),
+  schedule,
   owner,
   limits,
   perShard: config.redisCluster,
@@ -69,7 +76,8 @@ const holds = new Holds({
   onFault: fault('taking holds'),
 })
 const settlements = new Settlements({
-  script: defineScript(commands, 'settle'),
+  script: script('settle'),
+  schedule,
   limits,
   perShard: config.redisCluster,
   journal: new Journal(config.journalFolder, limits, fault('settlement journal')),
@@ -98,7 +106,7 @@ const services: RunServices = {
   limits,
   owner,
   metrics,
-  outgoing: new Outgoing(),
+  outgoing: new OutBuffer(),
   active: new ActiveRuns(),
   onCrash: (error, requestId) => log.error({ err: error, requestId }, 'a request failed by a fault of the gateway'),
   onRouteFault: (route, reason) => {
@@ -151,6 +159,7 @@ async function untilDone(what: string, attempt: () => Promise<boolean>): Promise
 async function start(): Promise<void> {
   loopDelay.enable()
   await untilDone('Redis to answer', () => heartbeat.start().then(() => true))
+  await untilDone('Redis to take holds', async () => connected())
   await rpc.start()
   await feed.start()
   await untilDone('control to publish a catalog', () => catalog.refresh())

@@ -41,6 +41,8 @@ export const FLAG_OPTIONS = [
   'comments',
   'bom',
   'multiline',
+  // Every event leaves in a packet of its own, as inference servers flush each token.
+  'flush',
   // Content that holds the text of a [DONE] event, a tool call in fragments, the received request as content.
   'donetext',
   'tool',

@@ -78,7 +78,7 @@ export class Stream implements Timed {
       if (this.exchange.ended) return
       this.more = false
       this.corkedBytes = 0
-      this.single = this.large
+      this.single = this.large || this.behaviour.flush
       if (this.single) this.advance()
       else this.exchange.res.cork(this.step)
       if (!this.more) return
@@ -112,6 +112,10 @@ export class Stream implements Timed {
 
   private advance(): void {
     if (!this.started && !this.begin()) return
+    if (this.behaviour.flush && !this.single) {
+      this.more = true
+      return
+    }
     const { batch, delayMs } = this.behaviour
     while (this.sent < this.stopAt) {
       const count = Math.min(batch, this.stopAt - this.sent)

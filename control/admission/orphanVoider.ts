@@ -2,16 +2,7 @@ import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import { sluice } from '../contract/generated/messages.js'
 import { limits } from '../contract/limits.ts'
-import {
-  accountKey,
-  donePrefix,
-  epochKey,
-  holdsKey,
-  keyCountersKey,
-  ledgerStream,
-  OWNERS_KEY,
-  SHARD_COUNT,
-} from '../contract/redisKeys.ts'
+import { accountKeys, holdsKey, OWNERS_KEY, SHARD_COUNT, settleKeys } from '../contract/redisKeys.ts'
 import { defineScript, type Script, SettleCode } from '../contract/scripts.ts'
 import type { HoldRecord } from './holdRecord.ts'
 import { readHolds, scanHoldsKeys } from './listHolds.ts'
@@ -143,10 +134,9 @@ export class OrphanVoider {
     const [seconds] = await this.#redis.time()
     for (let i = 0; i < holds.length; i += limits.holdBatchMax) {
       const batch = holds.slice(i, i + limits.holdBatchMax)
-      const keys = batch.flatMap(({ shard, accountId, keyId, owner }) => [
-        ...[epochKey(shard), accountKey(shard, accountId), keyCountersKey(shard, keyId), holdsKey(shard, owner)],
-        ...[ledgerStream(shard), donePrefix(shard)],
-      ])
+      const keys = batch.flatMap(({ shard, accountId, keyId, owner }) =>
+        settleKeys(accountKeys(shard, accountId, keyId), holdsKey(shard, owner)),
+      )
       const items = batch.flatMap((hold) => [hold.requestId, VOID, orphanSettlement(hold, Number(seconds) * 1_000)])
       const reply = (await this.#settle(keys, [batch.length, limits.rememberResultMinutes, ...items])) as number[]
       for (const [place, hold] of batch.entries()) {

@@ -43,6 +43,8 @@ const DEFAULTS = {
   // Holds and settlements.
   holdBatchMax: 256,
   redisTimeoutMs: 2_000,
+  /** Of an answer to the scripts of the hot path. */
+  redisReplyBytesMax: 1_048_576,
   settleTimeoutMs: 2_000,
   settleRetryMs: 250,
   settleRetryMaxMs: 2_000,

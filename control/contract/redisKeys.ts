@@ -25,6 +25,30 @@ export const donePrefix = (shard: number): string => `done:${TAGS[shard]}`
 /** Stream: ended requests on their way to the book. */
 export const ledgerStream = (shard: number): string => `ledger:${TAGS[shard]}`
 
+/** What hold.lua and settle.lua touch of one account and one of its API keys. */
+export interface AccountKeys {
+  readonly epochKey: string
+  readonly accountKey: string
+  readonly countersKey: string
+  readonly ledgerStream: string
+  readonly donePrefix: string
+}
+
+export function accountKeys(shard: number, accountId: string, keyId: string): AccountKeys {
+  return {
+    epochKey: epochKey(shard),
+    accountKey: accountKey(shard, accountId),
+    countersKey: keyCountersKey(shard, keyId),
+    ledgerStream: ledgerStream(shard),
+    donePrefix: donePrefix(shard),
+  }
+}
+
+/** The keys of one item of settle.lua, in its order. @param holds from holdsKey */
+export function settleKeys(keys: AccountKeys, holds: string): string[] {
+  return [keys.epochKey, keys.accountKey, keys.countersKey, holds, keys.ledgerStream, keys.donePrefix]
+}
+
 export const LEDGER_GROUP = 'control'
 /** Sorted set: proxy processes by their last heartbeat on Redis's clock, in milliseconds. */
 export const OWNERS_KEY = 'owners'

@@ -28,7 +28,8 @@ export type Script = (keys: string[], args: ScriptArgument[]) => Promise<unknown
 
 const sources = new Map<ScriptName, string>()
 
-function sourceOf(name: ScriptName): string {
+/** The Lua text of a script. */
+export function sourceOf(name: ScriptName): string {
   let source = sources.get(name)
   if (source === undefined) {
     source = readFileSync(new URL(`./lua/${name}.lua`, import.meta.url), 'utf8')

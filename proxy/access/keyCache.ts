@@ -12,10 +12,12 @@ interface Entry {
   readonly principal: Principal
   /** Past it, control is asked again while the entry stays in use. */
   refreshAtMs: number
+  /** Still the one that is kept of its key. */
+  current: boolean
 }
 
 /**
- * API keys by hash. A hit costs one hash and one map read; changes arrive by control's feed and drop their entry. An
+ * API keys. A hit costs one map read; changes arrive by control's feed and drop their entry. An
  * entry past its time is used on while control is asked in the background: the feed, not the time, keeps it right.
  */
 export class KeyCache {
@@ -23,6 +25,8 @@ export class KeyCache {
   private readonly limits: Limits
   /** In the order they were last asked for, so that the first is the one unused for longest. */
   private readonly entries = new Map<string, Entry>()
+  /** The same entries by the key itself, which saves the hash; those that are no longer current are looked up anew. */
+  private readonly bySecret = new Map<string, Entry>()
   /** Hashes that control does not know, until when; apart from the others, so that guessing pushes out no real key. */
   private readonly unknown = new Map<string, number>()
   private readonly lookups = new Map<string, Promise<Principal | null>>()
@@ -37,10 +41,14 @@ export class KeyCache {
    * @throws (or rejects with) GatewayError: invalid_api_key, policy_unavailable when control cannot be asked
    */
   find(secret: string, nowMs: number): Principal | Promise<Principal> {
+    const known = this.bySecret.get(secret)
+    if (known?.current === true && known.refreshAtMs > nowMs) return known.principal
     const keyHash = hashSecret(secret)
     const entry = this.entries.get(keyHash)
     if (entry !== undefined) {
       if (entry.refreshAtMs <= nowMs) this.refresh(keyHash, entry, nowMs)
+      makeRoom(this.bySecret, this.limits.keyCacheEntriesMax)
+      this.bySecret.set(secret, entry)
       return entry.principal
     }
     if ((this.unknown.get(keyHash) ?? 0) > nowMs || !KEY_FORM.test(secret)) throw new GatewayError('invalid_api_key')
@@ -49,7 +57,7 @@ export class KeyCache {
 
   /** Forgets what is cached of a key. */
   drop(keyHash: string): void {
-    this.entries.delete(keyHash)
+    this.forget(keyHash)
     this.unknown.delete(keyHash)
     // A lookup that is under way may carry the state before the change, so its answer must not be kept.
     this.lookups.delete(keyHash)
@@ -58,6 +66,7 @@ export class KeyCache {
   /** Forgets everything. */
   clear(): void {
     this.entries.clear()
+    this.bySecret.clear()
     this.unknown.clear()
     this.lookups.clear()
   }
@@ -115,20 +124,32 @@ export class KeyCache {
 
   private keep(keyHash: string, principal: Principal | null): void {
     const nowMs = Date.now()
-    this.entries.delete(keyHash)
+    this.forget(keyHash)
     this.unknown.delete(keyHash)
     if (principal === null) {
       makeRoom(this.unknown, this.limits.unknownKeysMax)
       this.unknown.set(keyHash, nowMs + this.limits.unknownKeyTtlMs)
     } else {
-      makeRoom(this.entries, this.limits.keyCacheEntriesMax)
-      this.entries.set(keyHash, { principal, refreshAtMs: nowMs + this.limits.keyCacheTtlMs })
+      const oldest = makeRoom(this.entries, this.limits.keyCacheEntriesMax)
+      if (oldest !== undefined) oldest.current = false
+      this.entries.set(keyHash, { principal, refreshAtMs: nowMs + this.limits.keyCacheTtlMs, current: true })
     }
+  }
+
+  private forget(keyHash: string): void {
+    const entry = this.entries.get(keyHash)
+    if (entry === undefined) return
+    entry.current = false
+    this.entries.delete(keyHash)
   }
 }
 
-function makeRoom(map: Map<string, unknown>, sizeMax: number): void {
-  if (map.size < sizeMax) return
-  const first = map.keys().next()
-  if (!first.done) map.delete(first.value)
+/** Takes out the oldest entry of a full map, and returns it. */
+function makeRoom<Value>(map: Map<string, Value>, sizeMax: number): Value | undefined {
+  if (map.size < sizeMax) return undefined
+  const first = map.entries().next()
+  if (first.done) return undefined
+  const [key, value] = first.value
+  map.delete(key)
+  return value
 }

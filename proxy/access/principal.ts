@@ -1,11 +1,11 @@
 import type { sluice } from '../../control/contract/generated/messages.js'
 import type { Limits } from '../../control/contract/limits.ts'
-import { accountKey, donePrefix, epochKey, keyCountersKey, ledgerStream } from '../../control/contract/redisKeys.ts'
+import { type AccountKeys, accountKeys } from '../../control/contract/redisKeys.ts'
 
 const MICROS_PER_MINUTE = 60_000_000
 
 /** An API key as admission and routing need it, with everything that can be prepared once per key. */
-export interface Principal {
+export interface Principal extends AccountKeys {
   readonly keyId: string
   readonly accountId: string
   readonly shard: number
@@ -22,11 +22,6 @@ export interface Principal {
   readonly budget: string
   /** Microseconds between requests and burst, as hold.lua takes them. */
   readonly rate: string
-  readonly accountKey: string
-  readonly countersKey: string
-  readonly epochKey: string
-  readonly ledgerStream: string
-  readonly donePrefix: string
 }
 
 /** Prepares a key record of control for the hot path. */
@@ -48,11 +43,7 @@ export function toPrincipal(record: sluice.KeyRecord, limits: Limits): Principal
     capMonth: capText(record.capMonthUnits),
     budget: capText(record.budgetUnits),
     rate: `${interval},${burst}`,
-    accountKey: accountKey(record.shard, record.accountId),
-    countersKey: keyCountersKey(record.shard, record.keyId),
-    epochKey: epochKey(record.shard),
-    ledgerStream: ledgerStream(record.shard),
-    donePrefix: donePrefix(record.shard),
+    ...accountKeys(record.shard, record.accountId, record.keyId),
   }
 }
 

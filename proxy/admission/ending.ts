@@ -1,13 +1,5 @@
-import {
-  accountKey,
-  donePrefix,
-  epochKey,
-  holdsKey,
-  keyCountersKey,
-  ledgerStream,
-} from '../../control/contract/redisKeys.ts'
+import { type AccountKeys, accountKeys, holdsKey, settleKeys } from '../../control/contract/redisKeys.ts'
 import type { ScriptArgument } from '../../control/contract/scripts.ts'
-import type { Principal } from '../access/principal.ts'
 
 /** The end of a request as it travels to Redis. */
 export interface Ending {
@@ -33,7 +25,7 @@ export interface EndingWaiter {
   onCrashed(error: unknown): void
 }
 
-export type EndingKeys = Pick<Principal, 'accountKey' | 'countersKey' | 'epochKey' | 'ledgerStream' | 'donePrefix'>
+export type EndingKeys = AccountKeys
 
 /** An ending that Redis has not accepted yet. */
 export interface PendingEnding {
@@ -49,13 +41,7 @@ export interface PendingEnding {
 
 /** The Redis keys of an ending that comes without the principal of its request. */
 export function keysOfEnding({ shard, accountId, keyId }: Ending): EndingKeys {
-  return {
-    accountKey: accountKey(shard, accountId),
-    countersKey: keyCountersKey(shard, keyId),
-    epochKey: epochKey(shard),
-    ledgerStream: ledgerStream(shard),
-    donePrefix: donePrefix(shard),
-  }
+  return accountKeys(shard, accountId, keyId)
 }
 
 /** Keys and arguments of settle.lua for a batch. */
@@ -66,8 +52,7 @@ export function settleCall(
   const keys: string[] = []
   const args: ScriptArgument[] = [batch.length, rememberMinutes]
   for (const { ending, keys: k } of batch) {
-    keys.push(k.epochKey, k.accountKey, k.countersKey, holdsKey(ending.shard, ending.owner))
-    keys.push(k.ledgerStream, k.donePrefix)
+    for (const key of settleKeys(k, holdsKey(ending.shard, ending.owner))) keys.push(key)
     args.push(ending.requestId, ending.chargeUnits, asBuffer(ending.settlement))
   }
   return { keys, args }

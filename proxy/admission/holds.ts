@@ -26,6 +26,8 @@ export interface HoldWaiter {
 
 export interface HoldsOptions {
   readonly script: Script
+  /** Runs something once the events of this turn are dealt with. */
+  readonly schedule: (work: () => void) => void
   readonly owner: string
   readonly limits: Limits
   /** Whether a call can reach Redis now; if not, nothing is sent, so that nothing can be half done. */
@@ -60,7 +62,7 @@ export class Holds {
     this.waiting.push(waiter)
     if (this.scheduled) return
     this.scheduled = true
-    setImmediate(this.flush)
+    this.options.schedule(this.flush)
   }
 
   private sendPerShard(waiting: readonly HoldWaiter[]): void {

@@ -18,6 +18,8 @@ export type { Ending, EndingWaiter } from './ending.ts'
 
 export interface SettlementsOptions {
   readonly script: Script
+  /** Runs something once the events of this turn are dealt with. */
+  readonly schedule: (work: () => void) => void
   readonly limits: Limits
   readonly perShard: boolean
   readonly journal: Journal
@@ -146,7 +148,7 @@ export class Settlements {
     this.waiting.push(pending)
     if (this.scheduled) return
     this.scheduled = true
-    setImmediate(this.flush)
+    this.options.schedule(this.flush)
   }
 
   /** Resolves, never rejects, when each has been accepted or handed to the retries; false when one of them could not be. */

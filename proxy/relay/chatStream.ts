@@ -1,5 +1,6 @@
 import type { TokenUsage } from '../../control/contract/charge.ts'
 import { ChunkScan } from './chunkScan.ts'
+import { ChunkTemplate } from './chunkTemplate.ts'
 import { errorEvent } from './errorEvent.ts'
 import { FrameReader, type FrameSink } from './frameReader.ts'
 import { OutBuffer } from './outBuffer.ts'
@@ -44,6 +45,7 @@ export class ChatStream implements FrameSink, RelayStream {
   private readonly identity: ChunkIdentity
   private readonly keepNullUsage: boolean
   private readonly bounds: UsageBounds
+  private readonly template = new ChunkTemplate()
   private created = ''
 
   /** @param keepNullUsage the client asked for usage, so `usage: null` on ordinary chunks stays */
@@ -78,6 +80,12 @@ export class ChatStream implements FrameSink, RelayStream {
   onData(bytes: Buffer, start: number, end: number, lines: number): void {
     if (this.state === 'broken' || this.state === 'done') return
     if (lines > 1) joinLines(bytes, start, end)
+    if (this.template.matches(bytes, start, end)) {
+      this.outputFrames++
+      this.outputBytes += this.template.textEnd - this.template.textStart
+      this.template.append(this.out, bytes)
+      return
+    }
     if (end - start === DONE.length && bytes.compare(DONE, 0, DONE.length, start, end) === 0) {
       this.state = 'done'
       return
@@ -135,6 +143,7 @@ export class ChatStream implements FrameSink, RelayStream {
     if (this.state === 'waiting' && (scan.outputBytes > 0 || scan.finished)) this.state = 'flowing'
     const dropUsage = scan.usageStart >= 0 && !(scan.usageIsNull && this.keepNullUsage)
     appendChunk(this.out, bytes, start, end, scan, this.identity, dropUsage)
+    this.template.learn(bytes, start, end, scan, this.identity, dropUsage)
   }
 }
 

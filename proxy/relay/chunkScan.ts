@@ -47,6 +47,10 @@ export class ChunkScan {
   finished = false
   /** Bytes of text, reasoning or tool calls that the choices add, escapes included. */
   outputBytes = 0
+  /** How many values the output is made of, and the inside of the last one that is a string. */
+  outputs = 0
+  textStart = -1
+  textEnd = -1
 
   private bytes: Buffer = Buffer.alloc(0)
   private end = 0
@@ -71,8 +75,9 @@ export class ChunkScan {
     this.at = start
     this.end = end
     this.idStart = this.modelStart = this.usageNameStart = this.usageStart = this.createdStart = this.errorStart = -1
+    this.textStart = this.textEnd = -1
     this.usageIsNull = this.hasChoices = this.finished = false
-    this.outputBytes = 0
+    this.outputBytes = this.outputs = 0
   }
 
   // Reads the members of an object up to its closing brace. `level` says which names matter there.
@@ -115,14 +120,20 @@ export class ChunkScan {
       if (!this.passValue()) return false
       const holds = this.holdsSomething(start)
       if (holds && this.isName(nameStart, nameEnd, NAMES.finishReason)) this.finished = true
-      if (holds && this.isName(nameStart, nameEnd, NAMES.text)) this.outputBytes += this.at - start - 2
+      if (holds && this.isName(nameStart, nameEnd, NAMES.text)) this.noteOutput(start)
       return true
     }
     if (!this.passValue()) return false
-    if (this.holdsSomething(start) && !this.isName(nameStart, nameEnd, NAMES.role)) {
-      this.outputBytes += this.at - start - 2
-    }
+    if (this.holdsSomething(start) && !this.isName(nameStart, nameEnd, NAMES.role)) this.noteOutput(start)
     return true
+  }
+
+  private noteOutput(start: number): void {
+    this.outputs++
+    this.outputBytes += this.at - start - 2
+    if (this.bytes[start] !== QUOTE) return
+    this.textStart = start + 1
+    this.textEnd = this.at - 1
   }
 
   private noteTop(nameStart: number, nameEnd: number, start: number): void {

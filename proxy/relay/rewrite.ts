@@ -2,8 +2,9 @@ import type { ChunkScan } from './chunkScan.ts'
 import type { OutBuffer } from './outBuffer.ts'
 
 const COMMA = 44
-const DATA = Buffer.from('data: ')
-const END = Buffer.from('\n\n')
+/** What stands before and after the JSON of an event. */
+export const DATA = Buffer.from('data: ')
+export const END = Buffer.from('\n\n')
 
 /** The members that every chunk of an answer gets: the request id and the public model id, as JSON strings. */
 export interface ChunkIdentity {
@@ -34,8 +35,22 @@ export function appendChunk(
   dropUsage: boolean,
 ): void {
   out.appendAll(DATA)
+  appendPart(out, bytes, start, end, scan, identity, dropUsage)
+  out.appendAll(END)
+}
+
+/** Appends bytes [start, end) of a scanned chunk with the edits that lie within them. No edit may lie across. */
+export function appendPart(
+  out: OutBuffer,
+  bytes: Buffer,
+  start: number,
+  end: number,
+  scan: ChunkScan,
+  identity: ChunkIdentity,
+  dropUsage: boolean,
+): void {
   let from = start
-  if (scan.idStart < 0 || scan.modelStart < 0) {
+  if (start <= scan.bodyStart && (scan.idStart < 0 || scan.modelStart < 0)) {
     out.append(bytes, from, scan.bodyStart)
     if (scan.idStart < 0) out.appendAll(identity.idMember)
     if (scan.modelStart < 0) out.appendAll(identity.modelMember)
@@ -46,7 +61,7 @@ export function appendChunk(
   // The three edits come in whatever order the provider wrote the members; each turn applies the next one.
   for (;;) {
     const next = nextEdit(from, scan.idStart, scan.modelStart, cutStart)
-    if (next < 0) break
+    if (next < 0 || next >= end) break
     out.append(bytes, from, next)
     if (next === scan.idStart) {
       out.appendAll(identity.id)
@@ -59,7 +74,6 @@ export function appendChunk(
     }
   }
   out.append(bytes, from, end)
-  out.appendAll(END)
 }
 
 function nextEdit(from: number, a: number, b: number, c: number): number {

@@ -7,6 +7,7 @@ import type { UwsExchange } from './uwsExchange.ts'
 
 const LARGE_BYTES = 1_048_576
 const LARGE_RETRY_SECONDS = 1
+const CHECKS_PER_TIMEOUT = 16
 
 export interface BodyOptions {
   /** Bytes announced by Content-Length, or -1. */
@@ -30,11 +31,15 @@ export class BodyReader {
   bytesOpen = 0
   /** Bodies over 1 MiB that are on their way in. */
   largeOpen = 0
+  // An array whose members know their place: most bodies are there within the turn that they begin in, so that a timer
+  // for each of them would cost more than the rest of their handling.
+  private readonly open: IncomingBody[] = []
 
   constructor(limits: Limits, onRefusal: (error: GatewayError) => void) {
     this.limits = limits
     this.onRefusal = onRefusal
     this.bytesMax = Math.min(limits.bodyBytesMax, limits.jsonBodyBytesMax)
+    setInterval(() => this.endLate(), Math.max(1, limits.bodyTimeoutMs / CHECKS_PER_TIMEOUT)).unref()
   }
 
   /**
@@ -43,6 +48,8 @@ export class BodyReader {
    */
   read(res: HttpResponse, exchange: UwsExchange, options: BodyOptions): void {
     const body = new IncomingBody(this, exchange, options)
+    body.openIndex = this.open.length
+    this.open.push(body)
     exchange.incoming = body
     res.onData((chunk, isLast) => body.take(chunk, isLast))
   }
@@ -63,6 +70,22 @@ export class BodyReader {
     }
     this.bytesOpen += toBytes - fromBytes
     return undefined
+  }
+
+  /** A body has arrived or was dropped. */
+  closed(body: IncomingBody): void {
+    const at = body.openIndex
+    if (at < 0) return
+    body.openIndex = -1
+    const last = this.open.pop()
+    if (last === undefined || last === body) return
+    this.open[at] = last
+    last.openIndex = at
+  }
+
+  private endLate(): void {
+    const latestMs = performance.now() - this.limits.bodyTimeoutMs
+    for (const body of this.open.filter((one) => one.sinceMs <= latestMs)) body.timeOut()
   }
 
   /** Gives back the memory of a body that arrived or was dropped. */

@@ -15,17 +15,24 @@ export class IncomingBody implements Droppable {
   private readonly reader: BodyReader
   private readonly exchange: UwsExchange
   private readonly options: BodyOptions
-  private readonly timer: NodeJS.Timeout
   private buffer: Buffer = EMPTY
   private size = 0
   private pieces = 0
   private over = false
+  /** Its place among the open bodies, or -1; kept by the reader. */
+  openIndex = -1
+  readonly sinceMs: number
 
   constructor(reader: BodyReader, exchange: UwsExchange, options: BodyOptions) {
     this.reader = reader
     this.exchange = exchange
     this.options = options
-    this.timer = setTimeout(() => this.close(new GatewayError('body_timeout')), reader.limits.bodyTimeoutMs)
+    this.sinceMs = performance.now()
+  }
+
+  /** The body has taken too long. */
+  timeOut(): void {
+    this.close(new GatewayError('body_timeout'))
   }
 
   /** Takes the next piece, which the server package lends for the time of this call. */
@@ -46,7 +53,7 @@ export class IncomingBody implements Droppable {
   drop(): void {
     if (this.over) return
     this.over = true
-    clearTimeout(this.timer)
+    this.reader.closed(this)
     this.reader.release(this.buffer.length)
     this.buffer = EMPTY
   }

@@ -4,7 +4,8 @@ import type { DrainListener, Exchange, GoneListener, HeaderList, RequestHead } f
 import type { HttpResponse } from './uws.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
-const STREAM_TYPE = 'text/event-stream; charset=utf-8'
+/** A type and the headers that go with it. */
+const STREAM_HEAD = 'text/event-stream; charset=utf-8\r\ncache-control: no-cache\r\nx-accel-buffering: no'
 const DEFAULT_RETRY_SECONDS = 1
 export const EXPOSED_HEADERS = 'x-request-id, request-id, x-cost-units, retry-after, x-should-retry'
 
@@ -125,9 +126,7 @@ export class UwsExchange implements Exchange {
   private writeStreamHead(): void {
     if (!this.headDue) return
     this.headDue = false
-    this.writeHead('200 OK', STREAM_TYPE, this.streamHeaders)
-    this.res.writeHeader('cache-control', 'no-cache')
-    this.res.writeHeader('x-accel-buffering', 'no')
+    this.writeHead('200 OK', STREAM_HEAD, this.streamHeaders)
   }
 
   private finish(
@@ -155,17 +154,17 @@ export class UwsExchange implements Exchange {
   }
 
   private writeHead(line: string, contentType: string, headers: HeaderList | undefined): void {
-    const res = this.res
-    res.writeStatus(line)
-    res.writeHeader('content-type', contentType)
-    res.writeHeader('x-request-id', this.id)
-    res.writeHeader('request-id', this.id)
+    // The server package writes a value as it is. All fields as one value make one call into native code, which costs
+    // more than what it writes; every name and value here is the gateway's own.
+    let fields = `${contentType}\r\nx-request-id: ${this.id}\r\nrequest-id: ${this.id}`
     if (this.head.origin !== '') {
-      res.writeHeader('access-control-allow-origin', '*')
-      res.writeHeader('access-control-expose-headers', EXPOSED_HEADERS)
+      fields += `\r\naccess-control-allow-origin: *\r\naccess-control-expose-headers: ${EXPOSED_HEADERS}`
     }
-    if (headers === undefined) return
-    for (let i = 0; i + 1 < headers.length; i += 2) res.writeHeader(headers[i], headers[i + 1])
+    if (headers !== undefined) {
+      for (let i = 0; i + 1 < headers.length; i += 2) fields += `\r\n${headers[i]}: ${headers[i + 1]}`
+    }
+    this.res.writeStatus(line)
+    this.res.writeHeader('content-type', fields)
   }
 
   private aborted(): void {

@@ -8,12 +8,13 @@ import { newId } from '../../control/contract/ids.ts'
 import { connectRedis } from '../../control/contract/redis.ts'
 import {
   accountKey,
-  donePrefix,
+  accountKeys,
   epochKey,
   holdsKey,
   keyCountersKey,
   ledgerStream,
   SHARD_COUNT,
+  settleKeys,
   shardOf,
 } from '../../control/contract/redisKeys.ts'
 import { defineScript } from '../../control/contract/scripts.ts'
@@ -137,13 +138,13 @@ export class TestProxy {
       chargeUnits: Math.max(charge, 0),
       status: charge < 0 ? sluice.Status.FAILED : sluice.Status.OK,
     })
-    const reply = (await this.#settle(
-      [
-        ...[epochKey(shard), accountKey(shard, accountId), keyCountersKey(shard, keyId)],
-        ...[holdsKey(shard, this.owner), ledgerStream(shard), donePrefix(shard)],
-      ],
-      [1, 5, requestId, charge, settlement],
-    )) as number[]
+    const reply = (await this.#settle(settleKeys(accountKeys(shard, accountId, keyId), holdsKey(shard, this.owner)), [
+      1,
+      5,
+      requestId,
+      charge,
+      settlement,
+    ])) as number[]
     return { code: Number(reply[0]), units: Number(reply[1]) }
   }
 

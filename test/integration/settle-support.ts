@@ -45,6 +45,7 @@ export function settlementsOver(
   const faults: unknown[] = []
   const onFault = (error: unknown) => faults.push(error)
   const settlements = new Settlements({
+    schedule: setImmediate,
     script: async (_keys, args) => answer(args.filter((_, at) => at >= 2 && (at - 2) % 3 === 0).map(String)),
     limits: options.limits ?? limits,
     perShard: false,

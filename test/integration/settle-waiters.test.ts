@@ -43,6 +43,7 @@ test('a waiter that throws on its hold is told so, and the others of its batch a
   const faults: unknown[] = []
   const told: string[] = []
   const holds = new Holds({
+    schedule: setImmediate,
     script: async () => [1, HoldCode.OK, 7, 0, HoldCode.OK, 7, 0, HoldCode.BALANCE, 0, 0],
     owner: 'own_test',
     limits,

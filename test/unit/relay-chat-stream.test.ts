@@ -95,6 +95,47 @@ test('rewriting a chunk equals parsing it, changing it and printing it', () => {
   )
 })
 
+/** Chunks of one stream: mostly alike, with now and then one that is not. */
+const alike = fc.tuple(
+  fc.constantFrom('"usage":null,', '', '"x":{"content":"y"},'),
+  fc.constantFrom('content', 'reasoning_content', 'text'),
+  fc.array(
+    fc.oneof(
+      { weight: 8, arbitrary: fc.string({ unit: 'grapheme', maxLength: 12 }) },
+      { weight: 2, arbitrary: fc.constantFrom('', '"', '\\', '"}]}', '[DONE]', '\n\n', '","content":"z') },
+      { weight: 1, arbitrary: fc.constant(null) },
+    ),
+    { minLength: 1, maxLength: 30 },
+  ),
+)
+
+test('chunks that are alike go out as each of them does alone', () => {
+  fc.assert(
+    fc.property(alike, fc.integer({ min: 1, max: 400 }), fc.boolean(), ([extra, name, texts], size, keepNullUsage) => {
+      const chunks = texts.map((text, i) => {
+        const finish = text === null ? '"stop"' : 'null'
+        const odd = text !== null && text.length === 5 ? `"odd":${i},` : ''
+        const said = JSON.stringify({ [name]: text ?? '' })
+        return `data: {"id":"a","created":9,"model":"m",${extra}${odd}"choices":[{"index":0,"delta":${said},"finish_reason":${finish}}]}\n\n`
+      })
+      const together = relay(chunks.join(''), { keepNullUsage, size })
+      const alone = chunks.map((chunk) => relay(chunk, { keepNullUsage }))
+      assert.equal(together.out, alone.map(({ out }) => out).join(''))
+      const sum = (of: (stream: ChatStream) => number) => alone.reduce((total, { stream }) => total + of(stream), 0)
+      assert.equal(
+        together.stream.outputBytes,
+        sum((stream) => stream.outputBytes),
+      )
+      assert.equal(
+        together.stream.outputFrames,
+        sum((stream) => stream.outputFrames),
+      )
+      assert.equal(together.stream.finished, texts.includes(null))
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
 test('the scan finds what parsing finds', () => {
   fc.assert(
     fc.property(chunk, ({ json }) => {

@@ -1,7 +1,6 @@
 import { GatewayError } from '../../../control/contract/errors.ts'
 import type { Route } from '../../catalog/catalog.ts'
 import type { OutBuffer } from '../../relay/outBuffer.ts'
-import type { Gathering } from '../../relay/outgoing.ts'
 import type { RelayStream } from '../../relay/relayStream.ts'
 import type { DrainListener } from '../../server/exchange.ts'
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
@@ -13,7 +12,7 @@ const NOTHING = Buffer.alloc(0)
 const EVENT_STREAM = 'text/event-stream'
 
 /** A streamed chat request: chunks go through as they come, the receipt and the end follow the settlement. */
-export class StreamRun extends ChatRun implements DrainListener, Gathering {
+export class StreamRun extends ChatRun implements DrainListener {
   private stream: RelayStream | undefined
   private preamble: Buffer[] = []
   private preambleBytes = 0
@@ -26,10 +25,10 @@ export class StreamRun extends ChatRun implements DrainListener, Gathering {
     const { stream } = this
     if (this.ending || stream === undefined) return
     this.noteFirstByte()
-    const { outgoing } = this.services
-    stream.push(bytes, outgoing.for(this))
-    // Until the commit the attempt may end within this turn, and what it delivered with it.
-    if (!this.committed) outgoing.flush()
+    const out = this.services.outgoing
+    out.clear()
+    stream.push(bytes, out)
+    this.pass(out)
     if (stream.state === 'broken') this.brokeOff(stream)
     else if (stream.state === 'done') this.streamEnded(stream)
   }
@@ -37,8 +36,10 @@ export class StreamRun extends ChatRun implements DrainListener, Gathering {
   onEnd(): void {
     const { stream } = this
     if (this.ending || stream === undefined) return
-    stream.finish(this.services.outgoing.for(this))
-    this.services.outgoing.flush()
+    const out = this.services.outgoing
+    out.clear()
+    stream.finish(out)
+    this.pass(out)
     if (stream.state === 'broken') this.brokeOff(stream)
     else this.streamEnded(stream)
   }
@@ -101,9 +102,9 @@ export class StreamRun extends ChatRun implements DrainListener, Gathering {
   }
 
   // Until the first real output another route may still serve, so what came before it is kept back.
-  flush(out: OutBuffer): void {
+  private pass(out: OutBuffer): void {
     const { stream } = this
-    if (stream === undefined) return
+    if (stream === undefined || out.length === 0) return
     const waiting = stream.state === 'waiting'
     if (!this.committed && waiting && this.preambleBytes + out.length <= this.services.limits.preambleBytesMax) {
       this.preamble.push(Buffer.from(out.view()))

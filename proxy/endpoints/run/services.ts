@@ -3,7 +3,7 @@ import type { Holds } from '../../admission/holds.ts'
 import type { Settlements } from '../../admission/settlements.ts'
 import type { Route } from '../../catalog/catalog.ts'
 import type { RequestMetrics } from '../../metrics/requestMetrics.ts'
-import type { Outgoing } from '../../relay/outgoing.ts'
+import type { OutBuffer } from '../../relay/outBuffer.ts'
 import type { RouteHealth } from '../../upstream/routeHealth.ts'
 import type { Transport } from '../../upstream/transport.ts'
 import type { ActiveRuns } from './activeRuns.ts'
@@ -17,7 +17,8 @@ export interface RunServices {
   readonly limits: Limits
   readonly owner: string
   readonly metrics: RequestMetrics
-  readonly outgoing: Outgoing
+  /** What a read from a provider becomes is gathered here and written at once; empty between reads. */
+  readonly outgoing: OutBuffer
   readonly active: ActiveRuns
   /** A request failed by a fault of the gateway itself. */
   readonly onCrash: (error: unknown, requestId: string) => void

@@ -5,6 +5,8 @@ const LF = 10
 const HEAD_BYTES_MAX = 65_536
 const CHUNK_LINE_BYTES_MAX = 256
 const TRAILER_BYTES_MAX = 16_384
+const CHUNK_SIZE_DIGITS_MAX = 8
+const NO_BYTES = Buffer.alloc(0)
 const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 const CHUNK_SIZE = new RegExp(
   `^([0-9A-Fa-f]{1,8})(?:;${TOKEN}(?:=(?:${TOKEN}|"[\\t\\x20-\\x21\\x23-\\x5b\\x5d-\\x7e]*"))?)*$`,
@@ -30,6 +32,9 @@ export class ResponseReader {
   private partial = ''
   private left = 0
   private trailerBytes = 0
+  /** Body bytes of the read in hand that have not been handed on. */
+  private bodyStart = 0
+  private bodyEnd = 0
 
   /** No byte of an answer has been read. */
   get fresh(): boolean {
@@ -44,12 +49,14 @@ export class ResponseReader {
   }
 
   /**
-   * Reads bytes.
+   * Reads bytes. Chunks of one read are moved together in `bytes` itself, so that they are handed on in one piece.
    * @returns false when they are malformed or go beyond the answer's end
    */
   push(bytes: Buffer, sink: ResponseSink): boolean {
     let at = 0
+    this.bodyStart = this.bodyEnd = 0
     while (at < bytes.length && this.state !== 'broken') at = this.step(bytes, at, sink)
+    this.handOn(bytes, sink)
     return this.state !== 'broken'
   }
 
@@ -59,7 +66,7 @@ export class ResponseReader {
    */
   close(sink: ResponseSink): boolean {
     if (this.state !== 'close') return this.state === 'ended'
-    this.end(sink)
+    this.end(NO_BYTES, sink)
     return true
   }
 
@@ -71,14 +78,14 @@ export class ResponseReader {
       case 'chunk-data':
         return this.readCounted(bytes, at, sink)
       case 'close':
-        sink.onResponseBody(at === 0 ? bytes : bytes.subarray(at))
+        this.take(bytes, at, bytes.length)
         return bytes.length
       case 'chunk-size':
-        return this.readLine(bytes, at, CHUNK_LINE_BYTES_MAX, (line) => this.beginChunk(line))
+        return this.readChunkSize(bytes, at)
       case 'chunk-end':
-        return this.readLine(bytes, at, 2, (line) => this.expectEmpty(line))
+        return this.readChunkEnd(bytes, at)
       case 'trailer':
-        return this.readLine(bytes, at, TRAILER_BYTES_MAX, (line) => this.passTrailer(line, sink))
+        return this.readLine(bytes, at, TRAILER_BYTES_MAX, (line) => this.passTrailer(bytes, line, sink))
       default:
         this.state = 'broken'
         return at
@@ -117,27 +124,71 @@ export class ResponseReader {
     this.trailerBytes = 0
     this.state = STATE_AFTER_HEAD[head.framing]
     sink.onResponseHead(head)
-    if (head.framing === 'none') this.end(sink)
+    if (head.framing === 'none') this.end(NO_BYTES, sink)
   }
 
   private readCounted(bytes: Buffer, at: number, sink: ResponseSink): number {
     const end = Math.min(bytes.length, at + this.left)
     this.left -= end - at
-    sink.onResponseBody(at === 0 && end === bytes.length ? bytes : bytes.subarray(at, end))
+    this.take(bytes, at, end)
     if (this.left === 0) {
       if (this.state === 'chunk-data') this.state = 'chunk-end'
-      else this.end(sink)
+      else this.end(bytes, sink)
     }
     return end
   }
 
-  private beginChunk(line: string): void {
-    const match = CHUNK_SIZE.exec(line)
-    if (match === null) {
-      this.state = 'broken'
+  private take(bytes: Buffer, start: number, end: number): void {
+    if (this.bodyStart === this.bodyEnd) {
+      this.bodyStart = start
+      this.bodyEnd = end
       return
     }
-    this.left = Number.parseInt(match[1], 16)
+    bytes.copyWithin(this.bodyEnd, start, end)
+    this.bodyEnd += end - start
+  }
+
+  private handOn(bytes: Buffer, sink: ResponseSink): void {
+    const { bodyStart, bodyEnd } = this
+    if (bodyStart === bodyEnd) return
+    this.bodyStart = this.bodyEnd = 0
+    sink.onResponseBody(bodyStart === 0 && bodyEnd === bytes.length ? bytes : bytes.subarray(bodyStart, bodyEnd))
+  }
+
+  // A size that stands in one read and has no extension needs no string; every other line takes the long way.
+  private readChunkSize(bytes: Buffer, at: number): number {
+    let size = 0
+    let digits = 0
+    let digit = this.partial === '' ? hexDigit(bytes[at]) : -1
+    while (digit >= 0 && digits < CHUNK_SIZE_DIGITS_MAX) {
+      size = size * 16 + digit
+      digits++
+      digit = hexDigit(bytes[at + digits])
+    }
+    const end = at + digits
+    if (digits > 0 && bytes[end] === CR && bytes[end + 1] === LF) {
+      this.beginChunk(size)
+      return end + 2
+    }
+    return this.readLine(bytes, at, CHUNK_LINE_BYTES_MAX, (line) => this.readSizeLine(line))
+  }
+
+  private readChunkEnd(bytes: Buffer, at: number): number {
+    if (this.partial === '' && bytes[at] === CR && bytes[at + 1] === LF) {
+      this.state = 'chunk-size'
+      return at + 2
+    }
+    return this.readLine(bytes, at, 2, (line) => this.expectEmpty(line))
+  }
+
+  private readSizeLine(line: string): void {
+    const match = CHUNK_SIZE.exec(line)
+    if (match === null) this.state = 'broken'
+    else this.beginChunk(Number.parseInt(match[1], 16))
+  }
+
+  private beginChunk(size: number): void {
+    this.left = size
     this.state = this.left === 0 ? 'trailer' : 'chunk-data'
   }
 
@@ -145,9 +196,9 @@ export class ResponseReader {
     this.state = line === '' ? 'chunk-size' : 'broken'
   }
 
-  private passTrailer(line: string, sink: ResponseSink): void {
+  private passTrailer(bytes: Buffer, line: string, sink: ResponseSink): void {
     this.trailerBytes += line.length
-    if (line === '') this.end(sink)
+    if (line === '') this.end(bytes, sink)
     else if (this.trailerBytes > TRAILER_BYTES_MAX || !isField(line)) this.state = 'broken'
   }
 
@@ -167,13 +218,22 @@ export class ResponseReader {
     return end
   }
 
-  private end(sink: ResponseSink): void {
+  private end(bytes: Buffer, sink: ResponseSink): void {
+    this.handOn(bytes, sink)
     this.state = 'ended'
     sink.onResponseEnd(this.head?.keepAlive ?? false)
   }
 }
 
 const STATE_AFTER_HEAD = { none: 'ended', length: 'length', chunked: 'chunk-size', close: 'close' } as const
+
+/** The value of a hexadecimal digit, or -1. */
+function hexDigit(code: number | undefined): number {
+  if (code === undefined) return -1
+  if (code >= 48 && code <= 57) return code - 48
+  const lower = code | 32
+  return lower >= 97 && lower <= 102 ? lower - 87 : -1
+}
 
 /** Refuses what is no answer at all before waiting for its head to end. */
 function couldBeHead(text: string): boolean {
