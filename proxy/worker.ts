@@ -119,7 +119,7 @@ const mayLeave = newSignal()
 const vitals = (): Vitals => ({ redis: connected(), control: pulse.alive, draining })
 
 const server = new Server({
-  routes: routes({ keys, catalog, services, health, rpc, limits, vitals }),
+  routes: routes({ keys, catalog, services, health, rpc, limits, vitals, trustedProxies: config.trustedProxies }),
   limits,
   onError: (error, requestId) => log.error({ err: error, requestId }, 'a handler failed'),
   onRefusal: (error) => metrics.noteError(error.row),

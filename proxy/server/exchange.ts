@@ -10,6 +10,8 @@ export interface RequestHead {
   readonly apiKey: string
   readonly contentType: string
   readonly origin: string
+  readonly idempotencyKey: string
+  readonly forwardedFor: string
 }
 
 /** Extra response headers: name, value, name, value. */
@@ -40,14 +42,16 @@ export interface Exchange {
   readonly gone: boolean
   /** The status is decided; the head of a stream travels with its first bytes. */
   readonly begun: boolean
+  /** The address that the connection comes from, or an empty string once the client has gone. */
+  remoteAddress(): string
   setGoneListener(listener: GoneListener | null): void
   setDrainListener(listener: DrainListener | null): void
   /** Sends a whole answer. */
   answer(status: number, contentType: string, body: string | Uint8Array, headers?: HeaderList): void
   /** Sends an error of the error table in the error shape. */
   fail(error: GatewayError, headers?: HeaderList): void
-  /** Begins an event stream with status 200. */
-  beginStream(headers?: HeaderList): void
+  /** Begins a stream with status 200, of events unless another content type is given. */
+  beginStream(headers?: HeaderList, contentType?: string): void
   /**
    * Sends bytes of a stream in one piece; they are copied before the call returns.
    * @returns false when the client reads too slowly: send nothing more until onDrain
@@ -55,6 +59,8 @@ export interface Exchange {
   write(bytes: Uint8Array): boolean
   /** Sends the last bytes of a stream and ends it. */
   end(bytes: Uint8Array): void
+  /** Breaks off a stream that cannot be finished, so that the client does not take what it has for the whole. */
+  abort(): void
 }
 
 /** Answers one request; the body is empty for methods without one. A throw or rejection answers 500. */

@@ -54,6 +54,7 @@ export class UwsExchange implements Exchange {
   private writeOk = true
   private headDue = false
   private streamHeaders: HeaderList | undefined
+  private streamType = STREAM_HEAD
   private readonly corkedWrite: () => void
 
   constructor(res: HttpResponse, id: string, head: RequestHead, startedAtMs: number, onEnded: () => void) {
@@ -67,6 +68,11 @@ export class UwsExchange implements Exchange {
       this.writeOk = this.res.write(this.outgoing as Uint8Array)
     }
     res.onAborted(() => this.aborted())
+  }
+
+  remoteAddress(): string {
+    if (this.gone || this.ended) return ''
+    return Buffer.from(this.res.getRemoteAddressAsText()).toString('latin1')
   }
 
   setGoneListener(listener: GoneListener | null): void {
@@ -96,11 +102,12 @@ export class UwsExchange implements Exchange {
     this.finish(error.status, JSON_TYPE, errorBody(error, this.id), errorHeaders(error), true)
   }
 
-  beginStream(headers?: HeaderList): void {
+  beginStream(headers?: HeaderList, contentType = STREAM_HEAD): void {
     if (this.gone || this.begun) return
     this.begun = true
     this.headDue = true
     this.streamHeaders = headers
+    this.streamType = contentType
   }
 
   write(bytes: Uint8Array): boolean {
@@ -121,12 +128,16 @@ export class UwsExchange implements Exchange {
     this.over()
   }
 
+  abort(): void {
+    if (!this.gone && !this.ended) this.res.close()
+  }
+
   // The head travels with the first bytes. A cork carries one write only: the server package loses data when several
   // overflow its buffer.
   private writeStreamHead(): void {
     if (!this.headDue) return
     this.headDue = false
-    this.writeHead('200 OK', STREAM_HEAD, this.streamHeaders)
+    this.writeHead('200 OK', this.streamType, this.streamHeaders)
   }
 
   private finish(
