@@ -9,6 +9,8 @@ export interface RpcRequests {
   get_sheet: sluice.GetSheetRequest
   settle_lost: sluice.SettleLostRequest
   api: sluice.ApiRequest
+  payment_terms: undefined
+  settle_payment: sluice.SettlePaymentRequest
 }
 
 /** What an operation may know of its call. */
@@ -30,6 +32,8 @@ const DECODERS: { [Name in RpcOperation]: (payload: Uint8Array) => RpcRequests[N
   get_sheet: (payload) => sluice.GetSheetRequest.decode(payload),
   settle_lost: (payload) => sluice.SettleLostRequest.decode(payload),
   api: (payload) => sluice.ApiRequest.decode(payload),
+  payment_terms: () => undefined,
+  settle_payment: (payload) => sluice.SettlePaymentRequest.decode(payload),
 }
 
 export function isRpcOperation(name: string): name is RpcOperation {

@@ -102,7 +102,11 @@ export class TransactionSweeper {
     const newest = row.attempts[0]
     if (newest === undefined) return
     if (newest.raw !== undefined) await watcher.broadcast(newest.raw)
-    if (row.sender === undefined) return
+    if (row.sender === undefined) {
+      // The payer may have used its nonce for another one; should this come all the same, the scan of transfers finds it.
+      if (newest.ageMs > limits.payerTransactionMs) await watcher.recorder.displace(row)
+      return
+    }
     if (newest.ageMs > limits.replaceAfterMs) await this.#replace(row)
     if (await this.#isDisplaced(row, chain)) {
       log.error(

@@ -112,6 +112,8 @@ const DEFAULTS = {
   chainLookbackBlocks: 1_000,
   paymentsInFlightMax: 256,
   paymentTimeoutMs: 30_000,
+  payerTransactionMs: 600_000,
+  payerTransactionBytesMax: 4_096,
   paymentMarginMs: 5_000,
   paymentRefusalMs: 60_000,
   paymentCloseMs: 250,

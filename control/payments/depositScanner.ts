@@ -89,8 +89,7 @@ export class DepositScanner {
     const { pool, log } = this.#options
     await withTransaction(pool, async (client) => {
       for (const transfer of transfers) {
-        const own = await client.query('SELECT FROM chain_attempts WHERE hash = $1', [transfer.hash])
-        if (own.rowCount !== 0) continue
+        if (await isOwn(client, transfer.hash)) continue
         const account = await this.#credit(client, transfer)
         await client.query(
           `INSERT INTO chain_transfers
@@ -123,6 +122,21 @@ export class DepositScanner {
     await creditCoin(client, { accountId, units, ref: `${transfer.hash}:${transfer.logIndex}`, kind: DEPOSIT })
     return accountId
   }
+}
+
+/**
+ * Whether a transaction is one that the book follows. One that was given up, because it seemed not to come, has come:
+ * it is looked for again.
+ */
+async function isOwn(client: Client, hash: string): Promise<boolean> {
+  const found = await client.query<{ transaction_id: number }>(
+    'SELECT transaction_id FROM chain_attempts WHERE hash = $1',
+    [hash],
+  )
+  const id = found.rows[0]?.transaction_id
+  if (id === undefined) return false
+  await client.query(`UPDATE chain_transactions SET state = 'pending' WHERE id = $1 AND state = 'displaced'`, [id])
+  return true
 }
 
 function seenOf(log: RpcLog): Seen[] {

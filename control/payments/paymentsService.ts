@@ -129,7 +129,10 @@ export class PaymentsService {
     const signers = new Map([treasury, ...relayers].map((signer) => [signer.address as string, signer]))
     const sweeper = new TransactionSweeper({ pool, chain, chainId, watcher, fees, signers, finalBlocks, log })
     const contracts = new ContractWallets(config.rpcUrl)
-    const settler = new PaymentSettler({ pool, redis, chain, chainId, contracts, fees, watcher, relayers, log })
+    const settler = new PaymentSettler({
+      ...{ pool, redis, chain, chainId, contracts, fees, watcher, relayers, log },
+      agentRegistry: config.agentRegistry,
+    })
     const refunder = new Refunder({
       ...{ pool, chain, chainId, treasury, fees, watcher, log },
       minUnits: config.refundMinUnits,

@@ -9,9 +9,12 @@ import type { Signer } from '../chain/signer.ts'
 import type { TransactionWatcher } from '../chain/watcher.ts'
 import { GatewayError } from '../contract/errors.ts'
 import { limits } from '../contract/limits.ts'
+import type { Address } from '../contract/payments/address.ts'
 import { type Pool, withTransaction } from '../db/pool.ts'
+import { checkAgent } from './agents.ts'
 import { claimPayment, refuseConflict, type Sending } from './claim.ts'
 import { findForeignSettlement, nonceOf } from './foreignSettlement.ts'
+import { checkSent, checkSigned } from './payerTransaction.ts'
 import { takePaidHold } from './payHold.ts'
 import type { PaymentOrder } from './paymentOrder.ts'
 import { OTHER_SUFFIX } from './paymentOutcome.ts'
@@ -38,6 +41,8 @@ export interface SettlerOptions {
   readonly fees: FeeOracle
   readonly watcher: TransactionWatcher
   readonly relayers: readonly Signer[]
+  /** Of the ERC-8004 agents that requests may name. */
+  readonly agentRegistry: Address | null
   readonly log: Logger
 }
 
@@ -75,7 +80,7 @@ export class PaymentSettler {
     const { pool, redis } = this.#options
     await refuseRecentlyRefused(redis, order.transfer.token, order.payer)
     await refuseConflict(pool, order)
-    await this.#checkContract(order)
+    await Promise.all([this.#checkContract(order), this.#checkAgent(order)])
     const sending = await this.#prepare(order)
     const transaction = await claimPayment(pool, order, sending)
     try {
@@ -117,11 +122,25 @@ export class PaymentSettler {
     }
   }
 
+  async #checkAgent({ agent, payer }: PaymentOrder): Promise<void> {
+    const { chain, agentRegistry } = this.#options
+    if (agent === '') return
+    if (agentRegistry === null) throw new GatewayError('agent_identity_invalid')
+    await checkAgent(chain, agentRegistry, BigInt(agent), payer)
+  }
+
   /** Finds out what it takes to make the payment, or that somebody else has made it. */
   async #prepare(order: PaymentOrder): Promise<Sending> {
     const { pool, redis, chain, chainId, fees } = this.#options
     const { payment, transaction } = order
-    if (transaction !== undefined) return { by: 'other', ...transaction }
+    if (transaction !== undefined) {
+      const { hash, raw } = transaction
+      const checked =
+        raw === undefined
+          ? await checkSent(chain, hash, order.transfer)
+          : await checkSigned(raw, chainId, order.transfer)
+      return { by: 'other', ...checked }
+    }
     if (payment === undefined) throw new Error('a payment is signed or a transaction')
     const signer = this.#signerFor(order)
     const [simulation, price] = await Promise.all([simulatePayment(chain, payment, signer.address), fees.current()])

@@ -13,10 +13,12 @@ import { migrate } from '../db/migrate.ts'
 import { createPool, type Pool } from '../db/pool.ts'
 import { Housekeeper } from '../housekeeping/housekeeper.ts'
 import { ControlMetrics } from '../metrics.ts'
+import type { PaymentsService } from '../payments/paymentsService.ts'
 import { CatalogKeeper } from '../pricing/catalogKeeper.ts'
 import { SettlementConsumer } from '../settlement/consumer.ts'
 import { sampleBacklog } from './backlog.ts'
 import { addressForLog, type Environment } from './environment.ts'
+import { newPayments } from './newPayments.ts'
 import { requireRedisVersion } from './redisVersion.ts'
 import { rpcHandlers } from './rpcHandlers.ts'
 import { waitFor } from './waitFor.ts'
@@ -30,6 +32,7 @@ export class ControlService {
   readonly #pool: Pool
   readonly #redis: Redis
   readonly #catalog: CatalogKeeper
+  #payments: PaymentsService | undefined
   /** What `stop` has to end. */
   readonly #running: Array<{ name: string; stop: () => Promise<void> }> = []
 
@@ -68,7 +71,8 @@ export class ControlService {
       backlog: () => sampleBacklog(this.#redis),
     })
     this.#running.push({ name: 'metrics', stop: async () => metrics.close() })
-    const handlers = rpcHandlers(this.#pool, this.#redis, this.#log, this.#environment)
+    this.#startPayments()
+    const handlers = rpcHandlers(this.#pool, this.#redis, this.#log, this.#environment, this.#payments)
     const rpc = new RpcServer(redisUrl, handlers, this.#log, metrics.observeRpc)
     rpc.start()
     this.#running.push({ name: 'rpc', stop: () => rpc.stop(limits.shutdownTimeoutMs / 2) })
@@ -104,9 +108,18 @@ export class ControlService {
       pool: this.#pool,
       log: this.#log,
       consumer: newId('own'),
+      onBooked: () => this.#payments?.onBooked(),
     })
     this.#running.push({ name: 'settlement', stop: () => settlement.stop() })
     return settlement
+  }
+
+  #startPayments(): void {
+    const config = this.#environment.payments
+    if (config === undefined) return
+    const payments = newPayments(config, this.#pool, this.#redis, this.#log)
+    this.#payments = payments
+    this.#running.push({ name: 'payments', stop: () => payments.stop(limits.shutdownTimeoutMs / 4) })
   }
 
   /** Admission opens only over a state that is known to match the book. */

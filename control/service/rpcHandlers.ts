@@ -5,6 +5,8 @@ import type { RpcHandlers } from '../bus/rpcOperations.ts'
 import { sluice } from '../contract/generated/messages.js'
 import type { Pool } from '../db/pool.ts'
 import { resolveKey } from '../keys/resolveKey.ts'
+import { paymentHandlers } from '../payments/paymentHandlers.ts'
+import type { PaymentsService } from '../payments/paymentsService.ts'
 import { sheetJson, sheetListJson } from '../pricing/sheetReads.ts'
 import { ReceiptReader } from '../receipts/receiptReader.ts'
 import { newApiRouter } from './apiRouter.ts'
@@ -16,6 +18,7 @@ export function rpcHandlers(
   redis: Redis,
   log: Logger,
   environment: Pick<Environment, 'publicUrl' | 'chainRpcUrl'>,
+  payments: PaymentsService | undefined,
 ): RpcHandlers {
   const receipts = new ReceiptReader(pool, redis)
   const api = newApiRouter({ pool, redis, log, receipts, environment })
@@ -36,5 +39,6 @@ export function rpcHandlers(
       const reply = await api.answer(request, deadlineMs)
       return sluice.ApiReply.encode(reply as sluice.ApiReply).finish()
     },
+    ...paymentHandlers(payments, redis),
   }
 }

@@ -40,6 +40,8 @@ const handlers: RpcHandlers = {
   list_sheets: async () => Buffer.from('[]'),
   get_sheet: async ({ version }) => Buffer.from(String(version)),
   settle_lost: async () => Buffer.alloc(0),
+  payment_terms: async () => Buffer.alloc(0),
+  settle_payment: async () => Buffer.alloc(0),
 }
 
 before(async () => {
