@@ -6,6 +6,7 @@ import { newId } from '../control/contract/ids.ts'
 import { limits } from '../control/contract/limits.ts'
 import { connectRedis } from '../control/contract/redis.ts'
 import { defineScript, type ScriptName } from '../control/contract/scripts.ts'
+import { WorkerPool } from '../workers/pool.ts'
 import { KeyCache } from './access/keyCache.ts'
 import { Heartbeat } from './admission/heartbeat.ts'
 import { Holds } from './admission/holds.ts'
@@ -22,6 +23,9 @@ import type { Vitals } from './endpoints/health.ts'
 import { ActiveRuns } from './endpoints/run/activeRuns.ts'
 import type { RunServices } from './endpoints/run/services.ts'
 import { RequestMetrics } from './metrics/requestMetrics.ts'
+import type { PaymentServices } from './payments/paidRequest.ts'
+import { TermsCache } from './payments/termsCache.ts'
+import { PaymentVerifier } from './payments/verifier.ts'
 import { OutBuffer } from './relay/outBuffer.ts'
 import { routes } from './routes.ts'
 import { Server } from './server/server.ts'
@@ -114,12 +118,33 @@ const services: RunServices = {
     log.warn({ route: route.id, reason }, 'route failed')
   },
 }
+const workers = new WorkerPool({
+  threadsMax: limits.verifyThreadsMax,
+  idleTimeoutMs: limits.verifyThreadIdleMs,
+  queueMax: limits.verifyPendingMax,
+})
+const payments: PaymentServices = {
+  ...{ rpc, catalog, limits, owner, publicUrl: config.publicUrl },
+  terms: new TermsCache(rpc, limits),
+  verifier: new PaymentVerifier(workers, limits),
+  onFault: fault('taking a payment'),
+}
 let draining = false
 const mayLeave = newSignal()
 const vitals = (): Vitals => ({ redis: connected(), control: pulse.alive, draining })
 
 const server = new Server({
-  routes: routes({ keys, catalog, services, health, rpc, limits, vitals, trustedProxies: config.trustedProxies }),
+  routes: routes({
+    keys,
+    catalog,
+    services,
+    health,
+    rpc,
+    limits,
+    vitals,
+    payments,
+    trustedProxies: config.trustedProxies,
+  }),
   limits,
   onError: (error, requestId) => log.error({ err: error, requestId }, 'a handler failed'),
   onRefusal: (error) => metrics.noteError(error.row),

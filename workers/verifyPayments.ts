@@ -2,7 +2,7 @@ import secp256k1 from 'secp256k1'
 import { keccak256 } from 'viem'
 import { type KeySignature, readSignature } from '../control/contract/payments/signature.ts'
 import type { SignedPayment } from '../control/contract/payments/signedPayment.ts'
-import { paymentDigest } from '../control/contract/payments/typedData.ts'
+import { challengeHash, paymentDigest } from '../control/contract/payments/typedData.ts'
 
 type Hex = `0x${string}`
 
@@ -13,7 +13,13 @@ type Hex = `0x${string}`
 export type Verdict =
   | { readonly kind: 'signed'; readonly signature: Hex }
   | { readonly kind: 'contract'; readonly signature: Hex; readonly digest: Hex }
-  | { readonly kind: 'refused'; readonly reason: 'counterfactual' | 'malformed' | 'malleable' }
+  | { readonly kind: 'refused'; readonly reason: 'counterfactual' | 'malformed' | 'malleable' | 'challenge' }
+
+/** A payment to check; one that answers an MPP challenge has to name it in what is signed. */
+export interface PaymentCheck {
+  readonly payment: SignedPayment
+  readonly challenge?: { readonly id: string; readonly realm: string }
+}
 
 /** The address whose key made a signature; undefined when none can have. */
 export function recoverSigner(digest: Hex, signature: KeySignature): Hex | undefined {
@@ -31,7 +37,10 @@ export function recoverSigner(digest: Hex, signature: KeySignature): Hex | undef
   }
 }
 
-function verdictOf(payment: SignedPayment): Verdict {
+function verdictOf({ payment, challenge }: PaymentCheck): Verdict {
+  if (challenge !== undefined && !answers(payment, challengeHash(challenge.id, challenge.realm))) {
+    return { kind: 'refused', reason: 'challenge' }
+  }
   const signature = readSignature(payment.signature)
   if (signature.kind === 'counterfactual' || signature.kind === 'malformed') {
     return { kind: 'refused', reason: signature.kind }
@@ -45,7 +54,12 @@ function verdictOf(payment: SignedPayment): Verdict {
   return { kind: 'contract', signature: payment.signature, digest }
 }
 
+function answers(payment: SignedPayment, hash: Hex): boolean {
+  if (payment.method === 'eip3009') return payment.nonce === hash
+  return payment.method === 'mpp-permit2' && payment.challengeHash === hash
+}
+
 /** Checks the signatures of payments; runs on a thread. @returns a verdict for each, in their order */
-export function verifyPayments(payments: readonly SignedPayment[]): Verdict[] {
-  return payments.map(verdictOf)
+export function verifyPayments(checks: readonly PaymentCheck[]): Verdict[] {
+  return checks.map(verdictOf)
 }

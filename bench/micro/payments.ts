@@ -33,12 +33,12 @@ async function signedPayment(): Promise<Eip3009Payment> {
  */
 export async function addPayments(bench: Bench): Promise<() => Promise<void>> {
   const payment = await signedPayment()
-  assert.equal(verifyPayments([payment])[0]?.kind, 'signed')
+  assert.equal(verifyPayments([{ payment }])[0]?.kind, 'signed')
   bench.add('payment: digest (viem)', () => {
     paymentDigest(payment)
   })
   bench.add('payment: signature (native)', () => {
-    verifyPayments([payment])
+    verifyPayments([{ payment }])
   })
   const { name, version, chainId, token, from, to, value, validAfter, validBefore, nonce, signature } = payment
   const byViem = () =>
@@ -53,12 +53,12 @@ export async function addPayments(bench: Bench): Promise<() => Promise<void>> {
   bench.add('payment: signature (viem)', byViem)
   const pool = new WorkerPool({ threadsMax: 1, idleTimeoutMs: 60_000, queueMax: 1_000 })
   const verifier = new PaymentVerifier(pool, { verifyBatchMax: 64, verifyPendingMax: 1_000 })
-  assert.equal((await verifier.verify(payment)).kind, 'signed')
+  assert.equal((await verifier.verify({ payment })).kind, 'signed')
   bench.add('payment: signature by a thread', async () => {
-    await verifier.verify(payment)
+    await verifier.verify({ payment })
   })
   bench.add(`payment: ${HOP_BATCH} signatures by a thread`, async () => {
-    await Promise.all(Array.from({ length: HOP_BATCH }, () => verifier.verify(payment)))
+    await Promise.all(Array.from({ length: HOP_BATCH }, () => verifier.verify({ payment })))
   })
   return () => pool.close()
 }

@@ -3,9 +3,10 @@ import type { Fees } from '../chain/fees.ts'
 import { type StoredTransaction, storeForeign, storeTransaction } from '../chain/outbox.ts'
 import type { Signer } from '../chain/signer.ts'
 import { GatewayError } from '../contract/errors.ts'
+import { payerAccountId } from '../contract/payments/payerAccount.ts'
 import { type Client, type Pool, withTransaction } from '../db/pool.ts'
 import type { PaymentOrder } from './paymentOrder.ts'
-import { conflictingPayment, type PaymentRow, payerAccountId } from './paymentRow.ts'
+import { conflictingPayment, type PaymentRow } from './paymentRow.ts'
 import { settlementCall } from './settlementCall.ts'
 
 /** How a payment gets to the chain: sent by the gateway, or sent by somebody else. */

@@ -43,7 +43,8 @@ async function settle(
   waitMs: number,
 ): Promise<sluice.SettlePaymentReply.$Properties> {
   try {
-    const order = orderOf(payments, request, Math.min(waitMs, limits.paymentTimeoutMs), await redisNowMs(redis))
+    const serveMs = Math.floor(Math.min(waitMs, limits.paymentTimeoutMs))
+    const order = orderOf(payments, request, serveMs, await redisNowMs(redis))
     const { transaction, heldAtMs } = await payments.settle(order, waitMs)
     return { transaction, heldAtMs }
   } catch (error) {

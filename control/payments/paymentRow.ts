@@ -75,11 +75,6 @@ function toPayment(row: Row): PaymentRow {
   }
 }
 
-/** The ledger account of a payer, and the key that its receipts name. It follows from the address alone. */
-export function payerAccountId(payer: Address): string {
-  return `payer_${payer}`
-}
-
 export async function paymentOf(db: Queryable, id: string): Promise<PaymentRow | undefined> {
   const found = await db.query<Row>(`SELECT ${COLUMNS} FROM payments p WHERE p.id = $1`, [id])
   return found.rows[0] && toPayment(found.rows[0])

@@ -1,7 +1,8 @@
 import { encodeFunctionData, type Hex, parseAbi } from 'viem'
 import type { Address } from '../contract/payments/address.ts'
+import { EXACT_PROXY_ADDRESS, PERMIT2_ADDRESS } from '../contract/payments/addresses.ts'
 import type { SignedPayment } from '../contract/payments/signedPayment.ts'
-import { EXACT_PROXY, MPP_WITNESS_TYPE, PERMIT2, paymentWitness } from '../contract/payments/typedData.ts'
+import { MPP_WITNESS_TYPE, paymentWitness } from '../contract/payments/typedData.ts'
 
 /** Functions of tokens, of Permit2 and of its spender that payments are made by and that tell why one can not be. */
 export const PAYMENT_ABI = parseAbi([
@@ -31,7 +32,7 @@ export function settlementCall(payment: SignedPayment): { to: Address; data: Hex
       const { token, value, nonce, deadline, from, to, validAfter, signature } = payment
       const permit = { permitted: { token, amount: value }, nonce, deadline }
       const args = [permit, from, { to, validAfter }, signature] as const
-      return { to: EXACT_PROXY, data: encodeFunctionData({ abi: PAYMENT_ABI, functionName: 'settle', args }) }
+      return { to: EXACT_PROXY_ADDRESS, data: encodeFunctionData({ abi: PAYMENT_ABI, functionName: 'settle', args }) }
     }
     case 'mpp-permit2': {
       const { token, value, nonce, deadline, from, to, signature } = payment
@@ -39,7 +40,7 @@ export function settlementCall(payment: SignedPayment): { to: Address; data: Hex
       const details = { to, requestedAmount: value }
       const args = [permit, details, from, paymentWitness(payment), MPP_WITNESS_TYPE, signature] as const
       const functionName = 'permitWitnessTransferFrom'
-      return { to: PERMIT2, data: encodeFunctionData({ abi: PAYMENT_ABI, functionName, args }) }
+      return { to: PERMIT2_ADDRESS, data: encodeFunctionData({ abi: PAYMENT_ABI, functionName, args }) }
     }
   }
 }

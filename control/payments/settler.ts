@@ -23,8 +23,11 @@ import { refuseRecentlyRefused, rememberRefused } from './refusals.ts'
 import { refusalError, simulatePayment } from './simulation.ts'
 
 const HOLD_RETRY_MS = 20
-/** What a payment that was claimed may be answered with. */
-const FINAL: ReadonlySet<string> = new Set(['settlement_failed', 'settlement_unconfirmed'])
+/** What may be answered from the claim on: it was refused, or it is known how it went. */
+const FINAL: ReadonlySet<string> = new Set([
+  ...['payment_in_flight', 'authorization_used', 'payment_already_resolved'],
+  ...['settlement_failed', 'settlement_unconfirmed'],
+])
 
 /** A request that is paid and held; it has to be served now. */
 export interface Settled {
@@ -82,8 +85,8 @@ export class PaymentSettler {
     await refuseConflict(pool, order)
     await Promise.all([this.#checkContract(order), this.#checkAgent(order)])
     const sending = await this.#prepare(order)
-    const transaction = await claimPayment(pool, order, sending)
     try {
+      const transaction = await claimPayment(pool, order, sending)
       return await this.#finish(order, transaction, sending, deadlineMs)
     } catch (error) {
       if (error instanceof GatewayError && FINAL.has(error.row)) throw error

@@ -3,8 +3,8 @@ import { chainUnavailable, isRevert, readChain } from '../chain/chainClient.ts'
 import { type ErrorCode, GatewayError } from '../contract/errors.ts'
 import { limits } from '../contract/limits.ts'
 import type { Address } from '../contract/payments/address.ts'
+import { PERMIT2_ADDRESS } from '../contract/payments/addresses.ts'
 import type { SignedPayment } from '../contract/payments/signedPayment.ts'
-import { PERMIT2 } from '../contract/payments/typedData.ts'
 import { PAYMENT_ABI, settlementCall } from './settlementCall.ts'
 
 /** Gas beyond what a simulation needed: another block may find other storage. */
@@ -68,7 +68,7 @@ async function refusalOf(
       chain.readContract({ ...read, functionName: 'balanceOf', args: [from] }),
       payment.method === 'eip3009'
         ? value
-        : chain.readContract({ ...read, functionName: 'allowance', args: [from, PERMIT2] }),
+        : chain.readContract({ ...read, functionName: 'allowance', args: [from, PERMIT2_ADDRESS] }),
     ]),
   )
   if (used) return 'authorization_used'
@@ -88,7 +88,7 @@ async function isUsed(chain: ChainClient, payment: SignedPayment): Promise<boole
   }
   const word = await chain.readContract({
     abi: PAYMENT_ABI,
-    address: PERMIT2,
+    address: PERMIT2_ADDRESS,
     functionName: 'nonceBitmap',
     args: [payment.from, payment.nonce >> NONCES_PER_WORD_BITS],
   })

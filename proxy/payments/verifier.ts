@@ -1,11 +1,10 @@
 import { GatewayError } from '../../control/contract/errors.ts'
 import type { Limits } from '../../control/contract/limits.ts'
-import type { SignedPayment } from '../../control/contract/payments/signedPayment.ts'
 import type { WorkerPool } from '../../workers/pool.ts'
-import type { Verdict } from '../../workers/verifyPayments.ts'
+import type { PaymentCheck, Verdict } from '../../workers/verifyPayments.ts'
 
 interface Waiting {
-  readonly payment: SignedPayment
+  readonly check: PaymentCheck
   readonly resolve: (verdict: Verdict) => void
   readonly reject: (error: unknown) => void
 }
@@ -26,13 +25,13 @@ export class PaymentVerifier {
    * Checks one payment's signature.
    * @throws GatewayError payments_busy when as many wait as may
    */
-  async verify(payment: SignedPayment): Promise<Verdict> {
+  async verify(check: PaymentCheck): Promise<Verdict> {
     if (this.pending >= this.limits.verifyPendingMax) throw new GatewayError('payments_busy', { retryAfterSeconds: 1 })
     this.pending++
     try {
       return await new Promise<Verdict>((resolve, reject) => {
         if (this.waiting.length === 0) setImmediate(() => this.flush())
-        this.waiting.push({ payment, resolve, reject })
+        this.waiting.push({ check, resolve, reject })
       })
     } finally {
       this.pending--
@@ -48,8 +47,8 @@ export class PaymentVerifier {
   }
 
   private send(batch: readonly Waiting[]): void {
-    const payments = batch.map(({ payment }) => payment)
-    this.pool.run<SignedPayment[], Verdict[]>('verifyPayments', payments).then(
+    const checks = batch.map(({ check }) => check)
+    this.pool.run<PaymentCheck[], Verdict[]>('verifyPayments', checks).then(
       (verdicts) => {
         for (const [i, { resolve, reject }] of batch.entries()) {
           const verdict = verdicts[i]

@@ -1,13 +1,14 @@
 import { STATUS_CODES } from 'node:http'
 import { errorBody, type GatewayError } from '../../control/contract/errors.ts'
-import type { DrainListener, Exchange, GoneListener, HeaderList, RequestHead } from './exchange.ts'
+import type { AnswerDecorator, DrainListener, Exchange, GoneListener, HeaderList, RequestHead } from './exchange.ts'
 import type { HttpResponse } from './uws.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 /** A type and the headers that go with it. */
 const STREAM_HEAD = 'text/event-stream; charset=utf-8\r\ncache-control: no-cache\r\nx-accel-buffering: no'
 const DEFAULT_RETRY_SECONDS = 1
-export const EXPOSED_HEADERS = 'x-request-id, request-id, x-cost-units, retry-after, x-should-retry'
+export const EXPOSED_HEADERS =
+  'x-request-id, request-id, x-cost-units, retry-after, x-should-retry, payment-required, payment-response, www-authenticate, payment-receipt'
 
 const statusLines = new Map<number, string>()
 
@@ -41,6 +42,7 @@ export class UwsExchange implements Exchange {
   readonly arrivedAt = performance.now()
   gone = false
   begun = false
+  decorator: AnswerDecorator | null = null
   ended = false
   /** The body while it is on its way in. */
   incoming: Droppable | undefined
@@ -90,11 +92,13 @@ export class UwsExchange implements Exchange {
   }
 
   answer(status: number, contentType: string, body: string | Uint8Array, headers?: HeaderList): void {
-    this.finish(status, contentType, body, headers, false)
+    this.finish(status, contentType, body, this.decorator === null ? headers : this.decorator.onSuccess(headers), false)
   }
 
   fail(error: GatewayError, headers?: HeaderList): void {
-    this.finish(error.status, JSON_TYPE, errorBody(error, this.id), errorHeaders(error, headers), false)
+    const own = this.decorator?.onFailure(error)
+    if (own !== undefined) this.finish(error.status, own.contentType, own.body, errorHeaders(error, own.headers), false)
+    else this.finish(error.status, JSON_TYPE, errorBody(error, this.id), errorHeaders(error, headers), false)
   }
 
   /** Fails a request whose body has not arrived: the rest of it is not read and the connection is closed. */
@@ -106,7 +110,7 @@ export class UwsExchange implements Exchange {
     if (this.gone || this.begun) return
     this.begun = true
     this.headDue = true
-    this.streamHeaders = headers
+    this.streamHeaders = this.decorator === null ? headers : this.decorator.onSuccess(headers)
     this.streamType = contentType
   }
 

@@ -9,11 +9,11 @@ import { Signer } from '../../control/chain/signer.ts'
 import { newId } from '../../control/contract/ids.ts'
 import { type Address, parseAddress } from '../../control/contract/payments/address.ts'
 import { unitsOf } from '../../control/contract/payments/conversion.ts'
+import { payerAccountId } from '../../control/contract/payments/payerAccount.ts'
 import { replayKey } from '../../control/contract/payments/signedPayment.ts'
 import type { PaymentAsset } from '../../control/contract/payments/terms.ts'
 import { readPaymentHeader } from '../../control/contract/payments/x402.ts'
 import type { PaymentOrder } from '../../control/payments/paymentOrder.ts'
-import { payerAccountId } from '../../control/payments/paymentRow.ts'
 import type { PaymentsConfig } from '../../control/payments/paymentsConfig.ts'
 import { type PaymentsOptions, PaymentsService } from '../../control/payments/paymentsService.ts'
 import type { Settled } from '../../control/payments/settler.ts'
@@ -105,7 +105,7 @@ export class PaymentBench {
   orderOf(payload: PaymentPayload, asset: 'coin' | 'stablecoin'): PaymentOrder {
     const found = readPaymentHeader(encodePaymentSignatureHeader(payload), 100_000)
     assert.ok(found)
-    const [verdict] = verifyPayments([found.payment])
+    const [verdict] = verifyPayments([found])
     assert.ok(verdict !== undefined && verdict.kind !== 'refused', JSON.stringify(verdict))
     const payment = { ...found.payment, signature: verdict.signature }
     const { decimals, usdUnits } = assetsOf(this.chain)[asset]

@@ -7,8 +7,8 @@ import { toFacilitatorEvmSigner } from '@x402/evm'
 import { ExactEvmScheme } from '@x402/evm/exact/facilitator'
 import { limits } from '../../control/contract/limits.ts'
 import { parseAddress } from '../../control/contract/payments/address.ts'
+import { EXACT_PROXY_ADDRESS } from '../../control/contract/payments/addresses.ts'
 import { isAccepted, paymentFault } from '../../control/contract/payments/offerCheck.ts'
-import { EXACT_PROXY } from '../../control/contract/payments/typedData.ts'
 import { type PaymentRequirements as Offer, readPaymentHeader } from '../../control/contract/payments/x402.ts'
 import { devClient } from '../../control/launch/chain/deploy.ts'
 import { PaymentVerifier } from '../../proxy/payments/verifier.ts'
@@ -53,11 +53,11 @@ async function ours(payload: PaymentPayload, requirements: PaymentRequirements):
       method: requirements.extra['assetTransferMethod'] === 'permit2' ? 'permit2' : 'eip3009',
       payTo: parseAddress(requirements.payTo) ?? '',
       amountAtomic: BigInt(requirements.amount),
-      spender: EXACT_PROXY,
+      spender: EXACT_PROXY_ADDRESS,
     },
     Math.floor(Date.now() / 1_000),
   )
-  return fault === undefined && (await verifier.verify(found.payment)).kind === 'signed'
+  return fault === undefined && (await verifier.verify(found)).kind === 'signed'
 }
 
 type Members = Record<string, unknown>
@@ -142,8 +142,8 @@ test('as many wait as may, and one more is told that payments are busy', async (
   const requirements = requirementsFor(chain, 'stablecoin', 1n)
   const found = readPaymentHeader(encodePaymentSignatureHeader(await signPayment(payer, requirements)), 100_000)
   assert.ok(found)
-  const waiting = Array.from({ length: 5 }, () => narrow.verify(found.payment))
-  await assert.rejects(narrow.verify(found.payment), { code: 'payments_busy', status: 429, retryAfterSeconds: 1 })
+  const waiting = Array.from({ length: 5 }, () => narrow.verify(found))
+  await assert.rejects(narrow.verify(found), { code: 'payments_busy', status: 429, retryAfterSeconds: 1 })
   for (const verdict of await Promise.all(waiting)) assert.equal(verdict.kind, 'signed')
-  assert.equal((await narrow.verify(found.payment)).kind, 'signed')
+  assert.equal((await narrow.verify(found)).kind, 'signed')
 })

@@ -1,8 +1,8 @@
+import { payerAccountId } from '../../control/contract/payments/payerAccount.ts'
 import './payment-limits.ts'
 import assert from 'node:assert/strict'
 import test, { after, before } from 'node:test'
 import { parseEther } from 'viem'
-import { payerAccountId } from '../../control/payments/paymentRow.ts'
 import { scalar } from './ledger-support.ts'
 import { type PaymentBench, startPaymentBench } from './payment-support.ts'
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import test from 'node:test'
 import { keccak256, recoverAddress, stringToHex } from 'viem'
+import { EXACT_PROXY_ADDRESS } from '../../control/contract/payments/addresses.ts'
 import {
   bodyDigest,
   canonicalText,
@@ -12,12 +13,7 @@ import {
 } from '../../control/contract/payments/mpp.ts'
 import { readSignature } from '../../control/contract/payments/signature.ts'
 import { type Eip3009Payment, type Permit2Payment, replayKey } from '../../control/contract/payments/signedPayment.ts'
-import {
-  challengeHash,
-  EXACT_PROXY,
-  MPP_WITNESS_TYPE,
-  paymentDigest,
-} from '../../control/contract/payments/typedData.ts'
+import { challengeHash, MPP_WITNESS_TYPE, paymentDigest } from '../../control/contract/payments/typedData.ts'
 
 // The vectors were made with independent packages: viem 2.57.0 and mppx 0.11.0.
 const SIGNER = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
@@ -49,7 +45,7 @@ const PERMIT2_PAYMENT: Permit2Payment = {
   validAfter: 0n,
   deadline: 1_893_456_000n,
   nonce: 7n,
-  spender: EXACT_PROXY,
+  spender: EXACT_PROXY_ADDRESS,
   signature:
     '0x5c158075891278e0b0abe97ce3b8b7061c46638ba033fb6f7559e913b26f33ae5d5c87fbb1ae4ba5cbac0723cca2872a08e18a9266d33601936b1302db99e35a1c',
 }

@@ -1,12 +1,8 @@
 import { concat, domainSeparator, encodePacked, hashStruct, keccak256, stringToHex } from 'viem'
+import { PERMIT2_ADDRESS } from './addresses.ts'
 import type { MppPermit2Payment, SignedPayment } from './signedPayment.ts'
 
 type Hex = `0x${string}`
-
-/** Permit2, at one address on every chain. */
-export const PERMIT2 = '0x000000000022d473030f116ddee9f6b43ac78ba3'
-/** The spender of x402 `exact` payments through Permit2, at one address on every chain. */
-export const EXACT_PROXY = '0x402085c248eea27d92e8b30b2c58ed07f9e20001'
 
 const TOKEN_PERMISSIONS = [
   { name: 'token', type: 'address' },
@@ -83,7 +79,8 @@ export function paymentDigest(payment: SignedPayment): Hex {
 
 function separatorOf(payment: SignedPayment): Hex {
   const { chainId } = payment
-  if (payment.method !== 'eip3009') return separatorFor({ name: 'Permit2', chainId, verifyingContract: PERMIT2 })
+  if (payment.method !== 'eip3009')
+    return separatorFor({ name: 'Permit2', chainId, verifyingContract: PERMIT2_ADDRESS })
   const { name, version, token } = payment
   return separatorFor({ name, version, chainId, verifyingContract: token })
 }

@@ -4,6 +4,7 @@ import type { KeyCache } from '../../access/keyCache.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { CatalogStore } from '../../catalog/catalogStore.ts'
 import type { Exchange, Handler, RequestHead } from '../../server/exchange.ts'
+import type { Operation } from '../paid.ts'
 import { parseJsonObject } from '../parseJson.ts'
 import type { RunServices } from '../run/services.ts'
 import { admit } from './admit.ts'
@@ -11,26 +12,34 @@ import { BodyRun } from './bodyRun.ts'
 import type { ChatSurface } from './codec.ts'
 import { StreamRun } from './streamRun.ts'
 
-/** Serves one endpoint of the chat models. */
-export function chatHandler(
-  surface: ChatSurface,
-  keys: KeyCache,
-  catalog: CatalogStore,
-  services: RunServices,
-): Handler {
-  const run = (exchange: Exchange, body: Buffer, principal: Principal): void => {
-    checkKey(principal, exchange.startedAtMs)
+/** Serves one endpoint of the chat models, whoever asks. */
+export function chatOperation(surface: ChatSurface, catalog: CatalogStore): Operation {
+  return (exchange, body, principal, services) => {
     const request = surface.read(parseJsonObject(body, services.limits.jsonDepthMax), services.limits)
     const model = catalog.model(request.modelId)
     const admitted = admit(request, surface.endpoint, principal, model, services.health, exchange.startedAtMs)
     const Kind = request.stream ? StreamRun : BodyRun
     new Kind(exchange, principal, request, admitted, surface, services).start()
   }
+}
+
+/** Serves one endpoint of the chat models to the holders of keys. */
+export function chatHandler(
+  surface: ChatSurface,
+  keys: KeyCache,
+  catalog: CatalogStore,
+  services: RunServices,
+): Handler {
+  const operation = chatOperation(surface, catalog)
+  const run = (exchange: Exchange, body: Buffer, principal: Principal): void | Promise<void> => {
+    checkKey(principal, exchange.startedAtMs)
+    return operation(exchange, body, principal, services)
+  }
   return (exchange, body) => {
     services.metrics.counters.requests++
     const found = keys.find(readApiKey(exchange.head), exchange.startedAtMs)
     if (found instanceof Promise) return found.then((principal) => run(exchange, body, principal))
-    run(exchange, body, found)
+    return run(exchange, body, found)
   }
 }
 

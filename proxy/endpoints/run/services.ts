@@ -1,4 +1,5 @@
 import type { Limits } from '../../../control/contract/limits.ts'
+import type { ReceiptPaid } from '../../../control/contract/receipt.ts'
 import type { Holds } from '../../admission/holds.ts'
 import type { Settlements } from '../../admission/settlements.ts'
 import type { Route } from '../../catalog/catalog.ts'
@@ -10,7 +11,9 @@ import type { ActiveRuns } from './activeRuns.ts'
 
 /** What the requests of one process share. */
 export interface RunServices {
-  readonly holds: Holds
+  readonly holds: Pick<Holds, 'take'>
+  /** Of a request that is paid for by itself, what was paid; absent for those on a key. */
+  readonly paid?: { readonly receipt: ReceiptPaid | undefined }
   readonly settlements: Settlements
   readonly transport: Transport
   readonly health: RouteHealth
