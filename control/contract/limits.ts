@@ -98,6 +98,7 @@ const DEFAULTS = {
   verifyThreadIdleMs: 60_000,
   verifyBatchMax: 64,
   verifyPendingMax: 4_096,
+  paymentChainTimeoutMs: 5_000,
   chainBatchMax: 100,
   chainPollMs: 250,
   chainSweepMs: 2_000,

@@ -52,7 +52,8 @@ export interface SettlerOptions {
 /** Settles payments: nothing is served that is not paid, and what is paid and not served is refunded. */
 export class PaymentSettler {
   readonly #options: SettlerOptions
-  #underWay = 0
+  /** Whose payments are under way. */
+  readonly #payers = new Set<Address>()
   #next = 0
 
   constructor(options: SettlerOptions) {
@@ -61,7 +62,7 @@ export class PaymentSettler {
 
   /** Payments under way. */
   get size(): number {
-    return this.#underWay
+    return this.#payers.size
   }
 
   /**
@@ -70,12 +71,15 @@ export class PaymentSettler {
    * @throws GatewayError with one of the codes for payments; nothing was taken then, except for settlement_unconfirmed
    */
   async settle(order: PaymentOrder, waitMs: number): Promise<Settled> {
-    if (this.#underWay >= limits.paymentsInFlightMax) throw new GatewayError('payments_busy', { retryAfterSeconds: 1 })
-    this.#underWay++
+    if (this.#payers.size >= limits.paymentsInFlightMax)
+      throw new GatewayError('payments_busy', { retryAfterSeconds: 1 })
+    // The database would say the same, after the chain was asked in vain for each of many duplicates.
+    if (this.#payers.has(order.payer)) throw new GatewayError('payment_in_flight', { retryAfterSeconds: 2 })
+    this.#payers.add(order.payer)
     try {
       return await this.#settle(order, performance.now() + waitMs)
     } finally {
-      this.#underWay--
+      this.#payers.delete(order.payer)
     }
   }
 
