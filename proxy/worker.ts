@@ -12,6 +12,7 @@ import { Heartbeat } from './admission/heartbeat.ts'
 import { Holds } from './admission/holds.ts'
 import { Journal } from './admission/journal.ts'
 import { type Ending, Settlements } from './admission/settlements.ts'
+import { UnmeteredHolds, UnmeteredSettlements } from './admission/unmetered.ts'
 import { FeedReader } from './bus/feedReader.ts'
 import { parseRedisAddress } from './bus/link/redisAddress.ts'
 import { RedisLink } from './bus/link/redisLink.ts'
@@ -21,7 +22,11 @@ import { CatalogStore } from './catalog/catalogStore.ts'
 import { readConfig } from './config.ts'
 import type { Vitals } from './endpoints/health.ts'
 import { ActiveRuns } from './endpoints/run/activeRuns.ts'
+import { AgentGate } from './endpoints/run/agentGate.ts'
 import type { RunServices } from './endpoints/run/services.ts'
+import { VideoJobs } from './endpoints/videos/jobs.ts'
+import { VideoStore } from './jobs/videoStore.ts'
+import { VideoWakes } from './jobs/videoWakes.ts'
 import { RequestMetrics } from './metrics/requestMetrics.ts'
 import type { PaymentServices } from './payments/paidRequest.ts'
 import { TermsCache } from './payments/termsCache.ts'
@@ -103,8 +108,8 @@ const feed = new FeedReader(
   fault('reading the feed'),
 )
 const services: RunServices = {
-  holds,
-  settlements,
+  holds: config.unmetered ? new UnmeteredHolds(fault('taking holds')) : holds,
+  settlements: config.unmetered ? new UnmeteredSettlements(fault('settling')) : settlements,
   transport,
   health,
   limits,
@@ -112,6 +117,7 @@ const services: RunServices = {
   metrics,
   outgoing: new OutBuffer(),
   active: new ActiveRuns(),
+  agents: new AgentGate(rpc, fault('giving an approval back')),
   onCrash: (error, requestId) => log.error({ err: error, requestId }, 'a request failed by a fault of the gateway'),
   onRouteFault: (route, reason) => {
     metrics.noteRouteFault(route.provider.id)
@@ -129,20 +135,15 @@ const payments: PaymentServices = {
   verifier: new PaymentVerifier(workers, limits),
   onFault: fault('taking a payment'),
 }
+const videoWakes = new VideoWakes({ commands, subscriber, owner, onFault: fault('waking a video job') })
+const videos = new VideoJobs(new VideoStore(commands, limits), videoWakes, limits)
 let draining = false
 const mayLeave = newSignal()
 const vitals = (): Vitals => ({ redis: connected(), control: pulse.alive, draining })
 
 const server = new Server({
   routes: routes({
-    keys,
-    catalog,
-    services,
-    health,
-    rpc,
-    limits,
-    vitals,
-    payments,
+    ...{ keys, catalog, services, videos, health, rpc, limits, vitals, payments },
     trustedProxies: config.trustedProxies,
   }),
   limits,
@@ -186,6 +187,7 @@ async function start(): Promise<void> {
   await untilDone('Redis to answer', () => heartbeat.start().then(() => true))
   await untilDone('Redis to take holds', async () => connected())
   await rpc.start()
+  await videos.start()
   await feed.start()
   await untilDone('control to publish a catalog', () => catalog.refresh())
   // What was published while this connection was gone may have been announced in vain.
@@ -193,6 +195,7 @@ async function start(): Promise<void> {
   pulse.start()
   settlements.replayJournal()
   const port = await server.listen(config.host, config.port)
+  if (config.unmetered) log.fatal('METERING IS OFF (SLUICE_BENCH_UNMETERED): requests run unpaid')
   log.info({ host: config.host, port }, 'listening')
   tell({ ready: { port } })
 }

@@ -7,6 +7,7 @@ const DEFAULTS = {
   bodyBytesMax: 33_554_432,
   jsonBodyBytesMax: 20_971_520,
   uncheckedBodyBytesMax: 65_536,
+  bodyBytesDiscardedMax: 268_435_456,
   bodyPiecesMax: 100_000,
   bodyBytesOpenMax: 536_870_912,
   largeBodiesMax: 32,
@@ -15,6 +16,21 @@ const DEFAULTS = {
   toolsMax: 128,
   imagesMax: 16,
   jsonDepthMax: 128,
+
+  // Uploads: memory of all that are open in a process, and the parts of a form.
+  uploadBytesOpenMax: 268_435_456,
+  formPartsMax: 64,
+  formHeadBytesMax: 16_384,
+  formFieldBytesMax: 262_144,
+
+  // What is not chat. speechCharactersMax is for models whose catalog entry states no context.
+  embeddingInputsMax: 2_048,
+  imagesPerAnswerMax: 10,
+  imageSideMin: 16,
+  imageSideMax: 8_192,
+  speechCharactersMax: 4_096,
+  audioSecondsMax: 14_400,
+  rerankDocumentsMax: 10_000,
 
   // Rates. Burst is what may arrive at once after a quiet time.
   requestsPerMinute: 60_000,
@@ -60,6 +76,11 @@ const DEFAULTS = {
   ownerScanMs: 60_000,
   grantsPerAccountMax: 64,
   grantSweepMs: 60_000,
+  debitTakeMs: 1_000,
+  debitCheckMs: 2_000,
+  debitVoidMs: 10_000,
+  debitVoidKeptMs: 86_400_000,
+  admissionBringMs: 500,
 
   // Settlement into the book.
   settlementBatchMax: 2_000,
@@ -76,6 +97,23 @@ const DEFAULTS = {
   databaseConnectionsMax: 10,
   databaseTimeoutMs: 30_000,
   dependencyTimeoutMs: 300_000,
+
+  // Video jobs. A job's hold has to outlive it, so a job never gets more than half of holdAgeMaxMs.
+  videoJobsPerKeyMax: 2,
+  videoJobsMax: 500,
+  videoOpenGraceMs: 10_000,
+  videoJobMaxMs: 1_800_000,
+  videoPollMinMs: 1_000,
+  videoPollMaxMs: 10_000,
+  videoPollTimeoutMs: 15_000,
+  videoPollRefusalsMax: 5,
+  videoStatusBytesMax: 262_144,
+  videoKeptMs: 1_800_000,
+  videoStateKeptMs: 86_400_000,
+  videoImageBytesMax: 10_485_760,
+  videoImageSideMax: 8_192,
+  videoDownloadsMax: 128,
+  videoDownloadsPerKeyMax: 8,
 
   // Calls from proxy to control, caches and feeds.
   rpcTimeoutMs: 5_000,
@@ -137,7 +175,7 @@ const DEFAULTS = {
   apiRequestBurst: 100,
   signInRequestsPerMinute: 120,
   signInRequestBurst: 30,
-  signaturesPerMinute: 3_000,
+  signaturesPerMinute: 600,
   signatureBurst: 100,
   rateLimiterEntriesMax: 10_000,
   listPageMax: 100,
@@ -154,6 +192,16 @@ const DEFAULTS = {
   usagePageMax: 1_000,
   statementPageMax: 1_000,
   statementRowsReadMax: 20_000,
+  agentsPerAccountMax: 1_000,
+  approvalsPerAgentMax: 100,
+  approvalLifetimeMs: 86_400_000,
+  leaderboardDaysMax: 90,
+  leaderboardKeptMs: 10_000,
+  linkUnitsMin: 10_000_000,
+  linkLifetimeMs: 2_592_000_000,
+  linkLifetimeMaxMs: 31_536_000_000,
+  linksPerAccountMax: 1_000,
+  linkExpiryMs: 2_000,
   housekeepingMs: 60_000,
   housekeepingBatchMax: 5_000,
   chainTimeoutMs: 1_200,

@@ -22,8 +22,18 @@ export const holdsKey = (shard: number, owner: string): string => `holds:${TAGS[
 export const epochKey = (shard: number): string => `epoch:${TAGS[shard]}`
 /** Prefix of the hashes that remember first results for a few minutes, one hash a minute. */
 export const donePrefix = (shard: number): string => `done:${TAGS[shard]}`
+/** Hash: debit id to coin that is taken off an account until the book has moved it. */
+export const debitsKey = (shard: number): string => `debits:${TAGS[shard]}`
 /** Stream: ended requests on their way to the book. */
 export const ledgerStream = (shard: number): string => `ledger:${TAGS[shard]}`
+/** Prefix of `holdsKey`, for scripts that learn the owner from what they read. */
+export const holdsPrefix = (shard: number): string => `holds:${TAGS[shard]}`
+/** Hash: one video job, under the tag of its account. */
+export const videoKey = (shard: number, videoId: string): string => `video:${TAGS[shard]}:${videoId}`
+/** Hash: request id to `owner|openedAtMs`, for the video jobs of one key that are not billed yet. */
+export const videoSlotsKey = (shard: number, keyId: string): string => `videos:${TAGS[shard]}:${keyId}`
+/** String: the shard of a video job, for who knows its id alone. */
+export const videoShardKey = (videoId: string): string => `videoshard:${videoId}`
 
 /** What hold.lua and settle.lua touch of one account and one of its API keys. */
 export interface AccountKeys {
@@ -64,3 +74,5 @@ export const RPC_PAYMENTS_STREAM = 'rpc:payments'
 export const RPC_GROUP = 'control'
 /** Pub/sub channel: RpcReplies to one proxy process. */
 export const rpcReplyChannel = (owner: string): string => `rpc:reply:${owner}`
+/** Pub/sub channel: ids of video jobs that somebody asks one proxy process about. */
+export const videoWakeChannel = (owner: string): string => `video:wake:${owner}`

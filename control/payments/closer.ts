@@ -14,6 +14,9 @@ import { isHeld } from './payHold.ts'
 import { markHeld, type PaymentRow, unmovedPayments, unservedPayments } from './paymentRow.ts'
 import { REFUND_ROUNDING } from './refunds.ts'
 
+/** The longest that anything is served. */
+const SERVE_MAX_MS = Math.max(limits.totalTimeoutMs, limits.videoJobMaxMs)
+
 export interface CloserOptions {
   readonly pool: Pool
   readonly redis: Redis
@@ -74,7 +77,7 @@ export class PaymentCloser {
     }
     // It was held and is no more: it has ended and is on its way into the book, or Redis lost the hold, and then its
     // proxy tells how it ended, in its own time.
-    if (payment.held && nowMs < payment.serveByMs + limits.totalTimeoutMs + limits.lostHoldWatchMs) return
+    if (payment.held && nowMs < payment.serveByMs + SERVE_MAX_MS + limits.lostHoldWatchMs) return
     await settleLost(redis, pool, settlementOf(payment, nowMs))
     log.warn({ payment: payment.id, payer: payment.payer }, 'a paid request was not served; it is refunded')
   }

@@ -19,7 +19,7 @@ export function payerPrincipal(payer: Address): Principal {
       tools: null,
     },
     ...{ noLogs: false, privateTier: false, allowRetention: false },
-    ...{ capHour: '', capDay: '', capMonth: '', budget: '', rate: '' },
+    ...{ capHour: '', capDay: '', capMonth: '', budget: '', rate: '', agent: null },
     ...accountKeys(shard, accountId, accountId),
   }
 }

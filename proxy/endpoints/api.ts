@@ -1,7 +1,8 @@
 import type { ApiRoute } from '../../control/contract/api/route.ts'
 import { API_ROUTES } from '../../control/contract/api/routes.ts'
-import { GatewayError, invalidRequest, isErrorCode } from '../../control/contract/errors.ts'
+import { type ErrorType, GatewayError, invalidRequest, isErrorCode } from '../../control/contract/errors.ts'
 import { sluice } from '../../control/contract/generated/messages.js'
+import { isId } from '../../control/contract/ids.ts'
 import type { Limits } from '../../control/contract/limits.ts'
 import { type ApiCredential, readApiCredential } from '../access/apiCredential.ts'
 import { ControlUnavailable, type RpcClient } from '../bus/rpcClient.ts'
@@ -28,7 +29,7 @@ export function apiEndpoints(
     method: route.method,
     path: route.path,
     handler: (exchange, body) => serve(route, exchange, body, services),
-    precheck: (head) => refusalOf(() => readApiCredential(head, route.auth)) ?? tooLarge(services.limits),
+    precheck: (head) => refusalOf(() => readApiCredential(head, route.auth)) ?? earlyTooLarge(services.limits),
   }))
 }
 
@@ -43,6 +44,7 @@ async function serve(route: ApiRoute, exchange: Exchange, body: Buffer, services
     clientAddress: clientAddress(exchange, services.trustedProxies),
     body: readBody(route, body, services.limits),
     requestId: exchange.id,
+    approvalId: readApprovalId(head.approvalId),
   }
   const reply = await callApi(services, request)
   const headers = ['cache-control', 'private, no-store', ...reply.headers]
@@ -60,11 +62,22 @@ function readIdempotencyKey(text: string): string {
   throw invalidRequest('Idempotency-Key must be 1 to 255 printable characters without spaces.', 'Idempotency-Key')
 }
 
+/** @throws GatewayError approval_not_found for what can not be the id of an approval */
+export function readApprovalId(text: string): string {
+  if (text === '' || isId('apr', text)) return text
+  throw new GatewayError('approval_not_found', { param: 'x-approval-id' })
+}
+
 function readBody(route: ApiRoute, body: Buffer, limits: Limits): Buffer {
   if (route.body === undefined) return EMPTY
   if (body.length > limits.apiBodyBytesMax) throw tooLarge(limits)
   if (body.length > 0 || route.body.required.length > 0) parseJsonObject(body, limits.jsonDepthMax)
   return body
+}
+
+/** The server asks once a body is larger than it takes unchecked; mostly that is too large already. */
+function earlyTooLarge(limits: Limits): GatewayError | undefined {
+  return limits.apiBodyBytesMax <= limits.uncheckedBodyBytesMax ? tooLarge(limits) : undefined
 }
 
 function tooLarge(limits: Limits): GatewayError {
@@ -104,6 +117,7 @@ async function callApi(services: ApiServices, request: sluice.ApiRequest.$Proper
   throw new GatewayError(isErrorCode(reply.errorCode) ? reply.errorCode : 'internal_error', {
     message: reply.errorMessage,
     status: reply.status,
+    ...(reply.errorType === '' ? {} : { type: reply.errorType as ErrorType }),
     ...(reply.errorParam === '' ? {} : { param: reply.errorParam }),
     ...(reply.retryAfterSeconds === 0 ? {} : { retryAfterSeconds: reply.retryAfterSeconds }),
   })
@@ -127,7 +141,7 @@ async function answerInParts(
     if (reply.body.length > 0 && !exchange.write(reply.body)) await flow.ready()
     const next = await nextPart(services, { ...request, part: reply.nextPart })
     if (next === undefined) {
-      exchange.abort()
+      exchange.breakOff()
       return
     }
     reply = next

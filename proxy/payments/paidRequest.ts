@@ -55,7 +55,7 @@ export class PaidRequest implements AnswerDecorator {
   private readonly services: PaymentServices
   private readonly exchange: Exchange
   private readonly credential: PaymentCredential
-  private readonly body: Buffer
+  private readonly bodySha256: Buffer
   private asked: Asked | undefined
   private paidHeaders: HeaderList = []
   private endpoint = ''
@@ -64,10 +64,19 @@ export class PaidRequest implements AnswerDecorator {
   constructor(services: PaymentServices, exchange: Exchange, body: Buffer) {
     this.services = services
     this.exchange = exchange
-    this.body = body
+    this.bodySha256 = hash('sha256', body, 'buffer')
     this.credential = readPaymentCredential(exchange.head)
     this.payer = claimedPayer(this.credential, services.limits.paymentHeaderBytesMax)
     exchange.decorator = this
+  }
+
+  get isUnpaid(): boolean {
+    return this.credential.kind === 'none'
+  }
+
+  /** Refuses a request that carries no payment with its price. @throws GatewayError x402 */
+  async quote(priced: Pick<HoldWaiter, 'requestId' | 'wantUnits' | 'holdMeta'>): Promise<void> {
+    await this.pay(priced, this.price(priced.wantUnits))
   }
 
   /** Asks for the payment, or makes it; the waiter is called back as by Holds. */
@@ -99,7 +108,7 @@ export class PaidRequest implements AnswerDecorator {
   }
 
   /** @returns when the hold was taken, on Redis's clock */
-  private async pay(waiter: HoldWaiter, priced: Priced): Promise<number> {
+  private async pay(waiter: Pick<HoldWaiter, 'requestId' | 'wantUnits' | 'holdMeta'>, priced: Priced): Promise<number> {
     const { limits, verifier } = this.services
     const terms = await this.services.terms.current()
     const [model = '', endpoint = '', sheetVersion = '', streamed = ''] = waiter.holdMeta.split(',')
@@ -142,7 +151,7 @@ export class PaidRequest implements AnswerDecorator {
     const sheet = this.services.catalog.current?.sheet
     if (sheet === undefined) throw new Error('a request was priced without a price sheet')
     const { version, coinUsdUnits } = sheet
-    const bodySha256 = hash('sha256', this.body, 'buffer')
+    const { bodySha256 } = this
     return { path: this.exchange.head.path, bodySha256, sheetVersion: version, coinUsdUnits, units }
   }
 

@@ -28,6 +28,7 @@ export function parseHead(req: HttpRequest): ParsedHead {
   let acceptPayment = ''
   let agent = ''
   let idempotencyKey = ''
+  let approvalId = ''
   let forwardedFor = ''
   let contentLength = UNSET
   let chunked = false
@@ -62,6 +63,9 @@ export function parseHead(req: HttpRequest): ParsedHead {
       case 'idempotency-key':
         idempotencyKey = value
         break
+      case 'x-approval-id':
+        approvalId = value
+        break
       case 'x-forwarded-for':
         forwardedFor = forwardedFor === '' ? value : `${forwardedFor},${value}`
         break
@@ -90,6 +94,7 @@ export function parseHead(req: HttpRequest): ParsedHead {
     acceptPayment,
     agent,
     idempotencyKey,
+    approvalId,
     forwardedFor,
   }
   return { head, contentLength, chunked, framingFault }

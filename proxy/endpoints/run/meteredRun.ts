@@ -2,12 +2,13 @@ import type { Endpoint } from '../../../control/contract/catalog.ts'
 import { GatewayError } from '../../../control/contract/errors.ts'
 import { sluice } from '../../../control/contract/generated/messages.js'
 import { receiptJson } from '../../../control/contract/receipt.ts'
-import type { Principal } from '../../access/principal.ts'
+import type { AgentPolicy, Principal } from '../../access/principal.ts'
 import { type HoldWaiter, LOST_ANSWER } from '../../admission/holds.ts'
-import type { EndingWaiter } from '../../admission/settlements.ts'
+import type { Ending, EndingWaiter } from '../../admission/settlements.ts'
 import type { Model, Route } from '../../catalog/catalog.ts'
 import type { Exchange, GoneListener } from '../../server/exchange.ts'
 import { type AttemptListener, Attempts } from '../../upstream/attempts.ts'
+import { OPERATION_RULES } from '../../upstream/operationRules.ts'
 import type { TransportFailure, UpstreamHeaders, UpstreamRequest } from '../../upstream/transport.ts'
 import type { ActiveRun } from './activeRuns.ts'
 import { type Bill, NO_BILL, type RunStatus, SOURCE, STATUS } from './bill.ts'
@@ -24,7 +25,7 @@ export interface Metered {
   /** The worst case, and the least that the hold may shrink to. */
   readonly wantUnits: number
   readonly leastUnits: number
-  /** The answer is an event stream. */
+  /** The answer is sent as it comes. */
   readonly streamed: boolean
 }
 
@@ -35,7 +36,7 @@ export interface Metered {
 export abstract class MeteredRun implements HoldWaiter, AttemptListener, EndingWaiter, GoneListener, ActiveRun {
   readonly requestId: string
   readonly principal: Principal
-  readonly wantUnits: number
+  wantUnits: number
   readonly leastUnits: number
   readonly holdMeta: string
   activeIndex = -1
@@ -60,6 +61,8 @@ export abstract class MeteredRun implements HoldWaiter, AttemptListener, EndingW
   private clamped = false
   /** Fixed with the outcome, so that the client's receipt and the book's show the same. */
   private durationMs = 0
+  /** The approval by which an agent's request runs. */
+  private approvalId = ''
 
   constructor(exchange: Exchange, principal: Principal, metered: Metered, services: RunServices) {
     this.exchange = exchange
@@ -77,7 +80,8 @@ export abstract class MeteredRun implements HoldWaiter, AttemptListener, EndingW
   start(): void {
     this.services.active.add(this)
     this.exchange.setGoneListener(this)
-    this.services.holds.take(this)
+    if (this.principal.agent === null) this.services.holds.take(this)
+    else void this.startWithin(this.principal.agent)
   }
 
   onHeld(heldUnits: number, heldAtMs: number): void {
@@ -92,6 +96,7 @@ export abstract class MeteredRun implements HoldWaiter, AttemptListener, EndingW
       transport: this.services.transport,
       health: this.services.health,
       limits: this.services.limits,
+      rule: OPERATION_RULES[this.metered.endpoint],
       accountId: this.principal.accountId,
       routes: this.metered.routes,
       makeRequest: (route, totalTimeoutMs, fresh) => this.makeRequest(route, totalTimeoutMs, fresh),
@@ -105,6 +110,7 @@ export abstract class MeteredRun implements HoldWaiter, AttemptListener, EndingW
   onHoldRefused(error: GatewayError): void {
     this.services.metrics.counters.holdsRefused++
     if (error.cause === LOST_ANSWER) this.settle('failed', NO_BILL, error.code)
+    this.giveApprovalBack()
     this.close()
     this.failWith(error)
   }
@@ -135,7 +141,7 @@ export abstract class MeteredRun implements HoldWaiter, AttemptListener, EndingW
       else this.settle('failed', NO_BILL, fault.code)
     }
     this.close()
-    if (this.exchange.begun) this.exchange.end(Buffer.from(this.faultEvents(fault)))
+    if (this.exchange.begun) this.endFaulty(fault)
     else this.failWith(fault)
   }
 
@@ -147,13 +153,13 @@ export abstract class MeteredRun implements HoldWaiter, AttemptListener, EndingW
   /** The outcome is in the ledger: the client gets the rest of its answer. */
   abstract onSettled(chargedUnits: number): void
   /** The ledger takes long: the client gets the rest of its answer without a receipt. */
-  abstract onSettleDelayed(): void
+  abstract onSettleDelayed(givenUp: boolean): void
   protected abstract makeRequest(route: Route, totalTimeoutMs: number, fresh: boolean): UpstreamRequest
   protected abstract answerBegins(headers: UpstreamHeaders): void
   /** What was produced so far costs, when a fault of the gateway itself ends an answer that has begun. */
   protected abstract billOfPart(): Bill
-  /** What tells the client of an answer that has begun about a fault, and ends it. */
-  protected abstract faultEvents(fault: GatewayError): string
+  /** What tells the client of an answer that has begun about a fault, and ends it; null where nothing can. */
+  protected abstract faultEvents(fault: GatewayError): string | null
 
   /** The hold is granted, with at most `wantUnits`. */
   protected held(_heldUnits: number): void {}
@@ -167,28 +173,34 @@ export abstract class MeteredRun implements HoldWaiter, AttemptListener, EndingW
    * The run is told when the ledger has accepted it.
    */
   protected settle(status: RunStatus, bill: Bill, errorCode: string | null): void {
+    this.deliver(this.decide(status, bill, errorCode))
+  }
+
+  /** Fixes the outcome, for `deliver` to settle. */
+  protected decide(status: RunStatus, bill: Bill, errorCode: string | null): Ending {
     this.ending = true
     this.status = status
     this.errorCode = errorCode
     this.bill = bill
     const charged = status === 'ok' || status === 'partial'
+    if (!charged) this.giveApprovalBack()
     this.clamped = charged && bill.units > this.heldUnits
     const chargeUnits = charged ? Math.min(bill.units, this.heldUnits) : VOID
-    this.count(chargeUnits)
     const { principal } = this
-    this.services.settlements.end(
-      {
-        requestId: this.requestId,
-        owner: this.services.owner,
-        accountId: principal.accountId,
-        keyId: principal.keyId,
-        shard: principal.shard,
-        chargeUnits,
-        settlement: this.settlementMessage(Math.max(0, chargeUnits)),
-      },
-      principal,
-      this,
-    )
+    return {
+      requestId: this.requestId,
+      owner: this.services.owner,
+      accountId: principal.accountId,
+      keyId: principal.keyId,
+      shard: principal.shard,
+      chargeUnits,
+      settlement: this.settlementMessage(Math.max(0, chargeUnits)),
+    }
+  }
+
+  protected deliver(ending: Ending): void {
+    this.count(ending.chargeUnits)
+    this.services.settlements.end(ending, this.principal, this)
   }
 
   /** The receipt of the outcome as the ledger has accepted it. */
@@ -224,6 +236,49 @@ export abstract class MeteredRun implements HoldWaiter, AttemptListener, EndingW
   protected failWith(error: GatewayError): void {
     this.services.metrics.noteError(error.row)
     this.exchange.fail(error)
+  }
+
+  private endFaulty(fault: GatewayError): void {
+    const events = this.faultEvents(fault)
+    if (events === null) this.exchange.breakOff()
+    else this.exchange.end(Buffer.from(events))
+  }
+
+  /** Takes the hold of an agent's request once its policy lets it pass. */
+  private async startWithin(policy: AgentPolicy): Promise<void> {
+    const { exchange, requestId, wantUnits, leastUnits } = this
+    const { approvalId } = exchange.head
+    const { accountId: agentId } = this.principal
+    const { endpoint, model } = this.metered
+    const asked = { agentId, requestId, endpoint, model: model.id, wantUnits, leastUnits, approvalId }
+    try {
+      const pass = await this.services.agents.pass(policy, { ...asked, body: exchange.body })
+      this.wantUnits = pass.wantUnits
+      this.approvalId = pass.approvalId
+    } catch (error) {
+      this.refuseAgent(error)
+      return
+    }
+    if (!exchange.gone && !this.ending) {
+      this.services.holds.take(this)
+      return
+    }
+    this.giveApprovalBack()
+    this.close()
+  }
+
+  private refuseAgent(error: unknown): void {
+    const isKnown = error instanceof GatewayError
+    if (!isKnown) this.services.onCrash(error, this.requestId)
+    if (this.ending) this.close()
+    else this.onHoldRefused(isKnown ? error : new GatewayError('internal_error'))
+  }
+
+  /** What is not charged leaves the approval to the next attempt. */
+  private giveApprovalBack(): void {
+    if (this.approvalId === '') return
+    this.services.agents.release(this.approvalId, this.requestId)
+    this.approvalId = ''
   }
 
   private count(chargeUnits: number): void {

@@ -1,20 +1,31 @@
 import type { Limits } from '../../../control/contract/limits.ts'
 import type { ReceiptPaid } from '../../../control/contract/receipt.ts'
-import type { Holds } from '../../admission/holds.ts'
-import type { Settlements } from '../../admission/settlements.ts'
+import type { Settling } from '../../admission/ending.ts'
+import type { Holding, HoldWaiter } from '../../admission/holds.ts'
 import type { Route } from '../../catalog/catalog.ts'
 import type { RequestMetrics } from '../../metrics/requestMetrics.ts'
 import type { OutBuffer } from '../../relay/outBuffer.ts'
 import type { RouteHealth } from '../../upstream/routeHealth.ts'
 import type { Transport } from '../../upstream/transport.ts'
 import type { ActiveRuns } from './activeRuns.ts'
+import type { AgentGate } from './agentGate.ts'
+
+/** The payment of a request that is paid for by itself. */
+export interface PaidFor {
+  /** What was paid, once it is. */
+  readonly receipt: ReceiptPaid | undefined
+  /** The request carries no payment. */
+  readonly isUnpaid: boolean
+  /** Refuses a request that carries no payment with its price. @throws GatewayError x402 */
+  quote(priced: Pick<HoldWaiter, 'requestId' | 'wantUnits' | 'holdMeta'>): Promise<void>
+}
 
 /** What the requests of one process share. */
 export interface RunServices {
-  readonly holds: Pick<Holds, 'take'>
+  readonly holds: Holding
   /** Of a request that is paid for by itself, what was paid; absent for those on a key. */
-  readonly paid?: { readonly receipt: ReceiptPaid | undefined }
-  readonly settlements: Settlements
+  readonly paid?: PaidFor
+  readonly settlements: Settling
   readonly transport: Transport
   readonly health: RouteHealth
   readonly limits: Limits
@@ -23,7 +34,8 @@ export interface RunServices {
   /** What a read from a provider becomes is gathered here and written at once; empty between reads. */
   readonly outgoing: OutBuffer
   readonly active: ActiveRuns
+  readonly agents: AgentGate
   /** A request failed by a fault of the gateway itself. */
   readonly onCrash: (error: unknown, requestId: string) => void
-  readonly onRouteFault: (route: Route, reason: string) => void
+  readonly onRouteFault: (route: Pick<Route, 'id' | 'provider'>, reason: string) => void
 }
