@@ -1,5 +1,6 @@
 import { pino } from 'pino'
 import { limits } from './contract/limits.ts'
+import { readPaymentsConfig } from './payments/paymentsConfig.ts'
 import { CatalogError } from './pricing/yamlReader.ts'
 import { ControlService } from './service/controlService.ts'
 import { readEnvironment } from './service/environment.ts'
@@ -38,7 +39,8 @@ process.on('disconnect', () => void stop('the parent process ended'))
 process.on('SIGHUP', () => void service?.reloadCatalog())
 
 try {
-  service = new ControlService(readEnvironment(process.env), log)
+  const payments = await readPaymentsConfig(process.env)
+  service = new ControlService({ ...readEnvironment(process.env), payments }, log)
   const metricsPort = await service.start(stopping.signal)
   log.info({ metricsPort }, 'control is ready')
   process.send?.({ ready: { metricsPort } })

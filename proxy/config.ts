@@ -13,6 +13,8 @@ export interface ProxyConfig {
   /** How providers are reached. */
   readonly transport: TransportName
   readonly journalFolder: string
+  /** Where clients reach the gateway, without a slash at its end; empty when the operator has not said so. */
+  readonly publicUrl: string
   /** How many load balancers in front of the gateway add to X-Forwarded-For; zero trusts none of it. */
   readonly trustedProxies: number
   readonly logLevel: string
@@ -35,6 +37,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): ProxyConfig {
     redisCluster: environment['SLUICE_REDIS_CLUSTER'] === '1',
     transport: transportName(environment['SLUICE_TRANSPORT'] ?? 'sockets'),
     journalFolder: join(environment['SLUICE_DATA'] ?? '.sluice', 'journal'),
+    publicUrl: (environment['SLUICE_PUBLIC_URL'] ?? '').replace(/\/+$/, ''),
     trustedProxies: integer(environment, 'SLUICE_TRUSTED_PROXIES', 0, 0, 16),
     logLevel: environment['LOG_LEVEL'] ?? 'info',
     unmetered: isUnmetered(environment),

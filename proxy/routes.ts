@@ -3,7 +3,7 @@ import type { KeyCache } from './access/keyCache.ts'
 import type { RpcClient } from './bus/rpcClient.ts'
 import type { CatalogStore } from './catalog/catalogStore.ts'
 import { apiEndpoints } from './endpoints/api.ts'
-import { chatHandler, credentialPrecheck } from './endpoints/chat/chat.ts'
+import { chatServe } from './endpoints/chat/chat.ts'
 import type { ChatSurface } from './endpoints/chat/codec.ts'
 import { chatSurface } from './endpoints/chat/surface.ts'
 import { completionsSurface } from './endpoints/completions/surface.ts'
@@ -12,21 +12,25 @@ import { limitsHandler } from './endpoints/limits.ts'
 import { countTokensHandler } from './endpoints/messages/countTokens.ts'
 import { messagesSurface } from './endpoints/messages/surface.ts'
 import { modelsHandler } from './endpoints/models.ts'
+import { paidHandler } from './endpoints/paid.ts'
 import { pricingHandler, sheetHandler, sheetsHandler } from './endpoints/pricing.ts'
 import { publicReceiptHandler, receiptHandler } from './endpoints/receipts.ts'
 import { responsesSurface } from './endpoints/responses/surface.ts'
+import { credentialPrecheck } from './endpoints/run/checkKey.ts'
+import { keyedHandler, type Serve } from './endpoints/run/serve.ts'
 import type { RunServices } from './endpoints/run/services.ts'
 import { embeddings } from './endpoints/units/embeddings.ts'
-import { unitHandler, unitPrecheck } from './endpoints/units/handler.ts'
+import { unitPrecheck, unitServe, uploadPrecheck } from './endpoints/units/handler.ts'
 import { imageEdits } from './endpoints/units/imageEdits.ts'
 import { images } from './endpoints/units/images.ts'
 import type { Operation, UnitPlan, UnitRequest } from './endpoints/units/operation.ts'
 import { rerank } from './endpoints/units/rerank.ts'
 import { speech } from './endpoints/units/speech.ts'
 import { transcriptions } from './endpoints/units/transcriptions.ts'
-import { videoGenerationHandler } from './endpoints/videos/generate.ts'
+import { videoServe } from './endpoints/videos/generate.ts'
 import type { VideoJobs } from './endpoints/videos/jobs.ts'
 import { videoReadHandler } from './endpoints/videos/read.ts'
+import type { PaymentServices } from './payments/paidRequest.ts'
 import type { RouteEntry } from './server/routeTable.ts'
 import type { RouteHealth } from './upstream/routeHealth.ts'
 
@@ -40,55 +44,57 @@ export interface RouteParts {
   readonly rpc: RpcClient
   readonly limits: Limits
   readonly vitals: () => Vitals
+  readonly payments: PaymentServices
   /** See `clientAddress`. */
   readonly trustedProxies: number
 }
 
 /** Every path that is served, a row each. */
 export function routes(parts: RouteParts): RouteEntry[] {
-  const { keys, catalog, services, videos, health, rpc, limits, vitals, trustedProxies } = parts
-  const chat = (path: string, surface: ChatSurface): RouteEntry => ({
-    method: 'POST',
-    path,
-    handler: chatHandler(surface, keys, catalog, services),
-    precheck: credentialPrecheck,
+  const { keys, catalog, services, videos, health, rpc, limits, vitals, payments, trustedProxies } = parts
+  const keyed = (path: string, serve: Serve, more: Partial<RouteEntry> = {}): RouteEntry => ({
+    ...{ method: 'POST', path, handler: keyedHandler(serve, keys, services), precheck: credentialPrecheck },
+    ...more,
   })
-  const videoParts = { keys, catalog, jobs: videos, services }
+  /** What is served to keys and, under /x402, to whoever pays for the request itself. */
+  const sold = (path: string, serve: Serve, more: Partial<RouteEntry> = {}): RouteEntry[] => [
+    keyed(path, serve, more),
+    {
+      ...more,
+      method: 'POST',
+      path: `/x402${path}`,
+      handler: paidHandler(serve, payments, services),
+      precheck: undefined,
+    },
+  ]
   const unit = <Request extends UnitRequest, Plan extends UnitPlan>(
     path: string,
     operation: Operation<Request, Plan>,
-  ): RouteEntry => ({
-    method: 'POST',
-    path,
-    handler: unitHandler(operation, keys, catalog, services),
-    precheck: unitPrecheck(operation.upload),
-    upload: operation.upload,
-  })
+  ): RouteEntry[] => {
+    const { upload } = operation
+    const [own, paid] = sold(path, unitServe(operation, catalog), { upload, precheck: unitPrecheck(upload) })
+    return [own, { ...paid, precheck: uploadPrecheck(upload) }]
+  }
+  const chat = (surface: ChatSurface): Serve => chatServe(surface, catalog)
   return [
-    chat('/v1/chat/completions', chatSurface),
-    chat('/v1/messages', messagesSurface),
+    ...sold('/v1/chat/completions', chat(chatSurface)),
+    keyed('/v1/messages', chat(messagesSurface)),
     {
       method: 'POST',
       path: '/v1/messages/count_tokens',
       handler: countTokensHandler(keys, catalog, services),
       precheck: credentialPrecheck,
     },
-    chat('/v1/completions', completionsSurface),
-    chat('/v1/responses', responsesSurface),
-    unit('/v1/embeddings', embeddings),
-    unit('/v1/images/generations', images),
-    unit('/v1/images/edits', imageEdits),
-    unit('/v1/audio/speech', speech),
-    unit('/v1/audio/transcriptions', transcriptions),
-    unit('/v1/rerank', rerank),
-    {
-      method: 'POST',
-      path: '/v1/videos/generations',
-      handler: videoGenerationHandler(videoParts),
-      precheck: credentialPrecheck,
-      drainCode: 'restarting',
-    },
-    { method: 'GET', path: '/v1/videos/*', handler: videoReadHandler(videoParts) },
+    ...sold('/v1/completions', chat(completionsSurface)),
+    keyed('/v1/responses', chat(responsesSurface)),
+    ...unit('/v1/embeddings', embeddings),
+    ...unit('/v1/images/generations', images),
+    ...unit('/v1/images/edits', imageEdits),
+    ...unit('/v1/audio/speech', speech),
+    ...unit('/v1/audio/transcriptions', transcriptions),
+    ...unit('/v1/rerank', rerank),
+    ...sold('/v1/videos/generations', videoServe({ catalog, jobs: videos }), { drainCode: 'restarting' }),
+    { method: 'GET', path: '/v1/videos/*', handler: videoReadHandler({ keys, catalog, jobs: videos, services }) },
     { method: 'GET', path: '/v1/models', handler: modelsHandler(catalog, health) },
     { method: 'GET', path: '/v1/models/*', handler: modelsHandler(catalog, health) },
     { method: 'GET', path: '/v1/pricing', handler: pricingHandler(catalog, health) },

@@ -6,6 +6,7 @@ import { newId } from '../control/contract/ids.ts'
 import { limits } from '../control/contract/limits.ts'
 import { connectRedis } from '../control/contract/redis.ts'
 import { defineScript, type ScriptName } from '../control/contract/scripts.ts'
+import { WorkerPool } from '../workers/pool.ts'
 import { KeyCache } from './access/keyCache.ts'
 import { Heartbeat } from './admission/heartbeat.ts'
 import { Holds } from './admission/holds.ts'
@@ -27,6 +28,9 @@ import { VideoJobs } from './endpoints/videos/jobs.ts'
 import { VideoStore } from './jobs/videoStore.ts'
 import { VideoWakes } from './jobs/videoWakes.ts'
 import { RequestMetrics } from './metrics/requestMetrics.ts'
+import type { PaymentServices } from './payments/paidRequest.ts'
+import { TermsCache } from './payments/termsCache.ts'
+import { PaymentVerifier } from './payments/verifier.ts'
 import { OutBuffer } from './relay/outBuffer.ts'
 import { routes } from './routes.ts'
 import { Server } from './server/server.ts'
@@ -122,6 +126,18 @@ const services: RunServices = {
     log.warn({ route: route.id, reason }, 'route failed')
   },
 }
+const workers = new WorkerPool({
+  threadsMax: limits.verifyThreadsMax,
+  idleTimeoutMs: limits.verifyThreadIdleMs,
+  queueMax: limits.verifyPendingMax,
+  taskTimeoutMs: limits.verifyTimeoutMs,
+})
+const payments: PaymentServices = {
+  ...{ rpc, catalog, limits, owner, publicUrl: config.publicUrl },
+  terms: new TermsCache(rpc, limits),
+  verifier: new PaymentVerifier(workers, limits),
+  onFault: fault('taking a payment'),
+}
 const videoWakes = new VideoWakes({ commands, subscriber, owner, onFault: fault('waking a video job') })
 const videos = new VideoJobs(new VideoStore(commands, limits), videoWakes, limits)
 let draining = false
@@ -130,7 +146,7 @@ const vitals = (): Vitals => ({ redis: connected(), control: pulse.alive, draini
 
 const server = new Server({
   routes: routes({
-    ...{ keys, catalog, services, videos, health, rpc, limits, vitals },
+    ...{ keys, catalog, services, videos, health, rpc, limits, vitals, payments },
     trustedProxies: config.trustedProxies,
   }),
   limits,

@@ -48,6 +48,7 @@ async function stopLeftovers(dir: string): Promise<void> {
   for (const entry of readdirSync(dir)) {
     await stopLeftover(join(dir, entry, 'redis.pid'), /(redis|valkey)-server/, 'SIGKILL')
     await stopLeftover(join(dir, entry, 'cluster/postmaster.pid'), /postgres/, 'SIGQUIT')
+    await stopLeftover(join(dir, entry, 'anvil.pid'), /anvil/, 'SIGKILL')
   }
 }
 

@@ -6,6 +6,7 @@ import { Piscina } from 'piscina'
  */
 export interface Tasks {
   readonly countTokens: typeof import('./countTokens.ts').run
+  readonly verifyPayments: typeof import('./verifyPayments.ts').run
 }
 export type TaskName = keyof Tasks
 
@@ -39,6 +40,11 @@ export class WorkerPool {
       // Threads that are asleep in a blocking wait cannot be unref'd and would keep a process from ending.
       atomics: 'disabled',
     })
+  }
+
+  /** Threads at most; batches are split so that all can work. */
+  get threadsMax(): number {
+    return this.bounds.threadsMax
   }
 
   /**

@@ -1,5 +1,6 @@
 import { Bench } from 'tinybench'
 import { addAccounting } from './accounting.ts'
+import { addPayments } from './payments.ts'
 import { addRelay } from './relay.ts'
 
 const MILLISECONDS = 300
@@ -7,7 +8,9 @@ const MILLISECONDS = 300
 const bench = new Bench({ time: MILLISECONDS, warmupTime: MILLISECONDS / 3 })
 addAccounting(bench)
 addRelay(bench)
+const endPayments = await addPayments(bench)
 await bench.run()
+await endPayments()
 for (const task of bench.tasks) {
   const { result } = task
   if (!('latency' in result)) throw new Error(`${task.name} did not run`)

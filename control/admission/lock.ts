@@ -1,4 +1,5 @@
 import type { Client, Pool } from '../db/pool.ts'
+import { tryLock } from '../db/tryLock.ts'
 
 /** Any constant will do, as long as nothing else in this database locks it. */
 const ADMISSION_LOCK = 7_204_002
@@ -8,26 +9,8 @@ const DEBIT_LOCK = 7_204_003
  * Runs `work` while no other control writes balances into the admission state.
  * @returns the result, or undefined when another one is at it
  */
-export async function tryAdmissionLock<T>(pool: Pool, work: () => Promise<T>): Promise<T | undefined> {
-  const client = await pool.connect()
-  let broken: Error | undefined
-  const onBroken = (error: Error): void => {
-    broken = error
-  }
-  client.on('error', onBroken)
-  try {
-    const tried = await client.query<{ locked: boolean }>('SELECT pg_try_advisory_lock($1) AS locked', [ADMISSION_LOCK])
-    if (tried.rows[0]?.locked !== true) return undefined
-    try {
-      return await work()
-    } finally {
-      // When this fails, the connection is closed below, and the lock goes with it.
-      await client.query('SELECT pg_advisory_unlock($1)', [ADMISSION_LOCK]).catch(onBroken)
-    }
-  } finally {
-    client.off('error', onBroken)
-    client.release(broken)
-  }
+export function tryAdmissionLock<T>(pool: Pool, work: () => Promise<T>): Promise<T | undefined> {
+  return tryLock(pool, ADMISSION_LOCK, work)
 }
 
 /**

@@ -1,13 +1,6 @@
 import type { Client } from '../db/pool.ts'
-import { type AuditCheck, Faults } from './check.ts'
-
-/** A query that finds what breaks an invariant: rows of one text column. */
-interface Invariant {
-  name: string
-  /** Counts what is looked at; answers one text. */
-  checked: string
-  faults: string
-}
+import { type AuditCheck, Faults, type Invariant } from './check.ts'
+import { PAYMENT_INVARIANTS } from './paymentChecks.ts'
 
 const FAULTS_READ_MAX = 1_000
 
@@ -125,7 +118,7 @@ const INVARIANTS: readonly Invariant[] = [
 /** Checks the invariants of the book inside one transaction, so that all of them see the same moment. */
 export async function checkBook(client: Client): Promise<AuditCheck[]> {
   const checks: AuditCheck[] = []
-  for (const { name, checked, faults: query } of INVARIANTS) {
+  for (const { name, checked, faults: query } of [...INVARIANTS, ...PAYMENT_INVARIANTS]) {
     const faults = new Faults()
     const found = await client.query({ text: `${query} LIMIT ${FAULTS_READ_MAX}`, rowMode: 'array' })
     for (const [fault] of found.rows as unknown[][]) faults.add(String(fault))

@@ -5,6 +5,14 @@ export interface AuditCheck {
   detail: string
 }
 
+/** A query that finds what breaks an invariant: rows of one text column. */
+export interface Invariant {
+  name: string
+  /** Counts what is looked at; answers one text. */
+  checked: string
+  faults: string
+}
+
 const EXAMPLES_MAX = 5
 
 /** Faults of one kind: counted all, shown a few, so that an audit stays small however much is wrong. */

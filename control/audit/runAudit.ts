@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis'
 import type { Pool } from '../db/pool.ts'
 import { checkAdmission } from './admissionChecks.ts'
 import { checkBook } from './bookChecks.ts'
+import { checkChain } from './chainChecks.ts'
 import type { AuditCheck } from './check.ts'
 import { inSnapshot } from './snapshot.ts'
 import { checkUsageLog } from './usageLogChecks.ts'
@@ -11,12 +12,14 @@ export type { AuditCheck } from './check.ts'
 /**
  * Verifies the invariants of the book, of the usage log, and that the admission state agrees with the book.
  * Reads in pages; may run beside traffic.
+ * @param rpcUrl of a node, to compare the tokens of the treasury; without it that is left out
  * @returns every check, also those that hold
  * @throws errors of PostgreSQL and Redis
  */
-export async function runAudit(pool: Pool, redis: Redis): Promise<AuditCheck[]> {
+export async function runAudit(pool: Pool, redis: Redis, rpcUrl?: string): Promise<AuditCheck[]> {
   const book = await inSnapshot(pool, checkBook)
   const log = await inSnapshot(pool, checkUsageLog)
   const admission = await checkAdmission(pool, redis)
-  return [...book, ...log, ...admission]
+  const chain = await checkChain(pool, rpcUrl)
+  return [...book, ...log, ...admission, ...chain]
 }

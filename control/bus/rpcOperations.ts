@@ -12,6 +12,8 @@ export interface RpcRequests {
   use_approval: sluice.ApprovalRequest
   release_approval: sluice.ApprovalRequest
   api: sluice.ApiRequest
+  payment_terms: undefined
+  settle_payment: sluice.SettlePaymentRequest
 }
 
 /** What an operation may know of its call. */
@@ -36,6 +38,8 @@ const DECODERS: { [Name in RpcOperation]: (payload: Uint8Array) => RpcRequests[N
   use_approval: (payload) => sluice.ApprovalRequest.decode(payload),
   release_approval: (payload) => sluice.ApprovalRequest.decode(payload),
   api: (payload) => sluice.ApiRequest.decode(payload),
+  payment_terms: () => undefined,
+  settle_payment: (payload) => sluice.SettlePaymentRequest.decode(payload),
 }
 
 export function isRpcOperation(name: string): name is RpcOperation {

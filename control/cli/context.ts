@@ -18,11 +18,12 @@ interface Addresses {
   readonly redisUrl: string | undefined
   /** Of the control that `make run` runs. */
   readonly catalogPath: string | undefined
+  readonly chainRpcUrl: string | undefined
 }
 
 /** Addresses from the environment, else those that the running `make run` keeps in `.sluice/run.json`. */
 function readAddresses(env: NodeJS.ProcessEnv): Addresses {
-  let run: { database_url?: string; redis_url?: string; catalog?: string } = {}
+  let run: { database_url?: string; redis_url?: string; catalog?: string; chain_rpc_url?: string } = {}
   try {
     run = JSON.parse(readFileSync(join(env['SLUICE_DATA'] || '.sluice', 'run.json'), 'utf8'))
   } catch {
@@ -33,6 +34,7 @@ function readAddresses(env: NodeJS.ProcessEnv): Addresses {
     redisUrl: env['REDIS_URL'] || run.redis_url,
     // A book that is named is not the one of the run, so neither is its catalog.
     catalogPath: env['DATABASE_URL'] ? undefined : run.catalog,
+    chainRpcUrl: env['CHAIN_RPC_URL'] || (env['DATABASE_URL'] ? undefined : run.chain_rpc_url),
   }
 }
 
@@ -58,6 +60,11 @@ export class CliContext {
     // npm changes to the project's folder and notes where it was called.
     if (given !== undefined) return resolve(this.#env['INIT_CWD'] ?? '.', given)
     return resolve(this.#env['SLUICE_CATALOG'] || this.#addresses.catalogPath || 'catalog.yaml')
+  }
+
+  /** A node of the chain that the book is bound to, when one is known. */
+  get chainRpcUrl(): string | undefined {
+    return this.#addresses.chainRpcUrl
   }
 
   get hasDatabaseAddress(): boolean {

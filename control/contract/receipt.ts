@@ -13,6 +13,23 @@ export interface ReceiptLog {
   proof?: { entry: string; leaf: string; treeSize: number; root: string; path: readonly string[] }
 }
 
+/** What was paid for a request. Tokens are in atomic units, decimal. */
+export interface ReceiptPaid {
+  /** What the payment was credited as. */
+  units: number
+  /** "coin" or "stablecoin". */
+  asset: string
+  token: string
+  amount: string
+  network: string
+  payer: string
+  transaction: string
+  /** The ERC-8004 agent behind the payer, or empty. */
+  agent: string
+  /** What goes back, once that is known; its transaction is empty until it was sent. */
+  back?: { units: number; amount: string; transaction: string }
+}
+
 /** Everything a receipt shows. The proxy fills it from a settlement, control from the book; both print the same. */
 export interface ReceiptFields {
   requestId: string
@@ -36,6 +53,8 @@ export interface ReceiptFields {
   durationMs: number
   /** A code of the error table, or null when the request went well. */
   errorCode: string | null
+  /** Of a request that was paid for by itself. */
+  paid?: ReceiptPaid
   log?: ReceiptLog
 }
 
@@ -65,6 +84,22 @@ function usageJson({ usage, quantity, unit }: ReceiptFields): string {
   )
 }
 
+function paidJson(paid: ReceiptPaid | undefined, coinUsdUnits: number): string {
+  if (paid === undefined) return ''
+  const { asset, token, amount, network, payer, transaction, agent, back } = paid
+  const rest = {
+    ...{ asset, amount, token, network, payer, transaction },
+    ...(agent === '' ? {} : { agent }),
+  }
+  const refund =
+    back === undefined
+      ? 'null'
+      : `${amountJson(back.units, coinUsdUnits).slice(0, -1)},"amount":"${back.amount}","transaction":${
+          back.transaction === '' ? 'null' : quoted(back.transaction)
+        }}`
+  return `,"paid":${amountJson(paid.units, coinUsdUnits).slice(0, -1)},${JSON.stringify(rest).slice(1, -1)},"refund":${refund}}`
+}
+
 function logJson(log: ReceiptLog | undefined): string {
   if (log === undefined) return ''
   if (log.proof === undefined) return `,"log":{"position":${log.position}}`
@@ -88,6 +123,7 @@ export function receiptJson(fields: ReceiptFields): string {
     `,"usage":${usageJson(fields)},"usage_source":"${fields.usageSource}"` +
     `,"clamped":${fields.clamped},"streamed":${fields.streamed}` +
     `,"created":"${new Date(fields.createdMs).toISOString()}","duration_ms":${fields.durationMs}` +
-    `,"error":${fields.errorCode === null ? 'null' : quoted(fields.errorCode)}${logJson(fields.log)}}`
+    `,"error":${fields.errorCode === null ? 'null' : quoted(fields.errorCode)}` +
+    `${paidJson(fields.paid, fields.coinUsdUnits)}${logJson(fields.log)}}`
   )
 }

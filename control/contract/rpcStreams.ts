@@ -1,5 +1,5 @@
 import { limits } from './limits.ts'
-import { RPC_API_STREAM, RPC_READS_STREAM, RPC_STREAM } from './redisKeys.ts'
+import { RPC_API_STREAM, RPC_PAYMENTS_STREAM, RPC_READS_STREAM, RPC_STREAM } from './redisKeys.ts'
 
 /** A stream of calls with its own bounds, so that no kind of call is held up behind another. */
 export interface RpcStream {
@@ -23,11 +23,19 @@ const API: RpcStream = {
   entriesMax: limits.apiStreamEntriesMax,
 }
 
-export const RPC_STREAMS: readonly RpcStream[] = [CALLS, READS, API]
+/** Payments: each waits for the chain. */
+const PAYMENTS: RpcStream = {
+  stream: RPC_PAYMENTS_STREAM,
+  placesMax: limits.paymentsInFlightMax,
+  entriesMax: limits.paymentsInFlightMax * 4,
+}
+
+export const RPC_STREAMS: readonly RpcStream[] = [CALLS, READS, API, PAYMENTS]
 
 const BY_OPERATION: ReadonlyMap<string, RpcStream> = new Map([
-  ...['get_receipt', 'list_sheets', 'get_sheet'].map((operation) => [operation, READS] as const),
+  ...['get_receipt', 'list_sheets', 'get_sheet', 'payment_terms'].map((operation) => [operation, READS] as const),
   ['api', API],
+  ['settle_payment', PAYMENTS],
 ])
 
 /** The stream that a call goes through. */

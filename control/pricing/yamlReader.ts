@@ -24,14 +24,19 @@ export class CatalogError extends Error {
 export class YamlReader {
   readonly root: Field
   readonly #file: string
+  readonly #what: string
   /** Each with its line; a file of bounded size has a bounded number of them. */
   readonly #problems = new Map<string, number>()
   readonly #lines = new LineCounter()
   readonly #document: Document
 
-  /** @throws CatalogError when the text is not YAML */
-  constructor(file: string, text: string) {
+  /**
+   * @param what the whole of the file, as messages name it
+   * @throws CatalogError when the text is not YAML
+   */
+  constructor(file: string, text: string, what = 'the catalog') {
     this.#file = file
+    this.#what = what
     this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false })
     for (const error of this.#document.errors) {
       this.#add(this.#lines.linePos(error.pos[0]).line, error.message)
@@ -49,7 +54,7 @@ export class YamlReader {
 
   /** Notes that a field does not hold; `what` continues its path: "must be a list". */
   problem(field: Field, what: string): void {
-    this.#add(field.line, `${field.path === '' ? 'the catalog' : field.path} ${what}`)
+    this.#add(field.line, `${field.path === '' ? this.#what : field.path} ${what}`)
   }
 
   #add(line: number, text: string): void {

@@ -3,14 +3,23 @@ import type { Redis } from 'ioredis'
 import { GatewayError } from '../contract/errors.ts'
 import { isId } from '../contract/ids.ts'
 import { limits } from '../contract/limits.ts'
-import { receiptJson } from '../contract/receipt.ts'
+import { isPayer } from '../contract/payments/payerAccount.ts'
+import { type ReceiptPaid, receiptJson } from '../contract/receipt.ts'
 import { shardOf } from '../contract/redisKeys.ts'
 import type { Queryable } from '../db/pool.ts'
 import { CoinPrices } from '../pricing/sheetReads.ts'
 import { inclusionProof } from '../usagelog/inclusionProof.ts'
 import { idTimeMs } from './idTime.ts'
 import { isUnderWay, isUnderWayAnywhere } from './isUnderWay.ts'
-import { logEntry, RECEIPT_COLUMNS, type ReceiptRow, receiptFields } from './receiptRow.ts'
+import {
+  logEntry,
+  PAID_QUERY,
+  type PaidRow,
+  paidOf,
+  RECEIPT_COLUMNS,
+  type ReceiptRow,
+  receiptFields,
+} from './receiptRow.ts'
 
 const POLL_MS = 40
 const PAGE_DEFAULT = 20
@@ -55,7 +64,9 @@ export class ReceiptReader {
     if (proof === undefined) throw new Error(`receipt ${requestId} is not in the usage log`)
     const { leaf, tree_size: treeSize, root, proof: path } = proof
     const log = { position: row.position, proof: { entry: logEntry(row), leaf, treeSize, root, path } }
-    return receiptJson(receiptFields(row, await this.#coins.ofSheet(row.sheet_version), log))
+    const fields = receiptFields(row, await this.#coins.ofSheet(row.sheet_version), log)
+    const paid = await this.#paid(row)
+    return receiptJson(paid === undefined ? fields : { ...fields, paid })
   }
 
   /** A page of receipts, newest first, as JSON text {object, data, has_more}. */
@@ -77,6 +88,12 @@ export class ReceiptReader {
       values: [requestId],
     })
     return found.rows[0]
+  }
+
+  async #paid(row: ReceiptRow): Promise<ReceiptPaid | undefined> {
+    if (!isPayer(row.key_id)) return undefined
+    const found = await this.#db.query<PaidRow>(PAID_QUERY, [row.request_id])
+    return found.rows[0] && paidOf(found.rows[0])
   }
 
   async #awaitRow(requestId: string, keyId: string): Promise<ReceiptRow> {

@@ -1,4 +1,5 @@
-import type { ReceiptFields, ReceiptLog, ReceiptStatus, ReceiptUsageSource } from '../contract/receipt.ts'
+import { networkOf } from '../contract/payments/address.ts'
+import type { ReceiptFields, ReceiptLog, ReceiptPaid, ReceiptStatus, ReceiptUsageSource } from '../contract/receipt.ts'
 import { leafText } from '../usagelog/leafText.ts'
 
 /** A receipt as it stands in the book. */
@@ -26,6 +27,48 @@ export interface ReceiptRow {
   clamped: boolean
   held_at_ms: number
   duration_ms: number
+}
+
+/** What was paid for a request, as it stands in the book. */
+export interface PaidRow {
+  units: number
+  asset: string
+  token: string
+  amount: string
+  chain_id: number
+  payer: string
+  hash: string | null
+  agent: string
+  back_units: number | null
+  back_amount: string | null
+  refund_hash: string | null
+}
+
+/** One row for a request that was paid for by itself; $1 is its id. */
+export const PAID_QUERY = `
+  SELECT p.units, p.asset, p.token, p.amount::text AS amount, c.chain_id, p.payer, t.hash, p.agent, p.back_units,
+    p.back_amount::text AS back_amount, b.hash AS refund_hash
+  FROM payments p CROSS JOIN chain_identity c
+    LEFT JOIN chain_transactions t ON t.purpose = 'payment' AND t.ref IN (p.id, p.id || ':other') AND t.state = 'mined'
+    LEFT JOIN refunds f ON f.id = p.refund_id
+    LEFT JOIN chain_transactions b ON b.purpose = 'refund' AND b.ref = f.id || '#' || f.attempts AND b.state = 'mined'
+  WHERE p.id = $1`
+
+export function paidOf(row: PaidRow): ReceiptPaid {
+  const { units, asset, token, amount, payer, agent } = row
+  const paid = {
+    units,
+    asset,
+    token,
+    amount,
+    payer,
+    agent,
+    network: networkOf(row.chain_id),
+    transaction: row.hash ?? '',
+  }
+  if (row.back_units === null || row.back_units === 0) return paid
+  const back = { units: row.back_units, amount: row.back_amount ?? '0', transaction: row.refund_hash ?? '' }
+  return { ...paid, back }
 }
 
 export const RECEIPT_COLUMNS = [

@@ -14,6 +14,7 @@ import { keyHandlers } from '../keys/keyHandlers.ts'
 import type { ApiKey } from '../keys/keyRow.ts'
 import { keyInForce } from '../keys/resolveKey.ts'
 import { linkHandlers } from '../links/linkHandlers.ts'
+import type { PaymentsService } from '../payments/paymentsService.ts'
 import { receiptListHandler } from '../receipts/receiptListHandler.ts'
 import type { ReceiptReader } from '../receipts/receiptReader.ts'
 import { sessionOf } from '../sessions/sessions.ts'
@@ -31,6 +32,8 @@ export interface ApiParts {
   readonly debits: Debits
   readonly tellAdmission: (accountIds: readonly string[]) => Promise<unknown>
   readonly environment: Pick<Environment, 'publicUrl' | 'chainRpcUrl'>
+  /** Undefined when the gateway takes no payments. */
+  readonly payments: PaymentsService | undefined
 }
 
 /** The account API with a handler for each of its operations, each from the folder of its resource. */

@@ -16,10 +16,12 @@ import { DebitKeeper } from '../debits/debitKeeper.ts'
 import { Housekeeper } from '../housekeeping/housekeeper.ts'
 import { LinkExpirer } from '../links/linkExpirer.ts'
 import { ControlMetrics } from '../metrics.ts'
+import type { PaymentsService } from '../payments/paymentsService.ts'
 import { CatalogKeeper } from '../pricing/catalogKeeper.ts'
 import { SettlementConsumer } from '../settlement/consumer.ts'
 import { sampleBacklog } from './backlog.ts'
 import { addressForLog, type Environment } from './environment.ts'
+import { newPayments } from './newPayments.ts'
 import { requireRedisVersion } from './redisVersion.ts'
 import { rpcHandlers } from './rpcHandlers.ts'
 import { waitFor } from './waitFor.ts'
@@ -33,6 +35,7 @@ export class ControlService {
   readonly #pool: Pool
   readonly #redis: Redis
   readonly #catalog: CatalogKeeper
+  #payments: PaymentsService | undefined
   readonly #debits: Debits
   /** What `stop` has to end. */
   readonly #running: Array<{ name: string; stop: () => Promise<void> }> = []
@@ -73,6 +76,7 @@ export class ControlService {
       backlog: () => sampleBacklog(this.#redis),
     })
     this.#running.push({ name: 'metrics', stop: async () => metrics.close() })
+    this.#startPayments()
     const handlers = rpcHandlers({
       pool: this.#pool,
       redis: this.#redis,
@@ -80,6 +84,7 @@ export class ControlService {
       debits: this.#debits,
       tellAdmission: (accountIds) => events.bring(accountIds),
       environment: this.#environment,
+      payments: this.#payments,
     })
     const rpc = new RpcServer(redisUrl, handlers, this.#log, metrics.observeRpc)
     rpc.start()
@@ -118,9 +123,18 @@ export class ControlService {
       pool: this.#pool,
       log: this.#log,
       consumer: newId('own'),
+      onBooked: () => this.#payments?.onBooked(),
     })
     this.#running.push({ name: 'settlement', stop: () => settlement.stop() })
     return settlement
+  }
+
+  #startPayments(): void {
+    const config = this.#environment.payments
+    if (config === undefined) return
+    const payments = newPayments(config, this.#pool, this.#redis, this.#log)
+    this.#payments = payments
+    this.#running.push({ name: 'payments', stop: () => payments.stop(limits.shutdownTimeoutMs / 4) })
   }
 
   /** Admission opens only over a state that is known to match the book. */

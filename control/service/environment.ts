@@ -1,3 +1,5 @@
+import type { PaymentsConfig } from '../payments/paymentsConfig.ts'
+
 /** Where control finds its parts. */
 export interface Environment {
   readonly databaseUrl: string
@@ -9,6 +11,8 @@ export interface Environment {
   readonly publicUrl: URL | undefined
   /** JSON-RPC of the chain that contract wallets are on; undefined for none. */
   readonly chainRpcUrl: string | undefined
+  /** How payments are taken; undefined for none. */
+  readonly payments?: PaymentsConfig | undefined
 }
 
 /**

@@ -3,13 +3,14 @@ import { approvalRpc } from '../agents/approvalRpc.ts'
 import type { RpcHandlers } from '../bus/rpcOperations.ts'
 import { sluice } from '../contract/generated/messages.js'
 import { resolveKey } from '../keys/resolveKey.ts'
+import { paymentHandlers } from '../payments/paymentHandlers.ts'
 import { sheetJson, sheetListJson } from '../pricing/sheetReads.ts'
 import { ReceiptReader } from '../receipts/receiptReader.ts'
 import { type ApiParts, newApiRouter } from './apiRouter.ts'
 
 /** What answers the proxies' calls, over the book and the admission state. */
 export function rpcHandlers(parts: Omit<ApiParts, 'receipts'>): RpcHandlers {
-  const { pool, redis } = parts
+  const { pool, redis, payments } = parts
   const receipts = new ReceiptReader(pool, redis)
   const api = newApiRouter({ ...parts, receipts })
   return {
@@ -30,5 +31,6 @@ export function rpcHandlers(parts: Omit<ApiParts, 'receipts'>): RpcHandlers {
       const reply = await api.answer(request, deadlineMs)
       return sluice.ApiReply.encode(reply as sluice.ApiReply).finish()
     },
+    ...paymentHandlers(payments, redis),
   }
 }

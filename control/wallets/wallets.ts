@@ -19,6 +19,12 @@ export async function listWallets(db: Queryable, accountId: string): Promise<Wal
   return found.rows.map((row) => ({ address: row.address, linkedAtMs: row.linked_at.getTime() }))
 }
 
+/** The account that a wallet is linked to. @param address lower case */
+export async function accountOfWallet(db: Queryable, address: string): Promise<string | undefined> {
+  const found = await db.query<{ account_id: string }>('SELECT account_id FROM wallets WHERE address = $1', [address])
+  return found.rows[0]?.account_id
+}
+
 /** The account's row is locked, so that its wallets change one after the other. */
 async function countWallets(client: Client, accountId: string): Promise<number> {
   await client.query('SELECT 1 FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [accountId])

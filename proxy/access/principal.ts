@@ -18,6 +18,8 @@ export interface Principal extends AccountKeys {
   readonly keyId: string
   readonly accountId: string
   readonly shard: number
+  /** No key: whoever pays for this one request. */
+  readonly paysPerRequest: boolean
   readonly paused: boolean
   readonly expiresAtMs: number
   /** Public model ids that the key may use, or null for all. */
@@ -53,6 +55,7 @@ export function toPrincipal(record: sluice.KeyRecord, limits: Limits): Principal
     keyId: record.keyId,
     accountId: record.accountId,
     shard: record.shard,
+    paysPerRequest: false,
     paused: record.paused,
     expiresAtMs: record.expiresAtMs,
     models: record.models.length === 0 ? null : new Set(record.models),

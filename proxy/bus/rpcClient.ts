@@ -21,8 +21,12 @@ interface Waiting {
 
 /** Control did not answer: it is down, restarting, or Redis is. Callers decide what that means to their client. */
 export class ControlUnavailable extends Error {
-  constructor(operation: string, options?: ErrorOptions) {
+  /** Too many calls wait, so this one was not made. */
+  readonly unsent: boolean
+
+  constructor(operation: string, options: ErrorOptions & { unsent?: boolean } = {}) {
     super(`control did not answer ${operation}`, options)
+    this.unsent = options.unsent ?? false
   }
 }
 
@@ -70,7 +74,7 @@ export class RpcClient {
    */
   async call(operation: string, payload: Uint8Array, timeoutMs = this.limits.rpcTimeoutMs): Promise<Uint8Array> {
     const lane = this.lanes.get(rpcStreamOf(operation).stream)
-    if (lane === undefined || lane.pending >= lane.pendingMax) throw new ControlUnavailable(operation)
+    if (lane === undefined || lane.pending >= lane.pendingMax) throw new ControlUnavailable(operation, { unsent: true })
     const id = this.nextId++
     const sending = this.send(
       lane,

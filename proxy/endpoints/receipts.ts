@@ -6,7 +6,7 @@ import type { KeyCache } from '../access/keyCache.ts'
 import type { RpcClient } from '../bus/rpcClient.ts'
 import type { Handler } from '../server/exchange.ts'
 import { callControl } from './callControl.ts'
-import { checkKey } from './chat/chat.ts'
+import { checkKey } from './run/checkKey.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 

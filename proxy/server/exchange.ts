@@ -10,6 +10,12 @@ export interface RequestHead {
   readonly apiKey: string
   readonly contentType: string
   readonly origin: string
+  readonly host: string
+  /** An x402 payment; several are joined by commas. */
+  readonly paymentSignature: string
+  readonly acceptPayment: string
+  /** x-erc8004-agent. */
+  readonly agent: string
   readonly idempotencyKey: string
   readonly approvalId: string
   readonly forwardedFor: string
@@ -17,6 +23,21 @@ export interface RequestHead {
 
 /** Extra response headers: name, value, name, value. */
 export type HeaderList = readonly string[]
+
+/** An answer to a failed request in place of the usual one; the status is the error's. */
+export interface FailureAnswer {
+  readonly contentType: string
+  readonly body: string
+  readonly headers: HeaderList
+}
+
+/** What a payment adds to the answer of the request that it is for. */
+export interface AnswerDecorator {
+  /** The headers of an answer that succeeds. */
+  onSuccess(headers: HeaderList | undefined): HeaderList | undefined
+  /** @returns undefined for the usual answer */
+  onFailure(error: GatewayError): FailureAnswer | undefined
+}
 
 /** Told when the client closes the connection before the answer has ended. */
 export interface GoneListener {
@@ -50,6 +71,8 @@ export interface Exchange {
   readonly gone: boolean
   /** The status is decided; the head of a stream travels with its first bytes. */
   readonly begun: boolean
+  /** Asked about the answer before it is sent. */
+  decorator: AnswerDecorator | null
   /** The address that the connection comes from, or an empty string once the client has gone. */
   remoteAddress(): string
   setGoneListener(listener: GoneListener | null): void

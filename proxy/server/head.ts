@@ -23,6 +23,10 @@ export function parseHead(req: HttpRequest): ParsedHead {
   let apiKey = ''
   let contentType = ''
   let origin = ''
+  let host = ''
+  let paymentSignature = ''
+  let acceptPayment = ''
+  let agent = ''
   let idempotencyKey = ''
   let approvalId = ''
   let forwardedFor = ''
@@ -43,6 +47,18 @@ export function parseHead(req: HttpRequest): ParsedHead {
         break
       case 'origin':
         origin = value
+        break
+      case 'host':
+        host = value
+        break
+      case 'payment-signature':
+        paymentSignature = paymentSignature === '' ? value : `${paymentSignature},${value}`
+        break
+      case 'accept-payment':
+        acceptPayment = value
+        break
+      case 'x-erc8004-agent':
+        agent = value
         break
       case 'idempotency-key':
         idempotencyKey = value
@@ -73,6 +89,10 @@ export function parseHead(req: HttpRequest): ParsedHead {
     apiKey,
     contentType,
     origin,
+    host,
+    paymentSignature,
+    acceptPayment,
+    agent,
     idempotencyKey,
     approvalId,
     forwardedFor,

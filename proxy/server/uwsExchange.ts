@@ -1,6 +1,14 @@
 import { STATUS_CODES } from 'node:http'
 import { errorBody, type GatewayError } from '../../control/contract/errors.ts'
-import type { BodyLease, DrainListener, Exchange, GoneListener, HeaderList, RequestHead } from './exchange.ts'
+import type {
+  AnswerDecorator,
+  BodyLease,
+  DrainListener,
+  Exchange,
+  GoneListener,
+  HeaderList,
+  RequestHead,
+} from './exchange.ts'
 import type { HttpResponse } from './uws.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
@@ -9,7 +17,7 @@ const STREAM_FIELDS = '\r\ncache-control: no-cache\r\nx-accel-buffering: no'
 const EVENT_STREAM_HEAD = `text/event-stream; charset=utf-8${STREAM_FIELDS}`
 const DEFAULT_RETRY_SECONDS = 1
 export const EXPOSED_HEADERS =
-  'x-request-id, request-id, x-cost-units, retry-after, x-should-retry, content-disposition, idempotent-replayed'
+  'x-request-id, request-id, x-cost-units, retry-after, x-should-retry, content-disposition, idempotent-replayed, payment-required, payment-response, www-authenticate, payment-receipt'
 
 const EMPTY = Buffer.alloc(0)
 const statusLines = new Map<number, string>()
@@ -40,6 +48,7 @@ export class UwsExchange implements Exchange {
   body: Buffer = EMPTY
   gone = false
   begun = false
+  decorator: AnswerDecorator | null = null
   ended = false
   /** The body while it is on its way in; that of an upload until the end. */
   incoming: BodyLease | undefined
@@ -89,11 +98,13 @@ export class UwsExchange implements Exchange {
   }
 
   answer(status: number, contentType: string, body: string | Uint8Array, headers?: HeaderList): void {
-    this.finish(status, contentType, body, headers, false)
+    this.finish(status, contentType, body, this.decorator === null ? headers : this.decorator.onSuccess(headers), false)
   }
 
   fail(error: GatewayError, headers?: HeaderList): void {
-    this.finish(error.status, JSON_TYPE, errorBody(error, this.id), errorHeaders(error, headers), false)
+    const own = this.decorator?.onFailure(error)
+    if (own !== undefined) this.finish(error.status, own.contentType, own.body, errorHeaders(error, own.headers), false)
+    else this.finish(error.status, JSON_TYPE, errorBody(error, this.id), errorHeaders(error, headers), false)
   }
 
   /** Fails a request whose body has not arrived: the rest of it is not read and the connection is closed. */
@@ -106,7 +117,7 @@ export class UwsExchange implements Exchange {
     if (contentType !== undefined) this.streamHead = contentType + STREAM_FIELDS
     this.begun = true
     this.headDue = true
-    this.streamHeaders = headers
+    this.streamHeaders = this.decorator === null ? headers : this.decorator.onSuccess(headers)
   }
 
   write(bytes: Uint8Array): boolean {

@@ -10,6 +10,8 @@ import type { MainToWorker, WorkerSnapshot, WorkerToMain } from '../workerMessag
 const WORKER_FILE = fileURLToPath(new URL('../worker.js', import.meta.url))
 // What a request allocates is dead when it ends; with room for more of them at once, less is copied by the collector.
 const YOUNG_SPACE_MIB = 32
+/** The server package reads it from the environment when it is loaded; payments come in headers of several KiB. */
+const HEADER_BYTES_MAX = 32_768
 const RESTART_MIN_MS = 100
 const RESTART_MAX_MS = 5_000
 const SNAPSHOT_TIMEOUT_MS = 1_000
@@ -80,7 +82,7 @@ export class Workers {
   }
 
   private spawn(slot: number): Promise<number> {
-    const env = { ...process.env, PORT: String(this.port) }
+    const env = { ...process.env, PORT: String(this.port), UWS_HTTP_MAX_HEADERS_SIZE: String(HEADER_BYTES_MAX) }
     const execArgv = [...process.execArgv, `--max-semi-space-size=${YOUNG_SPACE_MIB}`]
     const child = fork(WORKER_FILE, [], { env, execArgv, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
     const worker: Worker = { child, slot, ready: false, drained: false, last: undefined, snapshots: new Map() }

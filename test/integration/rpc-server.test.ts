@@ -43,6 +43,8 @@ const handlers: RpcHandlers = {
   ask_approval: async () => Buffer.alloc(0),
   use_approval: async () => Buffer.alloc(0),
   release_approval: async () => Buffer.alloc(0),
+  payment_terms: async () => Buffer.alloc(0),
+  settle_payment: async () => Buffer.alloc(0),
 }
 
 before(async () => {

@@ -48,6 +48,9 @@ export function admit(
 
 // Batch jobs are not taken yet, so a request that could be one is told to come back.
 function refuseBatch(request: ChatRequest, principal: Principal, model: Model): never {
+  if (principal.paysPerRequest) {
+    throw new GatewayError('batch_unavailable', { message: 'A batch job needs an API key; send it to /v1.' })
+  }
   if (principal.privateTier) throw new GatewayError('private_batch_unavailable')
   if (request.stream) throw new GatewayError('batch_unavailable', { message: 'A batch job cannot be streamed.' })
   if (principal.noLogs) throw new GatewayError('batch_unavailable', { message: 'A key in no-logs mode has no batch.' })

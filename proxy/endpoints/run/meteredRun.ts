@@ -224,6 +224,7 @@ export abstract class MeteredRun implements HoldWaiter, AttemptListener, EndingW
       createdMs: this.heldAtMs,
       durationMs: this.durationMs,
       errorCode: this.errorCode,
+      ...(this.services.paid?.receipt && { paid: this.services.paid.receipt }),
     })
   }
 

@@ -1,6 +1,7 @@
 import type { Limits } from '../../../control/contract/limits.ts'
+import type { ReceiptPaid } from '../../../control/contract/receipt.ts'
 import type { Settling } from '../../admission/ending.ts'
-import type { Holding } from '../../admission/holds.ts'
+import type { Holding, HoldWaiter } from '../../admission/holds.ts'
 import type { Route } from '../../catalog/catalog.ts'
 import type { RequestMetrics } from '../../metrics/requestMetrics.ts'
 import type { OutBuffer } from '../../relay/outBuffer.ts'
@@ -10,9 +11,21 @@ import type { Transport } from '../../upstream/transport.ts'
 import type { ActiveRuns } from './activeRuns.ts'
 import type { AgentGate } from './agentGate.ts'
 
+/** The payment of a request that is paid for by itself. */
+export interface PaidFor {
+  /** What was paid, once it is. */
+  readonly receipt: ReceiptPaid | undefined
+  /** The request carries no payment. */
+  readonly isUnpaid: boolean
+  /** Refuses a request that carries no payment with its price. @throws GatewayError x402 */
+  quote(priced: Pick<HoldWaiter, 'requestId' | 'wantUnits' | 'holdMeta'>): Promise<void>
+}
+
 /** What the requests of one process share. */
 export interface RunServices {
   readonly holds: Holding
+  /** Of a request that is paid for by itself, what was paid; absent for those on a key. */
+  readonly paid?: PaidFor
   readonly settlements: Settling
   readonly transport: Transport
   readonly health: RouteHealth

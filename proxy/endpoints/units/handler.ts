@@ -1,33 +1,28 @@
 import type { Dialect } from '../../../control/contract/catalog.ts'
 import { GatewayError } from '../../../control/contract/errors.ts'
-import { readApiKey } from '../../access/credential.ts'
-import type { KeyCache } from '../../access/keyCache.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Model } from '../../catalog/catalog.ts'
 import type { CatalogStore } from '../../catalog/catalogStore.ts'
-import type { Exchange, Handler, Precheck } from '../../server/exchange.ts'
+import type { Precheck } from '../../server/exchange.ts'
 import { isMultipart } from '../../upload/multipart.ts'
 import { chooseRoutes } from '../../upstream/chooseRoutes.ts'
-import { checkKey, credentialPrecheck } from '../chat/chat.ts'
+import { credentialPrecheck } from '../run/checkKey.ts'
 import { checkModel, routePolicy, tierRates } from '../run/checkModel.ts'
 import { checkMaxPrice, refuseMaxPrice } from '../run/preferences.ts'
-import type { RunServices } from '../run/services.ts'
+import type { Serve } from '../run/serve.ts'
 import type { Operation, UnitPlan, UnitRequest } from './operation.ts'
 
 /** The other dialects have no such operations. */
 const DIALECTS: ReadonlySet<Dialect> = new Set(['openai'])
 
 /** Serves one operation. */
-export function unitHandler<Request extends UnitRequest, Plan extends UnitPlan>(
+export function unitServe<Request extends UnitRequest, Plan extends UnitPlan>(
   operation: Operation<Request, Plan>,
-  keys: KeyCache,
   catalog: CatalogStore,
-  services: RunServices,
-): Handler {
+): Serve {
   const { endpoint, streamed } = operation
-  const { limits } = services
-  const run = (exchange: Exchange, body: Buffer, principal: Principal): void | Promise<void> => {
-    checkKey(principal, exchange.startedAtMs)
+  return (exchange, body, principal, services) => {
+    const { limits } = services
     const request = operation.read(body, exchange.head, limits)
     const model = checkModel(request.modelId, catalog.model(request.modelId), endpoint, principal)
     checkWishes(request, model, principal)
@@ -44,12 +39,11 @@ export function unitHandler<Request extends UnitRequest, Plan extends UnitPlan>(
     if (plan instanceof Promise) return plan.then(begin)
     begin(plan)
   }
-  return (exchange, body) => {
-    services.metrics.counters.requests++
-    const found = keys.find(readApiKey(exchange.head), exchange.startedAtMs)
-    if (found instanceof Promise) return found.then((principal) => run(exchange, body, principal))
-    return run(exchange, body, found)
-  }
+}
+
+/** Refuses an upload that is none, for who needs no key. */
+export function uploadPrecheck(upload: boolean): Precheck | undefined {
+  return upload ? (head) => (isMultipart(head.contentType) ? undefined : new GatewayError('not_multipart')) : undefined
 }
 
 /** Refuses what its head alone tells: no credential, or an upload that is none. */

@@ -1,40 +1,37 @@
 import { GatewayError } from '../../../control/contract/errors.ts'
+import { hashSecret, newSecret } from '../../../control/contract/ids.ts'
 import type { Limits } from '../../../control/contract/limits.ts'
 import { VideoState, videoIdOf } from '../../../control/contract/video.ts'
-import { readApiKey } from '../../access/credential.ts'
-import type { KeyCache } from '../../access/keyCache.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { CatalogStore } from '../../catalog/catalogStore.ts'
 import type { VideoJobFields } from '../../jobs/videoStore.ts'
-import type { Exchange, Handler } from '../../server/exchange.ts'
-import { checkKey } from '../chat/chat.ts'
+import type { Exchange } from '../../server/exchange.ts'
 import { parseJsonObject } from '../parseJson.ts'
-import type { RunServices } from '../run/services.ts'
+import type { Serve } from '../run/serve.ts'
 import { type AdmittedVideo, admitVideo } from './admit.ts'
 import type { VideoJobs } from './jobs.ts'
 import { readVideoRequest } from './request.ts'
 import { VideoRun } from './run.ts'
 
 export interface VideoParts {
-  readonly keys: KeyCache
   readonly catalog: CatalogStore
   readonly jobs: VideoJobs
-  readonly services: RunServices
 }
 
 /** POST /v1/videos/generations: takes a job and answers 202 with its id once a provider has taken it, too. */
-export function videoGenerationHandler({ keys, catalog, jobs, services }: VideoParts): Handler {
-  const { limits, health, metrics } = services
-  return async (exchange, body) => {
-    metrics.counters.requests++
-    const principal = await keys.find(readApiKey(exchange.head), exchange.startedAtMs)
-    checkKey(principal, exchange.startedAtMs)
+export function videoServe({ catalog, jobs }: VideoParts): Serve {
+  return async (exchange, body, principal, services) => {
+    const { limits, health, paid } = services
     const request = readVideoRequest(parseJsonObject(body, limits.jsonDepthMax))
     const model = catalog.model(request.modelId)
     const admitted = admitVideo(request, principal, model, health, limits, exchange.startedAtMs)
-    const job = newJob(exchange, principal, admitted, services.owner)
+    const readToken = paid === undefined ? '' : newSecret('rt')
+    const job = newJob(exchange, principal, admitted, services.owner, readToken)
+    const run = new VideoRun(exchange, principal, admitted, job, jobs, services, readToken)
+    // Who only asks for the price takes no place.
+    if (paid?.isUnpaid) await paid.quote(run)
     await open(jobs, job, limits)
-    new VideoRun(exchange, principal, admitted, job, jobs, services).start()
+    run.start()
   }
 }
 
@@ -43,6 +40,7 @@ function newJob(
   principal: Principal,
   { model, order, holdUnits }: AdmittedVideo,
   owner: string,
+  readToken: string,
 ): VideoJobFields {
   return {
     requestId: exchange.id,
@@ -55,6 +53,7 @@ function newJob(
     createdAtMs: exchange.startedAtMs,
     seconds: order.seconds,
     holdUnits,
+    readTokenHash: readToken === '' ? '' : hashSecret(readToken),
   }
 }
 

@@ -6,7 +6,7 @@ import type { KeyCache } from '../../access/keyCache.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { StoredVideo, VideoStore } from '../../jobs/videoStore.ts'
 import type { Exchange, RequestHead } from '../../server/exchange.ts'
-import { checkKey } from '../chat/chat.ts'
+import { checkKey } from '../run/checkKey.ts'
 
 /** Who asks for a job: a key, or the holder of a read token. */
 type Reader = { readonly principal: Principal } | { readonly tokenHash: string }

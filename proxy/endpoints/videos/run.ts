@@ -37,6 +37,8 @@ export class VideoRun extends MeteredRun implements FollowedVideo {
   private readonly rates: UnitRates
   private readonly seconds: number
   private readonly videoId: string
+  /** What a job that was paid for by itself is read with; empty for the job of a key. */
+  private readonly readToken: string
   private readonly alarm = new Alarm()
   private readonly deadlineMs: number
   private job: VideoJobFields
@@ -62,6 +64,7 @@ export class VideoRun extends MeteredRun implements FollowedVideo {
     job: VideoJobFields,
     jobs: VideoJobs,
     services: RunServices,
+    readToken: string,
   ) {
     const { model, routes, holdUnits } = admitted
     super(
@@ -74,6 +77,7 @@ export class VideoRun extends MeteredRun implements FollowedVideo {
     this.seconds = admitted.order.seconds
     this.job = job
     this.jobs = jobs
+    this.readToken = readToken
     this.order = admitted.order
     this.videoId = videoIdOf(this.requestId)
     const { videoJobMaxMs, holdAgeMaxMs } = services.limits
@@ -225,7 +229,8 @@ export class VideoRun extends MeteredRun implements FollowedVideo {
       return
     }
     const { limits } = this.services
-    const body = jobJson({ job: this.job, state: this.state, madeAtMs: 0 }, limits)
+    const shown = jobJson({ job: this.job, state: this.state, madeAtMs: 0 }, limits)
+    const body = this.readToken === '' ? shown : `${shown.slice(0, -1)},"read_token":"${this.readToken}"}`
     this.exchange.answer(202, JSON_TYPE, body, ['location', `/v1/videos/${this.videoId}`])
     await this.follow(route, video)
   }

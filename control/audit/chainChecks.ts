@@ -1,0 +1,79 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createPublicClient, http, parseAbi } from 'viem'
+import { limits } from '../contract/limits.ts'
+import type { Client, Pool } from '../db/pool.ts'
+import { type AuditCheck, Faults } from './check.ts'
+import { inSnapshot } from './snapshot.ts'
+
+const ABI = parseAbi(['function balanceOf(address account) view returns (uint256)'])
+const RECHECK_MS = 200
+const CHECK = 'the treasury has the tokens of the book'
+
+interface Expected {
+  token: string
+  amount: string
+}
+
+/**
+ * Compares the treasury's tokens on the chain with the book: what it had at first, what its own transactions moved, and
+ * what others sent, up to the last block that was read.
+ * @param rpcUrl of a node; undefined when none is known
+ * @returns no check when the book has no chain
+ * @throws errors of PostgreSQL
+ */
+export async function checkChain(pool: Pool, rpcUrl: string | undefined): Promise<AuditCheck[]> {
+  let checks: AuditCheck[] = []
+  // A transaction may be in a block and not in the book yet; a difference that stays is a fault.
+  for (let attempt = 0; attempt < limits.auditRechecksMax; attempt++) {
+    if (attempt > 0) await sleep(RECHECK_MS)
+    checks = await compareOnce(pool, rpcUrl)
+    if (checks.every((check) => check.ok)) break
+  }
+  return checks
+}
+
+async function compareOnce(pool: Pool, rpcUrl: string | undefined): Promise<AuditCheck[]> {
+  const book = await inSnapshot(pool, readBook)
+  if (book === undefined) return []
+  if (rpcUrl === undefined) return [{ name: CHECK, ok: true, detail: 'not compared: CHAIN_RPC_URL is not set' }]
+  const faults = new Faults()
+  const chain = createPublicClient({ transport: http(rpcUrl, { timeout: limits.databaseTimeoutMs }) })
+  const { treasury, blockNumber, tokens } = book
+  try {
+    for (const { token, amount } of tokens) {
+      const address = token as `0x${string}`
+      const has = await chain.readContract({
+        abi: ABI,
+        address,
+        functionName: 'balanceOf',
+        args: [treasury],
+        blockNumber,
+      })
+      if (has !== BigInt(amount)) faults.add(`${token}: ${has} on the chain, ${amount} by the book`)
+    }
+  } catch (error) {
+    faults.add(`the chain can not be read: ${(error as Error).message.split('\n')[0]}`)
+  }
+  return [faults.check(CHECK, `${tokens.length} tokens at block ${blockNumber}`)]
+}
+
+async function readBook(client: Client) {
+  const identity = await client.query<{ treasury: `0x${string}`; scanned_block: number }>(
+    'SELECT treasury, scanned_block FROM chain_identity',
+  )
+  const row = identity.rows[0]
+  if (row === undefined) return undefined
+  const tokens = await client.query<Expected>(
+    `SELECT o.token, (o.amount + coalesce(sum(CASE WHEN m.transfer_to = $1 THEN m.amount ELSE 0 END
+       - CASE WHEN m.transfer_from = $1 THEN m.amount ELSE 0 END), 0))::text AS amount
+     FROM chain_openings o LEFT JOIN (
+       SELECT token, transfer_from, transfer_to, amount, block_number FROM chain_transactions WHERE state = 'mined'
+       UNION ALL
+       SELECT token, transfer_from, transfer_to, amount, block_number FROM chain_transfers t
+       WHERE NOT EXISTS (SELECT FROM chain_attempts a WHERE a.hash = t.hash)
+     ) m ON m.token = o.token AND m.block_number > o.block_number AND m.block_number <= $2
+     GROUP BY o.token, o.amount ORDER BY o.token`,
+    [row.treasury, row.scanned_block],
+  )
+  return { treasury: row.treasury, blockNumber: BigInt(row.scanned_block), tokens: tokens.rows }
+}

@@ -1,0 +1,73 @@
+import type { Invariant } from './check.ts'
+
+/** What has to hold of payments, refunds and deposits by the book alone. */
+export const PAYMENT_INVARIANTS: readonly Invariant[] = [
+  {
+    name: 'every payment that arrived is credited once',
+    checked: `SELECT count(*) || ' payments, ' || count(*) FILTER (WHERE state = 'failed') || ' of them failed' FROM payments`,
+    faults: `
+      SELECT p.id || ' is ' || p.state || ' with ' || p.units || ' units, credited ' || coalesce(t.units, 0)
+      FROM payments p LEFT JOIN
+        (SELECT ref, sum(units) AS units FROM transfers WHERE kind = 'pay_in' GROUP BY ref) t ON t.ref = p.id
+      WHERE coalesce(t.units, 0) <> CASE WHEN p.state IN ('paid', 'closed') THEN p.units ELSE 0 END
+      UNION ALL
+      SELECT t.ref || ' is credited as a payment that is not there' FROM transfers t
+      WHERE t.kind = 'pay_in' AND NOT EXISTS (SELECT FROM payments p WHERE p.id = t.ref)`,
+  },
+  {
+    name: 'every credited payment is on the chain',
+    checked: `SELECT count(*) || ' transactions' FROM chain_transactions WHERE purpose = 'payment'`,
+    faults: `
+      SELECT p.id || ' is ' || p.state || ' and has ' || count(t.id) || ' transfers on the chain'
+      FROM payments p LEFT JOIN chain_transactions t
+        ON t.purpose = 'payment' AND t.ref IN (p.id, p.id || ':other') AND t.state = 'mined'
+      WHERE NOT EXISTS (SELECT FROM chain_transactions w WHERE w.purpose = 'payment'
+        AND w.ref IN (p.id, p.id || ':other') AND w.state = 'pending')
+      GROUP BY p.id, p.state
+      HAVING count(t.id) <> CASE
+        WHEN p.state IN ('settling', 'failed')
+          OR EXISTS (SELECT FROM transfers l WHERE l.kind = 'pay_in_lost' AND l.ref = p.id) THEN 0
+        ELSE 1 END`,
+  },
+  {
+    name: 'every payment is charged or goes back',
+    checked: `SELECT count(*) || ' closed payments' FROM payments WHERE state = 'closed'`,
+    faults: `
+      SELECT p.id || ': ' || p.units || ' units paid, ' || coalesce(r.charge_units::text, 'no receipt') || ' charged, ' ||
+        p.back_units || ' to go back, ' || coalesce(t.units, 0) || ' set aside'
+      FROM payments p LEFT JOIN receipts r ON r.request_id = p.id LEFT JOIN
+        (SELECT ref, sum(units) AS units FROM transfers WHERE kind IN ('refund', 'refund_rounding') GROUP BY ref) t
+        ON t.ref = p.id
+      WHERE p.state = 'closed' AND (r.charge_units IS NULL OR p.units <> r.charge_units + p.back_units OR
+        coalesce(t.units, 0) <> CASE WHEN p.refund_id IS NULL AND p.back_amount > 0 THEN 0 ELSE p.back_units END)
+      UNION ALL
+      SELECT p.id || ' is ' || p.state || ' and went back' FROM payments p
+      WHERE p.state <> 'closed' AND EXISTS (SELECT FROM transfers t WHERE t.kind = 'refund' AND t.ref = p.id)`,
+  },
+  {
+    name: 'every refund is sent once',
+    checked: `SELECT count(*) || ' refunds, ' || count(*) FILTER (WHERE state <> 'sent') || ' of them not sent' FROM refunds`,
+    faults: `
+      SELECT f.id || ' of ' || f.amount || ' is for payments that get back ' || coalesce(p.amount, 0)
+      FROM refunds f LEFT JOIN (SELECT refund_id, sum(back_amount) AS amount FROM payments GROUP BY refund_id) p
+        ON p.refund_id = f.id
+      WHERE f.amount <> coalesce(p.amount, 0)
+      UNION ALL
+      SELECT f.id || ' is ' || f.state || ' with ' || f.units || ' units, sent ' || coalesce(t.units, 0)
+      FROM refunds f LEFT JOIN (
+        SELECT split_part(ref, '#', 1) AS id, sum(CASE kind WHEN 'refund_sent' THEN units ELSE -units END) AS units
+        FROM transfers WHERE kind IN ('refund_sent', 'refund_returned') GROUP BY 1) t ON t.id = f.id
+      WHERE coalesce(t.units, 0) <> CASE f.state WHEN 'sent' THEN f.units ELSE 0 END
+      UNION ALL
+      SELECT split_part(ref, '#', 1) || ' has ' || count(*) || ' transfers on the chain' FROM chain_transactions
+      WHERE purpose = 'refund' AND state = 'mined' GROUP BY split_part(ref, '#', 1) HAVING count(*) > 1
+      UNION ALL
+      SELECT id || ' is stuck' FROM refunds WHERE state = 'stuck'`,
+  },
+  {
+    name: 'every nonce went to its own transaction',
+    checked: `SELECT count(*) || ' keys' FROM chain_senders`,
+    faults: `SELECT 'transaction ' || id || ' of ' || sender || ' lost its nonce ' || nonce || ' to another program'
+             FROM chain_transactions WHERE state = 'displaced' AND sender IS NOT NULL`,
+  },
+]

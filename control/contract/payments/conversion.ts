@@ -1,0 +1,41 @@
+import { MAX_UNITS } from '../units.ts'
+import type { PaymentAsset } from './terms.ts'
+
+/** USD of one whole token in units. @param coinUsdUnits USD of one coin in units, from the price sheet */
+export function tokenUsdUnits(asset: PaymentAsset, coinUsdUnits: number): number {
+  return asset.usdUnits === 0 ? coinUsdUnits : asset.usdUnits
+}
+
+/**
+ * The tokens that pay an amount: rounded up, so that what arrives is never worth less.
+ * @param units safe integer, not negative
+ * @param usdUnits USD of one whole token in units, positive
+ * @returns atomic units of the token
+ */
+export function atomicFor(units: number, decimals: number, usdUnits: number): bigint {
+  const price = BigInt(usdUnits)
+  return (BigInt(units) * 10n ** BigInt(decimals) + price - 1n) / price
+}
+
+/**
+ * What tokens are worth: rounded down, so that nothing is credited that did not arrive.
+ * @param atomic atomic units of the token, not negative
+ * @returns units
+ * @throws RangeError beyond MAX_UNITS
+ */
+export function unitsOf(atomic: bigint, decimals: number, usdUnits: number): number {
+  const units = (atomic * BigInt(usdUnits)) / 10n ** BigInt(decimals)
+  if (atomic < 0n || units > BigInt(MAX_UNITS)) throw new RangeError(`no amount that the book can hold: ${atomic}`)
+  return Number(units)
+}
+
+/**
+ * The part of a payment that goes back, in tokens: in proportion, rounded down, and all of it when all goes back.
+ * @param paidAtomic what was paid, in atomic units
+ * @param paidUnits what that was credited as
+ * @param backUnits the part that goes back, at most paidUnits
+ */
+export function atomicBack(paidAtomic: bigint, paidUnits: number, backUnits: number): bigint {
+  if (backUnits < 0 || backUnits > paidUnits) throw new RangeError(`${backUnits} of ${paidUnits} units can not go back`)
+  return paidUnits === 0 ? paidAtomic : (paidAtomic * BigInt(backUnits)) / BigInt(paidUnits)
+}

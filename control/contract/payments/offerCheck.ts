@@ -1,0 +1,50 @@
+import { networkOf } from './address.ts'
+import { isMembers } from './encoding.ts'
+import { beginOf, endOf, type SignedPayment } from './signedPayment.ts'
+import type { PaymentRequirements } from './x402.ts'
+
+/** A payment must outlive its verification and settlement by this; as the reference facilitator has it. */
+export const SETTLEMENT_MARGIN_SECONDS = 6
+
+/**
+ * Whether a payment was made for an offer: all members of `accepted` but `extra` are equal to the offer's, and
+ * `accepted.extra` has all that the offer's has, as servers of x402 version 2 compare them.
+ */
+export function isAccepted(accepted: Readonly<Record<string, unknown>>, offer: PaymentRequirements): boolean {
+  const { extra, ...rest } = offer
+  const names = Object.keys(accepted).filter((name) => name !== 'extra')
+  if (names.length !== Object.keys(rest).length) return false
+  for (const [name, value] of Object.entries(rest)) if (accepted[name] !== value) return false
+  const given = accepted['extra']
+  return isMembers(given) && Object.entries(extra).every(([name, value]) => given[name] === value)
+}
+
+/** What of a payment differs from what was asked for. */
+export type PaymentFault = 'network' | 'token' | 'recipient' | 'amount' | 'spender' | 'method' | 'expired' | 'early'
+
+/** What has to be paid. */
+export interface Asked {
+  readonly network: string
+  readonly token: string
+  readonly method: SignedPayment['method']
+  readonly payTo: string
+  readonly amountAtomic: bigint
+  /** Who may call Permit2; not read for EIP-3009. */
+  readonly spender: string
+}
+
+/**
+ * Compares what was signed with what was asked for; no cryptography.
+ * @param nowSeconds since 1970
+ */
+export function paymentFault(payment: SignedPayment, asked: Asked, nowSeconds: number): PaymentFault | undefined {
+  if (payment.method !== asked.method) return 'method'
+  if (networkOf(payment.chainId) !== asked.network) return 'network'
+  if (payment.token !== asked.token) return 'token'
+  if (payment.to !== asked.payTo) return 'recipient'
+  if (payment.value !== asked.amountAtomic) return 'amount'
+  if (payment.method !== 'eip3009' && payment.spender !== asked.spender) return 'spender'
+  if (endOf(payment) < BigInt(nowSeconds + SETTLEMENT_MARGIN_SECONDS)) return 'expired'
+  if (beginOf(payment) > BigInt(nowSeconds)) return 'early'
+  return undefined
+}

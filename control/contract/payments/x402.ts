@@ -1,0 +1,149 @@
+import { networkOf, parseAddress } from './address.ts'
+import { fromBase64Json, isMembers, parseBytes, parseBytes32, parseUint256 } from './encoding.ts'
+import type { SignedPayment } from './signedPayment.ts'
+import type { PaymentAsset, PaymentTerms } from './terms.ts'
+
+/** Version of the protocol: https://github.com/coinbase/x402/blob/main/specs/x402-specification-v2.md */
+export const X402_VERSION = 2
+export const X402_SCHEME = 'exact'
+const SIGNATURE_BYTES_MAX = 4_096
+
+export interface ResourceInfo {
+  url: string
+  description?: string
+  mimeType?: string
+}
+
+/** One way to pay, of PaymentRequired.accepts. */
+export interface PaymentRequirements {
+  scheme: string
+  network: string
+  /** Atomic units of the token, decimal. */
+  amount: string
+  asset: string
+  payTo: string
+  maxTimeoutSeconds: number
+  extra: Record<string, string>
+}
+
+/** What the header PAYMENT-REQUIRED carries. */
+export interface PaymentRequired {
+  x402Version: typeof X402_VERSION
+  error?: string
+  resource: ResourceInfo
+  accepts: PaymentRequirements[]
+}
+
+/** What the header PAYMENT-RESPONSE carries. */
+export interface SettleResponse {
+  success: boolean
+  errorReason?: string
+  /** Hash of the transaction; empty when there is none. */
+  transaction: string
+  network: string
+  payer?: string
+}
+
+/** A payment header, taken apart as far as its shape goes. */
+export interface X402Payment {
+  /** The offer that the client says it pays; to be compared with what is offered. */
+  readonly accepted: Readonly<Record<string, unknown>>
+  readonly payment: SignedPayment
+}
+
+/**
+ * One offer.
+ * @param amountAtomic atomic units of the token
+ * @param windowSeconds how long the client's signature is to hold
+ * @param quote binds the offer to the request; clients echo it unchanged
+ */
+export function requirementsOf(
+  terms: PaymentTerms,
+  asset: PaymentAsset,
+  amountAtomic: bigint,
+  windowSeconds: number,
+  quote: string,
+): PaymentRequirements {
+  return {
+    scheme: X402_SCHEME,
+    network: networkOf(terms.chainId),
+    amount: amountAtomic.toString(),
+    asset: asset.address,
+    payTo: terms.payTo,
+    maxTimeoutSeconds: windowSeconds,
+    extra: {
+      name: asset.name,
+      version: asset.version,
+      // Clients take a missing method for EIP-3009.
+      ...(asset.method === 'permit2' ? { assetTransferMethod: 'permit2' } : {}),
+      quote,
+    },
+  }
+}
+
+/**
+ * Reads PAYMENT-SIGNATURE.
+ * @returns undefined when it is not a payment of this version with one of the two payloads of `exact`
+ */
+export function readPaymentHeader(header: string, bytesMax: number): X402Payment | undefined {
+  const message = fromBase64Json(header, bytesMax)
+  if (message === undefined || message['x402Version'] !== X402_VERSION) return undefined
+  const { accepted, payload } = message
+  if (!isMembers(accepted) || !isMembers(payload)) return undefined
+  const signature = parseBytes(payload['signature'], SIGNATURE_BYTES_MAX)
+  const network = accepted['network']
+  const token = parseAddress(accepted['asset'])
+  if (signature === undefined || token === undefined || typeof network !== 'string') return undefined
+  const chain = /^eip155:([1-9][0-9]{0,14})$/.exec(network)
+  if (chain === null) return undefined
+  const chainId = Number(chain[1])
+  const payment = isMembers(payload['permit2Authorization'])
+    ? readPermit2(payload['permit2Authorization'], chainId, signature)
+    : readEip3009(payload['authorization'], chainId, token, accepted, signature)
+  return payment === undefined ? undefined : { accepted, payment }
+}
+
+function readEip3009(
+  authorization: unknown,
+  chainId: number,
+  token: `0x${string}`,
+  accepted: Readonly<Record<string, unknown>>,
+  signature: `0x${string}`,
+): SignedPayment | undefined {
+  if (!isMembers(authorization)) return undefined
+  const extra = isMembers(accepted['extra']) ? accepted['extra'] : {}
+  const from = parseAddress(authorization['from'])
+  const to = parseAddress(authorization['to'])
+  const value = parseUint256(authorization['value'])
+  const validAfter = parseUint256(authorization['validAfter'])
+  const validBefore = parseUint256(authorization['validBefore'])
+  const nonce = parseBytes32(authorization['nonce'])
+  const { name, version } = extra
+  if (from === undefined || to === undefined || nonce === undefined) return undefined
+  if (value === undefined || validAfter === undefined || validBefore === undefined) return undefined
+  if (typeof name !== 'string' || typeof version !== 'string') return undefined
+  return {
+    method: 'eip3009',
+    ...{ chainId, token, name, version, from, to, value, validAfter, validBefore, nonce, signature },
+  }
+}
+
+function readPermit2(
+  authorization: Readonly<Record<string, unknown>>,
+  chainId: number,
+  signature: `0x${string}`,
+): SignedPayment | undefined {
+  const { permitted, witness } = authorization
+  if (!isMembers(permitted) || !isMembers(witness)) return undefined
+  const from = parseAddress(authorization['from'])
+  const token = parseAddress(permitted['token'])
+  const value = parseUint256(permitted['amount'])
+  const spender = parseAddress(authorization['spender'])
+  const nonce = parseUint256(authorization['nonce'])
+  const deadline = parseUint256(authorization['deadline'])
+  const to = parseAddress(witness['to'])
+  const validAfter = parseUint256(witness['validAfter'])
+  if (from === undefined || token === undefined || spender === undefined || to === undefined) return undefined
+  if (value === undefined || nonce === undefined || deadline === undefined || validAfter === undefined) return undefined
+  return { method: 'permit2', ...{ chainId, token, from, to, value, validAfter, deadline, nonce, spender, signature } }
+}

@@ -1,0 +1,119 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { limits } from '../../contract/limits.ts'
+import { freePort } from '../freePort.ts'
+import { stopLeftover } from '../leftover.ts'
+import { ManagedProcess } from '../managedProcess.ts'
+
+const PORT_ATTEMPTS = 5
+const PROBE_TIMEOUT_MS = 1_000
+/** Seconds between dumps of the state, for a node that is killed. */
+const STATE_INTERVAL_SECONDS = 5
+
+/** The chain id that development nodes use. */
+export const DEV_CHAIN_ID = 31_337
+
+export interface AnvilOptions {
+  /** Holds the pid file and, with `keepState`, the state; made when missing. */
+  readonly dir: string
+  readonly logFile: string
+  /** Taken when it is free. */
+  readonly port?: number
+  /** Whether the chain goes on where it was at the next start in the same folder. */
+  readonly keepState?: boolean
+  /** More flags, such as ['--block-time', '1']. */
+  readonly flags?: readonly string[]
+}
+
+/** A node of a development chain that this process has started. */
+export class AnvilNode {
+  readonly rpcUrl: string
+  readonly port: number
+  readonly process: ManagedProcess
+  private readonly pidFile: string
+
+  constructor(process: ManagedProcess, port: number, pidFile: string) {
+    this.process = process
+    this.port = port
+    this.rpcUrl = `http://127.0.0.1:${port}`
+    this.pidFile = pidFile
+  }
+
+  /** Starts the node at its address; also again, after it has ended. */
+  async start(): Promise<void> {
+    await this.process.start()
+    // It writes no such file itself, and one that outlives its starter has to be found.
+    writeFileSync(this.pidFile, `${this.process.pid}\n`)
+  }
+}
+
+/**
+ * The program in the package for this platform. The package's own `bin` is a wrapper whose end does not end the node.
+ * @throws Error that says what to install
+ */
+function findAnvil(): string {
+  const cpu = process.arch === 'x64' ? 'amd64' : process.arch
+  const name = `@foundry-rs/anvil-${process.platform}-${cpu}`
+  try {
+    const program = join(dirname(createRequire(import.meta.url).resolve(`${name}/package.json`)), 'bin/anvil')
+    if (existsSync(program)) return program
+  } catch {
+    // Said below.
+  }
+  throw new Error(`${name} is not installed; run npm install with optional packages, or set CHAIN_RPC_URL to a node`)
+}
+
+/**
+ * Starts a node of a development chain on this machine alone and waits until it answers.
+ * @throws Error that says what to install, or why it did not start
+ */
+export async function startAnvil(options: AnvilOptions): Promise<AnvilNode> {
+  const program = findAnvil()
+  mkdirSync(options.dir, { recursive: true })
+  const pidFile = join(options.dir, 'anvil.pid')
+  await stopLeftover(pidFile, /anvil/, 'SIGTERM')
+  for (let attempt = 1; ; attempt++) {
+    const port = await freePort(options.port)
+    const node = new AnvilNode(anvilProcess(program, options, port), port, pidFile)
+    try {
+      await node.start()
+      return node
+    } catch (error) {
+      // Another process may have taken the port since it was found free.
+      if (attempt === PORT_ATTEMPTS || !/Address already in use/i.test(String(error))) throw error
+    }
+  }
+}
+
+function anvilProcess(program: string, options: AnvilOptions, port: number): ManagedProcess {
+  const state = options.keepState
+    ? ['--state', join(options.dir, 'state.json'), '--state-interval', String(STATE_INTERVAL_SECONDS)]
+    : []
+  return new ManagedProcess({
+    name: 'the development chain',
+    command: program,
+    args: [
+      ...['--port', String(port), '--chain-id', String(DEV_CHAIN_ID), '--hardfork', 'cancun', '--silent'],
+      ...[...state, ...(options.flags ?? [])],
+    ],
+    logFile: options.logFile,
+    probe: () => answers(`http://127.0.0.1:${port}`),
+    stopSignal: 'SIGINT',
+    stopTimeoutMs: limits.shutdownTimeoutMs,
+  })
+}
+
+async function answers(rpcUrl: string): Promise<boolean> {
+  try {
+    const response = await fetch(rpcUrl, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}',
+      signal: AbortSignal.timeout(PROBE_TIMEOUT_MS),
+    })
+    return response.ok
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,158 @@
+import type { Redis } from 'ioredis'
+import type { Logger } from 'pino'
+import { Loop } from '../admission/loop.ts'
+import { settleLost } from '../admission/settleLost.ts'
+import { sluice } from '../contract/generated/messages.js'
+import { limits } from '../contract/limits.ts'
+import { atomicBack } from '../contract/payments/conversion.ts'
+import { intArray, textArray } from '../db/arrays.ts'
+import { type Client, type Pool, withTransaction } from '../db/pool.ts'
+import { coinAccount, HOUSE } from '../ledger/accounts.ts'
+import { appendAdmissionEvent } from '../ledger/appendAdmissionEvent.ts'
+import { postTransfers } from '../ledger/postTransfers.ts'
+import { isHeld } from './payHold.ts'
+import { markHeld, type PaymentRow, unmovedPayments, unservedPayments } from './paymentRow.ts'
+import { REFUND_ROUNDING } from './refunds.ts'
+
+/** The longest that anything is served. */
+const SERVE_MAX_MS = Math.max(limits.totalTimeoutMs, limits.videoJobMaxMs)
+
+export interface CloserOptions {
+  readonly pool: Pool
+  readonly redis: Redis
+  readonly log: Logger
+  /** Finds out whether a payment that the gateway could not send was sent by somebody else; else it has failed. */
+  readonly resolveUnmoved: (payment: PaymentRow) => Promise<void>
+  /** Told when payments were closed and something goes back. */
+  readonly onClosed: () => void
+}
+
+/**
+ * Sees to it that every payment that was made ends in one receipt, and works out what goes back. Requests that nobody
+ * serves, because their proxy or control went away in between, are given up.
+ */
+export class PaymentCloser {
+  readonly #options: CloserOptions
+  readonly #loop: Loop
+
+  constructor(options: CloserOptions) {
+    this.#options = options
+    this.#loop = new Loop('payments', limits.paymentCloseMs, options.log, () => this.#pass())
+  }
+
+  wake(): void {
+    this.#loop.wake()
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop()
+  }
+
+  async #pass(): Promise<void> {
+    const { pool, resolveUnmoved } = this.#options
+    const open = await pool.query(`SELECT FROM payments WHERE state IN ('settling', 'paid') LIMIT 1`)
+    if (open.rowCount === 0) return
+    if ((await closeEnded(pool)) > 0) this.#options.onClosed()
+    for (const payment of await unmovedPayments(pool, limits.paymentCloseMax)) await resolveUnmoved(payment)
+    await this.#giveUpUnserved()
+  }
+
+  async #giveUpUnserved(): Promise<void> {
+    const { pool, redis } = this.#options
+    const unserved = await unservedPayments(pool, limits.paymentCloseMax)
+    if (unserved.length === 0) return
+    const [seconds] = await redis.time()
+    const nowMs = Number(seconds) * 1_000
+    for (const payment of unserved) {
+      if (nowMs > payment.serveByMs + limits.paymentMarginMs) await this.#giveUp(payment, nowMs)
+    }
+  }
+
+  /** Ends a request that nobody can begin to serve any more, unless it is being served. */
+  async #giveUp(payment: PaymentRow, nowMs: number): Promise<void> {
+    const { pool, redis, log } = this.#options
+    if (await isHeld(redis, payment)) {
+      if (!payment.held) await markHeld(pool, [payment.id])
+      return
+    }
+    // It was held and is no more: it has ended and is on its way into the book, or Redis lost the hold, and then its
+    // proxy tells how it ended, in its own time.
+    if (payment.held && nowMs < payment.serveByMs + SERVE_MAX_MS + limits.lostHoldWatchMs) return
+    await settleLost(redis, pool, settlementOf(payment, nowMs))
+    log.warn({ payment: payment.id, payer: payment.payer }, 'a paid request was not served; it is refunded')
+  }
+}
+
+function settlementOf(payment: PaymentRow, nowMs: number): Uint8Array {
+  return sluice.Settlement.encode({
+    requestId: payment.id,
+    accountId: payment.accountId,
+    keyId: payment.accountId,
+    model: payment.model,
+    endpoint: payment.endpoint,
+    sheetVersion: payment.sheetVersion,
+    streamed: payment.streamed,
+    status: sluice.Status.FAILED,
+    errorCode: 'settlement_unconfirmed',
+    holdUnits: payment.holdUnits,
+    startedAtMs: Math.min(payment.serveByMs, nowMs),
+  }).finish()
+}
+
+interface EndedRow {
+  id: string
+  account_id: string
+  amount: string
+  units: number
+  charge_units: number
+  voided: boolean
+}
+
+/** What goes back of a payment: as many atomic units as there are, and what of the book they are. */
+function backOf(
+  amount: bigint,
+  units: number,
+  chargeUnits: number,
+): { readonly backUnits: number; readonly backAmount: bigint } {
+  const backUnits = units - chargeUnits
+  return { backUnits, backAmount: atomicBack(amount, units, backUnits) }
+}
+
+/** Closes payments whose requests have ended, by their receipts. @returns how many */
+async function closeEnded(pool: Pool): Promise<number> {
+  return withTransaction(pool, async (client) => {
+    const found = await client.query<EndedRow>(
+      `SELECT p.id, p.account_id, p.amount::text AS amount, p.units, r.charge_units, r.voided
+       FROM payments p JOIN receipts r ON r.request_id = p.id
+       WHERE p.state = 'paid' ORDER BY p.id LIMIT $1 FOR UPDATE OF p SKIP LOCKED`,
+      [limits.paymentCloseMax],
+    )
+    if (found.rows.length === 0) return 0
+    const backs = found.rows.map((row) => backOf(BigInt(row.amount), row.units, row.charge_units))
+    await client.query(
+      `UPDATE payments AS p SET state = 'closed', back_units = b.units, back_amount = b.amount, back_now = b.voided,
+         closed_at = now()
+       FROM unnest($1::text[], $2::bigint[], $3::numeric[], $4::boolean[]) AS b (id, units, amount, voided)
+       WHERE p.id = b.id`,
+      [
+        textArray(found.rows.map((row) => row.id)),
+        intArray(backs.map((back) => back.backUnits)),
+        `{${backs.map((back) => back.backAmount).join(',')}}`,
+        `{${found.rows.map((row) => row.voided).join(',')}}`,
+      ],
+    )
+    for (const [i, row] of found.rows.entries()) {
+      const back = backs[i]
+      if (back !== undefined && back.backUnits > 0 && back.backAmount === 0n)
+        await keepDust(client, row, back.backUnits)
+    }
+    return found.rows.length
+  })
+}
+
+/** What is worth less than the token's smallest unit can not be sent to anybody, and the house keeps it. */
+async function keepDust(client: Client, row: EndedRow, units: number): Promise<void> {
+  const dust = { kind: REFUND_ROUNDING, ref: row.id, debit: coinAccount(row.account_id), credit: HOUSE, units }
+  await postTransfers(client, [dust])
+  await appendAdmissionEvent(client, { accountId: row.account_id, coinDeltaUnits: -units })
+}

@@ -1,0 +1,165 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Redis } from 'ioredis'
+import type { Logger } from 'pino'
+import { type ChainClient, createChainClient } from '../chain/chainClient.ts'
+import { ContractWallets } from '../chain/contractSignature.ts'
+import { FeeOracle } from '../chain/fees.ts'
+import type { OutcomeHandlers } from '../chain/recorder.ts'
+import { TransactionSweeper } from '../chain/sweeper.ts'
+import { TransactionWatcher } from '../chain/watcher.ts'
+import { GatewayError } from '../contract/errors.ts'
+import { limits } from '../contract/limits.ts'
+import type { PaymentTerms } from '../contract/payments/terms.ts'
+import type { Pool } from '../db/pool.ts'
+import { bindChain } from './bindChain.ts'
+import { PaymentCloser } from './closer.ts'
+import { DepositScanner, type ScannerOptions } from './depositScanner.ts'
+import type { PaymentOrder } from './paymentOrder.ts'
+import { paymentOutcome } from './paymentOutcome.ts'
+import type { PaymentsConfig } from './paymentsConfig.ts'
+import { Refunder, refundOutcome } from './refunds.ts'
+import { PaymentSettler, type Settled } from './settler.ts'
+
+const STOP_CHECK_MS = 20
+
+export interface PaymentsOptions extends Pick<ScannerOptions, 'accountOfWallet' | 'coinUsdUnits'> {
+  readonly config: PaymentsConfig
+  readonly pool: Pool
+  readonly redis: Redis
+  readonly log: Logger
+}
+
+/** What runs once the chain is known to be the right one. */
+interface Running {
+  readonly terms: PaymentTerms
+  readonly watcher: TransactionWatcher
+  readonly sweeper: TransactionSweeper
+  readonly settler: PaymentSettler
+  readonly closer: PaymentCloser
+  readonly refunder: Refunder
+  readonly scanner: DepositScanner
+  /** What an earlier process left has been seen to. */
+  isSwept: boolean
+}
+
+/** Takes payments: everything of control that moves money on the chain. */
+export class PaymentsService {
+  readonly #options: PaymentsOptions
+  readonly #stopping = new AbortController()
+  readonly #starting: Promise<void>
+  #running: Running | undefined
+
+  constructor(options: PaymentsOptions) {
+    this.#options = options
+    this.#starting = this.#start()
+  }
+
+  /** @throws GatewayError chain_unavailable until the chain has answered for the first time */
+  get terms(): PaymentTerms {
+    return this.#ready().terms
+  }
+
+  /** Whether payments are taken now. */
+  get isReady(): boolean {
+    return this.#running?.isSwept === true && !this.#stopping.signal.aborted
+  }
+
+  /**
+   * Makes a payment and takes the hold of its request; see PaymentSettler.
+   * @throws GatewayError, also funds_lease while another control may still be at it or this one leaves
+   */
+  async settle(order: PaymentOrder, waitMs: number): Promise<Settled> {
+    const running = this.#ready()
+    if (this.#stopping.signal.aborted || !running.isSwept)
+      throw new GatewayError('funds_lease', { retryAfterSeconds: 1 })
+    return running.settler.settle(order, waitMs)
+  }
+
+  /** To be told when requests were booked, so that what goes back does not wait for the next look. */
+  onBooked(): void {
+    this.#running?.closer.wake()
+  }
+
+  /** Finishes the payments under way within `timeoutMs`; the next start takes up the rest. */
+  async stop(timeoutMs: number): Promise<void> {
+    this.#stopping.abort()
+    await this.#starting
+    const running = this.#running
+    if (running === undefined) return
+    const deadlineMs = performance.now() + timeoutMs
+    while (running.settler.size > 0 && performance.now() < deadlineMs) await sleep(STOP_CHECK_MS)
+    await Promise.all([running.closer.stop(), running.refunder.stop(), running.sweeper.stop(), running.scanner.stop()])
+    await running.watcher.stop()
+  }
+
+  #ready(): Running {
+    if (this.#running === undefined) throw new GatewayError('chain_unavailable', { retryAfterSeconds: 5 })
+    return this.#running
+  }
+
+  /** A chain that can not be reached holds up payments alone, so control runs meanwhile. */
+  async #start(): Promise<void> {
+    const { config, pool, log } = this.#options
+    const { signal } = this.#stopping
+    const chain = createChainClient(config.rpcUrl)
+    while (!signal.aborted) {
+      try {
+        const quoteSecret = await bindChain(pool, chain, config)
+        this.#running = this.#run(chain, quoteSecret)
+        log.info({ chain: config.chainId, treasury: config.treasury.address }, 'payments are taken')
+        return
+      } catch (error) {
+        log.error({ err: error }, 'payments are not taken until the chain is in order')
+        await sleep(limits.chainSweepMs, undefined, { signal }).catch(() => {})
+      }
+    }
+  }
+
+  #run(chain: ChainClient, quoteSecret: Buffer): Running {
+    const { config, pool, redis, log } = this.#options
+    const { chainId, treasury, relayers, confirmations, finalBlocks } = config
+    const fees = new FeeOracle(chain)
+    const handlers: OutcomeHandlers = {
+      payment: paymentOutcome,
+      refund: refundOutcome,
+      deposit: paymentOutcome,
+      withdrawal: refundOutcome,
+    }
+    const watcher = new TransactionWatcher({ pool, chain, log, handlers, confirmations })
+    const signers = new Map([treasury, ...relayers].map((signer) => [signer.address as string, signer]))
+    const sweeper = new TransactionSweeper({ pool, chain, chainId, watcher, fees, signers, finalBlocks, log })
+    const contracts = new ContractWallets(config.rpcUrl)
+    const settler = new PaymentSettler({
+      ...{ pool, redis, chain, chainId, contracts, fees, watcher, relayers, log },
+      agentRegistry: config.agentRegistry,
+    })
+    const refunder = new Refunder({
+      ...{ pool, chain, chainId, treasury, fees, watcher, log },
+      minUnits: config.refundMinUnits,
+    })
+    const closer = new PaymentCloser({
+      ...{ pool, redis, log },
+      resolveUnmoved: (payment) => settler.resolveUnmoved(payment),
+      onClosed: () => refunder.wake(),
+    })
+    const { accountOfWallet, coinUsdUnits } = this.#options
+    const scanner = new DepositScanner({
+      ...{ pool, chain, log, accountOfWallet, coinUsdUnits, assets: config.assets },
+      treasury: treasury.address,
+      confirmations: config.depositConfirmations,
+    })
+    const terms: PaymentTerms = {
+      chainId,
+      payTo: treasury.address,
+      assets: config.assets,
+      agentRegistry: config.agentRegistry,
+      spender: relayers[0].address,
+      quoteSecret,
+    }
+    const running: Running = { terms, watcher, sweeper, settler, closer, refunder, scanner, isSwept: false }
+    void sweeper.swept.then(() => {
+      running.isSwept = true
+    })
+    return running
+  }
+}

@@ -1,0 +1,241 @@
+import type { Logger } from 'pino'
+import { Loop } from '../admission/loop.ts'
+import type { ChainClient } from '../chain/chainClient.ts'
+import type { FeeOracle } from '../chain/fees.ts'
+import { storeTransaction } from '../chain/outbox.ts'
+import type { OutcomeHandler } from '../chain/recorder.ts'
+import type { Signer } from '../chain/signer.ts'
+import type { TransactionWatcher } from '../chain/watcher.ts'
+import { newId } from '../contract/ids.ts'
+import { limits } from '../contract/limits.ts'
+import type { Address } from '../contract/payments/address.ts'
+import { payerAccountId } from '../contract/payments/payerAccount.ts'
+import { textArray } from '../db/arrays.ts'
+import { type Client, type Pool, withTransaction } from '../db/pool.ts'
+import { tryLock } from '../db/tryLock.ts'
+import { coinAccount, ESCROW, HOUSE, PAYMENTS_IN } from '../ledger/accounts.ts'
+import { appendAdmissionEvent } from '../ledger/appendAdmissionEvent.ts'
+import { postTransfers } from '../ledger/postTransfers.ts'
+import { transferCall } from './settlementCall.ts'
+import { estimateGas } from './simulation.ts'
+
+/** Any constant will do, as long as nothing else in this database locks it. */
+const REFUND_LOCK = 7_204_041
+const ATTEMPT = '#'
+
+/**
+ * Kinds of the transfers that refunds are booked by: set aside and rounded, by payment; sent, and returned when the chain
+ * took that back, by transaction.
+ */
+export const REFUND = 'refund'
+export const REFUND_ROUNDING = 'refund_rounding'
+export const REFUND_SENT = 'refund_sent'
+export const REFUND_RETURNED = 'refund_returned'
+
+export interface RefunderOptions {
+  readonly pool: Pool
+  readonly chain: ChainClient
+  readonly chainId: number
+  readonly treasury: Signer
+  readonly fees: FeeOracle
+  readonly watcher: TransactionWatcher
+  /** What is left of payments goes back once it comes to this much; what was not served goes back at once. */
+  readonly minUnits: number
+  readonly log: Logger
+}
+
+interface DueRow {
+  payer: Address
+  token: Address
+  ids: string[]
+  amount: string
+}
+
+interface BackRow {
+  id: string
+  amount: string
+  units: number
+  back_units: number
+  back_amount: string
+}
+
+/** Sends back what payers are owed: each part of each payment in one refund, and each refund by one transfer. */
+export class Refunder {
+  readonly #options: RefunderOptions
+  readonly #loop: Loop
+  /** Payer and token of refunds that can not be made now; a handful at worst, as each was a customer. */
+  readonly #refusedUntil = new Map<string, number>()
+
+  constructor(options: RefunderOptions) {
+    this.#options = options
+    this.#loop = new Loop('refunds', limits.refundCheckMs, options.log, (signal) => this.#pass(signal))
+  }
+
+  wake(): void {
+    this.#loop.wake()
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop()
+  }
+
+  async #pass(signal: AbortSignal): Promise<void> {
+    const { pool } = this.#options
+    const due = await dueRefunds(pool, this.#options.minUnits)
+    const failed = await failedRefunds(pool)
+    if (due.length === 0 && failed.length === 0) return
+    await tryLock(pool, REFUND_LOCK, async () => {
+      for (const row of due) {
+        if (signal.aborted) return
+        if ((this.#refusedUntil.get(row.payer + row.token) ?? 0) > performance.now()) continue
+        await this.#refund(row)
+      }
+      for (const id of failed) await this.#sendAgain(id)
+    })
+  }
+
+  async #refund(due: DueRow): Promise<void> {
+    const { pool, chain, treasury, fees, watcher, chainId, log } = this.#options
+    const { payer, token } = due
+    const call = transferCall(token, payer, BigInt(due.amount))
+    const gas = await estimateGas(chain, treasury.address, call)
+    if (gas === undefined) {
+      // A token may refuse single wallets. The money stays set apart on the payer's account.
+      this.#refusedUntil.set(payer + token, performance.now() + limits.refundRefusedMs)
+      log.error({ payer, token, amount: due.amount }, 'the token refuses a refund; it is tried again later')
+      return
+    }
+    const price = await fees.current()
+    const stored = await withTransaction(pool, async (client) => {
+      const refund = await setAside(client, due)
+      if (refund === undefined) return undefined
+      const transfer = { token, from: treasury.address, to: payer, amount: refund.amount }
+      const order = { ...transferCall(token, payer, refund.amount), gas, fees: price, transfer }
+      return storeTransaction(client, treasury, {
+        purpose: 'refund',
+        ref: `${refund.id}${ATTEMPT}1`,
+        chainId,
+        ...order,
+      })
+    })
+    if (stored !== undefined) await watcher.send(stored, 0)
+  }
+
+  /** A transfer that was refused in its block is sent once more, as another transaction. */
+  async #sendAgain(id: string): Promise<void> {
+    const { pool, chain, treasury, fees, watcher, chainId, log } = this.#options
+    const found = await pool.query<{ payer: Address; token: Address; amount: string; attempts: number }>(
+      `SELECT payer, token, amount::text AS amount, attempts FROM refunds WHERE id = $1 AND state = 'sending'`,
+      [id],
+    )
+    const row = found.rows[0]
+    if (row === undefined) return
+    if (row.attempts >= limits.refundAttemptsMax) {
+      await pool.query(`UPDATE refunds SET state = 'stuck' WHERE id = $1`, [id])
+      log.error({ refund: id, payer: row.payer }, 'a refund failed too often; an operator has to look at it')
+      return
+    }
+    const { payer, token } = row
+    const amount = BigInt(row.amount)
+    const call = transferCall(token, payer, amount)
+    const gas = await estimateGas(chain, treasury.address, call)
+    if (gas === undefined) return
+    const price = await fees.current()
+    const stored = await withTransaction(pool, async (client) => {
+      await client.query('UPDATE refunds SET attempts = attempts + 1 WHERE id = $1', [id])
+      const transfer = { token, from: treasury.address, to: payer, amount }
+      const ref = `${id}${ATTEMPT}${row.attempts + 1}`
+      const order = { purpose: 'refund', ref, chainId, ...call, gas, fees: price, transfer } as const
+      return storeTransaction(client, treasury, order)
+    })
+    await watcher.send(stored, 0)
+  }
+}
+
+/** Refunds whose newest transaction can make no transfer any more. */
+async function failedRefunds(pool: Pool): Promise<string[]> {
+  const found = await pool.query<{ id: string }>(
+    `SELECT id FROM refunds r WHERE state = 'sending' AND NOT EXISTS (
+       SELECT FROM chain_transactions t WHERE t.purpose = 'refund' AND t.ref = r.id || '#' || r.attempts
+         AND t.state IN ('pending', 'mined'))
+     LIMIT $1`,
+    [limits.refundBatchMax],
+  )
+  return found.rows.map((row) => row.id)
+}
+
+/** What is owed, by payer and token: all that came to the minimum, and all of those who were not served. */
+async function dueRefunds(pool: Pool, minUnits: number): Promise<DueRow[]> {
+  const found = await pool.query<DueRow>(
+    `SELECT payer, token, (array_agg(id ORDER BY id))[1:$2] AS ids,
+       (SELECT sum(back) FROM unnest((array_agg(back_amount ORDER BY id))[1:$2]) AS back)::text AS amount
+     FROM payments WHERE state = 'closed' AND refund_id IS NULL AND back_amount > 0
+     GROUP BY payer, token HAVING bool_or(back_now) OR sum(back_units) >= $1 LIMIT $3`,
+    [minUnits, limits.refundPaymentsMax, limits.refundBatchMax],
+  )
+  return found.rows
+}
+
+/** Sets aside in the book what a refund will send, inside the caller's transaction. Each payment is in one refund. */
+async function setAside(client: Client, due: DueRow): Promise<{ id: string; amount: bigint } | undefined> {
+  const accountId = payerAccountId(due.payer)
+  const id = newId('rfd')
+  const locked = await client.query<BackRow>(
+    `SELECT id, amount::text AS amount, units, back_units, back_amount::text AS back_amount FROM payments
+     WHERE id = ANY ($1::text[]) AND refund_id IS NULL FOR UPDATE`,
+    [textArray(due.ids)],
+  )
+  const rows = locked.rows.map((row) => ({ id: row.id, amount: BigInt(row.back_amount), ...unitsBack(row) }))
+  const amount = rows.reduce((sum, row) => sum + row.amount, 0n)
+  if (amount.toString() !== due.amount) return undefined
+  const units = rows.reduce((sum, row) => sum + row.sentUnits, 0)
+  await client.query(
+    'INSERT INTO refunds (id, payer, account_id, token, amount, units) VALUES ($1, $2, $3, $4, $5, $6)',
+    [id, due.payer, accountId, due.token, amount.toString(), units],
+  )
+  await client.query('UPDATE payments SET refund_id = $2 WHERE id = ANY ($1::text[])', [textArray(due.ids), id])
+  const debit = coinAccount(accountId)
+  await postTransfers(
+    client,
+    rows.flatMap(({ id: ref, sentUnits, roundedUnits }) => [
+      { kind: REFUND, ref, debit, credit: ESCROW, units: sentUnits },
+      ...(roundedUnits > 0 ? [{ kind: REFUND_ROUNDING, ref, debit, credit: HOUSE, units: roundedUnits }] : []),
+    ]),
+  )
+  const total = rows.reduce((sum, row) => sum + row.sentUnits + row.roundedUnits, 0)
+  await appendAdmissionEvent(client, { accountId, coinDeltaUnits: -total })
+  return { id, amount }
+}
+
+/** What of a payment's part the tokens are worth that go back, and what less than a token's smallest unit stays. */
+function unitsBack(row: BackRow): { sentUnits: number; roundedUnits: number } {
+  const [amount, back] = [BigInt(row.amount), BigInt(row.back_amount)]
+  const worth = Number((BigInt(row.units) * back + amount - 1n) / amount)
+  const sentUnits = Math.min(worth, row.back_units)
+  return { sentUnits, roundedUnits: row.back_units - sentUnits }
+}
+
+/** Books what became of the transactions of refunds. */
+export const refundOutcome: OutcomeHandler = {
+  async mined(client, ref) {
+    const units = await changeState(client, ref, 'sending', 'sent')
+    if (units === undefined) return
+    await postTransfers(client, [{ kind: REFUND_SENT, ref, debit: ESCROW, credit: PAYMENTS_IN, units }])
+  },
+  // The next pass sends it again, as another transaction.
+  async reverted(client, ref) {
+    const units = await changeState(client, ref, 'sent', 'sending')
+    if (units === undefined) return
+    await postTransfers(client, [{ kind: REFUND_RETURNED, ref, debit: PAYMENTS_IN, credit: ESCROW, units }])
+  },
+}
+
+/** @returns the units of the refund when it was in the state that it is changed from */
+async function changeState(client: Client, ref: string, from: string, to: string): Promise<number | undefined> {
+  const [id = ''] = ref.split(ATTEMPT)
+  const changed = await client.query<{ units: number }>(
+    'UPDATE refunds SET state = $3 WHERE id = $1 AND state = $2 RETURNING units',
+    [id, from, to],
+  )
+  return changed.rows[0]?.units
+}

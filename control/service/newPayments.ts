@@ -1,0 +1,19 @@
+import type { Redis } from 'ioredis'
+import type { Logger } from 'pino'
+import type { Pool } from '../db/pool.ts'
+import type { PaymentsConfig } from '../payments/paymentsConfig.ts'
+import { PaymentsService } from '../payments/paymentsService.ts'
+import { coinUsdUnitsInForce } from '../pricing/coinAmounts.ts'
+import { accountOfWallet } from '../wallets/wallets.ts'
+
+/** Payments over the book, with what they need of wallets and prices. */
+export function newPayments(config: PaymentsConfig, pool: Pool, redis: Redis, log: Logger): PaymentsService {
+  return new PaymentsService({
+    ...{ config, pool, redis, log, accountOfWallet },
+    coinUsdUnits: async (client) => {
+      const units = await coinUsdUnitsInForce(client)
+      if (units === undefined) throw new Error('there is no price sheet yet, so the coin has no price')
+      return units
+    },
+  })
+}

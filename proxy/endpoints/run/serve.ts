@@ -1,0 +1,28 @@
+import { readApiKey } from '../../access/credential.ts'
+import type { KeyCache } from '../../access/keyCache.ts'
+import type { Principal } from '../../access/principal.ts'
+import type { Exchange, Handler } from '../../server/exchange.ts'
+import { checkKey } from './checkKey.ts'
+import type { RunServices } from './services.ts'
+
+/** Serves a request for somebody; it takes its hold from the services that it is given. */
+export type Serve = (
+  exchange: Exchange,
+  body: Buffer,
+  principal: Principal,
+  services: RunServices,
+) => void | Promise<void>
+
+/** Serves the holders of keys. */
+export function keyedHandler(serve: Serve, keys: KeyCache, services: RunServices): Handler {
+  const run = (exchange: Exchange, body: Buffer, principal: Principal): void | Promise<void> => {
+    checkKey(principal, exchange.startedAtMs)
+    return serve(exchange, body, principal, services)
+  }
+  return (exchange, body) => {
+    services.metrics.counters.requests++
+    const found = keys.find(readApiKey(exchange.head), exchange.startedAtMs)
+    if (found instanceof Promise) return found.then((principal) => run(exchange, body, principal))
+    return run(exchange, body, found)
+  }
+}

@@ -1,0 +1,89 @@
+import { randomInt } from 'node:crypto'
+import { networkOf } from '../../control/contract/payments/address.ts'
+import { PERMIT2_ADDRESS } from '../../control/contract/payments/addresses.ts'
+import { atomicFor, tokenUsdUnits } from '../../control/contract/payments/conversion.ts'
+import { bodyDigest, type Challenge, canonicalText, newChallenge } from '../../control/contract/payments/mpp.ts'
+import { newQuote, type QuoteBinding } from '../../control/contract/payments/quote.ts'
+import type { PaymentAsset, PaymentTerms } from '../../control/contract/payments/terms.ts'
+import { type PaymentRequirements, requirementsOf } from '../../control/contract/payments/x402.ts'
+
+/** A request, as far as what it costs and what binds a payment to it. */
+export interface Priced {
+  readonly path: string
+  readonly bodySha256: Buffer
+  readonly sheetVersion: number
+  /** USD of one coin in units. */
+  readonly coinUsdUnits: number
+  /** The hold of the request. */
+  readonly units: number
+}
+
+/** Atomic units by which challenges for the same price differ, so that a transfer answers one of them alone. */
+export const JITTER_END = 2 ** 32
+/** With this many decimals, the jitter is worth less than a millionth of a cent. */
+const JITTER_DECIMALS_MIN = 16
+
+/** The atomic units that an asset's offer asks for; something, also where the request is free. */
+export function amountFor(asset: PaymentAsset, priced: Priced): bigint {
+  const amount = atomicFor(priced.units, asset.decimals, tokenUsdUnits(asset, priced.coinUsdUnits))
+  return amount > 0n ? amount : 1n
+}
+
+/** What the quote of an offer binds. */
+export function bindingOf(terms: PaymentTerms, asset: PaymentAsset, priced: Priced): QuoteBinding {
+  const { path, bodySha256, sheetVersion, units } = priced
+  const amount = amountFor(asset, priced).toString()
+  const network = networkOf(terms.chainId)
+  return { path, bodySha256, sheetVersion, units, network, asset: asset.address, amount, payTo: terms.payTo }
+}
+
+/** The offers of x402, one for each asset. @param expiresAtMs milliseconds since 1970 */
+export function x402Offers(
+  terms: PaymentTerms,
+  priced: Priced,
+  windowSeconds: number,
+  expiresAtMs: number,
+): PaymentRequirements[] {
+  return terms.assets.map((asset) => {
+    const quote = newQuote(terms.quoteSecret, bindingOf(terms, asset, priced), expiresAtMs)
+    return requirementsOf(terms, asset, amountFor(asset, priced), windowSeconds, quote)
+  })
+}
+
+/** How a token can be paid by MPP, in the order of preference. */
+export function credentialTypes(asset: PaymentAsset): readonly string[] {
+  if (asset.method === 'eip3009') return ['authorization']
+  // A transfer of a payer's own names no challenge: only an amount that is unlike all others can tell whose it answers.
+  return asset.decimals >= JITTER_DECIMALS_MIN ? ['permit2', 'transaction', 'hash'] : ['permit2']
+}
+
+/** What a challenge binds beside the body: the route, the price sheet and the price. */
+export function opaqueOf(priced: Priced): string {
+  const { path, sheetVersion, units } = priced
+  return canonicalText({ path, sheet: String(sheetVersion), units: String(units) })
+}
+
+/** The challenges of MPP, one for each asset. @param realm the host, as clients know it */
+export function mppChallenges(terms: PaymentTerms, priced: Priced, realm: string, expiresAtMs: number): Challenge[] {
+  return terms.assets.map((asset) =>
+    newChallenge(terms.quoteSecret, {
+      realm,
+      request: canonicalText(chargeRequest(terms, asset, priced)),
+      expires: new Date(expiresAtMs).toISOString(),
+      digest: bodyDigest(priced.bodySha256),
+      opaque: opaqueOf(priced),
+    }),
+  )
+}
+
+function chargeRequest(terms: PaymentTerms, asset: PaymentAsset, priced: Priced): Record<string, unknown> {
+  const types = credentialTypes(asset)
+  const jitter = types.includes('hash') ? BigInt(randomInt(JITTER_END)) : 0n
+  const permit2 = types.includes('permit2') ? { permit2Address: PERMIT2_ADDRESS, spender: terms.spender } : {}
+  return {
+    amount: (amountFor(asset, priced) + jitter).toString(),
+    currency: asset.address,
+    recipient: terms.payTo,
+    methodDetails: { chainId: terms.chainId, credentialTypes: types, decimals: asset.decimals, ...permit2 },
+  }
+}

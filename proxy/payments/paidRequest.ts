@@ -1,0 +1,236 @@
+import { hash } from 'node:crypto'
+import { type ErrorCode, GatewayError, isErrorCode } from '../../control/contract/errors.ts'
+import { sluice } from '../../control/contract/generated/messages.js'
+import type { Limits } from '../../control/contract/limits.ts'
+import { type Address, networkOf, parseAddress } from '../../control/contract/payments/address.ts'
+import { tokenUsdUnits, unitsOf } from '../../control/contract/payments/conversion.ts'
+import { paymentToMessage } from '../../control/contract/payments/messages.ts'
+import { readCredential, sourceAccount } from '../../control/contract/payments/mpp.ts'
+import type { PaymentTerms } from '../../control/contract/payments/terms.ts'
+import { readPaymentHeader } from '../../control/contract/payments/x402.ts'
+import type { ReceiptPaid } from '../../control/contract/receipt.ts'
+import type { Verdict } from '../../workers/verifyPayments.ts'
+import { type HoldWaiter, LOST_ANSWER } from '../admission/holds.ts'
+import { ControlUnavailable, type RpcClient } from '../bus/rpcClient.ts'
+import type { CatalogStore } from '../catalog/catalogStore.ts'
+import type { AnswerDecorator, Exchange, FailureAnswer, HeaderList } from '../server/exchange.ts'
+import { readAgent } from './agent.ts'
+import type { CheckedPayment } from './checkedPayment.ts'
+import { type PaymentCredential, readPaymentCredential } from './credential.ts'
+import { checkMpp } from './mppCheck.ts'
+import type { Priced } from './offers.ts'
+import { type Asked, paidHeaders, paymentRequired } from './paymentAnswer.ts'
+import type { TermsCache } from './termsCache.ts'
+import type { PaymentVerifier } from './verifier.ts'
+import { checkX402 } from './x402Check.ts'
+
+/** Who a request is priced for that carries no payment. */
+const NOBODY: Address = `0x${'00'.repeat(20)}`
+const COST_HEADER = 'x-cost-units'
+/** Endpoints whose answers carry `receipt.paid` in place of the cost in a header. */
+const PAID_IN_RECEIPT: ReadonlySet<string> = new Set(['chat', 'completions'])
+
+/** What the paid requests of a process share. */
+export interface PaymentServices {
+  readonly terms: TermsCache
+  readonly verifier: PaymentVerifier
+  readonly rpc: Pick<RpcClient, 'call'>
+  readonly catalog: Pick<CatalogStore, 'current'>
+  readonly limits: Limits
+  readonly owner: string
+  /** Where clients reach the gateway; empty takes what they say in Host. */
+  readonly publicUrl: string
+  readonly onFault: (error: unknown) => void
+}
+
+/**
+ * A request that pays for itself. It stands where holds are taken: the price is the hold, so a request without a payment
+ * is told it and one with a payment goes on when the payment is made and its hold is taken.
+ */
+export class PaidRequest implements AnswerDecorator {
+  /** Set once it is paid. */
+  receipt: ReceiptPaid | undefined
+  readonly payer: Address
+
+  private readonly services: PaymentServices
+  private readonly exchange: Exchange
+  private readonly credential: PaymentCredential
+  private readonly bodySha256: Buffer
+  private asked: Asked | undefined
+  private paidHeaders: HeaderList = []
+  private endpoint = ''
+
+  /** @throws GatewayError payment_conflict */
+  constructor(services: PaymentServices, exchange: Exchange, body: Buffer) {
+    this.services = services
+    this.exchange = exchange
+    this.bodySha256 = hash('sha256', body, 'buffer')
+    this.credential = readPaymentCredential(exchange.head)
+    this.payer = claimedPayer(this.credential, services.limits.paymentHeaderBytesMax)
+    exchange.decorator = this
+  }
+
+  get isUnpaid(): boolean {
+    return this.credential.kind === 'none'
+  }
+
+  /** Refuses a request that carries no payment with its price. @throws GatewayError x402 */
+  async quote(priced: Pick<HoldWaiter, 'requestId' | 'wantUnits' | 'holdMeta'>): Promise<void> {
+    await this.pay(priced, this.price(priced.wantUnits))
+  }
+
+  /** Asks for the payment, or makes it; the waiter is called back as by Holds. */
+  take(waiter: HoldWaiter): void {
+    // In the turn in which the request was priced, so that both are by the same sheet.
+    this.pay(waiter, this.price(waiter.wantUnits))
+      .then(
+        (heldAtMs) => waiter.onHeld(waiter.wantUnits, heldAtMs),
+        (error: unknown) => waiter.onHoldRefused(this.refusal(error)),
+      )
+      .catch((error: unknown) => {
+        this.services.onFault(error)
+        waiter.onCrashed(error)
+      })
+  }
+
+  onSuccess(headers: HeaderList | undefined): HeaderList | undefined {
+    if (this.receipt === undefined) return headers
+    const kept: string[] = [...this.paidHeaders]
+    for (let i = 0; headers !== undefined && i + 1 < headers.length; i += 2) {
+      if (headers[i] === COST_HEADER && PAID_IN_RECEIPT.has(this.endpoint)) continue
+      kept.push(headers[i], headers[i + 1])
+    }
+    return kept
+  }
+
+  onFailure(error: GatewayError): FailureAnswer | undefined {
+    return error.status === 402 && this.asked !== undefined ? paymentRequired(error, this.asked) : undefined
+  }
+
+  /** @returns when the hold was taken, on Redis's clock */
+  private async pay(waiter: Pick<HoldWaiter, 'requestId' | 'wantUnits' | 'holdMeta'>, priced: Priced): Promise<number> {
+    const { limits, verifier } = this.services
+    const terms = await this.services.terms.current()
+    const [model = '', endpoint = '', sheetVersion = '', streamed = ''] = waiter.holdMeta.split(',')
+    this.endpoint = endpoint
+    const asked = this.ask(terms, priced, waiter.requestId)
+    this.asked = asked
+    const agent = readAgent(this.exchange.head.agent, terms)
+    const checked = this.check(terms, priced, asked.windowSeconds)
+    if (checked === undefined) throw new GatewayError('x402')
+    const verdict = await this.verify(checked, verifier)
+    if (this.exchange.gone) throw new GatewayError('gateway_restarting')
+    const units = creditOf(checked, priced.coinUsdUnits)
+    const { payment, challenge } = checked
+    const message = sluice.SettlePaymentRequest.encode({
+      ...{ requestId: waiter.requestId, protocol: checked.protocol, asset: checked.asset.id },
+      ...{ amount: checked.amount.toString(), payer: checked.payer, units, holdUnits: waiter.wantUnits },
+      ...{
+        owner: this.services.owner,
+        model,
+        endpoint,
+        sheetVersion: Number(sheetVersion),
+        streamed: streamed === '1',
+      },
+      ...{ challengeId: challenge?.id ?? '', agent },
+      ...(payment && { payment: paymentToMessage({ ...payment, signature: verdict?.signature ?? payment.signature }) }),
+      contractDigest: verdict?.kind === 'contract' ? verdict.digest : '',
+      ...{ transactionRaw: checked.transactionRaw, transactionHash: checked.transactionHash },
+    } as sluice.SettlePaymentRequest.$Properties as sluice.SettlePaymentRequest).finish()
+    const reply = await this.settle(message, limits.paymentTimeoutMs + limits.paymentMarginMs)
+    if (reply.errorCode !== '') throw refusedBy(reply, checked)
+    this.receipt = {
+      ...{ units, asset: checked.asset.id, token: checked.asset.address, amount: checked.amount.toString() },
+      ...{ network: networkOf(terms.chainId), payer: checked.payer, transaction: reply.transaction, agent },
+    }
+    this.paidHeaders = paidHeaders(this.receipt, checked.protocol, challenge?.id ?? '')
+    return reply.heldAtMs
+  }
+
+  private price(units: number): Priced {
+    const sheet = this.services.catalog.current?.sheet
+    if (sheet === undefined) throw new Error('a request was priced without a price sheet')
+    const { version, coinUsdUnits } = sheet
+    const { bodySha256 } = this
+    return { path: this.exchange.head.path, bodySha256, sheetVersion: version, coinUsdUnits, units }
+  }
+
+  private ask(terms: PaymentTerms, priced: Priced, requestId: string): Asked {
+    const { host, acceptPayment } = this.exchange.head
+    const base = this.services.publicUrl === '' ? `http://${cleanHost(host)}` : this.services.publicUrl
+    const windowSeconds = Math.floor(this.services.limits.quoteWindowMs / 1_000)
+    const realm = base.slice(base.indexOf('//') + 2)
+    return { terms, priced, url: base + priced.path, realm, windowSeconds, acceptPayment, requestId }
+  }
+
+  private check(terms: PaymentTerms, priced: Priced, windowSeconds: number): CheckedPayment | undefined {
+    const { credential } = this
+    const bytesMax = this.services.limits.paymentHeaderBytesMax
+    if (credential.kind === 'x402') return checkX402(credential.header, terms, priced, windowSeconds, bytesMax)
+    return credential.kind === 'mpp' ? checkMpp(credential.authorization, terms, priced, bytesMax) : undefined
+  }
+
+  /** @throws GatewayError payment_invalid, payments_busy */
+  private async verify(
+    { payment, challenge }: CheckedPayment,
+    verifier: PaymentVerifier,
+  ): Promise<Exclude<Verdict, { kind: 'refused' }> | undefined> {
+    if (payment === undefined) return undefined
+    const verdict = await verifier.verify(challenge === undefined ? { payment } : { payment, challenge })
+    if (verdict.kind === 'refused') throw new GatewayError('payment_invalid', { message: REFUSALS[verdict.reason] })
+    return verdict
+  }
+
+  /** Once control was asked, no answer means that the payment may be made; its hold is voided should it appear. */
+  private async settle(message: Uint8Array, timeoutMs: number): Promise<sluice.SettlePaymentReply> {
+    try {
+      const reply = await this.services.rpc.call('settle_payment', message, timeoutMs)
+      return sluice.SettlePaymentReply.decode(reply)
+    } catch (error) {
+      if (error instanceof ControlUnavailable && error.unsent) {
+        throw new GatewayError('payments_busy', { retryAfterSeconds: 1 })
+      }
+      if (error instanceof GatewayError) throw error
+      throw new GatewayError('settlement_unconfirmed', { cause: LOST_ANSWER })
+    }
+  }
+
+  private refusal(error: unknown): GatewayError {
+    if (error instanceof GatewayError) return error
+    this.services.onFault(error)
+    return new GatewayError('internal_error')
+  }
+}
+
+const REFUSALS = {
+  counterfactual: 'Signatures of wallets that are not deployed (ERC-6492) are not taken; deploy the wallet first.',
+  malformed: 'The payment has no signature; sign it.',
+  malleable: 'The signature has the higher of its two s values, which the token refuses; sign with the lower one.',
+  challenge: 'What is signed does not name the challenge; sign for the challenge that you answer.',
+} as const
+
+/** What a payment is credited as: what its tokens are worth, by the price of the quote. */
+function creditOf({ asset, amount }: CheckedPayment, coinUsdUnits: number): number {
+  return unitsOf(amount, asset.decimals, tokenUsdUnits(asset, coinUsdUnits))
+}
+
+function refusedBy(reply: sluice.SettlePaymentReply, { protocol }: CheckedPayment): GatewayError {
+  const known: ErrorCode = isErrorCode(reply.errorCode) ? reply.errorCode : 'internal_error'
+  // For MPP a challenge that was paid is no challenge any more.
+  const code = protocol === 'mpp' && known === 'authorization_used' ? 'mpp_invalid_challenge' : known
+  const retry = reply.retryAfterSeconds > 0 ? { retryAfterSeconds: reply.retryAfterSeconds } : {}
+  return new GatewayError(code, { ...(code === known && { message: reply.errorMessage }), ...retry })
+}
+
+/** Whose account a request is for when its payment holds; nothing is done in its name before that is proven. */
+function claimedPayer(credential: PaymentCredential, bytesMax: number): Address {
+  if (credential.kind === 'x402') return readPaymentHeader(credential.header, bytesMax)?.payment.from ?? NOBODY
+  if (credential.kind === 'none') return NOBODY
+  const source = readCredential(credential.authorization, bytesMax)?.source ?? ''
+  return parseAddress(sourceAccount(source)?.address) ?? NOBODY
+}
+
+/** A host is put into headers and into addresses, so only what a host can be is. */
+function cleanHost(host: string): string {
+  return /^[\w.:[\]-]{1,255}$/.test(host) ? host : 'localhost'
+}

@@ -1,0 +1,49 @@
+import { GatewayError } from '../../control/contract/errors.ts'
+import { sluice } from '../../control/contract/generated/messages.js'
+import type { Limits } from '../../control/contract/limits.ts'
+import { termsOfMessage } from '../../control/contract/payments/messages.ts'
+import type { PaymentTerms } from '../../control/contract/payments/terms.ts'
+import { ControlUnavailable, type RpcClient } from '../bus/rpcClient.ts'
+
+/** What control says of paying. It is asked again now and then, in the background, and what it said last is used on. */
+export class TermsCache {
+  private readonly rpc: Pick<RpcClient, 'call'>
+  private readonly limits: Pick<Limits, 'paymentTermsMs'>
+  private known: { terms: PaymentTerms; refreshAtMs: number } | undefined
+  private asking: Promise<PaymentTerms> | undefined
+
+  constructor(rpc: Pick<RpcClient, 'call'>, limits: Pick<Limits, 'paymentTermsMs'>) {
+    this.rpc = rpc
+    this.limits = limits
+  }
+
+  /**
+   * @throws GatewayError as control answered: not_found where no payments are taken, chain_unavailable; or
+   *   admission_unavailable when it did not answer
+   */
+  async current(): Promise<PaymentTerms> {
+    const { known } = this
+    if (known === undefined) return this.ask()
+    if (known.refreshAtMs <= Date.now()) this.ask().catch(() => undefined)
+    return known.terms
+  }
+
+  private ask(): Promise<PaymentTerms> {
+    this.asking ??= this.load().finally(() => {
+      this.asking = undefined
+    })
+    return this.asking
+  }
+
+  private async load(): Promise<PaymentTerms> {
+    try {
+      const payload = await this.rpc.call('payment_terms', new Uint8Array(0))
+      const terms = termsOfMessage(sluice.PaymentTermsReply.decode(payload))
+      this.known = { terms, refreshAtMs: Date.now() + this.limits.paymentTermsMs }
+      return terms
+    } catch (error) {
+      if (!(error instanceof ControlUnavailable)) throw error
+      throw new GatewayError('admission_unavailable', { retryAfterSeconds: 1, cause: error })
+    }
+  }
+}

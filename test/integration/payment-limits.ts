@@ -1,0 +1,11 @@
+// Imported before anything that reads the limits.
+process.env['SLUICE_LIMITS'] = JSON.stringify({
+  chainSweepMs: 100,
+  chainScanMs: 100,
+  chainPollMs: 50,
+  paymentMarginMs: 500,
+  paymentCloseMs: 50,
+  refundCheckMs: 50,
+  replaceAfterMs: 500,
+  gasPriceKeptMs: 100,
+})

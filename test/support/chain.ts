@@ -1,0 +1,127 @@
+import { join } from 'node:path'
+import { type Address, type Hex, maxUint256, parseEther } from 'viem'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { type AnvilNode, type AnvilOptions, DEV_CHAIN_ID, startAnvil } from '../../control/launch/chain/anvil.ts'
+import {
+  DEMO_TOKEN_ABI,
+  type DevClient,
+  type DevContracts,
+  deployContract,
+  deployContracts,
+  devAccount,
+  devClient,
+  devPrivateKey,
+} from '../../control/launch/chain/deploy.ts'
+import { makeTempDir, removeTempDir } from './tempDir.ts'
+
+const PERMIT2: Address = '0x000000000022D473030F116dDEE9F6B43aC78BA3'
+const TREASURY_INDEX = 1
+const RELAYER_INDEX = 2
+
+export type Payer = ReturnType<typeof privateKeyToAccount> & { readonly privateKey: Hex }
+
+/** What a new payer has; amounts are atomic. */
+export interface PayerFunds {
+  coin?: bigint
+  stablecoin?: bigint
+  /** Approves Permit2 for the coin. Default: true. */
+  approve?: boolean
+}
+
+/** A real EVM node with the contracts that payments need. */
+export class TestChain {
+  readonly node: AnvilNode
+  readonly client: DevClient
+  readonly contracts: DevContracts
+  readonly chainId = DEV_CHAIN_ID
+  private readonly dir: string
+
+  constructor(node: AnvilNode, client: DevClient, contracts: DevContracts, dir: string) {
+    this.node = node
+    this.client = client
+    this.contracts = contracts
+    this.dir = dir
+  }
+
+  get rpcUrl(): string {
+    return this.node.rpcUrl
+  }
+
+  /** Receives payments and pays refunds. */
+  readonly treasury = devAccount(TREASURY_INDEX)
+  readonly treasuryKey = devPrivateKey(TREASURY_INDEX)
+  /** Pays the gas of settlements. */
+  readonly relayer = devAccount(RELAYER_INDEX)
+  readonly relayerKey = devPrivateKey(RELAYER_INDEX)
+
+  /** A new wallet with gas money and tokens; by default 1000 of each, with the coin approved to Permit2. */
+  async newPayer(funds: PayerFunds = {}): Promise<Payer> {
+    const privateKey = generatePrivateKey()
+    const payer = { ...privateKeyToAccount(privateKey), privateKey }
+    await this.client.setBalance({ address: payer.address, value: parseEther('10') })
+    await this.mint('coin', payer.address, funds.coin ?? parseEther('1000'))
+    await this.mint('stablecoin', payer.address, funds.stablecoin ?? 1_000_000_000n)
+    if (funds.approve !== false) await this.approve(payer)
+    return payer
+  }
+
+  /** Approves Permit2 to move the payer's coin. */
+  async approve(payer: Payer, value: bigint = maxUint256): Promise<void> {
+    const args = [PERMIT2, value] as const
+    const call = { address: this.contracts.coin, abi: DEMO_TOKEN_ABI, functionName: 'approve', args } as const
+    await this.wait(await this.client.writeContract({ ...call, account: payer }))
+  }
+
+  async mint(token: 'coin' | 'stablecoin', to: Address, value: bigint): Promise<void> {
+    if (value === 0n) return
+    const call = {
+      address: this.contracts[token],
+      abi: DEMO_TOKEN_ABI,
+      functionName: 'mint',
+      args: [to, value],
+    } as const
+    await this.wait(await this.client.writeContract(call))
+  }
+
+  async transfer(token: 'coin' | 'stablecoin', from: Payer, to: Address, value: bigint): Promise<Hex> {
+    const args = [to, value] as const
+    const call = { address: this.contracts[token], abi: DEMO_TOKEN_ABI, functionName: 'transfer', args } as const
+    const hash = await this.client.writeContract({ ...call, account: from })
+    await this.wait(hash)
+    return hash
+  }
+
+  balanceOf(token: 'coin' | 'stablecoin', address: Address): Promise<bigint> {
+    const call = { address: this.contracts[token], abi: DEMO_TOKEN_ABI, functionName: 'balanceOf' } as const
+    return this.client.readContract({ ...call, args: [address] })
+  }
+
+  /** A contract wallet (ERC-1271) whose owner signs for it. */
+  newContractWallet(owner: Address): Promise<Address> {
+    return deployContract(this.client, 'Wallet', owner)
+  }
+
+  async stop(): Promise<void> {
+    await this.node.process.stop()
+    removeTempDir(this.dir)
+  }
+
+  private async wait(hash: Hex): Promise<void> {
+    const receipt = await this.client.waitForTransactionReceipt({ hash })
+    if (receipt.status !== 'success') throw new Error(`transaction ${hash} failed`)
+  }
+}
+
+/** Starts a node on a free port with its contracts. Stop it with `stop()`. */
+export async function startChain(options: Pick<AnvilOptions, 'flags' | 'keepState'> = {}): Promise<TestChain> {
+  const dir = makeTempDir('chain')
+  const node = await startAnvil({ dir, logFile: join(dir, 'anvil.log'), ...options })
+  try {
+    const client = devClient(node.rpcUrl)
+    return new TestChain(node, client, await deployContracts(client), dir)
+  } catch (error) {
+    await node.process.stop()
+    removeTempDir(dir)
+    throw error
+  }
+}

@@ -1,0 +1,118 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createPool, type Pool } from '../../control/db/pool.ts'
+import { type Payer, startChain, type TestChain } from './chain.ts'
+import { RpcProxy } from './rpcProxy.ts'
+import { type Stack, type StackOptions, startStack, until } from './stack.ts'
+import { makeTempDir, removeTempDir } from './tempDir.ts'
+
+/** A coin of the catalogs of tests that pay is worth half a dollar. */
+export const COIN_USD = '0.5'
+
+export interface PaidStackOptions extends StackOptions {
+  /** More members of the payments file. */
+  payments?: Record<string, unknown>
+}
+
+/** A stack that takes payments on a chain of its own. */
+export interface PaidStack {
+  readonly stack: Stack
+  readonly chain: TestChain
+  /** The way of control to the chain. */
+  readonly rpc: RpcProxy
+  readonly pool: Pool
+  /** With /x402. */
+  readonly url: (path: string) => string
+  /** Waits until every payment is decided and everything that goes back has gone; then audits, the chain included. */
+  audited(): Promise<void>
+  /** What a payer has of a token. */
+  has(asset: 'coin' | 'stablecoin', payer: Payer): Promise<bigint>
+  stop(): Promise<void>
+}
+
+/** Limits under which a test need not wait long. */
+const QUICK = {
+  chainSweepMs: 100,
+  chainScanMs: 100,
+  chainPollMs: 50,
+  paymentMarginMs: 500,
+  paymentCloseMs: 50,
+  refundCheckMs: 50,
+  replaceAfterMs: 2_000,
+} as const
+
+export async function startPaidStack(options: PaidStackOptions = {}): Promise<PaidStack> {
+  const chain = await startChain()
+  const rpc = await RpcProxy.start(chain.rpcUrl)
+  const dir = makeTempDir('payments')
+  const file = join(dir, 'payments.yaml')
+  writeFileSync(file, paymentsFile(chain, options.payments))
+  const catalog =
+    typeof options.catalog === 'object' ? { coinUsd: COIN_USD, ...options.catalog } : { coinUsd: COIN_USD }
+  const stack = await startStack({
+    ...options,
+    catalog: typeof options.catalog === 'function' ? options.catalog : catalog,
+    limits: { ...QUICK, ...options.limits },
+    env: {
+      CHAIN_RPC_URL: rpc.url,
+      SLUICE_PAYMENTS: file,
+      SLUICE_TREASURY_KEY: chain.treasuryKey,
+      SLUICE_RELAYER_KEYS: chain.relayerKey,
+      ...options.env,
+    },
+  })
+  const pool = createPool(stack.databaseUrl)
+  const paid: PaidStack = {
+    ...{ stack, chain, rpc, pool },
+    url: (path) => `${stack.baseUrl}/x402${path}`,
+    has: (asset, payer) => chain.balanceOf(asset, payer.address),
+    audited: async () => {
+      await stack.settled()
+      await until('every payment is decided and refunded', () => isSettled(pool, chain))
+      await stack.audit()
+    },
+    stop: async () => {
+      await pool.end()
+      await stack.stop()
+      await rpc.stop()
+      await chain.stop()
+      removeTempDir(dir)
+    },
+  }
+  await until('payments are taken', async () => (await fetch(paid.url('/v1/chat/completions'), probe())).status !== 503)
+  return paid
+}
+
+function probe(): RequestInit {
+  const body = JSON.stringify({ model: 'test/small', messages: [{ role: 'user', content: 'hello' }] })
+  return { method: 'POST', headers: { 'content-type': 'application/json' }, body }
+}
+
+/** The payments file for a test's chain: JSON is YAML. */
+export function paymentsFile(chain: TestChain, changes: Record<string, unknown> = {}): string {
+  const { coin, stablecoin, registry } = chain.contracts
+  return JSON.stringify({
+    chain_id: chain.chainId,
+    final_blocks: 5,
+    deposit_confirmations: 1,
+    coin: { address: coin, decimals: 18, name: 'Demo Coin' },
+    stablecoin: { address: stablecoin, decimals: 6, name: 'USD Coin', version: '2', usd: '1' },
+    agent_registry: registry,
+    refund_min_usd: '0.000000001',
+    ...changes,
+  })
+}
+
+async function isSettled(pool: Pool, chain: TestChain): Promise<boolean> {
+  const head = Number(await chain.client.getBlockNumber())
+  const open = await pool.query<{ count: number; scanned: number }>(
+    `SELECT (SELECT count(*) FROM payments WHERE state IN ('settling', 'paid')
+             OR (state = 'closed' AND back_amount > 0 AND refund_id IS NULL))
+       + (SELECT count(*) FROM refunds WHERE state = 'sending')
+       + (SELECT count(*) FROM chain_transactions WHERE state = 'pending')
+       + (SELECT count(*) FROM admission_events) AS count,
+       (SELECT scanned_block FROM chain_identity) AS scanned`,
+  )
+  const row = open.rows[0]
+  return row?.count === 0 && row.scanned >= head
+}
