@@ -13,7 +13,11 @@ export interface ProxyConfig {
   /** How providers are reached. */
   readonly transport: TransportName
   readonly journalFolder: string
+  /** How many load balancers in front of the gateway add to X-Forwarded-For; zero trusts none of it. */
+  readonly trustedProxies: number
   readonly logLevel: string
+  /** Requests run unpaid, to measure what the money path costs. */
+  readonly unmetered: boolean
 }
 
 /**
@@ -31,8 +35,21 @@ export function readConfig(environment: NodeJS.ProcessEnv): ProxyConfig {
     redisCluster: environment['SLUICE_REDIS_CLUSTER'] === '1',
     transport: transportName(environment['SLUICE_TRANSPORT'] ?? 'sockets'),
     journalFolder: join(environment['SLUICE_DATA'] ?? '.sluice', 'journal'),
+    trustedProxies: integer(environment, 'SLUICE_TRUSTED_PROXIES', 0, 0, 16),
     logLevel: environment['LOG_LEVEL'] ?? 'info',
+    unmetered: isUnmetered(environment),
   }
+}
+
+/** For the benchmark alone; see bench/. */
+function isUnmetered(environment: NodeJS.ProcessEnv): boolean {
+  const text = environment['SLUICE_BENCH_UNMETERED'] ?? ''
+  if (text === '') return false
+  if (text !== '1') throw new Error(`SLUICE_BENCH_UNMETERED must be 1 or unset, not "${text}"`)
+  if (environment['NODE_ENV'] === 'production') {
+    throw new Error('SLUICE_BENCH_UNMETERED lets requests run unpaid and is refused with NODE_ENV=production; unset it')
+  }
+  return true
 }
 
 function transportName(text: string): TransportName {

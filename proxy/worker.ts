@@ -11,6 +11,7 @@ import { Heartbeat } from './admission/heartbeat.ts'
 import { Holds } from './admission/holds.ts'
 import { Journal } from './admission/journal.ts'
 import { type Ending, Settlements } from './admission/settlements.ts'
+import { UnmeteredHolds, UnmeteredSettlements } from './admission/unmetered.ts'
 import { FeedReader } from './bus/feedReader.ts'
 import { parseRedisAddress } from './bus/link/redisAddress.ts'
 import { RedisLink } from './bus/link/redisLink.ts'
@@ -99,8 +100,8 @@ const feed = new FeedReader(
   fault('reading the feed'),
 )
 const services: RunServices = {
-  holds,
-  settlements,
+  holds: config.unmetered ? new UnmeteredHolds(fault('taking holds')) : holds,
+  settlements: config.unmetered ? new UnmeteredSettlements(fault('settling')) : settlements,
   transport,
   health,
   limits,
@@ -119,7 +120,7 @@ const mayLeave = newSignal()
 const vitals = (): Vitals => ({ redis: connected(), control: pulse.alive, draining })
 
 const server = new Server({
-  routes: routes({ keys, catalog, services, health, rpc, limits, vitals }),
+  routes: routes({ keys, catalog, services, health, rpc, limits, vitals, trustedProxies: config.trustedProxies }),
   limits,
   onError: (error, requestId) => log.error({ err: error, requestId }, 'a handler failed'),
   onRefusal: (error) => metrics.noteError(error.row),
@@ -168,6 +169,7 @@ async function start(): Promise<void> {
   pulse.start()
   settlements.replayJournal()
   const port = await server.listen(config.host, config.port)
+  if (config.unmetered) log.fatal('METERING IS OFF (SLUICE_BENCH_UNMETERED): requests run unpaid')
   log.info({ host: config.host, port }, 'listening')
   tell({ ready: { port } })
 }

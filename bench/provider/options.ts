@@ -50,7 +50,7 @@ export const FLAG_OPTIONS = [
   'comments',
   'bom',
   'multiline',
-  // Every event leaves in a packet of its own, as inference servers flush each token.
+  // Each write leaves by itself, one a turn of the event loop, as providers send tokens that they have just made.
   'flush',
   // Content that holds the text of a [DONE] event, a tool call in fragments, the received request as content.
   'donetext',

@@ -27,7 +27,8 @@ export function readApiKey(head: RequestHead): string {
   return key
 }
 
-function bearerOf(authorization: string): string {
+/** The secret of an Authorization: Bearer header, or an empty string. */
+export function bearerOf(authorization: string): string {
   if (authorization.length <= BEARER.length) return ''
   if (authorization.slice(0, BEARER.length).toLowerCase() !== BEARER) return ''
   return authorization.slice(BEARER.length).trim()

@@ -51,6 +51,24 @@ function lastServed(): Served {
   return line
 }
 
+test('a flushed stream has the same events, in more pieces', async () => {
+  const pieces = async (model: string) => {
+    const found: Buffer[] = []
+    const response = await ask(model, streamed)
+    for await (const part of response.body ?? []) found.push(Buffer.from(part as Uint8Array))
+    return found
+  }
+  const bulk = await pieces('mock,chunks=50')
+  const flushed = await pieces('mock,chunks=50,flush')
+  const text = (parts: Buffer[]) => Buffer.concat(parts).toString()
+  assert.deepEqual(
+    chunks(text(flushed)).map(({ choices }) => choices[0]?.delta.content),
+    chunks(text(bulk)).map(({ choices }) => choices[0]?.delta.content),
+  )
+  assert.ok(text(flushed).endsWith('data: [DONE]\n\n'))
+  assert.ok(flushed.length > bulk.length, `${flushed.length} pieces, ${bulk.length} in bulk`)
+})
+
 async function readUntilBroken(response: Response): Promise<{ text: string; broken: boolean }> {
   let text = ''
   const decoder = new TextDecoder()
