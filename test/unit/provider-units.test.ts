@@ -33,7 +33,7 @@ const catalog = decodeCatalog(
   }),
   {},
 )
-const principal = toPrincipal(sluice.KeyRecord.create({}), limits)
+const principal = toPrincipal(sluice.KeyRecord.create({ privacyKnown: true, settingsKnown: true }), limits)
 
 function contextOf(id: string): PlanContext {
   const model = catalog.models.get(id)
