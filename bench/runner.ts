@@ -72,7 +72,9 @@ export class Runner {
     }
     // Every load begins with one request that is checked and not timed.
     if (one.stack !== undefined) this.requests.set(one.stack, this.requestsTo(one.stack) + load.requests + 1)
-    if (load.wrong > 0) throw new Error(`${one.name}: ${load.wrong} of ${load.requests} answers were wrong`)
+    if (load.wrong > 0) {
+      throw new Error(`${one.name}: ${load.wrong} of ${load.requests} answers were wrong; ${load.firstWrong}`)
+    }
     return sample
   }
 

@@ -5,8 +5,10 @@
  */
 export async function untilStopped<Result>(work: (stops: (() => Promise<void>)[]) => Promise<Result>): Promise<Result> {
   const stops: (() => Promise<void>)[] = []
-  const stopAll = async () => {
-    for (const stop of stops.splice(0).reverse()) await stop()
+  let ended: Promise<void> | undefined
+  const stopAll = () => {
+    ended ??= endAll(stops)
+    return ended
   }
   const leave = (code: number) => () => void stopAll().then(() => process.exit(code))
   const [onInterrupt, onTerminate] = [leave(130), leave(143)]
@@ -16,5 +18,12 @@ export async function untilStopped<Result>(work: (stops: (() => Promise<void>)[]
   } finally {
     await stopAll()
     process.off('SIGINT', onInterrupt).off('SIGTERM', onTerminate)
+  }
+}
+
+// What starts while this runs is ended as well.
+async function endAll(stops: (() => Promise<void>)[]): Promise<void> {
+  for (let stop = stops.pop(); stop !== undefined; stop = stops.pop()) {
+    await stop().catch((error: unknown) => console.error(error))
   }
 }

@@ -9,6 +9,8 @@ import { chatSurface } from './endpoints/chat/surface.ts'
 import { completionsSurface } from './endpoints/completions/surface.ts'
 import { healthHandler, readyHandler, type Vitals } from './endpoints/health.ts'
 import { limitsHandler } from './endpoints/limits.ts'
+import { countTokensHandler } from './endpoints/messages/countTokens.ts'
+import { messagesSurface } from './endpoints/messages/surface.ts'
 import { modelsHandler } from './endpoints/models.ts'
 import { pricingHandler, sheetHandler, sheetsHandler } from './endpoints/pricing.ts'
 import { publicReceiptHandler, receiptHandler } from './endpoints/receipts.ts'
@@ -64,6 +66,13 @@ export function routes(parts: RouteParts): RouteEntry[] {
   })
   return [
     chat('/v1/chat/completions', chatSurface),
+    chat('/v1/messages', messagesSurface),
+    {
+      method: 'POST',
+      path: '/v1/messages/count_tokens',
+      handler: countTokensHandler(keys, catalog, services),
+      precheck: credentialPrecheck,
+    },
     chat('/v1/completions', completionsSurface),
     chat('/v1/responses', responsesSurface),
     unit('/v1/embeddings', embeddings),

@@ -21,6 +21,7 @@ import { CatalogStore } from './catalog/catalogStore.ts'
 import { readConfig } from './config.ts'
 import type { Vitals } from './endpoints/health.ts'
 import { ActiveRuns } from './endpoints/run/activeRuns.ts'
+import { AgentGate } from './endpoints/run/agentGate.ts'
 import type { RunServices } from './endpoints/run/services.ts'
 import { VideoJobs } from './endpoints/videos/jobs.ts'
 import { VideoStore } from './jobs/videoStore.ts'
@@ -29,6 +30,7 @@ import { RequestMetrics } from './metrics/requestMetrics.ts'
 import { OutBuffer } from './relay/outBuffer.ts'
 import { routes } from './routes.ts'
 import { Server } from './server/server.ts'
+import { TokenCounter } from './tokens/tokenCounter.ts'
 import { newTransport } from './upstream/newTransport.ts'
 import { RouteHealth } from './upstream/routeHealth.ts'
 import type { MainToWorker, WorkerSnapshot, WorkerToMain } from './workerMessages.ts'
@@ -112,6 +114,8 @@ const services: RunServices = {
   metrics,
   outgoing: new OutBuffer(),
   active: new ActiveRuns(),
+  agents: new AgentGate(rpc, fault('giving an approval back')),
+  tokens: new TokenCounter(limits),
   onCrash: (error, requestId) => log.error({ err: error, requestId }, 'a request failed by a fault of the gateway'),
   onRouteFault: (route, reason) => {
     metrics.noteRouteFault(route.provider.id)

@@ -1,3 +1,4 @@
+import type { Answer } from './connection.ts'
 import { Connection } from './connection.ts'
 import type { LoadOptions, LoadResult } from './options.ts'
 import { RequestSource } from './requests.ts'
@@ -33,6 +34,7 @@ class Run {
   private requests = 0
   private events = 0
   private wrong = 0
+  private firstWrong = ''
   private lostEvents = 0
   private stalls = 0
   private longestGapMs = 0
@@ -88,16 +90,21 @@ class Run {
     this.latency.add(answer.endMs - answer.startMs)
     this.firstByte.add(answer.firstByteMs - answer.startMs)
     this.lastMs = answer.endMs
-    if (answer.status !== 200) this.wrong++
+    if (answer.status !== 200) this.noteWrong(answer)
     if (!this.options.streamed) return
     const { dataEvents, done } = answer.events
     this.events += dataEvents
     this.stalls += answer.stalls
     if (answer.longestGapMs > this.longestGapMs) this.longestGapMs = answer.longestGapMs
     if (answer.status === 200 && (dataEvents !== this.right.events || !done)) {
-      this.wrong++
+      this.noteWrong(answer)
       this.lostEvents += Math.max(0, this.right.events - dataEvents)
     }
+  }
+
+  private noteWrong({ status, beginning }: Answer): void {
+    this.wrong++
+    if (this.firstWrong === '') this.firstWrong = `status ${status}: ${beginning}`
   }
 
   private result(): LoadResult {
@@ -111,6 +118,7 @@ class Run {
       events: this.events,
       eventsPerSecond: this.events / seconds,
       wrong: this.wrong,
+      firstWrong: this.firstWrong,
       lostEvents: this.lostEvents,
       stalls: this.stalls,
       longestGapMs: this.longestGapMs,

@@ -19,9 +19,12 @@ export interface Answer {
   endMs: number
   longestGapMs: number
   stalls: number
+  /** The beginning of the body of an answer that is no success. */
+  beginning: string
 }
 
 const STALL_MS = 100
+const BEGINNING_BYTES = 300
 
 /** One keep-alive connection that sends request after request, each after the answer to the last. */
 export class Connection implements ResponseEvents, Answer {
@@ -33,6 +36,7 @@ export class Connection implements ResponseEvents, Answer {
   endMs = 0
   longestGapMs = 0
   stalls = 0
+  beginning = ''
   /** Receives body bytes as text when set; for looking at an answer, not for timing. */
   onText: ((text: string) => void) | undefined
   private readonly requests: RequestSource
@@ -86,6 +90,7 @@ export class Connection implements ResponseEvents, Answer {
 
   onHead(status: number): void {
     this.status = status
+    this.beginning = ''
   }
 
   onBody(bytes: Buffer, start: number, end: number): void {
@@ -93,6 +98,7 @@ export class Connection implements ResponseEvents, Answer {
     else if (this.nowMs !== this.lastMs) this.noteGap(this.nowMs - this.lastMs)
     this.lastMs = this.nowMs
     this.bodyBytes += end - start
+    if (this.status !== 200) this.beginning ||= bytes.toString('utf8', start, Math.min(end, start + BEGINNING_BYTES))
     if (this.streamed) this.events.push(bytes, start, end)
     this.onText?.(bytes.toString('utf8', start, end))
   }

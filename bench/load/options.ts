@@ -46,6 +46,8 @@ export interface LoadResult {
   eventsPerSecond: number
   /** Answers that were not right: another status, too few events, no [DONE]. */
   wrong: number
+  /** The first of them: its status, and how its body began. */
+  firstWrong: string
   /** Data events missing from the answers that were not right. */
   lostEvents: number
   /** Times in which a stream brought nothing for more than 100 ms. */

@@ -63,8 +63,7 @@ export async function measureAccounts(
 
 async function startIdle(world: World, accounts: number, stops: (() => Promise<void>)[]): Promise<Stack> {
   const { providerPort, cores, runner } = world
-  const stack = await startStack({ providerPort, accounts, keysPerAccount: 1, proxyOnly: false })
-  stops.push(() => stack.stop())
+  const stack = await startStack({ providerPort, accounts, keysPerAccount: 1, proxyOnly: false }, stops)
   pinStack(stack, cores)
   runner.add(stack)
   return stack

@@ -24,9 +24,9 @@ export async function measureRounds(
   const cases = settings.cases.filter(({ connections }) => !settings.quick || connections <= QUICK_PACED_MAX)
   const seconds = settings.quick ? QUICK_WARM_UP_SECONDS : WARM_UP_SECONDS
   for (const kind of cases) {
-    for (const one of targetsOf(kind, world)) await world.runner.run(one, { ...optionsOf(kind, one, world), seconds })
     // The first request of every key has control look it up, which is slow.
     if (kind.rotatesKeys === true) await meetAllKeys(kind, world)
+    for (const one of targetsOf(kind, world)) await world.runner.run(one, { ...optionsOf(kind, one, world), seconds })
   }
   for (let round = 1; round <= settings.rounds; round++) {
     for (const kind of cases) {

@@ -3,7 +3,9 @@ import { completionText, type Kind } from './events.ts'
 import type { Exchange } from './exchange.ts'
 import { contentLimit, echoText } from './exchange.ts'
 import type { Behaviour } from './grammar.ts'
+import { messagesAnswer } from './messagesPlan.ts'
 import type { ChatBody } from './request.ts'
+import type { ReportedUsage } from './usage.ts'
 import { usageOf } from './usage.ts'
 import type { TimerWheel } from './wheel.ts'
 
@@ -28,15 +30,15 @@ function writeWhole(
   request: ChatBody,
   limit: { frames: number; finishReason: string },
 ): void {
-  const { kind } = request
-  const message = behaviour.echo ? echoMessage(exchange, kind) : messageOf(behaviour, kind, limit.frames)
   const usage = usageOf(behaviour, request.promptTokens, limit.frames)
-  const usageJson = usage !== null ? JSON.stringify(usage) : behaviour.words.usage === 'null' ? 'null' : undefined
-  const body = completionText(behaviour, kind, message.json, limit.finishReason, usageJson)
+  const { body, contentBytes } =
+    request.kind === 'messages'
+      ? messagesAnswer(behaviour, behaviour.echo ? echoText(exchange) : null, limit, usage)
+      : chatAnswer(exchange, request.kind, behaviour, limit, usage)
   exchange.res.writeHeader('content-type', 'application/json')
   const { cut, fin, hang } = behaviour.integers
   if (cut === undefined && fin === undefined && hang === undefined) {
-    exchange.sent(200, limit.frames, message.contentBytes, usage)
+    exchange.sent(200, limit.frames, contentBytes, usage)
     return exchange.end('complete', body)
   }
   // Half of a body whose whole length the head promised.
@@ -44,6 +46,19 @@ function writeWhole(
   exchange.sent(200, 0, 0, null)
   exchange.res.tryEnd(bytes.subarray(0, bytes.length >> 1), bytes.length)
   if (hang === undefined) exchange.destroy()
+}
+
+function chatAnswer(
+  exchange: Exchange,
+  kind: Kind,
+  behaviour: Behaviour,
+  limit: { frames: number; finishReason: string },
+  usage: ReportedUsage | null,
+): { body: string; contentBytes: number } {
+  const message = behaviour.echo ? echoMessage(exchange, kind) : messageOf(behaviour, kind, limit.frames)
+  const usageJson = usage !== null ? JSON.stringify(usage) : behaviour.words.usage === 'null' ? 'null' : undefined
+  const body = completionText(behaviour, kind, message.json, limit.finishReason, usageJson)
+  return { body, contentBytes: message.contentBytes }
 }
 
 function messageOf(behaviour: Behaviour, kind: Kind, frames: number): { json: string; contentBytes: number } {

@@ -2,8 +2,8 @@ import type { Behaviour } from './grammar.ts'
 
 /** Token texts repeat after so many frames, which bounds the memory of a plan. */
 const PERIOD_MAX = 1_024
-const TOOL_NAME = 'get_weather'
-const TOOL_ID = 'call_3fQ9aZ1kT7bW2xYc'
+export const TOOL_NAME = 'get_weather'
+export const TOOL_ID = 'call_3fQ9aZ1kT7bW2xYc'
 
 /** How many different content frames a behaviour has; frame i looks like frame i modulo this. */
 export function contentPeriod(behaviour: Behaviour): number {

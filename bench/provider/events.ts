@@ -4,7 +4,7 @@ const EOL = { lf: '\n', crlf: '\r\n', cr: '\r' } as const
 const CREATED = 1_763_683_200
 
 /** What is asked for: a chat completion, or the text completion of old. */
-export type Kind = 'chat' | 'text'
+export type Kind = 'chat' | 'text' | 'messages'
 
 /** The first bytes of a behaviour's chunks, up to `choices`. All answers of one model name share an id. */
 export function chunkStart(behaviour: Behaviour, kind: Kind): string {
@@ -53,11 +53,12 @@ export function azurePreamble(behaviour: Behaviour): string {
   )
 }
 
-/** The text of one server-sent event in the behaviour's framing. */
-export function eventText(behaviour: Behaviour, data: string): string {
+/** The text of one server-sent event in the behaviour's framing, with or without a name. */
+export function eventText(behaviour: Behaviour, data: string, name?: string): string {
   const eol = EOL[(behaviour.words.eol ?? 'lf') as keyof typeof EOL]
   const comment = behaviour.comments ? `: keep-alive${eol}${eol}` : ''
-  return `${comment}data: ${spread(behaviour, data, eol)}${eol}${eol}`
+  const named = name === undefined ? '' : `event: ${name}${eol}`
+  return `${comment}${named}data: ${spread(behaviour, data, eol)}${eol}${eol}`
 }
 
 function spread(behaviour: Behaviour, data: string, eol: string): string {

@@ -37,7 +37,8 @@ export class Exchange {
     res.onAborted(() => this.gone())
   }
 
-  accept(request: ChatBody, head: RequestHead): void {
+  accept(request: ChatBody, head: RequestHead, path: string): void {
+    this.served.path = path
     this.request = request
     this.head = head
     this.served.model = request.model
@@ -105,7 +106,7 @@ export function contentLimit(behaviour: Behaviour, request: ChatBody): { frames:
   if (behaviour.echo) return { frames: 1, finishReason: 'stop' }
   const frames = Math.max(0, Math.min(behaviour.chunks, Math.floor(request.maxTokens)))
   if (frames < behaviour.chunks) return { frames, finishReason: 'length' }
-  return { frames, finishReason: behaviour.tool && request.kind === 'chat' ? 'tool_calls' : 'stop' }
+  return { frames, finishReason: behaviour.tool && request.kind !== 'text' ? 'tool_calls' : 'stop' }
 }
 
 /** What `echo` answers with: the request as it arrived here, without the credential. */

@@ -29,7 +29,7 @@ export function answerError(
   message?: string,
 ): void {
   const { res } = exchange
-  const form = behaviour?.words.err_body ?? 'openai'
+  const form = behaviour?.words.err_body ?? (exchange.request?.kind === 'messages' ? 'anthropic' : 'openai')
   const retryAfter = behaviour?.integers.retry_after
   res.writeStatus(`${status} ${REASONS[status] ?? 'Error'}`)
   res.writeHeader('content-type', form === 'html' ? 'text/html' : 'application/json')
@@ -50,6 +50,8 @@ function errorBody(form: string, status: number, message: string): string {
       return JSON.stringify({ detail: [{ loc: ['body', 'messages'], msg: message, type: 'value_error' }] })
     case 'vllm':
       return JSON.stringify({ object: 'error', message, type: 'BadRequestError', param: null, code: status })
+    case 'anthropic':
+      return JSON.stringify({ type: 'error', error: { type: anthropicType(status), message }, request_id: 'req_mock' })
     default:
       return JSON.stringify({ error: { message, type: errorType(status), param: null, code: errorCode(status) } })
   }
@@ -58,6 +60,22 @@ function errorBody(form: string, status: number, message: string): string {
 function errorType(status: number): string {
   if (status === 429) return 'rate_limit_error'
   return status >= 500 ? 'server_error' : 'invalid_request_error'
+}
+
+const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {
+  400: 'invalid_request_error',
+  401: 'authentication_error',
+  402: 'billing_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  413: 'request_too_large',
+  429: 'rate_limit_error',
+  504: 'timeout_error',
+  529: 'overloaded_error',
+}
+
+function anthropicType(status: number): string {
+  return ANTHROPIC_TYPES[status] ?? 'api_error'
 }
 
 function errorCode(status: number): string | null {

@@ -24,8 +24,9 @@ export interface Served {
   request_id: string | null
   /** UTF-8 bytes of the messages as JSON. */
   prompt_bytes: number
-  /** What is not chat: the path, what was billed (images, characters, seconds, searches), and the request's fields. */
+  /** Of the request, such as /v1/chat/completions. */
   path?: string
+  /** What is not chat: what was billed (images, characters, seconds, searches), and the request's fields. */
   quantity?: number | null
   fields?: Readonly<Record<string, unknown>>
 }

@@ -12,6 +12,7 @@ export const INTEGER_OPTIONS = [
   'completion',
   'cached',
   'cache_write',
+  'cache_write_1h',
   'reasoning',
   // Pieces of thinking before the content.
   'thinking',
@@ -67,6 +68,10 @@ export const FLAG_OPTIONS = [
   'donetext',
   'tool',
   'echo',
+  // A tool call, and text once the request holds a tool's result.
+  'round',
+  // There is no counting of tokens.
+  'nocount',
   // Content as a refusal.
   'refuse',
   // A video job that does not say how long its clip is.
@@ -75,8 +80,9 @@ export const FLAG_OPTIONS = [
 
 /** Options with one of a few words. */
 export const WORD_OPTIONS = {
-  // Where usage is reported and how it is wrong. `every` and `finish` report it unasked, as some providers do.
-  usage: ['none', 'zero', 'every', 'finish', 'negative', 'fractional', 'absurd', 'twice', 'null'],
+  // Where usage is reported and how it is wrong. `every` and `finish` report it unasked, as some providers do; `start` is
+  // of the Anthropic dialect and leaves it out at the end.
+  usage: ['none', 'start', 'zero', 'every', 'finish', 'negative', 'fractional', 'absurd', 'twice', 'null'],
   // `no` leaves out the [DONE] event or the frame with the finish reason.
   done: ['yes', 'no'],
   finish: ['yes', 'no'],

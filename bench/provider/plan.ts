@@ -3,6 +3,24 @@ import { azurePreamble, choiceChunk, chunkStart, eventText, type Kind, textChunk
 import type { Behaviour } from './grammar.ts'
 import type { ReportedUsage } from './usage.ts'
 
+/** The bytes of a behaviour's streams in one dialect. */
+export interface AnswerPlan {
+  /** Everything before the first content frame. */
+  head(promptTokens: number): Buffer
+  /** The bytes of `count` content frames from `index` on; `count` is at most the behaviour's batch. */
+  content(index: number, count: number): Buffer
+  /** Content frame `index` with usage on it, for providers that report it on every chunk. */
+  contentWithUsage(index: number, usage: ReportedUsage): Buffer
+  /** UTF-8 bytes of the content in the first `frames` content frames. */
+  contentBytes(frames: number): number
+  /** One content frame of any text, for answers that are made for a single request. */
+  textFrame(text: string): Buffer
+  /** Everything after the last content frame. */
+  end(finishReason: string, usage: ReportedUsage | null, usageAsked: boolean): Buffer
+  /** An error event inside the stream, and what follows it. */
+  errorEnd(): Buffer
+}
+
 const PLANS_MAX = 1_000
 const plans = new Map<string, StreamPlan>()
 
@@ -19,9 +37,8 @@ export function planOf(behaviour: Behaviour, usageAsked: boolean, kind: Kind = '
 }
 
 /** The bytes of a behaviour's streams, ready to write. */
-export class StreamPlan {
-  /** Everything before the first content frame. */
-  readonly head: Buffer
+export class StreamPlan implements AnswerPlan {
+  private readonly preface: Buffer
   readonly done: Buffer
   private readonly behaviour: Behaviour
   private readonly kind: Kind
@@ -42,7 +59,7 @@ export class StreamPlan {
     this.ordinaryUsage = usageAsked ? 'null' : undefined
     this.period = contentPeriod(behaviour)
     this.done = behaviour.words.done === 'no' ? Buffer.alloc(0) : this.event('[DONE]')
-    this.head = this.buildHead()
+    this.preface = this.buildHead()
     let bytes = 0
     for (let i = 0; i < this.period; i++) {
       const frame = this.buildFrame(i, this.ordinaryUsage)
@@ -55,7 +72,10 @@ export class StreamPlan {
     }
   }
 
-  /** The bytes of `count` content frames from `index` on; `count` is at most the behaviour's batch. */
+  head(): Buffer {
+    return this.preface
+  }
+
   content(index: number, count: number): Buffer {
     const at = index % this.period
     if (count === 1) return this.frames[at] ?? Buffer.alloc(0)
@@ -66,19 +86,16 @@ export class StreamPlan {
     return Buffer.concat(Array.from({ length: count }, (_, i) => this.content(index + i, 1)))
   }
 
-  /** Content frame `index` with usage on it, for providers that report it on every chunk. */
   contentWithUsage(index: number, usage: ReportedUsage): Buffer {
     return this.buildFrame(index % this.period, JSON.stringify(usage)).buffer
   }
 
-  /** UTF-8 bytes of the content in the first `frames` content frames. */
   contentBytes(frames: number): number {
     const whole = Math.floor(frames / this.period)
     const periodBytes = this.bytesBefore[this.period] ?? 0
     return whole * periodBytes + (this.bytesBefore[frames % this.period] ?? 0)
   }
 
-  /** One content frame of any text, for answers that are made for a single request. */
   textFrame(text: string): Buffer {
     return this.event(this.textChunk(text, this.ordinaryUsage))
   }
@@ -103,7 +120,6 @@ export class StreamPlan {
     return Buffer.concat(parts)
   }
 
-  /** An error event inside the stream, and the [DONE] after it. */
   errorEnd(): Buffer {
     const error = { message: 'The server had an error while processing your request', type: 'server_error' }
     return Buffer.concat([this.event(JSON.stringify({ error: { ...error, param: null, code: null } })), this.done])

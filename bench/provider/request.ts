@@ -36,7 +36,7 @@ export function readHead(req: HttpRequest): RequestHead {
     head.headerNames.push(name)
     if (name === 'x-request-id') head.requestId = value
     else if (name === 'content-type') head.contentType = value
-    else if (name === 'authorization') head.authorized = value !== ''
+    else if (name === 'authorization' || name === 'x-api-key') head.authorized = value !== ''
   })
   return head
 }
@@ -88,8 +88,8 @@ function parseBody(text: string, kind: Kind): ChatBody | string {
   const fields = body as Record<string, unknown>
   const model = fields['model']
   if (typeof model !== 'string' || model === '') return 'you must provide a model parameter'
-  const prompt = kind === 'chat' ? fields['messages'] : fields['prompt']
-  if (kind === 'chat' && !Array.isArray(prompt)) return "Missing required parameter: 'messages'."
+  const prompt = kind === 'text' ? fields['prompt'] : fields['messages']
+  if (kind !== 'text' && !Array.isArray(prompt)) return "Missing required parameter: 'messages'."
   if (kind === 'text' && typeof prompt !== 'string') return "Missing required parameter: 'prompt'."
   const promptBytes = Buffer.byteLength(JSON.stringify(prompt))
   return {
@@ -97,7 +97,7 @@ function parseBody(text: string, kind: Kind): ChatBody | string {
     body: fields,
     model,
     stream: fields['stream'] === true,
-    usageAsked: asksUsage(fields['stream_options']),
+    usageAsked: kind === 'messages' || asksUsage(fields['stream_options']),
     maxTokens: readMaxTokens(fields),
     promptBytes,
     promptTokens: Math.ceil(promptBytes / BYTES_PER_TOKEN),

@@ -1,14 +1,15 @@
-import type { HttpRequest, HttpResponse, TemplatedApp } from 'uWebSockets.js'
+import type { HttpResponse, TemplatedApp } from 'uWebSockets.js'
 import uws from 'uWebSockets.js'
 import { answerWhole } from './completion.ts'
 import type { Kind } from './events.ts'
 import { Exchange } from './exchange.ts'
-import { answerError, answerFailure } from './failures.ts'
+import { answerError, answerFailure, later } from './failures.ts'
 import type { Behaviour } from './grammar.ts'
 import { behaviourOf } from './grammar.ts'
 import type { Served } from './log.ts'
 import { ServedLog } from './log.ts'
 import { addMediaRoutes } from './media.ts'
+import type { ChatBody } from './request.ts'
 import { parseChat, readBody, readHead } from './request.ts'
 import { Stream } from './stream.ts'
 import { MockVideos } from './videos.ts'
@@ -56,24 +57,30 @@ export function startProvider(options: ProviderOptions): Promise<Provider> {
   })
 }
 
+/** How a request is answered that no fault was asked for. */
+type Answer = (exchange: Exchange, behaviour: Behaviour, request: ChatBody, wheel: TimerWheel) => void
+
 function addRoutes(app: TemplatedApp, log: ServedLog, wheel: TimerWheel): void {
   const failures = new Map<string, number>()
   const videos = new MockVideos(log, wheel, failures)
-  const completion = (kind: Kind) => (res: HttpResponse, req: HttpRequest) => {
-    const head = readHead(req)
-    const exchange = new Exchange(res, log, head.requestId)
-    readBody(res, (text) => {
-      if (exchange.ended) return
-      const request = text === undefined ? 'The body is too large.' : parseChat(text, kind)
-      res.cork(() => {
-        if (typeof request === 'string') return answerError(exchange, 400, undefined, request)
-        exchange.accept(request, head)
-        serve(exchange, wheel, failures)
+  const post = (path: string, kind: Kind, answer: Answer) =>
+    app.post(path, (res, req) => {
+      const head = readHead(req)
+      const exchange = new Exchange(res, log, head.requestId)
+      readBody(res, (text) => {
+        if (exchange.ended) return
+        const request = text === undefined ? 'The body is too large.' : parseChat(text, kind)
+        res.cork(() => {
+          if (typeof request === 'string') return answerError(exchange, 400, undefined, request)
+          exchange.accept(request, head, path)
+          serve(exchange, wheel, failures, answer)
+        })
       })
     })
-  }
-  app.post('/v1/chat/completions', completion('chat'))
-  app.post('/v1/completions', completion('text'))
+  post('/v1/chat/completions', 'chat', answerChat)
+  post('/v1/completions', 'text', answerChat)
+  post('/v1/messages', 'messages', answerChat)
+  post('/v1/messages/count_tokens', 'messages', answerCount)
   addMediaRoutes(app, log, wheel, failures)
   videos.addRoutes(app)
   app.get('/v1/models', (res) => {
@@ -103,16 +110,36 @@ function sendJson(res: HttpResponse, text: string): void {
 }
 
 /** Answers one accepted request as its model name asks; runs inside a cork. */
-function serve(exchange: Exchange, wheel: TimerWheel, failures: Map<string, number>): void {
+function serve(exchange: Exchange, wheel: TimerWheel, failures: Map<string, number>, answer: Answer): void {
   const { request } = exchange
   if (request === undefined) return
   let behaviour: Behaviour
   try {
-    behaviour = behaviourOf(request.model)
+    behaviour = behaviourFor(request)
   } catch (error) {
     return answerError(exchange, 404, undefined, error instanceof Error ? error.message : String(error))
   }
-  if (answerFailure(exchange, behaviour, wheel, failures)) return
+  if (!answerFailure(exchange, behaviour, wheel, failures)) answer(exchange, behaviour, request, wheel)
+}
+
+function answerChat(exchange: Exchange, behaviour: Behaviour, request: ChatBody, wheel: TimerWheel): void {
   if (request.stream) new Stream(exchange, behaviour, request, wheel).start()
   else answerWhole(exchange, behaviour, request, wheel)
+}
+
+function answerCount(exchange: Exchange, behaviour: Behaviour, request: ChatBody, wheel: TimerWheel): void {
+  if (behaviour.nocount) return answerError(exchange, 404, behaviour)
+  const tokens = behaviour.integers.prompt ?? request.promptTokens
+  later(exchange, behaviour, wheel, () => {
+    exchange.res.writeHeader('content-type', 'application/json')
+    exchange.sent(200, 0, 0, null)
+    exchange.end('complete', JSON.stringify({ input_tokens: tokens }))
+  })
+}
+
+function behaviourFor({ model, body }: ChatBody): Behaviour {
+  const behaviour = behaviourOf(model)
+  if (!behaviour.round) return behaviour
+  const answered = /"type":"tool_result"|"role":"tool"/.test(JSON.stringify(body['messages']))
+  return behaviourOf(model.replace(',round', answered ? '' : ',tool'))
 }

@@ -1,7 +1,8 @@
 import type { Exchange } from './exchange.ts'
 import { contentLimit, echoText } from './exchange.ts'
 import type { Behaviour } from './grammar.ts'
-import type { StreamPlan } from './plan.ts'
+import { messagesPlanOf } from './messagesPlan.ts'
+import type { AnswerPlan } from './plan.ts'
 import { planOf } from './plan.ts'
 import type { ChatBody } from './request.ts'
 import type { ReportedUsage } from './usage.ts'
@@ -24,7 +25,7 @@ export class Stream implements Timed {
   private readonly exchange: Exchange
   private readonly behaviour: Behaviour
   private readonly request: ChatBody
-  private readonly plan: StreamPlan
+  private readonly plan: AnswerPlan
   private readonly wheel: TimerWheel
   private readonly echo: string | undefined
   private readonly total: number
@@ -47,7 +48,8 @@ export class Stream implements Timed {
     this.exchange = exchange
     this.behaviour = behaviour
     this.request = request
-    this.plan = planOf(behaviour, request.usageAsked, request.kind)
+    this.plan =
+      request.kind === 'messages' ? messagesPlanOf(behaviour) : planOf(behaviour, request.usageAsked, request.kind)
     this.wheel = wheel
     this.echo = behaviour.echo ? echoText(exchange) : undefined
     const limit = contentLimit(behaviour, request)
@@ -138,8 +140,9 @@ export class Stream implements Timed {
     const { res } = this.exchange
     res.writeHeader('content-type', 'text/event-stream; charset=utf-8').writeHeader('cache-control', 'no-cache')
     this.note(null)
-    this.corkedBytes += HEAD_BYTES + this.plan.head.length
-    const ready = this.write(this.plan.head)
+    const head = this.plan.head(this.request.promptTokens)
+    this.corkedBytes += HEAD_BYTES + head.length
+    const ready = this.write(head)
     if (this.behaviour.ttftMs > 0) {
       this.wait(this.behaviour.ttftMs)
       return false

@@ -5,7 +5,8 @@ export interface ReportedUsage {
   prompt_tokens: number
   completion_tokens: number
   total_tokens: number
-  prompt_tokens_details?: { cached_tokens?: number; cache_write_tokens?: number }
+  /** Writes of an hour's lifetime are part of cache_write_tokens; only the Anthropic dialect tells them apart. */
+  prompt_tokens_details?: { cached_tokens?: number; cache_write_tokens?: number; cache_write_1h_tokens?: number }
   completion_tokens_details?: { reasoning_tokens: number }
 }
 
@@ -23,6 +24,7 @@ export function usageOf(behaviour: Behaviour, promptTokens: number, completionTo
   const completion = behaviour.integers.completion ?? completionTokens
   switch (kind) {
     case 'none':
+    case 'start':
     case 'null':
       return null
     case 'zero':
@@ -43,11 +45,13 @@ function usage(prompt: number, completion: number): ReportedUsage {
 }
 
 function withDetails(reported: ReportedUsage, behaviour: Behaviour): ReportedUsage {
-  const { cached, cache_write: cacheWrite, reasoning } = behaviour.integers
+  const { cached, cache_write: minutes, cache_write_1h: hour, reasoning } = behaviour.integers
+  const cacheWrite = minutes === undefined && hour === undefined ? undefined : (minutes ?? 0) + (hour ?? 0)
   if (cached !== undefined || cacheWrite !== undefined) {
     reported.prompt_tokens_details = {}
     if (cached !== undefined) reported.prompt_tokens_details.cached_tokens = cached
     if (cacheWrite !== undefined) reported.prompt_tokens_details.cache_write_tokens = cacheWrite
+    if (hour !== undefined) reported.prompt_tokens_details.cache_write_1h_tokens = hour
   }
   if (reasoning !== undefined) reported.completion_tokens_details = { reasoning_tokens: reasoning }
   return reported

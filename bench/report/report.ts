@@ -103,7 +103,7 @@ function barsSection(list: readonly Bar[]): string {
   return section(
     'What was to be reached',
     table(['', 'bar', 'hope', 'measured', 'reached'], rows),
-    `One worker, one core. Ratios are medians of the ratios of single rounds. How a stream's chunks arrive decides what one
+    `A bar is what has to be reached, a hope what would be good. One worker, one core. Ratios are medians of the ratios of single rounds. How a stream's chunks arrive decides what one
 costs: by itself each is a read and a write in any gateway (a model sends a chunk every few milliseconds); in bulk nginx
 passes on a hundred at once without looking, while Sluice has to find and rewrite each.`,
   )
@@ -147,8 +147,8 @@ over: their autogroups (/proc/PID/autogroup) have nice 19.`,
     'How it was measured',
     `\`make bench\` does it again: it installs nginx, haproxy and Redis where they are missing, and Portkey into
 \`bench/portkey\`, and takes about a quarter of an hour on a machine that should do nothing else.
-\`node dist/bench/run.js --help\` tells how to measure less; \`BENCH_QUICK=1 make bench\` shows in two minutes that all of it
-works.`,
+\`node dist/bench/run.js --help\` tells how to measure less; \`BENCH_QUICK=1 make bench\` shows in a few minutes that all of
+it works.`,
     `${rounds} rounds of ${seconds} s a load (fewer and longer ones for paced streams, fewer for large bodies and many keys). In a
 round every load runs against every gateway before the next load. Before each, everything that has ended is booked. The
 first answer of every run is parsed and checked in full, all others for status, number of events and [DONE]; a wrong one

@@ -11,6 +11,17 @@ const START_TIMEOUT_MS = 20_000
 const STOP_TIMEOUT_MS = 5_000
 const POLL_MS = 20
 
+/** What runs, with its folder. */
+const alive = new Map<ChildProcess, string>()
+
+// The last resort when this process ends without having stopped what it started.
+process.on('exit', () => {
+  for (const [child, folder] of alive) {
+    child.kill('SIGKILL')
+    rmSync(folder, { recursive: true, force: true })
+  }
+})
+
 /** How a gateway of others is started. */
 export interface ProgramDefinition {
   /** Names it in messages and its folder. */
@@ -40,6 +51,8 @@ export async function startProgram(definition: ProgramDefinition): Promise<Progr
     env: { ...process.env, ...definition.env },
     stdio: ['ignore', 'ignore', 'inherit'],
   })
+  alive.set(child, folder)
+  child.once('exit', () => alive.delete(child))
   try {
     await acceptsAt(port, child, definition.name)
     return { port, pid: child.pid ?? 0, stop: () => stop(child, folder) }

@@ -58,38 +58,31 @@ export interface Stack {
   booked(): Promise<void>
   /** Runs the operator's command line; resolves with its status and output. */
   cli(args: readonly string[]): Promise<{ status: number; output: string }>
-  stop(): Promise<void>
 }
 
-/** Starts PostgreSQL, Redis, control and proxy in a folder of their own, in front of the mock provider. */
-export async function startStack(options: StackOptions): Promise<Stack> {
+/**
+ * Starts PostgreSQL, Redis, control and proxy in a folder of their own, in front of the mock provider.
+ * @param stops gets what ends them, before the first of them runs
+ */
+export async function startStack(options: StackOptions, stops: (() => Promise<void>)[]): Promise<Stack> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
   // PostgreSQL runs as another user when this is root.
   chmodSync(folder, 0o755)
-  const stops: (() => Promise<void>)[] = []
+  const parts: (() => Promise<void>)[] = []
   const stop = async () => {
-    for (const end of stops.splice(0).reverse()) await end()
+    for (let end = parts.pop(); end !== undefined; end = parts.pop()) await end()
     rmSync(folder, { recursive: true, force: true })
   }
-  try {
-    return await startIn(folder, options, stops, stop)
-  } catch (error) {
-    await stop()
-    throw error
-  }
+  stops.push(stop)
+  return startIn(folder, options, parts)
 }
 
-async function startIn(
-  folder: string,
-  options: StackOptions,
-  stops: (() => Promise<void>)[],
-  stop: () => Promise<void>,
-): Promise<Stack> {
+async function startIn(folder: string, options: StackOptions, parts: (() => Promise<void>)[]): Promise<Stack> {
   const log = (name: string) => join(folder, `${name}.log`)
   const postgres = await startPostgres({ dir: join(folder, 'postgres'), logFile: log('postgres') })
-  stops.push(() => stopPostgres(postgres))
+  parts.push(() => stopPostgres(postgres))
   const redis = await startRedis({ dir: join(folder, 'redis'), logFile: log('redis') })
-  stops.push(() => redis.process.stop())
+  parts.push(() => redis.process.stop())
   const databaseUrl = await postgres.provideDatabase('sluice')
   const keys = await openIn(databaseUrl, options)
   writeFileSync(join(folder, 'catalog.yaml'), catalogYaml(options.providerPort))
@@ -108,8 +101,8 @@ async function startIn(
     const data = `${logFile}.data`
     mkdirSync(data)
     const started = program(name, { ...env, ...changes, SLUICE_DATA: data }, logFile)
+    parts.push(() => started.stop())
     await started.start()
-    stops.push(() => started.stop())
     return started
   }
   const control = await start('control', {}, log('control'))
@@ -132,7 +125,6 @@ async function startIn(
     backgroundPids: () => [control, postgres.process].flatMap(({ pid = 0 }) => [pid, ...descendants(pid)]),
     booked: () => untilBooked(redis.url),
     cli,
-    stop,
   }
 }
 

@@ -72,7 +72,7 @@ export async function startWorld(settings: Settings, stops: (() => Promise<void>
   let stack: Stack | undefined
   if (starts('sluice') || starts('proxy-only')) {
     const accounts = { accounts: FEW_ACCOUNTS, keysPerAccount: ROTATED_KEYS / FEW_ACCOUNTS }
-    stack = keep(await startStack({ providerPort, ...accounts, proxyOnly: starts('proxy-only') }))
+    stack = await startStack({ providerPort, ...accounts, proxyOnly: starts('proxy-only') }, stops)
     pinStack(stack, cores)
     runner.add(stack)
     measured.push(sluiceMeasured(stack, stack.proxy))

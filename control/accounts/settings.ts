@@ -39,7 +39,8 @@ export async function changeAccount(
     [accountId, allowRetention],
   )
   const keys = await client.query<{ hash: string }>(
-    'SELECT hash FROM api_keys WHERE account_id = $1 AND revoked_at IS NULL',
+    `SELECT hash FROM api_keys WHERE revoked_at IS NULL
+       AND (account_id = $1 OR account_id IN (SELECT id FROM agents WHERE owner_id = $1))`,
     [accountId],
   )
   return keys.rows.map((row) => row.hash)

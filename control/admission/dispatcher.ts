@@ -1,12 +1,15 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import { limits } from '../contract/limits.ts'
-import { accountKey, shardOf } from '../contract/redisKeys.ts'
+import { accountKey, debitsKey, shardOf } from '../contract/redisKeys.ts'
 import { defineScript, type Script } from '../contract/scripts.ts'
 import { intArray, textArray } from '../db/arrays.ts'
 import type { Pool } from '../db/pool.ts'
 import { tryAdmissionLock } from './lock.ts'
 import { Loop } from './loop.ts'
+
+const BRING_POLL_MS = 5
 
 interface EventRow {
   account_id: string
@@ -15,6 +18,7 @@ interface EventRow {
   grant_id: string | null
   grant_expires_at_ms: number | null
   grant_units: number | null
+  debit_id: string | null
 }
 
 /** Brings the events of the book's outbox to the admission state, in order by account, each exactly once. */
@@ -35,6 +39,24 @@ export class EventDispatcher {
   /** To be called after a transaction that wrote events has committed. */
   wake(): void {
     this.#loop.wake()
+  }
+
+  /**
+   * Has the events of these accounts applied now, so that what was just booked can be spent.
+   * @returns false when that did not work out within limits.admissionBringMs; they are applied later then
+   */
+  async bring(accountIds: readonly string[]): Promise<boolean> {
+    const deadlineMs = performance.now() + limits.admissionBringMs
+    for (;;) {
+      this.wake()
+      await sleep(BRING_POLL_MS)
+      const waiting = await this.#pool.query(
+        'SELECT 1 FROM admission_events WHERE account_id = ANY ($1::text[]) LIMIT 1',
+        [textArray(accountIds)],
+      )
+      if (waiting.rowCount === 0) return true
+      if (performance.now() > deadlineMs) return false
+    }
   }
 
   stop(): Promise<void> {
@@ -72,9 +94,10 @@ export class EventDispatcher {
     const applied: EventRow[] = []
     for (const event of events) {
       const shard = shardOf(event.account_id)
+      const grant = [event.grant_id ?? '', event.grant_expires_at_ms ?? '', event.grant_units ?? '']
       const result = await this.#credit(
-        [accountKey(shard, event.account_id)],
-        [event.seq, event.coin_delta, event.grant_id ?? '', event.grant_expires_at_ms ?? '', event.grant_units ?? ''],
+        [accountKey(shard, event.account_id), debitsKey(shard)],
+        [event.seq, event.coin_delta, ...grant, event.debit_id ?? ''],
       )
       if (result === -1) {
         // Redis lacks earlier events of this account. Loading its shard from the book brings this one along as well.

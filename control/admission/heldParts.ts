@@ -1,7 +1,8 @@
+import type { DebitRecord } from './debitRecord.ts'
 import type { HoldRecord } from './holdRecord.ts'
 import type { Windows } from './windows.ts'
 
-/** What open holds have in their hands, by account, grant and key. */
+/** What open holds and debits have in their hands, by account, grant and key. */
 export class HeldParts {
   readonly coinUnits = new Map<string, number>()
   readonly grantUnits = new Map<string, number>()
@@ -16,12 +17,22 @@ export class HeldParts {
   add(hold: HoldRecord): void {
     increase(this.coinUnits, hold.accountId, hold.coinUnits)
     for (const { grantId, units } of hold.grants) increase(this.grantUnits, grantId, units)
-    const key = this.keyUnits.get(hold.keyId) ?? { hour: 0, day: 0, month: 0, life: 0 }
-    this.keyUnits.set(hold.keyId, key)
-    if (hold.hour === this.#windows.hour) key.hour += hold.holdUnits
-    if (hold.day === this.#windows.day) key.day += hold.holdUnits
-    if (hold.month === this.#windows.month) key.month += hold.holdUnits
-    key.life += hold.holdUnits
+    this.#spend(hold, hold.holdUnits)
+  }
+
+  /** @param isBooked whether the charges by key, which are read from the book, have it already */
+  addDebit(debit: DebitRecord, isBooked: boolean): void {
+    increase(this.coinUnits, debit.accountId, debit.units)
+    if (debit.keyId !== '' && !isBooked) this.#spend(debit, debit.units)
+  }
+
+  #spend(from: { keyId: string; hour: number; day: number; month: number }, units: number): void {
+    const key = this.keyUnits.get(from.keyId) ?? { hour: 0, day: 0, month: 0, life: 0 }
+    this.keyUnits.set(from.keyId, key)
+    if (from.hour === this.#windows.hour) key.hour += units
+    if (from.day === this.#windows.day) key.day += units
+    if (from.month === this.#windows.month) key.month += units
+    key.life += units
   }
 }
 

@@ -5,7 +5,7 @@ import { epochKey, ledgerStream, SHARD_COUNT } from '../contract/redisKeys.ts'
 import type { Pool } from '../db/pool.ts'
 import { readPositions } from '../settlement/positions.ts'
 import { compareStreamIds, parseStreamId } from '../settlement/streamId.ts'
-import { tryAdmissionLock } from './lock.ts'
+import { tryAdmissionLock, withoutDebits } from './lock.ts'
 import { Loop } from './loop.ts'
 import { rebuildAll, reloadShards } from './rebuild.ts'
 import { answersOf } from './scripts.ts'
@@ -47,13 +47,15 @@ export async function ensureAdmission(options: AdmissionOptions): Promise<Admiss
       const isUsual = fault === FIRST_TIME || (fault === REDIS_RESTARTED && !serving)
       const level = isUsual ? 'info' : 'warn'
       log[level]({ reason: fault }, 'admission is closed until its state is loaded from the book')
-      const epoch = await rebuildAll(redis, pool, await runIdOf(redis), beforeOpen)
+      const runId = await runIdOf(redis)
+      const epoch = await withoutDebits(pool, () => rebuildAll(redis, pool, runId, beforeOpen))
       log.info({ epoch, tookMs: Math.round(performance.now() - begin) }, 'admission is open')
       return 'rebuilt'
     }
     const shards = await dirtyShards(pool)
     if (shards.length === 0) return 'unchanged'
-    await reloadShards(redis, pool, shards, (await stateOf(pool)).epoch)
+    const { epoch } = await stateOf(pool)
+    await withoutDebits(pool, () => reloadShards(redis, pool, shards, epoch))
     log.warn({ shards, tookMs: Math.round(performance.now() - begin) }, 'shards of admission were loaded anew')
     return 'reloaded'
   })

@@ -1,9 +1,10 @@
 import type { Redis } from 'ioredis'
 import { limits } from '../contract/limits.ts'
-import { accountKey, keyCountersKey } from '../contract/redisKeys.ts'
+import { accountKey, debitsKey, keyCountersKey } from '../contract/redisKeys.ts'
 import { textArray } from '../db/arrays.ts'
 import { type Client, type Pool, withTransaction } from '../db/pool.ts'
 import { parseStreamId } from '../settlement/streamId.ts'
+import { readDebits } from './debitRecord.ts'
 import { drainStream, lastEntryId } from './drainStream.ts'
 import { HeldParts } from './heldParts.ts'
 import { type HoldsKey, readHolds } from './listHolds.ts'
@@ -44,6 +45,7 @@ export async function loadShard(load: ShardLoad): Promise<void> {
   await drainStream(load.redis, load.pool, load.shard)
   const held = new HeldParts(windowsAt(load.closedMs))
   for (const key of load.holdsKeys) await keepOpenHolds(load, key, held)
+  await keepOpenDebits(load, held)
   await withTransaction(load.pool, async (client) => {
     // Balances and event numbers have to be of the same moment.
     await client.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY')
@@ -67,6 +69,26 @@ async function keepOpenHolds(load: ShardLoad, key: HoldsKey, held: HeldParts): P
       if (endedIds.has(hold.requestId) || seen.has(hold.requestId)) continue
       seen.add(hold.requestId)
       held.add(hold)
+    }
+  }
+}
+
+/**
+ * Debits that are neither booked nor voided keep what they have taken. None is booked meanwhile, because the lock on
+ * debits is held; see lock.ts.
+ */
+async function keepOpenDebits(load: ShardLoad, held: HeldParts): Promise<void> {
+  const seen = new Set<string>()
+  for await (const page of readDebits(load.redis, load.shard)) {
+    const ended = await load.pool.query<{ id: string }>('SELECT id FROM debits WHERE id = ANY ($1::text[])', [
+      textArray(page.map((debit) => debit.debitId)),
+    ])
+    const endedIds = new Set(ended.rows.map((row) => row.id))
+    if (endedIds.size > 0) await load.writer.write(load.shard, [['HDEL', debitsKey(load.shard), ...endedIds]])
+    for (const debit of page) {
+      if (endedIds.has(debit.debitId) || seen.has(debit.debitId)) continue
+      seen.add(debit.debitId)
+      held.addDebit(debit, false)
     }
   }
 }

@@ -3,12 +3,14 @@ import { type ApiMatch, matchApi } from '../contract/api/routes.ts'
 import { GatewayError } from '../contract/errors.ts'
 import { sluice } from '../contract/generated/messages.js'
 import { limits } from '../contract/limits.ts'
-import { type Client, type Pool, withTransaction } from '../db/pool.ts'
+import type { Pool } from '../db/pool.ts'
+import { type Undoable, withUndo } from '../db/undoable.ts'
 import type { ApiCall, ApiHandlers, ApiResult, Caller, WriteHandler } from './call.ts'
 import { actorOf, checkCaller } from './callers.ts'
 import {
   type FirstAnswer,
   fingerprintOf,
+  freeIdempotencyKey,
   keepFirstAnswer,
   type RepeatableRequest,
   takeIdempotencyKey,
@@ -73,6 +75,7 @@ export class ApiRouter {
       accountId,
       actor: { ...actorOf(caller), clientAddress, requestId },
       requestId,
+      approvalId: request.approvalId,
       part: request.part,
     }
   }
@@ -90,10 +93,11 @@ export class ApiRouter {
   ): Promise<ApiResult> {
     const { pool, log } = this.#options
     const prepared = await handler.prepare?.(call)
-    const result = await withTransaction(pool, async (client) => {
+    const onFault = (error: unknown) => log.warn({ err: error, requestId: call.requestId }, 'undoing a change failed')
+    const result = await withUndo(pool, onFault, async (transaction) => {
       // Who waits for a lock longer than anybody waits for the answer only takes a place from others.
-      await client.query(`SET LOCAL statement_timeout = ${limits.apiTimeoutMs}`)
-      const done = await writeOnce(handler, call, client, request, prepared)
+      await transaction.client.query(`SET LOCAL statement_timeout = ${limits.apiTimeoutMs}`)
+      const done = await writeOnce(handler, call, transaction, request, prepared)
       if (performance.now() > deadlineMs - ANSWER_MS) throw new GatewayError('admission_unavailable')
       return done
     })
@@ -111,15 +115,20 @@ const NO_FIELDS = { type: 'object', properties: {}, required: [], additionalProp
 async function writeOnce(
   handler: WriteHandler<unknown>,
   call: ApiCall,
-  client: Client,
+  transaction: Undoable,
   request: sluice.ApiRequest,
   prepared: unknown,
 ): Promise<ApiResult> {
+  const { client } = transaction
   const repeatable = repeatableOf(call.caller, request)
-  if (repeatable === undefined) return handler.write(call, client, prepared)
+  if (repeatable === undefined) return handler.write(call, client, prepared, transaction)
   const first = await takeIdempotencyKey(client, repeatable)
   if (first !== undefined) return repeated(first)
-  const result = await handler.write(call, client, prepared)
+  const result = await handler.write(call, client, prepared, transaction)
+  if (result.isProvisional === true) {
+    await freeIdempotencyKey(client, repeatable)
+    return result
+  }
   const body = JSON.stringify(result.repeatJson ?? result.json)
   await keepFirstAnswer(client, repeatable, { status: result.status ?? 200, body })
   return result
@@ -157,6 +166,7 @@ function refusalOf(error: GatewayError): sluice.ApiReply.$Properties {
   return {
     status: error.status,
     errorCode: error.row,
+    errorType: error.type,
     errorMessage: error.message,
     errorParam: error.param ?? '',
     retryAfterSeconds: error.retryAfterSeconds ?? 0,

@@ -1,12 +1,21 @@
 import type { Actor } from '../activity/activity.ts'
 import type { ApiOperation } from '../contract/api/routes.ts'
 import type { Client } from '../db/pool.ts'
+import type { Undoable } from '../db/undoable.ts'
+import type { SpendingCaps } from '../ledger/spendingCaps.ts'
 
 /** Who sent a request. The account is empty for a session whose wallet is not linked to one. */
 export type Caller =
   | { readonly kind: 'nobody' }
   | { readonly kind: 'session'; readonly sessionId: string; readonly address: string; readonly accountId: string }
-  | { readonly kind: 'key'; readonly keyId: string; readonly accountId: string }
+  | {
+      readonly kind: 'key'
+      readonly keyId: string
+      readonly accountId: string
+      readonly caps: SpendingCaps
+      /** The key may do less than its account may, so it must not make another one do more. */
+      readonly isRestricted: boolean
+    }
 
 /** One request to the account API, checked against the schemas of its route. */
 export interface ApiCall {
@@ -19,6 +28,8 @@ export interface ApiCall {
   /** The caller as the audit trail names it. */
   readonly actor: Actor
   readonly requestId: string
+  /** x-approval-id, or ''. */
+  readonly approvalId: string
   /** Which part of a long answer; empty for the first. */
   readonly part: string
 }
@@ -35,6 +46,8 @@ export interface ApiResult {
   readonly nextPart?: string
   /** What a repetition with the same Idempotency-Key is answered, where `json` shows a secret that is shown once. */
   readonly repeatJson?: unknown
+  /** Nothing is done yet that a repetition would do twice: the Idempotency-Key stays free for the request to be sent again. */
+  readonly isProvisional?: boolean
   /** Runs once the change is committed, such as telling the proxies of it; what it throws is logged. */
   readonly afterCommit?: () => Promise<unknown>
 }
@@ -51,7 +64,7 @@ export interface ReadHandler {
 export interface WriteHandler<Prepared> {
   /** What takes long, before the transaction. */
   prepare?(call: ApiCall): Promise<Prepared>
-  write(call: ApiCall, client: Client, prepared: Prepared): Promise<ApiResult>
+  write(call: ApiCall, client: Client, prepared: Prepared, transaction: Undoable): Promise<ApiResult>
 }
 
 export type ApiHandler = ReadHandler | WriteHandler<unknown>
@@ -63,6 +76,6 @@ export type ApiHandlers = Readonly<Record<ApiOperation, ApiHandler>>
 export function preparedWrite<Prepared>(handler: Required<WriteHandler<Prepared>>): WriteHandler<unknown> {
   return {
     prepare: (call) => handler.prepare(call),
-    write: (call, client, prepared) => handler.write(call, client, prepared as Prepared),
+    write: (call, client, prepared, transaction) => handler.write(call, client, prepared as Prepared, transaction),
   }
 }

@@ -19,15 +19,15 @@ export function actorOf(caller: Caller | undefined): Actor {
  * @throws GatewayError 401 or 403
  */
 export function checkCaller(auth: ApiAuth, caller: Caller | undefined, noteRefusal: () => void): string {
-  if (auth === 'none') return ''
+  if (auth === 'none' || auth === 'open' || (auth === 'optional' && caller?.kind === 'nobody')) return ''
   if (caller === undefined || caller.kind === 'nobody') {
     noteRefusal()
     throw new GatewayError(auth === 'key' ? 'invalid_api_key' : 'invalid_session', {
       message: 'The credential is missing, not known, expired or ended; send one that is in force.',
     })
   }
-  const isFitting = auth === 'key_or_session' || (auth === 'key') === (caller.kind === 'key')
+  const isFitting = auth === 'key_or_session' || auth === 'optional' || (auth === 'key') === (caller.kind === 'key')
   if (!isFitting) throw new GatewayError('wrong_credential')
-  if (auth !== 'sign_in' && caller.accountId === '') throw new GatewayError('account_not_linked')
+  if (auth !== 'sign_in' && auth !== 'optional' && caller.accountId === '') throw new GatewayError('account_not_linked')
   return caller.accountId
 }

@@ -59,6 +59,11 @@ export async function keepFirstAnswer(
   ])
 }
 
+/** Gives back a key that this transaction has taken. */
+export async function freeIdempotencyKey(client: Client, { caller, key }: RepeatableRequest): Promise<void> {
+  await client.query('DELETE FROM idempotency_keys WHERE caller = $1 AND key = $2', [caller, key])
+}
+
 /** Forgets keys past their time, a bounded number at once. @returns how many */
 export async function forgetIdempotencyKeys(db: Queryable): Promise<number> {
   const removed = await db.query(

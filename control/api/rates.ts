@@ -12,13 +12,17 @@ export class ApiRates {
   readonly #signIns = new RateLimiter(SIGN_IN, limits.rateLimiterEntriesMax)
   /** Credentials that were none, by client address: who guesses is not answered for a while. */
   readonly #refusals = new RateLimiter(SIGN_IN, limits.rateLimiterEntriesMax)
+  /** Who reads what everybody may, by client address. */
+  readonly #readers = new RateLimiter(API, limits.rateLimiterEntriesMax)
   readonly #callers = new RateLimiter(API, limits.rateLimiterEntriesMax)
 
   /** Before the credential is looked up. @throws GatewayError rate_limited */
   checkAddress(auth: ApiAuth, clientAddress: string): void {
     const nowMs = Date.now()
     if (auth === 'none') refuseAfter(this.#signIns.take(clientAddress, nowMs))
+    else if (auth === 'open') refuseAfter(this.#readers.take(clientAddress, nowMs))
     else refuseAfter(this.#refusals.waitMs(clientAddress, nowMs))
+    if (auth === 'optional') refuseAfter(this.#readers.take(clientAddress, nowMs))
   }
 
   noteRefusal(clientAddress: string): void {

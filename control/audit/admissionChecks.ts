@@ -12,6 +12,7 @@ import type { Client, Pool } from '../db/pool.ts'
 import { compareBalances } from './admissionBalances.ts'
 import { compareKeys } from './admissionKeys.ts'
 import { type AuditCheck, Faults } from './check.ts'
+import { addDebits } from './debitChecks.ts'
 import { inSnapshot } from './snapshot.ts'
 import { readUnread } from './unread.ts'
 
@@ -39,6 +40,7 @@ async function compareOnce(client: Client, redis: Redis): Promise<AuditCheck[]> 
   const holds = await listHolds(redis)
   const held = new HeldParts(windows)
   for (const hold of holds) held.add(hold)
+  const debits = await addDebits(client, redis, held, nowMs)
   const balances = new Faults()
   const accounts = await compareBalances(client, redis, unread, held, balances)
   const counters = new Faults()
@@ -52,6 +54,7 @@ async function compareOnce(client: Client, redis: Redis): Promise<AuditCheck[]> 
       ok: true,
       detail: `${unread.entries} entries not booked yet, ${unread.booked} booked and not removed, ${unread.pending} pending`,
     },
+    debits,
     await checkEnded(client, holds),
     await checkOwners(redis, holds, nowMs),
     checkAges(holds, nowMs),

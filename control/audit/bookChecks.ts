@@ -60,15 +60,20 @@ const INVARIANTS: readonly Invariant[] = [
              FROM receipts WHERE charge_units > hold_units`,
   },
   {
-    name: 'key usage equals the receipts',
+    name: 'key usage equals the receipts and debits',
     checked: `SELECT count(*) || ' hours of keys' FROM key_usage`,
     faults: `
       SELECT coalesce(u.key_id, r.key_id) || ' in hour ' || coalesce(u.hour, r.hour) || ': ' ||
-        coalesce(u.units, 0) || ' in ' || coalesce(u.requests, 0) || ' requests, its receipts ' ||
+        coalesce(u.units, 0) || ' in ' || coalesce(u.requests, 0) || ' requests, its receipts and debits ' ||
         coalesce(r.units, 0) || ' in ' || coalesce(r.requests, 0)
       FROM key_usage u FULL JOIN (
-        SELECT key_id, (held_at_ms / 3600000)::integer AS hour, sum(charge_units) AS units, count(*) AS requests
-        FROM receipts GROUP BY 1, 2
+        SELECT key_id, hour, sum(units) AS units, sum(requests) AS requests FROM (
+          SELECT key_id, (held_at_ms / 3600000)::integer AS hour, sum(charge_units) AS units, count(*) AS requests
+          FROM receipts GROUP BY 1, 2
+          UNION ALL
+          SELECT key_id, (taken_at_ms / 3600000)::integer, sum(units), 0
+          FROM debits WHERE key_id <> '' AND NOT voided GROUP BY 1, 2
+        ) AS spent GROUP BY 1, 2
       ) r ON r.key_id = u.key_id AND r.hour = u.hour
       WHERE (u.units, u.requests) IS DISTINCT FROM (r.units, r.requests)`,
   },
@@ -88,6 +93,27 @@ const INVARIANTS: readonly Invariant[] = [
       ) r ON r.account_id = u.account_id AND r.day = u.day AND r.key_id = u.key_id AND r.model = u.model
       WHERE (u.units, u.requests, u.input_tokens, u.cached_input_tokens, u.output_tokens)
         IS DISTINCT FROM (r.units, r.requests, r.input, r.cached, r.output)`,
+  },
+  {
+    name: 'every debit is booked once, or voided',
+    checked: `SELECT count(*) || ' debits, ' || count(*) FILTER (WHERE voided) || ' of them voided' FROM debits`,
+    faults: `
+      SELECT d.id || (CASE WHEN d.voided THEN ' is voided' ELSE ' took ' || d.units END) ||
+        ', its transfers are ' || coalesce(sum(t.units), 0)
+      FROM debits d LEFT JOIN transfers t ON t.ref = d.id AND t.debit = 'coin:' || d.account_id
+      GROUP BY d.id HAVING coalesce(sum(t.units), 0) <> CASE WHEN d.voided THEN 0 ELSE d.units END`,
+  },
+  {
+    name: 'escrow holds what open links hold',
+    checked: `SELECT count(*) || ' links, ' || count(*) FILTER (WHERE status = 'open') || ' of them open' FROM links`,
+    faults: `
+      SELECT coalesce(l.id, e.ref) || ' is ' || coalesce(l.status, 'no link') || ' with ' || coalesce(l.units, 0) ||
+        ', in escrow are ' || coalesce(e.units, 0)
+      FROM links l FULL JOIN (
+        SELECT ref, sum(CASE WHEN credit = 'escrow' THEN units ELSE -units END) AS units FROM transfers
+        WHERE kind IN ('link', 'link_claim', 'link_cancel', 'link_expiry') GROUP BY ref
+      ) e ON e.ref = l.id
+      WHERE coalesce(e.units, 0) <> CASE WHEN l.status = 'open' THEN l.units ELSE 0 END`,
   },
   {
     name: 'no settlement was rejected',

@@ -8,6 +8,9 @@ export interface RpcRequests {
   list_sheets: undefined
   get_sheet: sluice.GetSheetRequest
   settle_lost: sluice.SettleLostRequest
+  ask_approval: sluice.ApprovalRequest
+  use_approval: sluice.ApprovalRequest
+  release_approval: sluice.ApprovalRequest
   api: sluice.ApiRequest
 }
 
@@ -29,6 +32,9 @@ const DECODERS: { [Name in RpcOperation]: (payload: Uint8Array) => RpcRequests[N
   list_sheets: () => undefined,
   get_sheet: (payload) => sluice.GetSheetRequest.decode(payload),
   settle_lost: (payload) => sluice.SettleLostRequest.decode(payload),
+  ask_approval: (payload) => sluice.ApprovalRequest.decode(payload),
+  use_approval: (payload) => sluice.ApprovalRequest.decode(payload),
+  release_approval: (payload) => sluice.ApprovalRequest.decode(payload),
   api: (payload) => sluice.ApiRequest.decode(payload),
 }
 

@@ -1,7 +1,7 @@
 import { parseTime } from '../contract/time.ts'
 import { formatUsd, MAX_UNITS, parseUsd, UNITS_PER_USD } from '../contract/units.ts'
 import type { Queryable } from '../db/pool.ts'
-import { coinUsdUnitsInForce } from '../pricing/coinAmounts.ts'
+import { coinUsdUnitsInForce, unitsOfCoin } from '../pricing/coinAmounts.ts'
 import { UsageError } from './command.ts'
 import { CommandError } from './context.ts'
 
@@ -49,8 +49,7 @@ export async function coinUsdUnits(db: Queryable): Promise<number> {
 
 /** Units that an amount of coin is worth. @param coinNanos coin times 1e9, as `amountOf` reads it */
 export function coinToUnits(coinNanos: number, usdUnits: number): number {
-  const units = (BigInt(coinNanos) * BigInt(usdUnits)) / BigInt(UNITS_PER_USD)
-  if (units > BigInt(MAX_UNITS))
-    throw new UsageError(`--coin is too large; an account holds at most ${formatUsd(MAX_UNITS)} USD`)
-  return Number(units)
+  const units = unitsOfCoin(coinNanos, usdUnits)
+  if (units !== undefined) return units
+  throw new UsageError(`--coin is too large; an account holds at most ${formatUsd(MAX_UNITS)} USD`)
 }

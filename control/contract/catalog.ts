@@ -44,6 +44,10 @@ export const COUNTED_BY: Readonly<Record<Modality, string>> = {
 export const DIALECTS = ['openai', 'anthropic'] as const
 export type Dialect = (typeof DIALECTS)[number]
 
+/** How a chat model is made to think: not at all, with a budget of tokens, or with an effort. */
+export const THINKING = ['none', 'budget', 'effort'] as const
+export type Thinking = (typeof THINKING)[number]
+
 export const DATA_POLICIES = ['none', 'retained'] as const
 export type DataPolicy = (typeof DATA_POLICIES)[number]
 

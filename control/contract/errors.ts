@@ -23,6 +23,8 @@ export interface GatewayErrorOptions {
   type?: ErrorType
   /** Seconds for the Retry-After header. */
   retryAfterSeconds?: number
+  /** JSON that is answered in place of the error shape, where the contract says so. */
+  body?: string
   cause?: unknown
 }
 
@@ -38,6 +40,7 @@ export class GatewayError extends Error {
   readonly param: string | null
   readonly retryable: boolean
   readonly retryAfterSeconds?: number
+  readonly body?: string
 
   constructor(code: ErrorCode, options: GatewayErrorOptions = {}) {
     const row = ERRORS[code]
@@ -50,6 +53,7 @@ export class GatewayError extends Error {
     this.param = options.param ?? null
     this.retryable = row.retryable || this.status === 429 || this.status === 503
     if (options.retryAfterSeconds !== undefined) this.retryAfterSeconds = options.retryAfterSeconds
+    if (options.body !== undefined) this.body = options.body
   }
 }
 
@@ -77,5 +81,6 @@ export function invalidRequest(message: string, param?: string): GatewayError {
  */
 export function errorBody(error: GatewayError, requestId: string): string {
   const { message, type, code, param } = error
+  if (error.body !== undefined) return error.body
   return JSON.stringify({ type: 'error', error: { message, type, code, param }, request_id: requestId })
 }

@@ -17,6 +17,15 @@ const DEFAULTS = {
   imagesMax: 16,
   jsonDepthMax: 128,
 
+  // Counting tokens, in worker threads of each proxy process.
+  countThreadsMax: 1,
+  countQueueMax: 32,
+  countTimeoutMs: 10_000,
+  countsOpenMax: 256,
+  countsPerKeyMax: 16,
+  estimateTimeoutMs: 1_000,
+  workerIdleMs: 60_000,
+
   // Uploads: memory of all that are open in a process, and the parts of a form.
   uploadBytesOpenMax: 268_435_456,
   formPartsMax: 64,
@@ -76,6 +85,11 @@ const DEFAULTS = {
   ownerScanMs: 60_000,
   grantsPerAccountMax: 64,
   grantSweepMs: 60_000,
+  debitTakeMs: 1_000,
+  debitCheckMs: 2_000,
+  debitVoidMs: 10_000,
+  debitVoidKeptMs: 86_400_000,
+  admissionBringMs: 500,
 
   // Settlement into the book.
   settlementBatchMax: 2_000,
@@ -152,6 +166,16 @@ const DEFAULTS = {
   usagePageMax: 1_000,
   statementPageMax: 1_000,
   statementRowsReadMax: 20_000,
+  agentsPerAccountMax: 1_000,
+  approvalsPerAgentMax: 100,
+  approvalLifetimeMs: 86_400_000,
+  leaderboardDaysMax: 90,
+  leaderboardKeptMs: 10_000,
+  linkUnitsMin: 10_000_000,
+  linkLifetimeMs: 2_592_000_000,
+  linkLifetimeMaxMs: 31_536_000_000,
+  linksPerAccountMax: 1_000,
+  linkExpiryMs: 2_000,
   housekeepingMs: 60_000,
   housekeepingBatchMax: 5_000,
   chainTimeoutMs: 1_200,

@@ -22,6 +22,8 @@ export const holdsKey = (shard: number, owner: string): string => `holds:${TAGS[
 export const epochKey = (shard: number): string => `epoch:${TAGS[shard]}`
 /** Prefix of the hashes that remember first results for a few minutes, one hash a minute. */
 export const donePrefix = (shard: number): string => `done:${TAGS[shard]}`
+/** Hash: debit id to coin that is taken off an account until the book has moved it. */
+export const debitsKey = (shard: number): string => `debits:${TAGS[shard]}`
 /** Stream: ended requests on their way to the book. */
 export const ledgerStream = (shard: number): string => `ledger:${TAGS[shard]}`
 /** Prefix of `holdsKey`, for scripts that learn the owner from what they read. */

@@ -102,6 +102,21 @@ export async function updateKey(db: Queryable, keyId: string, settings: KeySetti
   throw new UnknownKeyError(keyId, (await keyOf(db, keyId)) ? 'a revoked key can not be changed:' : undefined)
 }
 
+/**
+ * Gives a key a new secret; the one before ends with the transaction.
+ * @returns the key, and its secret, which is shown here and never again
+ * @throws UnknownKeyError also for a revoked key
+ */
+export async function replaceSecret(db: Queryable, keyId: string): Promise<{ key: ApiKey; secret: string }> {
+  const secret = newSecret('sk')
+  const changed = await db.query<KeyRow>(
+    `UPDATE api_keys SET hash = $2, last4 = $3 WHERE id = $1 AND revoked_at IS NULL RETURNING ${COLUMNS}`,
+    [keyId, hashSecret(secret), secret.slice(-4)],
+  )
+  const [row] = changed.rows
+  return { key: keyOrThrow(row && asApiKey(row), keyId), secret }
+}
+
 /** Revokes a key for good; revoking it again changes nothing. @throws UnknownKeyError */
 export async function revokeKey(db: Queryable, keyId: string): Promise<ApiKey> {
   const revoked = await db.query<KeyRow>(

@@ -1,6 +1,7 @@
 import { settingsOf } from '../accounts/settings.ts'
 import { GatewayError } from '../contract/errors.ts'
 import type { sluice } from '../contract/generated/messages.js'
+import { isId } from '../contract/ids.ts'
 import { shardOf } from '../contract/redisKeys.ts'
 import { isDatabaseDown } from '../db/isDatabaseDown.ts'
 import type { Queryable } from '../db/pool.ts'
@@ -25,7 +26,8 @@ export async function keyInForce(db: Queryable, keyHash: string): Promise<ApiKey
 export async function resolveKey(db: Queryable, keyHash: string): Promise<sluice.KeyRecord.$Properties> {
   const key = await keyInForce(db, keyHash)
   if (key === undefined) throw new GatewayError('invalid_api_key')
-  const settings = await settingsOf(db, key.accountId).catch((error: unknown) => {
+  const agent = isId('agt', key.accountId) ? await agentPolicyOf(db, key.accountId) : undefined
+  const settings = await settingsOf(db, agent?.ownerId ?? key.accountId).catch((error: unknown) => {
     if (isDatabaseDown(error)) throw error
     return undefined
   })
@@ -47,5 +49,25 @@ export async function resolveKey(db: Queryable, keyHash: string): Promise<sluice
     expiresAtMs: key.expiresAtMs ?? 0,
     privacyKnown: true,
     settingsKnown: settings !== undefined,
+    ...(agent === undefined ? {} : { agent: agent.policy }),
+  }
+}
+
+/** What binds the requests of an agent, and whose account defaults they go by. @throws when it can not be read */
+async function agentPolicyOf(
+  db: Queryable,
+  agentId: string,
+): Promise<{ ownerId: string; policy: sluice.AgentPolicy.$Properties }> {
+  const found = await db.query<{ owner_id: string; request_cap: number | null; threshold: number | null }>({
+    name: 'agent_policy',
+    text: `SELECT owner_id, request_cap_units AS request_cap, approval_threshold_units AS threshold
+           FROM agents WHERE id = $1`,
+    values: [agentId],
+  })
+  const [row] = found.rows
+  if (row === undefined) throw new GatewayError('policy_unavailable', { retryAfterSeconds: 1 })
+  return {
+    ownerId: row.owner_id,
+    policy: { requestCapUnits: row.request_cap, approvalThresholdUnits: row.threshold },
   }
 }

@@ -45,7 +45,7 @@ models:
     name: Demo Chat Small
     owned_by: demo
     modality: chat
-    endpoints: [chat, completions, responses]
+    endpoints: [chat, completions, messages, responses]
     context: 128000
     max_output: 16384
     default_output: 1024
@@ -55,7 +55,7 @@ models:
     name: Demo Chat Large
     owned_by: demo
     modality: chat
-    endpoints: [chat, completions, responses]
+    endpoints: [chat, completions, messages, responses]
     context: 200000
     max_output: 32768
     default_output: 4096
@@ -65,7 +65,7 @@ models:
     name: Demo Slow Story
     owned_by: demo
     modality: chat
-    endpoints: [chat, completions, responses]
+    endpoints: [chat, completions, messages, responses]
     context: 32000
     max_output: 8192
     default_output: 2048

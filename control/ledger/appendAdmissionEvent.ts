@@ -1,3 +1,4 @@
+import { textArray } from '../db/arrays.ts'
 import type { Client } from '../db/pool.ts'
 
 /** A change of the book that admission has to know: coin, and perhaps a new grant. */
@@ -5,6 +6,19 @@ export interface AdmissionChange {
   accountId: string
   coinDeltaUnits: number
   grant?: { id: string; expiresAtMs: number; units: number }
+  /** The debit that has taken the coin in Redis already. */
+  debitId?: string
+}
+
+/**
+ * Locks accounts against other events until the end of the transaction. Every transaction that moves coin between
+ * accounts does this first, before it locks anything else of them, so that two never wait for each other in a circle.
+ */
+export async function lockAccounts(client: Client, accountIds: readonly string[]): Promise<void> {
+  await client.query(
+    'SELECT 1 FROM admission_accounts WHERE account_id = ANY ($1::text[]) ORDER BY account_id FOR NO KEY UPDATE',
+    [textArray(accountIds)],
+  )
 }
 
 /**
@@ -21,8 +35,11 @@ export async function appendAdmissionEvent(client: Client, change: AdmissionChan
   if (seq === undefined) throw new Error(`account ${change.accountId} is not open in the ledger`)
   const grant = change.grant
   await client.query(
-    `INSERT INTO admission_events (account_id, seq, coin_delta, grant_id, grant_expires_at_ms, grant_units)
-     VALUES ($1, $2, $3, $4, $5, $6)`,
-    [change.accountId, seq, change.coinDeltaUnits, grant?.id ?? null, grant?.expiresAtMs ?? null, grant?.units ?? null],
+    `INSERT INTO admission_events (account_id, seq, coin_delta, grant_id, grant_expires_at_ms, grant_units, debit_id)
+     VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+    [
+      ...[change.accountId, seq, change.coinDeltaUnits],
+      ...[grant?.id ?? null, grant?.expiresAtMs ?? null, grant?.units ?? null, change.debitId ?? null],
+    ],
   )
 }

@@ -1,7 +1,7 @@
 import { formatUsd } from '../contract/units.ts'
 import type { Client } from '../db/pool.ts'
 import { coinAccount, PAYMENTS_IN } from './accounts.ts'
-import { appendAdmissionEvent } from './appendAdmissionEvent.ts'
+import { appendAdmissionEvent, lockAccounts } from './appendAdmissionEvent.ts'
 import { postTransfers } from './postTransfers.ts'
 import { ReusedRefError } from './reusedRefError.ts'
 
@@ -33,6 +33,7 @@ export async function creditCoin(client: Client, credit: CoinCredit): Promise<bo
   if (!Number.isSafeInteger(credit.units) || credit.units <= 0) {
     throw new RangeError(`a credit has to be a positive number of units, not ${credit.units}`)
   }
+  await lockAccounts(client, [credit.accountId])
   if ((await postTransfers(client, [transfer])) === 0) {
     const booked = await client.query<{ units: number }>(
       'SELECT units FROM transfers WHERE kind = $1 AND ref = $2 AND debit = $3 AND credit = $4',

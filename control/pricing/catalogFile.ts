@@ -10,6 +10,8 @@ import {
   type Endpoint,
   MODALITIES,
   type Modality,
+  THINKING,
+  type Thinking,
 } from '../contract/catalog.ts'
 import { MAX_UNITS } from '../contract/units.ts'
 import type { VideoSettings } from '../contract/video.ts'
@@ -26,7 +28,7 @@ const PROVIDER_KEYS = ['id', 'base_url', 'dialect', 'api_key_env', 'data_policy'
 const ROUTE_KEYS = ['provider', 'model', 'enabled', 'cost']
 const MODEL_KEYS = [
   ...['id', 'name', 'owned_by', 'modality', 'endpoints', 'context', 'max_output', 'default_output', 'image_tokens'],
-  ...['attested', 'verified', 'price', 'price_private', 'routes', 'video'],
+  ...['thinking', 'attested', 'verified', 'price', 'price_private', 'routes', 'video'],
 ]
 
 export interface CatalogProvider {
@@ -58,6 +60,7 @@ export interface CatalogModel {
   readonly maxOutput: number
   readonly defaultOutput: number
   readonly imageTokens: number
+  readonly thinking: Thinking
   readonly attested: boolean
   readonly verified: boolean
   readonly price: Price
@@ -163,6 +166,7 @@ function readModel(reader: YamlReader, field: Field, dialects: ReadonlyMap<strin
     maxOutput: tokensOf(reader, maxOutput),
     defaultOutput: tokensOf(reader, map.get('default_output'), tokensOf(reader, maxOutput)),
     imageTokens: tokensOf(reader, map.get('image_tokens'), IMAGE_TOKENS),
+    thinking: choiceOf(reader, map.get('thinking'), THINKING) ?? 'none',
     attested: booleanOf(reader, map.get('attested'), false),
     verified: booleanOf(reader, map.get('verified'), true),
     price: price ? readPrice(reader, price, modality, false) : { amounts: new Map() },

@@ -40,6 +40,7 @@ function modelRecord(model: CatalogModel, createdAtMs: number): sluice.ModelReco
     maxOutput: model.maxOutput,
     defaultOutput: model.defaultOutput,
     imageTokens: model.imageTokens,
+    thinking: model.thinking,
     rates: ratesRecord(model.price, ''),
     ratesPrivate: model.pricePrivate && ratesRecord(model.pricePrivate, ''),
     ratesBatch: ratesRecord(model.price, 'batch_'),

@@ -1,14 +1,19 @@
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import { accountHandlers } from '../accounts/accountHandlers.ts'
+import { agentHandlers } from '../agents/agentHandlers.ts'
+import { approvalHandlers } from '../agents/approvalHandlers.ts'
 import { ApiRouter } from '../api/apiRouter.ts'
 import type { Caller } from '../api/call.ts'
 import { ContractWallets } from '../chain/contractSignature.ts'
 import { GatewayError } from '../contract/errors.ts'
 import { sluice } from '../contract/generated/messages.js'
 import type { Pool } from '../db/pool.ts'
+import type { Debits } from '../debits/debit.ts'
 import { keyHandlers } from '../keys/keyHandlers.ts'
+import type { ApiKey } from '../keys/keyRow.ts'
 import { keyInForce } from '../keys/resolveKey.ts'
+import { linkHandlers } from '../links/linkHandlers.ts'
 import { receiptListHandler } from '../receipts/receiptListHandler.ts'
 import type { ReceiptReader } from '../receipts/receiptReader.ts'
 import { sessionOf } from '../sessions/sessions.ts'
@@ -23,11 +28,14 @@ export interface ApiParts {
   readonly redis: Redis
   readonly log: Logger
   readonly receipts: ReceiptReader
+  readonly debits: Debits
+  readonly tellAdmission: (accountIds: readonly string[]) => Promise<unknown>
   readonly environment: Pick<Environment, 'publicUrl' | 'chainRpcUrl'>
 }
 
 /** The account API with a handler for each of its operations, each from the folder of its resource. */
-export function newApiRouter({ pool, redis, log, receipts, environment }: ApiParts): ApiRouter {
+export function newApiRouter(parts: ApiParts): ApiRouter {
+  const { pool, redis, log, receipts, environment } = parts
   const { publicUrl, chainRpcUrl } = environment
   const contracts = chainRpcUrl === undefined ? undefined : new ContractWallets(chainRpcUrl)
   const proofs = new WalletProofs({ db: pool, publicUrl, contracts })
@@ -39,11 +47,22 @@ export function newApiRouter({ pool, redis, log, receipts, environment }: ApiPar
       ...walletHandlers(pool, proofs),
       ...accountHandlers(pool, redis),
       ...keyHandlers(pool, redis),
+      ...linkHandlers(parts),
+      ...agentHandlers(parts),
+      ...approvalHandlers(parts),
       get_statement: statementHandler(pool),
       list_receipts: receiptListHandler(receipts),
     },
     callerOf: (kind, hash) => callerOf(pool, kind, hash),
   })
+}
+
+function keyCaller(key: ApiKey): Caller {
+  const { capHourUnits, capDayUnits, capMonthUnits, budgetUnits } = key
+  const caps = { hourUnits: capHourUnits, dayUnits: capDayUnits, monthUnits: capMonthUnits, budgetUnits }
+  const isCapped = Object.values(caps).some((cap) => cap !== null)
+  const isRestricted = isCapped || key.models.length > 0 || key.tools.length > 0
+  return { kind: 'key', keyId: key.id, accountId: key.accountId, caps, isRestricted }
 }
 
 /** @throws GatewayError key_paused */
@@ -55,5 +74,5 @@ async function callerOf(pool: Pool, kind: sluice.CredentialKind, hash: string): 
   }
   const key = await keyInForce(pool, hash)
   if (key?.paused) throw new GatewayError('key_paused')
-  return key && { kind: 'key', keyId: key.id, accountId: key.accountId }
+  return key && keyCaller(key)
 }

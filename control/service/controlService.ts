@@ -11,7 +11,10 @@ import { limits } from '../contract/limits.ts'
 import { connectRedis } from '../contract/redis.ts'
 import { migrate } from '../db/migrate.ts'
 import { createPool, type Pool } from '../db/pool.ts'
+import { Debits } from '../debits/debit.ts'
+import { DebitKeeper } from '../debits/debitKeeper.ts'
 import { Housekeeper } from '../housekeeping/housekeeper.ts'
+import { LinkExpirer } from '../links/linkExpirer.ts'
 import { ControlMetrics } from '../metrics.ts'
 import { CatalogKeeper } from '../pricing/catalogKeeper.ts'
 import { SettlementConsumer } from '../settlement/consumer.ts'
@@ -30,6 +33,7 @@ export class ControlService {
   readonly #pool: Pool
   readonly #redis: Redis
   readonly #catalog: CatalogKeeper
+  readonly #debits: Debits
   /** What `stop` has to end. */
   readonly #running: Array<{ name: string; stop: () => Promise<void> }> = []
 
@@ -41,6 +45,7 @@ export class ControlService {
     })
     this.#redis = connectRedis(environment.redisUrl, 'wait')
     this.#redis.on('error', (error: Error) => log.debug({ reason: error.message }, 'Redis connection'))
+    this.#debits = new Debits(this.#pool, this.#redis)
     this.#catalog = new CatalogKeeper({ path: environment.catalogPath, pool: this.#pool, redis: this.#redis, log })
   }
 
@@ -61,19 +66,28 @@ export class ControlService {
     this.#catalog.start()
     this.#running.push({ name: 'catalog', stop: () => this.#catalog.stop() })
     const settlement = this.#startSettlement()
-    const orphans = await this.#openAdmission(signal)
+    const { orphans, events } = await this.#openAdmission(signal)
     const metrics = new ControlMetrics({
       settlement: () => settlement.stats,
       orphansVoided: () => orphans.voided,
       backlog: () => sampleBacklog(this.#redis),
     })
     this.#running.push({ name: 'metrics', stop: async () => metrics.close() })
-    const handlers = rpcHandlers(this.#pool, this.#redis, this.#log, this.#environment)
+    const handlers = rpcHandlers({
+      pool: this.#pool,
+      redis: this.#redis,
+      log: this.#log,
+      debits: this.#debits,
+      tellAdmission: (accountIds) => events.bring(accountIds),
+      environment: this.#environment,
+    })
     const rpc = new RpcServer(redisUrl, handlers, this.#log, metrics.observeRpc)
     rpc.start()
     this.#running.push({ name: 'rpc', stop: () => rpc.stop(limits.shutdownTimeoutMs / 2) })
-    const housekeeper = new Housekeeper({ pool: this.#pool, log: this.#log })
-    this.#running.push({ name: 'housekeeping', stop: () => housekeeper.stop() })
+    const jobs = { pool: this.#pool, log: this.#log }
+    for (const job of [new Housekeeper(jobs), new LinkExpirer(jobs)]) {
+      this.#running.push({ name: job.constructor.name, stop: () => job.stop() })
+    }
     return metrics.listen(metricsPort)
   }
 
@@ -110,7 +124,7 @@ export class ControlService {
   }
 
   /** Admission opens only over a state that is known to match the book. */
-  async #openAdmission(signal: AbortSignal): Promise<OrphanVoider> {
+  async #openAdmission(signal: AbortSignal): Promise<{ orphans: OrphanVoider; events: EventDispatcher }> {
     const options = {
       pool: this.#pool,
       redis: this.#redis,
@@ -121,12 +135,14 @@ export class ControlService {
       if ((await ensureAdmission(options)) === 'busy') throw new Error('another control is loading it')
     })
     const orphans = new OrphanVoider(options)
-    const loops = [new AdmissionKeeper(options), new EventDispatcher(options), new GrantSweeper(options), orphans]
+    const events = new EventDispatcher(options)
+    const debits = new DebitKeeper({ ...options, debits: this.#debits })
+    const loops = [new AdmissionKeeper(options), events, new GrantSweeper(options), debits, orphans]
     this.#running.push({
       name: 'admission',
       stop: async () => void (await Promise.all(loops.map((loop) => loop.stop()))),
     })
-    return orphans
+    return { orphans, events }
   }
 
   /** A connection that waits for Redis has no answer and no error; the time limit turns that into one. */

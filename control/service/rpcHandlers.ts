@@ -1,24 +1,17 @@
-import type { Redis } from 'ioredis'
-import type { Logger } from 'pino'
 import { settleLost } from '../admission/settleLost.ts'
+import { approvalRpc } from '../agents/approvalRpc.ts'
 import type { RpcHandlers } from '../bus/rpcOperations.ts'
 import { sluice } from '../contract/generated/messages.js'
-import type { Pool } from '../db/pool.ts'
 import { resolveKey } from '../keys/resolveKey.ts'
 import { sheetJson, sheetListJson } from '../pricing/sheetReads.ts'
 import { ReceiptReader } from '../receipts/receiptReader.ts'
-import { newApiRouter } from './apiRouter.ts'
-import type { Environment } from './environment.ts'
+import { type ApiParts, newApiRouter } from './apiRouter.ts'
 
 /** What answers the proxies' calls, over the book and the admission state. */
-export function rpcHandlers(
-  pool: Pool,
-  redis: Redis,
-  log: Logger,
-  environment: Pick<Environment, 'publicUrl' | 'chainRpcUrl'>,
-): RpcHandlers {
+export function rpcHandlers(parts: Omit<ApiParts, 'receipts'>): RpcHandlers {
+  const { pool, redis } = parts
   const receipts = new ReceiptReader(pool, redis)
-  const api = newApiRouter({ pool, redis, log, receipts, environment })
+  const api = newApiRouter({ ...parts, receipts })
   return {
     ping: async () => {
       await pool.query('SELECT 1')
@@ -32,6 +25,7 @@ export function rpcHandlers(
       const chargeUnits = await settleLost(redis, pool, settlement)
       return sluice.SettleLostReply.encode({ chargeUnits }).finish()
     },
+    ...approvalRpc(pool),
     api: async (request, { deadlineMs }) => {
       const reply = await api.answer(request, deadlineMs)
       return sluice.ApiReply.encode(reply as sluice.ApiReply).finish()

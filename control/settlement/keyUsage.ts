@@ -33,8 +33,20 @@ export async function addKeyUsage(client: Client, receipts: readonly Receipt[]):
     usage.units += chargeUnits
     usage.requests++
   }
-  if (usages.size === 0) return
-  const rows = [...usages.values()]
+  await upsert(client, [...usages.values()])
+}
+
+/** Adds coin that a key has moved elsewhere, which counts against its caps as a charge does. */
+export async function addDebitUsage(
+  client: Client,
+  debit: { keyId: string; accountId: string; takenAtMs: number; units: number },
+): Promise<void> {
+  const { keyId, accountId, takenAtMs, units } = debit
+  await upsert(client, [{ keyId, hour: Math.floor(takenAtMs / HOUR_MS), accountId, units, requests: 0 }])
+}
+
+async function upsert(client: Client, rows: readonly Usage[]): Promise<void> {
+  if (rows.length === 0) return
   await client.query({
     name: 'settlement_key_usage',
     text: UPSERT,

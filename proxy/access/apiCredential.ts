@@ -18,11 +18,12 @@ const KEY_FORM = /^sk_[0-9A-Za-z]{43}$/
 const SESSION_FORM = /^ses_[0-9A-Za-z]{43}$/
 const OTHER_FORM = /^rt_/
 
-const TAKES: Readonly<Record<Exclude<ApiAuth, 'none'>, string>> = {
+const TAKES: Readonly<Record<Exclude<ApiAuth, 'none' | 'open'>, string>> = {
   sign_in: 'a session (ses_...)',
   session: 'a session (ses_...), not an API key',
   key: 'an API key (sk_...), not a session',
   key_or_session: 'an API key (sk_...) or a session (ses_...)',
+  optional: 'an API key (sk_...), a session (ses_...) or nothing',
 }
 
 /**
@@ -31,15 +32,17 @@ const TAKES: Readonly<Record<Exclude<ApiAuth, 'none'>, string>> = {
  * @throws GatewayError 401 without a credential or with none of ours, 403 for another kind, 400 for two of them
  */
 export function readApiCredential(head: RequestHead, auth: ApiAuth): ApiCredential {
-  if (auth === 'none') return NOBODY
+  if (auth === 'none' || auth === 'open') return NOBODY
   const bearer = bearerOf(head.authorization)
   if (bearer !== '' && head.apiKey !== '' && bearer !== head.apiKey) {
     throw new GatewayError('payment_conflict', { message: 'Two credentials were sent; send one of them.' })
   }
   const secret = bearer === '' ? head.apiKey : bearer
+  if (auth === 'optional' && secret === '' && head.authorization === '') return NOBODY
+  const isEither = auth === 'key_or_session' || auth === 'optional'
   const isKey = secret.startsWith('sk_')
   const isSession = secret.startsWith('ses_')
-  const fits = auth === 'key_or_session' ? isKey || isSession : auth === 'key' ? isKey : isSession
+  const fits = isEither ? isKey || isSession : auth === 'key' ? isKey : isSession
   if (!fits && (isKey || isSession || OTHER_FORM.test(secret))) {
     throw new GatewayError('wrong_credential', { message: `This endpoint takes ${TAKES[auth]}.` })
   }
@@ -48,7 +51,7 @@ export function readApiCredential(head: RequestHead, auth: ApiAuth): ApiCredenti
     return { kind: sluice.CredentialKind.CREDENTIAL_SESSION, hash: hashSecret(secret) }
   }
   if (auth === 'key' || isKey) throw new GatewayError('invalid_api_key')
-  if (auth === 'key_or_session' && !isSession) {
+  if (isEither && !isSession) {
     throw new GatewayError('invalid_api_key', { message: `Send ${TAKES[auth]} as Authorization: Bearer.` })
   }
   throw new GatewayError('invalid_session')

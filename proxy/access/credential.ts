@@ -5,12 +5,13 @@ const BEARER = 'bearer '
 
 /**
  * The API key of a request: from Authorization: Bearer, or from x-api-key as Messages clients send it.
- * @throws GatewayError invalid_api_key when there is none or two different ones, wrong_credential for another kind
+ * @throws GatewayError invalid_api_key when there is none, payment_conflict for two different ones, wrong_credential for
+ * another kind
  */
 export function readApiKey(head: RequestHead): string {
   const secret = bearerOf(head.authorization)
   if (secret !== '' && head.apiKey !== '' && secret !== head.apiKey) {
-    throw new GatewayError('invalid_api_key', {
+    throw new GatewayError('payment_conflict', {
       message: 'Authorization and x-api-key carry different keys; send one of them.',
     })
   }

@@ -3,6 +3,14 @@ import type { sluice } from '../../control/contract/generated/messages.js'
 import type { Limits } from '../../control/contract/limits.ts'
 import { type AccountKeys, accountKeys } from '../../control/contract/redisKeys.ts'
 
+/** What binds each single request of an agent, in units; null is no bound. */
+export interface AgentPolicy {
+  /** The most that a request may cost at worst. */
+  readonly requestCapUnits: number | null
+  /** What may cost more than this waits for the agent's owner. */
+  readonly approvalThresholdUnits: number | null
+}
+
 const MICROS_PER_MINUTE = 60_000_000
 
 /** An API key as admission and routing need it, with everything that can be prepared once per key. */
@@ -27,6 +35,8 @@ export interface Principal extends AccountKeys {
   readonly budget: string
   /** Microseconds between requests and burst, as hold.lua takes them. */
   readonly rate: string
+  /** Of an agent's key; null for all others. */
+  readonly agent: AgentPolicy | null
 }
 
 /**
@@ -55,8 +65,15 @@ export function toPrincipal(record: sluice.KeyRecord, limits: Limits): Principal
     capMonth: capText(record.capMonthUnits),
     budget: capText(record.budgetUnits),
     rate: `${interval},${burst}`,
+    agent: agentPolicy(record.agent),
     ...accountKeys(record.shard, record.accountId, record.keyId),
   }
+}
+
+function agentPolicy(policy: sluice.AgentPolicy | null | undefined): AgentPolicy | null {
+  if (policy === null || policy === undefined) return null
+  const { requestCapUnits, approvalThresholdUnits } = policy
+  return { requestCapUnits: requestCapUnits ?? null, approvalThresholdUnits: approvalThresholdUnits ?? null }
 }
 
 function capText(units: number | null | undefined): string {

@@ -16,6 +16,8 @@ export interface PromptSize {
   textBytes: number
   messages: number
   images: number
+  /** Tool definitions; absent is none. */
+  tools?: number
 }
 
 /** The worst case of a request in units, and what it is made of. Prices are units per million tokens. */
@@ -32,11 +34,13 @@ export interface HoldSize {
 
 /**
  * Prompt tokens at most: two bytes a token, or one where long-context rates could hold, so that the hold never lands in
- * a cheaper tier than the charge; eight a message, sixteen a request, and the model's allowance for each image.
+ * a cheaper tier than the charge; eight a message, sixteen a request, and the model's allowances for each image and for
+ * the prompt that a provider adds to tools.
  */
-export function promptTokensMax(size: PromptSize, rates: ModelRates, imageTokens: number): number {
+export function promptTokensMax(size: PromptSize, rates: ModelRates, imageTokens: number, toolTokens = 0): number {
   const textTokens = rates.longThreshold > 0 ? size.textBytes : Math.ceil(size.textBytes / BYTES_PER_TOKEN)
-  return textTokens + size.messages * TOKENS_PER_MESSAGE + TOKENS_PER_REQUEST + size.images * imageTokens
+  const allowances = size.images * imageTokens + ((size.tools ?? 0) > 0 ? toolTokens : 0)
+  return textTokens + size.messages * TOKENS_PER_MESSAGE + TOKENS_PER_REQUEST + allowances
 }
 
 /**

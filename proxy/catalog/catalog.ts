@@ -5,11 +5,15 @@ import {
   type Endpoint,
   type Modality,
   modelRates,
+  type Thinking,
 } from '../../control/contract/catalog.ts'
 import type { ModelRates } from '../../control/contract/charge.ts'
 import { sluice } from '../../control/contract/generated/messages.js'
 import { type UnitRates, unitRates } from '../../control/contract/unitRates.ts'
 import { type VideoSettings, videoSettings } from '../../control/contract/video.ts'
+
+/** The most that Anthropic states for the prompt which it puts before a request with tools, rounded up. */
+const TOOL_PROMPT_TOKENS = 600
 
 /** A provider as its routes need it. The key itself is read from the environment of this process. */
 export interface Provider {
@@ -55,6 +59,11 @@ export interface Model {
   readonly maxOutput: number
   readonly defaultOutput: number
   readonly imageTokens: number
+  /** What a provider's own prompt for tools may take, in tokens; 0 where none has one. */
+  readonly toolTokens: number
+  readonly thinking: Thinking
+  /** What is written to the cache for an hour has a price. */
+  readonly pricesHour: boolean
   readonly rates: ModelRates
   readonly ratesPrivate: ModelRates | null
   /** Prices of what is counted, for models that are not priced by the token. */
@@ -150,6 +159,9 @@ function decodeModel(record: sluice.ModelRecord, providers: ReadonlyMap<string, 
     maxOutput: record.maxOutput,
     defaultOutput: record.defaultOutput,
     imageTokens: record.imageTokens,
+    toolTokens: routes.some((route) => route.provider.dialect === 'anthropic') ? TOOL_PROMPT_TOKENS : 0,
+    thinking: record.thinking === '' ? 'none' : (record.thinking as Thinking),
+    pricesHour: pricesHour(record.rates) && pricesHour(record.ratesPrivate),
     rates: modelRates(record.rates ?? {}),
     ratesPrivate: record.ratesPrivate ? modelRates(record.ratesPrivate) : null,
     unitRates: unitRates(record.unitRates),
@@ -168,6 +180,12 @@ function decodeModel(record: sluice.ModelRecord, providers: ReadonlyMap<string, 
   }
 }
 
+/** Whether no set of rates lacks a price for what is written to the cache for an hour. */
+function pricesHour(rates: sluice.Rates.$Properties | null | undefined): boolean {
+  if (rates === null || rates === undefined) return true
+  return (rates.cacheWrite_1h ?? null) !== null && pricesHour(rates.long)
+}
+
 function orderOf(routes: readonly Route[]): RouteOrder {
   return { all: routes, traceless: routes.filter((route) => route.provider.dataPolicy === 'none') }
 }
@@ -179,7 +197,7 @@ export function cheapestFirst(routes: readonly Route[]): readonly Route[] {
 }
 
 /** Dialects that requests can be sent in. */
-const SPOKEN: ReadonlySet<Dialect> = new Set(['openai'])
+const SPOKEN: ReadonlySet<Dialect> = new Set(['openai', 'anthropic'])
 
 function decodeRoute(record: sluice.RouteRecord, providers: ReadonlyMap<string, Provider>): Route[] {
   const provider = providers.get(record.provider)

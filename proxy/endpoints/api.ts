@@ -1,7 +1,8 @@
 import type { ApiRoute } from '../../control/contract/api/route.ts'
 import { API_ROUTES } from '../../control/contract/api/routes.ts'
-import { GatewayError, invalidRequest, isErrorCode } from '../../control/contract/errors.ts'
+import { type ErrorType, GatewayError, invalidRequest, isErrorCode } from '../../control/contract/errors.ts'
 import { sluice } from '../../control/contract/generated/messages.js'
+import { isId } from '../../control/contract/ids.ts'
 import type { Limits } from '../../control/contract/limits.ts'
 import { type ApiCredential, readApiCredential } from '../access/apiCredential.ts'
 import { ControlUnavailable, type RpcClient } from '../bus/rpcClient.ts'
@@ -43,6 +44,7 @@ async function serve(route: ApiRoute, exchange: Exchange, body: Buffer, services
     clientAddress: clientAddress(exchange, services.trustedProxies),
     body: readBody(route, body, services.limits),
     requestId: exchange.id,
+    approvalId: readApprovalId(head.approvalId),
   }
   const reply = await callApi(services, request)
   const headers = ['cache-control', 'private, no-store', ...reply.headers]
@@ -58,6 +60,12 @@ const credentialFields = ({ kind, hash }: ApiCredential) => ({ credential: kind,
 function readIdempotencyKey(text: string): string {
   if (text === '' || IDEMPOTENCY_KEY.test(text)) return text
   throw invalidRequest('Idempotency-Key must be 1 to 255 printable characters without spaces.', 'Idempotency-Key')
+}
+
+/** @throws GatewayError approval_not_found for what can not be the id of an approval */
+export function readApprovalId(text: string): string {
+  if (text === '' || isId('apr', text)) return text
+  throw new GatewayError('approval_not_found', { param: 'x-approval-id' })
 }
 
 function readBody(route: ApiRoute, body: Buffer, limits: Limits): Buffer {
@@ -109,6 +117,7 @@ async function callApi(services: ApiServices, request: sluice.ApiRequest.$Proper
   throw new GatewayError(isErrorCode(reply.errorCode) ? reply.errorCode : 'internal_error', {
     message: reply.errorMessage,
     status: reply.status,
+    ...(reply.errorType === '' ? {} : { type: reply.errorType as ErrorType }),
     ...(reply.errorParam === '' ? {} : { param: reply.errorParam }),
     ...(reply.retryAfterSeconds === 0 ? {} : { retryAfterSeconds: reply.retryAfterSeconds }),
   })

@@ -3,22 +3,16 @@ import { ChunkScan } from './chunkScan.ts'
 import { ChunkTemplate } from './chunkTemplate.ts'
 import { errorEvent } from './errorEvent.ts'
 import { FrameReader, type FrameSink } from './frameReader.ts'
-import { OutBuffer } from './outBuffer.ts'
+import { NOWHERE, type OutBuffer } from './outBuffer.ts'
 import type { RelayStream, StreamState, StreamTail } from './relayStream.ts'
 import { appendChunk, type ChunkIdentity } from './rewrite.ts'
+import { appendComment, joinLines, parseBytes } from './sseText.ts'
 import { readUsage, type UsageBounds, usageJson } from './usage.ts'
 
-const LF = 10
-const SPACE = 32
-const COMMENT = Buffer.from(':')
-const COMMENT_END = Buffer.from('\n\n')
 const DONE = Buffer.from('[DONE]')
-const RECEIPT = Buffer.from('receipt')
 
 /** The event that ends every stream of chunks. */
 export const STREAM_END = 'data: [DONE]\n\n'
-
-const NOWHERE = new OutBuffer()
 
 // One scan serves all streams of the process: it is used within one turn.
 const scan = new ChunkScan()
@@ -106,7 +100,7 @@ export class ChatStream implements FrameSink, RelayStream {
       return
     }
     if (scan.errorStart >= 0) {
-      this.error = parse(bytes, scan.errorStart, scan.errorEnd)
+      this.error = parseBytes(bytes, scan.errorStart, scan.errorEnd)
       this.state = 'broken'
       return
     }
@@ -114,7 +108,7 @@ export class ChatStream implements FrameSink, RelayStream {
       this.created = bytes.toString('latin1', scan.createdStart, scan.createdEnd)
     }
     if (scan.usageStart >= 0 && !scan.usageIsNull) {
-      this.usage = readUsage(parse(bytes, scan.usageStart, scan.usageEnd), this.bounds) ?? this.usage
+      this.usage = readUsage(parseBytes(bytes, scan.usageStart, scan.usageEnd), this.bounds) ?? this.usage
     }
     if (scan.hasChoices) this.relay(bytes, start, end)
     if (scan.usageStart >= 0 && !scan.usageIsNull) this.framesAtUsage = this.outputFrames
@@ -122,13 +116,7 @@ export class ChatStream implements FrameSink, RelayStream {
 
   onComment(bytes: Buffer, start: number, end: number): void {
     if (this.state === 'broken' || this.state === 'done') return
-    const from = bytes[start] === SPACE ? start + 1 : start
-    // Only the gateway's own receipts may look like one.
-    if (end - from >= RECEIPT.length && bytes.compare(RECEIPT, 0, RECEIPT.length, from, from + RECEIPT.length) === 0)
-      return
-    this.out.appendAll(COMMENT)
-    this.out.append(bytes, start, end)
-    this.out.appendAll(COMMENT_END)
+    appendComment(this.out, bytes, start, end)
   }
 
   tail({ usage, fault, receipt, startedAtMs }: StreamTail): string {
@@ -162,18 +150,5 @@ export class ChatStream implements FrameSink, RelayStream {
     const dropUsage = scan.usageStart >= 0 && !(scan.usageIsNull && this.keepNullUsage)
     appendChunk(this.out, bytes, start, end, scan, this.identity, dropUsage)
     this.template.learn(bytes, start, end, scan, this.identity, dropUsage)
-  }
-}
-
-// In JSON a line end can only stand between tokens, where a space means the same; in an event it would end the line.
-function joinLines(bytes: Buffer, start: number, end: number): void {
-  for (let at = start; at < end; at++) if (bytes[at] === LF) bytes[at] = SPACE
-}
-
-function parse(bytes: Buffer, start: number, end: number): unknown {
-  try {
-    return JSON.parse(bytes.toString('utf8', start, end))
-  } catch {
-    return null
   }
 }

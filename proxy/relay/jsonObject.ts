@@ -4,3 +4,13 @@ export type JsonObject = Record<string, unknown>
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
+
+/** Parses JSON text that has to be an object; null for anything else. */
+export function parseObject(text: string): JsonObject | null {
+  try {
+    const parsed: unknown = JSON.parse(text)
+    return isObject(parsed) ? parsed : null
+  } catch {
+    return null
+  }
+}

@@ -2,6 +2,9 @@ import type { TokenUsage } from '../../control/contract/charge.ts'
 import type { OutBuffer } from './outBuffer.ts'
 import type { StreamTail } from './relayStream.ts'
 
+/** A stream that numbers more tool calls than this is broken. */
+export const TOOL_CALLS_MAX = 128
+
 /** Why a message ends, by the names of chat completions. */
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter'
 

@@ -1,12 +1,10 @@
 import type { TokenUsage } from '../../control/contract/charge.ts'
 import { FrameReader, type FrameSink } from './frameReader.ts'
-import { isObject, type JsonObject } from './jsonObject.ts'
-import type { FinishReason, MessageReader, MessageSink } from './message.ts'
+import { isObject, type JsonObject, parseObject } from './jsonObject.ts'
+import { type FinishReason, type MessageReader, type MessageSink, TOOL_CALLS_MAX } from './message.ts'
 import { readUsage, type UsageBounds } from './usage.ts'
 
 const DONE = '[DONE]'
-/** A stream that numbers more calls than this is broken. */
-const TOOL_CALLS_MAX = 128
 const FINISH_REASONS: ReadonlyMap<unknown, FinishReason> = new Map<unknown, FinishReason>([
   ['stop', 'stop'],
   ['eos', 'stop'],
@@ -61,9 +59,10 @@ export class OpenaiReader implements MessageReader, FrameSink {
       this.broken = true
       return
     }
-    this.usage = readUsage(chunk['usage'], this.bounds) ?? this.usage
     const [choice] = Array.isArray(chunk['choices']) ? (chunk['choices'] as unknown[]) : []
     if (isObject(choice)) this.readChoice(choice)
+    // A report covers the output of its own chunk.
+    this.usage = readUsage(chunk['usage'], this.bounds) ?? this.usage
   }
 
   // Keep-alive comments of the provider are between it and the gateway; the events of another format carry none.
@@ -99,15 +98,6 @@ export class OpenaiReader implements MessageReader, FrameSink {
       }
       if (isText(said['arguments'])) sink.toolArguments(index, said['arguments'])
     }
-  }
-}
-
-function parseObject(text: string): JsonObject | null {
-  try {
-    const parsed: unknown = JSON.parse(text)
-    return isObject(parsed) ? parsed : null
-  } catch {
-    return null
   }
 }
 

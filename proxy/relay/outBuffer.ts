@@ -50,3 +50,6 @@ export class OutBuffer {
     this.bytes = grown
   }
 }
+
+/** For what has not been told yet where its bytes go. */
+export const NOWHERE = new OutBuffer()

@@ -1,7 +1,7 @@
 import type { GatewayError } from '../../control/contract/errors.ts'
 import { STREAM_END } from './chatStream.ts'
 import type { FinishReason, MessageWriter } from './message.ts'
-import { OutBuffer } from './outBuffer.ts'
+import { NOWHERE, type OutBuffer } from './outBuffer.ts'
 import type { StreamTail } from './relayStream.ts'
 import {
   CallItem,
@@ -18,7 +18,6 @@ import {
 } from './responseItems.ts'
 import { incompleteReason, type ResponseHead, type ResponseProgress, responseJson } from './responseObject.ts'
 
-const NOWHERE = new OutBuffer()
 const BEGUN: ResponseProgress = {
   status: 'in_progress',
   output: [],

@@ -85,6 +85,7 @@ export class TranslatedStream implements RelayStream, MessageSink {
   }
 
   private output(piece: string): void {
+    this.noteUsage()
     this.outputFrames++
     this.outputBytes += Buffer.byteLength(piece)
     this.flowing()
@@ -94,11 +95,15 @@ export class TranslatedStream implements RelayStream, MessageSink {
     if (this.state === 'waiting') this.state = 'flowing'
   }
 
+  // Asked before each piece, so that output which followed a report within one read is known to have followed it.
+  private noteUsage(): void {
+    if (this.reader.usage === this.seenUsage) return
+    this.seenUsage = this.reader.usage
+    this.framesAtUsage = this.outputFrames
+  }
+
   private note(): void {
-    if (this.reader.usage !== this.seenUsage) {
-      this.seenUsage = this.reader.usage
-      this.framesAtUsage = this.outputFrames
-    }
+    this.noteUsage()
     if (this.reader.broken || this.outputBytes > this.outputBytesMax) this.state = 'broken'
     else if (this.reader.done) this.state = 'done'
   }

@@ -24,15 +24,15 @@ export function usageBounds(context: number, maxOutput: number): UsageBounds {
  */
 export function readUsage(value: unknown, bounds: UsageBounds): TokenUsage | null {
   if (typeof value !== 'object' || value === null) return null
-  const prompt = count(Reflect.get(value, 'prompt_tokens'), bounds.promptTokensMax)
-  const output = count(Reflect.get(value, 'completion_tokens'), bounds.outputTokensMax)
+  const prompt = countOf(Reflect.get(value, 'prompt_tokens'), bounds.promptTokensMax)
+  const output = countOf(Reflect.get(value, 'completion_tokens'), bounds.outputTokensMax)
   if (prompt === null || output === null) return null
   const promptDetails = details(value, 'prompt_tokens_details')
   const cachedCount = memberOf(promptDetails, 'cached_tokens') ?? Reflect.get(value, 'prompt_cache_hit_tokens') ?? 0
-  const cached = count(cachedCount, bounds.promptTokensMax)
-  const written = count(memberOf(promptDetails, 'cache_write_tokens') ?? 0, bounds.promptTokensMax)
+  const cached = countOf(cachedCount, bounds.promptTokensMax)
+  const written = countOf(memberOf(promptDetails, 'cache_write_tokens') ?? 0, bounds.promptTokensMax)
   if (cached === null || written === null) return null
-  const reasoning = count(memberOf(details(value, 'completion_tokens_details'), 'reasoning_tokens') ?? 0, output)
+  const reasoning = countOf(memberOf(details(value, 'completion_tokens_details'), 'reasoning_tokens') ?? 0, output)
   const cachedInput = Math.min(cached, prompt)
   const cacheWrite5m = Math.min(written, prompt - cachedInput)
   return {
@@ -45,7 +45,8 @@ export function readUsage(value: unknown, bounds: UsageBounds): TokenUsage | nul
   }
 }
 
-function count(value: unknown, max: number): number | null {
+/** A count of tokens, or null for what cannot be one: missing, negative, fractional, above `max`. */
+export function countOf(value: unknown, max: number): number | null {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= max ? value : null
 }
 

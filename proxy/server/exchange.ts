@@ -11,6 +11,7 @@ export interface RequestHead {
   readonly contentType: string
   readonly origin: string
   readonly idempotencyKey: string
+  readonly approvalId: string
   readonly forwardedFor: string
 }
 
@@ -41,6 +42,8 @@ export interface Exchange {
   readonly id: string
   readonly head: RequestHead
   readonly startedAtMs: number
+  /** The whole body while the handler runs, empty afterwards. */
+  readonly body: Buffer
   /** The same moment on the clock of performance.now(), for durations below a millisecond. */
   readonly arrivedAt: number
   /** The client has closed the connection. */

@@ -24,6 +24,7 @@ export function parseHead(req: HttpRequest): ParsedHead {
   let contentType = ''
   let origin = ''
   let idempotencyKey = ''
+  let approvalId = ''
   let forwardedFor = ''
   let contentLength = UNSET
   let chunked = false
@@ -45,6 +46,9 @@ export function parseHead(req: HttpRequest): ParsedHead {
         break
       case 'idempotency-key':
         idempotencyKey = value
+        break
+      case 'x-approval-id':
+        approvalId = value
         break
       case 'x-forwarded-for':
         forwardedFor = forwardedFor === '' ? value : `${forwardedFor},${value}`
@@ -70,6 +74,7 @@ export function parseHead(req: HttpRequest): ParsedHead {
     contentType,
     origin,
     idempotencyKey,
+    approvalId,
     forwardedFor,
   }
   return { head, contentLength, chunked, framingFault }

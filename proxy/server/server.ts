@@ -164,10 +164,18 @@ export class Server {
   }
 
   private run(handler: Handler, exchange: UwsExchange, body: Buffer): void {
+    exchange.body = body
     try {
       const running = handler(exchange, body)
-      if (running !== undefined) running.catch((error: unknown) => this.crashed(exchange, error))
+      if (running === undefined) exchange.body = EMPTY
+      else
+        running
+          .catch((error: unknown) => this.crashed(exchange, error))
+          .finally(() => {
+            exchange.body = EMPTY
+          })
     } catch (error) {
+      exchange.body = EMPTY
       this.crashed(exchange, error)
     }
   }

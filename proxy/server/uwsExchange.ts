@@ -11,6 +11,7 @@ const DEFAULT_RETRY_SECONDS = 1
 export const EXPOSED_HEADERS =
   'x-request-id, request-id, x-cost-units, retry-after, x-should-retry, content-disposition, idempotent-replayed'
 
+const EMPTY = Buffer.alloc(0)
 const statusLines = new Map<number, string>()
 
 function statusLine(status: number): string {
@@ -36,6 +37,7 @@ export class UwsExchange implements Exchange {
   readonly head: RequestHead
   readonly startedAtMs: number
   readonly arrivedAt = performance.now()
+  body: Buffer = EMPTY
   gone = false
   begun = false
   ended = false

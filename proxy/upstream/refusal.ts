@@ -38,7 +38,8 @@ export function classifyRefusal(
   const shown = ownStatus || status === 413 ? status : 400
   if (provider.code === 'context_length_exceeded') return requestFault('context_length_exceeded', 400, provider)
   if (status === 404) return { ...unavailable(), elsewhere: true, routeFault: false, retryAfterMs }
-  if (status === 401 || status === 402 || status === 403) return { ...unavailable(), routeFault: true, retryAfterMs }
+  const ours = status === 401 || status === 402 || status === 403 || provider.code === 'insufficient_credit'
+  if (ours) return { ...unavailable(), routeFault: true, retryAfterMs }
   if (status === 429) {
     const retryAfterSeconds = Math.max(1, Math.ceil(retryAfterMs / 1000))
     const error = new GatewayError('rate_limited', { message: BUSY, retryAfterSeconds })

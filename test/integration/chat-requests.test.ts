@@ -182,7 +182,7 @@ test('credentials: none, unknown, of another kind, two that differ, x-api-key', 
   assertError(await postRaw(stack.baseUrl, `sk_${'0'.repeat(43)}`, body), 401, 'invalid_api_key')
   assertError(await postRaw(stack.baseUrl, 'hello', body), 401, 'invalid_api_key')
   assertError(await postRaw(stack.baseUrl, 'ses_abc', body), 403, 'wrong_credential')
-  assertError(await postRaw(stack.baseUrl, apiKey, body, { 'x-api-key': 'sk_other' }), 401, 'invalid_api_key')
+  assertError(await postRaw(stack.baseUrl, apiKey, body, { 'x-api-key': 'sk_other' }), 400, 'payment_conflict')
   assert.equal((await postRaw(stack.baseUrl, apiKey, body, { 'x-api-key': apiKey })).status, 200)
   assert.equal((await postRaw(stack.baseUrl, '', body, { 'x-api-key': apiKey })).status, 200)
 })

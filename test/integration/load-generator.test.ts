@@ -75,6 +75,27 @@ test('a number of requests ends the load, and API keys are taken in turn', async
   }
 })
 
+test('a wrong answer after the first one is counted and told', async () => {
+  let answered = 0
+  const server = createServer((request, response) => {
+    request.resume()
+    response.setHeader('content-type', 'application/json')
+    if (++answered === 3) response.writeHead(503).end('{"error":{"code":"admission_unavailable"}}')
+    else response.end('{"choices":[{"message":{"content":" tok0"}}],"usage":{"completion_tokens":1}}')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  try {
+    const { port } = server.address() as AddressInfo
+    const target = { name: 'wrong', host: '127.0.0.1', port, path: '/' }
+    const bounds = { connections: 1, seconds: 30, requests: 5, expectedTokens: 1 }
+    const { requests, wrong, firstWrong } = await runLoad(options('any', false, { target, ...bounds }))
+    assert.deepEqual([requests, wrong], [5, 1])
+    assert.equal(firstWrong, 'status 503: {"error":{"code":"admission_unavailable"}}')
+  } finally {
+    server.close()
+  }
+})
+
 test('pauses within a stream are seen', async () => {
   const stalled = await runLoad(options('mock,chunks=10,batch=9,delay=150', true, { connections: 1, seconds: 0.1 }))
   assert.ok(stalled.stalls >= 1 && stalled.longestGapMs > 100, JSON.stringify(stalled))

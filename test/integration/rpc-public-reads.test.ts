@@ -61,6 +61,7 @@ async function withClient(handlers: Partial<RpcHandlers>, work: (client: RpcClie
   const all: RpcHandlers = {
     ...{ ping: nothing, resolve_key: nothing, settle_lost: nothing, get_sheet: nothing },
     ...{ get_receipt: nothing, api: nothing, list_sheets: nothing },
+    ...{ ask_approval: nothing, use_approval: nothing, release_approval: nothing },
     ...handlers,
   }
   const rpc = new RpcServer(server.url, all, pino({ enabled: false }))

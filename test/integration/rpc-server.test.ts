@@ -40,6 +40,9 @@ const handlers: RpcHandlers = {
   list_sheets: async () => Buffer.from('[]'),
   get_sheet: async ({ version }) => Buffer.from(String(version)),
   settle_lost: async () => Buffer.alloc(0),
+  ask_approval: async () => Buffer.alloc(0),
+  use_approval: async () => Buffer.alloc(0),
+  release_approval: async () => Buffer.alloc(0),
 }
 
 before(async () => {

@@ -7,7 +7,7 @@ export function loadResult(changes: Partial<LoadResult> = {}): LoadResult {
   const quantiles = { count: 1, min: 1, p50: 1, p99: 1, p999: 1, max: 1, exact: true }
   return {
     ...{ target: 'any', connections: 1, seconds: 1, requests: 100, requestsPerSecond: 100 },
-    ...{ events: 0, eventsPerSecond: 0, wrong: 0, lostEvents: 0, stalls: 0, longestGapMs: 0 },
+    ...{ events: 0, eventsPerSecond: 0, wrong: 0, firstWrong: '', lostEvents: 0, stalls: 0, longestGapMs: 0 },
     ...{ latencyMs: quantiles, firstByteMs: quantiles },
     ...changes,
   }

@@ -17,7 +17,13 @@ export interface Receipt {
   status: string
   cost: { units: string; usd: string; coin: string }
   hold: { units: string }
-  usage: { prompt_tokens: number; completion_tokens: number }
+  usage: {
+    prompt_tokens: number
+    completion_tokens: number
+    cached_tokens: number
+    cache_write_tokens: number
+    reasoning_tokens: number
+  }
   usage_source: string
   clamped: boolean
   error: string | null
@@ -39,8 +45,13 @@ export interface StreamReply extends Reply {
 const HELLO = [{ role: 'user', content: 'hello' }]
 
 /** Sends a body to POST /v1/chat/completions as it is. */
-export async function postRaw(baseUrl: string, apiKey: string, body: string, headers = {}): Promise<Reply> {
-  const response = await fetch(`${baseUrl}/v1/chat/completions`, {
+export function postRaw(baseUrl: string, apiKey: string, body: string, headers = {}): Promise<Reply> {
+  return postTo(`${baseUrl}/v1/chat/completions`, apiKey, body, headers)
+}
+
+/** Sends a body to an address as it is, with the key as Authorization: Bearer unless it is empty. */
+export async function postTo(url: string, apiKey: string, body: string, headers = {}): Promise<Reply> {
+  const response = await fetch(url, {
     method: 'POST',
     headers: {
       'content-type': 'application/json',

@@ -1,15 +1,10 @@
 import assert from 'node:assert/strict'
 import { assertValid } from './apiSchemas.ts'
-import type { Receipt, Reply } from './chatClient.ts'
+import { postTo, type Receipt, type Reply } from './chatClient.ts'
 
 /** Sends a body as JSON to a path of the gateway. */
-export async function post(baseUrl: string, path: string, apiKey: string, body: unknown): Promise<Reply> {
-  const response = await fetch(baseUrl + path, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${apiKey}` },
-    body: JSON.stringify(body),
-  })
-  return { status: response.status, headers: response.headers, text: await response.text() }
+export function post(baseUrl: string, path: string, apiKey: string, body: unknown): Promise<Reply> {
+  return postTo(baseUrl + path, apiKey, JSON.stringify(body))
 }
 
 export interface ResponseItem {

@@ -67,13 +67,17 @@ const spec: fc.Arbitrary<RouteSpec> = fc.record({
   costUnits: fc.option(fc.integer({ min: 0, max: 3 }), { nil: null }),
   open: fc.boolean(),
 })
-const policies = fc.record({ allowRetention: fc.boolean(), cheapest: fc.boolean() })
+const policies: fc.Arbitrary<RoutePolicy> = fc.record({
+  allowRetention: fc.boolean(),
+  cheapest: fc.boolean(),
+  dialects: fc.constantFrom(undefined, new Set(['openai'] as const), new Set(['anthropic'] as const)),
+})
 
 test('property: no route is chosen that the policy, the catalog or the keys forbid, and none that may serve is left out', () => {
   fc.assert(
     fc.property(fc.array(spec, { maxLength: 8 }), policies, (routes, policy) => {
       const usable = routes.flatMap((route, index) =>
-        route.enabled && route.keySet && route.dialect === 'openai' ? [index] : [],
+        route.enabled && route.keySet && (policy.dialects?.has(route.dialect) ?? true) ? [index] : [],
       )
       const allowed = usable.filter((index) => policy.allowRetention || routes[index].policy === 'none')
       const open = allowed.filter((index) => routes[index].open)

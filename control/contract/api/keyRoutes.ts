@@ -2,7 +2,8 @@ import { limits } from '../limits.ts'
 import { flag, pageAfter, pageLimit, text, textList, timeOrNone, usdOrNone } from './fields.ts'
 import { type ApiRoute, members } from './route.ts'
 
-const SETTINGS = {
+/** What an owner sets on a key. */
+export const KEY_SETTINGS = {
   name: text('a text of at most 200 characters', 200),
   paused: flag('whether requests with this key are refused'),
   caps: {
@@ -42,14 +43,14 @@ export const KEY_ROUTES = {
     path: '/v1/account/keys',
     auth: 'session',
     summary: 'Create an API key, which is shown this once',
-    body: members(SETTINGS),
+    body: members(KEY_SETTINGS),
   },
   update_key: {
     method: 'PATCH',
     path: '/v1/account/keys/{id}',
     auth: 'session',
     summary: "Change a key's settings",
-    body: { ...members(SETTINGS), minProperties: 1 },
+    body: { ...members(KEY_SETTINGS), minProperties: 1 },
   },
   revoke_key: {
     method: 'DELETE',

@@ -8,10 +8,11 @@ export interface ObjectSchema extends JsonSchema {
 }
 
 /**
- * What a route takes as its credential: nothing, a session whose wallet may not be linked to an account yet, a session
- * of an account, an API key, or either of the last two.
+ * What a route takes as its credential: nothing; nothing, for a read that anybody may do often; a session whose wallet
+ * may not be linked to an account yet; a session of an account; an API key; either of the last two; or either or none,
+ * for a read that says more to some.
  */
-export type ApiAuth = 'none' | 'sign_in' | 'session' | 'key' | 'key_or_session'
+export type ApiAuth = 'none' | 'open' | 'sign_in' | 'session' | 'key' | 'key_or_session' | 'optional'
 
 /** One endpoint that control serves through the proxies. */
 export interface ApiRoute {

@@ -41,7 +41,7 @@ export function admit(
   const rates = ratesFor(model, principal, request)
   const policy = { ...routePolicy(request, principal), dialects: surface.dialects }
   const routes = chooseRoutes(model, policy, health, nowMs)
-  const promptTokens = promptTokensMax(request.prompt, rates, model.imageTokens)
+  const promptTokens = promptTokensMax(request.prompt, rates, model.imageTokens, model.toolTokens)
   const outputTokens = request.maxTokens ?? defaultOutput(request, model)
   return { model, rates, routes, size: sizeHold(rates, promptTokens, outputTokens, request.maxTokens === null) }
 }
@@ -56,7 +56,8 @@ function refuseBatch(request: ChatRequest, principal: Principal, model: Model): 
   throw new GatewayError('batch_unavailable', { message, status: 503, retryAfterSeconds: 60 })
 }
 
-function checkContext(request: ChatRequest, model: Model): void {
+/** @throws GatewayError context_length_exceeded for what the model cannot take or give */
+export function checkContext(request: ChatRequest, model: Model): void {
   if (request.maxTokens !== null && request.maxTokens > model.maxOutput) {
     const param = request.maxTokensParam ?? request.maxTokensName
     throw new GatewayError('context_length_exceeded', {

@@ -39,7 +39,8 @@ export class BodyRun extends ChatRun {
     this.answer = answer
     this.outputFrames = 1
     this.outputBytes = answer.outputBytes
-    this.settle('ok', this.billOf(answer.usage), this.detached ? 'client_gone' : null)
+    const written = answer.usage === null ? answer.written() : undefined
+    this.settleUsed('ok', answer.usage, false, this.detached ? 'client_gone' : null, written)
   }
 
   onBroken(): void {

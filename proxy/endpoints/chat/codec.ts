@@ -38,6 +38,8 @@ export interface WholeAnswer {
   readonly usage: TokenUsage | null
   /** UTF-8 bytes of what the model wrote. */
   readonly outputBytes: number
+  /** What the model wrote, for its tokens to be counted where the provider has not. */
+  written(): string
   /**
    * The body that the client gets.
    * @param receipt as JSON text, or '' while the ledger has not accepted it
@@ -52,7 +54,7 @@ export interface Rejected {
 
 /** Carries one client format over one provider dialect. */
 export interface ChatCodec {
-  ask(request: ChatRequest, requestId: string): ChatAsk
+  ask(request: ChatRequest, requestId: string, model: Model): ChatAsk
   stream(context: AnswerContext): RelayStream
   answer(body: Buffer, context: AnswerContext): WholeAnswer | Rejected
 }

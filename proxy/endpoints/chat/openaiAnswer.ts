@@ -3,6 +3,7 @@ import { nestsDeeper } from '../../relay/jsonDepth.ts'
 import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
 import { readUsage, usageBounds, usageJson } from '../../relay/usage.ts'
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
+import { isGiven } from '../run/fields.ts'
 import type { AnswerContext, Rejected, WholeAnswer } from './codec.ts'
 import { jsonBytes, textBytes } from './text.ts'
 
@@ -24,6 +25,10 @@ class OpenaiAnswer implements WholeAnswer {
     this.object = object
     this.usage = readUsage(answer['usage'], usageBounds(model.context, model.maxOutput))
     this.outputBytes = outputBytes(answer)
+  }
+
+  written(): string {
+    return writtenText(this.answer)
   }
 
   text(billed: TokenUsage, receipt: string): string {
@@ -79,6 +84,14 @@ export function outputBytes(answer: JsonObject): number {
     bytes += textBytes(message['content']) + textBytes(message['reasoning_content']) + jsonBytes(message['tool_calls'])
   }
   return bytes
+}
+
+function writtenText(answer: JsonObject): string {
+  const written = choicesOf(answer).flatMap(({ text, message }) => {
+    const { content, reasoning_content: reasoning, tool_calls: calls } = isObject(message) ? message : {}
+    return [text, reasoning, content, isGiven(calls) ? JSON.stringify(calls) : '']
+  })
+  return written.filter((text) => typeof text === 'string' && text !== '').join('\n')
 }
 
 function choicesOf(answer: JsonObject): JsonObject[] {

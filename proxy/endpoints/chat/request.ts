@@ -55,7 +55,7 @@ export function readChatRequest(body: JsonObject, limits: Limits): ChatRequest {
   const stream = readBoolean(body, 'stream')
   const forward: JsonObject = { messages }
   for (const name in body) if (FORWARDED.has(name) && isGiven(body[name])) forward[name] = body[name]
-  addTools(body, forward, limits)
+  prompt.tools = addTools(body, forward, limits)
   prompt.textBytes += jsonBytes(forward['tools']) + jsonBytes(forward['response_format'])
   prompt.textBytes += jsonBytes(forward['tool_choice'])
   const maxTokensName = isGiven(body['max_completion_tokens']) ? 'max_completion_tokens' : 'max_tokens'
@@ -92,10 +92,11 @@ export function readIncludeUsage(options: unknown): boolean {
   return readBoolean(options, 'include_usage', 'stream_options.include_usage')
 }
 
-// Hosted tools run at the provider's prices, so only functions, which the client runs itself, are passed on.
-function addTools(body: JsonObject, forward: JsonObject, limits: Limits): void {
+// Hosted tools run at the provider's prices, so only functions, which the client runs itself, are passed on. Answers
+// how many there are.
+function addTools(body: JsonObject, forward: JsonObject, limits: Limits): number {
   const { tools } = body
-  if (!isGiven(tools)) return
+  if (!isGiven(tools)) return 0
   if (!Array.isArray(tools)) throw invalidRequest('tools must be an array of {type: "function", function}.', 'tools')
   if (tools.length > limits.toolsMax)
     throw invalidRequest(`tools may hold at most ${limits.toolsMax} entries.`, 'tools')
@@ -104,10 +105,11 @@ function addTools(body: JsonObject, forward: JsonObject, limits: Limits): void {
     if (!isObject(tool)) throw invalidRequest('tools must hold objects {type: "function", function}.', 'tools')
     if (tool['type'] === 'function') functions.push({ type: 'function', function: tool['function'] })
   }
-  if (functions.length === 0) return
+  if (functions.length === 0) return 0
   forward['tools'] = functions
   if (isGiven(body['tool_choice'])) forward['tool_choice'] = body['tool_choice']
   if (isGiven(body['parallel_tool_calls'])) {
     forward['parallel_tool_calls'] = readBoolean(body, 'parallel_tool_calls')
   }
+  return functions.length
 }

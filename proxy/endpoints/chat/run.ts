@@ -6,6 +6,7 @@ import { grantedOutputTokens } from '../../admission/holdSize.ts'
 import type { Route } from '../../catalog/catalog.ts'
 import { estimateUsage } from '../../relay/estimate.ts'
 import type { Exchange } from '../../server/exchange.ts'
+import { promptTexts } from '../../tokens/promptTexts.ts'
 import type { UpstreamRequest } from '../../upstream/transport.ts'
 import type { Bill } from '../run/bill.ts'
 import { MeteredRun } from '../run/meteredRun.ts'
@@ -52,7 +53,7 @@ export abstract class ChatRun extends MeteredRun {
     const { limits } = this.services
     if (this.ask === undefined || this.dialect !== provider.dialect) {
       this.dialect = provider.dialect
-      this.ask = this.codec.ask(this.request, this.requestId)
+      this.ask = this.codec.ask(this.request, this.requestId, this.model)
     }
     const { path, headers, body } = this.ask.make(route, this.maxTokens)
     return {
@@ -99,6 +100,40 @@ export abstract class ChatRun extends MeteredRun {
     const billed = this.billedUsage(usage, outputFollowed)
     const source = usage === null || outputFollowed ? 'estimated' : 'reported'
     return { units: chargeUnits(this.admitted.rates, billed), usage: billed, quantity: 0, source }
+  }
+
+  /**
+   * Ends the request with what was used. Where the provider has not reported it, the tokenizer is asked first, for as
+   * long as a client may wait.
+   * @param outputFollowed the usage was reported before the last of the output
+   * @param written what the model wrote, where it was kept
+   */
+  protected settleUsed(
+    status: 'ok' | 'partial',
+    usage: TokenUsage | null,
+    outputFollowed: boolean,
+    errorCode: string | null,
+    written?: string,
+  ): void {
+    if (usage !== null) {
+      this.settle(status, this.billOf(usage, outputFollowed), errorCode)
+      return
+    }
+    this.ending = true
+    this.countUsage(written).then(
+      (counted) => this.settle(status, counted, errorCode),
+      (error: unknown) => this.onCrashed(error),
+    )
+  }
+
+  private async countUsage(written: string | undefined): Promise<Bill> {
+    const bill = this.billOf(null)
+    const { text, extraTokens } = promptTexts(this.request.forward, this.model.imageTokens)
+    const counts = await this.services.tokens.countSoon(written === undefined ? [text] : [text, written])
+    if (counts === null) return bill
+    const [input, output = bill.usage.output] = counts
+    const usage = { ...bill.usage, input: input + extraTokens, output }
+    return { ...bill, units: chargeUnits(this.admitted.rates, usage), usage }
   }
 
   // A report that output followed says too little of it, but no less than it says.

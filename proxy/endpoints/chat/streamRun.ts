@@ -122,8 +122,9 @@ export class StreamRun extends ChatRun implements DrainListener {
 
   private commit(stream: RelayStream): boolean {
     // What broke off or ended without any output is no answer; a stream that ends at once must say what it cost.
-    const empty = stream.outputFrames === 0 && !stream.finished && stream.usage === null
-    if (empty && stream.state !== 'waiting') return false
+    const { state } = stream
+    const empty = stream.outputFrames === 0 && !stream.finished
+    if (empty && (state === 'broken' || (state === 'done' && stream.usage === null))) return false
     this.committed = true
     this.attempts?.commit()
     this.services.metrics.counters.streams++
@@ -154,7 +155,7 @@ export class StreamRun extends ChatRun implements DrainListener {
 
   private complete(stream: RelayStream): void {
     this.noteOutput()
-    this.settle('ok', this.billOf(stream.usage), this.exchange.gone ? 'client_gone' : null)
+    this.settleUsed('ok', stream.usage, followed(stream), this.exchange.gone ? 'client_gone' : null)
   }
 
   private interrupt(): void {
@@ -173,8 +174,7 @@ export class StreamRun extends ChatRun implements DrainListener {
   private endPartly(errorCode: string): void {
     const { stream } = this
     this.noteOutput()
-    const outputFollowed = stream !== undefined && stream.outputFrames > stream.framesAtUsage
-    this.settle('partial', this.billOf(stream?.usage ?? null, outputFollowed), errorCode)
+    this.settleUsed('partial', stream?.usage ?? null, stream !== undefined && followed(stream), errorCode)
   }
 
   private noteOutput(): void {
@@ -196,4 +196,9 @@ export class StreamRun extends ChatRun implements DrainListener {
     const tail = this.stream.tail({ usage: this.bill.usage, fault: this.fault, receipt, startedAtMs })
     this.exchange.end(Buffer.from(tail))
   }
+}
+
+/** Whether output came after the last report of what was used. */
+function followed(stream: RelayStream): boolean {
+  return stream.outputFrames > stream.framesAtUsage
 }

@@ -3,10 +3,12 @@ import { ChatStream, STREAM_END } from '../../relay/chatStream.ts'
 import { errorEvent } from '../../relay/errorEvent.ts'
 import { chunkIdentity } from '../../relay/rewrite.ts'
 import { usageBounds } from '../../relay/usage.ts'
+import { chatClient } from './chatClient.ts'
 import type { AnswerContext, ChatCodec, ChatSurface } from './codec.ts'
 import { readOpenaiAnswer } from './openaiAnswer.ts'
 import { OpenaiAsk } from './openaiAsk.ts'
 import { readChatRequest } from './request.ts'
+import { anthropicProvider, translate } from './translate.ts'
 
 /** Chat completions over a provider that speaks them: chunks go through with three members rewritten. */
 const overOpenai: ChatCodec = {
@@ -25,6 +27,6 @@ const overOpenai: ChatCodec = {
 export const chatSurface: ChatSurface = {
   endpoint: 'chat',
   read: readChatRequest,
-  codecs: { openai: overOpenai },
+  codecs: { openai: overOpenai, anthropic: translate(anthropicProvider, chatClient) },
   faultEvents: (fault: GatewayError) => errorEvent(fault) + STREAM_END,
 }

@@ -1,8 +1,12 @@
 import type { TokenUsage } from '../../../control/contract/charge.ts'
+import type { Model } from '../../catalog/catalog.ts'
+import { AnthropicReader } from '../../relay/anthropicReader.ts'
 import type { Message, MessageReader, MessageWriter } from '../../relay/message.ts'
 import { OpenaiReader } from '../../relay/openaiReader.ts'
 import { TranslatedStream } from '../../relay/translatedStream.ts'
 import { usageBounds } from '../../relay/usage.ts'
+import { AnthropicAsk } from './anthropicAsk.ts'
+import { readAnthropicMessage } from './anthropicMessage.ts'
 import type { AnswerContext, ChatAsk, ChatCodec, Rejected } from './codec.ts'
 import { OpenaiAsk } from './openaiAsk.ts'
 import { readOpenaiMessage } from './openaiMessage.ts'
@@ -10,7 +14,7 @@ import type { ChatRequest } from './request.ts'
 
 /** How a provider dialect is asked, and how its answers read. */
 export interface ProviderSide {
-  ask(request: ChatRequest, requestId: string): ChatAsk
+  ask(request: ChatRequest, requestId: string, model: Model): ChatAsk
   reader(context: AnswerContext): MessageReader
   message(body: Buffer, context: AnswerContext): Message | Rejected
 }
@@ -29,6 +33,13 @@ export const openaiProvider: ProviderSide = {
   message: readOpenaiMessage,
 }
 
+/** Providers of the Anthropic dialect. */
+export const anthropicProvider: ProviderSide = {
+  ask: (request, requestId, model) => new AnthropicAsk(request, requestId, model),
+  reader: ({ model, limits }) => new AnthropicReader(usageBounds(model.context, model.maxOutput), limits.eventBytesMax),
+  message: readAnthropicMessage,
+}
+
 /** Carries a client format over a provider dialect by way of the message that both mean. */
 export function translate(provider: ProviderSide, client: ClientSide): ChatCodec {
   return {
@@ -39,7 +50,17 @@ export function translate(provider: ProviderSide, client: ClientSide): ChatCodec
       const message = provider.message(body, context)
       if ('rejected' in message) return message
       const { usage, outputBytes } = message
-      return { usage, outputBytes, text: (billed, receipt) => client.text(message, context, billed, receipt) }
+      return {
+        usage,
+        outputBytes,
+        written: () => writtenText(message),
+        text: (billed, receipt) => client.text(message, context, billed, receipt),
+      }
     },
   }
+}
+
+function writtenText({ reasoning, text, refusal, toolCalls }: Message): string {
+  const calls = toolCalls.flatMap((call) => [call.name, call.arguments])
+  return [reasoning, text, refusal, ...calls].filter((part) => part !== '').join('\n')
 }

@@ -40,6 +40,7 @@ export function readResponseRequest(body: JsonObject, limits: Limits): ChatReque
   if (reasoning.effort !== null) forward['reasoning_effort'] = reasoning.effort
   size.textBytes += jsonBytes(forward['tools']) + jsonBytes(forward['tool_choice'])
   size.textBytes += jsonBytes(forward['response_format'])
+  size.tools = Array.isArray(forward['tools']) ? forward['tools'].length : 0
   const echo = {
     ...{ instructions: body['instructions'] ?? null, max_output_tokens: maxTokens, metadata: readMetadata(body) },
     ...{ temperature: sampling.temperature ?? 1, top_p: sampling.top_p ?? 1, top_logprobs: 0 },

@@ -2,7 +2,7 @@ import type { GatewayError } from '../../../control/contract/errors.ts'
 import { STREAM_END } from '../../relay/chatStream.ts'
 import { responseErrorEvent } from '../../relay/responseWriter.ts'
 import type { ChatSurface } from '../chat/codec.ts'
-import { openaiProvider, translate } from '../chat/translate.ts'
+import { anthropicProvider, openaiProvider, translate } from '../chat/translate.ts'
 import { responsesClient } from './client.ts'
 import { readResponseRequest } from './request.ts'
 
@@ -10,7 +10,10 @@ import { readResponseRequest } from './request.ts'
 export const responsesSurface: ChatSurface = {
   endpoint: 'responses',
   read: readResponseRequest,
-  codecs: { openai: translate(openaiProvider, responsesClient) },
+  codecs: {
+    openai: translate(openaiProvider, responsesClient),
+    anthropic: translate(anthropicProvider, responsesClient),
+  },
   // Told when the stream itself has failed, and its count of events with it.
   faultEvents: (fault: GatewayError) => responseErrorEvent(fault, 0) + STREAM_END,
 }

@@ -2,7 +2,7 @@ import type { Endpoint } from '../../../control/contract/catalog.ts'
 import { GatewayError } from '../../../control/contract/errors.ts'
 import { sluice } from '../../../control/contract/generated/messages.js'
 import { receiptJson } from '../../../control/contract/receipt.ts'
-import type { Principal } from '../../access/principal.ts'
+import type { AgentPolicy, Principal } from '../../access/principal.ts'
 import { type HoldWaiter, LOST_ANSWER } from '../../admission/holds.ts'
 import type { Ending, EndingWaiter } from '../../admission/settlements.ts'
 import type { Model, Route } from '../../catalog/catalog.ts'
@@ -36,7 +36,7 @@ export interface Metered {
 export abstract class MeteredRun implements HoldWaiter, AttemptListener, EndingWaiter, GoneListener, ActiveRun {
   readonly requestId: string
   readonly principal: Principal
-  readonly wantUnits: number
+  wantUnits: number
   readonly leastUnits: number
   readonly holdMeta: string
   activeIndex = -1
@@ -61,6 +61,8 @@ export abstract class MeteredRun implements HoldWaiter, AttemptListener, EndingW
   private clamped = false
   /** Fixed with the outcome, so that the client's receipt and the book's show the same. */
   private durationMs = 0
+  /** The approval by which an agent's request runs. */
+  private approvalId = ''
 
   constructor(exchange: Exchange, principal: Principal, metered: Metered, services: RunServices) {
     this.exchange = exchange
@@ -78,7 +80,8 @@ export abstract class MeteredRun implements HoldWaiter, AttemptListener, EndingW
   start(): void {
     this.services.active.add(this)
     this.exchange.setGoneListener(this)
-    this.services.holds.take(this)
+    if (this.principal.agent === null) this.services.holds.take(this)
+    else void this.startWithin(this.principal.agent)
   }
 
   onHeld(heldUnits: number, heldAtMs: number): void {
@@ -107,6 +110,7 @@ export abstract class MeteredRun implements HoldWaiter, AttemptListener, EndingW
   onHoldRefused(error: GatewayError): void {
     this.services.metrics.counters.holdsRefused++
     if (error.cause === LOST_ANSWER) this.settle('failed', NO_BILL, error.code)
+    this.giveApprovalBack()
     this.close()
     this.failWith(error)
   }
@@ -179,6 +183,7 @@ export abstract class MeteredRun implements HoldWaiter, AttemptListener, EndingW
     this.errorCode = errorCode
     this.bill = bill
     const charged = status === 'ok' || status === 'partial'
+    if (!charged) this.giveApprovalBack()
     this.clamped = charged && bill.units > this.heldUnits
     const chargeUnits = charged ? Math.min(bill.units, this.heldUnits) : VOID
     const { principal } = this
@@ -236,6 +241,43 @@ export abstract class MeteredRun implements HoldWaiter, AttemptListener, EndingW
     const events = this.faultEvents(fault)
     if (events === null) this.exchange.breakOff()
     else this.exchange.end(Buffer.from(events))
+  }
+
+  /** Takes the hold of an agent's request once its policy lets it pass. */
+  private async startWithin(policy: AgentPolicy): Promise<void> {
+    const { exchange, requestId, wantUnits, leastUnits } = this
+    const { approvalId } = exchange.head
+    const { accountId: agentId } = this.principal
+    const { endpoint, model } = this.metered
+    const asked = { agentId, requestId, endpoint, model: model.id, wantUnits, leastUnits, approvalId }
+    try {
+      const pass = await this.services.agents.pass(policy, { ...asked, body: exchange.body })
+      this.wantUnits = pass.wantUnits
+      this.approvalId = pass.approvalId
+    } catch (error) {
+      this.refuseAgent(error)
+      return
+    }
+    if (!exchange.gone && !this.ending) {
+      this.services.holds.take(this)
+      return
+    }
+    this.giveApprovalBack()
+    this.close()
+  }
+
+  private refuseAgent(error: unknown): void {
+    const isKnown = error instanceof GatewayError
+    if (!isKnown) this.services.onCrash(error, this.requestId)
+    if (this.ending) this.close()
+    else this.onHoldRefused(isKnown ? error : new GatewayError('internal_error'))
+  }
+
+  /** What is not charged leaves the approval to the next attempt. */
+  private giveApprovalBack(): void {
+    if (this.approvalId === '') return
+    this.services.agents.release(this.approvalId, this.requestId)
+    this.approvalId = ''
   }
 
   private count(chargeUnits: number): void {

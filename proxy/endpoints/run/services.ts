@@ -4,9 +4,11 @@ import type { Holding } from '../../admission/holds.ts'
 import type { Route } from '../../catalog/catalog.ts'
 import type { RequestMetrics } from '../../metrics/requestMetrics.ts'
 import type { OutBuffer } from '../../relay/outBuffer.ts'
+import type { TokenCounter } from '../../tokens/tokenCounter.ts'
 import type { RouteHealth } from '../../upstream/routeHealth.ts'
 import type { Transport } from '../../upstream/transport.ts'
 import type { ActiveRuns } from './activeRuns.ts'
+import type { AgentGate } from './agentGate.ts'
 
 /** What the requests of one process share. */
 export interface RunServices {
@@ -20,6 +22,8 @@ export interface RunServices {
   /** What a read from a provider becomes is gathered here and written at once; empty between reads. */
   readonly outgoing: OutBuffer
   readonly active: ActiveRuns
+  readonly agents: AgentGate
+  readonly tokens: TokenCounter
   /** A request failed by a fault of the gateway itself. */
   readonly onCrash: (error: unknown, requestId: string) => void
   readonly onRouteFault: (route: Pick<Route, 'id' | 'provider'>, reason: string) => void

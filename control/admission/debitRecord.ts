@@ -1,0 +1,53 @@
+import type { Redis } from 'ioredis'
+import { debitsKey } from '../contract/redisKeys.ts'
+
+const SCAN_COUNT = 1_000
+const FORM = /^(\d+)\|(\d+)\|([^|]*)\|([^|]*)\|(\d+)\|(\d+)\|(\d+)$/
+
+/** Coin that is taken for a debit, as Redis keeps it; see contract/lua/README.md. */
+export interface DebitRecord {
+  readonly debitId: string
+  readonly shard: number
+  readonly units: number
+  readonly takenAtMs: number
+  readonly accountId: string
+  /** The API key whose caps it counts against; empty for none. */
+  readonly keyId: string
+  /** Hour, day and month that it was counted in, numbers since 1970. */
+  readonly hour: number
+  readonly day: number
+  readonly month: number
+}
+
+/** Everything that is taken in a shard, a page at a time. What changes meanwhile may come twice or not at all. */
+export async function* readDebits(redis: Redis, shard: number): AsyncGenerator<DebitRecord[]> {
+  let cursor = '0'
+  do {
+    const [next, fields] = await redis.hscan(debitsKey(shard), cursor, 'COUNT', SCAN_COUNT)
+    const debits: DebitRecord[] = []
+    for (let i = 0; i + 1 < fields.length; i += 2) {
+      const debit = parseDebit(shard, fields[i] ?? '', fields[i + 1] ?? '')
+      if (debit !== undefined) debits.push(debit)
+    }
+    if (debits.length > 0) yield debits
+    cursor = next
+  } while (cursor !== '0')
+}
+
+/** @returns undefined when the text does not have the form that takeDebit.lua writes */
+function parseDebit(shard: number, debitId: string, text: string): DebitRecord | undefined {
+  const match = FORM.exec(text)
+  if (match === null) return undefined
+  const [, units, takenAtMs, accountId = '', keyId = '', hour, day, month] = match
+  return {
+    debitId,
+    shard,
+    units: Number(units),
+    takenAtMs: Number(takenAtMs),
+    accountId,
+    keyId,
+    hour: Number(hour),
+    day: Number(day),
+    month: Number(month),
+  }
+}

@@ -1,0 +1,34 @@
+import type { Redis } from 'ioredis'
+import { type DebitRecord, readDebits } from '../admission/debitRecord.ts'
+import type { HeldParts } from '../admission/heldParts.ts'
+import { limits } from '../contract/limits.ts'
+import { SHARD_COUNT } from '../contract/redisKeys.ts'
+import { textArray } from '../db/arrays.ts'
+import type { Client } from '../db/pool.ts'
+import { type AuditCheck, Faults } from './check.ts'
+
+/** How long a debit may stay taken beyond the time after which it is voided. */
+const GRACE_MS = 60_000
+
+/** Adds what is taken for debits in Redis to what is held. @returns a check that none was left behind */
+export async function addDebits(client: Client, redis: Redis, held: HeldParts, nowMs: number): Promise<AuditCheck> {
+  const faults = new Faults()
+  let count = 0
+  for (let shard = 0; shard < SHARD_COUNT; shard++) {
+    const seen = new Map<string, DebitRecord>()
+    for await (const page of readDebits(redis, shard)) for (const debit of page) seen.set(debit.debitId, debit)
+    if (seen.size === 0) continue
+    const found = await client.query<{ id: string }>(
+      'SELECT id FROM debits WHERE id = ANY ($1::text[]) AND NOT voided',
+      [textArray([...seen.keys()])],
+    )
+    const booked = new Set(found.rows.map((row) => row.id))
+    for (const debit of seen.values()) {
+      count++
+      held.addDebit(debit, booked.has(debit.debitId))
+      if (nowMs - debit.takenAtMs <= limits.debitVoidMs + GRACE_MS) continue
+      faults.add(`${debit.debitId} of ${debit.accountId} is taken since ${debit.takenAtMs}`)
+    }
+  }
+  return faults.check('no debit is left behind', `${count} debits under way`)
+}

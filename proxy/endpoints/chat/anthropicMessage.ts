@@ -1,0 +1,59 @@
+import { finishOfStop } from '../../relay/anthropicReader.ts'
+import { readAnthropicUsage } from '../../relay/anthropicUsage.ts'
+import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
+import type { Message, ToolCall } from '../../relay/message.ts'
+import { usageBounds } from '../../relay/usage.ts'
+import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
+import type { AnswerContext, Rejected } from './codec.ts'
+import { parseCompletion } from './openaiAnswer.ts'
+
+/** A Messages answer, or why it is none. */
+export function parseAnthropicAnswer(body: Buffer, depthMax: number): { answer: JsonObject } | Rejected {
+  const answer = parseCompletion(body, depthMax)
+  const isError = answer === null || (answer['error'] ?? null) !== null || !Array.isArray(answer['content'])
+  return isError ? { rejected: refusalOfError(answer?.['error'] ?? null) } : { answer }
+}
+
+/** Reads a Messages answer into a message for a client that speaks another format. */
+export function readAnthropicMessage(body: Buffer, context: AnswerContext): Message | Rejected {
+  const { model, limits } = context
+  const parsed = parseAnthropicAnswer(body, limits.jsonDepthMax)
+  if ('rejected' in parsed) return parsed
+  const { answer } = parsed
+  const blocks = blocksIn(answer)
+  return {
+    text: textIn(blocks, 'text', 'text'),
+    reasoning: textIn(blocks, 'thinking', 'thinking'),
+    refusal: '',
+    toolCalls: blocks.filter((block) => block['type'] === 'tool_use').map(readCall),
+    finish: finishOfStop(answer['stop_reason']),
+    usage: readAnthropicUsage(answer['usage'], usageBounds(model.context, model.maxOutput)),
+    outputBytes: writtenBytes(blocks),
+  }
+}
+
+/** The content of an answer. */
+export function blocksIn(answer: JsonObject): JsonObject[] {
+  return Array.isArray(answer['content']) ? answer['content'].filter(isObject) : []
+}
+
+/** UTF-8 bytes of what the model wrote. */
+export function writtenBytes(blocks: readonly JsonObject[]): number {
+  return blocks.reduce((bytes, block) => bytes + Buffer.byteLength(writtenIn(block)), 0)
+}
+
+/** What the model wrote into a block. */
+export function writtenIn(block: JsonObject): string {
+  if (block['type'] === 'tool_use') return `${String(block['name'])}${JSON.stringify(block['input'] ?? {})}`
+  const text = block['text'] ?? block['thinking'] ?? block['data']
+  return typeof text === 'string' ? text : ''
+}
+
+function textIn(blocks: readonly JsonObject[], type: string, member: string): string {
+  return blocks.map((block) => (block['type'] === type ? String(block[member] ?? '') : '')).join('')
+}
+
+function readCall(block: JsonObject): ToolCall {
+  const { id, name, input } = block
+  return { id: String(id), name: String(name), arguments: JSON.stringify(input ?? {}) }
+}

@@ -1,0 +1,91 @@
+import type { TokenUsage } from '../../../control/contract/charge.ts'
+import type { Model, Route } from '../../catalog/catalog.ts'
+import { anthropicUsageJson, readAnthropicUsage } from '../../relay/anthropicUsage.ts'
+import type { JsonObject } from '../../relay/jsonObject.ts'
+import { MessagesStream } from '../../relay/messagesStream.ts'
+import { chunkIdentity } from '../../relay/rewrite.ts'
+import { usageBounds } from '../../relay/usage.ts'
+import { anthropicHeaders } from '../../upstream/dialects/anthropicHeaders.ts'
+import { MESSAGES_PATH } from '../chat/anthropicAsk.ts'
+import { blocksIn, parseAnthropicAnswer, writtenBytes, writtenIn } from '../chat/anthropicMessage.ts'
+import type { AnswerContext, ChatAsk, ChatCodec, ProviderAsk, Rejected, WholeAnswer } from '../chat/codec.ts'
+import { messagesText } from './cacheControl.ts'
+import { MessagesRequest } from './request.ts'
+
+/** What the gateway itself says of an answer, whatever the provider said. */
+const OWN_MEMBERS: ReadonlySet<string> = new Set(['id', 'type', 'role', 'model', 'usage', 'receipt'])
+
+/** Messages over a provider that speaks them: bodies and events go through untranslated. */
+export const nativeCodec: ChatCodec = {
+  ask: (request, requestId, model) => new NativeAsk(messagesOf(request), requestId, model),
+  stream: ({ requestId, model, limits }) =>
+    new MessagesStream(
+      chunkIdentity(requestId, model.id),
+      usageBounds(model.context, model.maxOutput),
+      limits.eventBytesMax,
+    ),
+  answer: readNativeAnswer,
+}
+
+/** @throws Error for a request of another endpoint, which is a fault of the gateway */
+export function messagesOf(request: unknown): MessagesRequest {
+  if (request instanceof MessagesRequest) return request
+  throw new Error('only Messages requests are asked for as such')
+}
+
+/** The body of a request as a model takes it: thinking is only for models that think. */
+export function nativeBody(request: MessagesRequest, model: Model): JsonObject {
+  if (model.thinking !== 'none') return request.native
+  const { thinking: _thinking, output_config: config, ...body } = request.native
+  const { format } = (config ?? {}) as JsonObject
+  return format === undefined ? body : { ...body, output_config: { format } }
+}
+
+class NativeAsk implements ChatAsk {
+  private readonly stream: boolean
+  private readonly requestId: string
+  private readonly rest: string
+
+  constructor(request: MessagesRequest, requestId: string, model: Model) {
+    this.stream = request.stream
+    this.requestId = requestId
+    this.rest = messagesText(nativeBody(request, model), model.pricesHour).slice(1)
+  }
+
+  make(route: Route, maxTokens: number): ProviderAsk {
+    const streamed = this.stream ? '"stream":true,' : ''
+    return {
+      path: MESSAGES_PATH,
+      headers: anthropicHeaders(route.provider, this.requestId, this.stream ? 'text/event-stream' : 'application/json'),
+      body: `{"model":${JSON.stringify(route.upstreamModel)},"max_tokens":${maxTokens},${streamed}${this.rest}`,
+    }
+  }
+}
+
+function readNativeAnswer(body: Buffer, context: AnswerContext): WholeAnswer | Rejected {
+  const { requestId, model, limits } = context
+  const parsed = parseAnthropicAnswer(body, limits.jsonDepthMax)
+  if ('rejected' in parsed) return parsed
+  const { answer } = parsed
+  const blocks = blocksIn(answer)
+  return {
+    usage: readAnthropicUsage(answer['usage'], usageBounds(model.context, model.maxOutput)),
+    outputBytes: writtenBytes(blocks),
+    written: () => blocks.map(writtenIn).join('\n'),
+    text: (billed, receipt) => answerText(answer, requestId, model.id, billed, receipt),
+  }
+}
+
+function answerText(
+  answer: JsonObject,
+  requestId: string,
+  modelId: string,
+  billed: TokenUsage,
+  receipt: string,
+): string {
+  let text = `{"id":"${requestId}","type":"message","role":"assistant","model":${JSON.stringify(modelId)}`
+  for (const name in answer) {
+    if (!OWN_MEMBERS.has(name)) text += `,${JSON.stringify(name)}:${JSON.stringify(answer[name])}`
+  }
+  return `${text},"usage":${anthropicUsageJson(billed)}${receipt === '' ? '' : `,"receipt":${receipt}`}}`
+}

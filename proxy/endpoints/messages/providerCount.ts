@@ -1,0 +1,140 @@
+import type { GatewayError } from '../../../control/contract/errors.ts'
+import type { Principal } from '../../access/principal.ts'
+import type { Model, Route } from '../../catalog/catalog.ts'
+import type { JsonObject } from '../../relay/jsonObject.ts'
+import { countOf } from '../../relay/usage.ts'
+import type { Exchange } from '../../server/exchange.ts'
+import { type AttemptListener, Attempts } from '../../upstream/attempts.ts'
+import { anthropicHeaders } from '../../upstream/dialects/anthropicHeaders.ts'
+import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
+import { OPERATION_RULES } from '../../upstream/operationRules.ts'
+import type { RouteHealth } from '../../upstream/routeHealth.ts'
+import type { UpstreamRequest } from '../../upstream/transport.ts'
+import { MESSAGES_PATH } from '../chat/anthropicAsk.ts'
+import { parseCompletion } from '../chat/openaiAnswer.ts'
+import type { RunServices } from '../run/services.ts'
+import { messagesText } from './cacheControl.ts'
+import { nativeBody } from './native.ts'
+import type { MessagesRequest } from './request.ts'
+
+const ANSWER_BYTES_MAX = 65_536
+/** What the endpoint takes beside the model. */
+const COUNTED = ['messages', 'system', 'tools', 'tool_choice', 'thinking', 'output_config']
+
+/** Has the tokens of a Messages request counted by the providers of its model. */
+export class ProviderCount implements AttemptListener {
+  private readonly exchange: Exchange
+  private readonly attempts: Attempts
+  private readonly services: RunServices
+  private readonly requestId: string
+  private readonly rest: string
+  private pieces: Buffer[] = []
+  private bytes = 0
+  private resolve: (tokens: number | null) => void = () => undefined
+  private reject: (error: unknown) => void = () => undefined
+
+  constructor(
+    exchange: Exchange,
+    principal: Principal,
+    request: MessagesRequest,
+    model: Model,
+    routes: readonly Route[],
+    health: RouteHealth,
+    services: RunServices,
+  ) {
+    const { transport, limits } = services
+    this.exchange = exchange
+    this.services = services
+    this.requestId = exchange.id
+    this.rest = messagesText(counted(nativeBody(request, model)), model.pricesHour).slice(1)
+    this.attempts = new Attempts({
+      transport,
+      health,
+      limits: { ...limits, totalTimeoutMs: limits.countTimeoutMs },
+      rule: OPERATION_RULES.messages,
+      accountId: principal.accountId,
+      routes,
+      makeRequest: (route, totalTimeoutMs, fresh) => this.makeRequest(route, totalTimeoutMs, fresh),
+      listener: this,
+      // Not every provider of the dialect counts, and those that do not still serve.
+      onFault: () => undefined,
+    })
+  }
+
+  /**
+   * @returns null when no provider counts now, or the client has gone
+   * @throws GatewayError when a provider finds the request at fault
+   */
+  ask(): Promise<number | null> {
+    return new Promise((resolve, reject) => {
+      this.resolve = resolve
+      this.reject = reject
+      this.exchange.setGoneListener({ onGone: () => this.gone() })
+      this.attempts.start()
+    })
+  }
+
+  onAttempt(): void {
+    this.pieces = []
+    this.bytes = 0
+  }
+
+  onAnswer(): void {}
+
+  onData(bytes: Buffer): void {
+    this.bytes += bytes.length
+    if (this.bytes > ANSWER_BYTES_MAX) this.attempts.reject(refusalOfError(null))
+    else this.pieces.push(Buffer.from(bytes))
+  }
+
+  onEnd(): void {
+    const answer = parseCompletion(Buffer.concat(this.pieces), this.services.limits.jsonDepthMax)
+    const tokens = countOf(answer?.['input_tokens'], Number.MAX_SAFE_INTEGER)
+    if (tokens === null) {
+      this.attempts.reject(refusalOfError(answer?.['error'] ?? null))
+      return
+    }
+    this.attempts.commit()
+    this.resolve(tokens)
+  }
+
+  onBroken(): void {
+    this.resolve(null)
+  }
+
+  // What is the request's own fault is the client's to hear; else the tokenizer still counts.
+  onRefused(error: GatewayError): void {
+    if (error.row === 'upstream_rejected' || error.row === 'context_length_exceeded') this.reject(error)
+    else this.resolve(null)
+  }
+
+  onCrashed(error: unknown): void {
+    this.reject(error)
+  }
+
+  private gone(): void {
+    this.attempts.cancel()
+    this.resolve(null)
+  }
+
+  private makeRequest({ provider, upstreamModel }: Route, totalTimeoutMs: number, fresh: boolean): UpstreamRequest {
+    const { limits } = this.services
+    return {
+      origin: provider.origin,
+      host: provider.host,
+      path: `${provider.basePath}${MESSAGES_PATH}/count_tokens`,
+      method: 'POST',
+      headers: anthropicHeaders(provider, this.requestId, 'application/json'),
+      body: `{"model":${JSON.stringify(upstreamModel)},${this.rest}`,
+      connectTimeoutMs: limits.connectTimeoutMs,
+      firstByteTimeoutMs: limits.countTimeoutMs,
+      idleTimeoutMs: limits.countTimeoutMs,
+      totalTimeoutMs,
+      fresh,
+    }
+  }
+}
+
+function counted(body: JsonObject): JsonObject {
+  return Object.fromEntries(COUNTED.filter((name) => body[name] !== undefined).map((name) => [name, body[name]]))
+}

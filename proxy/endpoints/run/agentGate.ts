@@ -1,0 +1,114 @@
+import { hash } from 'node:crypto'
+import { GatewayError } from '../../../control/contract/errors.ts'
+import { sluice } from '../../../control/contract/generated/messages.js'
+import { isId } from '../../../control/contract/ids.ts'
+import { formatUsd } from '../../../control/contract/units.ts'
+import type { AgentPolicy } from '../../access/principal.ts'
+import { ControlUnavailable, type RpcClient } from '../../bus/rpcClient.ts'
+
+const RELEASE_ATTEMPTS = 3
+
+/** A request of an agent before its hold. */
+export interface AgentRequest {
+  readonly agentId: string
+  readonly requestId: string
+  readonly endpoint: string
+  readonly model: string
+  readonly wantUnits: number
+  readonly leastUnits: number
+  /** x-approval-id, or ''. */
+  readonly approvalId: string
+  /** As it came; read only when an approval is needed, before the first wait. */
+  readonly body: Uint8Array
+}
+
+/** What an agent's request may hold at most, and the approval that it used for it. */
+export interface AgentPass {
+  readonly wantUnits: number
+  readonly approvalId: string
+}
+
+/** Holds the requests of agents to what binds each single one: the cap on its cost, and its owner's approval. */
+export class AgentGate {
+  private readonly rpc: Pick<RpcClient, 'call'>
+  private readonly onFault: (error: unknown) => void
+
+  /** @param onFault told of approvals that could not be given back */
+  constructor(rpc: Pick<RpcClient, 'call'>, onFault: (error: unknown) => void) {
+    this.rpc = rpc
+    this.onFault = onFault
+  }
+
+  /**
+   * Lets a request pass, at once unless an approval has to be asked for or used.
+   * @throws (or rejects with) GatewayError request_cap_exceeded; approval_required, whose answer is the approval; the
+   *   codes of an approval that can not be used; policy_unavailable when control cannot be asked
+   */
+  pass(policy: AgentPolicy, request: AgentRequest): AgentPass | Promise<AgentPass> {
+    const { requestCapUnits: cap, approvalThresholdUnits: threshold } = policy
+    if (cap !== null && request.leastUnits > cap) throw capExceeded(request.leastUnits, cap)
+    // An output that the client left open shrinks to the cap, as it does to the balance.
+    const wantUnits = cap === null ? request.wantUnits : Math.min(request.wantUnits, cap)
+    if (threshold === null || wantUnits <= threshold) return { wantUnits, approvalId: '' }
+    const bodyHash = hash('sha256', request.body, 'base64url')
+    return request.approvalId === '' ? this.ask(request, wantUnits, bodyHash) : this.use(request, wantUnits, bodyHash)
+  }
+
+  /** Makes an approval usable again whose request has ended without a charge. */
+  release(approvalId: string, requestId: string): void {
+    this.tryRelease(approvalId, requestId).catch(this.onFault)
+  }
+
+  private async ask(request: AgentRequest, wantUnits: number, bodyHash: string): Promise<never> {
+    const body = await this.call('ask_approval', request, wantUnits, bodyHash)
+    throw new GatewayError('approval_required', { body: Buffer.from(body).toString('utf8') })
+  }
+
+  private async use(request: AgentRequest, wantUnits: number, bodyHash: string): Promise<AgentPass> {
+    const { approvalId, requestId } = request
+    if (!isId('apr', approvalId)) throw new GatewayError('approval_not_found', { param: 'x-approval-id' })
+    const reply = await this.call('use_approval', request, wantUnits, bodyHash).catch((error: unknown) => {
+      // It may have been used all the same.
+      if (error instanceof GatewayError && error.row === 'policy_unavailable') this.release(approvalId, requestId)
+      throw error
+    })
+    const { units } = sluice.UseApprovalReply.decode(reply)
+    return { wantUnits: Math.min(wantUnits, units), approvalId }
+  }
+
+  private async call(
+    operation: 'ask_approval' | 'use_approval',
+    request: AgentRequest,
+    wantUnits: number,
+    bodyHash: string,
+  ): Promise<Uint8Array> {
+    const { agentId, requestId, approvalId, endpoint, model, leastUnits } = request
+    const message = { agentId, requestId, approvalId, endpoint, model, bodyHash, wantUnits, leastUnits }
+    const payload = sluice.ApprovalRequest.encode(message as sluice.ApprovalRequest).finish()
+    try {
+      return await this.rpc.call(operation, payload)
+    } catch (error) {
+      const isKnown = error instanceof GatewayError && error.status < 500
+      if (isKnown || !(error instanceof ControlUnavailable || error instanceof GatewayError)) throw error
+      throw new GatewayError('policy_unavailable', { retryAfterSeconds: 1, cause: error })
+    }
+  }
+
+  private async tryRelease(approvalId: string, requestId: string): Promise<void> {
+    const message = { approvalId, requestId } as sluice.ApprovalRequest
+    const payload = sluice.ApprovalRequest.encode(message).finish()
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await this.rpc.call('release_approval', payload)
+        return
+      } catch (error) {
+        if (attempt === RELEASE_ATTEMPTS) throw error
+      }
+    }
+  }
+}
+
+function capExceeded(leastUnits: number, cap: number): GatewayError {
+  const message = `The request could cost ${formatUsd(leastUnits)} USD, and the agent may spend ${formatUsd(cap)} on one; lower max_tokens or shorten it.`
+  return new GatewayError('request_cap_exceeded', { message })
+}

@@ -1,0 +1,34 @@
+const QUOTE = 34
+const BACKSLASH = 92
+
+/** Tells, piece by piece, when the text of a JSON object has reached its end. */
+export class JsonWhole {
+  /** The object that began has ended. */
+  whole = false
+  private depth = 0
+  private inString = false
+  private escaped = false
+
+  push(piece: string): void {
+    for (let at = 0; at < piece.length && !this.whole; at++) {
+      const c = piece.charCodeAt(at)
+      if (this.escaped) this.escaped = false
+      else if (this.inString) this.passInString(c)
+      else this.passOutside(c)
+    }
+  }
+
+  private passInString(c: number): void {
+    if (c === QUOTE) this.inString = false
+    else if (c === BACKSLASH) this.escaped = true
+  }
+
+  private passOutside(c: number): void {
+    if (c === QUOTE) this.inString = true
+    else if (c === 91 || c === 123) this.depth++
+    else if (c === 93 || c === 125) {
+      this.depth--
+      this.whole = this.depth <= 0
+    }
+  }
+}

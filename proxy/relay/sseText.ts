@@ -1,0 +1,34 @@
+import type { OutBuffer } from './outBuffer.ts'
+
+const LF = 10
+const SPACE = 32
+const COMMENT = Buffer.from(':')
+const COMMENT_END = Buffer.from('\n\n')
+const RECEIPT = Buffer.from('receipt')
+
+/** Appends a provider's comment line, but for one that looks like a receipt: those are the gateway's own. */
+export function appendComment(out: OutBuffer, bytes: Buffer, start: number, end: number): void {
+  const from = bytes[start] === SPACE ? start + 1 : start
+  if (end - from >= RECEIPT.length && bytes.compare(RECEIPT, 0, RECEIPT.length, from, from + RECEIPT.length) === 0)
+    return
+  out.appendAll(COMMENT)
+  out.append(bytes, start, end)
+  out.appendAll(COMMENT_END)
+}
+
+/**
+ * Makes one line of data that came as several, in place. In JSON a line end can only stand between tokens, where a space
+ * means the same; in an event it would end the line.
+ */
+export function joinLines(bytes: Buffer, start: number, end: number): void {
+  for (let at = start; at < end; at++) if (bytes[at] === LF) bytes[at] = SPACE
+}
+
+/** Parses JSON bytes; null for what is none. */
+export function parseBytes(bytes: Buffer, start: number, end: number): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8', start, end))
+  } catch {
+    return null
+  }
+}
