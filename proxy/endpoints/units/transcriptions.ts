@@ -18,6 +18,7 @@ import type { Operation, PieceAnswer, PiecePlan, PlanContext, UnitAsk, UnitReque
 import { PieceRun } from './pieceRun.ts'
 
 const FORMATS = ['json', 'text', 'verbose_json'] as const
+const DECIMAL = /^[0-9]{1,9}(?:\.[0-9]{1,18})?$/
 const TEXT_TYPE = 'text/plain; charset=utf-8'
 const OWNED: ReadonlySet<string> = new Set(['text', 'usage'])
 /** A report may exceed what the file can hold by this factor, and a minute, before it is taken for a fault. */
@@ -148,7 +149,9 @@ class TranscriptionPlan implements PiecePlan {
 function reportedSeconds(members: Members): number | null {
   const usage = members.value('usage')
   for (const stated of [isObject(usage) ? usage['seconds'] : undefined, members.value('duration')]) {
-    if (typeof stated === 'number' && Number.isFinite(stated) && stated >= 0) return stated
+    // Some write it as a text.
+    const seconds = typeof stated === 'string' && DECIMAL.test(stated) ? Number(stated) : stated
+    if (typeof seconds === 'number' && Number.isFinite(seconds) && seconds >= 0) return seconds
   }
   return null
 }
