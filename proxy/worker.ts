@@ -11,6 +11,7 @@ import { Heartbeat } from './admission/heartbeat.ts'
 import { Holds } from './admission/holds.ts'
 import { Journal } from './admission/journal.ts'
 import { type Ending, Settlements } from './admission/settlements.ts'
+import { UnmeteredHolds, UnmeteredSettlements } from './admission/unmetered.ts'
 import { FeedReader } from './bus/feedReader.ts'
 import { parseRedisAddress } from './bus/link/redisAddress.ts'
 import { RedisLink } from './bus/link/redisLink.ts'
@@ -22,6 +23,9 @@ import type { Vitals } from './endpoints/health.ts'
 import { ActiveRuns } from './endpoints/run/activeRuns.ts'
 import { AgentGate } from './endpoints/run/agentGate.ts'
 import type { RunServices } from './endpoints/run/services.ts'
+import { VideoJobs } from './endpoints/videos/jobs.ts'
+import { VideoStore } from './jobs/videoStore.ts'
+import { VideoWakes } from './jobs/videoWakes.ts'
 import { RequestMetrics } from './metrics/requestMetrics.ts'
 import { OutBuffer } from './relay/outBuffer.ts'
 import { routes } from './routes.ts'
@@ -100,8 +104,8 @@ const feed = new FeedReader(
   fault('reading the feed'),
 )
 const services: RunServices = {
-  holds,
-  settlements,
+  holds: config.unmetered ? new UnmeteredHolds(fault('taking holds')) : holds,
+  settlements: config.unmetered ? new UnmeteredSettlements(fault('settling')) : settlements,
   transport,
   health,
   limits,
@@ -116,12 +120,17 @@ const services: RunServices = {
     log.warn({ route: route.id, reason }, 'route failed')
   },
 }
+const videoWakes = new VideoWakes({ commands, subscriber, owner, onFault: fault('waking a video job') })
+const videos = new VideoJobs(new VideoStore(commands, limits), videoWakes, limits)
 let draining = false
 const mayLeave = newSignal()
 const vitals = (): Vitals => ({ redis: connected(), control: pulse.alive, draining })
 
 const server = new Server({
-  routes: routes({ keys, catalog, services, health, rpc, limits, vitals, trustedProxies: config.trustedProxies }),
+  routes: routes({
+    ...{ keys, catalog, services, videos, health, rpc, limits, vitals },
+    trustedProxies: config.trustedProxies,
+  }),
   limits,
   onError: (error, requestId) => log.error({ err: error, requestId }, 'a handler failed'),
   onRefusal: (error) => metrics.noteError(error.row),
@@ -163,6 +172,7 @@ async function start(): Promise<void> {
   await untilDone('Redis to answer', () => heartbeat.start().then(() => true))
   await untilDone('Redis to take holds', async () => connected())
   await rpc.start()
+  await videos.start()
   await feed.start()
   await untilDone('control to publish a catalog', () => catalog.refresh())
   // What was published while this connection was gone may have been announced in vain.
@@ -170,6 +180,7 @@ async function start(): Promise<void> {
   pulse.start()
   settlements.replayJournal()
   const port = await server.listen(config.host, config.port)
+  if (config.unmetered) log.fatal('METERING IS OFF (SLUICE_BENCH_UNMETERED): requests run unpaid')
   log.info({ host: config.host, port }, 'listening')
   tell({ ready: { port } })
 }

@@ -13,6 +13,8 @@ export const INTEGER_OPTIONS = [
   'cached',
   'cache_write',
   'reasoning',
+  // Pieces of thinking before the content.
+  'thinking',
   // The stream's end after so many content frames: connection destroyed, clean end, silence, error event.
   'cut',
   'fin',
@@ -20,6 +22,13 @@ export const INTEGER_OPTIONS = [
   'error_in_stream',
   // The index of a content frame that is not JSON.
   'badframe',
+  // What is not chat: images made, seconds of audio and searches reported, bytes of each piece of speech, and how many
+  // numbers an embedding has.
+  'images',
+  'seconds',
+  'searches',
+  'bytes',
+  'dims',
   // An HTTP error status, and its Retry-After in seconds.
   'error',
   'retry_after',
@@ -28,6 +37,17 @@ export const INTEGER_OPTIONS = [
   // Bytes per write, and the size in bytes of the first content frame.
   'split',
   'bigevent',
+  // Video jobs: milliseconds in the queue and in the making, the seconds that are reported and billed, bytes of the clip.
+  'queue',
+  'make',
+  'seconds',
+  'clip',
+  // The status of every answer about a job, so many first ones with status 500, the status of the clip, and the bytes
+  // after which its connection is destroyed.
+  'state_error',
+  'state_fail_first',
+  'clip_error',
+  'clip_cut',
 ] as const
 
 /** Options that are on or off: `html200` or `comments=1`. */
@@ -41,12 +61,16 @@ export const FLAG_OPTIONS = [
   'comments',
   'bom',
   'multiline',
-  // Every event leaves in a packet of its own, as inference servers flush each token.
+  // Each write leaves by itself, one a turn of the event loop, as providers send tokens that they have just made.
   'flush',
   // Content that holds the text of a [DONE] event, a tool call in fragments, the received request as content.
   'donetext',
   'tool',
   'echo',
+  // Content as a refusal.
+  'refuse',
+  // A video job that does not say how long its clip is.
+  'noseconds',
 ] as const
 
 /** Options with one of a few words. */
@@ -59,6 +83,11 @@ export const WORD_OPTIONS = {
   eol: ['lf', 'crlf', 'cr'],
   err_body: ['openai', 'html', 'string', 'fastapi', 'vllm', 'empty'],
   preamble: ['azure'],
+  // Whose answers to a rerank it gives, and the one encoding of embeddings that it knows.
+  style: ['cohere', 'jina'],
+  encoding: ['float', 'base64'],
+  // How a video job ends; a stuck one never does.
+  video: ['completed', 'failed', 'stuck'],
 } as const
 
 export type IntegerOption = (typeof INTEGER_OPTIONS)[number]

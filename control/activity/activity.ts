@@ -15,7 +15,6 @@ export const OPERATOR: Actor = { kind: 'operator', id: '' }
 export const GATEWAY: Actor = { kind: 'gateway', id: '' }
 
 export interface Change {
-  /** Empty when the change belongs to no account. */
   readonly accountId: string
   /** Such as 'key.created'. */
   readonly type: string

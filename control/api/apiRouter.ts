@@ -65,7 +65,8 @@ export class ApiRouter {
     this.#rates.checkAddress(route.auth, clientAddress)
     const caller = await this.#callerOf(request)
     const accountId = checkCaller(route.auth, caller, () => this.#rates.noteRefusal(clientAddress))
-    this.#rates.checkCaller(caller)
+    // A long answer is one request, however many parts it comes in.
+    if (request.part === '') this.#rates.checkCaller(caller)
     return {
       params,
       query: checkQuery(route.query ?? NO_FIELDS, request.query),
@@ -94,6 +95,8 @@ export class ApiRouter {
     const prepared = await handler.prepare?.(call)
     const onFault = (error: unknown) => log.warn({ err: error, requestId: call.requestId }, 'undoing a change failed')
     const result = await withUndo(pool, onFault, async (transaction) => {
+      // Who waits for a lock longer than anybody waits for the answer only takes a place from others.
+      await transaction.client.query(`SET LOCAL statement_timeout = ${limits.apiTimeoutMs}`)
       const done = await writeOnce(handler, call, transaction, request, prepared)
       if (performance.now() > deadlineMs - ANSWER_MS) throw new GatewayError('admission_unavailable')
       return done

@@ -7,6 +7,7 @@ const DEFAULTS = {
   bodyBytesMax: 33_554_432,
   jsonBodyBytesMax: 20_971_520,
   uncheckedBodyBytesMax: 65_536,
+  bodyBytesDiscardedMax: 268_435_456,
   bodyPiecesMax: 100_000,
   bodyBytesOpenMax: 536_870_912,
   largeBodiesMax: 32,
@@ -15,6 +16,21 @@ const DEFAULTS = {
   toolsMax: 128,
   imagesMax: 16,
   jsonDepthMax: 128,
+
+  // Uploads: memory of all that are open in a process, and the parts of a form.
+  uploadBytesOpenMax: 268_435_456,
+  formPartsMax: 64,
+  formHeadBytesMax: 16_384,
+  formFieldBytesMax: 262_144,
+
+  // What is not chat. speechCharactersMax is for models whose catalog entry states no context.
+  embeddingInputsMax: 2_048,
+  imagesPerAnswerMax: 10,
+  imageSideMin: 16,
+  imageSideMax: 8_192,
+  speechCharactersMax: 4_096,
+  audioSecondsMax: 14_400,
+  rerankDocumentsMax: 10_000,
 
   // Rates. Burst is what may arrive at once after a quiet time.
   requestsPerMinute: 60_000,
@@ -82,6 +98,23 @@ const DEFAULTS = {
   databaseTimeoutMs: 30_000,
   dependencyTimeoutMs: 300_000,
 
+  // Video jobs. A job's hold has to outlive it, so a job never gets more than half of holdAgeMaxMs.
+  videoJobsPerKeyMax: 2,
+  videoJobsMax: 500,
+  videoOpenGraceMs: 10_000,
+  videoJobMaxMs: 1_800_000,
+  videoPollMinMs: 1_000,
+  videoPollMaxMs: 10_000,
+  videoPollTimeoutMs: 15_000,
+  videoPollRefusalsMax: 5,
+  videoStatusBytesMax: 262_144,
+  videoKeptMs: 1_800_000,
+  videoStateKeptMs: 86_400_000,
+  videoImageBytesMax: 10_485_760,
+  videoImageSideMax: 8_192,
+  videoDownloadsMax: 128,
+  videoDownloadsPerKeyMax: 8,
+
   // Calls from proxy to control, caches and feeds.
   rpcTimeoutMs: 5_000,
   pulseIntervalMs: 5_000,
@@ -107,7 +140,7 @@ const DEFAULTS = {
   apiRequestBurst: 100,
   signInRequestsPerMinute: 120,
   signInRequestBurst: 30,
-  signaturesPerMinute: 3_000,
+  signaturesPerMinute: 600,
   signatureBurst: 100,
   rateLimiterEntriesMax: 10_000,
   listPageMax: 100,

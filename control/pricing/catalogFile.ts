@@ -12,18 +12,21 @@ import {
   type Modality,
 } from '../contract/catalog.ts'
 import { MAX_UNITS } from '../contract/units.ts'
+import type { VideoSettings } from '../contract/video.ts'
 import type { Price } from './price.ts'
 import { readPrice } from './priceReader.ts'
+import { readRouteCost } from './routeCost.ts'
 import { addressOf, booleanOf, choiceOf, idOf, textOf, tokensOf, usdOf, variableOf } from './values.ts'
+import { readVideoSettings } from './videoReader.ts'
 import { CatalogError, type Field, YamlReader } from './yamlReader.ts'
 
 const FILE_BYTES_MAX = 4_194_304
 const IMAGE_TOKENS = 1_500
 const PROVIDER_KEYS = ['id', 'base_url', 'dialect', 'api_key_env', 'data_policy', 'max_tokens_field']
-const ROUTE_KEYS = ['provider', 'model', 'enabled']
+const ROUTE_KEYS = ['provider', 'model', 'enabled', 'cost']
 const MODEL_KEYS = [
   ...['id', 'name', 'owned_by', 'modality', 'endpoints', 'context', 'max_output', 'default_output', 'image_tokens'],
-  ...['attested', 'verified', 'price', 'price_private', 'routes'],
+  ...['attested', 'verified', 'price', 'price_private', 'routes', 'video'],
 ]
 
 export interface CatalogProvider {
@@ -40,6 +43,8 @@ export interface CatalogRoute {
   readonly provider: string
   readonly model: string
   readonly enabled: boolean
+  /** What the provider charges, in units; see readRouteCost. */
+  readonly costUnits?: number
 }
 
 export interface CatalogModel {
@@ -58,6 +63,8 @@ export interface CatalogModel {
   readonly price: Price
   readonly pricePrivate?: Price
   readonly routes: readonly CatalogRoute[]
+  /** What a model of the modality video takes. */
+  readonly video?: VideoSettings
 }
 
 /** A catalog file that holds in every respect. */
@@ -96,9 +103,9 @@ export function parseCatalog(file: string, text: string): Catalog {
   const providerFields = reader.list(reader.required(map, reader.root, 'providers'))
   const providers = providerFields.map((field) => readProvider(reader, field))
   refuseRepeated(reader, providerFields, providers)
-  const providerIds = new Set(providers.map((provider) => provider.id))
+  const dialects = new Map(providers.map((provider) => [provider.id, provider.dialect]))
   const modelFields = reader.list(reader.required(map, reader.root, 'models'))
-  const models = modelFields.map((field) => readModel(reader, field, providerIds))
+  const models = modelFields.map((field) => readModel(reader, field, dialects))
   refuseRepeated(reader, modelFields, models)
   reader.finish()
   return { coinUsdUnits, providers, models }
@@ -136,7 +143,7 @@ function readProvider(reader: YamlReader, field: Field): CatalogProvider {
   }
 }
 
-function readModel(reader: YamlReader, field: Field, providerIds: ReadonlySet<string>): CatalogModel {
+function readModel(reader: YamlReader, field: Field, dialects: ReadonlyMap<string, Dialect>): CatalogModel {
   const map = reader.map(field, MODEL_KEYS)
   const id = idOf(reader, reader.required(map, field, 'id'))
   const modality = choiceOf(reader, reader.required(map, field, 'modality'), MODALITIES) ?? 'chat'
@@ -145,12 +152,13 @@ function readModel(reader: YamlReader, field: Field, providerIds: ReadonlySet<st
   const maxOutput = isText ? reader.required(map, field, 'max_output') : map.get('max_output')
   const price = reader.required(map, field, 'price')
   const pricePrivate = map.get('price_private')
+  const endpoints = reader.required(map, field, 'endpoints')
   const model: CatalogModel = {
     id,
     name: map.has('name') ? textOf(reader, map.get('name')) : id,
     ownedBy: textOf(reader, reader.required(map, field, 'owned_by')),
     modality,
-    endpoints: readEndpoints(reader, reader.required(map, field, 'endpoints'), modality),
+    endpoints: readEndpoints(reader, endpoints, modality),
     context: tokensOf(reader, context),
     maxOutput: tokensOf(reader, maxOutput),
     defaultOutput: tokensOf(reader, map.get('default_output'), tokensOf(reader, maxOutput)),
@@ -159,13 +167,23 @@ function readModel(reader: YamlReader, field: Field, providerIds: ReadonlySet<st
     verified: booleanOf(reader, map.get('verified'), true),
     price: price ? readPrice(reader, price, modality, false) : { amounts: new Map() },
     ...(pricePrivate && { pricePrivate: readPrice(reader, pricePrivate, modality, true) }),
-    routes: readRoutes(reader, reader.required(map, field, 'routes'), providerIds, id),
+    routes: readRoutes(reader, reader.required(map, field, 'routes'), { dialects, modelId: id, modality }),
+    ...(modality === 'video' && { video: readVideoSettings(reader, field, map.get('video')) }),
   }
+  const video = map.get('video')
+  if (video && modality !== 'video') reader.problem(video, 'is for models of the modality video')
   if (isText && model.maxOutput > model.context && maxOutput) reader.problem(maxOutput, 'must not be above context')
   const defaultOutput = map.get('default_output')
   if (defaultOutput && model.defaultOutput > model.maxOutput)
     reader.problem(defaultOutput, 'must not be above max_output')
+  if (endpoints && model.endpoints.includes('completions') && !servesText(model.routes, dialects))
+    reader.problem(endpoints, 'names completions, which only providers of the dialect openai serve')
   return model
+}
+
+// A route that is at fault itself is a problem of its own.
+function servesText(routes: readonly CatalogRoute[], dialects: ReadonlyMap<string, Dialect>): boolean {
+  return routes.length === 0 || routes.some(({ provider }) => (dialects.get(provider) ?? 'openai') === 'openai')
 }
 
 function readEndpoints(reader: YamlReader, field: Field | undefined, modality: Modality): Endpoint[] {
@@ -183,24 +201,35 @@ function readEndpoints(reader: YamlReader, field: Field | undefined, modality: M
   return endpoints
 }
 
+interface RouteOwner {
+  readonly dialects: ReadonlyMap<string, Dialect>
+  readonly modelId: string
+  readonly modality: Modality
+}
+
 function readRoutes(
   reader: YamlReader,
   field: Field | undefined,
-  providerIds: ReadonlySet<string>,
-  modelId: string,
+  { dialects, modelId, modality }: RouteOwner,
 ): CatalogRoute[] {
   const routes = reader.list(field).map((item) => {
     const map = reader.map(item, ROUTE_KEYS)
     const providerField = reader.required(map, item, 'provider')
     const provider = idOf(reader, providerField)
-    if (providerField && provider !== '' && !providerIds.has(provider)) {
+    if (providerField && provider !== '' && !dialects.has(provider)) {
       reader.problem(
         providerField,
-        `names an unknown provider "${provider}"; providers: ${[...providerIds].join(', ')}`,
+        `names an unknown provider "${provider}"; providers: ${[...dialects.keys()].join(', ')}`,
       )
     }
     const model = map.has('model') ? textOf(reader, map.get('model')) : modelId
-    return { provider, model, enabled: booleanOf(reader, map.get('enabled'), true) }
+    const costUnits = readRouteCost(reader, map.get('cost'), modality)
+    return {
+      provider,
+      model,
+      enabled: booleanOf(reader, map.get('enabled'), true),
+      ...(costUnits !== undefined && { costUnits }),
+    }
   })
   if (field && routes.length === 0) reader.problem(field, 'must name at least one route')
   return routes

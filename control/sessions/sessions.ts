@@ -59,7 +59,7 @@ export async function beginSession(
   const [row] = found.rows
   if (row === undefined) throw new Error('a session ended as it began; limits.sessionLifetimeMs is too short')
   const session = asSession(row)
-  await recordActivity(client, actor, [{ accountId: session.accountId, type: 'session.created', target: id }])
+  await note(client, actor, session.accountId, 'session.created', id)
   return { session, secret }
 }
 
@@ -84,7 +84,11 @@ export async function endSession(client: Client, actor: Actor, sessionId: string
   const found = await client.query<SessionRow>(`${SESSIONS} AND s.id = $1`, [sessionId])
   const ended = await client.query('DELETE FROM sessions WHERE id = $1', [sessionId])
   if (ended.rowCount === 0) return false
-  const accountId = found.rows[0]?.account_id ?? ''
-  await recordActivity(client, actor, [{ accountId, type: 'session.ended', target: sessionId }])
+  await note(client, actor, found.rows[0]?.account_id ?? '', 'session.ended', sessionId)
   return true
+}
+
+/** Anybody may sign in with new wallets without end; what belongs to no account is not kept. */
+async function note(client: Client, actor: Actor, accountId: string, type: string, target: string): Promise<void> {
+  if (accountId !== '') await recordActivity(client, actor, [{ accountId, type, target }])
 }

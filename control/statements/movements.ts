@@ -18,6 +18,9 @@ export interface Movement {
   readonly status: string
   readonly inputTokens: number | null
   readonly outputTokens: number | null
+  /** Of what is not priced by the token, and how that is called. */
+  readonly quantity: number | null
+  readonly unit: string
   readonly coinUnits: number
   readonly creditUnits: number
   /** Where the movements behind this one begin. */
@@ -49,6 +52,8 @@ interface ChargeRow {
   held_at_ms: number
   input_tokens: number
   output_tokens: number
+  quantity: number
+  unit: string
   coin_units: number
   credit_units: number
 }
@@ -59,7 +64,7 @@ const CHARGES = `
   FROM (
     SELECT own.* FROM (SELECT DISTINCT key_id FROM usage_days WHERE account_id = $1 AND day BETWEEN $2 AND $3) AS used,
     LATERAL (
-      SELECT request_id, key_id, model, endpoint, status, held_at_ms, output_tokens,
+      SELECT request_id, key_id, model, endpoint, status, held_at_ms, output_tokens, quantity, unit,
         input_tokens + cached_input_tokens + cache_write_5m_tokens + cache_write_1h_tokens AS input_tokens
       FROM receipts
       WHERE key_id = used.key_id AND request_id > $4 AND request_id < $5 AND charge_units > 0
@@ -96,6 +101,8 @@ export async function chargesBehind(
     status: row.status,
     inputTokens: row.input_tokens,
     outputTokens: row.output_tokens,
+    quantity: row.unit === '' ? null : row.quantity,
+    unit: row.unit,
     coinUnits: -row.coin_units,
     creditUnits: -row.credit_units,
     place: { requestId: row.request_id },
@@ -155,6 +162,8 @@ export async function othersBehind(
     status: '',
     inputTokens: null,
     outputTokens: null,
+    quantity: null,
+    unit: '',
     coinUnits: row.coin_units ?? 0,
     creditUnits: row.credit_units ?? 0,
     place: { atMicros: row.at_micros, transferId: row.id },

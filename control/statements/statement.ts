@@ -13,7 +13,7 @@ import {
 export type { StatementMonth } from './movements.ts'
 
 const HEADINGS =
-  'time,type,reference,key_id,model,endpoint,status,input_tokens,output_tokens,amount_usd,coin_usd,credits_usd'
+  'time,type,reference,key_id,model,endpoint,status,input_tokens,output_tokens,quantity,unit,amount_usd,coin_usd,credits_usd'
 /** Kinds of transfers under the names that a customer reads; all others are shown as they are. */
 const TYPES: Readonly<Record<string, string>> = { grant: 'credit_grant', expire: 'credit_expiry' }
 const START: StatementPlace = { requestId: '', atMicros: 0, transferId: 0 }
@@ -66,7 +66,7 @@ function lineOf(line: Movement): string {
   const cells = [
     new Date(line.timeMs).toISOString(),
     ...[TYPES[line.kind] ?? line.kind, line.reference, line.keyId, line.model, line.endpoint, line.status].map(cell),
-    ...[line.inputTokens ?? '', line.outputTokens ?? ''],
+    ...[line.inputTokens ?? '', line.outputTokens ?? '', line.quantity ?? '', line.unit],
     ...[coinUnits + creditUnits, coinUnits, creditUnits].map(formatUsd),
   ]
   return `${cells.join(',')}\r\n`

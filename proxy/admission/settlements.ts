@@ -8,6 +8,7 @@ import {
   inBatches,
   keysOfEnding,
   type PendingEnding,
+  type Settling,
   settleCall,
 } from './ending.ts'
 import type { Journal } from './journal.ts'
@@ -34,7 +35,7 @@ export interface SettlementsOptions {
  * Ends holds, batched as they arrive. What Redis does not take is kept and tried again until it does, in memory and
  * past a bound in the journal on disk, so that an outage of Redis loses no charge.
  */
-export class Settlements {
+export class Settlements implements Settling {
   private readonly options: SettlementsOptions
   private readonly retries: SettlementRetries
   private waiting: PendingEnding[] = []
@@ -75,7 +76,6 @@ export class Settlements {
     return this.openCount === 0 && !this.options.journal.written
   }
 
-  /** Ends a hold; `waiter` is told how that went. */
   end(ending: Ending, keys: EndingKeys, waiter: EndingWaiter | null): void {
     const pending = newPending(ending, keys, waiter, null)
     if (this.stopped || this.openCount >= this.options.limits.settleQueueMax) this.writeDown(pending)
@@ -190,7 +190,7 @@ export class Settlements {
         else lost.push(this.settleLost(pending))
       } else if (code === SettleCode.ALREADY_VOIDED && pending.ending.chargeUnits >= 0) {
         // Control gave the request up and booked it so; a receipt of this process would say otherwise.
-        this.tellDelayed(pending)
+        this.tellDelayed(pending, true)
         this.done(pending)
       } else {
         this.accepted(pending, Math.max(0, reply[i * 2 + 1]))
@@ -216,7 +216,7 @@ export class Settlements {
       const chargedUnits = await this.options.settleLost(pending.ending)
       this.landed(call)
       // Nothing was charged: the book may show that it was given up, so the answer goes out without a receipt.
-      if (chargedUnits === 0 && pending.ending.chargeUnits > 0) this.tellDelayed(pending)
+      if (chargedUnits === 0 && pending.ending.chargeUnits > 0) this.tellDelayed(pending, true)
       this.accepted(pending, chargedUnits)
       return true
     } catch (error) {
@@ -262,8 +262,8 @@ export class Settlements {
     this.tell(pending, (waiter) => waiter.onSettled(units))
   }
 
-  private tellDelayed(pending: PendingEnding): void {
-    this.tell(pending, (waiter) => waiter.onSettleDelayed())
+  private tellDelayed(pending: PendingEnding, givenUp = false): void {
+    this.tell(pending, (waiter) => waiter.onSettleDelayed(givenUp))
   }
 
   private tell(pending: PendingEnding, call: (waiter: EndingWaiter) => void): void {

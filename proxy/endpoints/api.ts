@@ -29,7 +29,7 @@ export function apiEndpoints(
     method: route.method,
     path: route.path,
     handler: (exchange, body) => serve(route, exchange, body, services),
-    precheck: (head) => refusalOf(() => readApiCredential(head, route.auth)) ?? tooLarge(services.limits),
+    precheck: (head) => refusalOf(() => readApiCredential(head, route.auth)) ?? earlyTooLarge(services.limits),
   }))
 }
 
@@ -73,6 +73,11 @@ function readBody(route: ApiRoute, body: Buffer, limits: Limits): Buffer {
   if (body.length > limits.apiBodyBytesMax) throw tooLarge(limits)
   if (body.length > 0 || route.body.required.length > 0) parseJsonObject(body, limits.jsonDepthMax)
   return body
+}
+
+/** The server asks once a body is larger than it takes unchecked; mostly that is too large already. */
+function earlyTooLarge(limits: Limits): GatewayError | undefined {
+  return limits.apiBodyBytesMax <= limits.uncheckedBodyBytesMax ? tooLarge(limits) : undefined
 }
 
 function tooLarge(limits: Limits): GatewayError {
@@ -136,7 +141,7 @@ async function answerInParts(
     if (reply.body.length > 0 && !exchange.write(reply.body)) await flow.ready()
     const next = await nextPart(services, { ...request, part: reply.nextPart })
     if (next === undefined) {
-      exchange.abort()
+      exchange.breakOff()
       return
     }
     reply = next

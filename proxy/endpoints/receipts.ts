@@ -6,6 +6,7 @@ import type { KeyCache } from '../access/keyCache.ts'
 import type { RpcClient } from '../bus/rpcClient.ts'
 import type { Handler } from '../server/exchange.ts'
 import { callControl } from './callControl.ts'
+import { checkKey } from './chat/chat.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
@@ -13,6 +14,7 @@ const JSON_TYPE = 'application/json; charset=utf-8'
 export function receiptHandler(keys: KeyCache, rpc: RpcClient): Handler {
   return async (exchange) => {
     const principal = await keys.find(readApiKey(exchange.head), exchange.startedAtMs)
+    checkKey(principal, exchange.startedAtMs)
     const requestId = lastSegment(exchange.head.path)
     const request = sluice.GetReceiptRequest.encode({ requestId, keyId: principal.keyId }).finish()
     exchange.answer(200, JSON_TYPE, await callControl(rpc, 'get_receipt', request))

@@ -1,4 +1,5 @@
 import { pathExpression } from '../../control/contract/api/route.ts'
+import type { ErrorCode } from '../../control/contract/errors.ts'
 import type { Handler, Precheck } from './exchange.ts'
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
@@ -10,6 +11,10 @@ export interface RouteEntry {
   readonly handler: Handler
   /** Asked before a body of more than limits.uncheckedBodyBytesMax is taken; the handler checks all of it again. */
   readonly precheck?: Precheck
+  /** The body is an upload: it may be larger, and its memory stays booked until its request has ended. */
+  readonly upload?: boolean
+  /** What a draining process answers; gateway_restarting when absent. */
+  readonly drainCode?: ErrorCode
 }
 
 type ByMethod = Map<string, RouteEntry>

@@ -2,6 +2,13 @@ import { GatewayError } from '../../control/contract/errors.ts'
 import type { Limits } from '../../control/contract/limits.ts'
 import type { Route } from '../catalog/catalog.ts'
 import { readProviderError } from './dialects/openaiErrors.ts'
+import {
+  mayMoveOnAfterAnswer,
+  mayMoveOnAfterFailure,
+  mayMoveOnAfterStatus,
+  mayReuseConnection,
+  type OperationRule,
+} from './operationRules.ts'
 import { classifyRefusal, type Refusal } from './refusal.ts'
 import { retryAfterMs } from './retryAfter.ts'
 import type { RouteHealth } from './routeHealth.ts'
@@ -36,6 +43,7 @@ export interface AttemptsOptions {
   readonly transport: Transport
   readonly health: RouteHealth
   readonly limits: Limits
+  readonly rule: OperationRule
   /** Whose request it is. */
   readonly accountId: string
   /** Candidates in the order they are tried. */
@@ -47,8 +55,9 @@ export interface AttemptsOptions {
 }
 
 /**
- * One request over the routes that may serve it. Until `commit` a failure moves on to the next route; after it every
- * failure is final, because the client has seen output that another route would repeat.
+ * One request over the routes that may serve it. Until `commit` a failure moves on to the next route, as far as the
+ * rule of the operation lets it; after it every failure is final, because the client has seen output that another route
+ * would repeat.
  */
 export class Attempts implements UpstreamListener {
   private readonly options: AttemptsOptions
@@ -88,7 +97,7 @@ export class Attempts implements UpstreamListener {
     if (this.over || this.committed) return
     this.call?.cancel()
     this.options.onFault(this.route, 'unusable answer')
-    this.moveOn(refusal)
+    this.moveOn(refusal, mayMoveOnAfterAnswer(this.options.rule))
   }
 
   pause(): void {
@@ -157,15 +166,16 @@ export class Attempts implements UpstreamListener {
       this.options.listener.onBroken(failure)
       return
     }
+    const mayMoveOn = mayMoveOnAfterFailure(this.options.rule, failure.kind)
     // A connection that was kept alive may have died unseen; the same route gets one more chance on a new one.
-    if (failure.kind === 'reset' && !this.headSeen && !this.resetRetried) {
+    if (failure.kind === 'reset' && mayMoveOn && !this.headSeen && !this.resetRetried) {
       this.resetRetried = true
       this.send(this.route, true)
       return
     }
     const timedOut = failure.kind.endsWith('_timeout') && failure.kind !== 'connect_timeout'
     const error = new GatewayError(timedOut ? 'upstream_timeout' : 'upstream_unavailable', { cause: failure })
-    this.moveOn({ error, elsewhere: true, routeFault: true, retryAfterMs: 0, perhapsRequest: false })
+    this.moveOn({ error, elsewhere: true, routeFault: true, retryAfterMs: 0, perhapsRequest: false }, mayMoveOn)
   }
 
   private refused(status: number): void {
@@ -174,7 +184,9 @@ export class Attempts implements UpstreamListener {
     const waitMs = headers === undefined ? 0 : retryAfterMs(headers, Date.now(), maxMs)
     this.options.onFault(this.route, `status ${status}`)
     const body = Buffer.concat(this.refusedBody).toString('utf8')
-    this.moveOn(classifyRefusal(status, readProviderError(body), waitMs))
+    const { rule } = this.options
+    const refusal = classifyRefusal(status, readProviderError(body), waitMs, rule.ownStatus)
+    this.moveOn(refusal, mayMoveOnAfterStatus(rule, status))
   }
 
   private crashed(error: unknown): void {
@@ -182,14 +194,14 @@ export class Attempts implements UpstreamListener {
     this.options.listener.onCrashed(error)
   }
 
-  private moveOn(refusal: Refusal): void {
+  private moveOn(refusal: Refusal, mayMoveOn: boolean): void {
     const { health, routes, limits, listener, accountId } = this.options
     const nowMs = Date.now()
     if (refusal.retryAfterMs > 0) health.coolDown(this.route.id, nowMs + refusal.retryAfterMs)
     if (refusal.routeFault) health.failed(this.route.id, nowMs, refusal.perhapsRequest ? accountId : undefined)
     else health.undecided(this.route.id)
     const left = this.next < routes.length && this.tried < limits.routeAttemptsMax && nowMs < this.deadlineMs
-    if (refusal.elsewhere && left) {
+    if (refusal.elsewhere && mayMoveOn && left) {
       this.send(routes[this.next++], false)
       return
     }
@@ -198,7 +210,7 @@ export class Attempts implements UpstreamListener {
   }
 
   private send(route: Route, fresh: boolean): void {
-    const { transport, health, makeRequest, listener } = this.options
+    const { transport, health, makeRequest, listener, rule } = this.options
     this.route = route
     this.tried++
     this.headSeen = false
@@ -207,6 +219,8 @@ export class Attempts implements UpstreamListener {
     this.refusedBytes = 0
     listener.onAttempt(route)
     health.started(route.id)
-    this.call = transport.send(makeRequest(route, Math.max(1, this.deadlineMs - Date.now()), fresh), this)
+    // A kept connection may turn out to be dead after the request was sent, and then nobody knows what became of it.
+    const onNew = fresh || !mayReuseConnection(rule)
+    this.call = transport.send(makeRequest(route, Math.max(1, this.deadlineMs - Date.now()), onNew), this)
   }
 }

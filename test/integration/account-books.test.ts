@@ -3,8 +3,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { creditAccount } from '../../control/accounts/accounts.ts'
 import { parseUsd } from '../../control/contract/units.ts'
-import { createPool, type Pool } from '../../control/db/pool.ts'
+import { createPool, type Pool, withTransaction } from '../../control/db/pool.ts'
 import { api, apiOk, assertRefused, type Json, newOwner, type Owner } from '../support/apiClient.ts'
 import { assertError, chat, completion, type Receipt } from '../support/chatClient.ts'
 import { readCsv, statementUnits } from '../support/csv.ts'
@@ -162,11 +163,13 @@ test('usage is grouped, filtered and paged', async () => {
 
 test('credits are spent soonest-expiring first, and what is left of them expires in the ledger', async () => {
   const owner = await newOwner(stack, { credits: '0.002' })
-  const soon = new Date(Date.now() + 4_000).toISOString()
-  const granted = await stack.cli(
-    ...['account', 'credit', owner.accountId, '--credits', '1', '--source', 'welcome', '--expires', soon],
-  )
-  assert.equal(granted.code, 0, granted.stderr)
+  const expiresAtMs = Date.now() + 8_000
+  const soon = new Date(expiresAtMs).toISOString()
+  const grant = { creditUnits: units('1'), source: 'welcome', expiresAtMs }
+  await withTransaction(pool, (client) => creditAccount(client, owner.accountId, grant))
+  await until('it can be spent', async () => {
+    return (await get<Account>(owner, '/v1/account')).available.credits === '1.002'
+  })
   const before = await get<Account>(owner, '/v1/account')
   assert.equal(before.balance.credits, '1.002')
   assert.deepEqual(

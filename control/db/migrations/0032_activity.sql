@@ -1,7 +1,6 @@
 -- Everything that somebody changed, written in the transaction of the change.
 CREATE TABLE activity (
   id text COLLATE "C" PRIMARY KEY,
-  -- Empty for a wallet that is not linked to an account.
   account_id text COLLATE "C" NOT NULL,
   type text NOT NULL,
   -- Who did it: wallet, key, operator or gateway, and which one.

@@ -4,10 +4,11 @@ import { sluice } from '../../../control/contract/generated/messages.js'
 import { receiptJson } from '../../../control/contract/receipt.ts'
 import type { AgentPolicy, Principal } from '../../access/principal.ts'
 import { type HoldWaiter, LOST_ANSWER } from '../../admission/holds.ts'
-import type { EndingWaiter } from '../../admission/settlements.ts'
+import type { Ending, EndingWaiter } from '../../admission/settlements.ts'
 import type { Model, Route } from '../../catalog/catalog.ts'
 import type { Exchange, GoneListener } from '../../server/exchange.ts'
 import { type AttemptListener, Attempts } from '../../upstream/attempts.ts'
+import { OPERATION_RULES } from '../../upstream/operationRules.ts'
 import type { TransportFailure, UpstreamHeaders, UpstreamRequest } from '../../upstream/transport.ts'
 import type { ActiveRun } from './activeRuns.ts'
 import { type Bill, NO_BILL, type RunStatus, SOURCE, STATUS } from './bill.ts'
@@ -24,7 +25,7 @@ export interface Metered {
   /** The worst case, and the least that the hold may shrink to. */
   readonly wantUnits: number
   readonly leastUnits: number
-  /** The answer is an event stream. */
+  /** The answer is sent as it comes. */
   readonly streamed: boolean
 }
 
@@ -95,6 +96,7 @@ export abstract class MeteredRun implements HoldWaiter, AttemptListener, EndingW
       transport: this.services.transport,
       health: this.services.health,
       limits: this.services.limits,
+      rule: OPERATION_RULES[this.metered.endpoint],
       accountId: this.principal.accountId,
       routes: this.metered.routes,
       makeRequest: (route, totalTimeoutMs, fresh) => this.makeRequest(route, totalTimeoutMs, fresh),
@@ -139,7 +141,7 @@ export abstract class MeteredRun implements HoldWaiter, AttemptListener, EndingW
       else this.settle('failed', NO_BILL, fault.code)
     }
     this.close()
-    if (this.exchange.begun) this.exchange.end(Buffer.from(this.faultEvents(fault)))
+    if (this.exchange.begun) this.endFaulty(fault)
     else this.failWith(fault)
   }
 
@@ -151,13 +153,13 @@ export abstract class MeteredRun implements HoldWaiter, AttemptListener, EndingW
   /** The outcome is in the ledger: the client gets the rest of its answer. */
   abstract onSettled(chargedUnits: number): void
   /** The ledger takes long: the client gets the rest of its answer without a receipt. */
-  abstract onSettleDelayed(): void
+  abstract onSettleDelayed(givenUp: boolean): void
   protected abstract makeRequest(route: Route, totalTimeoutMs: number, fresh: boolean): UpstreamRequest
   protected abstract answerBegins(headers: UpstreamHeaders): void
   /** What was produced so far costs, when a fault of the gateway itself ends an answer that has begun. */
   protected abstract billOfPart(): Bill
-  /** What tells the client of an answer that has begun about a fault, and ends it. */
-  protected abstract faultEvents(fault: GatewayError): string
+  /** What tells the client of an answer that has begun about a fault, and ends it; null where nothing can. */
+  protected abstract faultEvents(fault: GatewayError): string | null
 
   /** The hold is granted, with at most `wantUnits`. */
   protected held(_heldUnits: number): void {}
@@ -171,6 +173,11 @@ export abstract class MeteredRun implements HoldWaiter, AttemptListener, EndingW
    * The run is told when the ledger has accepted it.
    */
   protected settle(status: RunStatus, bill: Bill, errorCode: string | null): void {
+    this.deliver(this.decide(status, bill, errorCode))
+  }
+
+  /** Fixes the outcome, for `deliver` to settle. */
+  protected decide(status: RunStatus, bill: Bill, errorCode: string | null): Ending {
     this.ending = true
     this.status = status
     this.errorCode = errorCode
@@ -179,21 +186,21 @@ export abstract class MeteredRun implements HoldWaiter, AttemptListener, EndingW
     if (!charged) this.giveApprovalBack()
     this.clamped = charged && bill.units > this.heldUnits
     const chargeUnits = charged ? Math.min(bill.units, this.heldUnits) : VOID
-    this.count(chargeUnits)
     const { principal } = this
-    this.services.settlements.end(
-      {
-        requestId: this.requestId,
-        owner: this.services.owner,
-        accountId: principal.accountId,
-        keyId: principal.keyId,
-        shard: principal.shard,
-        chargeUnits,
-        settlement: this.settlementMessage(Math.max(0, chargeUnits)),
-      },
-      principal,
-      this,
-    )
+    return {
+      requestId: this.requestId,
+      owner: this.services.owner,
+      accountId: principal.accountId,
+      keyId: principal.keyId,
+      shard: principal.shard,
+      chargeUnits,
+      settlement: this.settlementMessage(Math.max(0, chargeUnits)),
+    }
+  }
+
+  protected deliver(ending: Ending): void {
+    this.count(ending.chargeUnits)
+    this.services.settlements.end(ending, this.principal, this)
   }
 
   /** The receipt of the outcome as the ledger has accepted it. */
@@ -228,6 +235,12 @@ export abstract class MeteredRun implements HoldWaiter, AttemptListener, EndingW
   protected failWith(error: GatewayError): void {
     this.services.metrics.noteError(error.row)
     this.exchange.fail(error)
+  }
+
+  private endFaulty(fault: GatewayError): void {
+    const events = this.faultEvents(fault)
+    if (events === null) this.exchange.breakOff()
+    else this.exchange.end(Buffer.from(events))
   }
 
   /** Takes the hold of an agent's request once its policy lets it pass. */
