@@ -14,6 +14,7 @@ import { keyHandlers } from '../keys/keyHandlers.ts'
 import type { ApiKey } from '../keys/keyRow.ts'
 import { keyInForce } from '../keys/resolveKey.ts'
 import { linkHandlers } from '../links/linkHandlers.ts'
+import { platformHandlers } from '../platform/platformHandlers.ts'
 import { receiptListHandler } from '../receipts/receiptListHandler.ts'
 import type { ReceiptReader } from '../receipts/receiptReader.ts'
 import { sessionOf } from '../sessions/sessions.ts'
@@ -49,6 +50,7 @@ export function newApiRouter(parts: ApiParts): ApiRouter {
       ...keyHandlers(pool, redis),
       ...linkHandlers(parts),
       ...agentHandlers(parts),
+      ...platformHandlers(parts),
       ...approvalHandlers(parts),
       get_statement: statementHandler(pool),
       list_receipts: receiptListHandler(receipts),
@@ -61,7 +63,7 @@ function keyCaller(key: ApiKey): Caller {
   const { capHourUnits, capDayUnits, capMonthUnits, budgetUnits } = key
   const caps = { hourUnits: capHourUnits, dayUnits: capDayUnits, monthUnits: capMonthUnits, budgetUnits }
   const isCapped = Object.values(caps).some((cap) => cap !== null)
-  const isRestricted = isCapped || key.models.length > 0 || key.tools.length > 0
+  const isRestricted = isCapped || key.platformKeyId !== null || key.models.length > 0 || key.tools.length > 0
   return { kind: 'key', keyId: key.id, accountId: key.accountId, caps, isRestricted }
 }
 
