@@ -41,7 +41,7 @@ export async function ownAgentJson(db: Queryable, redis: Redis, agent: Agent) {
   const balance = await balanceOf(db, agent.id)
   const available = await availableOf(redis, agent.id)
   const price = await coinPrice(db)
-  const { name: _, expires_at: __, ...policy } = settingsJson(key)
+  const { name: _, expires_at: __, platform: ___, ...policy } = settingsJson(key)
   return {
     ...publicAgentJson(agent),
     balance: { coin: coinText(Math.max(0, balance?.coinUnits ?? 0), price) },

@@ -10,7 +10,7 @@ import { type Arguments, argument, type Command, flag, UsageError } from './comm
 import type { CliContext } from './context.ts'
 import { table } from './table.ts'
 
-const GROUPING = /^(day|model|key)(,(day|model|key)){0,2}$/
+const GROUPING = /^(day|model|key|agent)(,(day|model|key|agent)){0,3}$/
 
 async function knownAccount(args: Arguments, pool: Pool): Promise<string> {
   const accountId = argument(args, 'ID')
@@ -40,7 +40,8 @@ function dayOf(args: Arguments, name: string): string | undefined {
 
 async function usage(args: Arguments, context: CliContext): Promise<undefined> {
   const by = flag(args, 'by') ?? 'day'
-  if (!GROUPING.test(by)) throw new UsageError(`--by must be some of day, model, key, separated by commas, not "${by}"`)
+  if (!GROUPING.test(by))
+    throw new UsageError(`--by must be some of day, model, key, agent, separated by commas, not "${by}"`)
   const [from, to] = [dayOf(args, 'from'), dayOf(args, 'to')]
   const pool = await context.pool()
   const fields = {
@@ -51,7 +52,9 @@ async function usage(args: Arguments, context: CliContext): Promise<undefined> {
   }
   const found = await readUsage(pool, usageQuery(await knownAccount(args, pool), fields))
   const rows = found.data.map((group) => [
-    ...found.group_by.map((name) => String(name === 'key' ? group.key_id : group[name])),
+    ...found.group_by.map((name) =>
+      String((name === 'key' ? group.key_id : name === 'agent' ? group.agent_id : group[name]) ?? ''),
+    ),
     ...[group.requests, group.input_tokens, group.output_tokens].map(String),
     group.cost.usd,
   ])
@@ -87,7 +90,7 @@ export const ACCOUNT_BOOKS: readonly Command[] = [
     flags: {
       from: { value: 'DAY', help: 'the first day, such as 2027-01-01 (30 days before the last)' },
       to: { value: 'DAY', help: 'the last day (today)' },
-      by: { value: 'GROUPS', help: 'some of day,model,key (day)' },
+      by: { value: 'GROUPS', help: 'some of day,model,key,agent (day)' },
     },
     run: usage,
   },

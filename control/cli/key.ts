@@ -7,7 +7,7 @@ import { type Client, withTransaction } from '../db/pool.ts'
 import { changeKey, endKey, makeKey } from '../keys/keyChanges.ts'
 import { keyLimits } from '../keys/keyLimits.ts'
 import type { ApiKey } from '../keys/keyRow.ts'
-import { keyOf, listKeys, UnknownKeyError } from '../keys/keys.ts'
+import { affectedHashes, keyOf, listKeys, UnknownKeyError } from '../keys/keys.ts'
 import { stateOf } from '../keys/settingsJson.ts'
 import { type Arguments, argument, type CommandGroup, isSet, UsageError } from './command.ts'
 import type { CliContext } from './context.ts'
@@ -32,6 +32,7 @@ function keyJson(key: ApiKey) {
     no_logs: key.noLogs,
     private_tier: key.privateTier,
     allow_retention: key.allowRetention,
+    platform: key.isPlatform,
     requests_per_minute: key.requestsPerMinute || null,
     expires_at: formatTime(key.expiresAtMs) || null,
     revoked_at: formatTime(key.revokedAtMs) || null,
@@ -41,7 +42,12 @@ function keyJson(key: ApiKey) {
 
 function keyText(key: ApiKey): string {
   const { caps, budget } = keyJson(key)
-  const modes = [key.noLogs && 'no-logs', key.privateTier && 'private tier', key.allowRetention && 'retention allowed']
+  const modes = [
+    key.noLogs && 'no-logs',
+    key.privateTier && 'private tier',
+    key.allowRetention && 'retention allowed',
+    key.isPlatform && 'platform',
+  ]
   return facts([
     ['key', key.id],
     ['account', key.accountId],
@@ -61,7 +67,8 @@ function keyText(key: ApiKey): string {
 /** Tells the proxies; they would otherwise go on with what they know for up to a minute. */
 async function announce(context: CliContext, key: ApiKey): Promise<void> {
   try {
-    await publishKeyChanged(await context.redis(), key.hash)
+    const [redis, hashes] = [await context.redis(), await affectedHashes(await context.pool(), key)]
+    await Promise.all(hashes.map((hash) => publishKeyChanged(redis, hash)))
   } catch (error) {
     const seconds = limits.keyCacheTtlMs / 1_000
     context.warn(`the book is changed, but the proxies could not be told; they follow within ${seconds} s (${error})`)

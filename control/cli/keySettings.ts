@@ -20,6 +20,8 @@ export const SETTING_FLAGS = {
   'standard-tier': { help: 'takes the private tier away' },
   'allow-retention': { help: 'providers that keep data may serve' },
   'refuse-retention': { help: 'takes that away' },
+  platform: { help: 'lets the key make sub-keys' },
+  'no-platform': { help: 'takes that away' },
 }
 
 /** True or false as one of two flags says, undefined when neither is given. @throws UsageError for both */
@@ -82,6 +84,7 @@ export async function settingsOf(args: Arguments, db: Queryable): Promise<KeySet
     noLogs: switchOf(args, 'no-logs', 'logs'),
     privateTier: switchOf(args, 'private-tier', 'standard-tier'),
     allowRetention: switchOf(args, 'allow-retention', 'refuse-retention'),
+    isPlatform: switchOf(args, 'platform', 'no-platform'),
   }
   return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined))
 }

@@ -202,6 +202,7 @@ const DEFAULTS = {
   usagePageMax: 1_000,
   statementPageMax: 1_000,
   statementRowsReadMax: 20_000,
+  subKeysPerPlatformMax: 10_000,
   agentsPerAccountMax: 1_000,
   approvalsPerAgentMax: 100,
   approvalLifetimeMs: 86_400_000,

@@ -9,7 +9,7 @@ import type { Client, Pool, Queryable } from '../db/pool.ts'
 import { changeKey, endKey, makeKey } from './keyChanges.ts'
 import { keyLimits } from './keyLimits.ts'
 import type { ApiKey } from './keyRow.ts'
-import { keyOf, pageOfKeys, UnknownKeyError } from './keys.ts'
+import { affectedHashes, keyOf, pageOfKeys, UnknownKeyError } from './keys.ts'
 import { readSettings } from './readSettings.ts'
 import { keyJson } from './settingsJson.ts'
 
@@ -17,7 +17,10 @@ type KeyOperation = 'list_keys' | 'create_key' | 'update_key' | 'revoke_key' | '
 
 /** The endpoints of an account's keys. */
 export function keyHandlers(pool: Pool, redis: Redis): Record<KeyOperation, ReadHandler | WriteHandler<unknown>> {
-  const told = (key: ApiKey) => () => publishKeyChanged(redis, key.hash)
+  const told = (key: ApiKey) => async () => {
+    const hashes = await affectedHashes(pool, key)
+    await Promise.all(hashes.map((hash) => publishKeyChanged(redis, hash)))
+  }
   return {
     list_keys: {
       read: async (call) => {
@@ -82,7 +85,7 @@ async function ownKey(db: Queryable, call: ApiCall): Promise<ApiKey> {
 async function refuseTooMany(client: Client, accountId: string): Promise<void> {
   await client.query('SELECT 1 FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [accountId])
   const counted = await client.query<{ count: number }>(
-    'SELECT count(*) FROM api_keys WHERE account_id = $1 AND revoked_at IS NULL',
+    'SELECT count(*) FROM api_keys WHERE account_id = $1 AND revoked_at IS NULL AND platform_key_id IS NULL',
     [accountId],
   )
   if ((counted.rows[0]?.count ?? 0) < limits.keysPerAccountMax) return

@@ -20,6 +20,11 @@ export interface ApiKey {
   readonly expiresAtMs: number | null
   readonly revokedAtMs: number | null
   readonly createdAtMs: number
+  /** It makes sub-keys. */
+  readonly isPlatform: boolean
+  /** The platform key that made it; null for an account's own key. */
+  readonly platformKeyId: string | null
+  readonly platformUser: string
 }
 
 export interface KeyRow {
@@ -42,12 +47,15 @@ export interface KeyRow {
   expires_at: Date | null
   revoked_at: Date | null
   created_at: Date
+  is_platform: boolean
+  platform_key_id: string | null
+  platform_user: string
 }
 
 export const COLUMNS = [
   ...['id', 'account_id', 'hash', 'last4', 'name', 'paused', 'cap_hour_units', 'cap_day_units', 'cap_month_units'],
   ...['budget_units', 'models', 'tools', 'no_logs', 'private_tier', 'allow_retention', 'requests_per_minute'],
-  ...['expires_at', 'revoked_at', 'created_at'],
+  ...['expires_at', 'revoked_at', 'created_at', 'is_platform', 'platform_key_id', 'platform_user'],
 ].join(', ')
 
 export function asApiKey(row: KeyRow): ApiKey {
@@ -71,5 +79,8 @@ export function asApiKey(row: KeyRow): ApiKey {
     expiresAtMs: row.expires_at?.getTime() ?? null,
     revokedAtMs: row.revoked_at?.getTime() ?? null,
     createdAtMs: row.created_at.getTime(),
+    isPlatform: row.is_platform,
+    platformKeyId: row.platform_key_id,
+    platformUser: row.platform_user,
   }
 }

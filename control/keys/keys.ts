@@ -21,6 +21,8 @@ export interface KeySettings {
   requestsPerMinute?: number
   /** Milliseconds since 1970; null never expires. */
   expiresAtMs?: number | null
+  /** It may make sub-keys. */
+  isPlatform?: boolean
 }
 
 /** No key with this id, or one that was revoked. */
@@ -46,6 +48,7 @@ const COLUMN_OF: Readonly<Record<keyof KeySettings, string>> = {
   allowRetention: 'allow_retention',
   requestsPerMinute: 'requests_per_minute',
   expiresAtMs: 'expires_at',
+  isPlatform: 'is_platform',
 }
 
 function settingColumns(settings: KeySettings): Array<[column: string, value: unknown]> {
@@ -117,6 +120,15 @@ export async function replaceSecret(db: Queryable, keyId: string): Promise<{ key
   return { key: keyOrThrow(row && asApiKey(row), keyId), secret }
 }
 
+/** The hashes of a key and of the sub-keys that go by it: what the proxies hold of them changes with it. */
+export async function affectedHashes(db: Queryable, key: ApiKey): Promise<string[]> {
+  const found = await db.query<{ hash: string }>(
+    'SELECT hash FROM api_keys WHERE platform_key_id = $1 AND revoked_at IS NULL',
+    [key.id],
+  )
+  return [key.hash, ...found.rows.map((row) => row.hash)]
+}
+
 /** Revokes a key for good; revoking it again changes nothing. @throws UnknownKeyError */
 export async function revokeKey(db: Queryable, keyId: string): Promise<ApiKey> {
   const revoked = await db.query<KeyRow>(
@@ -144,13 +156,14 @@ export async function listKeys(db: Queryable, accountId: string): Promise<ApiKey
 }
 
 /**
- * A page of the keys of an account that are not revoked, newest first.
+ * A page of the keys of an account that are not revoked, newest first, without the sub-keys of platforms.
  * @param after the id of a key to go on behind, or ''
  */
 export async function pageOfKeys(db: Queryable, accountId: string, limit: number, after: string): Promise<ApiKey[]> {
   const found = await db.query<KeyRow>(
     `SELECT ${COLUMNS} FROM api_keys
-     WHERE account_id = $1 AND revoked_at IS NULL AND ($2 = '' OR id < $2) ORDER BY id DESC LIMIT $3`,
+     WHERE account_id = $1 AND revoked_at IS NULL AND platform_key_id IS NULL AND ($2 = '' OR id < $2)
+     ORDER BY id DESC LIMIT $3`,
     [accountId, after, limit],
   )
   return found.rows.map(asApiKey)

@@ -17,6 +17,7 @@ interface SettingsBody {
   readonly allow_retention?: boolean
   readonly requests_per_minute?: number | null
   readonly expires_at?: string | null
+  readonly platform?: boolean
 }
 
 /** Units of a cap; null takes it away, undefined leaves it. The schema has checked the form. */
@@ -53,6 +54,7 @@ export async function readSettings(db: Queryable, fields: Readonly<Record<string
     allowRetention: body.allow_retention,
     requestsPerMinute: body.requests_per_minute === null ? 0 : body.requests_per_minute,
     expiresAtMs: expiryMs(body.expires_at),
+    isPlatform: body.platform,
   }
   return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined))
 }

@@ -15,7 +15,20 @@ export async function keyInForce(db: Queryable, keyHash: string): Promise<ApiKey
            WHERE hash = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`,
     values: [keyHash],
   })
-  return found.rows[0] && asApiKey(found.rows[0])
+  const key = found.rows[0] && asApiKey(found.rows[0])
+  return key === undefined || key.platformKeyId === null ? key : boundToPlatform(db, key, key.platformKeyId)
+}
+
+/** A sub-key is in force as long as its platform key is, and paused with it. */
+async function boundToPlatform(db: Queryable, key: ApiKey, platformKeyId: string): Promise<ApiKey | undefined> {
+  const found = await db.query<{ paused: boolean }>({
+    name: 'platform_key',
+    text: `SELECT paused FROM api_keys
+           WHERE id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`,
+    values: [platformKeyId],
+  })
+  const [platform] = found.rows
+  return platform && { ...key, paused: key.paused || platform.paused }
 }
 
 /**

@@ -24,6 +24,7 @@ export function settingsJson(settings: KeySettings): Record<string, unknown> {
     allow_retention: settings.allowRetention,
     requests_per_minute: settings.requestsPerMinute === undefined ? undefined : settings.requestsPerMinute || null,
     expires_at: settings.expiresAtMs === undefined ? undefined : timeText(settings.expiresAtMs),
+    platform: settings.isPlatform,
   }
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
 }

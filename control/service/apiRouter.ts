@@ -15,6 +15,7 @@ import type { ApiKey } from '../keys/keyRow.ts'
 import { keyInForce } from '../keys/resolveKey.ts'
 import { linkHandlers } from '../links/linkHandlers.ts'
 import type { PaymentsService } from '../payments/paymentsService.ts'
+import { platformHandlers } from '../platform/platformHandlers.ts'
 import { receiptListHandler } from '../receipts/receiptListHandler.ts'
 import type { ReceiptReader } from '../receipts/receiptReader.ts'
 import { sessionOf } from '../sessions/sessions.ts'
@@ -52,6 +53,7 @@ export function newApiRouter(parts: ApiParts): ApiRouter {
       ...keyHandlers(pool, redis),
       ...linkHandlers(parts),
       ...agentHandlers(parts),
+      ...platformHandlers(parts),
       ...approvalHandlers(parts),
       get_statement: statementHandler(pool),
       list_receipts: receiptListHandler(receipts),
@@ -64,7 +66,7 @@ function keyCaller(key: ApiKey): Caller {
   const { capHourUnits, capDayUnits, capMonthUnits, budgetUnits } = key
   const caps = { hourUnits: capHourUnits, dayUnits: capDayUnits, monthUnits: capMonthUnits, budgetUnits }
   const isCapped = Object.values(caps).some((cap) => cap !== null)
-  const isRestricted = isCapped || key.models.length > 0 || key.tools.length > 0
+  const isRestricted = isCapped || key.platformKeyId !== null || key.models.length > 0 || key.tools.length > 0
   return { kind: 'key', keyId: key.id, accountId: key.accountId, caps, isRestricted }
 }
 

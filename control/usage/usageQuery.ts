@@ -28,6 +28,7 @@ export function usageQuery(accountId: string, fields: UsageFields): UsageQuery {
     groupBy: [...new Set((fields.group_by ?? 'day').split(',') as UsageGroup[])],
     model: fields.model ?? '',
     keyId: fields.key ?? '',
+    platformKeyId: '',
     limit: fields.limit ?? Math.min(PAGE_USUAL, limits.usagePageMax),
     after: fields.after ?? '',
   }

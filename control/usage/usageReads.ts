@@ -1,11 +1,13 @@
 import { invalidRequest } from '../contract/errors.ts'
+import { isId } from '../contract/ids.ts'
 import { limits } from '../contract/limits.ts'
 import { formatDay } from '../contract/time.ts'
 import { formatUsd } from '../contract/units.ts'
+import { textArray } from '../db/arrays.ts'
 import type { Queryable } from '../db/pool.ts'
 
 /** What usage can be grouped by, and the columns. */
-const COLUMNS = { day: 'day', model: 'model', key: 'key_id' } as const
+const COLUMNS = { day: 'day', model: 'model', key: 'key_id', agent: 'account_id' } as const
 
 export type UsageGroup = keyof typeof COLUMNS
 
@@ -15,9 +17,10 @@ export interface UsageQuery {
   readonly fromDay: number
   readonly toDay: number
   readonly groupBy: readonly UsageGroup[]
-  /** Only of this model or key; '' for all. */
+  /** Only of this model, this key, or the sub-keys of this platform key; '' for all. */
   readonly model: string
   readonly keyId: string
+  readonly platformKeyId: string
   readonly limit: number
   /** `next` of the page before, or ''. */
   readonly after: string
@@ -27,6 +30,7 @@ interface UsageRow {
   day?: number
   model?: string
   key_id?: string
+  account_id?: string
   requests: number
   units: number
   input_tokens: number
@@ -38,17 +42,18 @@ const SUMS = ['requests', 'units', 'input_tokens', 'cached_input_tokens', 'outpu
   .map((name) => `coalesce(sum(${name}), 0) AS ${name}`)
   .join(', ')
 
-const OF_ACCOUNT = `FROM usage_days WHERE account_id = $1 AND day BETWEEN $2 AND $3
-  AND ($4 = '' OR model = $4) AND ($5 = '' OR key_id = $5)`
+const OF_ACCOUNT = `FROM usage_days WHERE account_id = ANY ($1::text[]) AND day BETWEEN $2 AND $3
+  AND ($4 = '' OR model = $4) AND ($5 = '' OR key_id = $5)
+  AND ($6 = '' OR key_id IN (SELECT id FROM api_keys WHERE platform_key_id = $6))`
 
 /** The usage of an account: the whole, and a page of its groups, latest day first. @throws GatewayError */
 export async function readUsage(db: Queryable, query: UsageQuery) {
-  const { accountId, fromDay, toDay, groupBy, model, keyId, limit } = query
+  const { fromDay, toDay, groupBy, model, keyId, platformKeyId, limit } = query
   if (toDay < fromDay) throw invalidRequest('to must not be before from.', 'to')
   if (toDay - fromDay >= limits.usageDaysMax) {
     throw invalidRequest(`from and to span at most ${limits.usageDaysMax} days.`, 'to')
   }
-  const filter = [accountId, fromDay, toDay, model, keyId]
+  const filter = [textArray(await accountsOf(db, query)), fromDay, toDay, model, keyId, platformKeyId]
   const total = await db.query<UsageRow>(`SELECT ${SUMS} ${OF_ACCOUNT}`, filter)
   const rows = await groupsOf(db, query, filter)
   const last = rows.length > limit ? rows[limit - 1] : undefined
@@ -64,16 +69,23 @@ export async function readUsage(db: Queryable, query: UsageQuery) {
   }
 }
 
+/** The account, and its agents where usage is asked for by agent. */
+async function accountsOf(db: Queryable, { accountId, groupBy }: UsageQuery): Promise<string[]> {
+  if (!groupBy.includes('agent')) return [accountId]
+  const agents = await db.query<{ id: string }>('SELECT id FROM agents WHERE owner_id = $1', [accountId])
+  return [accountId, ...agents.rows.map((row) => row.id)]
+}
+
 async function groupsOf(db: Queryable, query: UsageQuery, filter: readonly unknown[]): Promise<UsageRow[]> {
   const { groupBy, after, limit } = query
   const columns = groupBy.map((group) => COLUMNS[group])
   // Negated, the latest day comes first in the same order as the other columns, so that one comparison pages.
   const order = groupBy.map((group) => (group === 'day' ? '-day' : COLUMNS[group])).join(', ')
   const place = after === '' ? [] : readCursor(after, groupBy)
-  const behind = place.length === 0 ? '' : `WHERE (${order}) > (${place.map((_, i) => `$${i + 7}`).join(', ')})`
+  const behind = place.length === 0 ? '' : `WHERE (${order}) > (${place.map((_, i) => `$${i + 8}`).join(', ')})`
   const found = await db.query<UsageRow>(
     `SELECT * FROM (SELECT ${columns.join(', ')}, ${SUMS} ${OF_ACCOUNT} GROUP BY ${columns.join(', ')}) AS groups
-     ${behind} ORDER BY ${order} LIMIT $6`,
+     ${behind} ORDER BY ${order} LIMIT $7`,
     [...filter, limit + 1, ...place],
   )
   return found.rows
@@ -123,6 +135,7 @@ function groupJson(row: UsageRow) {
     ...(row.day === undefined ? {} : { day: formatDay(row.day) }),
     ...(row.model === undefined ? {} : { model: row.model }),
     ...(row.key_id === undefined ? {} : { key_id: row.key_id }),
+    ...(row.account_id === undefined ? {} : { agent_id: isId('agt', row.account_id) ? row.account_id : null }),
     ...sumsJson(row),
   }
 }

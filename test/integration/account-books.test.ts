@@ -149,7 +149,7 @@ test('usage is grouped, filtered and paged', async () => {
     ['from=2020-02-30', 'from'],
     ['from=2027-02-01&to=2027-01-01', 'to'],
     ['from=2020-01-01&to=2022-01-01', 'to'],
-    ['group_by=agent', 'group_by'],
+    ['group_by=hour', 'group_by'],
     ['after=nonsense', 'after'],
     [`group_by=day&after=${first.next}`, 'after'],
     [`after=${Buffer.from('[1e12]').toString('base64url')}`, 'after'],

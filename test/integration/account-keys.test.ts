@@ -64,6 +64,7 @@ test('a key has everything that was set, shows its secret once, and works at onc
     private_tier: false,
     allow_retention: true,
     requests_per_minute: 600,
+    platform: true,
     expires_at: '2099-01-01T00:00:00.000Z',
   }
   const made = await create(settings)

@@ -316,6 +316,9 @@ test('agents are ranked by their requests, for everybody', async () => {
   assert.deepEqual([own?.['requests'], own?.['name']], [12, slug])
   const top = await apiOk<{ data: Json[]; has_more: boolean }>(url, 'GET', '/v1/agents/leaderboard?days=1&limit=1')
   assert.deepEqual([top.data, top.has_more], [data.slice(0, 1), data.length > 1])
+  const usage = await apiOk<{ data: Json[] }>(url, 'GET', '/v1/account/usage?group_by=agent', { token: owner.token })
+  const used = usage.data.find((group) => group['agent_id'] === undefined || group['requests'] === 12)
+  assert.equal(used?.['agent_id'], (await read(slug)).id)
   assertRefused(await api(url, 'GET', '/v1/agents/leaderboard?days=0'), 400, null, 'days')
 })
 

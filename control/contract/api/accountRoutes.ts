@@ -4,6 +4,21 @@ import { type ApiRoute, members } from './route.ts'
 
 const DAY = { type: 'string', format: 'day' }
 
+/** What to sum up of the usage of an account. */
+export const USAGE_QUERY = {
+  from: { ...DAY, description: 'the first day, such as 2027-01-01 (UTC)' },
+  to: { ...DAY, description: `the last day, such as 2027-01-31 (UTC), at most ${limits.usageDaysMax} days on` },
+  group_by: {
+    type: 'string',
+    pattern: '^(day|model|key)(,(day|model|key)){0,2}$',
+    description: 'some of day, model and key, separated by commas',
+  },
+  model: text('a model id', 256),
+  key: { type: 'string', pattern: '^key_[0-9A-Z]{26}$', description: 'the id of a key (key_...)' },
+  limit: pageLimit(limits.usagePageMax),
+  after: text('what the page before gave as next', 1_024),
+}
+
 /** What an account is, has and did. */
 export const ACCOUNT_ROUTES = {
   get_account: {
@@ -36,19 +51,14 @@ export const ACCOUNT_ROUTES = {
     method: 'GET',
     path: '/v1/account/usage',
     auth: 'session',
-    summary: 'Requests, tokens and costs by day, model and key',
+    summary: 'Requests, tokens and costs by day, model, key and agent',
     query: members({
-      from: { ...DAY, description: 'the first day, such as 2027-01-01 (UTC)' },
-      to: { ...DAY, description: `the last day, such as 2027-01-31 (UTC), at most ${limits.usageDaysMax} days on` },
+      ...USAGE_QUERY,
       group_by: {
         type: 'string',
-        pattern: '^(day|model|key)(,(day|model|key)){0,2}$',
-        description: 'some of day, model and key, separated by commas',
+        pattern: '^(day|model|key|agent)(,(day|model|key|agent)){0,3}$',
+        description: 'some of day, model, key and agent, separated by commas; agent adds what the agents used',
       },
-      model: text('a model id', 256),
-      key: { type: 'string', pattern: '^key_[0-9A-Z]{26}$', description: 'the id of a key (key_...)' },
-      limit: pageLimit(limits.usagePageMax),
-      after: text('what the page before gave as next', 1_024),
     }),
   },
   get_statement: {

@@ -3,7 +3,7 @@ import { coinAmount, pageAfter, pageLimit, text, usdOrNone } from './fields.ts'
 import { KEY_SETTINGS } from './keyRoutes.ts'
 import { type ApiRoute, type JsonSchema, members } from './route.ts'
 
-const { expires_at: _, ...POLICY } = KEY_SETTINGS
+const { expires_at: _, platform: __, ...POLICY } = KEY_SETTINGS
 
 const SETTINGS: Readonly<Record<string, JsonSchema>> = {
   ...POLICY,

@@ -27,6 +27,7 @@ export const KEY_SETTINGS = {
     description: "a positive integer, or null for the gateway's own rate",
   },
   expires_at: timeOrNone('when the key ends, a time to come'),
+  platform: flag('whether the key may make sub-keys'),
 }
 
 /** The API keys of an account. */

@@ -2,10 +2,18 @@ import { ACCOUNT_ROUTES } from './accountRoutes.ts'
 import { AGENT_ROUTES } from './agentRoutes.ts'
 import { KEY_ROUTES } from './keyRoutes.ts'
 import { LINK_ROUTES } from './linkRoutes.ts'
+import { PLATFORM_ROUTES } from './platformRoutes.ts'
 import { type ApiRoute, pathExpression } from './route.ts'
 import { SIGN_IN_ROUTES } from './signInRoutes.ts'
 
-const TABLE = { ...SIGN_IN_ROUTES, ...ACCOUNT_ROUTES, ...KEY_ROUTES, ...LINK_ROUTES, ...AGENT_ROUTES } as const
+const TABLE = {
+  ...SIGN_IN_ROUTES,
+  ...ACCOUNT_ROUTES,
+  ...KEY_ROUTES,
+  ...LINK_ROUTES,
+  ...AGENT_ROUTES,
+  ...PLATFORM_ROUTES,
+} as const
 
 export type ApiOperation = keyof typeof TABLE
 

@@ -1,0 +1,39 @@
+import { USAGE_QUERY } from './accountRoutes.ts'
+import { pageAfter, pageLimit, text } from './fields.ts'
+import { KEY_SETTINGS } from './keyRoutes.ts'
+import { type ApiRoute, members } from './route.ts'
+
+const { platform: _, paused: __, ...SETTINGS } = KEY_SETTINGS
+const USER = text('a text of at most 200 characters by which the platform knows its user', 200)
+
+/** Keys that a platform makes for its users. */
+export const PLATFORM_ROUTES = {
+  list_sub_keys: {
+    method: 'GET',
+    path: '/v1/platform/keys',
+    auth: 'key',
+    summary: "The platform's sub-keys, newest first",
+    query: members({ limit: pageLimit(), after: pageAfter('key'), user: USER }),
+  },
+  create_sub_key: {
+    method: 'POST',
+    path: '/v1/platform/keys',
+    auth: 'key',
+    summary: 'Make a sub-key within the bounds of the platform key; it is shown this once',
+    body: members({ ...SETTINGS, user: USER }),
+  },
+  revoke_sub_key: {
+    method: 'POST',
+    path: '/v1/platform/keys/{id}/revoke',
+    auth: 'key',
+    summary: 'Revoke one sub-key for good',
+    body: members({}),
+  },
+  get_platform_usage: {
+    method: 'GET',
+    path: '/v1/platform/usage',
+    auth: 'key',
+    summary: 'Requests, tokens and costs across the sub-keys',
+    query: members(USAGE_QUERY),
+  },
+} as const satisfies Record<string, ApiRoute>
