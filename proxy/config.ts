@@ -13,6 +13,8 @@ export interface ProxyConfig {
   /** How providers are reached. */
   readonly transport: TransportName
   readonly journalFolder: string
+  /** How many load balancers in front of the gateway add to X-Forwarded-For; zero trusts none of it. */
+  readonly trustedProxies: number
   readonly logLevel: string
   /** Requests run unpaid, to measure what the money path costs. */
   readonly unmetered: boolean
@@ -33,6 +35,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): ProxyConfig {
     redisCluster: environment['SLUICE_REDIS_CLUSTER'] === '1',
     transport: transportName(environment['SLUICE_TRANSPORT'] ?? 'sockets'),
     journalFolder: join(environment['SLUICE_DATA'] ?? '.sluice', 'journal'),
+    trustedProxies: integer(environment, 'SLUICE_TRUSTED_PROXIES', 0, 0, 16),
     logLevel: environment['LOG_LEVEL'] ?? 'info',
     unmetered: isUnmetered(environment),
   }

@@ -2,6 +2,7 @@ import type { Limits } from '../control/contract/limits.ts'
 import type { KeyCache } from './access/keyCache.ts'
 import type { RpcClient } from './bus/rpcClient.ts'
 import type { CatalogStore } from './catalog/catalogStore.ts'
+import { apiEndpoints } from './endpoints/api.ts'
 import { chatHandler, credentialPrecheck } from './endpoints/chat/chat.ts'
 import type { ChatSurface } from './endpoints/chat/codec.ts'
 import { chatSurface } from './endpoints/chat/surface.ts'
@@ -10,7 +11,7 @@ import { healthHandler, readyHandler, type Vitals } from './endpoints/health.ts'
 import { limitsHandler } from './endpoints/limits.ts'
 import { modelsHandler } from './endpoints/models.ts'
 import { pricingHandler, sheetHandler, sheetsHandler } from './endpoints/pricing.ts'
-import { publicReceiptHandler, receiptHandler, receiptsHandler } from './endpoints/receipts.ts'
+import { publicReceiptHandler, receiptHandler } from './endpoints/receipts.ts'
 import { responsesSurface } from './endpoints/responses/surface.ts'
 import type { RunServices } from './endpoints/run/services.ts'
 import { embeddings } from './endpoints/units/embeddings.ts'
@@ -37,11 +38,13 @@ export interface RouteParts {
   readonly rpc: RpcClient
   readonly limits: Limits
   readonly vitals: () => Vitals
+  /** See `clientAddress`. */
+  readonly trustedProxies: number
 }
 
 /** Every path that is served, a row each. */
 export function routes(parts: RouteParts): RouteEntry[] {
-  const { keys, catalog, services, videos, health, rpc, limits, vitals } = parts
+  const { keys, catalog, services, videos, health, rpc, limits, vitals, trustedProxies } = parts
   const chat = (path: string, surface: ChatSurface): RouteEntry => ({
     method: 'POST',
     path,
@@ -83,10 +86,10 @@ export function routes(parts: RouteParts): RouteEntry[] {
     { method: 'GET', path: '/v1/pricing/sheets', handler: sheetsHandler(rpc) },
     { method: 'GET', path: '/v1/pricing/sheets/*', handler: sheetHandler(rpc) },
     { method: 'GET', path: '/v1/limits', handler: limitsHandler(limits) },
-    { method: 'GET', path: '/v1/receipts', handler: receiptsHandler(keys, rpc, limits) },
     { method: 'GET', path: '/v1/receipts/*', handler: receiptHandler(keys, rpc) },
     { method: 'GET', path: '/x402/v1/receipts/*', handler: publicReceiptHandler(rpc) },
     { method: 'GET', path: '/health', handler: healthHandler(catalog, health, vitals) },
     { method: 'GET', path: '/ready', handler: readyHandler(catalog, vitals) },
+    ...apiEndpoints({ rpc, limits, trustedProxies }),
   ]
 }

@@ -125,7 +125,10 @@ const mayLeave = newSignal()
 const vitals = (): Vitals => ({ redis: connected(), control: pulse.alive, draining })
 
 const server = new Server({
-  routes: routes({ keys, catalog, services, videos, health, rpc, limits, vitals }),
+  routes: routes({
+    ...{ keys, catalog, services, videos, health, rpc, limits, vitals },
+    trustedProxies: config.trustedProxies,
+  }),
   limits,
   onError: (error, requestId) => log.error({ err: error, requestId }, 'a handler failed'),
   onRefusal: (error) => metrics.noteError(error.row),

@@ -1,3 +1,4 @@
+import { OPERATOR, recordActivity } from '../activity/activity.ts'
 import { newId } from '../contract/ids.ts'
 import { formatUsd } from '../contract/units.ts'
 import { type Client, type Pool, type Queryable, withTransaction } from '../db/pool.ts'
@@ -38,11 +39,12 @@ export interface Account {
   readonly createdAtMs: number
 }
 
-/** Opens an account with its first balance, inside the caller's transaction. @returns its id */
+/** Opens an account for the operator with its first balance, inside the caller's transaction. @returns its id */
 export async function createAccount(client: Client, options: Credit & { name?: string } = {}): Promise<string> {
   const accountId = newId('acct')
   await client.query('INSERT INTO accounts (id, name) VALUES ($1, $2)', [accountId, options.name ?? ''])
   await openAccount(client, accountId)
+  await recordActivity(client, OPERATOR, [{ accountId, type: 'account.created', target: accountId }])
   await creditAccount(client, accountId, options)
   return accountId
 }
@@ -77,7 +79,7 @@ async function isRepeat(client: Client, accountId: string, ref: string, credit: 
 }
 
 /**
- * Adds credits, coin or both, inside the caller's transaction.
+ * Adds credits, coin or both for the operator, inside the caller's transaction.
  * @returns false when the payment that `ref` names was credited to this account before; nothing changes then
  * @throws UnknownAccountError; ReusedRefError when it was credited before with other amounts
  */
@@ -87,15 +89,17 @@ export async function creditAccount(client: Client, accountId: string, credit: C
   const ref = credit.ref ?? newId('evt')
   if (credit.coinUnits !== undefined && credit.coinUnits > 0) {
     await creditCoin(client, { accountId, units: credit.coinUnits, ref })
+    const details = { amount: formatUsd(credit.coinUnits), ref }
+    await recordActivity(client, OPERATOR, [{ accountId, type: 'coin.credited', target: accountId, details }])
   }
   if (credit.creditUnits !== undefined && credit.creditUnits > 0) {
-    await grantCredits(client, {
-      accountId,
-      units: credit.creditUnits,
-      source: credit.source ?? 'operator',
-      expiresAtMs: credit.expiresAtMs ?? Date.now() + YEAR_MS,
-      ref,
-    })
+    const source = credit.source ?? 'operator'
+    const expiresAtMs = credit.expiresAtMs ?? Date.now() + YEAR_MS
+    const grant = { accountId, units: credit.creditUnits, source, expiresAtMs, ref }
+    const { grantId } = await grantCredits(client, grant)
+    const expires_at = new Date(expiresAtMs).toISOString()
+    const details = { amount: formatUsd(credit.creditUnits), source, expires_at, ref }
+    await recordActivity(client, OPERATOR, [{ accountId, type: 'credits.granted', target: grantId, details }])
   }
   return true
 }

@@ -73,6 +73,23 @@ const INVARIANTS: readonly Invariant[] = [
       WHERE (u.units, u.requests) IS DISTINCT FROM (r.units, r.requests)`,
   },
   {
+    name: 'usage by day equals the receipts',
+    checked: `SELECT count(*) || ' days of keys and models' FROM usage_days`,
+    faults: `
+      SELECT coalesce(u.key_id, r.key_id) || ' with ' || coalesce(u.model, r.model) || ' on day ' ||
+        coalesce(u.day, r.day) || ': ' || coalesce(u.units, 0) || ' in ' || coalesce(u.requests, 0) ||
+        ' requests, its receipts ' || coalesce(r.units, 0) || ' in ' || coalesce(r.requests, 0)
+      FROM usage_days u FULL JOIN (
+        SELECT account_id, (held_at_ms / 86400000)::integer AS day, key_id, model, count(*) AS requests,
+          sum(charge_units) AS units,
+          sum(input_tokens + cached_input_tokens + cache_write_5m_tokens + cache_write_1h_tokens) AS input,
+          sum(cached_input_tokens) AS cached, sum(output_tokens) AS output
+        FROM receipts GROUP BY 1, 2, 3, 4
+      ) r ON r.account_id = u.account_id AND r.day = u.day AND r.key_id = u.key_id AND r.model = u.model
+      WHERE (u.units, u.requests, u.input_tokens, u.cached_input_tokens, u.output_tokens)
+        IS DISTINCT FROM (r.units, r.requests, r.input, r.cached, r.output)`,
+  },
+  {
     name: 'no settlement was rejected',
     checked: `SELECT 'none'`,
     faults: `SELECT 'shard ' || shard || ' entry ' || entry_id || ': ' || reason FROM settlement_rejects`,

@@ -5,25 +5,31 @@ export interface RpcRequests {
   ping: undefined
   resolve_key: sluice.ResolveKeyRequest
   get_receipt: sluice.GetReceiptRequest
-  list_receipts: sluice.ListReceiptsRequest
   list_sheets: undefined
   get_sheet: sluice.GetSheetRequest
   settle_lost: sluice.SettleLostRequest
+  api: sluice.ApiRequest
+}
+
+/** What an operation may know of its call. */
+export interface RpcCall {
+  /** Until when somebody waits for the answer, by the clock of performance.now(). */
+  readonly deadlineMs: number
 }
 
 export type RpcOperation = keyof RpcRequests
 
 /** Answers each operation; a GatewayError reaches the client, everything else is logged and shown as internal_error. */
-export type RpcHandlers = { [Name in RpcOperation]: (request: RpcRequests[Name]) => Promise<Uint8Array> }
+export type RpcHandlers = { [Name in RpcOperation]: (request: RpcRequests[Name], call: RpcCall) => Promise<Uint8Array> }
 
 const DECODERS: { [Name in RpcOperation]: (payload: Uint8Array) => RpcRequests[Name] } = {
   ping: () => undefined,
   resolve_key: (payload) => sluice.ResolveKeyRequest.decode(payload),
   get_receipt: (payload) => sluice.GetReceiptRequest.decode(payload),
-  list_receipts: (payload) => sluice.ListReceiptsRequest.decode(payload),
   list_sheets: () => undefined,
   get_sheet: (payload) => sluice.GetSheetRequest.decode(payload),
   settle_lost: (payload) => sluice.SettleLostRequest.decode(payload),
+  api: (payload) => sluice.ApiRequest.decode(payload),
 }
 
 export function isRpcOperation(name: string): name is RpcOperation {
@@ -35,6 +41,7 @@ export async function callOperation<Name extends RpcOperation>(
   handlers: RpcHandlers,
   name: Name,
   payload: Uint8Array,
+  call: RpcCall,
 ): Promise<Uint8Array> {
-  return handlers[name](DECODERS[name](payload))
+  return handlers[name](DECODERS[name](payload), call)
 }

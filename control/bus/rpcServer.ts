@@ -6,7 +6,7 @@ import { sluice } from '../contract/generated/messages.js'
 import { newId } from '../contract/ids.ts'
 import { limits } from '../contract/limits.ts'
 import { connectRedis } from '../contract/redis.ts'
-import { RPC_READS_STREAM, RPC_STREAM } from '../contract/redisKeys.ts'
+import { RPC_STREAMS } from '../contract/rpcStreams.ts'
 import { isDatabaseDown } from '../db/isDatabaseDown.ts'
 import { RpcLane } from './rpcLane.ts'
 import { callOperation, isRpcOperation, type RpcHandlers, type RpcOperation } from './rpcOperations.ts'
@@ -17,9 +17,10 @@ export type RpcOutcome = 'ok' | 'refused' | 'failed' | 'expired' | 'malformed'
 export type RpcObserver = (operation: RpcOperation | 'unknown', outcome: RpcOutcome, seconds: number) => void
 
 /**
- * Answers the proxies' calls. Requests come through two streams, shared by all control processes, each with half of the
- * places: reads of receipts and sheets may fill theirs without holding up what requests wait for. Answers go out by
- * pub/sub. A request is answered at most once: the caller asks again when its time passes without an answer.
+ * Answers the proxies' calls. Requests come through the streams of contract/rpcStreams.ts, shared by all control
+ * processes, each with places of its own: reads of receipts and sheets, and the account API, may fill theirs without
+ * holding up what requests wait for. Answers go out by pub/sub. A request is worked on at most once, also when its
+ * control dies over it: the caller asks again, if it may, when its time passes without an answer.
  */
 export class RpcServer {
   readonly #handlers: RpcHandlers
@@ -35,9 +36,8 @@ export class RpcServer {
     this.#writer = connectRedis(redisUrl, 'wait')
     this.#writer.on('error', () => {})
     const consumer = newId('own')
-    const placesMax = Math.max(1, Math.floor(limits.rpcConcurrencyMax / 2))
-    this.#lanes = [RPC_STREAM, RPC_READS_STREAM].map(
-      (stream) =>
+    this.#lanes = RPC_STREAMS.map(
+      ({ stream, placesMax }) =>
         new RpcLane({
           redisUrl,
           stream,
@@ -68,16 +68,21 @@ export class RpcServer {
     const operation = request && isRpcOperation(request.operation) ? request.operation : 'unknown'
     let outcome: RpcOutcome = 'malformed'
     let message: Buffer | undefined
-    if (request && ageMs > (request.timeoutMs || limits.rpcTimeoutMs)) outcome = 'expired'
-    else if (request) [outcome, message] = await this.#answer(request, operation)
+    const leftMs = (request?.timeoutMs || limits.rpcTimeoutMs) - ageMs
+    if (request && leftMs < 0) outcome = 'expired'
+    else if (request) [outcome, message] = await this.#answer(request, operation, startedMs + leftMs)
     this.#observe(operation, outcome, (performance.now() - startedMs) / 1_000)
     return request && message ? { channel: request.replyTo, message } : undefined
   }
 
-  async #answer(request: sluice.RpcRequest, operation: RpcOperation | 'unknown'): Promise<[RpcOutcome, Buffer]> {
+  async #answer(
+    request: sluice.RpcRequest,
+    operation: RpcOperation | 'unknown',
+    deadlineMs: number,
+  ): Promise<[RpcOutcome, Buffer]> {
     try {
       if (operation === 'unknown') throw new Error(`there is no operation ${request.operation}`)
-      const payload = await callOperation(this.#handlers, operation, request.payload)
+      const payload = await callOperation(this.#handlers, operation, request.payload, { deadlineMs })
       return ['ok', encodeReply({ id: request.id, payload })]
     } catch (error) {
       if (error instanceof GatewayError) {

@@ -6,16 +6,23 @@ import {
   listAccounts,
   UnknownAccountError,
 } from '../accounts/accounts.ts'
+import { changeAccount } from '../accounts/settings.ts'
+import { OPERATOR, recordActivity } from '../activity/activity.ts'
+import { publishKeyChanged } from '../bus/feed.ts'
 import { formatUsd, MAX_UNITS } from '../contract/units.ts'
 import { type Client, type Pool, type Queryable, withTransaction } from '../db/pool.ts'
-import { createKey, listKeys } from '../keys/keys.ts'
+import { makeKey } from '../keys/keyChanges.ts'
+import { listKeys } from '../keys/keys.ts'
 import type { AccountBalance } from '../ledger/balanceOf.ts'
+import { coinText, sumText } from '../pricing/coinAmounts.ts'
+import { linkWallet } from '../wallets/wallets.ts'
+import { ACCOUNT_BOOKS } from './accountBooks.ts'
 import { tellAdmission } from './admission.ts'
 import { type Arguments, argument, type CommandGroup, flag, isSet, UsageError } from './command.ts'
 import { type CliContext, CommandError } from './context.ts'
-import { SETTING_FLAGS, settingsOf } from './keySettings.ts'
+import { SETTING_FLAGS, settingsOf, switchOf } from './keySettings.ts'
 import { facts, table } from './table.ts'
-import { amountOf, coinText, coinToUnits, coinUsdUnits, formatTime, sumText, timeOf } from './values.ts'
+import { addressOf, amountOf, coinToUnits, coinUsdUnits, formatTime, timeOf } from './values.ts'
 
 const PAGE = 500
 
@@ -57,7 +64,10 @@ async function create(args: Arguments, context: CliContext): Promise<undefined> 
   const made = await withTransaction(pool, async (client) => {
     const accountId = await createAccount(client, { name, ...(await creditOf(args, client)) })
     const { expiresAtMs: _, ...settings } = await settingsOf(args, client)
-    return { accountId, ...(await createKey(client, accountId, { ...settings, name: name || 'first key' })) }
+    const wallet = flag(args, 'wallet')
+    if (wallet !== undefined) await linkWallet(client, OPERATOR, accountId, addressOf(wallet))
+    const keySettings = { ...settings, name: name || 'first key' }
+    return { accountId, ...(await makeKey(client, OPERATOR, accountId, keySettings)) }
   }).catch(refuseTooLarge)
   await tellAdmission(context, made.accountId)
   const { coin, credits } = await balanceText(pool, await accountBalance(pool, made.accountId))
@@ -139,6 +149,29 @@ async function credit(args: Arguments, context: CliContext): Promise<undefined> 
   context.print({ ...json, credited }, note + text)
 }
 
+async function update(args: Arguments, context: CliContext): Promise<undefined> {
+  const name = flag(args, 'name')
+  const allowRetention = switchOf(args, 'allow-retention', 'refuse-retention')
+  if (name === undefined && allowRetention === undefined) {
+    throw new UsageError('say what to change: --name, --allow-retention, --refuse-retention')
+  }
+  const pool = await context.pool()
+  const accountId = argument(args, 'ID')
+  if ((await accountOf(pool, accountId)) === undefined) throw new UnknownAccountError(accountId)
+  const changes = { ...(name !== undefined && { name }), ...(allowRetention !== undefined && { allowRetention }) }
+  const keyHashes = await withTransaction(pool, async (client) => {
+    const details = { name, allow_retention: allowRetention }
+    await recordActivity(client, OPERATOR, [{ accountId, type: 'account.updated', target: accountId, details }])
+    return changeAccount(client, accountId, changes)
+  })
+  if (keyHashes.length > 0) {
+    const redis = await context.redis()
+    for (const hash of keyHashes) await publishKeyChanged(redis, hash)
+  }
+  const { json, text } = await describe(pool, accountId)
+  context.print(json, text)
+}
+
 export const ACCOUNT: CommandGroup = {
   name: 'account',
   summary: 'open accounts, see and credit their balances',
@@ -146,10 +179,26 @@ export const ACCOUNT: CommandGroup = {
     {
       synopsis: 'create',
       summary: 'Opens an account with its first API key, which is shown this once.',
-      flags: { name: SETTING_FLAGS.name, ...CREDIT_FLAGS, ...KEY_FLAGS },
+      flags: {
+        name: SETTING_FLAGS.name,
+        wallet: { value: 'ADDRESS', help: 'the wallet that signs in to the account' },
+        ...CREDIT_FLAGS,
+        ...KEY_FLAGS,
+      },
       run: create,
     },
     { synopsis: 'show ID', summary: 'Shows the balance of an account by the book.', run: show },
+    {
+      synopsis: 'update ID',
+      summary: 'Changes what is given; everything else stays.',
+      flags: {
+        name: SETTING_FLAGS.name,
+        'allow-retention': { help: 'providers that keep data may serve requests of every key' },
+        'refuse-retention': { help: 'takes that away' },
+      },
+      run: update,
+    },
+    ...ACCOUNT_BOOKS,
     {
       synopsis: 'list',
       summary: 'Lists accounts, oldest first.',

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Redis } from 'ioredis'
@@ -122,6 +123,11 @@ export class CliContext {
   /** Prints the result: `json` for programs, `text` for people. */
   print(json: unknown, text: string): void {
     process.stdout.write(this.isJson ? `${JSON.stringify(json)}\n` : `${text.replace(/\n$/, '')}\n`)
+  }
+
+  /** Writes a piece of a long output, as fast as it is taken. */
+  async write(text: string): Promise<void> {
+    if (!process.stdout.write(text)) await once(process.stdout, 'drain')
   }
 
   /** Says something beside the result; programs that read the output are not disturbed. */

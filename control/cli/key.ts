@@ -1,9 +1,14 @@
 import { accountOf, UnknownAccountError } from '../accounts/accounts.ts'
+import { OPERATOR } from '../activity/activity.ts'
 import { publishKeyChanged } from '../bus/feed.ts'
 import { limits } from '../contract/limits.ts'
 import { formatUsd } from '../contract/units.ts'
+import { type Client, withTransaction } from '../db/pool.ts'
+import { changeKey, endKey, makeKey } from '../keys/keyChanges.ts'
+import { keyLimits } from '../keys/keyLimits.ts'
 import type { ApiKey } from '../keys/keyRow.ts'
-import { createKey, keyOf, listKeys, revokeKey, UnknownKeyError, updateKey } from '../keys/keys.ts'
+import { keyOf, listKeys, UnknownKeyError } from '../keys/keys.ts'
+import { stateOf } from '../keys/settingsJson.ts'
 import { type Arguments, argument, type CommandGroup, isSet, UsageError } from './command.ts'
 import type { CliContext } from './context.ts'
 import { SETTING_FLAGS, settingsOf } from './keySettings.ts'
@@ -11,12 +16,6 @@ import { facts, table } from './table.ts'
 import { formatTime } from './values.ts'
 
 const capText = (units: number | null): string | null => (units === null ? null : formatUsd(units))
-
-function stateOf(key: ApiKey): 'revoked' | 'expired' | 'paused' | 'active' {
-  if (key.revokedAtMs !== null) return 'revoked'
-  if (key.expiresAtMs !== null && key.expiresAtMs <= Date.now()) return 'expired'
-  return key.paused ? 'paused' : 'active'
-}
 
 function keyJson(key: ApiKey) {
   return {
@@ -29,6 +28,7 @@ function keyJson(key: ApiKey) {
     caps: { hour: capText(key.capHourUnits), day: capText(key.capDayUnits), month: capText(key.capMonthUnits) },
     budget: capText(key.budgetUnits),
     models: key.models,
+    tools: key.tools,
     no_logs: key.noLogs,
     private_tier: key.privateTier,
     allow_retention: key.allowRetention,
@@ -51,6 +51,7 @@ function keyText(key: ApiKey): string {
     ['caps (USD)', `hour ${caps.hour ?? 'none'}, day ${caps.day ?? 'none'}, month ${caps.month ?? 'none'}`],
     ['budget', budget ?? 'none'],
     ['models', key.models.join(', ') || 'any'],
+    ['tools', key.tools.join(', ') || 'any'],
     ['modes', modes.filter(Boolean).join(', ') || 'none'],
     ['rate', key.requestsPerMinute > 0 ? `${key.requestsPerMinute} a minute` : 'the usual limit'],
     ['expires', formatTime(key.expiresAtMs) || 'never'],
@@ -71,7 +72,8 @@ async function create(args: Arguments, context: CliContext): Promise<undefined> 
   const pool = await context.pool()
   const accountId = argument(args, 'ACCOUNT')
   if ((await accountOf(pool, accountId)) === undefined) throw new UnknownAccountError(accountId)
-  const { key, secret } = await createKey(pool, accountId, await settingsOf(args, pool))
+  const settings = await settingsOf(args, pool)
+  const { key, secret } = await withTransaction(pool, (client) => makeKey(client, OPERATOR, accountId, settings))
   await announce(context, key)
   const text = `${keyText(key)}\nAPI key:  ${secret}\nIt is shown this once; it is stored as a hash only.`
   context.print({ ...keyJson(key), api_key: secret }, text)
@@ -80,9 +82,9 @@ async function create(args: Arguments, context: CliContext): Promise<undefined> 
 async function change(
   args: Arguments,
   context: CliContext,
-  edit: (keyId: string) => Promise<ApiKey>,
+  edit: (client: Client, keyId: string) => Promise<ApiKey>,
 ): Promise<undefined> {
-  const key = await edit(argument(args, 'ID'))
+  const key = await withTransaction(await context.pool(), (client) => edit(client, argument(args, 'ID')))
   await announce(context, key)
   context.print(keyJson(key), keyText(key))
 }
@@ -91,6 +93,16 @@ async function show(args: Arguments, context: CliContext): Promise<undefined> {
   const key = await keyOf(await context.pool(), argument(args, 'ID'))
   if (key === undefined) throw new UnknownKeyError(argument(args, 'ID'))
   context.print(keyJson(key), keyText(key))
+}
+
+async function showLimits(args: Arguments, context: CliContext): Promise<undefined> {
+  const key = await keyOf(await context.pool(), argument(args, 'ID'))
+  if (key === undefined) throw new UnknownKeyError(argument(args, 'ID'))
+  const found = await keyLimits(await context.redis(), key)
+  const rows = Object.entries({ ...found.caps, budget: found.budget }).map(([name, { cap, used, left }]) => {
+    return [name, cap ?? 'none', used, left ?? 'all']
+  })
+  context.print(found, table(['', 'CAP (USD)', 'USED', 'LEFT'], rows))
 }
 
 async function list(args: Arguments, context: CliContext): Promise<undefined> {
@@ -114,6 +126,7 @@ export const KEY: CommandGroup = {
     },
     { synopsis: 'list ACCOUNT', summary: 'Lists the keys of an account.', run: list },
     { synopsis: 'show ID', summary: 'Shows the settings of a key.', run: show },
+    { synopsis: 'limits ID', summary: 'Shows what a key has spent of its caps, and what is left.', run: showLimits },
     {
       synopsis: 'update ID',
       summary: 'Changes what is given; everything else stays.',
@@ -125,32 +138,25 @@ export const KEY: CommandGroup = {
         }
         const pool = await context.pool()
         const settings = await settingsOf(args, pool)
-        return change(args, context, (keyId) => updateKey(pool, keyId, settings))
+        return change(args, context, (client, keyId) => changeKey(client, OPERATOR, keyId, settings))
       },
     },
     {
       synopsis: 'pause ID',
       summary: 'Refuses the key everywhere within a second, until it is resumed.',
-      run: async (args, context) => {
-        const pool = await context.pool()
-        return change(args, context, (keyId) => updateKey(pool, keyId, { paused: true }))
-      },
+      run: (args, context) =>
+        change(args, context, (client, keyId) => changeKey(client, OPERATOR, keyId, { paused: true })),
     },
     {
       synopsis: 'resume ID',
       summary: 'Lets a paused key in again.',
-      run: async (args, context) => {
-        const pool = await context.pool()
-        return change(args, context, (keyId) => updateKey(pool, keyId, { paused: false }))
-      },
+      run: (args, context) =>
+        change(args, context, (client, keyId) => changeKey(client, OPERATOR, keyId, { paused: false })),
     },
     {
       synopsis: 'revoke ID',
       summary: 'Ends a key for good.',
-      run: async (args, context) => {
-        const pool = await context.pool()
-        return change(args, context, (keyId) => revokeKey(pool, keyId))
-      },
+      run: (args, context) => change(args, context, (client, keyId) => endKey(client, OPERATOR, keyId)),
     },
   ],
 }

@@ -1,5 +1,5 @@
 import type { Queryable } from '../db/pool.ts'
-import type { KeySettings } from '../keys/keys.ts'
+import { type KeySettings, unknownModels } from '../keys/keys.ts'
 import { type Arguments, flag, isSet, UsageError } from './command.ts'
 import { amountOf, timeOf } from './values.ts'
 
@@ -11,6 +11,7 @@ export const SETTING_FLAGS = {
   'cap-month': { value: 'USD', help: 'the same for a month' },
   budget: { value: 'USD', help: 'the same for the whole life of the key' },
   model: { value: 'ID', help: 'allow this model and no other; may be repeated; "any" allows all', repeatable: true },
+  tool: { value: 'ID', help: 'allow this tool and no other; may be repeated; "any" allows all', repeatable: true },
   rpm: { value: 'N', help: 'requests per minute; 0 leaves the usual limit' },
   expires: { value: 'TIME', help: 'when the key ends, such as 2027-01-31T12:00:00Z; "never" takes it away' },
   'no-logs': { help: 'no-logs mode' },
@@ -21,7 +22,8 @@ export const SETTING_FLAGS = {
   'refuse-retention': { help: 'takes that away' },
 }
 
-function switchOf(args: Arguments, on: string, off: string): boolean | undefined {
+/** True or false as one of two flags says, undefined when neither is given. @throws UsageError for both */
+export function switchOf(args: Arguments, on: string, off: string): boolean | undefined {
   if (isSet(args, on) && isSet(args, off)) throw new UsageError(`--${on} and --${off} contradict each other`)
   return isSet(args, on) ? true : isSet(args, off) ? false : undefined
 }
@@ -50,12 +52,19 @@ async function modelsOf(args: Arguments, db: Queryable): Promise<string[] | unde
   const given = args.flags.get('model')
   if (given === undefined) return undefined
   if (given.includes('any')) return []
+  const [unknown] = await unknownModels(db, given)
+  if (unknown === undefined) return [...given]
   const known = await db.query<{ id: string }>('SELECT id FROM catalog_models ORDER BY id')
   const ids = known.rows.map((row) => row.id)
-  const unknown = given.find((id) => !ids.includes(id))
-  if (unknown !== undefined)
-    throw new UsageError(`there is no model "${unknown}"; models: ${ids.join(', ') || 'none yet'}`)
-  return [...given]
+  throw new UsageError(`there is no model "${unknown}"; models: ${ids.join(', ') || 'none yet'}`)
+}
+
+function toolsOf(args: Arguments): string[] | undefined {
+  const given = args.flags.get('tool')
+  if (given === undefined) return undefined
+  const wrong = given.find((id) => !/^[a-z0-9][a-z0-9_.-]*$/.test(id))
+  if (wrong !== undefined) throw new UsageError(`--tool must be the id of a tool such as web.search, not "${wrong}"`)
+  return given.includes('any') ? [] : [...given]
 }
 
 /** The settings that are given; the others stay away, so that an update leaves them. */
@@ -67,6 +76,7 @@ export async function settingsOf(args: Arguments, db: Queryable): Promise<KeySet
     capMonthUnits: capOf(args, 'cap-month'),
     budgetUnits: capOf(args, 'budget'),
     models: await modelsOf(args, db),
+    tools: toolsOf(args),
     requestsPerMinute: rateOf(args),
     expiresAtMs: expiryOf(args),
     noLogs: switchOf(args, 'no-logs', 'logs'),

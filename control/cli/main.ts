@@ -1,4 +1,5 @@
 import { UnknownAccountError } from '../accounts/accounts.ts'
+import { GatewayError } from '../contract/errors.ts'
 import { UnknownKeyError } from '../keys/keys.ts'
 import { TooManyGrantsError } from '../ledger/grantCredits.ts'
 import { ReusedRefError } from '../ledger/reusedRefError.ts'
@@ -19,11 +20,13 @@ import {
 import { CliContext, CommandError } from './context.ts'
 import { HOLDS } from './holds.ts'
 import { KEY } from './key.ts'
+import { SESSION } from './session.ts'
+import { WALLET } from './wallet.ts'
 
-const GROUPS: readonly CommandGroup[] = [ACCOUNT, KEY, CATALOG, AUDIT, HOLDS]
+const GROUPS: readonly CommandGroup[] = [ACCOUNT, KEY, WALLET, SESSION, CATALOG, AUDIT, HOLDS]
 const TOLD_IN_A_LINE = [
   ...[CommandError, UsageError, UnknownAccountError, UnknownKeyError],
-  ...[ReusedRefError, TooManyGrantsError],
+  ...[ReusedRefError, TooManyGrantsError, GatewayError],
 ]
 const EXIT_FAILED = 1
 const EXIT_USAGE = 2

@@ -10,7 +10,7 @@ let poolOffset = POOL_BYTES
 let lastMs = -1
 let timePart = ''
 
-export type IdPrefix = 'req' | 'acct' | 'key' | 'grt' | 'own' | 'batch' | 'video' | 'agt' | 'evt'
+export type IdPrefix = 'req' | 'acct' | 'key' | 'grt' | 'own' | 'batch' | 'video' | 'agt' | 'evt' | 'sid'
 
 /**
  * A new id: the prefix, an underscore and 26 characters of ULID (48 bits of time, 80 random bits), so that ids of one
@@ -48,7 +48,7 @@ export function isId(prefix: IdPrefix, text: string): boolean {
 }
 
 /** A new secret of 256 random bits: the prefix, an underscore and 43 base62 characters. */
-export function newSecret(prefix: 'sk' | 'ses' | 'rt'): string {
+export function newSecret(prefix: 'sk' | 'ses' | 'rt' | 'lc'): string {
   let value = BigInt(`0x${randomBytes(32).toString('hex')}`)
   let text = ''
   for (let i = 0; i < SECRET_LENGTH; i++) {

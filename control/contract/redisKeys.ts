@@ -64,9 +64,10 @@ export const OWNERS_KEY = 'owners'
 export const CATALOG_KEY = 'catalog'
 /** Stream: FeedEvents from control to every proxy. */
 export const FEED_STREAM = 'feed'
-/** Stream: RpcRequests from the proxies that requests wait for, and those that only read; see rpcStreams.ts. */
+/** Streams: RpcRequests from the proxies that requests wait for, those that only read, and the account API's. */
 export const RPC_STREAM = 'rpc'
 export const RPC_READS_STREAM = 'rpc:reads'
+export const RPC_API_STREAM = 'rpc:api'
 export const RPC_GROUP = 'control'
 /** Pub/sub channel: RpcReplies to one proxy process. */
 export const rpcReplyChannel = (owner: string): string => `rpc:reply:${owner}`

@@ -1,9 +1,36 @@
-import { RPC_READS_STREAM, RPC_STREAM } from './redisKeys.ts'
+import { limits } from './limits.ts'
+import { RPC_API_STREAM, RPC_READS_STREAM, RPC_STREAM } from './redisKeys.ts'
 
+/** A stream of calls with its own bounds, so that no kind of call is held up behind another. */
+export interface RpcStream {
+  readonly stream: string
+  /** Calls that one control works on at once. */
+  readonly placesMax: number
+  /** Calls that may wait in the stream. */
+  readonly entriesMax: number
+}
+
+const half = Math.max(1, Math.floor(limits.rpcConcurrencyMax / 2))
+
+/** What requests to models wait for. */
+const CALLS: RpcStream = { stream: RPC_STREAM, placesMax: half, entriesMax: limits.rpcStreamEntriesMax }
 /** What anybody may ask for in any number, even without a key. */
-const READS: ReadonlySet<string> = new Set(['get_receipt', 'list_receipts', 'list_sheets', 'get_sheet'])
+const READS: RpcStream = { stream: RPC_READS_STREAM, placesMax: half, entriesMax: limits.rpcStreamEntriesMax }
+/** The account API: few, sometimes slow, and never worth a request to a model. */
+const API: RpcStream = {
+  stream: RPC_API_STREAM,
+  placesMax: limits.apiConcurrencyMax,
+  entriesMax: limits.apiStreamEntriesMax,
+}
 
-/** The stream that a call goes through; reads have their own, so that no request is held up behind them. */
-export function rpcStreamOf(operation: string): string {
-  return READS.has(operation) ? RPC_READS_STREAM : RPC_STREAM
+export const RPC_STREAMS: readonly RpcStream[] = [CALLS, READS, API]
+
+const BY_OPERATION: ReadonlyMap<string, RpcStream> = new Map([
+  ...['get_receipt', 'list_sheets', 'get_sheet'].map((operation) => [operation, READS] as const),
+  ['api', API],
+])
+
+/** The stream that a call goes through. */
+export function rpcStreamOf(operation: string): RpcStream {
+  return BY_OPERATION.get(operation) ?? CALLS
 }

@@ -11,6 +11,8 @@ export interface ApiKey {
   readonly capMonthUnits: number | null
   readonly budgetUnits: number | null
   readonly models: readonly string[]
+  /** Ids of priced tools; empty allows all. */
+  readonly tools: readonly string[]
   readonly noLogs: boolean
   readonly privateTier: boolean
   readonly allowRetention: boolean
@@ -32,6 +34,7 @@ export interface KeyRow {
   cap_month_units: number | null
   budget_units: number | null
   models: string[]
+  tools: string[]
   no_logs: boolean
   private_tier: boolean
   allow_retention: boolean
@@ -43,7 +46,7 @@ export interface KeyRow {
 
 export const COLUMNS = [
   ...['id', 'account_id', 'hash', 'last4', 'name', 'paused', 'cap_hour_units', 'cap_day_units', 'cap_month_units'],
-  ...['budget_units', 'models', 'no_logs', 'private_tier', 'allow_retention', 'requests_per_minute'],
+  ...['budget_units', 'models', 'tools', 'no_logs', 'private_tier', 'allow_retention', 'requests_per_minute'],
   ...['expires_at', 'revoked_at', 'created_at'],
 ].join(', ')
 
@@ -60,6 +63,7 @@ export function asApiKey(row: KeyRow): ApiKey {
     capMonthUnits: row.cap_month_units,
     budgetUnits: row.budget_units,
     models: row.models,
+    tools: row.tools,
     noLogs: row.no_logs,
     privateTier: row.private_tier,
     allowRetention: row.allow_retention,

@@ -12,6 +12,8 @@ export interface KeySettings {
   budgetUnits?: number | null
   /** Public model ids; empty allows every model. */
   models?: readonly string[]
+  /** Ids of priced tools; empty allows every tool. */
+  tools?: readonly string[]
   noLogs?: boolean
   privateTier?: boolean
   allowRetention?: boolean
@@ -38,6 +40,7 @@ const COLUMN_OF: Readonly<Record<keyof KeySettings, string>> = {
   capMonthUnits: 'cap_month_units',
   budgetUnits: 'budget_units',
   models: 'models',
+  tools: 'tools',
   noLogs: 'no_logs',
   privateTier: 'private_tier',
   allowRetention: 'allow_retention',
@@ -123,4 +126,25 @@ export async function keyOf(db: Queryable, keyId: string): Promise<ApiKey | unde
 export async function listKeys(db: Queryable, accountId: string): Promise<ApiKey[]> {
   const found = await db.query<KeyRow>(`SELECT ${COLUMNS} FROM api_keys WHERE account_id = $1 ORDER BY id`, [accountId])
   return found.rows.map(asApiKey)
+}
+
+/**
+ * A page of the keys of an account that are not revoked, newest first.
+ * @param after the id of a key to go on behind, or ''
+ */
+export async function pageOfKeys(db: Queryable, accountId: string, limit: number, after: string): Promise<ApiKey[]> {
+  const found = await db.query<KeyRow>(
+    `SELECT ${COLUMNS} FROM api_keys
+     WHERE account_id = $1 AND revoked_at IS NULL AND ($2 = '' OR id < $2) ORDER BY id DESC LIMIT $3`,
+    [accountId, after, limit],
+  )
+  return found.rows.map(asApiKey)
+}
+
+/** The ids among these that no price sheet ever had: typing errors, which would lock a key out of everything. */
+export async function unknownModels(db: Queryable, ids: readonly string[]): Promise<string[]> {
+  if (ids.length === 0) return []
+  const known = await db.query<{ id: string }>('SELECT id FROM catalog_models WHERE id = ANY ($1::text[])', [ids])
+  const names = new Set(known.rows.map((row) => row.id))
+  return ids.filter((id) => !names.has(id))
 }

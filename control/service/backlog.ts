@@ -1,13 +1,6 @@
 import type { Redis } from 'ioredis'
-import {
-  holdsKey,
-  LEDGER_GROUP,
-  ledgerStream,
-  OWNERS_KEY,
-  RPC_READS_STREAM,
-  RPC_STREAM,
-  SHARD_COUNT,
-} from '../contract/redisKeys.ts'
+import { holdsKey, LEDGER_GROUP, ledgerStream, OWNERS_KEY, SHARD_COUNT } from '../contract/redisKeys.ts'
+import { RPC_STREAMS } from '../contract/rpcStreams.ts'
 
 const HOLDS_READ_MAX = 2_000
 
@@ -36,10 +29,9 @@ export const EMPTY_BACKLOG: BacklogSample = {
 export async function sampleBacklog(redis: Redis): Promise<BacklogSample> {
   if (redis.status !== 'ready') throw new Error('no connection to Redis')
   const shards = Array.from({ length: SHARD_COUNT }, (_, shard) => shard)
-  const [[seconds], rpcCalls, rpcReads, ledgers, holds] = await Promise.all([
+  const [[seconds], calls, ledgers, holds] = await Promise.all([
     redis.time(),
-    redis.xlen(RPC_STREAM),
-    redis.xlen(RPC_READS_STREAM),
+    Promise.all(RPC_STREAMS.map(({ stream }) => redis.xlen(stream))),
     Promise.all(shards.map((shard) => sampleLedger(redis, shard))),
     sampleHolds(redis, shards),
   ])
@@ -49,7 +41,7 @@ export async function sampleBacklog(redis: Redis): Promise<BacklogSample> {
     ledgerEntries: ledgers.reduce((sum, ledger) => sum + ledger.entries, 0),
     ledgerPending: ledgers.reduce((sum, ledger) => sum + ledger.pending, 0),
     ledgerLagMs: ageMs(Math.min(...ledgers.map((ledger) => ledger.oldestMs))),
-    rpcEntries: rpcCalls + rpcReads,
+    rpcEntries: calls.reduce((sum, entries) => sum + entries, 0),
     holdsOpen: holds.count,
     holdOldestMs: ageMs(holds.oldestMs),
   }

@@ -11,6 +11,7 @@ import { limits } from '../contract/limits.ts'
 import { connectRedis } from '../contract/redis.ts'
 import { migrate } from '../db/migrate.ts'
 import { createPool, type Pool } from '../db/pool.ts'
+import { Housekeeper } from '../housekeeping/housekeeper.ts'
 import { ControlMetrics } from '../metrics.ts'
 import { CatalogKeeper } from '../pricing/catalogKeeper.ts'
 import { SettlementConsumer } from '../settlement/consumer.ts'
@@ -67,9 +68,12 @@ export class ControlService {
       backlog: () => sampleBacklog(this.#redis),
     })
     this.#running.push({ name: 'metrics', stop: async () => metrics.close() })
-    const rpc = new RpcServer(redisUrl, rpcHandlers(this.#pool, this.#redis), this.#log, metrics.observeRpc)
+    const handlers = rpcHandlers(this.#pool, this.#redis, this.#log, this.#environment)
+    const rpc = new RpcServer(redisUrl, handlers, this.#log, metrics.observeRpc)
     rpc.start()
     this.#running.push({ name: 'rpc', stop: () => rpc.stop(limits.shutdownTimeoutMs / 2) })
+    const housekeeper = new Housekeeper({ pool: this.#pool, log: this.#log })
+    this.#running.push({ name: 'housekeeping', stop: () => housekeeper.stop() })
     return metrics.listen(metricsPort)
   }
 

@@ -5,6 +5,10 @@ export interface Environment {
   readonly catalogPath: string
   /** Zero takes any free port. */
   readonly metricsPort: number
+  /** Where clients reach the gateway; undefined when the operator has not said so. */
+  readonly publicUrl: URL | undefined
+  /** JSON-RPC of the chain that contract wallets are on; undefined for none. */
+  readonly chainRpcUrl: string | undefined
 }
 
 /**
@@ -17,6 +21,8 @@ export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
     redisUrl: required(env, 'REDIS_URL', 'redis://127.0.0.1:6379'),
     catalogPath: env['SLUICE_CATALOG'] || 'catalog.yaml',
     metricsPort: portOf(env['SLUICE_CONTROL_METRICS_PORT'] ?? '0'),
+    publicUrl: webAddress(env, 'SLUICE_PUBLIC_URL', 'https://gateway.example.com'),
+    chainRpcUrl: webAddress(env, 'CHAIN_RPC_URL', 'https://rpc.example.com')?.href,
   }
 }
 
@@ -24,6 +30,14 @@ function required(env: NodeJS.ProcessEnv, name: string, example: string): string
   const value = env[name]
   if (value) return value
   throw new Error(`${name} is not set; set it, for example, to ${example}. \`make run\` sets everything by itself`)
+}
+
+function webAddress(env: NodeJS.ProcessEnv, name: string, example: string): URL | undefined {
+  const text = env[name]
+  if (text === undefined || text === '') return undefined
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url?.protocol === 'http:' || url?.protocol === 'https:') return url
+  throw new Error(`${name} must be an http:// or https:// address such as ${example}, not ${addressForLog(text)}`)
 }
 
 function portOf(text: string): number {

@@ -1,6 +1,9 @@
+import { GATEWAY, recordActivity } from '../activity/activity.ts'
+import { formatUsd } from '../contract/units.ts'
 import { intArray, textArray } from '../db/arrays.ts'
 import { type Client, type Pool, withTransaction } from '../db/pool.ts'
-import { postTransfers } from '../ledger/postTransfers.ts'
+import { grantAccount } from '../ledger/accounts.ts'
+import { postTransfers, type Transfer } from '../ledger/postTransfers.ts'
 import { appendLeaves, lockHead } from '../usagelog/head.ts'
 import { chargesOf, expiryRef } from './charges.ts'
 import type { Entry } from './entry.ts'
@@ -9,6 +12,7 @@ import { advancePositions, readPositions, type StreamPosition } from './position
 import { insertReceipts } from './receipt.ts'
 import { keepRejects, type Reject } from './rejects.ts'
 import { compareStreamIds, parseStreamId } from './streamId.ts'
+import { addUsageDays } from './usageDays.ts'
 
 /** What became of a batch. */
 export interface Booked {
@@ -25,7 +29,7 @@ export interface Booked {
 type BookableEntry = Exclude<Entry, { kind: 'malformed' }>
 
 /**
- * Books a batch in one transaction: receipts, transfers, places in the usage log, key usage, stream positions, rejects.
+ * Books a batch in one transaction: receipts, transfers, places in the usage log, usage, stream positions, rejects.
  * Repeating it changes nothing, whatever part of it was booked before.
  * @throws the database error; nothing is booked then, or (connection lost at the commit) everything is
  */
@@ -46,6 +50,8 @@ export async function bookEntries(pool: Pool, entries: readonly Entry[]): Promis
     )
     await postTransfers(client, charges.transfers)
     await addKeyUsage(client, receipts)
+    await addUsageDays(client, receipts)
+    await noteExpiries(client, charges.transfers)
     await keepRejects(client, rejects)
     await advancePositions(
       client,
@@ -63,6 +69,24 @@ export async function bookEntries(pool: Pool, entries: readonly Entry[]): Promis
       dirtyShards: [...dirty],
     }
   })
+}
+
+/** Credits that expired are shown among the account's activity. */
+async function noteExpiries(client: Client, transfers: readonly Transfer[]): Promise<void> {
+  const expired = transfers.filter((transfer) => transfer.kind === 'expire')
+  if (expired.length === 0) return
+  const found = await client.query<{ id: string; account_id: string; source: string }>(
+    `SELECT id, account_id, source FROM grants WHERE 'grant:' || id = ANY ($1::text[])`,
+    [textArray(expired.map((transfer) => transfer.debit))],
+  )
+  const grants = new Map(found.rows.map((row) => [grantAccount(row.id), row]))
+  const changes = expired.flatMap(({ debit, units }) => {
+    const grant = grants.get(debit)
+    if (grant === undefined) return []
+    const details = { amount: formatUsd(units), source: grant.source }
+    return [{ accountId: grant.account_id, type: 'credits.expired', target: grant.id, details }]
+  })
+  await recordActivity(client, GATEWAY, changes)
 }
 
 interface Sorted {

@@ -33,7 +33,8 @@ export function readReadToken(head: RequestHead): string {
   return secret.startsWith('rt_') ? secret : ''
 }
 
-function bearerOf(authorization: string): string {
+/** The secret of an Authorization: Bearer header, or an empty string. */
+export function bearerOf(authorization: string): string {
   if (authorization.length <= BEARER.length) return ''
   if (authorization.slice(0, BEARER.length).toLowerCase() !== BEARER) return ''
   return authorization.slice(BEARER.length).trim()

@@ -8,6 +8,9 @@ import { type Principal, toPrincipal } from './principal.ts'
 /** As `newSecret` makes them; nothing else can be a key, and control need not be asked. */
 const KEY_FORM = /^sk_[0-9A-Za-z]{43}$/
 
+/** What `toPrincipal` says of a record that lacks a part. */
+const PARTS_UNKNOWN: ReadonlySet<unknown> = new Set(['key_privacy_unavailable', 'settings_unavailable'])
+
 interface Entry {
   readonly principal: Principal
   /** Past it, control is asked again while the entry stays in use. */
@@ -38,7 +41,8 @@ export class KeyCache {
 
   /**
    * The key's principal when it is at hand, else a promise of it.
-   * @throws (or rejects with) GatewayError: invalid_api_key, policy_unavailable when control cannot be asked
+   * @throws (or rejects with) GatewayError: invalid_api_key; policy_unavailable when control cannot be asked,
+   *   key_privacy_unavailable or settings_unavailable when it does not know that part
    */
   find(secret: string, nowMs: number): Principal | Promise<Principal> {
     const known = this.bySecret.get(secret)
@@ -84,7 +88,7 @@ export class KeyCache {
     } catch (error) {
       // Control that cannot read its database knows as little of the key as one that does not answer.
       const unknown = error instanceof ControlUnavailable || (error instanceof GatewayError && error.status >= 500)
-      if (!unknown) throw error
+      if (!unknown || PARTS_UNKNOWN.has((error as GatewayError).row)) throw error
       throw new GatewayError('policy_unavailable', { retryAfterSeconds: 1 })
     }
     if (principal === null) throw new GatewayError('invalid_api_key')

@@ -1,3 +1,4 @@
+import { GatewayError } from '../../control/contract/errors.ts'
 import type { sluice } from '../../control/contract/generated/messages.js'
 import type { Limits } from '../../control/contract/limits.ts'
 import { type AccountKeys, accountKeys } from '../../control/contract/redisKeys.ts'
@@ -13,8 +14,12 @@ export interface Principal extends AccountKeys {
   readonly expiresAtMs: number
   /** Public model ids that the key may use, or null for all. */
   readonly models: ReadonlySet<string> | null
+  /** Ids of the priced tools that the key may use, or null for all. */
+  readonly tools: ReadonlySet<string> | null
   readonly noLogs: boolean
   readonly privateTier: boolean
+  /** The key or its account has opted in to providers that keep data. */
+  readonly allowRetention: boolean
   /** Caps as hold.lua takes them: decimal digits, or empty for none. */
   readonly capHour: string
   readonly capDay: string
@@ -24,8 +29,13 @@ export interface Principal extends AccountKeys {
   readonly rate: string
 }
 
-/** Prepares a key record of control for the hot path. */
+/**
+ * Prepares a key record of control for the hot path.
+ * @throws GatewayError key_privacy_unavailable or settings_unavailable when that part of the record was not read
+ */
 export function toPrincipal(record: sluice.KeyRecord, limits: Limits): Principal {
+  if (!record.privacyKnown) throw new GatewayError('key_privacy_unavailable', { retryAfterSeconds: 1 })
+  if (!record.settingsKnown) throw new GatewayError('settings_unavailable', { retryAfterSeconds: 1 })
   const perMinute = record.requestsPerMinute > 0 ? record.requestsPerMinute : limits.requestsPerMinute
   const interval = Math.max(1, Math.floor(MICROS_PER_MINUTE / perMinute))
   const burst = Math.max(1, Math.min(perMinute, limits.requestBurst))
@@ -36,8 +46,10 @@ export function toPrincipal(record: sluice.KeyRecord, limits: Limits): Principal
     paused: record.paused,
     expiresAtMs: record.expiresAtMs,
     models: record.models.length === 0 ? null : new Set(record.models),
+    tools: record.tools.length === 0 ? null : new Set(record.tools),
     noLogs: record.noLogs,
     privateTier: record.privateTier,
+    allowRetention: record.allowRetention,
     capHour: capText(record.capHourUnits),
     capDay: capText(record.capDayUnits),
     capMonth: capText(record.capMonthUnits),

@@ -2,11 +2,12 @@ import type { Redis } from 'ioredis'
 import { type ErrorCode, GatewayError, isErrorCode } from '../../control/contract/errors.ts'
 import { sluice } from '../../control/contract/generated/messages.js'
 import type { Limits } from '../../control/contract/limits.ts'
-import { RPC_READS_STREAM, RPC_STREAM, rpcReplyChannel } from '../../control/contract/redisKeys.ts'
-import { rpcStreamOf } from '../../control/contract/rpcStreams.ts'
+import { rpcReplyChannel } from '../../control/contract/redisKeys.ts'
+import { RPC_STREAMS, type RpcStream, rpcStreamOf } from '../../control/contract/rpcStreams.ts'
 
 interface Lane {
   readonly stream: string
+  readonly entriesMax: number
   readonly pendingMax: number
   pending: number
 }
@@ -40,9 +41,8 @@ export class RpcClient {
   private readonly channel: string
   private readonly limits: Limits
   private readonly waiting = new Map<number, Waiting>()
-  private readonly calls: Lane
-  /** Apart from the calls, so that no number of reads leaves those without a place. */
-  private readonly reads: Lane
+  /** One for each stream, so that no number of calls of one kind leaves the others without a place. */
+  private readonly lanes: ReadonlyMap<string, Lane>
   private nextId = 1
 
   constructor(options: RpcClientOptions) {
@@ -50,9 +50,7 @@ export class RpcClient {
     this.subscriber = options.subscriber
     this.channel = rpcReplyChannel(options.owner)
     this.limits = options.limits
-    const pendingMax = options.limits.rpcPendingMax / 2
-    this.calls = { stream: RPC_STREAM, pendingMax, pending: 0 }
-    this.reads = { stream: RPC_READS_STREAM, pendingMax, pending: 0 }
+    this.lanes = new Map(RPC_STREAMS.map((own) => [own.stream, newLane(own, options.limits)]))
   }
 
   /** Subscribes to the answers; ioredis renews the subscription after a lost connection. */
@@ -65,23 +63,28 @@ export class RpcClient {
   }
 
   /**
-   * Calls an operation of control.
+   * Calls an operation of control, once: it is never repeated, because it may have been done.
+   * @param timeoutMs how long to wait for the answer; control does not begin a call that is older
    * @returns the answer's payload
    * @throws GatewayError with the code that control answered; ControlUnavailable when there was no answer in time
    */
-  async call(operation: string, payload: Uint8Array): Promise<Uint8Array> {
-    const lane = rpcStreamOf(operation) === RPC_STREAM ? this.calls : this.reads
-    if (lane.pending >= lane.pendingMax) throw new ControlUnavailable(operation)
+  async call(operation: string, payload: Uint8Array, timeoutMs = this.limits.rpcTimeoutMs): Promise<Uint8Array> {
+    const lane = this.lanes.get(rpcStreamOf(operation).stream)
+    if (lane === undefined || lane.pending >= lane.pendingMax) throw new ControlUnavailable(operation)
     const id = this.nextId++
+    const sending = this.send(
+      lane,
+      sluice.RpcRequest.encode({ id, replyTo: this.channel, timeoutMs, operation, payload }),
+    )
     const answer = new Promise<Uint8Array>((resolve, reject) => {
-      const timer = setTimeout(
-        () => this.settle(id)?.reject(new ControlUnavailable(operation)),
-        this.limits.rpcTimeoutMs,
-      )
-      this.waiting.set(id, { lane, resolve, reject, timer })
+      const late = (): void => {
+        this.settle(id)?.reject(new ControlUnavailable(operation))
+        this.withdraw(lane, sending)
+      }
+      this.waiting.set(id, { lane, resolve, reject, timer: setTimeout(late, timeoutMs) })
       lane.pending++
     })
-    this.send(lane.stream, id, operation, payload).catch((cause: unknown) => {
+    sending.catch((cause: unknown) => {
       this.settle(id)?.reject(new ControlUnavailable(operation, { cause }))
     })
     return answer
@@ -92,11 +95,14 @@ export class RpcClient {
     for (const id of [...this.waiting.keys()]) this.settle(id)?.reject(new ControlUnavailable('a call while stopping'))
   }
 
-  private async send(stream: string, id: number, operation: string, payload: Uint8Array): Promise<void> {
-    const timeoutMs = this.limits.rpcTimeoutMs
-    const message = sluice.RpcRequest.encode({ id, replyTo: this.channel, timeoutMs, operation, payload }).finish()
-    const entries = this.limits.rpcStreamEntriesMax
-    await this.commands.xadd(stream, 'MAXLEN', '~', entries, '*', 'e', Buffer.from(message))
+  /** @returns the id of the entry */
+  private send({ stream, entriesMax }: Lane, message: { finish(): Uint8Array }): Promise<string | null> {
+    return this.commands.xadd(stream, 'MAXLEN', '~', entriesMax, '*', 'e', Buffer.from(message.finish()))
+  }
+
+  /** Takes a call that nobody waits for off its stream, so that what control left does not pile up while it is away. */
+  private withdraw({ stream }: Lane, sending: Promise<string | null>): void {
+    sending.then((entryId) => (entryId === null ? 0 : this.commands.xdel(stream, entryId))).catch(() => undefined)
   }
 
   private settle(id: number): Waiting | undefined {
@@ -115,6 +121,10 @@ export class RpcClient {
     if (reply.errorCode === '') waiting.resolve(reply.payload)
     else waiting.reject(toError(reply.errorCode, reply.errorMessage))
   }
+}
+
+function newLane({ stream, entriesMax }: RpcStream, limits: Limits): Lane {
+  return { stream, entriesMax, pendingMax: Math.min(limits.rpcPendingMax, entriesMax) / 2, pending: 0 }
 }
 
 function toError(code: string, message: string): GatewayError {

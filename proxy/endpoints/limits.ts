@@ -15,6 +15,22 @@ export function limitsHandler(limits: Limits): Handler {
         scope: 'key',
         note: 'A key may have a rate of its own.',
       },
+      {
+        id: 'account_api',
+        applies_to: 'endpoints of accounts, keys, receipts and statements',
+        requests: limits.apiRequestsPerMinute,
+        period_seconds: 60,
+        burst: limits.apiRequestBurst,
+        scope: 'account',
+      },
+      {
+        id: 'sign_in',
+        applies_to: 'endpoints that take no credential and change something, such as signing in',
+        requests: limits.signInRequestsPerMinute,
+        period_seconds: 60,
+        burst: limits.signInRequestBurst,
+        scope: 'client address',
+      },
     ],
     concurrency: { open_requests_per_process: limits.openRequestsMax },
     request: {
@@ -47,7 +63,14 @@ export function limitsHandler(limits: Limits): Handler {
       idle: limits.idleTimeoutMs / 1000,
       total: limits.totalTimeoutMs / 1000,
     },
-    lists: { receipts_per_page: limits.receiptsPageMax },
+    lists: { receipts_per_page: limits.receiptsPageMax, entries_per_page: limits.listPageMax },
+    account: {
+      body_bytes: limits.apiBodyBytesMax,
+      keys: limits.keysPerAccountMax,
+      wallets: limits.walletsPerAccountMax,
+      session_seconds: limits.sessionLifetimeMs / 1000,
+      idempotency_key_seconds: limits.idempotencyKeptMs / 1000,
+    },
   })
   return (exchange) => exchange.answer(200, 'application/json; charset=utf-8', body)
 }

@@ -10,6 +10,8 @@ export interface RequestHead {
   readonly apiKey: string
   readonly contentType: string
   readonly origin: string
+  readonly idempotencyKey: string
+  readonly forwardedFor: string
 }
 
 /** Extra response headers: name, value, name, value. */
@@ -45,6 +47,8 @@ export interface Exchange {
   readonly gone: boolean
   /** The status is decided; the head of a stream travels with its first bytes. */
   readonly begun: boolean
+  /** The address that the connection comes from, or an empty string once the client has gone. */
+  remoteAddress(): string
   setGoneListener(listener: GoneListener | null): void
   setDrainListener(listener: DrainListener | null): void
   /** Sends a whole answer. */

@@ -23,6 +23,8 @@ export function parseHead(req: HttpRequest): ParsedHead {
   let apiKey = ''
   let contentType = ''
   let origin = ''
+  let idempotencyKey = ''
+  let forwardedFor = ''
   let contentLength = UNSET
   let chunked = false
   let framingFault = ''
@@ -40,6 +42,12 @@ export function parseHead(req: HttpRequest): ParsedHead {
         break
       case 'origin':
         origin = value
+        break
+      case 'idempotency-key':
+        idempotencyKey = value
+        break
+      case 'x-forwarded-for':
+        forwardedFor = forwardedFor === '' ? value : `${forwardedFor},${value}`
         break
       case 'content-length':
         if (contentLength !== UNSET) framingFault = 'Content-Length is sent twice'
@@ -61,6 +69,8 @@ export function parseHead(req: HttpRequest): ParsedHead {
     apiKey,
     contentType,
     origin,
+    idempotencyKey,
+    forwardedFor,
   }
   return { head, contentLength, chunked, framingFault }
 }

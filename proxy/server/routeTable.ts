@@ -1,3 +1,4 @@
+import { pathExpression } from '../../control/contract/api/route.ts'
 import type { ErrorCode } from '../../control/contract/errors.ts'
 import type { Handler, Precheck } from './exchange.ts'
 
@@ -5,7 +6,7 @@ export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
 export interface RouteEntry {
   readonly method: Method
-  /** A path; one ending in `/*` matches everything below it. */
+  /** A path; `{name}` in it stands for one segment, and one ending in `/*` matches everything below it. */
   readonly path: string
   readonly handler: Handler
   /** Asked before a body of more than limits.uncheckedBodyBytesMax is taken; the handler checks all of it again. */
@@ -18,9 +19,10 @@ export interface RouteEntry {
 
 type ByMethod = Map<string, RouteEntry>
 
-/** Finds routes by exact path first, then by the longest prefix. HEAD is served wherever GET is. */
+/** Finds routes by exact path first, then by pattern, then by the longest prefix. HEAD is served wherever GET is. */
 export class RouteTable {
   private readonly exact = new Map<string, ByMethod>()
+  private readonly patterns: { readonly path: string; readonly expression: RegExp; readonly byMethod: ByMethod }[] = []
   private readonly prefixes: { readonly prefix: string; readonly byMethod: ByMethod }[] = []
 
   constructor(entries: readonly RouteEntry[]) {
@@ -32,6 +34,7 @@ export class RouteTable {
   find(path: string): ByMethod | undefined {
     const exact = this.exact.get(path)
     if (exact !== undefined) return exact
+    for (const { expression, byMethod } of this.patterns) if (expression.test(path)) return byMethod
     for (const { prefix, byMethod } of this.prefixes) {
       if (path.length > prefix.length && path.startsWith(prefix)) return byMethod
     }
@@ -45,6 +48,13 @@ export class RouteTable {
   }
 
   private methodsOf(path: string): ByMethod {
+    if (path.includes('{')) {
+      const found = this.patterns.find((candidate) => candidate.path === path)
+      if (found !== undefined) return found.byMethod
+      const added = { path, expression: pathExpression(path), byMethod: new Map<string, RouteEntry>() }
+      this.patterns.push(added)
+      return added.byMethod
+    }
     if (path.endsWith('/*')) {
       const prefix = path.slice(0, -1)
       const found = this.prefixes.find((candidate) => candidate.prefix === prefix)

@@ -8,7 +8,8 @@ const JSON_TYPE = 'application/json; charset=utf-8'
 const STREAM_FIELDS = '\r\ncache-control: no-cache\r\nx-accel-buffering: no'
 const EVENT_STREAM_HEAD = `text/event-stream; charset=utf-8${STREAM_FIELDS}`
 const DEFAULT_RETRY_SECONDS = 1
-export const EXPOSED_HEADERS = 'x-request-id, request-id, x-cost-units, retry-after, x-should-retry'
+export const EXPOSED_HEADERS =
+  'x-request-id, request-id, x-cost-units, retry-after, x-should-retry, content-disposition, idempotent-replayed'
 
 const statusLines = new Map<number, string>()
 
@@ -64,6 +65,11 @@ export class UwsExchange implements Exchange {
       this.writeOk = this.res.write(this.outgoing as Uint8Array)
     }
     res.onAborted(() => this.aborted())
+  }
+
+  remoteAddress(): string {
+    if (this.gone || this.ended) return ''
+    return Buffer.from(this.res.getRemoteAddressAsText()).toString('latin1')
   }
 
   setGoneListener(listener: GoneListener | null): void {

@@ -76,6 +76,7 @@ const TAMPERINGS: { name: string; change: string; undo: string; found: string[] 
     found: [
       'every charge is booked in full',
       'key usage equals the receipts',
+      'usage by day equals the receipts',
       'usage log leaves equal their receipts',
       'usage log nodes equal their leaves',
       'usage log head equals the log',
@@ -115,6 +116,12 @@ const TAMPERINGS: { name: string; change: string; undo: string; found: string[] 
     change: 'UPDATE key_usage SET units = units + 1',
     undo: 'UPDATE key_usage SET units = units - 1',
     found: ['key usage equals the receipts', 'admission key counters equal the book'],
+  },
+  {
+    name: 'usage by day changed',
+    change: 'UPDATE usage_days SET output_tokens = output_tokens + 1',
+    undo: 'UPDATE usage_days SET output_tokens = output_tokens - 1',
+    found: ['usage by day equals the receipts'],
   },
   {
     name: 'a reject',

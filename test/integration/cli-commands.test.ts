@@ -237,8 +237,12 @@ test('the audit says of every invariant whether it holds, and fails when one doe
 })
 
 const MISTAKES: ReadonlyArray<[args: string[], code: number, says: RegExp]> = [
-  [['bogus'], 2, /there is no "bogus"; there are: account, key, catalog, audit, holds/],
-  [['account', 'bogus'], 2, /there is no "account bogus"; there are: create, show, list, credit/],
+  [['bogus'], 2, /there is no "bogus"; there are: account, key, wallet, session, catalog, audit, holds/],
+  [
+    ['account', 'bogus'],
+    2,
+    /there is no "account bogus"; there are: create, show, update, activity, usage, statement, list, credit/,
+  ],
   [['account', 'show'], 2, /ID is missing\nusage: sluice account show ID/],
   [['account', 'show', 'acct_1', 'acct_2'], 2, /one argument too many: acct_2/],
   [['account', 'show', 'acct_1'], 1, /there is no account acct_1/],

@@ -23,7 +23,7 @@ class Control {
     }
     const keyId = this.known.get(sluice.ResolveKeyRequest.decode(payload).keyHash)
     if (keyId === undefined) throw new GatewayError('invalid_api_key')
-    return sluice.KeyRecord.encode({ keyId, accountId: 'acct_test', models: [] }).finish()
+    return sluice.KeyRecord.encode({ keyId, accountId: 'acct_test', privacyKnown: true, settingsKnown: true }).finish()
   }
 
   addKey(): string {

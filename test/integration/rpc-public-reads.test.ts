@@ -60,7 +60,7 @@ async function withClient(handlers: Partial<RpcHandlers>, work: (client: RpcClie
   const nothing = async () => Buffer.alloc(0)
   const all: RpcHandlers = {
     ...{ ping: nothing, resolve_key: nothing, settle_lost: nothing, get_sheet: nothing },
-    ...{ get_receipt: nothing, list_receipts: nothing, list_sheets: nothing },
+    ...{ get_receipt: nothing, api: nothing, list_sheets: nothing },
     ...handlers,
   }
   const rpc = new RpcServer(server.url, all, pino({ enabled: false }))

@@ -1,0 +1,53 @@
+import type { Redis } from 'ioredis'
+import { listActivity, recordActivity } from '../activity/activity.ts'
+import type { ReadHandler, WriteHandler } from '../api/call.ts'
+import { listJson, pageOf } from '../api/lists.ts'
+import { publishKeyChanged } from '../bus/feed.ts'
+import type { Pool } from '../db/pool.ts'
+import { type UsageFields, usageQuery } from '../usage/usageQuery.ts'
+import { readUsage } from '../usage/usageReads.ts'
+import { accountJson } from './accountJson.ts'
+import { type AccountChanges, changeAccount } from './settings.ts'
+
+type AccountOperation = 'get_account' | 'update_account' | 'list_activity' | 'get_usage'
+
+/** The endpoints of an account itself. */
+export function accountHandlers(
+  pool: Pool,
+  redis: Redis,
+): Record<AccountOperation, ReadHandler | WriteHandler<unknown>> {
+  return {
+    get_account: {
+      read: async ({ accountId }) => ({ json: await accountJson(pool, redis, accountId) }),
+    },
+    update_account: {
+      write: async ({ accountId, actor, body }, client) => {
+        const keyHashes = await changeAccount(client, accountId, readChanges(body))
+        await recordActivity(client, actor, [
+          { accountId, type: 'account.updated', target: accountId, details: { ...body } },
+        ])
+        return {
+          json: await accountJson(client, redis, accountId),
+          afterCommit: () => Promise.all(keyHashes.map((hash) => publishKeyChanged(redis, hash))),
+        }
+      },
+    },
+    list_activity: {
+      read: async (call) => {
+        const { limit, after } = pageOf(call)
+        return { json: listJson(await listActivity(pool, call.accountId, limit + 1, after), limit) }
+      },
+    },
+    get_usage: {
+      read: async ({ accountId, query }) => ({
+        json: await readUsage(pool, usageQuery(accountId, query as UsageFields)),
+      }),
+    },
+  }
+}
+
+/** The schema of the route has checked the types. */
+function readChanges(body: Readonly<Record<string, unknown>>): AccountChanges {
+  const { name, allow_retention: allowRetention } = body as { name?: string; allow_retention?: boolean }
+  return { ...(name !== undefined && { name }), ...(allowRetention !== undefined && { allowRetention }) }
+}

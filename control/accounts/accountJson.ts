@@ -1,0 +1,47 @@
+import type { Redis } from 'ioredis'
+import { formatUsd } from '../contract/units.ts'
+import type { Queryable } from '../db/pool.ts'
+import { coinText, coinUsdUnitsInForce, sumText } from '../pricing/coinAmounts.ts'
+import { accountBalance, accountOf, UnknownAccountError } from './accounts.ts'
+import { availableOf } from './available.ts'
+import { settingsOf } from './settings.ts'
+
+/**
+ * An account as its owner sees it. The balance is the book's: charges of the last moments may still be in it. What is
+ * available is what requests may hold now. Grants that have expired count nowhere, also before they are taken away.
+ * @throws UnknownAccountError
+ */
+export async function accountJson(db: Queryable, redis: Redis, accountId: string) {
+  const account = await accountOf(db, accountId)
+  if (account === undefined) throw new UnknownAccountError(accountId)
+  const balance = await accountBalance(db, accountId)
+  const settings = await settingsOf(db, accountId)
+  const coinUsdUnits = await coinUsdUnitsInForce(db)
+  const available = await availableOf(redis, accountId)
+  const nowMs = Date.now()
+  const grants = balance.grants.filter((grant) => grant.expiresAtMs > nowMs)
+  // Before the first price sheet a coin has no price, and nobody has any.
+  const amounts = (coinUnits: number, creditUnits: readonly number[]) => ({
+    coin: coinUsdUnits === undefined ? '0' : coinText(Math.max(0, coinUnits), coinUsdUnits),
+    credits: sumText(creditUnits),
+  })
+  return {
+    object: 'account' as const,
+    id: account.id,
+    name: account.name,
+    balance: amounts(
+      balance.coinUnits,
+      grants.map((grant) => grant.units),
+    ),
+    available: available === undefined ? null : amounts(available.coinUnits, available.creditUnits),
+    credits: grants.map((grant) => ({
+      object: 'credit_grant' as const,
+      id: grant.grantId,
+      amount: formatUsd(grant.units),
+      source: grant.source,
+      expires_at: new Date(grant.expiresAtMs).toISOString(),
+    })),
+    allow_retention: settings.allowRetention,
+    created_at: new Date(account.createdAtMs).toISOString(),
+  }
+}

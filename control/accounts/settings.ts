@@ -1,0 +1,46 @@
+import type { Queryable } from '../db/pool.ts'
+
+/** What an account sets for all of its keys. */
+export interface AccountSettings {
+  /** The opt-in to providers that keep data. */
+  readonly allowRetention: boolean
+}
+
+/** The settings of an account; one that has set nothing has the defaults. */
+export async function settingsOf(db: Queryable, accountId: string): Promise<AccountSettings> {
+  const found = await db.query<{ allow_retention: boolean }>({
+    name: 'account_settings',
+    text: 'SELECT allow_retention FROM account_settings WHERE account_id = $1',
+    values: [accountId],
+  })
+  return { allowRetention: found.rows[0]?.allow_retention ?? false }
+}
+
+/** What an owner may change of an account; what is absent stays as it is. */
+export interface AccountChanges {
+  readonly name?: string
+  readonly allowRetention?: boolean
+}
+
+/**
+ * Changes an account, inside the caller's transaction.
+ * @returns hashes of the keys whose records change by it; the caller has the proxies told once it is committed
+ */
+export async function changeAccount(
+  client: Queryable,
+  accountId: string,
+  { name, allowRetention }: AccountChanges,
+): Promise<string[]> {
+  if (name !== undefined) await client.query('UPDATE accounts SET name = $2 WHERE id = $1', [accountId, name])
+  if (allowRetention === undefined) return []
+  await client.query(
+    `INSERT INTO account_settings (account_id, allow_retention) VALUES ($1, $2)
+     ON CONFLICT (account_id) DO UPDATE SET allow_retention = $2`,
+    [accountId, allowRetention],
+  )
+  const keys = await client.query<{ hash: string }>(
+    'SELECT hash FROM api_keys WHERE account_id = $1 AND revoked_at IS NULL',
+    [accountId],
+  )
+  return keys.rows.map((row) => row.hash)
+}

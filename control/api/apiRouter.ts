@@ -1,0 +1,164 @@
+import type { Logger } from 'pino'
+import { type ApiMatch, matchApi } from '../contract/api/routes.ts'
+import { GatewayError } from '../contract/errors.ts'
+import { sluice } from '../contract/generated/messages.js'
+import { limits } from '../contract/limits.ts'
+import { type Client, type Pool, withTransaction } from '../db/pool.ts'
+import type { ApiCall, ApiHandlers, ApiResult, Caller, WriteHandler } from './call.ts'
+import { actorOf, checkCaller } from './callers.ts'
+import {
+  type FirstAnswer,
+  fingerprintOf,
+  keepFirstAnswer,
+  type RepeatableRequest,
+  takeIdempotencyKey,
+} from './idempotency.ts'
+import { ApiRates } from './rates.ts'
+import { checkBody, checkQuery } from './validate.ts'
+
+const JSON_TYPE = 'application/json; charset=utf-8'
+/** What is not committed this long before its time is given up, so that what is done is also answered. */
+const ANSWER_MS = 200
+
+export interface ApiRouterOptions {
+  readonly pool: Pool
+  readonly log: Logger
+  readonly handlers: ApiHandlers
+  /** Who has this credential; undefined when nobody has. */
+  readonly callerOf: (kind: sluice.CredentialKind, hash: string) => Promise<Caller | undefined>
+}
+
+/** Serves the account API: finds the route, the caller and the account, checks the fields, runs the handler. */
+export class ApiRouter {
+  readonly #options: ApiRouterOptions
+  readonly #rates = new ApiRates()
+
+  constructor(options: ApiRouterOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Answers a request; errors that the client may see are answers, too.
+   * @param deadlineMs until when the answer is waited for, by the clock of performance.now(); a change that is not made
+   *   before is not made
+   * @throws every other error; nothing is changed then
+   */
+  async answer(request: sluice.ApiRequest, deadlineMs: number): Promise<sluice.ApiReply.$Properties> {
+    try {
+      const match = matchApi(request.method, request.path)
+      if (match === undefined) throw new GatewayError('not_found')
+      const call = await this.#callOf(match, request)
+      const handler = this.#options.handlers[match.operation]
+      const result =
+        'read' in handler ? await handler.read(call) : await this.#write(handler, call, request, deadlineMs)
+      return replyOf(result)
+    } catch (error) {
+      if (error instanceof GatewayError) return refusalOf(error)
+      throw error
+    }
+  }
+
+  async #callOf({ route, params }: ApiMatch, request: sluice.ApiRequest): Promise<ApiCall> {
+    const { clientAddress, requestId } = request
+    this.#rates.checkAddress(route.auth, clientAddress)
+    const caller = await this.#callerOf(request)
+    const accountId = checkCaller(route.auth, caller, () => this.#rates.noteRefusal(clientAddress))
+    // A long answer is one request, however many parts it comes in.
+    if (request.part === '') this.#rates.checkCaller(caller)
+    return {
+      params,
+      query: checkQuery(route.query ?? NO_FIELDS, request.query),
+      body: route.body === undefined ? {} : checkBody(route.body, parseBody(request.body)),
+      caller: caller ?? NOBODY,
+      accountId,
+      actor: { ...actorOf(caller), clientAddress, requestId },
+      requestId,
+      part: request.part,
+    }
+  }
+
+  async #callerOf({ credential, credentialHash }: sluice.ApiRequest): Promise<Caller | undefined> {
+    if (credential === sluice.CredentialKind.CREDENTIAL_NONE) return NOBODY
+    return this.#options.callerOf(credential, credentialHash)
+  }
+
+  async #write(
+    handler: WriteHandler<unknown>,
+    call: ApiCall,
+    request: sluice.ApiRequest,
+    deadlineMs: number,
+  ): Promise<ApiResult> {
+    const { pool, log } = this.#options
+    const prepared = await handler.prepare?.(call)
+    const result = await withTransaction(pool, async (client) => {
+      // Who waits for a lock longer than anybody waits for the answer only takes a place from others.
+      await client.query(`SET LOCAL statement_timeout = ${limits.apiTimeoutMs}`)
+      const done = await writeOnce(handler, call, client, request, prepared)
+      if (performance.now() > deadlineMs - ANSWER_MS) throw new GatewayError('admission_unavailable')
+      return done
+    })
+    await result.afterCommit?.().catch((error: unknown) => {
+      log.warn({ err: error, requestId: call.requestId }, 'a change was made, but could not be told to the proxies')
+    })
+    return result
+  }
+}
+
+const NOBODY: Caller = { kind: 'nobody' }
+const NO_FIELDS = { type: 'object', properties: {}, required: [], additionalProperties: false } as const
+
+/** Runs a write, unless the same request was done before: then its first answer is given again. */
+async function writeOnce(
+  handler: WriteHandler<unknown>,
+  call: ApiCall,
+  client: Client,
+  request: sluice.ApiRequest,
+  prepared: unknown,
+): Promise<ApiResult> {
+  const repeatable = repeatableOf(call.caller, request)
+  if (repeatable === undefined) return handler.write(call, client, prepared)
+  const first = await takeIdempotencyKey(client, repeatable)
+  if (first !== undefined) return repeated(first)
+  const result = await handler.write(call, client, prepared)
+  const body = JSON.stringify(result.repeatJson ?? result.json)
+  await keepFirstAnswer(client, repeatable, { status: result.status ?? 200, body })
+  return result
+}
+
+function repeatableOf(caller: Caller, request: sluice.ApiRequest): RepeatableRequest | undefined {
+  if (request.idempotencyKey === '' || caller.kind === 'nobody') return undefined
+  const name = caller.kind === 'key' ? caller.keyId : caller.accountId || caller.address
+  const fingerprint = fingerprintOf(request.method, request.path, request.query, request.body)
+  return { caller: name, key: request.idempotencyKey, fingerprint }
+}
+
+function repeated({ status, body }: FirstAnswer): ApiResult {
+  return { status, text: body, headers: ['idempotent-replayed', 'true'] }
+}
+
+/** The proxy has read the body as a JSON object within its bounds. */
+function parseBody(body: Uint8Array): Readonly<Record<string, unknown>> {
+  if (body.length === 0) return {}
+  if (body.length > limits.apiBodyBytesMax) throw new GatewayError('body_too_large')
+  return JSON.parse(Buffer.from(body).toString('utf8')) as Record<string, unknown>
+}
+
+function replyOf(result: ApiResult): sluice.ApiReply.$Properties {
+  return {
+    status: result.status ?? 200,
+    contentType: result.contentType ?? JSON_TYPE,
+    headers: [...(result.headers ?? [])],
+    body: Buffer.from(result.text ?? JSON.stringify(result.json)),
+    nextPart: result.nextPart ?? '',
+  }
+}
+
+function refusalOf(error: GatewayError): sluice.ApiReply.$Properties {
+  return {
+    status: error.status,
+    errorCode: error.row,
+    errorMessage: error.message,
+    errorParam: error.param ?? '',
+    retryAfterSeconds: error.retryAfterSeconds ?? 0,
+  }
+}

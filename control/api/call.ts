@@ -1,0 +1,68 @@
+import type { Actor } from '../activity/activity.ts'
+import type { ApiOperation } from '../contract/api/routes.ts'
+import type { Client } from '../db/pool.ts'
+
+/** Who sent a request. The account is empty for a session whose wallet is not linked to one. */
+export type Caller =
+  | { readonly kind: 'nobody' }
+  | { readonly kind: 'session'; readonly sessionId: string; readonly address: string; readonly accountId: string }
+  | { readonly kind: 'key'; readonly keyId: string; readonly accountId: string }
+
+/** One request to the account API, checked against the schemas of its route. */
+export interface ApiCall {
+  readonly params: Readonly<Record<string, string>>
+  readonly query: Readonly<Record<string, unknown>>
+  readonly body: Readonly<Record<string, unknown>>
+  readonly caller: Caller
+  /** The caller's account; empty when the route does not ask for one. */
+  readonly accountId: string
+  /** The caller as the audit trail names it. */
+  readonly actor: Actor
+  readonly requestId: string
+  /** Which part of a long answer; empty for the first. */
+  readonly part: string
+}
+
+/** An answer: `json`, or `text` with its content type. */
+export interface ApiResult {
+  readonly status?: number
+  readonly json?: unknown
+  readonly text?: string
+  readonly contentType?: string
+  /** Name, value, name, value. */
+  readonly headers?: readonly string[]
+  /** Not empty when the answer goes on; what the next call gets as `part`. */
+  readonly nextPart?: string
+  /** What a repetition with the same Idempotency-Key is answered, where `json` shows a secret that is shown once. */
+  readonly repeatJson?: unknown
+  /** Runs once the change is committed, such as telling the proxies of it; what it throws is logged. */
+  readonly afterCommit?: () => Promise<unknown>
+}
+
+/** Answers requests that change nothing. */
+export interface ReadHandler {
+  read(call: ApiCall): Promise<ApiResult>
+}
+
+/**
+ * Answers requests that change something, in a transaction of its own: all of it is done, with its entry in the audit
+ * trail and its answer under the Idempotency-Key, or nothing.
+ */
+export interface WriteHandler<Prepared> {
+  /** What takes long, before the transaction. */
+  prepare?(call: ApiCall): Promise<Prepared>
+  write(call: ApiCall, client: Client, prepared: Prepared): Promise<ApiResult>
+}
+
+export type ApiHandler = ReadHandler | WriteHandler<unknown>
+
+/** A handler for every operation of the table of routes. */
+export type ApiHandlers = Readonly<Record<ApiOperation, ApiHandler>>
+
+/** A write handler with a preparation, whose result keeps its type. */
+export function preparedWrite<Prepared>(handler: Required<WriteHandler<Prepared>>): WriteHandler<unknown> {
+  return {
+    prepare: (call) => handler.prepare(call),
+    write: (call, client, prepared) => handler.write(call, client, prepared as Prepared),
+  }
+}

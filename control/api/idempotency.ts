@@ -1,0 +1,70 @@
+import { hash } from 'node:crypto'
+import { GatewayError } from '../contract/errors.ts'
+import { limits } from '../contract/limits.ts'
+import type { Client, Queryable } from '../db/pool.ts'
+
+/** A request that may be sent again: the same caller, key and fingerprint are the same request. */
+export interface RepeatableRequest {
+  readonly caller: string
+  readonly key: string
+  readonly fingerprint: string
+}
+
+export interface FirstAnswer {
+  readonly status: number
+  readonly body: string
+}
+
+/** What distinguishes requests under one Idempotency-Key. */
+export function fingerprintOf(method: string, path: string, query: string, body: Uint8Array): string {
+  return hash('sha256', Buffer.concat([Buffer.from(`${method} ${path}?${query}\n`), body]), 'base64url')
+}
+
+/**
+ * Takes an Idempotency-Key for this transaction. A request with the same key that is under way is waited for: when it
+ * commits, its answer is returned here; when it fails, this one takes its place.
+ * @returns the first answer when the request was done before; undefined when it is to be done now
+ * @throws GatewayError idempotency_conflict when the key was used with another request
+ */
+export async function takeIdempotencyKey(client: Client, request: RepeatableRequest): Promise<FirstAnswer | undefined> {
+  const { caller, key, fingerprint } = request
+  const taken = await client.query(
+    `INSERT INTO idempotency_keys AS k (caller, key, fingerprint, status, body) VALUES ($1, $2, $3, 0, '')
+     ON CONFLICT (caller, key) DO UPDATE SET fingerprint = excluded.fingerprint, status = 0, body = '', created_at = now()
+     WHERE k.created_at < now() - make_interval(secs => $4)`,
+    [caller, key, fingerprint, limits.idempotencyKeptMs / 1_000],
+  )
+  if (taken.rowCount === 1) return undefined
+  const found = await client.query<FirstAnswer & { fingerprint: string }>(
+    'SELECT fingerprint, status, body FROM idempotency_keys WHERE caller = $1 AND key = $2',
+    [caller, key],
+  )
+  const [first] = found.rows
+  if (first === undefined) throw new Error('an Idempotency-Key was removed while it was looked at')
+  if (first.fingerprint !== fingerprint) throw new GatewayError('idempotency_conflict', { param: 'Idempotency-Key' })
+  return first
+}
+
+/** Keeps the answer under the key that this transaction has taken. */
+export async function keepFirstAnswer(
+  client: Client,
+  { caller, key }: RepeatableRequest,
+  answer: FirstAnswer,
+): Promise<void> {
+  await client.query('UPDATE idempotency_keys SET status = $3, body = $4 WHERE caller = $1 AND key = $2', [
+    caller,
+    key,
+    answer.status,
+    answer.body,
+  ])
+}
+
+/** Forgets keys past their time, a bounded number at once. @returns how many */
+export async function forgetIdempotencyKeys(db: Queryable): Promise<number> {
+  const removed = await db.query(
+    `DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY (SELECT ctid FROM idempotency_keys
+       WHERE created_at < now() - make_interval(secs => $1) LIMIT $2))`,
+    [limits.idempotencyKeptMs / 1_000, limits.housekeepingBatchMax],
+  )
+  return removed.rowCount ?? 0
+}

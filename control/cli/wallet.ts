@@ -1,0 +1,78 @@
+import { accountOf, UnknownAccountError } from '../accounts/accounts.ts'
+import { OPERATOR } from '../activity/activity.ts'
+import { type Pool, withTransaction } from '../db/pool.ts'
+import { newLinkCode } from '../wallets/linkCodes.ts'
+import { linkWallet, listWallets, unlinkWallet } from '../wallets/wallets.ts'
+import { type Arguments, argument, type CommandGroup } from './command.ts'
+import type { CliContext } from './context.ts'
+import { facts, table } from './table.ts'
+import { addressOf, checksummed, formatTime } from './values.ts'
+
+async function knownAccount(args: Arguments, pool: Pool): Promise<string> {
+  const accountId = argument(args, 'ACCOUNT')
+  if ((await accountOf(pool, accountId)) === undefined) throw new UnknownAccountError(accountId)
+  return accountId
+}
+
+async function print(context: CliContext, pool: Pool, accountId: string): Promise<undefined> {
+  const linked = await listWallets(pool, accountId)
+  const addresses = await checksummed(linked.map(({ address }) => address))
+  const wallets = linked.map(({ linkedAtMs }, i) => ({
+    address: addresses[i] ?? '',
+    linked_at: formatTime(linkedAtMs),
+  }))
+  const rows = wallets.map((wallet) => [wallet.address, wallet.linked_at])
+  const text = rows.length === 0 ? 'no wallet is linked' : table(['WALLET', 'LINKED'], rows)
+  context.print({ account_id: accountId, data: wallets }, text)
+}
+
+async function list(args: Arguments, context: CliContext): Promise<undefined> {
+  const pool = await context.pool()
+  return print(context, pool, await knownAccount(args, pool))
+}
+
+async function link(args: Arguments, context: CliContext): Promise<undefined> {
+  const address = addressOf(argument(args, 'ADDRESS'))
+  const pool = await context.pool()
+  const accountId = await knownAccount(args, pool)
+  await withTransaction(pool, (client) => linkWallet(client, OPERATOR, accountId, address))
+  return print(context, pool, accountId)
+}
+
+async function unlink(args: Arguments, context: CliContext): Promise<undefined> {
+  const address = addressOf(argument(args, 'ADDRESS'))
+  const pool = await context.pool()
+  const accountId = await knownAccount(args, pool)
+  await withTransaction(pool, (client) => unlinkWallet(client, OPERATOR, accountId, address, false))
+  return print(context, pool, accountId)
+}
+
+async function code(args: Arguments, context: CliContext): Promise<undefined> {
+  const pool = await context.pool()
+  const accountId = await knownAccount(args, pool)
+  const made = await withTransaction(pool, (client) => newLinkCode(client, OPERATOR, accountId))
+  const expires = formatTime(made.expiresAtMs)
+  context.print(
+    { account_id: accountId, code: made.code, expires_at: expires },
+    `${facts([
+      ['account', accountId],
+      ['code', made.code],
+      ['expires', expires],
+    ])}\nIt is shown this once and works once: POST /v1/auth/link.`,
+  )
+}
+
+export const WALLET: CommandGroup = {
+  name: 'wallet',
+  summary: 'link the wallets that sign in to an account',
+  commands: [
+    { synopsis: 'list ACCOUNT', summary: 'Lists the wallets of an account.', run: list },
+    { synopsis: 'link ACCOUNT ADDRESS', summary: 'Lets this wallet sign in to the account.', run: link },
+    { synopsis: 'unlink ACCOUNT ADDRESS', summary: 'Takes that away, also from its open sessions.', run: unlink },
+    {
+      synopsis: 'code ACCOUNT',
+      summary: 'Makes a one-time code by which the owner links a wallet, shown this once.',
+      run: code,
+    },
+  ],
+}

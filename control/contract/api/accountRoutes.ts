@@ -1,0 +1,67 @@
+import { limits } from '../limits.ts'
+import { flag, pageAfter, pageLimit, text } from './fields.ts'
+import { type ApiRoute, members } from './route.ts'
+
+const DAY = { type: 'string', format: 'day' }
+
+/** What an account is, has and did. */
+export const ACCOUNT_ROUTES = {
+  get_account: {
+    method: 'GET',
+    path: '/v1/account',
+    auth: 'session',
+    summary: 'Balances and credit grants',
+  },
+  update_account: {
+    method: 'PATCH',
+    path: '/v1/account',
+    auth: 'session',
+    summary: 'Change the name or the defaults of the account',
+    body: {
+      ...members({
+        name: text('a text of at most 200 characters', 200),
+        allow_retention: flag('whether providers that keep data may serve requests of every key'),
+      }),
+      minProperties: 1,
+    },
+  },
+  list_activity: {
+    method: 'GET',
+    path: '/v1/account/activity',
+    auth: 'session',
+    summary: 'Everything that was changed, newest first',
+    query: members({ limit: pageLimit(), after: pageAfter('evt') }),
+  },
+  get_usage: {
+    method: 'GET',
+    path: '/v1/account/usage',
+    auth: 'session',
+    summary: 'Requests, tokens and costs by day, model and key',
+    query: members({
+      from: { ...DAY, description: 'the first day, such as 2027-01-01 (UTC)' },
+      to: { ...DAY, description: `the last day, such as 2027-01-31 (UTC), at most ${limits.usageDaysMax} days on` },
+      group_by: {
+        type: 'string',
+        pattern: '^(day|model|key)(,(day|model|key)){0,2}$',
+        description: 'some of day, model and key, separated by commas',
+      },
+      model: text('a model id', 256),
+      key: { type: 'string', pattern: '^key_[0-9A-Z]{26}$', description: 'the id of a key (key_...)' },
+      limit: pageLimit(limits.usagePageMax),
+      after: text('what the page before gave as next', 1_024),
+    }),
+  },
+  get_statement: {
+    method: 'GET',
+    path: '/v1/statements/{month}.csv',
+    auth: 'session',
+    summary: 'Every movement of money in a month, as CSV',
+  },
+  list_receipts: {
+    method: 'GET',
+    path: '/v1/receipts',
+    auth: 'key_or_session',
+    summary: 'The latest receipts of the key, or of the whole account',
+    query: members({ limit: pageLimit(limits.receiptsPageMax), after: pageAfter('req') }),
+  },
+} as const satisfies Record<string, ApiRoute>

@@ -1,0 +1,66 @@
+import { limits } from '../limits.ts'
+import { flag, pageAfter, pageLimit, text, textList, timeOrNone, usdOrNone } from './fields.ts'
+import { type ApiRoute, members } from './route.ts'
+
+const SETTINGS = {
+  name: text('a text of at most 200 characters', 200),
+  paused: flag('whether requests with this key are refused'),
+  caps: {
+    ...members({
+      hour: usdOrNone('the most that may be spent in an hour'),
+      day: usdOrNone('the most that may be spent in a day'),
+      month: usdOrNone('the most that may be spent in a month'),
+    }),
+    description: 'an object with some of hour, day and month',
+  },
+  budget: usdOrNone('the most that may be spent in the whole life of the key'),
+  models: textList('model ids', '^[\\x21-\\x7e]+$', limits.modelsPerKeyMax),
+  tools: textList('tool ids', '^[a-z0-9][a-z0-9_.-]*$', limits.toolsPerKeyMax),
+  no_logs: flag('no-logs mode'),
+  private_tier: flag('private tier'),
+  allow_retention: flag('whether providers that keep data may serve'),
+  requests_per_minute: {
+    type: ['integer', 'null'],
+    minimum: 1,
+    maximum: 1_000_000_000,
+    description: "a positive integer, or null for the gateway's own rate",
+  },
+  expires_at: timeOrNone('when the key ends, a time to come'),
+}
+
+/** The API keys of an account. */
+export const KEY_ROUTES = {
+  list_keys: {
+    method: 'GET',
+    path: '/v1/account/keys',
+    auth: 'session',
+    summary: 'List API keys, newest first',
+    query: members({ limit: pageLimit(), after: pageAfter('key') }),
+  },
+  create_key: {
+    method: 'POST',
+    path: '/v1/account/keys',
+    auth: 'session',
+    summary: 'Create an API key, which is shown this once',
+    body: members(SETTINGS),
+  },
+  update_key: {
+    method: 'PATCH',
+    path: '/v1/account/keys/{id}',
+    auth: 'session',
+    summary: "Change a key's settings",
+    body: { ...members(SETTINGS), minProperties: 1 },
+  },
+  revoke_key: {
+    method: 'DELETE',
+    path: '/v1/account/keys/{id}',
+    auth: 'session',
+    summary: 'Revoke a key for good',
+  },
+  get_key_limits: {
+    method: 'GET',
+    path: '/v1/keys/{id}/limits',
+    auth: 'session',
+    summary: 'What a key may spend and use, what it has spent and what is left',
+  },
+} as const satisfies Record<string, ApiRoute>

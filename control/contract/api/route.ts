@@ -1,0 +1,42 @@
+/** A JSON Schema (2020-12) as control checks requests against it. */
+export type JsonSchema = Readonly<Record<string, unknown>>
+
+export interface ObjectSchema extends JsonSchema {
+  readonly type: 'object'
+  readonly properties: Readonly<Record<string, JsonSchema>>
+  readonly required: readonly string[]
+}
+
+/**
+ * What a route takes as its credential: nothing, a session whose wallet may not be linked to an account yet, a session
+ * of an account, an API key, or either of the last two.
+ */
+export type ApiAuth = 'none' | 'sign_in' | 'session' | 'key' | 'key_or_session'
+
+/** One endpoint that control serves through the proxies. */
+export interface ApiRoute {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  /** A path; `{name}` stands for one segment, or for the part of it that a fixed ending leaves. */
+  readonly path: string
+  readonly auth: ApiAuth
+  readonly summary: string
+  readonly query?: ObjectSchema
+  /** Absent for routes that take no body. */
+  readonly body?: ObjectSchema
+}
+
+/** An object that has these members and no others. */
+export function members(
+  properties: Readonly<Record<string, JsonSchema>>,
+  required: readonly string[] = [],
+): ObjectSchema {
+  return { type: 'object', properties, required, additionalProperties: false }
+}
+
+const PARAMETER = /\\\{(\w+)\\\}/g
+
+/** A pattern such as `/v1/keys/{id}/limits` as an expression with a named group for each parameter. */
+export function pathExpression(pattern: string): RegExp {
+  const escaped = pattern.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+  return new RegExp(`^${escaped.replace(PARAMETER, '(?<$1>[^/]+)')}$`)
+}

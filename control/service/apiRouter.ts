@@ -1,0 +1,59 @@
+import type { Redis } from 'ioredis'
+import type { Logger } from 'pino'
+import { accountHandlers } from '../accounts/accountHandlers.ts'
+import { ApiRouter } from '../api/apiRouter.ts'
+import type { Caller } from '../api/call.ts'
+import { ContractWallets } from '../chain/contractSignature.ts'
+import { GatewayError } from '../contract/errors.ts'
+import { sluice } from '../contract/generated/messages.js'
+import type { Pool } from '../db/pool.ts'
+import { keyHandlers } from '../keys/keyHandlers.ts'
+import { keyInForce } from '../keys/resolveKey.ts'
+import { receiptListHandler } from '../receipts/receiptListHandler.ts'
+import type { ReceiptReader } from '../receipts/receiptReader.ts'
+import { sessionOf } from '../sessions/sessions.ts'
+import { signInHandlers } from '../sessions/signInHandlers.ts'
+import { WalletProofs } from '../sessions/walletProof.ts'
+import { statementHandler } from '../statements/statementHandler.ts'
+import { walletHandlers } from '../wallets/walletHandlers.ts'
+import type { Environment } from './environment.ts'
+
+export interface ApiParts {
+  readonly pool: Pool
+  readonly redis: Redis
+  readonly log: Logger
+  readonly receipts: ReceiptReader
+  readonly environment: Pick<Environment, 'publicUrl' | 'chainRpcUrl'>
+}
+
+/** The account API with a handler for each of its operations, each from the folder of its resource. */
+export function newApiRouter({ pool, redis, log, receipts, environment }: ApiParts): ApiRouter {
+  const { publicUrl, chainRpcUrl } = environment
+  const contracts = chainRpcUrl === undefined ? undefined : new ContractWallets(chainRpcUrl)
+  const proofs = new WalletProofs({ db: pool, publicUrl, contracts })
+  return new ApiRouter({
+    pool,
+    log,
+    handlers: {
+      ...signInHandlers(proofs, publicUrl),
+      ...walletHandlers(pool, proofs),
+      ...accountHandlers(pool, redis),
+      ...keyHandlers(pool, redis),
+      get_statement: statementHandler(pool),
+      list_receipts: receiptListHandler(receipts),
+    },
+    callerOf: (kind, hash) => callerOf(pool, kind, hash),
+  })
+}
+
+/** @throws GatewayError key_paused */
+async function callerOf(pool: Pool, kind: sluice.CredentialKind, hash: string): Promise<Caller | undefined> {
+  if (kind === sluice.CredentialKind.CREDENTIAL_SESSION) {
+    const session = await sessionOf(pool, hash)
+    if (session === undefined) return undefined
+    return { kind: 'session', sessionId: session.id, address: session.address, accountId: session.accountId }
+  }
+  const key = await keyInForce(pool, hash)
+  if (key?.paused) throw new GatewayError('key_paused')
+  return key && { kind: 'key', keyId: key.id, accountId: key.accountId }
+}

@@ -1,0 +1,173 @@
+import type { ApiRoute } from '../../control/contract/api/route.ts'
+import { API_ROUTES } from '../../control/contract/api/routes.ts'
+import { GatewayError, invalidRequest, isErrorCode } from '../../control/contract/errors.ts'
+import { sluice } from '../../control/contract/generated/messages.js'
+import type { Limits } from '../../control/contract/limits.ts'
+import { type ApiCredential, readApiCredential } from '../access/apiCredential.ts'
+import { ControlUnavailable, type RpcClient } from '../bus/rpcClient.ts'
+import type { Exchange, Handler, HeaderList, Precheck } from '../server/exchange.ts'
+import { clientAddress } from './clientAddress.ts'
+import { parseJsonObject } from './parseJson.ts'
+
+const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
+/** How often the next part of an answer is asked for before the answer is broken off. */
+const PART_ATTEMPTS = 3
+const EMPTY = Buffer.alloc(0)
+
+export interface ApiServices {
+  readonly rpc: RpcClient
+  readonly limits: Limits
+  readonly trustedProxies: number
+}
+
+/** The endpoints that control serves: all of contract/api/routes.ts, each passed on as one call. */
+export function apiEndpoints(
+  services: ApiServices,
+): { method: ApiRoute['method']; path: string; handler: Handler; precheck: Precheck }[] {
+  return Object.values(API_ROUTES).map((route) => ({
+    method: route.method,
+    path: route.path,
+    handler: (exchange, body) => serve(route, exchange, body, services),
+    precheck: (head) => refusalOf(() => readApiCredential(head, route.auth)) ?? earlyTooLarge(services.limits),
+  }))
+}
+
+async function serve(route: ApiRoute, exchange: Exchange, body: Buffer, services: ApiServices): Promise<void> {
+  const { head } = exchange
+  const request = {
+    method: route.method,
+    path: head.path,
+    query: head.query,
+    ...credentialFields(readApiCredential(head, route.auth)),
+    idempotencyKey: readIdempotencyKey(head.idempotencyKey),
+    clientAddress: clientAddress(exchange, services.trustedProxies),
+    body: readBody(route, body, services.limits),
+    requestId: exchange.id,
+  }
+  const reply = await callApi(services, request)
+  const headers = ['cache-control', 'private, no-store', ...reply.headers]
+  if (reply.nextPart === '' || head.method === 'HEAD') {
+    exchange.answer(reply.status, reply.contentType, reply.body, headers)
+  } else {
+    await answerInParts(exchange, request, reply, headers, services)
+  }
+}
+
+const credentialFields = ({ kind, hash }: ApiCredential) => ({ credential: kind, credentialHash: hash })
+
+function readIdempotencyKey(text: string): string {
+  if (text === '' || IDEMPOTENCY_KEY.test(text)) return text
+  throw invalidRequest('Idempotency-Key must be 1 to 255 printable characters without spaces.', 'Idempotency-Key')
+}
+
+function readBody(route: ApiRoute, body: Buffer, limits: Limits): Buffer {
+  if (route.body === undefined) return EMPTY
+  if (body.length > limits.apiBodyBytesMax) throw tooLarge(limits)
+  if (body.length > 0 || route.body.required.length > 0) parseJsonObject(body, limits.jsonDepthMax)
+  return body
+}
+
+/** The server asks once a body is larger than it takes unchecked; mostly that is too large already. */
+function earlyTooLarge(limits: Limits): GatewayError | undefined {
+  return limits.apiBodyBytesMax <= limits.uncheckedBodyBytesMax ? tooLarge(limits) : undefined
+}
+
+function tooLarge(limits: Limits): GatewayError {
+  const message = `The request body is larger than ${limits.apiBodyBytesMax} bytes; send a smaller one.`
+  return new GatewayError('body_too_large', { message })
+}
+
+function refusalOf(check: () => unknown): GatewayError | undefined {
+  try {
+    check()
+    return undefined
+  } catch (error) {
+    if (error instanceof GatewayError) return error
+    throw error
+  }
+}
+
+/**
+ * Has control answer a request. It is asked once: what was not answered may have been done.
+ * @throws GatewayError as control says, or admission_unavailable when it does not answer in time
+ */
+async function callApi(services: ApiServices, request: sluice.ApiRequest.$Properties): Promise<sluice.ApiReply> {
+  const { rpc, limits } = services
+  const payload = sluice.ApiRequest.encode(request as sluice.ApiRequest).finish()
+  const reply = await rpc.call('api', payload, limits.apiTimeoutMs).then(
+    (bytes) => sluice.ApiReply.decode(bytes),
+    (error: unknown) => {
+      if (!(error instanceof ControlUnavailable)) throw error
+      const message =
+        request.method === 'GET'
+          ? 'The gateway cannot reach its accounts; try again after Retry-After seconds.'
+          : 'The gateway cannot reach its accounts; look whether the change was made before you send it again.'
+      throw new GatewayError('admission_unavailable', { message, retryAfterSeconds: 1, cause: error })
+    },
+  )
+  if (reply.errorCode === '') return reply
+  throw new GatewayError(isErrorCode(reply.errorCode) ? reply.errorCode : 'internal_error', {
+    message: reply.errorMessage,
+    status: reply.status,
+    ...(reply.errorParam === '' ? {} : { param: reply.errorParam }),
+    ...(reply.retryAfterSeconds === 0 ? {} : { retryAfterSeconds: reply.retryAfterSeconds }),
+  })
+}
+
+/** Sends a long answer part by part, each asked for when the client has taken the one before. */
+async function answerInParts(
+  exchange: Exchange,
+  request: sluice.ApiRequest.$Properties,
+  first: sluice.ApiReply,
+  headers: HeaderList,
+  services: ApiServices,
+): Promise<void> {
+  const flow = new ClientFlow(exchange)
+  exchange.beginStream(headers, first.contentType)
+  for (let reply = first; !exchange.gone; ) {
+    if (reply.nextPart === '') {
+      exchange.end(reply.body)
+      return
+    }
+    if (reply.body.length > 0 && !exchange.write(reply.body)) await flow.ready()
+    const next = await nextPart(services, { ...request, part: reply.nextPart })
+    if (next === undefined) {
+      exchange.breakOff()
+      return
+    }
+    reply = next
+  }
+}
+
+/** Parts are only read, so asking again changes nothing. */
+async function nextPart(
+  services: ApiServices,
+  request: sluice.ApiRequest.$Properties,
+): Promise<sluice.ApiReply | undefined> {
+  for (let attempt = 0; attempt < PART_ATTEMPTS; attempt++) {
+    try {
+      return await callApi(services, request)
+    } catch (error) {
+      if (!(error instanceof GatewayError) || error.status < 500) return undefined
+    }
+  }
+  return undefined
+}
+
+/** Waits for a client that reads more slowly than the answer comes. */
+class ClientFlow {
+  private readonly exchange: Exchange
+  private wake: () => void = () => undefined
+
+  constructor(exchange: Exchange) {
+    this.exchange = exchange
+    exchange.setGoneListener({ onGone: () => this.wake() })
+  }
+
+  ready(): Promise<void> {
+    return new Promise((resolve) => {
+      this.wake = resolve
+      this.exchange.setDrainListener({ onDrain: resolve })
+    })
+  }
+}

@@ -1,0 +1,96 @@
+// Goal: nobody keeps the account API busy for the others, and what cannot be read of a key lets nothing run. Method: a stack
+// with small rates, addresses as a load balancer states them, and tables that are taken away.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { sluice } from '../../control/contract/generated/messages.js'
+import { limits } from '../../control/contract/limits.ts'
+import { createPool } from '../../control/db/pool.ts'
+import { toPrincipal } from '../../proxy/access/principal.ts'
+import { type ApiAnswer, api, apiOk, assertRefused, newOwner, type Owner } from '../support/apiClient.ts'
+import { assertError, chat, completion } from '../support/chatClient.ts'
+import { type Stack, startStack } from '../support/stack.ts'
+
+let stack: Stack
+let url: string
+let owner: Owner
+
+before(async () => {
+  stack = await startStack({
+    limits: { apiRequestBurst: 30, apiRequestsPerMinute: 60, signInRequestBurst: 10, signInRequestsPerMinute: 30 },
+    env: { SLUICE_TRUSTED_PROXIES: '1' },
+  })
+  url = stack.baseUrl
+  owner = await newOwner(stack)
+})
+
+after(() => stack.finish())
+
+const from = (address: string) => ({ headers: { 'x-forwarded-for': address } })
+
+async function untilRefused(attempt: () => Promise<ApiAnswer>, most: number): Promise<ApiAnswer> {
+  for (let i = 0; i < most; i++) {
+    const answer = await attempt()
+    if (answer.status === 429) return answer
+  }
+  return assert.fail(`${most} requests passed`)
+}
+
+test('nonces are given out at a rate by client address, as the trusted load balancer states it', async () => {
+  const ask = (forwarded: string) => api(url, 'POST', '/v1/auth/nonce', from(forwarded))
+  assertRefused(await untilRefused(() => ask('10.0.0.1'), 15), 429, 'rate_limited')
+  assert.equal((await ask('10.0.0.2')).status, 200)
+  assertRefused(await ask('10.0.0.2, 10.0.0.1'), 429, 'rate_limited')
+  assert.equal((await ask('10.0.0.1, 10.0.0.3')).status, 200, 'what stands further in front anybody may write')
+  assert.equal((await ask('nonsense')).status, 200, 'the address of the connection counts')
+})
+
+test('who guesses sessions is not answered for a while', async () => {
+  const token = `ses_${'a'.repeat(43)}`
+  const guess = () => api(url, 'GET', '/v1/account', { token, ...from('10.0.1.1') })
+  assertRefused(await guess(), 401, 'invalid_session')
+  assertRefused(await untilRefused(guess, 15), 429, 'rate_limited')
+  const known = await api(url, 'GET', '/v1/account', { token: owner.token, ...from('10.0.1.2') })
+  assert.equal(known.status, 200)
+})
+
+test('an account has a rate of its own', async () => {
+  const read = () => api(url, 'GET', '/v1/account', { token: owner.token })
+  assertRefused(await untilRefused(read, 40), 429, 'rate_limited')
+  const other = await newOwner(stack)
+  assert.equal((await api(url, 'GET', '/v1/account', { token: other.token })).status, 200)
+  completion(await chat(url, owner.apiKey, { model: 'test/small' }))
+})
+
+test('the rates are told by GET /v1/limits', async () => {
+  const { rate_limits } = await apiOk<{ rate_limits: { id: string; requests: number; burst: number }[] }>(
+    ...([url, 'GET', '/v1/limits'] as const),
+  )
+  const rates = rate_limits.map(({ id, requests, burst }) => [id, requests, burst])
+  assert.deepEqual(rates.slice(1), [
+    ['account_api', 60, 30],
+    ['sign_in', 30, 10],
+  ])
+})
+
+test('a key whose account settings cannot be read runs nothing, and runs again when they can', async () => {
+  const { apiKey } = await stack.createAccount()
+  const pool = createPool(stack.databaseUrl)
+  await pool.query('ALTER TABLE account_settings RENAME TO settings_away')
+  assertError(await chat(url, apiKey, { model: 'test/small' }), 503, 'settings_unavailable')
+  await pool.query('ALTER TABLE settings_away RENAME TO account_settings')
+  await pool.query('ALTER TABLE api_keys RENAME TO keys_away')
+  assertError(await chat(url, apiKey, { model: 'test/small' }), 503, 'policy_unavailable')
+  await pool.query('ALTER TABLE keys_away RENAME TO api_keys')
+  await pool.end()
+  completion(await chat(url, apiKey, { model: 'test/small' }))
+})
+
+test('a record without its privacy flags is not worked by', () => {
+  const record = (fields: Partial<sluice.IKeyRecord>) =>
+    sluice.KeyRecord.decode(sluice.KeyRecord.encode(fields).finish())
+  const whole = { keyId: 'key_1', accountId: 'acct_1', privacyKnown: true, settingsKnown: true, tools: ['web.search'] }
+  const principal = toPrincipal(record(whole), limits)
+  assert.deepEqual([principal.tools?.has('web.search'), principal.allowRetention], [true, false])
+  const unknown = record({ ...whole, privacyKnown: false })
+  assert.throws(() => toPrincipal(unknown, limits), { code: 'key_privacy_unavailable', status: 503 })
+})

@@ -1,0 +1,103 @@
+// Goal: without control or its database the account API answers 503 in time, nothing is done twice or half, chat goes on, and
+// all of it works again by itself. Method: a stack whose control is killed, stopped and brought back.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { RPC_API_STREAM } from '../../control/contract/redisKeys.ts'
+import { api, apiOk, assertRefused, newOwner, type Owner } from '../support/apiClient.ts'
+import { chat, completion } from '../support/chatClient.ts'
+import { type Stack, startStack, until } from '../support/stack.ts'
+
+const M = 'test/small'
+const WITHIN_MS = 2_000
+
+let stack: Stack
+let url: string
+let owner: Owner
+
+before(async () => {
+  stack = await startStack({ ownPostgres: true })
+  url = stack.baseUrl
+  owner = await newOwner(stack)
+})
+
+after(() => stack.finish())
+
+const REQUESTS = [
+  ['GET', '/v1/account'],
+  ['GET', '/v1/account/keys'],
+  ['POST', '/v1/account/keys'],
+  ['GET', '/v1/statements/2026-01.csv'],
+  ['GET', '/v1/receipts'],
+  ['POST', '/v1/auth/nonce'],
+] as const
+
+async function allRefused(): Promise<void> {
+  const answers = await Promise.all(
+    REQUESTS.map(async ([method, path]) => {
+      const startedMs = performance.now()
+      const answer = await api(url, method, path, { token: owner.token, ...(method === 'POST' ? { body: {} } : {}) })
+      return { answer, tookMs: performance.now() - startedMs }
+    }),
+  )
+  for (const { answer, tookMs } of answers) {
+    assertRefused(answer, 503, 'admission_unavailable')
+    assert.ok(tookMs < WITHIN_MS, `${tookMs} ms`)
+  }
+}
+
+const keys = async () =>
+  (await apiOk<{ data: { id: string }[] }>(url, 'GET', '/v1/account/keys?limit=100', { token: owner.token })).data
+    .length
+
+const served = () =>
+  until(
+    'the account is served',
+    async () => (await api(url, 'GET', '/v1/account', { token: owner.token })).status === 200,
+  )
+
+test('without control: 503 in time, chat goes on, nothing is done later, and no restart is needed', async () => {
+  const before = await keys()
+  completion(await chat(url, owner.apiKey, { model: M, max_tokens: 1 }))
+  await stack.control.kill9()
+  await allRefused()
+  completion(await chat(url, owner.apiKey, { model: M, max_tokens: 1 }))
+  assert.equal(await stack.withRedis((redis) => redis.xlen(RPC_API_STREAM)), 0, 'what nobody waits for is withdrawn')
+  await stack.control.start()
+  await served()
+  assert.equal(await keys(), before, 'a change that was answered 503 was not made')
+})
+
+test('without PostgreSQL: 503, and all well when it is back', async () => {
+  await stack.postgres?.kill9()
+  await allRefused()
+  await stack.postgres?.restart()
+  await served()
+})
+
+test('control that is killed while it works makes a change once or not at all', async () => {
+  const before = await keys()
+  const make = (key: string) =>
+    api<{ id: string }>(url, 'POST', '/v1/account/keys', {
+      token: owner.token,
+      body: { name: key },
+      headers: { 'idempotency-key': key },
+    })
+  const names = Array.from({ length: 20 }, (_, i) => `name-${i}`)
+  const first = names.map(make)
+  await Promise.race(first)
+  await stack.control.kill9()
+  const answers = await Promise.all(first)
+  assert.ok(
+    answers.some((answer) => answer.status === 503),
+    'the kill came in between',
+  )
+  for (const answer of answers) if (answer.status !== 201) assertRefused(answer, 503, 'admission_unavailable')
+  await stack.control.start()
+  await served()
+  const repeated = await Promise.all(names.map(make))
+  for (const [i, answer] of repeated.entries()) {
+    assert.equal(answer.status, 201, answer.text)
+    if (answers[i]?.status === 201) assert.equal(answer.body.id, answers[i]?.body.id)
+  }
+  assert.equal(await keys(), before + names.length)
+})

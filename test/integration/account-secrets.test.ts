@@ -1,0 +1,87 @@
+// Goal: no secret stands anywhere but in the answer that shows it once. Method: everything that makes or takes a secret is
+// done against a stack that logs all it can; then its logs, its database and its Redis are searched.
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { createPool } from '../../control/db/pool.ts'
+import { api, apiOk, newOwner, newWallet, signedMessage, signIn } from '../support/apiClient.ts'
+import { chat } from '../support/chatClient.ts'
+import { type Stack, startStack } from '../support/stack.ts'
+
+/** Everything secret that a session of work with the gateway brings forth. */
+async function work(stack: Stack): Promise<Map<string, string>> {
+  const url = stack.baseUrl
+  const secrets = new Map<string, string>()
+  const owner = await newOwner(stack)
+  secrets.set('first key', owner.apiKey).set('session', owner.token)
+  const { token } = owner
+  const made = await api<{ api_key: string; id: string }>(url, 'POST', '/v1/account/keys', {
+    token,
+    body: { name: 'app' },
+    headers: { 'idempotency-key': 'once' },
+  })
+  secrets.set('second key', made.body.api_key)
+  await api(url, 'PATCH', `/v1/account/keys/${made.body.id}`, { token, body: { paused: true } })
+  await chat(url, made.body.api_key, { model: 'test/small' })
+  const code = await stack.cli('wallet', 'code', (await stack.createAccount()).accountId)
+  const unlinked = await signIn(url, newWallet())
+  secrets.set('code', (code.json as { code: string }).code).set('unlinked session', unlinked)
+  await api(url, 'POST', '/v1/auth/link', { token: unlinked, body: { code: `${secrets.get('code')}` } })
+  await api(url, 'POST', '/v1/auth/link', { token: unlinked, body: { code: `${secrets.get('code')}` } })
+  const proof = await signedMessage(url, newWallet())
+  secrets.set('signature', proof.signature)
+  await apiOk(url, 'POST', '/v1/auth/verify', { body: proof })
+  await api(url, 'POST', '/v1/auth/verify', { body: proof })
+  // An error inside control, which is logged with what it knows.
+  const pool = createPool(stack.databaseUrl)
+  await pool.query('ALTER TABLE activity RENAME TO activity_away')
+  const failed = await api(url, 'POST', '/v1/account/keys', { token, body: { name: 'x' } })
+  assert.equal(failed.status, 500, failed.text)
+  await pool.query('ALTER TABLE activity_away RENAME TO activity')
+  await pool.end()
+  await api(url, 'DELETE', '/v1/auth/session', { token })
+  await api(url, 'GET', '/v1/account', { token })
+  return secrets
+}
+
+async function databaseText(url: string): Promise<string> {
+  const pool = createPool(url)
+  const tables = await pool.query<{ name: string }>(
+    `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`,
+  )
+  let text = ''
+  for (const { name } of tables.rows) {
+    const rows = await pool.query<{ row: string }>(`SELECT t::text AS row FROM ${name} AS t`)
+    text += rows.rows.map(({ row }) => row).join('\n')
+  }
+  await pool.end()
+  return text
+}
+
+function redisText(stack: Stack): Promise<string> {
+  return stack.withRedis(async (redis) => {
+    let text = ''
+    for (const key of await redis.keys('*')) text += `${key} ${(await redis.dumpBuffer(key))?.toString('latin1')}\n`
+    return text
+  })
+}
+
+test('no secret is in a log, in the database or in Redis', async (t) => {
+  const stack = await startStack({ env: { LOG_LEVEL: 'trace' } })
+  t.after(() => stack.finish())
+  const secrets = await work(stack)
+  assert.equal(secrets.size, 6)
+  const logs = readdirSync(stack.dir).filter((name) => name.endsWith('.log'))
+  assert.ok(logs.includes('control.log') && logs.includes('proxy.log'))
+  const places = new Map(logs.map((name) => [name, readFileSync(join(stack.dir, name), 'utf8')]))
+  places.set('database', await databaseText(stack.databaseUrl)).set('redis', await redisText(stack))
+  assert.match(places.get('control.log') ?? '', /an rpc call failed/)
+  for (const [place, text] of places) {
+    assert.ok(text.length > 0, `${place} is empty`)
+    for (const [name, secret] of secrets) {
+      assert.ok(secret.length > 20, name)
+      assert.ok(!text.includes(secret.slice(3)), `the ${name} is in ${place}`)
+    }
+  }
+})
