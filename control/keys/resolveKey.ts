@@ -47,5 +47,6 @@ export async function resolveKey(db: Queryable, keyHash: string): Promise<sluice
     expiresAtMs: key.expiresAtMs ?? 0,
     privacyKnown: true,
     settingsKnown: settings !== undefined,
+    retentionDefault: key.allowRetention || settings?.allowRetention,
   }
 }
