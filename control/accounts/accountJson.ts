@@ -41,7 +41,7 @@ export async function accountJson(db: Queryable, redis: Redis, accountId: string
       source: grant.source,
       expires_at: new Date(grant.expiresAtMs).toISOString(),
     })),
-    allow_retention: settings.allowRetention,
+    allow_retention: settings.allowRetention ?? false,
     created_at: new Date(account.createdAtMs).toISOString(),
   }
 }

@@ -2,18 +2,18 @@ import type { Queryable } from '../db/pool.ts'
 
 /** What an account sets for all of its keys. */
 export interface AccountSettings {
-  /** The opt-in to providers that keep data. */
-  readonly allowRetention: boolean
+  /** Whether providers that keep data may serve where neither a request nor its key says so; null: never said. */
+  readonly allowRetention: boolean | null
 }
 
-/** The settings of an account; one that has set nothing has the defaults. */
+/** The settings of an account. */
 export async function settingsOf(db: Queryable, accountId: string): Promise<AccountSettings> {
   const found = await db.query<{ allow_retention: boolean }>({
     name: 'account_settings',
     text: 'SELECT allow_retention FROM account_settings WHERE account_id = $1',
     values: [accountId],
   })
-  return { allowRetention: found.rows[0]?.allow_retention ?? false }
+  return { allowRetention: found.rows[0]?.allow_retention ?? null }
 }
 
 /** What an owner may change of an account; what is absent stays as it is. */

@@ -194,7 +194,7 @@ export const ACCOUNT: CommandGroup = {
       flags: {
         name: SETTING_FLAGS.name,
         'allow-retention': { help: 'providers that keep data may serve requests of every key' },
-        'refuse-retention': { help: 'takes that away' },
+        'refuse-retention': { help: 'they may not, unless a request or its key says so' },
       },
       run: update,
     },

@@ -62,6 +62,7 @@ export async function resolveKey(db: Queryable, keyHash: string): Promise<sluice
     expiresAtMs: key.expiresAtMs ?? 0,
     privacyKnown: true,
     settingsKnown: settings !== undefined,
+    retentionDefault: key.allowRetention || settings?.allowRetention,
     ...(agent === undefined ? {} : { agent: agent.policy }),
   }
 }

@@ -119,7 +119,7 @@ export class KeyCache {
   private async ask(keyHash: string): Promise<Principal | null> {
     try {
       const payload = await this.rpc.call('resolve_key', sluice.ResolveKeyRequest.encode({ keyHash }).finish())
-      return toPrincipal(sluice.KeyRecord.decode(payload), this.limits)
+      return toPrincipal(decodeKey(payload), this.limits)
     } catch (error) {
       if (error instanceof GatewayError && error.code === 'invalid_api_key') return null
       throw error
@@ -145,6 +145,15 @@ export class KeyCache {
     if (entry === undefined) return
     entry.current = false
     this.entries.delete(keyHash)
+  }
+}
+
+/** A record that cannot be read says nothing of the key's privacy, without which nothing may run. */
+function decodeKey(payload: Uint8Array): sluice.KeyRecord {
+  try {
+    return sluice.KeyRecord.decode(payload)
+  } catch (cause) {
+    throw new GatewayError('key_privacy_unavailable', { retryAfterSeconds: 1, cause })
   }
 }
 

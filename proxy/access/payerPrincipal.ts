@@ -18,7 +18,7 @@ export function payerPrincipal(payer: Address): Principal {
       models: null,
       tools: null,
     },
-    ...{ noLogs: false, privateTier: false, allowRetention: false },
+    ...{ noLogs: false, privateTier: false, allowRetention: false, retentionDefault: null },
     ...{ capHour: '', capDay: '', capMonth: '', budget: '', rate: '', agent: null },
     ...accountKeys(shard, accountId, accountId),
   }

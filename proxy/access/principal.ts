@@ -30,6 +30,8 @@ export interface Principal extends AccountKeys {
   readonly privateTier: boolean
   /** The key or its account has opted in to providers that keep data. */
   readonly allowRetention: boolean
+  /** Whether such providers may serve requests that do not say, as the key or its account has set it; null: nobody has. */
+  readonly retentionDefault: boolean | null
   /** Caps as hold.lua takes them: decimal digits, or empty for none. */
   readonly capHour: string
   readonly capDay: string
@@ -63,6 +65,7 @@ export function toPrincipal(record: sluice.KeyRecord, limits: Limits): Principal
     noLogs: record.noLogs,
     privateTier: record.privateTier,
     allowRetention: record.allowRetention,
+    retentionDefault: record.retentionDefault ?? null,
     capHour: capText(record.capHourUnits),
     capDay: capText(record.capDayUnits),
     capMonth: capText(record.capMonthUnits),

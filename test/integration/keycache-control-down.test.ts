@@ -14,6 +14,8 @@ class Control {
   readonly known = new Map<string, string>()
   asked = 0
   down = false
+  /** What it answers in place of a record. */
+  garbled: Uint8Array | undefined
 
   async call(_operation: string, payload: Uint8Array): Promise<Uint8Array> {
     this.asked++
@@ -21,6 +23,7 @@ class Control {
       await sleep(100)
       throw new ControlUnavailable('resolve_key')
     }
+    if (this.garbled !== undefined) return this.garbled
     const keyId = this.known.get(sluice.ResolveKeyRequest.decode(payload).keyHash)
     if (keyId === undefined) throw new GatewayError('invalid_api_key')
     return sluice.KeyRecord.encode({ keyId, accountId: 'acct_test', privacyKnown: true, settingsKnown: true }).finish()
@@ -90,4 +93,22 @@ test('the key that was unused for longest makes room', async () => {
   await cache.find(added, Date.now())
   assert.ok(!(cache.find(used, Date.now()) instanceof Promise))
   assert.ok(cache.find(unused, Date.now()) instanceof Promise)
+})
+
+test('a record that cannot be read, or lacks the privacy flags, runs nothing and is asked for again', async () => {
+  const { control, cache } = start()
+  const secret = control.addKey()
+  for (const garbled of [
+    Buffer.from([0x0a, 0xff]),
+    Buffer.from('no record'),
+    sluice.KeyRecord.encode({ keyId: 'key_0', accountId: 'acct_test', settingsKnown: true }).finish(),
+  ]) {
+    control.garbled = garbled
+    await assert.rejects(Promise.resolve(cache.find(secret, Date.now())), {
+      ...{ code: 'key_privacy_unavailable', status: 503, retryAfterSeconds: 1 },
+    })
+  }
+  control.garbled = undefined
+  assert.equal((await cache.find(secret, Date.now())).keyId, 'key_0')
+  assert.equal(control.asked, 4)
 })

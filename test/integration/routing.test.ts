@@ -2,8 +2,9 @@
 // whose route it is, so that the provider's log shows who served.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { createPool } from '../../control/db/pool.ts'
 import { assertError, chat, type Reply } from '../support/chatClient.ts'
-import { type Stack, startStack, type TestAccount } from '../support/stack.ts'
+import { type Stack, startStack, type TestAccount, until } from '../support/stack.ts'
 import { generate, newVideo, providerVideos, videoIn, videoModel } from '../support/videoClient.ts'
 
 const KEEPS = { provider: 'keeps', model: 'mock,text=keeps' }
@@ -89,6 +90,47 @@ for (const { what, key, provider, route } of [
     assert.equal(await routeOf(await ask('test/both', key(), provider)), route)
   })
 }
+
+test('retention: what a request does not say, its key says, and else its account', async () => {
+  const { accountId, apiKey } = await stack.createAccount()
+  const { json } = await stack.cli('key', 'create', accountId, '--allow-retention')
+  const optedIn = (json as { api_key: string }).api_key
+  const servers = async (expected: readonly [string, string]) => {
+    for (const [place, key] of [apiKey, optedIn].entries()) {
+      // Proxies hear of a change within a second.
+      await until(
+        `${expected[place]} serves`,
+        async () => (await routeOf(await ask('test/both', key))) === expected[place],
+      )
+    }
+  }
+  await servers(['keeps', 'keeps'])
+  await stack.cli('account', 'update', accountId, '--refuse-retention')
+  await servers(['forgets', 'keeps'])
+  assert.equal(await routeOf(await ask('test/both', apiKey, { allow_retention: true })), 'keeps')
+  assert.equal(await routeOf(await ask('test/both', optedIn, { allow_retention: false })), 'forgets')
+  assertError(await ask('test/keeps', apiKey), 404, 'no_route_for_policy')
+  assertError(await generate(stack.baseUrl, apiKey, { model: 'test/kept-clip' }), 404, 'no_route_for_policy')
+  await stack.cli('account', 'update', accountId, '--allow-retention')
+  await servers(['keeps', 'keeps'])
+})
+
+test('retention: while the account cannot say, nothing runs', async () => {
+  const { apiKey } = await stack.createAccount()
+  const pool = createPool(stack.databaseUrl, () => undefined)
+  await pool.query('ALTER TABLE account_settings RENAME TO settings_away')
+  for (const reply of [
+    await ask('test/both', apiKey),
+    await ask('test/both', apiKey, { allow_retention: false }),
+    await generate(stack.baseUrl, apiKey, { model: 'test/clip' }),
+  ]) {
+    assertError(reply, 503, 'settings_unavailable')
+    assert.ok(Number(reply.headers.get('retry-after')) >= 1)
+  }
+  await pool.query('ALTER TABLE settings_away RENAME TO account_settings')
+  await pool.end()
+  assert.equal(await routeOf(await ask('test/both', apiKey)), 'keeps')
+})
 
 test('where no route meets the policy, nothing runs and nothing is held', async () => {
   const before = (await stack.provider.log()).length

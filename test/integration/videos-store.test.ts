@@ -134,7 +134,9 @@ test('a job that was opened but never held leaves its place after its grace', as
   assert.equal(await hasty.open(first, VideoState.QUEUED), true)
   assert.equal(await hasty.open(second, VideoState.QUEUED), true)
   await until('a place is free', () => hasty.open(third, VideoState.QUEUED))
-  assert.equal(await redis.hlen(videoSlotsKey(world.shard, third.keyId)), 1)
+  const slots = videoSlotsKey(world.shard, third.keyId)
+  assert.deepEqual(await redis.hmget(slots, first.requestId), [null])
+  assert.equal(await redis.hexists(slots, third.requestId), 1)
 })
 
 test('jobs and their places are forgotten after their time', async () => {

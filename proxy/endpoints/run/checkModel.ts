@@ -37,11 +37,11 @@ export function routePolicy(
 
 /**
  * Whether providers that keep what they are sent may serve a request. The privacy flags of a key bind its requests; a
- * request can only ask for more privacy than its key.
+ * request can only ask for more privacy than its key. What it does not say, its key and its account do.
  */
 function mayRetain(preferences: Preferences, principal: Principal): boolean {
   if (principal.noLogs || principal.privateTier) return false
-  return preferences.allowRetention ?? true
+  return preferences.allowRetention ?? principal.retentionDefault ?? true
 }
 
 /**
