@@ -75,7 +75,7 @@ const TAMPERINGS: { name: string; change: string; undo: string; found: string[] 
     undo: `UPDATE receipts SET charge_units = charge_units + 1 WHERE request_id = ${POSITION_7}`,
     found: [
       'every charge is booked in full',
-      'key usage equals the receipts',
+      'key usage equals the receipts and debits',
       'usage by day equals the receipts',
       'usage log leaves equal their receipts',
       'usage log nodes equal their leaves',
@@ -115,7 +115,7 @@ const TAMPERINGS: { name: string; change: string; undo: string; found: string[] 
     name: 'key usage changed',
     change: 'UPDATE key_usage SET units = units + 1',
     undo: 'UPDATE key_usage SET units = units - 1',
-    found: ['key usage equals the receipts', 'admission key counters equal the book'],
+    found: ['key usage equals the receipts and debits', 'admission key counters equal the book'],
   },
   {
     name: 'usage by day changed',
