@@ -17,6 +17,8 @@ class OpenaiAnswer implements WholeAnswer {
   private readonly answer: JsonObject
   private readonly context: AnswerContext
   private readonly object: string
+  /** What the model wrote, where the answer shows more than that. */
+  private said: string | undefined
 
   constructor(answer: JsonObject, context: AnswerContext, object: string) {
     const { model } = context
@@ -28,7 +30,16 @@ class OpenaiAnswer implements WholeAnswer {
   }
 
   written(): string {
-    return writtenText(this.answer)
+    return this.said ?? writtenText(this.answer)
+  }
+
+  /** Puts a text before the answer's own, which is none of the output. */
+  prefix(preface: string): void {
+    this.said = this.usage === null ? writtenText(this.answer) : ''
+    for (const choice of choicesOf(this.answer)) {
+      choice['text'] = preface + String(choice['text'] ?? '')
+      choice['logprobs'] ??= null
+    }
   }
 
   text(billed: TokenUsage, receipt: string): string {
@@ -57,10 +68,7 @@ export function readTextAnswer(body: Buffer, context: AnswerContext, preface: st
   const answer = parseCompletion(body, context.limits.jsonDepthMax)
   if (answer === null || isErrorAnswer(answer)) return { rejected: refusalOfError(answer?.['error']) }
   const read = new OpenaiAnswer(answer, context, 'text_completion')
-  for (const choice of choicesOf(answer)) {
-    choice['text'] = preface + String(choice['text'] ?? '')
-    choice['logprobs'] ??= null
-  }
+  read.prefix(preface)
   return read
 }
 
