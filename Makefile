@@ -39,9 +39,9 @@ test-long: build ## The long tests
 	@node scripts/system-packages.mjs redis >/dev/null
 	@node dist/test/run.js long
 
-bench: build ## Measure against nginx and write bench/REPORT.md
-	@node scripts/system-packages.mjs redis nginx >/dev/null
-	@node dist/bench/run.js
+bench: build ## Measure beside nginx, haproxy and Portkey, write bench/REPORT.md; args="--help" tells more
+	@node scripts/system-packages.mjs redis nginx haproxy >/dev/null
+	@node dist/bench/run.js $(args)
 
 audit: build ## Check every invariant of the book that `make run` keeps
 	@node scripts/sluice.mjs audit

@@ -1,9 +1,19 @@
-import type { LoadOptions, LoadTarget } from './load/options.ts'
+/** What is measured, in the order of a round: every target is measured within seconds of the others. */
+export const TARGET_NAMES = ['nginx', 'haproxy', 'portkey', 'proxy-only', 'sluice', 'direct'] as const
+export type TargetName = (typeof TARGET_NAMES)[number]
 
-export type TargetName = 'nginx' | 'sluice' | 'direct'
+/** How targets are called in the report. */
+export const TARGET_TITLES: Readonly<Record<TargetName, string>> = {
+  nginx: 'nginx',
+  haproxy: 'haproxy',
+  portkey: 'Portkey',
+  'proxy-only': 'Sluice, proxy only',
+  sluice: 'Sluice, full money path',
+  direct: 'no gateway',
+}
 
-/** The order of a round: every target is measured within seconds of the others. */
-export const TARGET_NAMES: readonly TargetName[] = ['nginx', 'sluice', 'direct']
+/** The content of the prompt. */
+export type Prompt = 'short' | '64k' | 'images'
 
 /** One kind of load. */
 export interface BenchCase {
@@ -16,8 +26,16 @@ export interface BenchCase {
   readonly streamed: boolean
   readonly tokens: number
   readonly connections: number
+  readonly prompt: Prompt
+  readonly targets: readonly TargetName[]
+  /** Requests take the API keys of the stack in turn. */
+  readonly rotatesKeys?: boolean
+  /** A chunk of every stream is due so often. */
+  readonly paceMs?: number
   /** Rounds in which it is measured; undefined is all of them. */
   readonly rounds?: number
+  /** Seconds of a measurement where it needs more than the others. */
+  readonly seconds?: number
   readonly rampMs?: number
 }
 
@@ -26,77 +44,69 @@ export const LATENCY = 'latency'
 export const STREAM_SHORT = 'stream-10'
 export const STREAM = 'stream-100'
 export const STREAM_LONG = 'stream-200'
-export const PACED = 'paced'
+export const STREAM_FLUSHED = 'stream-flushed'
+export const PROMPT = 'prompt-64k'
+export const IMAGES = 'body-1m'
+export const KEYS = 'keys-1000'
 export const SHORT_TOKENS = 10
 export const LONG_TOKENS = 200
+export const STREAM_TOKENS = 100
+export const SMALL_TOKENS = 8
+const IMAGE_PROMPT_TOKENS = 4_600
+/** Streams at once in the paced cases. */
+export const PACED_CONNECTIONS = [100, 500, 1_000, 2_000] as const
+export const PACE_MS = 20
+/** The name of a paced case. */
+export const paced = (connections: number): string => `paced-${connections}`
+
+const GATEWAYS: readonly TargetName[] = ['nginx', 'haproxy', 'proxy-only', 'sluice']
+const ALL = TARGET_NAMES
+const WITHOUT_PORTKEY: readonly TargetName[] = [...GATEWAYS, 'direct']
 
 export const CASES: readonly BenchCase[] = [
-  whole(SMALL, 'small answers, not streamed', 32),
-  whole(LATENCY, 'small answers, one at a time', 1),
-  stream(STREAM_SHORT, `streams of ${SHORT_TOKENS} chunks, unpaced`, SHORT_TOKENS),
-  stream(STREAM, 'streams of 100 chunks, unpaced', 100),
-  stream(STREAM_LONG, `streams of ${LONG_TOKENS} chunks, unpaced`, LONG_TOKENS),
+  whole(SMALL, 'small answer, not streamed', ALL),
+  { ...whole(LATENCY, 'small answer, one at a time', WITHOUT_PORTKEY), connections: 1 },
+  stream(STREAM_SHORT, 'stream of 10 chunks', SHORT_TOKENS, ['nginx', 'proxy-only', 'sluice']),
+  stream(STREAM, 'stream of 100 chunks', STREAM_TOKENS, ALL),
+  stream(STREAM_LONG, 'stream of 200 chunks', LONG_TOKENS, ['nginx', 'proxy-only', 'sluice']),
   {
-    ...stream(PACED, 'streams of 100 chunks, one every 20 ms', 100),
-    upstreamModel: 'mock,chunks=100,delay=20',
-    connections: 400,
-    rounds: 2,
-    rampMs: 1_000,
+    ...stream(STREAM_FLUSHED, 'stream of 100 chunks, each written by itself', STREAM_TOKENS, ALL),
+    upstreamModel: `mock,chunks=${STREAM_TOKENS},flush`,
   },
+  { ...whole(PROMPT, 'prompt of 64 KiB', GATEWAYS), prompt: '64k', connections: 16, rounds: 3 },
+  {
+    ...whole(IMAGES, 'body of 1 MiB with images', GATEWAYS),
+    // Counted by its bytes, the prompt would be more than the model takes.
+    upstreamModel: `mock,chunks=${SMALL_TOKENS},prompt=${IMAGE_PROMPT_TOKENS}`,
+    ...{ prompt: 'images', connections: 4, rounds: 3 },
+  },
+  { ...whole(KEYS, '1,000 API keys in turn', ['nginx', 'sluice']), rotatesKeys: true, rounds: 3 },
+  ...PACED_CONNECTIONS.map((connections) => pacedStreams(connections)),
 ]
 
-function whole(name: string, title: string, connections: number): BenchCase {
-  const tokens = 8
-  const models = { upstreamModel: `mock,chunks=${tokens}`, publicModel: `bench/${name}` }
-  return { name, title, ...models, streamed: false, tokens, connections }
+/** The case of a name. */
+export function caseNamed(name: string): BenchCase {
+  const found = CASES.find((kind) => kind.name === name)
+  if (found === undefined) throw new Error(`there is no case ${name}`)
+  return found
 }
 
-function stream(name: string, title: string, tokens: number): BenchCase {
-  const models = { upstreamModel: `mock,chunks=${tokens}`, publicModel: `bench/${name}` }
-  return { name, title, ...models, streamed: true, tokens, connections: 16 }
+function whole(name: string, title: string, targets: readonly TargetName[]): BenchCase {
+  const models = { upstreamModel: `mock,chunks=${SMALL_TOKENS}`, publicModel: `bench/${name}` }
+  return { name, title, ...models, streamed: false, tokens: SMALL_TOKENS, connections: 32, prompt: 'short', targets }
 }
 
-/** The load of a case on a target. */
-export function loadOptions(kind: BenchCase, target: LoadTarget, metered: boolean, seconds: number): LoadOptions {
-  const request = {
-    model: metered ? kind.publicModel : kind.upstreamModel,
-    messages: [
-      { role: 'system', content: 'You are a helpful assistant.' },
-      { role: 'user', content: 'Say something short about the weather in Paris today.' },
-    ],
-    max_tokens: 1_000,
-    ...(kind.streamed ? { stream: true, stream_options: { include_usage: true } } : {}),
-  }
+function stream(name: string, title: string, tokens: number, targets: readonly TargetName[]): BenchCase {
+  const models = { upstreamModel: `mock,chunks=${tokens}`, publicModel: `bench/${name}` }
+  return { name, title, ...models, streamed: true, tokens, connections: 16, prompt: 'short', targets }
+}
+
+// Long enough for every connection to have at least two whole streams of two seconds.
+function pacedStreams(connections: number): BenchCase {
+  const title = `${connections.toLocaleString('en-US')} streams of 100 chunks, one every ${PACE_MS} ms`
   return {
-    target,
-    body: JSON.stringify(request),
-    streamed: kind.streamed,
-    connections: kind.connections,
-    seconds,
-    expectedTokens: kind.tokens,
-    expectUsage: true,
-    expectReceipt: metered,
-    ...(kind.rampMs === undefined ? {} : { rampMs: kind.rampMs }),
+    ...stream(paced(connections), title, STREAM_TOKENS, ['nginx', 'sluice', 'direct']),
+    upstreamModel: `mock,chunks=${STREAM_TOKENS},delay=${PACE_MS}`,
+    ...{ connections, paceMs: PACE_MS, rounds: 2, seconds: 3.5, rampMs: 1_000 },
   }
-}
-
-/** Sluice's catalog for the benchmark: one model a case, all served by the mock provider. */
-export function catalogYaml(providerPort: number): string {
-  const models = CASES.map(
-    (kind) => `  - id: ${kind.publicModel}
-    name: Bench ${kind.name}
-    owned_by: bench
-    modality: chat
-    endpoints: [chat]
-    context: 128000
-    max_output: 16384
-    price: { input: "0.15", output: "0.60", cached_input: "0.075" }
-    routes: [ { provider: mock, model: "${kind.upstreamModel}", enabled: true } ]
-`,
-  )
-  return `coin: { usd: "1" }
-providers:
-  - { id: mock, base_url: "http://127.0.0.1:${providerPort}/v1", dialect: openai, api_key_env: BENCH_API_KEY, data_policy: none }
-models:
-${models.join('')}`
 }

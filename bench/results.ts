@@ -1,29 +1,73 @@
 import { spawnSync } from 'node:child_process'
 import { availableParallelism, cpus, release, totalmem } from 'node:os'
+import type { Background } from './background.ts'
 import type { TargetName } from './cases.ts'
 import type { LoadResult } from './load/options.ts'
 
-/** One target under one load for one interval. */
-export interface Measurement {
-  case: string
-  round: number
-  target: TargetName
+/** What a load cost the processes that were measured. */
+export interface Sample {
   /** CPU time of the target's processes while the load ran. */
   cpuMicros: number
+  /** CPU time of Redis meanwhile; 0 where there is none. */
+  redisMicros: number
   /** Memory of the target's processes when the load ended. */
   residentBytes: number
   load: LoadResult
 }
 
+/** One target under one load for one interval. */
+export interface Measurement extends Sample {
+  case: string
+  round: number
+  target: TargetName
+}
+
 /** Whether the book agrees with the load. */
 export interface Books {
+  /** Whose book it is. */
+  title: string
   requests: number
   receipts: number
   auditClean: boolean
   auditOutput: string
-  /** Receipts that were not booked yet when the load ended, and how long they took. */
-  backlog: number
-  backlogSeconds: number
+}
+
+/** Small answers with few and with many accounts, by turns. */
+export interface AccountsResult {
+  few: number
+  many: number
+  /** How many of the many send requests in `active`. */
+  active: number
+  /** Seconds from the start of PostgreSQL until everything with `many` accounts was ready. */
+  startSeconds: number
+  rounds: {
+    /** There are few accounts, and all of them send requests. */
+    few: Sample
+    /** There are many, and as few of them send requests. */
+    loaded: Sample
+    /** There are many, and many of them send requests. */
+    active: Sample
+  }[]
+}
+
+/** Memory of the gateway after so many requests since the warm-up. */
+export interface MemoryResult {
+  samples: { requests: number; residentBytes: number }[]
+}
+
+/** Booking into PostgreSQL; a run each. */
+export interface SettlementResult {
+  runs: { receipts: number; accounts: number; elapsedMs: number; cpuMicrosPerReceipt: number }[]
+}
+
+/** What the worker allocated in V8's heap under a load. */
+export interface AllocationResult {
+  case: string
+  requests: number
+  events: number
+  bytes: number
+  /** The functions that allocated most, with their bytes. */
+  top: { name: string; file: string; bytes: number }[]
 }
 
 export interface Machine {
@@ -32,9 +76,10 @@ export interface Machine {
   memoryBytes: number
   kernel: string
   node: string
-  nginx: string
   redis: string
   postgres: string
+  /** Versions of the gateways of others, by target. */
+  gateways: Partial<Record<TargetName, string>>
 }
 
 export interface BenchResults {
@@ -42,14 +87,22 @@ export interface BenchResults {
   machine: Machine
   seconds: number
   rounds: number
+  /** A short run, whose figures mean nothing. */
+  quick: boolean
   /** Which core each part was kept on, or null where that was not possible. */
   pinned: { measured: number; provider: number; load: number; others: number } | null
+  /** How control and PostgreSQL were kept from taking CPU time of what is measured. */
+  background: Background
   measurements: Measurement[]
-  books: Books | null
+  accounts: AccountsResult | null
+  memory: MemoryResult | null
+  settlement: SettlementResult | null
+  allocations: AllocationResult[]
+  books: Books[]
 }
 
 /** Describes the machine and the versions of what takes part. */
-export function describeMachine(nginx: string, postgres: string): Machine {
+export function describeMachine(postgres: string, gateways: Machine['gateways']): Machine {
   const redis = spawnSync('redis-server', ['--version'], { encoding: 'utf8' })
   return {
     cpu: cpus()[0]?.model.trim() ?? 'unknown',
@@ -57,8 +110,8 @@ export function describeMachine(nginx: string, postgres: string): Machine {
     memoryBytes: totalmem(),
     kernel: release(),
     node: process.version,
-    nginx,
     redis: /v=(\S+)/.exec(redis.stdout ?? '')?.[1] ?? 'unknown',
     postgres,
+    gateways,
   }
 }

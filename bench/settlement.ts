@@ -1,5 +1,5 @@
 // How fast ended requests get from the ledger streams into the book, to the commit.
-// node dist/bench/settlement.js [receipts] [accounts]
+// node dist/bench/settlement.js [receipts] [accounts] [--json]
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,6 +17,7 @@ import { startRedis } from '../control/launch/redis.ts'
 import { creditCoin } from '../control/ledger/creditCoin.ts'
 import { openAccount } from '../control/ledger/openAccount.ts'
 import { SettlementConsumer } from '../control/settlement/consumer.ts'
+import type { SettlementResult } from './results.ts'
 
 const CREDIT_UNITS = 1_000_000_000_000
 const FILL_BATCH = 2_000
@@ -111,8 +112,7 @@ async function measure(pool: Pool, redisUrl: string, filled: Filled): Promise<nu
 }
 
 async function main(): Promise<void> {
-  const count = Number(process.argv[2] ?? 100_000)
-  const accountCount = Number(process.argv[3] ?? 1_000)
+  const [count = 100_000, accountCount = 1_000] = process.argv.slice(2).filter(isNumber).map(Number)
   const dir = mkdtempSync(join(tmpdir(), 'sluice-bench-settlement-'))
   // PostgreSQL runs as another user when this program runs as root.
   chmodSync(dir, 0o755)
@@ -127,12 +127,9 @@ async function main(): Promise<void> {
     const elapsedMs = await measure(pool, redisServer.url, filled)
     const { user, system } = process.cpuUsage(cpu)
     await verify(pool, filled)
-    const rate = Math.round((filled.receipts / elapsedMs) * 1_000)
-    const cpuMicros = ((user + system) / filled.receipts).toFixed(1)
-    console.log(
-      `settlement: ${rate} receipts/s to the commit (${filled.receipts} of ${accountCount} accounts in ` +
-        `${Math.round(elapsedMs)} ms; control's CPU ${cpuMicros} us a receipt)`,
-    )
+    const cpuMicrosPerReceipt = (user + system) / filled.receipts
+    const result = { receipts: filled.receipts, accounts: accountCount, elapsedMs, cpuMicrosPerReceipt }
+    console.log(process.argv.includes('--json') ? JSON.stringify(result) : sentence(result))
   } finally {
     redis.disconnect()
     await pool.end()
@@ -140,6 +137,16 @@ async function main(): Promise<void> {
     await postgres.process.stop()
     rmSync(dir, { recursive: true, force: true })
   }
+}
+
+function sentence({ receipts, accounts, elapsedMs, cpuMicrosPerReceipt }: SettlementResult['runs'][number]): string {
+  const rate = Math.round((receipts / elapsedMs) * 1_000)
+  const cpu = `control's CPU ${cpuMicrosPerReceipt.toFixed(1)} us a receipt`
+  return `settlement: ${rate} receipts/s to the commit (${receipts} of ${accounts} accounts in ${Math.round(elapsedMs)} ms; ${cpu})`
+}
+
+function isNumber(text: string): boolean {
+  return /^\d+$/.test(text)
 }
 
 // The servers are stopped when the process exits, which a signal alone does not make it do in order.

@@ -16,6 +16,8 @@ export interface ProxyConfig {
   /** How many load balancers in front of the gateway add to X-Forwarded-For; zero trusts none of it. */
   readonly trustedProxies: number
   readonly logLevel: string
+  /** Requests run unpaid, to measure what the money path costs. */
+  readonly unmetered: boolean
 }
 
 /**
@@ -35,7 +37,19 @@ export function readConfig(environment: NodeJS.ProcessEnv): ProxyConfig {
     journalFolder: join(environment['SLUICE_DATA'] ?? '.sluice', 'journal'),
     trustedProxies: integer(environment, 'SLUICE_TRUSTED_PROXIES', 0, 0, 16),
     logLevel: environment['LOG_LEVEL'] ?? 'info',
+    unmetered: isUnmetered(environment),
   }
+}
+
+/** For the benchmark alone; see bench/. */
+function isUnmetered(environment: NodeJS.ProcessEnv): boolean {
+  const text = environment['SLUICE_BENCH_UNMETERED'] ?? ''
+  if (text === '') return false
+  if (text !== '1') throw new Error(`SLUICE_BENCH_UNMETERED must be 1 or unset, not "${text}"`)
+  if (environment['NODE_ENV'] === 'production') {
+    throw new Error('SLUICE_BENCH_UNMETERED lets requests run unpaid and is refused with NODE_ENV=production; unset it')
+  }
+  return true
 }
 
 function transportName(text: string): TransportName {

@@ -6,12 +6,22 @@ import { apiEndpoints } from './endpoints/api.ts'
 import { chatHandler, credentialPrecheck } from './endpoints/chat/chat.ts'
 import type { ChatSurface } from './endpoints/chat/codec.ts'
 import { chatSurface } from './endpoints/chat/surface.ts'
+import { completionsSurface } from './endpoints/completions/surface.ts'
 import { healthHandler, readyHandler, type Vitals } from './endpoints/health.ts'
 import { limitsHandler } from './endpoints/limits.ts'
 import { modelsHandler } from './endpoints/models.ts'
 import { pricingHandler, sheetHandler, sheetsHandler } from './endpoints/pricing.ts'
 import { publicReceiptHandler, receiptHandler } from './endpoints/receipts.ts'
+import { responsesSurface } from './endpoints/responses/surface.ts'
 import type { RunServices } from './endpoints/run/services.ts'
+import { embeddings } from './endpoints/units/embeddings.ts'
+import { unitHandler, unitPrecheck } from './endpoints/units/handler.ts'
+import { imageEdits } from './endpoints/units/imageEdits.ts'
+import { images } from './endpoints/units/images.ts'
+import type { Operation, UnitPlan, UnitRequest } from './endpoints/units/operation.ts'
+import { rerank } from './endpoints/units/rerank.ts'
+import { speech } from './endpoints/units/speech.ts'
+import { transcriptions } from './endpoints/units/transcriptions.ts'
 import type { RouteEntry } from './server/routeTable.ts'
 import type { RouteHealth } from './upstream/routeHealth.ts'
 
@@ -37,8 +47,26 @@ export function routes(parts: RouteParts): RouteEntry[] {
     handler: chatHandler(surface, keys, catalog, services),
     precheck: credentialPrecheck,
   })
+  const unit = <Request extends UnitRequest, Plan extends UnitPlan>(
+    path: string,
+    operation: Operation<Request, Plan>,
+  ): RouteEntry => ({
+    method: 'POST',
+    path,
+    handler: unitHandler(operation, keys, catalog, services),
+    precheck: unitPrecheck(operation.upload),
+    upload: operation.upload,
+  })
   return [
     chat('/v1/chat/completions', chatSurface),
+    chat('/v1/completions', completionsSurface),
+    chat('/v1/responses', responsesSurface),
+    unit('/v1/embeddings', embeddings),
+    unit('/v1/images/generations', images),
+    unit('/v1/images/edits', imageEdits),
+    unit('/v1/audio/speech', speech),
+    unit('/v1/audio/transcriptions', transcriptions),
+    unit('/v1/rerank', rerank),
     { method: 'GET', path: '/v1/models', handler: modelsHandler(catalog, health) },
     { method: 'GET', path: '/v1/models/*', handler: modelsHandler(catalog, health) },
     { method: 'GET', path: '/v1/pricing', handler: pricingHandler(catalog, health) },

@@ -11,6 +11,7 @@ import { Heartbeat } from './admission/heartbeat.ts'
 import { Holds } from './admission/holds.ts'
 import { Journal } from './admission/journal.ts'
 import { type Ending, Settlements } from './admission/settlements.ts'
+import { UnmeteredHolds, UnmeteredSettlements } from './admission/unmetered.ts'
 import { FeedReader } from './bus/feedReader.ts'
 import { parseRedisAddress } from './bus/link/redisAddress.ts'
 import { RedisLink } from './bus/link/redisLink.ts'
@@ -99,8 +100,8 @@ const feed = new FeedReader(
   fault('reading the feed'),
 )
 const services: RunServices = {
-  holds,
-  settlements,
+  holds: config.unmetered ? new UnmeteredHolds(fault('taking holds')) : holds,
+  settlements: config.unmetered ? new UnmeteredSettlements(fault('settling')) : settlements,
   transport,
   health,
   limits,
@@ -168,6 +169,7 @@ async function start(): Promise<void> {
   pulse.start()
   settlements.replayJournal()
   const port = await server.listen(config.host, config.port)
+  if (config.unmetered) log.fatal('METERING IS OFF (SLUICE_BENCH_UNMETERED): requests run unpaid')
   log.info({ host: config.host, port }, 'listening')
   tell({ ready: { port } })
 }

@@ -157,7 +157,8 @@ function readSources(root) {
     }
     for (const entry of entries) {
       const path = posix.join(folder, entry.replaceAll('\\', '/'))
-      if (path.endsWith('.ts') && !path.includes('/generated/')) files.set(path, readFileSync(join(root, path), 'utf8'))
+      if (path.endsWith('.ts') && !/\/(generated|node_modules)\//.test(path))
+        files.set(path, readFileSync(join(root, path), 'utf8'))
     }
   }
   return files

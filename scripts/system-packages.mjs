@@ -18,6 +18,12 @@ const PACKAGES = {
     wanted: 'nginx',
     packages: { 'apt-get': 'nginx', brew: 'nginx', dnf: 'nginx', apk: 'nginx', pacman: 'nginx' },
   },
+  haproxy: {
+    programs: ['haproxy', '/usr/sbin/haproxy'],
+    satisfied: (program) => spawnSync(program, ['-v']).status === 0,
+    wanted: 'haproxy',
+    packages: { 'apt-get': 'haproxy', brew: 'haproxy', dnf: 'haproxy', apk: 'haproxy', pacman: 'haproxy' },
+  },
 }
 
 const INSTALL = {

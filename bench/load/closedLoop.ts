@@ -1,22 +1,25 @@
-import { Connection, requestBytes } from './connection.ts'
+import { Connection } from './connection.ts'
 import type { LoadOptions, LoadResult } from './options.ts'
+import { RequestSource } from './requests.ts'
 import { Samples } from './samples.ts'
 import type { RightAnswer } from './verify.ts'
 import { verifyTarget } from './verify.ts'
 
 /**
- * Checks one answer in full, then keeps every connection busy with one request at a time until the time is over and
- * the last answers are in.
+ * Checks one answer in full, then keeps every connection busy with one request at a time until the time is over, or
+ * the number of requests is reached, and the last answers are in.
  * @throws Error when the first answer is not right or a connection fails; wrong answers later are counted
  */
 export async function runLoad(options: LoadOptions): Promise<LoadResult> {
-  const right = await verifyTarget(options)
-  return new Run(options, right).finished
+  const requests = new RequestSource(options.target, options.body)
+  const right = await verifyTarget(options, requests)
+  return new Run(options, requests, right).finished
 }
 
 class Run {
   readonly finished: Promise<LoadResult>
   private readonly options: LoadOptions
+  private readonly source: RequestSource
   private readonly right: RightAnswer
   private readonly connections: Connection[] = []
   private readonly latency = new Samples()
@@ -25,6 +28,8 @@ class Run {
   private readonly untilMs: number
   private lastMs = this.startMs
   private resting = 0
+  /** Requests that may still begin. */
+  private left: number
   private requests = 0
   private events = 0
   private wrong = 0
@@ -32,16 +37,18 @@ class Run {
   private stalls = 0
   private longestGapMs = 0
 
-  constructor(options: LoadOptions, right: RightAnswer) {
+  constructor(options: LoadOptions, source: RequestSource, right: RightAnswer) {
     this.options = options
+    this.source = source
+    this.left = options.requests ?? Number.POSITIVE_INFINITY
     this.right = right
     this.untilMs = this.startMs + options.seconds * 1_000
     this.finished = new Promise((resolve, reject) => this.begin(resolve, reject))
   }
 
   private begin(resolve: (result: LoadResult) => void, reject: (error: Error) => void): void {
-    const { target, body, streamed, connections } = this.options
-    const request = requestBytes(target, body)
+    const { target, streamed, rampMs = 0 } = this.options
+    const count = Math.min(this.options.connections, this.left)
     const close = () => {
       for (const connection of this.connections) connection.close()
     }
@@ -49,20 +56,30 @@ class Run {
       close()
       reject(error)
     }
-    const onAnswer = (answer: Connection) => {
-      this.note(answer)
-      if (answer.endMs < this.untilMs) return answer.send()
+    const sendOrRest = (connection: Connection) => {
+      if (this.left > 0 && performance.now() < this.untilMs) {
+        this.left--
+        connection.send()
+        return
+      }
       this.resting++
-      if (this.resting < connections) return
+      if (this.resting < count) return
       close()
       resolve(this.result())
     }
-    const gapMs = (this.options.rampMs ?? 0) / connections
-    for (let i = 0; i < connections; i++) {
-      const connection = new Connection(target, request, streamed, onAnswer, fail)
+    const onAnswer = (answer: Connection) => {
+      this.note(answer)
+      sendOrRest(answer)
+    }
+    // With a ramp they are also opened one after the other: so many at once could overflow the queue of the listener.
+    const open = () => {
+      const connection = new Connection(target, this.source, streamed, onAnswer, fail)
       this.connections.push(connection)
-      if (gapMs === 0) connection.send()
-      else setTimeout(() => connection.send(), i * gapMs)
+      sendOrRest(connection)
+    }
+    for (let i = 0; i < count; i++) {
+      if (rampMs === 0) open()
+      else setTimeout(open, (i * rampMs) / count)
     }
   }
 
@@ -87,7 +104,7 @@ class Run {
     const seconds = (this.lastMs - this.startMs) / 1_000
     return {
       target: this.options.target.name,
-      connections: this.options.connections,
+      connections: this.connections.length,
       seconds,
       requests: this.requests,
       requestsPerSecond: this.requests / seconds,

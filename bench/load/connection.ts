@@ -4,8 +4,10 @@ import { EventCounter } from './eventCounter.ts'
 import type { ResponseEvents } from './httpReader.ts'
 import { HttpReader } from './httpReader.ts'
 import type { LoadTarget } from './options.ts'
+import type { RequestSource } from './requests.ts'
 
-const READ_BYTES = 65_536
+/** All connections read into the same memory: what a callback is given is used before it returns. */
+const readBuffer = Buffer.allocUnsafe(65_536)
 
 /** An answer as a connection saw it. Times are milliseconds of `performance.now()`. */
 export interface Answer {
@@ -21,7 +23,7 @@ export interface Answer {
 
 const STALL_MS = 100
 
-/** One keep-alive connection that sends the same request again and again, each after the answer to the last. */
+/** One keep-alive connection that sends request after request, each after the answer to the last. */
 export class Connection implements ResponseEvents, Answer {
   status = 0
   bodyBytes = 0
@@ -33,7 +35,7 @@ export class Connection implements ResponseEvents, Answer {
   stalls = 0
   /** Receives body bytes as text when set; for looking at an answer, not for timing. */
   onText: ((text: string) => void) | undefined
-  private readonly request: Buffer
+  private readonly requests: RequestSource
   private readonly streamed: boolean
   private readonly socket: Socket
   private readonly reader = new HttpReader(this)
@@ -43,12 +45,12 @@ export class Connection implements ResponseEvents, Answer {
 
   constructor(
     target: LoadTarget,
-    request: Buffer,
+    requests: RequestSource,
     streamed: boolean,
     onAnswer: (answer: Connection) => void,
     onFailure: (error: Error) => void,
   ) {
-    this.request = request
+    this.requests = requests
     this.streamed = streamed
     this.onAnswer = onAnswer
     const callback = (count: number, bytes: Uint8Array): boolean => {
@@ -60,7 +62,7 @@ export class Connection implements ResponseEvents, Answer {
       }
       return true
     }
-    const onread = { buffer: Buffer.allocUnsafe(READ_BYTES), callback }
+    const onread = { buffer: readBuffer, callback }
     this.socket = connect({ host: target.host, port: target.port, noDelay: true, onread })
     this.socket.on('error', onFailure)
     this.socket.on('close', () => onFailure(new Error(`${target.name} closed a connection`)))
@@ -73,7 +75,7 @@ export class Connection implements ResponseEvents, Answer {
     this.stalls = 0
     this.firstByteMs = 0
     this.startMs = performance.now()
-    this.socket.write(this.request)
+    this.socket.write(this.requests.next())
   }
 
   close(): void {
@@ -104,18 +106,4 @@ export class Connection implements ResponseEvents, Answer {
     if (gapMs > this.longestGapMs) this.longestGapMs = gapMs
     if (gapMs > STALL_MS) this.stalls++
   }
-}
-
-/** The bytes of a POST request. */
-export function requestBytes(target: LoadTarget, body: string): Buffer {
-  const lines = [
-    `POST ${target.path} HTTP/1.1`,
-    `Host: ${target.host}:${target.port}`,
-    'Content-Type: application/json',
-    'Accept: application/json',
-    'User-Agent: sluice-bench',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-  ]
-  if (target.authorization !== undefined) lines.push(`Authorization: ${target.authorization}`)
-  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body}`)
 }

@@ -2,13 +2,17 @@ import type { Quantiles } from './samples.ts'
 
 /** What to send where. */
 export interface LoadTarget {
-  /** Shown in results: nginx, sluice or direct. */
+  /** Shown in results, such as nginx. */
   name: string
   host: string
   port: number
   path: string
   /** The Authorization header's value, when there is one. */
   authorization?: string
+  /** A file with API keys, one a line; requests take them in turn in place of `authorization`. */
+  keysFile?: string
+  /** More header lines, such as "x-a: b". */
+  headers?: readonly string[]
 }
 
 export interface LoadOptions {
@@ -17,7 +21,10 @@ export interface LoadOptions {
   body: string
   streamed: boolean
   connections: number
+  /** No request begins later than this. */
   seconds: number
+  /** No more requests than this. */
+  requests?: number
   /** Content frames (streamed) or completion tokens (not streamed) of a right answer. */
   expectedTokens: number
   /** A right answer carries usage; a right streamed answer has a receipt comment, any other a receipt member. */

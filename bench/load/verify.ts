@@ -1,5 +1,6 @@
-import { Connection, requestBytes } from './connection.ts'
+import { Connection } from './connection.ts'
 import type { LoadOptions } from './options.ts'
+import type { RequestSource } from './requests.ts'
 
 /** What a right answer looks like, learnt from one that was read in full. */
 export interface RightAnswer {
@@ -19,9 +20,9 @@ const ANSWER_TIMEOUT_MS = 30_000
  * Sends one request, reads its answer in full, and checks status, tokens, usage, receipt and [DONE].
  * @throws Error saying what is wrong with it, so that nothing is timed that does not work
  */
-export async function verifyTarget(options: LoadOptions): Promise<RightAnswer> {
+export async function verifyTarget(options: LoadOptions, requests: RequestSource): Promise<RightAnswer> {
   const { target } = options
-  const { status, text } = await fetchOnce(options)
+  const { status, text } = await fetchOnce(options, requests)
   const fail = (what: string) => new Error(`${target.name}: ${what}: ${text.slice(0, 300)}`)
   if (status !== 200) throw fail(`status ${status}`)
   const found = options.streamed ? readStream(text) : readWhole(text)
@@ -75,7 +76,7 @@ function parse(text: string): Chunk | undefined {
   }
 }
 
-function fetchOnce(options: LoadOptions): Promise<{ status: number; text: string }> {
+function fetchOnce(options: LoadOptions, requests: RequestSource): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
     let text = ''
     const settle = (act: () => void) => {
@@ -85,7 +86,7 @@ function fetchOnce(options: LoadOptions): Promise<{ status: number; text: string
     }
     const connection = new Connection(
       options.target,
-      requestBytes(options.target, options.body),
+      requests,
       options.streamed,
       (answer) => settle(() => resolve({ status: answer.status, text })),
       (error) => settle(() => reject(error)),

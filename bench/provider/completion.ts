@@ -1,5 +1,5 @@
-import { messageText } from './content.ts'
-import { completionText } from './events.ts'
+import { messageText, plainText } from './content.ts'
+import { completionText, type Kind } from './events.ts'
 import type { Exchange } from './exchange.ts'
 import { contentLimit, echoText } from './exchange.ts'
 import type { Behaviour } from './grammar.ts'
@@ -28,10 +28,11 @@ function writeWhole(
   request: ChatBody,
   limit: { frames: number; finishReason: string },
 ): void {
-  const message = behaviour.echo ? echoMessage(exchange) : messageOf(behaviour, limit.frames)
+  const { kind } = request
+  const message = behaviour.echo ? echoMessage(exchange, kind) : messageOf(behaviour, kind, limit.frames)
   const usage = usageOf(behaviour, request.promptTokens, limit.frames)
   const usageJson = usage !== null ? JSON.stringify(usage) : behaviour.words.usage === 'null' ? 'null' : undefined
-  const body = completionText(behaviour, message.json, limit.finishReason, usageJson)
+  const body = completionText(behaviour, kind, message.json, limit.finishReason, usageJson)
   exchange.res.writeHeader('content-type', 'application/json')
   const { cut, fin, hang } = behaviour.integers
   if (cut === undefined && fin === undefined && hang === undefined) {
@@ -45,18 +46,19 @@ function writeWhole(
   if (hang === undefined) exchange.destroy()
 }
 
-function messageOf(behaviour: Behaviour, frames: number): { json: string; contentBytes: number } {
-  const key = `${frames} ${behaviour.name}`
+function messageOf(behaviour: Behaviour, kind: Kind, frames: number): { json: string; contentBytes: number } {
+  const key = `${kind} ${frames} ${behaviour.name}`
   let message = messages.get(key)
   if (message === undefined) {
-    message = messageText(behaviour, frames)
+    message = kind === 'chat' ? messageText(behaviour, frames) : plainText(behaviour, frames)
     if (messages.size >= MESSAGES_MAX) messages.clear()
     messages.set(key, message)
   }
   return message
 }
 
-function echoMessage(exchange: Exchange): { json: string; contentBytes: number } {
+function echoMessage(exchange: Exchange, kind: Kind): { json: string; contentBytes: number } {
   const text = echoText(exchange)
-  return { json: JSON.stringify({ role: 'assistant', content: text }), contentBytes: Buffer.byteLength(text) }
+  const message = kind === 'chat' ? { role: 'assistant', content: text } : text
+  return { json: JSON.stringify(message), contentBytes: Buffer.byteLength(text) }
 }

@@ -26,6 +26,11 @@ export function tokenText(behaviour: Behaviour, index: number): string {
   return ` tok${index}`
 }
 
+/** The delta of content frames, as JSON text. */
+export function contentDelta(behaviour: Behaviour, text: string): string {
+  return JSON.stringify(behaviour.refuse ? { refusal: text } : { content: text })
+}
+
 /** The delta of content frame `index` as JSON text, when the behaviour answers with a tool call. */
 export function toolDelta(behaviour: Behaviour, index: number): string {
   const call = index === 0 ? { index: 0, id: TOOL_ID, type: 'function' } : { index: 0 }
@@ -44,17 +49,42 @@ export function toolArguments(behaviour: Behaviour, index: number): string {
   return `${open}Paris${close}`
 }
 
-/** The message of an answer in one piece with `frames` tokens, as JSON text. */
-export function messageText(behaviour: Behaviour, frames: number): { json: string; contentBytes: number } {
+/** The text of an answer in one piece with `frames` tokens, or the arguments of its tool call. */
+export function wholeText(behaviour: Behaviour, frames: number): string {
   let text = ''
   for (let i = 0; i < frames; i++) {
     text += behaviour.tool ? toolArguments(behaviour, i) : tokenText(behaviour, i % contentPeriod(behaviour))
   }
-  if (behaviour.integers.bigevent !== undefined) text = 'x'.repeat(behaviour.integers.bigevent) + text
+  return behaviour.integers.bigevent === undefined ? text : 'x'.repeat(behaviour.integers.bigevent) + text
+}
+
+/** Piece `index` of the thinking before the content. */
+export function thinkingText(index: number): string {
+  return ` thought${index}`
+}
+
+/** All of the thinking; '' for a behaviour without any. */
+export function wholeThinking(behaviour: Behaviour): string {
+  return Array.from({ length: behaviour.integers.thinking ?? 0 }, (_, i) => thinkingText(i)).join('')
+}
+
+/** The message of an answer in one piece with `frames` tokens, as JSON text. */
+export function messageText(behaviour: Behaviour, frames: number): { json: string; contentBytes: number } {
+  const text = wholeText(behaviour, frames)
   const contentBytes = Buffer.byteLength(text)
+  const thinking = wholeThinking(behaviour)
+  const said = thinking === '' ? {} : { reasoning_content: thinking }
   if (!behaviour.tool) {
-    return { json: `{"role":"assistant","content":${JSON.stringify(text)},"refusal":null}`, contentBytes }
+    const [content, refusal] = behaviour.refuse ? [null, text] : [text, null]
+    return { json: JSON.stringify({ role: 'assistant', content, refusal, ...said }), contentBytes }
   }
   const call = { id: TOOL_ID, type: 'function', function: { name: TOOL_NAME, arguments: text } }
-  return { json: JSON.stringify({ role: 'assistant', content: null, tool_calls: [call], refusal: null }), contentBytes }
+  const message = { role: 'assistant', content: null, tool_calls: [call], refusal: null, ...said }
+  return { json: JSON.stringify(message), contentBytes }
+}
+
+/** The text of a text completion with `frames` tokens, as JSON text. */
+export function plainText(behaviour: Behaviour, frames: number): { json: string; contentBytes: number } {
+  const text = wholeText({ ...behaviour, tool: false }, frames)
+  return { json: JSON.stringify(text), contentBytes: Buffer.byteLength(text) }
 }

@@ -3,10 +3,14 @@ import type { Behaviour } from './grammar.ts'
 const EOL = { lf: '\n', crlf: '\r\n', cr: '\r' } as const
 const CREATED = 1_763_683_200
 
+/** What is asked for: a chat completion, or the text completion of old. */
+export type Kind = 'chat' | 'text'
+
 /** The first bytes of a behaviour's chunks, up to `choices`. All answers of one model name share an id. */
-export function chunkStart(behaviour: Behaviour): string {
+export function chunkStart(behaviour: Behaviour, kind: Kind): string {
+  const object = kind === 'chat' ? 'chat.completion.chunk' : 'text_completion'
   return (
-    `{"id":"${answerId(behaviour)}","object":"chat.completion.chunk","created":${CREATED},` +
+    `{"id":"${answerId(behaviour)}","object":"${object}","created":${CREATED},` +
     `"model":${JSON.stringify(behaviour.name)},"system_fingerprint":"fp_5f1c2e9a3b",`
   )
 }
@@ -27,6 +31,13 @@ export function answerId(behaviour: Behaviour): string {
 export function choiceChunk(start: string, delta: string, finish: string | null, usage: string | undefined): string {
   const tail = usage === undefined ? '' : `,"usage":${usage}`
   return `${start}"choices":[{"index":0,"delta":${delta},"logprobs":null,"finish_reason":${JSON.stringify(finish)}}]${tail}}`
+}
+
+/** One chunk of a text completion. */
+export function textChunk(start: string, text: string, finish: string | null, usage: string | undefined): string {
+  const tail = usage === undefined ? '' : `,"usage":${usage}`
+  const choice = JSON.stringify({ index: 0, text, logprobs: null, finish_reason: finish })
+  return `${start}"choices":[${choice}]${tail}}`
 }
 
 /** The chunk without choices that carries usage. */
@@ -54,17 +65,19 @@ function spread(behaviour: Behaviour, data: string, eol: string): string {
   return behaviour.multiline && data.startsWith('{') ? `{${eol}data: ${data.slice(1)}` : data
 }
 
-/** An answer in one piece. `message` and `usage` are JSON text. */
+/** An answer in one piece. `message` and `usage` are JSON text; of a text completion, `message` is its text. */
 export function completionText(
   behaviour: Behaviour,
+  kind: Kind,
   message: string,
   finish: string,
   usage: string | undefined,
 ): string {
   const tail = usage === undefined ? '' : `,"usage":${usage}`
+  const [object, member] = kind === 'chat' ? ['chat.completion', 'message'] : ['text_completion', 'text']
   return (
-    `{"id":"${answerId(behaviour)}","object":"chat.completion","created":${CREATED},` +
-    `"model":${JSON.stringify(behaviour.name)},"choices":[{"index":0,"message":${message},"logprobs":null,` +
+    `{"id":"${answerId(behaviour)}","object":"${object}","created":${CREATED},` +
+    `"model":${JSON.stringify(behaviour.name)},"choices":[{"index":0,"${member}":${message},"logprobs":null,` +
     `"finish_reason":"${finish}"}]${tail},"system_fingerprint":"fp_5f1c2e9a3b"}`
   )
 }

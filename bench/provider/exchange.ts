@@ -45,6 +45,20 @@ export class Exchange {
     this.served.prompt_bytes = request.promptBytes
   }
 
+  /** Takes a request that is not for chat. */
+  acceptMedia(path: string, model: string, fields: Readonly<Record<string, unknown>>): void {
+    this.served.path = path
+    this.served.model = model
+    this.served.fields = fields
+    this.served.quantity = null
+  }
+
+  /** Notes what the answer bills, counted or as tokens. */
+  billed(quantity: number | null, usage: ReportedUsage | null): void {
+    this.served.quantity = quantity
+    this.served.usage = usage
+  }
+
   /** Notes what has been handed to the connection so far. */
   sent(status: number, frames: number, contentBytes: number, usage: ReportedUsage | null): void {
     this.served.status = status
@@ -91,7 +105,7 @@ export function contentLimit(behaviour: Behaviour, request: ChatBody): { frames:
   if (behaviour.echo) return { frames: 1, finishReason: 'stop' }
   const frames = Math.max(0, Math.min(behaviour.chunks, Math.floor(request.maxTokens)))
   if (frames < behaviour.chunks) return { frames, finishReason: 'length' }
-  return { frames, finishReason: behaviour.tool ? 'tool_calls' : 'stop' }
+  return { frames, finishReason: behaviour.tool && request.kind === 'chat' ? 'tool_calls' : 'stop' }
 }
 
 /** What `echo` answers with: the request as it arrived here, without the credential. */

@@ -1,5 +1,6 @@
 import type { Exchange } from './exchange.ts'
 import type { Behaviour } from './grammar.ts'
+import type { TimerWheel } from './wheel.ts'
 
 const REASONS: Readonly<Record<number, string>> = {
   400: 'Bad Request',
@@ -69,4 +70,42 @@ export function answerRubbish(exchange: Exchange, kind: 'html' | 'json'): void {
   exchange.res.writeStatus('200 OK').writeHeader('content-type', kind === 'html' ? 'text/html' : 'application/json')
   exchange.sent(200, 0, 0, null)
   exchange.end('error', kind === 'html' ? HTML : '{"id":"chatcmpl-broken","object":"chat.completion","choices":[{"ind')
+}
+
+/**
+ * Fails a request in the way that its behaviour asks for. Must run inside a cork.
+ * @param failures how often each model name has failed
+ * @returns false when it is to be served
+ */
+export function answerFailure(
+  exchange: Exchange,
+  behaviour: Behaviour,
+  wheel: TimerWheel,
+  failures: Map<string, number>,
+): boolean {
+  const { error, fail_first: failFirst } = behaviour.integers
+  if (behaviour.reset) exchange.destroy()
+  else if (failFirst !== undefined && countFailure(failures, behaviour.name, failFirst)) {
+    answerError(exchange, 500, behaviour)
+  } else if (error !== undefined) later(exchange, behaviour, wheel, () => answerError(exchange, error, behaviour))
+  else if (behaviour.html200) answerRubbish(exchange, 'html')
+  else if (behaviour.badjson) answerRubbish(exchange, 'json')
+  else return false
+  return true
+}
+
+function countFailure(failures: Map<string, number>, name: string, max: number): boolean {
+  const failed = failures.get(name) ?? 0
+  if (failed >= max) return false
+  failures.set(name, failed + 1)
+  return true
+}
+
+/** Runs `answer` at once, or in a cork of its own after the time that the behaviour takes for headers. */
+export function later(exchange: Exchange, behaviour: Behaviour, wheel: TimerWheel, answer: () => void): void {
+  if (behaviour.slowHeadersMs === 0) return answer()
+  const fire = () => {
+    if (!exchange.ended) exchange.res.cork(answer)
+  }
+  wheel.add({ dueMs: wheel.nowMs() + behaviour.slowHeadersMs, fire })
 }

@@ -24,6 +24,10 @@ export interface Served {
   request_id: string | null
   /** UTF-8 bytes of the messages as JSON. */
   prompt_bytes: number
+  /** What is not chat: the path, what was billed (images, characters, seconds, searches), and the request's fields. */
+  path?: string
+  quantity?: number | null
+  fields?: Readonly<Record<string, unknown>>
 }
 
 /** Counters since the start or the last reset. */

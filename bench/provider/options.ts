@@ -13,6 +13,8 @@ export const INTEGER_OPTIONS = [
   'cached',
   'cache_write',
   'reasoning',
+  // Pieces of thinking before the content.
+  'thinking',
   // The stream's end after so many content frames: connection destroyed, clean end, silence, error event.
   'cut',
   'fin',
@@ -20,6 +22,13 @@ export const INTEGER_OPTIONS = [
   'error_in_stream',
   // The index of a content frame that is not JSON.
   'badframe',
+  // What is not chat: images made, seconds of audio and searches reported, bytes of each piece of speech, and how many
+  // numbers an embedding has.
+  'images',
+  'seconds',
+  'searches',
+  'bytes',
+  'dims',
   // An HTTP error status, and its Retry-After in seconds.
   'error',
   'retry_after',
@@ -41,12 +50,14 @@ export const FLAG_OPTIONS = [
   'comments',
   'bom',
   'multiline',
-  // Every event leaves in a packet of its own, as inference servers flush each token.
+  // Each write leaves by itself, one a turn of the event loop, as providers send tokens that they have just made.
   'flush',
   // Content that holds the text of a [DONE] event, a tool call in fragments, the received request as content.
   'donetext',
   'tool',
   'echo',
+  // Content as a refusal.
+  'refuse',
 ] as const
 
 /** Options with one of a few words. */
@@ -59,6 +70,9 @@ export const WORD_OPTIONS = {
   eol: ['lf', 'crlf', 'cr'],
   err_body: ['openai', 'html', 'string', 'fastapi', 'vllm', 'empty'],
   preamble: ['azure'],
+  // Whose answers to a rerank it gives, and the one encoding of embeddings that it knows.
+  style: ['cohere', 'jina'],
+  encoding: ['float', 'base64'],
 } as const
 
 export type IntegerOption = (typeof INTEGER_OPTIONS)[number]

@@ -1,5 +1,5 @@
-import { contentPeriod, tokenText, toolArguments, toolDelta } from './content.ts'
-import { azurePreamble, choiceChunk, chunkStart, eventText, usageChunk } from './events.ts'
+import { contentDelta, contentPeriod, thinkingText, tokenText, toolArguments, toolDelta } from './content.ts'
+import { azurePreamble, choiceChunk, chunkStart, eventText, type Kind, textChunk, usageChunk } from './events.ts'
 import type { Behaviour } from './grammar.ts'
 import type { ReportedUsage } from './usage.ts'
 
@@ -7,11 +7,11 @@ const PLANS_MAX = 1_000
 const plans = new Map<string, StreamPlan>()
 
 /** The plan of a behaviour's streams, made once and shared by all of them. */
-export function planOf(behaviour: Behaviour, usageAsked: boolean): StreamPlan {
-  const key = (usageAsked ? '1' : '0') + behaviour.name
+export function planOf(behaviour: Behaviour, usageAsked: boolean, kind: Kind = 'chat'): StreamPlan {
+  const key = `${kind} ${usageAsked ? 1 : 0} ${behaviour.name}`
   let plan = plans.get(key)
   if (plan === undefined) {
-    plan = new StreamPlan(behaviour, usageAsked)
+    plan = new StreamPlan(behaviour, usageAsked, kind)
     if (plans.size >= PLANS_MAX) plans.clear()
     plans.set(key, plan)
   }
@@ -24,6 +24,7 @@ export class StreamPlan {
   readonly head: Buffer
   readonly done: Buffer
   private readonly behaviour: Behaviour
+  private readonly kind: Kind
   private readonly start: string
   /** The value of `usage` on ordinary chunks, as JSON text: null once usage was asked for, as at OpenAI. */
   private readonly ordinaryUsage: string | undefined
@@ -34,9 +35,10 @@ export class StreamPlan {
   private readonly bytesBefore: number[] = [0]
   private readonly ends = new Map<string, Buffer>()
 
-  constructor(behaviour: Behaviour, usageAsked: boolean) {
+  constructor(behaviour: Behaviour, usageAsked: boolean, kind: Kind) {
     this.behaviour = behaviour
-    this.start = chunkStart(behaviour)
+    this.kind = kind
+    this.start = chunkStart(behaviour, kind)
     this.ordinaryUsage = usageAsked ? 'null' : undefined
     this.period = contentPeriod(behaviour)
     this.done = behaviour.words.done === 'no' ? Buffer.alloc(0) : this.event('[DONE]')
@@ -78,7 +80,7 @@ export class StreamPlan {
 
   /** One content frame of any text, for answers that are made for a single request. */
   textFrame(text: string): Buffer {
-    return this.event(choiceChunk(this.start, JSON.stringify({ content: text }), null, this.ordinaryUsage))
+    return this.event(this.textChunk(text, this.ordinaryUsage))
   }
 
   /** Everything after the last content frame: finish reason, usage and [DONE]. */
@@ -117,33 +119,47 @@ export class StreamPlan {
     if (this.behaviour.words.preamble === 'azure') parts.push(this.event(azurePreamble(this.behaviour)))
     const content = this.behaviour.tool ? 'null' : '""'
     const role = `{"role":"assistant","content":${content},"refusal":null}`
+    if (this.kind === 'text') {
+      parts.push(this.event(this.textChunk('')))
+      return Buffer.concat(parts)
+    }
     parts.push(this.event(choiceChunk(this.start, role, null, this.ordinaryUsage)))
+    for (let i = 0; i < (this.behaviour.integers.thinking ?? 0); i++) {
+      const delta = JSON.stringify({ reasoning_content: thinkingText(i) })
+      parts.push(this.event(choiceChunk(this.start, delta, null, this.ordinaryUsage)))
+    }
     return Buffer.concat(parts)
   }
 
   private finish(reason: string, usage: string | undefined): Buffer {
     if (this.behaviour.words.finish === 'no') return Buffer.alloc(0)
+    if (this.kind === 'text') return this.event(textChunk(this.start, '', reason, usage))
     return this.event(choiceChunk(this.start, '{}', reason, usage))
+  }
+
+  private textChunk(text: string, usage: string | undefined = this.ordinaryUsage): string {
+    if (this.kind === 'text') return textChunk(this.start, text, null, usage)
+    return choiceChunk(this.start, contentDelta(this.behaviour, text), null, usage)
   }
 
   private buildFrame(index: number, usage: string | undefined): { buffer: Buffer; contentBytes: number } {
     const { badframe, bigevent } = this.behaviour.integers
     if (index === badframe)
       return { buffer: this.event(`${this.start}"choices":[{"index":0,"delta":{"conte`), contentBytes: 0 }
-    if (this.behaviour.tool) {
+    if (this.behaviour.tool && this.kind === 'chat') {
       const delta = toolDelta(this.behaviour, index)
       const contentBytes = Buffer.byteLength(toolArguments(this.behaviour, index))
       return { buffer: this.event(choiceChunk(this.start, delta, null, usage)), contentBytes }
     }
     let text = tokenText(this.behaviour, index)
     if (index === 0 && bigevent !== undefined) text = this.fill(bigevent, text, usage)
-    const buffer = this.event(choiceChunk(this.start, JSON.stringify({ content: text }), null, usage))
+    const buffer = this.event(this.textChunk(text, usage))
     return { buffer, contentBytes: Buffer.byteLength(text) }
   }
 
   /** Text that makes the first content frame exactly `bytes` long, framing included, when it is not longer already. */
   private fill(bytes: number, text: string, usage: string | undefined): string {
-    const bare = this.event(choiceChunk(this.start, JSON.stringify({ content: text }), null, usage)).length
+    const bare = this.event(this.textChunk(text, usage)).length
     return text + 'x'.repeat(Math.max(0, bytes - bare))
   }
 }

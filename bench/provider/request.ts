@@ -1,14 +1,17 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
+import type { Kind } from './events.ts'
 
 /** The head of a request; the HTTP server's own object is gone once its handler returns. */
 export interface RequestHead {
   headerNames: string[]
   requestId: string | null
   authorized: boolean
+  contentType: string
 }
 
-/** The body of a chat request as far as the mock provider reads it. */
+/** The body of a chat or text completion request as far as the mock provider reads it. */
 export interface ChatBody {
+  kind: Kind
   body: Record<string, unknown>
   model: string
   stream: boolean
@@ -23,14 +26,16 @@ const BODY_BYTES_MAX = 64 * 1_048_576
 const BYTES_PER_TOKEN = 4
 
 let lastText: string | undefined
+let lastKind: Kind = 'chat'
 let lastParsed: ChatBody | string = ''
 
 /** Reads names of all headers, the gateway's request id, and whether a credential came along. */
 export function readHead(req: HttpRequest): RequestHead {
-  const head: RequestHead = { headerNames: [], requestId: null, authorized: false }
+  const head: RequestHead = { headerNames: [], requestId: null, authorized: false, contentType: '' }
   req.forEachHeader((name, value) => {
     head.headerNames.push(name)
     if (name === 'x-request-id') head.requestId = value
+    else if (name === 'content-type') head.contentType = value
     else if (name === 'authorization') head.authorized = value !== ''
   })
   return head
@@ -38,6 +43,11 @@ export function readHead(req: HttpRequest): RequestHead {
 
 /** Collects a body and calls back once with its text, or with undefined when it is too large. */
 export function readBody(res: HttpResponse, done: (text: string | undefined) => void): void {
+  readBytes(res, (bytes) => done(bytes?.toString()))
+}
+
+/** As `readBody`, with the bytes. */
+export function readBytes(res: HttpResponse, done: (bytes: Buffer | undefined) => void): void {
   let parts: Buffer[] | undefined
   let bytes = 0
   res.onData((chunk, isLast) => {
@@ -46,27 +56,28 @@ export function readBody(res: HttpResponse, done: (text: string | undefined) => 
       if (isLast) done(undefined)
       return
     }
-    if (isLast && parts === undefined) return done(Buffer.from(chunk).toString())
+    if (isLast && parts === undefined) return done(Buffer.from(Buffer.from(chunk)))
     // The memory behind a chunk is reused after this call.
     parts ??= []
     parts.push(Buffer.from(Buffer.from(chunk)))
-    if (isLast) done(Buffer.concat(parts).toString())
+    if (isLast) done(Buffer.concat(parts))
   })
 }
 
 /**
- * Parses a chat request.
+ * Parses a request of this kind.
  * @returns the reason in words when it is none
  */
-export function parseChat(text: string): ChatBody | string {
+export function parseChat(text: string, kind: Kind): ChatBody | string {
   // A load generator sends the same body again and again.
-  if (text === lastText) return lastParsed
-  lastParsed = parseBody(text)
+  if (text === lastText && kind === lastKind) return lastParsed
+  lastParsed = parseBody(text, kind)
   lastText = text
+  lastKind = kind
   return lastParsed
 }
 
-function parseBody(text: string): ChatBody | string {
+function parseBody(text: string, kind: Kind): ChatBody | string {
   let body: unknown
   try {
     body = JSON.parse(text)
@@ -77,9 +88,12 @@ function parseBody(text: string): ChatBody | string {
   const fields = body as Record<string, unknown>
   const model = fields['model']
   if (typeof model !== 'string' || model === '') return 'you must provide a model parameter'
-  if (!Array.isArray(fields['messages'])) return "Missing required parameter: 'messages'."
-  const promptBytes = Buffer.byteLength(JSON.stringify(fields['messages']))
+  const prompt = kind === 'chat' ? fields['messages'] : fields['prompt']
+  if (kind === 'chat' && !Array.isArray(prompt)) return "Missing required parameter: 'messages'."
+  if (kind === 'text' && typeof prompt !== 'string') return "Missing required parameter: 'prompt'."
+  const promptBytes = Buffer.byteLength(JSON.stringify(prompt))
   return {
+    kind,
     body: fields,
     model,
     stream: fields['stream'] === true,

@@ -1,12 +1,14 @@
-import type { HttpResponse, TemplatedApp } from 'uWebSockets.js'
+import type { HttpRequest, HttpResponse, TemplatedApp } from 'uWebSockets.js'
 import uws from 'uWebSockets.js'
 import { answerWhole } from './completion.ts'
+import type { Kind } from './events.ts'
 import { Exchange } from './exchange.ts'
-import { answerError, answerRubbish } from './failures.ts'
+import { answerError, answerFailure } from './failures.ts'
 import type { Behaviour } from './grammar.ts'
 import { behaviourOf } from './grammar.ts'
 import type { Served } from './log.ts'
 import { ServedLog } from './log.ts'
+import { addMediaRoutes } from './media.ts'
 import { parseChat, readBody, readHead } from './request.ts'
 import { Stream } from './stream.ts'
 import { TimerWheel } from './wheel.ts'
@@ -55,19 +57,22 @@ export function startProvider(options: ProviderOptions): Promise<Provider> {
 
 function addRoutes(app: TemplatedApp, log: ServedLog, wheel: TimerWheel): void {
   const failures = new Map<string, number>()
-  app.post('/v1/chat/completions', (res, req) => {
+  const completion = (kind: Kind) => (res: HttpResponse, req: HttpRequest) => {
     const head = readHead(req)
     const exchange = new Exchange(res, log, head.requestId)
     readBody(res, (text) => {
       if (exchange.ended) return
-      const request = text === undefined ? 'The body is too large.' : parseChat(text)
+      const request = text === undefined ? 'The body is too large.' : parseChat(text, kind)
       res.cork(() => {
         if (typeof request === 'string') return answerError(exchange, 400, undefined, request)
         exchange.accept(request, head)
         serve(exchange, wheel, failures)
       })
     })
-  })
+  }
+  app.post('/v1/chat/completions', completion('chat'))
+  app.post('/v1/completions', completion('text'))
+  addMediaRoutes(app, log, wheel, failures)
   app.get('/v1/models', (res) => {
     const data = [{ id: 'chat-small', object: 'model', created: 1_763_683_200, owned_by: 'mock' }]
     sendJson(res, JSON.stringify({ object: 'list', data }))
@@ -103,30 +108,7 @@ function serve(exchange: Exchange, wheel: TimerWheel, failures: Map<string, numb
   } catch (error) {
     return answerError(exchange, 404, undefined, error instanceof Error ? error.message : String(error))
   }
-  if (behaviour.reset) return exchange.destroy()
-  const { error, fail_first: failFirst } = behaviour.integers
-  if (failFirst !== undefined && countFailure(failures, behaviour.name, failFirst)) {
-    return answerError(exchange, 500, behaviour)
-  }
-  if (error !== undefined) return later(exchange, behaviour, wheel, () => answerError(exchange, error, behaviour))
-  if (behaviour.html200) return answerRubbish(exchange, 'html')
-  if (behaviour.badjson) return answerRubbish(exchange, 'json')
+  if (answerFailure(exchange, behaviour, wheel, failures)) return
   if (request.stream) new Stream(exchange, behaviour, request, wheel).start()
   else answerWhole(exchange, behaviour, request, wheel)
-}
-
-function countFailure(failures: Map<string, number>, name: string, max: number): boolean {
-  const failed = failures.get(name) ?? 0
-  if (failed >= max) return false
-  failures.set(name, failed + 1)
-  return true
-}
-
-/** Runs `answer` at once, or in a cork of its own after the time that the behaviour takes for headers. */
-function later(exchange: Exchange, behaviour: Behaviour, wheel: TimerWheel, answer: () => void): void {
-  if (behaviour.slowHeadersMs === 0) return answer()
-  const fire = () => {
-    if (!exchange.ended) exchange.res.cork(answer)
-  }
-  wheel.add({ dueMs: wheel.nowMs() + behaviour.slowHeadersMs, fire })
 }

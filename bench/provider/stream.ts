@@ -47,7 +47,7 @@ export class Stream implements Timed {
     this.exchange = exchange
     this.behaviour = behaviour
     this.request = request
-    this.plan = planOf(behaviour, request.usageAsked)
+    this.plan = planOf(behaviour, request.usageAsked, request.kind)
     this.wheel = wheel
     this.echo = behaviour.echo ? echoText(exchange) : undefined
     const limit = contentLimit(behaviour, request)
@@ -65,6 +65,7 @@ export class Stream implements Timed {
       return !this.blocked
     })
     if (this.behaviour.slowHeadersMs > 0) this.wait(this.behaviour.slowHeadersMs)
+    else if (this.behaviour.flush) this.more = true
     else this.advance()
     this.runOn()
   }
@@ -74,11 +75,12 @@ export class Stream implements Timed {
   }
 
   private run(): void {
-    for (let corks = 0; corks < CORKS_PER_TURN; corks++) {
+    const corksMax = this.behaviour.flush ? 1 : CORKS_PER_TURN
+    for (let corks = 0; corks < corksMax; corks++) {
       if (this.exchange.ended) return
       this.more = false
       this.corkedBytes = 0
-      this.single = this.large || this.behaviour.flush
+      this.single = this.large
       if (this.single) this.advance()
       else this.exchange.res.cork(this.step)
       if (!this.more) return
@@ -112,10 +114,6 @@ export class Stream implements Timed {
 
   private advance(): void {
     if (!this.started && !this.begin()) return
-    if (this.behaviour.flush && !this.single) {
-      this.more = true
-      return
-    }
     const { batch, delayMs } = this.behaviour
     while (this.sent < this.stopAt) {
       const count = Math.min(batch, this.stopAt - this.sent)
@@ -126,6 +124,10 @@ export class Stream implements Timed {
       this.note(null)
       if (this.blocked) return
       if (delayMs > 0 && this.sent < this.stopAt) return this.pace(delayMs)
+      if (this.behaviour.flush) {
+        this.more = true
+        return
+      }
     }
     this.finish()
   }

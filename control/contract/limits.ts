@@ -7,6 +7,7 @@ const DEFAULTS = {
   bodyBytesMax: 33_554_432,
   jsonBodyBytesMax: 20_971_520,
   uncheckedBodyBytesMax: 65_536,
+  bodyBytesDiscardedMax: 268_435_456,
   bodyPiecesMax: 100_000,
   bodyBytesOpenMax: 536_870_912,
   largeBodiesMax: 32,
@@ -15,6 +16,21 @@ const DEFAULTS = {
   toolsMax: 128,
   imagesMax: 16,
   jsonDepthMax: 128,
+
+  // Uploads: memory of all that are open in a process, and the parts of a form.
+  uploadBytesOpenMax: 268_435_456,
+  formPartsMax: 64,
+  formHeadBytesMax: 16_384,
+  formFieldBytesMax: 262_144,
+
+  // What is not chat. speechCharactersMax is for models whose catalog entry states no context.
+  embeddingInputsMax: 2_048,
+  imagesPerAnswerMax: 10,
+  imageSideMin: 16,
+  imageSideMax: 8_192,
+  speechCharactersMax: 4_096,
+  audioSecondsMax: 14_400,
+  rerankDocumentsMax: 10_000,
 
   // Rates. Burst is what may arrive at once after a quiet time.
   requestsPerMinute: 60_000,

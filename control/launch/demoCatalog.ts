@@ -45,7 +45,7 @@ models:
     name: Demo Chat Small
     owned_by: demo
     modality: chat
-    endpoints: [chat]
+    endpoints: [chat, completions, responses]
     context: 128000
     max_output: 16384
     default_output: 1024
@@ -55,7 +55,7 @@ models:
     name: Demo Chat Large
     owned_by: demo
     modality: chat
-    endpoints: [chat]
+    endpoints: [chat, completions, responses]
     context: 200000
     max_output: 32768
     default_output: 4096
@@ -65,11 +65,42 @@ models:
     name: Demo Slow Story
     owned_by: demo
     modality: chat
-    endpoints: [chat]
+    endpoints: [chat, completions, responses]
     context: 32000
     max_output: 8192
     default_output: 2048
     price: { input: "0.50", output: "1.50" }
     routes: [ { provider: demo, model: "slow-story,chunks=300,delay=100" } ]
+  - id: demo/embedding
+    owned_by: demo
+    modality: embedding
+    endpoints: [embeddings]
+    context: 8192
+    price: { input: "0.02" }
+    routes: [ { provider: demo, model: "embedding,dims=256" } ]
+  - id: demo/image
+    owned_by: demo
+    modality: image
+    endpoints: [images, image_edits]
+    price: { image: "0.04" }
+    routes: [ { provider: demo, model: "image" } ]
+  - id: demo/speech
+    owned_by: demo
+    modality: speech
+    endpoints: [speech]
+    price: { character: "15" }
+    routes: [ { provider: demo, model: "speech,chunks=40,delay=25" } ]
+  - id: demo/transcription
+    owned_by: demo
+    modality: transcription
+    endpoints: [transcriptions]
+    price: { second: "0.0001" }
+    routes: [ { provider: demo, model: "transcription,usage=none" } ]
+  - id: demo/rerank
+    owned_by: demo
+    modality: rerank
+    endpoints: [rerank]
+    price: { search: "0.002" }
+    routes: [ { provider: demo, model: "rerank" } ]
 `
 }

@@ -96,9 +96,9 @@ export function parseCatalog(file: string, text: string): Catalog {
   const providerFields = reader.list(reader.required(map, reader.root, 'providers'))
   const providers = providerFields.map((field) => readProvider(reader, field))
   refuseRepeated(reader, providerFields, providers)
-  const providerIds = new Set(providers.map((provider) => provider.id))
+  const dialects = new Map(providers.map((provider) => [provider.id, provider.dialect]))
   const modelFields = reader.list(reader.required(map, reader.root, 'models'))
-  const models = modelFields.map((field) => readModel(reader, field, providerIds))
+  const models = modelFields.map((field) => readModel(reader, field, dialects))
   refuseRepeated(reader, modelFields, models)
   reader.finish()
   return { coinUsdUnits, providers, models }
@@ -136,7 +136,7 @@ function readProvider(reader: YamlReader, field: Field): CatalogProvider {
   }
 }
 
-function readModel(reader: YamlReader, field: Field, providerIds: ReadonlySet<string>): CatalogModel {
+function readModel(reader: YamlReader, field: Field, dialects: ReadonlyMap<string, Dialect>): CatalogModel {
   const map = reader.map(field, MODEL_KEYS)
   const id = idOf(reader, reader.required(map, field, 'id'))
   const modality = choiceOf(reader, reader.required(map, field, 'modality'), MODALITIES) ?? 'chat'
@@ -145,12 +145,13 @@ function readModel(reader: YamlReader, field: Field, providerIds: ReadonlySet<st
   const maxOutput = isText ? reader.required(map, field, 'max_output') : map.get('max_output')
   const price = reader.required(map, field, 'price')
   const pricePrivate = map.get('price_private')
+  const endpoints = reader.required(map, field, 'endpoints')
   const model: CatalogModel = {
     id,
     name: map.has('name') ? textOf(reader, map.get('name')) : id,
     ownedBy: textOf(reader, reader.required(map, field, 'owned_by')),
     modality,
-    endpoints: readEndpoints(reader, reader.required(map, field, 'endpoints'), modality),
+    endpoints: readEndpoints(reader, endpoints, modality),
     context: tokensOf(reader, context),
     maxOutput: tokensOf(reader, maxOutput),
     defaultOutput: tokensOf(reader, map.get('default_output'), tokensOf(reader, maxOutput)),
@@ -159,13 +160,20 @@ function readModel(reader: YamlReader, field: Field, providerIds: ReadonlySet<st
     verified: booleanOf(reader, map.get('verified'), true),
     price: price ? readPrice(reader, price, modality, false) : { amounts: new Map() },
     ...(pricePrivate && { pricePrivate: readPrice(reader, pricePrivate, modality, true) }),
-    routes: readRoutes(reader, reader.required(map, field, 'routes'), providerIds, id),
+    routes: readRoutes(reader, reader.required(map, field, 'routes'), dialects, id),
   }
   if (isText && model.maxOutput > model.context && maxOutput) reader.problem(maxOutput, 'must not be above context')
   const defaultOutput = map.get('default_output')
   if (defaultOutput && model.defaultOutput > model.maxOutput)
     reader.problem(defaultOutput, 'must not be above max_output')
+  if (endpoints && model.endpoints.includes('completions') && !servesText(model.routes, dialects))
+    reader.problem(endpoints, 'names completions, which only providers of the dialect openai serve')
   return model
+}
+
+// A route that is at fault itself is a problem of its own.
+function servesText(routes: readonly CatalogRoute[], dialects: ReadonlyMap<string, Dialect>): boolean {
+  return routes.length === 0 || routes.some(({ provider }) => (dialects.get(provider) ?? 'openai') === 'openai')
 }
 
 function readEndpoints(reader: YamlReader, field: Field | undefined, modality: Modality): Endpoint[] {
@@ -186,17 +194,17 @@ function readEndpoints(reader: YamlReader, field: Field | undefined, modality: M
 function readRoutes(
   reader: YamlReader,
   field: Field | undefined,
-  providerIds: ReadonlySet<string>,
+  dialects: ReadonlyMap<string, Dialect>,
   modelId: string,
 ): CatalogRoute[] {
   const routes = reader.list(field).map((item) => {
     const map = reader.map(item, ROUTE_KEYS)
     const providerField = reader.required(map, item, 'provider')
     const provider = idOf(reader, providerField)
-    if (providerField && provider !== '' && !providerIds.has(provider)) {
+    if (providerField && provider !== '' && !dialects.has(provider)) {
       reader.problem(
         providerField,
-        `names an unknown provider "${provider}"; providers: ${[...providerIds].join(', ')}`,
+        `names an unknown provider "${provider}"; providers: ${[...dialects.keys()].join(', ')}`,
       )
     }
     const model = map.has('model') ? textOf(reader, map.get('model')) : modelId

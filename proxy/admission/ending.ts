@@ -27,6 +27,12 @@ export interface EndingWaiter {
 
 export type EndingKeys = AccountKeys
 
+/** What ends holds. */
+export interface Settling {
+  /** Ends a hold; `waiter` is told in a later turn how that went. */
+  end(ending: Ending, keys: EndingKeys, waiter: EndingWaiter | null): void
+}
+
 /** An ending that Redis has not accepted yet. */
 export interface PendingEnding {
   readonly ending: Ending

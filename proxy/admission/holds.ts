@@ -24,6 +24,12 @@ export interface HoldWaiter {
   onCrashed(error: unknown): void
 }
 
+/** What takes holds for requests. */
+export interface Holding {
+  /** Asks for a hold; the waiter is called back in a later turn. */
+  take(waiter: HoldWaiter): void
+}
+
 export interface HoldsOptions {
   readonly script: Script
   /** Runs something once the events of this turn are dealt with. */
@@ -39,7 +45,7 @@ export interface HoldsOptions {
 }
 
 /** Takes holds. Those that arrive in one turn of the event loop travel in one call. */
-export class Holds {
+export class Holds implements Holding {
   private readonly options: HoldsOptions
   private readonly holdsKeys: string[] = []
   private waiting: HoldWaiter[] = []
@@ -57,7 +63,6 @@ export class Holds {
     this.options = options
   }
 
-  /** Asks for a hold; the waiter is called back in a later turn. */
   take(waiter: HoldWaiter): void {
     this.waiting.push(waiter)
     if (this.scheduled) return

@@ -8,6 +8,7 @@ import {
   inBatches,
   keysOfEnding,
   type PendingEnding,
+  type Settling,
   settleCall,
 } from './ending.ts'
 import type { Journal } from './journal.ts'
@@ -34,7 +35,7 @@ export interface SettlementsOptions {
  * Ends holds, batched as they arrive. What Redis does not take is kept and tried again until it does, in memory and
  * past a bound in the journal on disk, so that an outage of Redis loses no charge.
  */
-export class Settlements {
+export class Settlements implements Settling {
   private readonly options: SettlementsOptions
   private readonly retries: SettlementRetries
   private waiting: PendingEnding[] = []
@@ -75,7 +76,6 @@ export class Settlements {
     return this.openCount === 0 && !this.options.journal.written
   }
 
-  /** Ends a hold; `waiter` is told how that went. */
   end(ending: Ending, keys: EndingKeys, waiter: EndingWaiter | null): void {
     const pending = newPending(ending, keys, waiter, null)
     if (this.stopped || this.openCount >= this.options.limits.settleQueueMax) this.writeDown(pending)

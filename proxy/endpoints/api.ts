@@ -132,7 +132,7 @@ async function answerInParts(
     if (reply.body.length > 0 && !exchange.write(reply.body)) await flow.ready()
     const next = await nextPart(services, { ...request, part: reply.nextPart })
     if (next === undefined) {
-      exchange.abort()
+      exchange.breakOff()
       return
     }
     reply = next

@@ -41,6 +41,12 @@ export function limitsHandler(limits: Limits): Handler {
       images: limits.imagesMax,
       n: 1,
       temperature: { min: 0, max: 2 },
+      upload_bytes: limits.bodyBytesMax,
+      embedding_inputs: limits.embeddingInputsMax,
+      images_per_answer: limits.imagesPerAnswerMax,
+      image_side: { min: limits.imageSideMin, max: limits.imageSideMax },
+      audio_seconds: limits.audioSecondsMax,
+      rerank_documents: limits.rerankDocumentsMax,
     },
     timeouts_seconds: {
       connect: limits.connectTimeoutMs / 1000,

@@ -24,8 +24,8 @@ const NOWHERE = new OutBuffer()
 const scan = new ChunkScan()
 
 /**
- * Reads a provider's stream of chat.completion.chunk events and writes what the client gets of it: every chunk under
- * the request's id and public model, usage taken out and remembered, one event each.
+ * Reads a provider's stream of chat.completion.chunk or text_completion events and writes what the client gets of it:
+ * every chunk under the request's id and public model, usage taken out and remembered, one event each.
  */
 export class ChatStream implements FrameSink, RelayStream {
   state: StreamState = 'waiting'
@@ -47,13 +47,24 @@ export class ChatStream implements FrameSink, RelayStream {
   private readonly bounds: UsageBounds
   private readonly template = new ChunkTemplate()
   private created = ''
+  private echo: string
 
-  /** @param keepNullUsage the client asked for usage, so `usage: null` on ordinary chunks stays */
-  constructor(identity: ChunkIdentity, keepNullUsage: boolean, bounds: UsageBounds, eventBytesMax: number) {
+  /**
+   * @param keepNullUsage the client asked for usage, so `usage: null` on ordinary chunks stays
+   * @param echo text of the gateway's own that the answer begins with, in a chunk of its own
+   */
+  constructor(
+    identity: ChunkIdentity,
+    keepNullUsage: boolean,
+    bounds: UsageBounds,
+    eventBytesMax: number,
+    echo: string = '',
+  ) {
     this.identity = identity
     this.keepNullUsage = keepNullUsage
     this.bounds = bounds
     this.reader = new FrameReader(eventBytesMax)
+    this.echo = echo
   }
 
   /**
@@ -121,20 +132,27 @@ export class ChatStream implements FrameSink, RelayStream {
   }
 
   tail({ usage, fault, receipt, startedAtMs }: StreamTail): string {
-    const last = fault !== null ? errorEvent(fault) : this.keepNullUsage ? this.usageEvent(usage, startedAtMs) : ''
+    if (this.created === '') this.created = String(Math.floor(startedAtMs / 1000))
+    const wanted = this.keepNullUsage ? this.ownEvent(`"choices":[],"usage":${usageJson(usage)}`) : ''
+    const last = fault !== null ? errorEvent(fault) : wanted
     return last + (receipt === '' ? '' : `: receipt ${receipt}\n\n`) + STREAM_END
   }
 
-  /** The chunk that carries the usage to a client that asked for it, as one event. */
-  private usageEvent(usage: TokenUsage, startedAtMs: number): string {
-    const created = this.created === '' ? String(Math.floor(startedAtMs / 1000)) : this.created
-    return (
-      `data: {"id":${this.identity.id},"object":"chat.completion.chunk","created":${created}` +
-      `,"model":${this.identity.model},"choices":[],"usage":${usageJson(usage)}}\n\n`
-    )
+  /** A chunk of the gateway's own, as one event. */
+  private ownEvent(members: string): string {
+    const { id, object, model } = this.identity
+    return `data: {"id":${id},"object":"${object}","created":${this.created || 0},"model":${model},${members}}\n\n`
+  }
+
+  private writeEcho(): void {
+    const choice = `{"index":0,"text":${JSON.stringify(this.echo)},"logprobs":null,"finish_reason":null}`
+    this.out.appendText(this.ownEvent(`"choices":[${choice}]${this.keepNullUsage ? ',"usage":null' : ''}`))
+    this.echo = ''
   }
 
   private relay(bytes: Buffer, start: number, end: number): void {
+    // Not before the answer itself: what was written binds the request to its provider.
+    if (this.echo !== '' && (scan.outputBytes > 0 || scan.finished)) this.writeEcho()
     if (scan.outputBytes > 0) {
       this.outputFrames++
       this.outputBytes += scan.outputBytes

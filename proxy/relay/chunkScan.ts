@@ -15,6 +15,7 @@ const NAMES = {
   choices: Buffer.from('choices'),
   created: Buffer.from('created'),
   error: Buffer.from('error'),
+  object: Buffer.from('object'),
   delta: Buffer.from('delta'),
   text: Buffer.from('text'),
   role: Buffer.from('role'),
@@ -22,8 +23,9 @@ const NAMES = {
 }
 
 /**
- * Finds what a chunk's relay needs in the JSON bytes of one chat.completion.chunk, in one pass and without making a
- * string or an object. Positions are offsets into the bytes given to `scan`; a start of -1 means absent.
+ * Finds what a chunk's relay needs in the JSON bytes of one chat.completion.chunk or text_completion, in one pass and
+ * without making a string or an object. Positions are offsets into the bytes given to `scan`; a start of -1 means
+ * absent.
  */
 export class ChunkScan {
   /** Just after the opening brace. */
@@ -39,6 +41,8 @@ export class ChunkScan {
   usageIsNull = false
   createdStart = -1
   createdEnd = -1
+  objectStart = -1
+  objectEnd = -1
   errorStart = -1
   errorEnd = -1
   /** At least one choice. */
@@ -75,7 +79,7 @@ export class ChunkScan {
     this.at = start
     this.end = end
     this.idStart = this.modelStart = this.usageNameStart = this.usageStart = this.createdStart = this.errorStart = -1
-    this.textStart = this.textEnd = -1
+    this.objectStart = this.textStart = this.textEnd = -1
     this.usageIsNull = this.hasChoices = this.finished = false
     this.outputBytes = this.outputs = 0
   }
@@ -154,6 +158,9 @@ export class ChunkScan {
     } else if (this.isName(nameStart, nameEnd, NAMES.error) && this.bytes[start] !== LETTER_N) {
       this.errorStart = start
       this.errorEnd = this.at
+    } else if (this.isName(nameStart, nameEnd, NAMES.object)) {
+      this.objectStart = start
+      this.objectEnd = this.at
     }
   }
 

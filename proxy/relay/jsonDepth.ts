@@ -22,7 +22,12 @@ export function nestsDeeper(bytes: Buffer, max: number): boolean {
   return false
 }
 
-function stringEnd(bytes: Buffer, from: number): number {
+/**
+ * Where a JSON string ends.
+ * @param from the first byte behind its opening quote
+ * @returns the place of its closing quote, or -1
+ */
+export function stringEnd(bytes: Buffer, from: number): number {
   for (let end = bytes.indexOf(QUOTE, from); end >= 0; end = bytes.indexOf(QUOTE, end + 1)) {
     let backslashes = 0
     while (bytes[end - 1 - backslashes] === BACKSLASH) backslashes++

@@ -6,24 +6,38 @@ const COMMA = 44
 export const DATA = Buffer.from('data: ')
 export const END = Buffer.from('\n\n')
 
-/** The members that every chunk of an answer gets: the request id and the public model id, as JSON strings. */
+/** The members that every chunk of an answer gets, as JSON strings: the request id and the public model id. */
 export interface ChunkIdentity {
   readonly id: Buffer
   readonly model: Buffer
   /** Both as members of an object that has neither, each followed by a comma. */
   readonly idMember: Buffer
   readonly modelMember: Buffer
+  /** The value of `object`, and what the provider's is replaced by; null leaves the provider's. */
+  readonly object: string
+  readonly objectText: Buffer | null
 }
 
+/** The identity of a chat completion's chunks; providers agree on the value of `object`. */
 export function chunkIdentity(requestId: string, publicModel: string): ChunkIdentity {
+  return identity(requestId, publicModel, 'chat.completion.chunk', null)
+}
+
+/** The identity of a text completion's chunks; some providers call them something else. */
+export function textIdentity(requestId: string, publicModel: string): ChunkIdentity {
+  return identity(requestId, publicModel, 'text_completion', Buffer.from('"text_completion"'))
+}
+
+function identity(requestId: string, publicModel: string, object: string, objectText: Buffer | null): ChunkIdentity {
   const id = Buffer.from(JSON.stringify(requestId))
   const model = Buffer.from(JSON.stringify(publicModel))
-  return { id, model, idMember: Buffer.from(`"id":${id},`), modelMember: Buffer.from(`"model":${model},`) }
+  const idMember = Buffer.from(`"id":${id},`)
+  return { id, model, idMember, modelMember: Buffer.from(`"model":${model},`), object, objectText }
 }
 
 /**
- * Appends a scanned chunk as one event, with the id and model replaced and, on demand, `usage` left out; all other
- * bytes are copied as they are.
+ * Appends a scanned chunk as one event, with the id and model replaced and, on demand, `object` replaced and `usage`
+ * left out; all other bytes are copied as they are.
  */
 export function appendChunk(
   out: OutBuffer,
@@ -58,9 +72,10 @@ export function appendPart(
   }
   const cutStart = dropUsage && scan.usageStart >= 0 ? cutFrom(bytes, scan) : -1
   const cutEnd = cutStart < 0 ? -1 : cutTo(bytes, scan, cutStart)
-  // The three edits come in whatever order the provider wrote the members; each turn applies the next one.
+  const objectStart = identity.objectText === null ? -1 : scan.objectStart
+  // The edits come in whatever order the provider wrote the members; each turn applies the next one.
   for (;;) {
-    const next = nextEdit(from, scan.idStart, scan.modelStart, cutStart)
+    const next = nextEdit(from, scan.idStart, scan.modelStart, cutStart, objectStart)
     if (next < 0 || next >= end) break
     out.append(bytes, from, next)
     if (next === scan.idStart) {
@@ -69,6 +84,9 @@ export function appendPart(
     } else if (next === scan.modelStart) {
       out.appendAll(identity.model)
       from = scan.modelEnd
+    } else if (next === objectStart && identity.objectText !== null) {
+      out.appendAll(identity.objectText)
+      from = scan.objectEnd
     } else {
       from = cutEnd
     }
@@ -76,11 +94,12 @@ export function appendPart(
   out.append(bytes, from, end)
 }
 
-function nextEdit(from: number, a: number, b: number, c: number): number {
+function nextEdit(from: number, a: number, b: number, c: number, d: number): number {
   let next = -1
   if (a >= from) next = a
   if (b >= from && (next < 0 || b < next)) next = b
   if (c >= from && (next < 0 || c < next)) next = c
+  if (d >= from && (next < 0 || d < next)) next = d
   return next
 }
 

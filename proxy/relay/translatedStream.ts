@@ -13,11 +13,14 @@ export class TranslatedStream implements RelayStream, MessageSink {
 
   private readonly reader: MessageReader
   private readonly writer: MessageWriter
+  private readonly outputBytesMax: number
   private seenUsage: TokenUsage | null = null
 
-  constructor(reader: MessageReader, writer: MessageWriter) {
+  /** @param outputBytesMax an answer with more is broken, since a writer may have to keep it whole */
+  constructor(reader: MessageReader, writer: MessageWriter, outputBytesMax: number) {
     this.reader = reader
     this.writer = writer
+    this.outputBytesMax = outputBytesMax
   }
 
   get complete(): boolean {
@@ -96,7 +99,7 @@ export class TranslatedStream implements RelayStream, MessageSink {
       this.seenUsage = this.reader.usage
       this.framesAtUsage = this.outputFrames
     }
-    if (this.reader.broken) this.state = 'broken'
+    if (this.reader.broken || this.outputBytes > this.outputBytesMax) this.state = 'broken'
     else if (this.reader.done) this.state = 'done'
   }
 }

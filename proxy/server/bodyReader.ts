@@ -7,12 +7,14 @@ import type { UwsExchange } from './uwsExchange.ts'
 
 const LARGE_BYTES = 1_048_576
 const LARGE_RETRY_SECONDS = 1
+const UPLOAD_RETRY_SECONDS = 2
 const CHECKS_PER_TIMEOUT = 16
 
 export interface BodyOptions {
   /** Bytes announced by Content-Length, or -1. */
   readonly contentLength: number
   readonly precheck: Precheck | undefined
+  readonly upload: boolean
   /** Called with the whole body, unless the exchange ended before. */
   readonly done: (body: Buffer) => void
 }
@@ -22,8 +24,6 @@ export interface BodyOptions {
  * their way in may take together.
  */
 export class BodyReader {
-  /** The most bytes that one body may have. */
-  readonly bytesMax: number
   readonly limits: Limits
   /** Called with every refusal that a body caused. */
   readonly onRefusal: (error: GatewayError) => void
@@ -31,6 +31,8 @@ export class BodyReader {
   bytesOpen = 0
   /** Bodies over 1 MiB that are on their way in. */
   largeOpen = 0
+  /** Memory of the uploads whose requests have not ended. */
+  uploadBytesOpen = 0
   // An array whose members know their place: most bodies are there within the turn that they begin in, so that a timer
   // for each of them would cost more than the rest of their handling.
   private readonly open: IncomingBody[] = []
@@ -38,8 +40,13 @@ export class BodyReader {
   constructor(limits: Limits, onRefusal: (error: GatewayError) => void) {
     this.limits = limits
     this.onRefusal = onRefusal
-    this.bytesMax = Math.min(limits.bodyBytesMax, limits.jsonBodyBytesMax)
     setInterval(() => this.endLate(), Math.max(1, limits.bodyTimeoutMs / CHECKS_PER_TIMEOUT)).unref()
+  }
+
+  /** The most bytes that one body may have. */
+  bytesMax(upload: boolean): number {
+    const { bodyBytesMax, jsonBodyBytesMax } = this.limits
+    return upload ? bodyBytesMax : Math.min(bodyBytesMax, jsonBodyBytesMax)
   }
 
   /**
@@ -58,7 +65,8 @@ export class BodyReader {
    * Books memory for a body that grows.
    * @returns why it may not grow; nothing is booked then
    */
-  grow(fromBytes: number, toBytes: number): GatewayError | undefined {
+  grow(fromBytes: number, toBytes: number, upload: boolean): GatewayError | undefined {
+    if (upload) return this.growUpload(toBytes - fromBytes)
     if (this.bytesOpen - fromBytes + toBytes > this.limits.bodyBytesOpenMax) {
       return new GatewayError('too_many_requests_open')
     }
@@ -88,10 +96,22 @@ export class BodyReader {
     for (const body of this.open.filter((one) => one.sinceMs <= latestMs)) body.timeOut()
   }
 
-  /** Gives back the memory of a body that arrived or was dropped. */
-  release(bytes: number): void {
+  /** Gives back the memory of a body that arrived or was dropped, or of an upload that is not needed any more. */
+  release(bytes: number, upload: boolean): void {
+    if (upload) {
+      this.uploadBytesOpen -= bytes
+      return
+    }
     this.bytesOpen -= bytes
     if (isLarge(bytes)) this.largeOpen--
+  }
+
+  private growUpload(bytes: number): GatewayError | undefined {
+    if (this.uploadBytesOpen + bytes > this.limits.uploadBytesOpenMax) {
+      return new GatewayError('too_many_uploads', { retryAfterSeconds: UPLOAD_RETRY_SECONDS })
+    }
+    this.uploadBytesOpen += bytes
+    return undefined
   }
 }
 

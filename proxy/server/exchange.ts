@@ -27,6 +27,11 @@ export interface DrainListener {
   onDrain(): void
 }
 
+/** Memory that an upload takes until it is released. */
+export interface BodyLease {
+  release(): void
+}
+
 /**
  * One request and its answer. Exactly one of `answer`, `fail`, or `beginStream` followed by `end` finishes it; calls
  * after the client has gone do nothing.
@@ -50,7 +55,7 @@ export interface Exchange {
   answer(status: number, contentType: string, body: string | Uint8Array, headers?: HeaderList): void
   /** Sends an error of the error table in the error shape. */
   fail(error: GatewayError, headers?: HeaderList): void
-  /** Begins a stream with status 200, of events unless another content type is given. */
+  /** Begins a stream with status 200, an event stream unless another content type is named. */
   beginStream(headers?: HeaderList, contentType?: string): void
   /**
    * Sends bytes of a stream in one piece; they are copied before the call returns.
@@ -59,8 +64,13 @@ export interface Exchange {
   write(bytes: Uint8Array): boolean
   /** Sends the last bytes of a stream and ends it. */
   end(bytes: Uint8Array): void
-  /** Breaks off a stream that cannot be finished, so that the client does not take what it has for the whole. */
-  abort(): void
+  /** Closes the connection of a stream that has no end, so that its client knows that bytes are missing. */
+  breakOff(): void
+  /**
+   * The memory that the body of an upload takes. It is given back at the answer's end, unless somebody who needs the
+   * body for longer has taken it; undefined when it has been, and for other bodies.
+   */
+  takeBody(): BodyLease | undefined
 }
 
 /** Answers one request; the body is empty for methods without one. A throw or rejection answers 500. */

@@ -1,6 +1,7 @@
 import { GatewayError, invalidRequest } from '../../control/contract/errors.ts'
 import type { BodyOptions, BodyReader } from './bodyReader.ts'
-import type { Droppable, UwsExchange } from './uwsExchange.ts'
+import type { BodyLease } from './exchange.ts'
+import type { UwsExchange } from './uwsExchange.ts'
 
 const EMPTY = Buffer.alloc(0)
 const FIRST_BYTES = 65_536
@@ -9,9 +10,9 @@ const FIRST_BYTES_UNANNOUNCED = 4_096
 
 /**
  * One request body on its way in: a buffer that grows with what has arrived, never with what was announced. It is let
- * go when the exchange ends, for whatever reason.
+ * go when the exchange ends, for whatever reason; an upload that somebody has taken, when they release it.
  */
-export class IncomingBody implements Droppable {
+export class IncomingBody implements BodyLease {
   private readonly reader: BodyReader
   private readonly exchange: UwsExchange
   private readonly options: BodyOptions
@@ -40,7 +41,7 @@ export class IncomingBody implements Droppable {
     if (this.over) return
     const size = this.size + chunk.byteLength
     if (!this.mayTake(size)) return
-    if (isLast && this.size === 0) {
+    if (isLast && this.size === 0 && !this.options.upload) {
       this.finish(copyOf(chunk))
       return
     }
@@ -50,16 +51,17 @@ export class IncomingBody implements Droppable {
     if (isLast) this.finish(this.buffer.subarray(0, size))
   }
 
-  drop(): void {
+  release(): void {
     if (this.over) return
     this.over = true
     this.reader.closed(this)
-    this.reader.release(this.buffer.length)
+    this.reader.release(this.buffer.length, this.options.upload)
     this.buffer = EMPTY
   }
 
   private mayTake(size: number): boolean {
-    const { bytesMax, limits } = this.reader
+    const { limits } = this.reader
+    const bytesMax = this.reader.bytesMax(this.options.upload)
     if (size > bytesMax) {
       this.close(tooLarge(bytesMax))
       return false
@@ -76,11 +78,11 @@ export class IncomingBody implements Droppable {
   }
 
   private makeRoom(size: number): boolean {
-    const { contentLength } = this.options
+    const { contentLength, upload } = this.options
     const first = contentLength < 0 ? FIRST_BYTES_UNANNOUNCED : FIRST_BYTES
-    const most = contentLength < 0 ? this.reader.bytesMax : contentLength
+    const most = contentLength < 0 ? this.reader.bytesMax(upload) : contentLength
     const bytes = Math.max(size, Math.min(most, Math.max(first, this.buffer.length * 2)))
-    const fault = this.reader.grow(this.buffer.length, bytes)
+    const fault = this.reader.grow(this.buffer.length, bytes, upload)
     if (fault !== undefined) {
       this.turnAway(fault)
       return false
@@ -92,8 +94,12 @@ export class IncomingBody implements Droppable {
   }
 
   private finish(body: Buffer): void {
-    this.exchange.incoming = undefined
-    this.drop()
+    if (this.options.upload) {
+      this.reader.closed(this)
+    } else {
+      this.exchange.incoming = undefined
+      this.release()
+    }
     this.options.done(body)
   }
 

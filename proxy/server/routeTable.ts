@@ -10,6 +10,8 @@ export interface RouteEntry {
   readonly handler: Handler
   /** Asked before a body of more than limits.uncheckedBodyBytesMax is taken; the handler checks all of it again. */
   readonly precheck?: Precheck
+  /** The body is an upload: it may be larger, and its memory stays booked until its request has ended. */
+  readonly upload?: boolean
 }
 
 type ByMethod = Map<string, RouteEntry>

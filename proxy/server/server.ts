@@ -37,6 +37,8 @@ export class Server {
   private readonly table: RouteTable
   private readonly limits: Limits
   private readonly bodies: BodyReader
+  /** Bodies that are announced as larger are not even thrown away. */
+  private readonly discardedMax: number
   private readonly onError: (error: unknown, requestId: string) => void
   private readonly onRefusal: (error: GatewayError) => void
   private readonly ended = () => {
@@ -51,6 +53,7 @@ export class Server {
     this.table = new RouteTable(options.routes)
     this.limits = options.limits
     this.bodies = new BodyReader(options.limits, options.onRefusal)
+    this.discardedMax = Math.max(this.limits.bodyBytesMax, this.limits.bodyBytesDiscardedMax)
     this.onError = options.onError
     this.onRefusal = options.onRefusal
   }
@@ -123,12 +126,20 @@ export class Server {
       this.fail(exchange, new GatewayError('method_not_allowed', { message }), ['allow', allow])
       return
     }
-    if (parsed.contentLength > 0 || parsed.chunked) {
-      const done = (body: Buffer) => this.run(route.handler, exchange, body)
-      this.bodies.read(res, exchange, { contentLength: parsed.contentLength, precheck: route.precheck, done })
-    } else {
-      this.run(route.handler, exchange, EMPTY)
+    if (parsed.contentLength > 0 || parsed.chunked) this.read(res, exchange, route, parsed.contentLength)
+    else this.run(route.handler, exchange, EMPTY)
+  }
+
+  private read(res: HttpResponse, exchange: UwsExchange, route: RouteEntry, contentLength: number): void {
+    const { handler, precheck, upload = false } = route
+    const bytesMax = this.bodies.bytesMax(upload)
+    // A connection that is closed while its client sends may lose the answer, so the body is read and thrown away.
+    if (contentLength > bytesMax) {
+      this.fail(exchange, tooLarge(bytesMax))
+      return
     }
+    const done = (body: Buffer) => this.run(handler, exchange, body)
+    this.bodies.read(res, exchange, { contentLength, precheck, upload, done })
   }
 
   // Where the framing is at fault, bytes behind the head may be a request that someone hid there. While an answer is
@@ -142,7 +153,7 @@ export class Server {
     if (parsed.framingFault !== '') {
       return invalidRequest(`${parsed.framingFault}; send one valid length.`)
     }
-    if (parsed.contentLength > this.bodies.bytesMax) return tooLarge(this.bodies.bytesMax)
+    if (parsed.contentLength > this.discardedMax) return tooLarge(this.limits.bodyBytesMax)
     if (this.draining && parsed.head.path !== '/health') return new GatewayError('gateway_restarting')
     if (this.open > this.limits.openRequestsMax) return new GatewayError('too_many_requests_open')
     return undefined

@@ -1,11 +1,12 @@
 import { STATUS_CODES } from 'node:http'
 import { errorBody, type GatewayError } from '../../control/contract/errors.ts'
-import type { DrainListener, Exchange, GoneListener, HeaderList, RequestHead } from './exchange.ts'
+import type { BodyLease, DrainListener, Exchange, GoneListener, HeaderList, RequestHead } from './exchange.ts'
 import type { HttpResponse } from './uws.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
-/** A type and the headers that go with it. */
-const STREAM_HEAD = 'text/event-stream; charset=utf-8\r\ncache-control: no-cache\r\nx-accel-buffering: no'
+/** What follows the type of every stream. */
+const STREAM_FIELDS = '\r\ncache-control: no-cache\r\nx-accel-buffering: no'
+const EVENT_STREAM_HEAD = `text/event-stream; charset=utf-8${STREAM_FIELDS}`
 const DEFAULT_RETRY_SECONDS = 1
 export const EXPOSED_HEADERS =
   'x-request-id, request-id, x-cost-units, retry-after, x-should-retry, content-disposition, idempotent-replayed'
@@ -29,11 +30,6 @@ function errorHeaders(error: GatewayError, extra?: HeaderList): HeaderList {
   return extra === undefined ? headers : headers.concat(extra)
 }
 
-/** What an exchange keeps only until its end; dropped when the client goes, too. */
-export interface Droppable {
-  drop(): void
-}
-
 /** An exchange over uWebSockets.js. All writes happen inside one cork, so that each reaches the socket as one call. */
 export class UwsExchange implements Exchange {
   readonly id: string
@@ -43,8 +39,8 @@ export class UwsExchange implements Exchange {
   gone = false
   begun = false
   ended = false
-  /** The body while it is on its way in. */
-  incoming: Droppable | undefined
+  /** The body while it is on its way in; that of an upload until the end. */
+  incoming: BodyLease | undefined
 
   private readonly res: HttpResponse
   private readonly onEnded: () => void
@@ -55,7 +51,7 @@ export class UwsExchange implements Exchange {
   private writeOk = true
   private headDue = false
   private streamHeaders: HeaderList | undefined
-  private streamHead = STREAM_HEAD
+  private streamHead = EVENT_STREAM_HEAD
   private readonly corkedWrite: () => void
 
   constructor(res: HttpResponse, id: string, head: RequestHead, startedAtMs: number, onEnded: () => void) {
@@ -103,12 +99,12 @@ export class UwsExchange implements Exchange {
     this.finish(error.status, JSON_TYPE, errorBody(error, this.id), errorHeaders(error), true)
   }
 
-  beginStream(headers?: HeaderList, contentType = STREAM_HEAD): void {
+  beginStream(headers?: HeaderList, contentType?: string): void {
     if (this.gone || this.begun) return
+    if (contentType !== undefined) this.streamHead = contentType + STREAM_FIELDS
     this.begun = true
     this.headDue = true
     this.streamHeaders = headers
-    this.streamHead = contentType
   }
 
   write(bytes: Uint8Array): boolean {
@@ -129,8 +125,17 @@ export class UwsExchange implements Exchange {
     this.over()
   }
 
-  abort(): void {
-    if (!this.gone && !this.ended) this.res.close()
+  breakOff(): void {
+    if (this.gone || this.ended) return
+    this.ended = true
+    this.over()
+    this.res.close()
+  }
+
+  takeBody(): BodyLease | undefined {
+    const body = this.incoming
+    this.incoming = undefined
+    return body
   }
 
   // The head travels with the first bytes. A cork carries one write only: the server package loses data when several
@@ -160,7 +165,7 @@ export class UwsExchange implements Exchange {
   }
 
   private over(): void {
-    this.incoming?.drop()
+    this.incoming?.release()
     this.incoming = undefined
     this.onEnded()
   }

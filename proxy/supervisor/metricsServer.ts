@@ -49,7 +49,7 @@ export class MetricsServer {
       response.writeHead(404).end()
       return
     }
-    const { text, contentType } = await renderMetrics(snapshots, this.workers.retired, this.workers.restarts)
+    const { text, contentType } = await renderMetrics(snapshots, this.workers)
     response.writeHead(200, { 'content-type': contentType }).end(text)
   }
 }

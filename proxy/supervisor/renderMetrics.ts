@@ -25,11 +25,21 @@ const GAUGES = [
   ['residentBytes', 'sluice_resident_bytes', 'Resident memory of the workers'],
 ] as const
 
+const SHARE = 'sluice_worker_requests_total'
+
+/** What the supervisor itself knows of its workers. */
+export interface Fleet {
+  /** What workers that have died had counted. */
+  readonly retired: RequestCounters
+  readonly restarts: number
+  /** Requests that came to each worker's place, those of its predecessors there included. */
+  readonly requestsBySlot: readonly number[]
+}
+
 /** The metrics of all workers, living and dead, in the Prometheus text format. */
 export async function renderMetrics(
   snapshots: readonly WorkerSnapshot[],
-  retired: RequestCounters,
-  restarts: number,
+  { retired, restarts, requestsBySlot }: Fleet,
 ): Promise<{ text: string; contentType: string }> {
   const registry = new Registry()
   const registers = [registry]
@@ -50,6 +60,9 @@ export async function renderMetrics(
   new Gauge({ name: 'sluice_event_loop_delay_p99_ms', help: delayHelp, registers }).set(Math.max(0, ...delays))
   new Gauge({ name: 'sluice_workers', help: 'Workers that answer', registers }).set(snapshots.length)
   new Counter({ name: 'sluice_worker_restarts_total', help: 'Workers replaced', registers }).inc(restarts)
+  const shareHelp = 'Requests for model endpoints, by worker: how connections spread'
+  const share = new Counter({ name: SHARE, help: shareHelp, labelNames: ['worker'], registers })
+  for (const [slot, requests] of requestsBySlot.entries()) share.inc({ worker: slot }, requests)
   const text = (await registry.metrics()) + overheadHistogram(total)
   return { text, contentType: registry.contentType }
 }

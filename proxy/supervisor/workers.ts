@@ -16,6 +16,8 @@ const SNAPSHOT_TIMEOUT_MS = 1_000
 
 interface Worker {
   readonly child: ChildProcess
+  /** Its place among the workers, from 0; its replacement takes the same. */
+  readonly slot: number
   ready: boolean
   drained: boolean
   last: WorkerSnapshot | undefined
@@ -27,6 +29,8 @@ export class Workers {
   /** What workers that have died had counted, so that no counter ever falls. */
   readonly retired = newCounters()
   restarts = 0
+  /** Requests of the workers that have died, by slot. */
+  private readonly retiredRequests: number[]
 
   private readonly config: ProxyConfig
   private readonly limits: Limits
@@ -42,6 +46,7 @@ export class Workers {
     this.limits = limits
     this.log = log
     this.port = config.port
+    this.retiredRequests = new Array<number>(config.workers).fill(0)
   }
 
   /**
@@ -49,8 +54,8 @@ export class Workers {
    * @returns the port
    */
   async start(): Promise<number> {
-    this.port = await this.spawn()
-    await Promise.all(Array.from({ length: this.config.workers - 1 }, () => this.spawn()))
+    this.port = await this.spawn(0)
+    await Promise.all(Array.from({ length: this.config.workers - 1 }, (_, i) => this.spawn(i + 1)))
     return this.port
   }
 
@@ -67,11 +72,18 @@ export class Workers {
     return answers.filter((answer) => answer !== undefined)
   }
 
-  private spawn(): Promise<number> {
+  /** Requests that came to each slot, so that their spread over the workers shows. */
+  get requestsBySlot(): number[] {
+    const requests = [...this.retiredRequests]
+    for (const { slot, last } of this.workers) requests[slot] += last?.counters.requests ?? 0
+    return requests
+  }
+
+  private spawn(slot: number): Promise<number> {
     const env = { ...process.env, PORT: String(this.port) }
     const execArgv = [...process.execArgv, `--max-semi-space-size=${YOUNG_SPACE_MIB}`]
     const child = fork(WORKER_FILE, [], { env, execArgv, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
-    const worker: Worker = { child, ready: false, drained: false, last: undefined, snapshots: new Map() }
+    const worker: Worker = { child, slot, ready: false, drained: false, last: undefined, snapshots: new Map() }
     this.workers.add(worker)
     return new Promise((resolve, reject) => {
       child.on('message', (message: WorkerToMain) => {
@@ -91,11 +103,11 @@ export class Workers {
       })
       child.on('exit', (code, signal) => {
         this.workers.delete(worker)
-        if (worker.last !== undefined) addCounters(this.retired, worker.last.counters)
+        this.retire(worker)
         this.releaseDrained(worker)
         if (this.stopping) return
         this.log.error({ pid: child.pid, code, signal }, 'a worker died')
-        if (worker.ready) this.replace()
+        if (worker.ready) this.replace(slot)
         else reject(new Error(`a worker ended with ${code ?? signal} before it was ready`))
       })
     })
@@ -109,15 +121,21 @@ export class Workers {
     }
   }
 
-  private replace(): void {
+  private retire({ slot, last }: Worker): void {
+    if (last === undefined) return
+    addCounters(this.retired, last.counters)
+    this.retiredRequests[slot] += last.counters.requests
+  }
+
+  private replace(slot: number): void {
     this.restarts++
     const delayMs = Math.min(RESTART_MIN_MS * 2 ** this.failuresInRow, RESTART_MAX_MS)
     this.failuresInRow++
     setTimeout(() => {
       if (this.stopping) return
-      this.spawn().catch((error: unknown) => {
+      this.spawn(slot).catch((error: unknown) => {
         this.log.error({ err: error }, 'a worker could not be replaced')
-        this.replace()
+        this.replace(slot)
       })
     }, delayMs)
   }

@@ -42,6 +42,10 @@ export interface AttemptsOptions {
   readonly routes: readonly Route[]
   readonly makeRequest: (route: Route, totalTimeoutMs: number, fresh: boolean) => UpstreamRequest
   readonly listener: AttemptListener
+  /**
+   * The provider may bill for what never arrives, so that no second route is asked once the first may have begun.
+   */
+  readonly paidOnce: boolean
   /** Told of what the client is not: our credential refused, a route failing. */
   readonly onFault: (route: Route, reason: string) => void
 }
@@ -73,7 +77,7 @@ export class Attempts implements UpstreamListener {
   }
 
   start(): void {
-    this.send(this.options.routes[this.next++], false)
+    this.send(this.options.routes[this.next++])
   }
 
   /** The first real output arrived: from here on there is no other route. */
@@ -88,7 +92,7 @@ export class Attempts implements UpstreamListener {
     if (this.over || this.committed) return
     this.call?.cancel()
     this.options.onFault(this.route, 'unusable answer')
-    this.moveOn(refusal)
+    this.moveOn({ ...refusal, elsewhere: refusal.elsewhere && !this.options.paidOnce })
   }
 
   pause(): void {
@@ -158,14 +162,16 @@ export class Attempts implements UpstreamListener {
       return
     }
     // A connection that was kept alive may have died unseen; the same route gets one more chance on a new one.
-    if (failure.kind === 'reset' && !this.headSeen && !this.resetRetried) {
+    const { paidOnce } = this.options
+    if (failure.kind === 'reset' && !this.headSeen && !this.resetRetried && !paidOnce) {
       this.resetRetried = true
       this.send(this.route, true)
       return
     }
+    const elsewhere = !paidOnce || failure.kind === 'connect' || failure.kind === 'connect_timeout'
     const timedOut = failure.kind.endsWith('_timeout') && failure.kind !== 'connect_timeout'
     const error = new GatewayError(timedOut ? 'upstream_timeout' : 'upstream_unavailable', { cause: failure })
-    this.moveOn({ error, elsewhere: true, routeFault: true, retryAfterMs: 0, perhapsRequest: false })
+    this.moveOn({ error, elsewhere, routeFault: true, retryAfterMs: 0, perhapsRequest: false })
   }
 
   private refused(status: number): void {
@@ -174,7 +180,9 @@ export class Attempts implements UpstreamListener {
     const waitMs = headers === undefined ? 0 : retryAfterMs(headers, Date.now(), maxMs)
     this.options.onFault(this.route, `status ${status}`)
     const body = Buffer.concat(this.refusedBody).toString('utf8')
-    this.moveOn(classifyRefusal(status, readProviderError(body), waitMs))
+    const refusal = classifyRefusal(status, readProviderError(body), waitMs)
+    const mayHaveRun = this.options.paidOnce && refusal.error.row === 'upstream_timeout'
+    this.moveOn(mayHaveRun ? { ...refusal, elsewhere: false } : refusal)
   }
 
   private crashed(error: unknown): void {
@@ -190,14 +198,15 @@ export class Attempts implements UpstreamListener {
     else health.undecided(this.route.id)
     const left = this.next < routes.length && this.tried < limits.routeAttemptsMax && nowMs < this.deadlineMs
     if (refusal.elsewhere && left) {
-      this.send(routes[this.next++], false)
+      this.send(routes[this.next++])
       return
     }
     this.over = true
     listener.onRefused(refusal.error)
   }
 
-  private send(route: Route, fresh: boolean): void {
+  // A kept connection may turn out to be dead after the request was sent, and then nobody knows what became of it.
+  private send(route: Route, fresh: boolean = this.options.paidOnce): void {
     const { transport, health, makeRequest, listener } = this.options
     this.route = route
     this.tried++

@@ -1,3 +1,4 @@
+import type { Dialect } from '../../control/contract/catalog.ts'
 import { GatewayError } from '../../control/contract/errors.ts'
 import type { Model, Route } from '../catalog/catalog.ts'
 import type { RouteHealth } from './routeHealth.ts'
@@ -6,6 +7,8 @@ import type { RouteHealth } from './routeHealth.ts'
 export interface RoutePolicy {
   /** Providers that keep what they are sent may serve. */
   readonly allowRetention: boolean
+  /** Only providers of these dialects can be asked; absent is any. */
+  readonly dialects?: ReadonlySet<Dialect> | undefined
 }
 
 /**
@@ -14,8 +17,11 @@ export interface RoutePolicy {
  * @throws GatewayError model_unavailable, no_route_for_policy
  */
 export function chooseRoutes(model: Model, policy: RoutePolicy, health: RouteHealth, nowMs: number): readonly Route[] {
-  if (model.enabledRoutes.length === 0) throw new GatewayError('model_unavailable')
-  const allowed = policy.allowRetention ? model.enabledRoutes : model.traceless
+  const { dialects } = policy
+  const asked = (routes: readonly Route[]) =>
+    dialects === undefined ? routes : routes.filter((route) => dialects.has(route.provider.dialect))
+  if (asked(model.enabledRoutes).length === 0) throw new GatewayError('model_unavailable')
+  const allowed = asked(policy.allowRetention ? model.enabledRoutes : model.traceless)
   if (allowed.length === 0) throw new GatewayError('no_route_for_policy')
   if (allowed.every((route) => health.isOpen(route.id, nowMs))) return allowed
   const open = allowed.filter((route) => health.isOpen(route.id, nowMs))

@@ -28,13 +28,24 @@ export interface UpstreamRequest {
   readonly method: 'GET' | 'POST'
   /** Name, value, name, value. */
   readonly headers: readonly string[]
-  readonly body: Buffer | string | null
+  /** A list is sent piece by piece, without another copy. */
+  readonly body: Buffer | string | readonly Buffer[] | null
   readonly connectTimeoutMs: number
   readonly firstByteTimeoutMs: number
   readonly idleTimeoutMs: number
   readonly totalTimeoutMs: number
   /** Not on a connection that was kept: the last one was dead. */
   readonly fresh: boolean
+}
+
+/** Whether a body comes in pieces. */
+export function isPieces(body: UpstreamRequest['body']): body is readonly Buffer[] {
+  return Array.isArray(body)
+}
+
+/** How many bytes the pieces of a body have. */
+export function piecesBytes(pieces: readonly Buffer[]): number {
+  return pieces.reduce((bytes, piece) => bytes + piece.length, 0)
 }
 
 /**

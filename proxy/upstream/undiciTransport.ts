@@ -1,7 +1,10 @@
+import { Readable } from 'node:stream'
 import { type Dispatcher, errors, Pool } from 'undici'
 import type { Limits } from '../../control/contract/limits.ts'
 import {
   type FailureKind,
+  isPieces,
+  piecesBytes,
   type Transport,
   TransportFailure,
   type UpstreamCall,
@@ -23,12 +26,14 @@ export class UndiciTransport implements Transport {
 
   send(request: UpstreamRequest, listener: UpstreamListener): UpstreamCall {
     const call = new UndiciCall(listener, request.totalTimeoutMs)
+    const { body } = request
+    const length = isPieces(body) ? ['content-length', String(piecesBytes(body))] : []
     this.poolOf(request).dispatch(
       {
         path: request.path,
         method: request.method,
-        headers: request.headers as string[],
-        body: request.body,
+        headers: [...request.headers, ...length],
+        body: isPieces(body) ? Readable.from(body, { objectMode: false }) : body,
         headersTimeout: request.firstByteTimeoutMs,
         bodyTimeout: request.idleTimeoutMs,
       },

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { chat, completion, type Receipt } from '../support/chatClient.ts'
@@ -18,16 +17,6 @@ before(async () => {
 })
 
 after(() => stack.finish())
-
-/** The process ids of the workers. */
-function workers(): number[] {
-  try {
-    const out = execFileSync('pgrep', ['-P', String(stack.proxy.pid)], { encoding: 'utf8' })
-    return out.split('\n').filter(Boolean).map(Number)
-  } catch {
-    return []
-  }
-}
 
 /** A stream to its end: its text, and whether the connection broke. */
 async function follow(apiKey: string): Promise<{ text: string; broken: boolean }> {
@@ -55,7 +44,7 @@ async function receiptOf(apiKey: string, text: string): Promise<Receipt> {
 
 test('a worker that is killed is replaced, the other serves on, and its holds are voided', async () => {
   const { apiKey } = await stack.createAccount()
-  const before = workers()
+  const before = stack.workerPids
   assert.equal(before.length, 2)
   const streams = Array.from({ length: STREAMS }, () => follow(apiKey))
   await sleep(500)
@@ -66,9 +55,9 @@ test('a worker that is killed is replaced, the other serves on, and its holds ar
   const whole = ends.filter((end) => !end.broken)
   assert.ok(broken.length > 0 && whole.length > 0, `${broken.length} of ${STREAMS} streams broke`)
   for (const { text } of whole) assert.ok(text.endsWith('data: [DONE]\n\n'))
-  await until('the worker is replaced', () => workers().length === 2)
-  assert.ok(!workers().includes(before[0]))
-  assert.ok(workers().includes(before[1]))
+  await until('the worker is replaced', () => stack.workerPids.length === 2)
+  assert.ok(!stack.workerPids.includes(before[0]))
+  assert.ok(stack.workerPids.includes(before[1]))
   for (let i = 0; i < 8; i++) completion(await chat(stack.baseUrl, apiKey, { model: 'test/small' }))
 
   await stack.settled(10_000)

@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { runLoad } from '../../bench/load/closedLoop.ts'
 import type { LoadOptions } from '../../bench/load/options.ts'
 import type { Provider } from '../../bench/provider.ts'
 import { startProvider } from '../../bench/provider.ts'
+import { makeTempDir, removeTempDir } from '../support/tempDir.ts'
 
 let provider: Provider
 
@@ -40,6 +45,34 @@ test('a target that answers wrongly is refused before timing', async () => {
   await assert.rejects(runLoad(options('mock,chunks=10,usage=none', false)), /usage says undefined/)
   await assert.rejects(runLoad(options('mock,error=500', false)), /status 500/)
   await assert.rejects(runLoad(options('mock,chunks=10', false, { expectReceipt: true })), /no receipt/)
+})
+
+test('a number of requests ends the load, and API keys are taken in turn', async () => {
+  const folder = makeTempDir('keys')
+  const keysFile = join(folder, 'keys.txt')
+  writeFileSync(keysFile, 'sk_one\nsk_two\nsk_three\n')
+  const seen: (string | undefined)[] = []
+  const server = createServer((request, response) => {
+    seen.push(request.headers.authorization)
+    assert.equal(request.headers['x-more'], 'yes')
+    request.resume()
+    response.setHeader('content-type', 'application/json')
+    response.end('{"choices":[{"message":{"content":" tok0"}}],"usage":{"completion_tokens":1}}')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  try {
+    const { port } = server.address() as AddressInfo
+    const target = { name: 'keys', host: '127.0.0.1', port, path: '/', keysFile, headers: ['X-More: yes'] }
+    const limits = { connections: 2, seconds: 30, requests: 8, expectedTokens: 1 }
+    const result = await runLoad(options('any', false, { target, ...limits }))
+    assert.deepEqual([result.requests, result.wrong, result.connections], [8, 0, 2])
+    // The checked request before the load takes the first key.
+    const turns = ['one', 'two', 'three', 'one', 'two', 'three', 'one', 'two', 'three']
+    assert.deepEqual(seen.toSorted(), turns.map((name) => `Bearer sk_${name}`).toSorted())
+  } finally {
+    server.close()
+    removeTempDir(folder)
+  }
 })
 
 test('pauses within a stream are seen', async () => {

@@ -51,6 +51,24 @@ function lastServed(): Served {
   return line
 }
 
+test('a flushed stream has the same events, in more pieces', async () => {
+  const pieces = async (model: string) => {
+    const found: Buffer[] = []
+    const response = await ask(model, streamed)
+    for await (const part of response.body ?? []) found.push(Buffer.from(part as Uint8Array))
+    return found
+  }
+  const bulk = await pieces('mock,chunks=50')
+  const flushed = await pieces('mock,chunks=50,flush')
+  const text = (parts: Buffer[]) => Buffer.concat(parts).toString()
+  assert.deepEqual(
+    chunks(text(flushed)).map(({ choices }) => choices[0]?.delta.content),
+    chunks(text(bulk)).map(({ choices }) => choices[0]?.delta.content),
+  )
+  assert.ok(text(flushed).endsWith('data: [DONE]\n\n'))
+  assert.ok(flushed.length > bulk.length, `${flushed.length} pieces, ${bulk.length} in bulk`)
+})
+
 async function readUntilBroken(response: Response): Promise<{ text: string; broken: boolean }> {
   let text = ''
   const decoder = new TextDecoder()
@@ -161,6 +179,42 @@ describe('streams of the mock provider', () => {
   })
 })
 
+describe('text completions of the mock provider', () => {
+  const complete = (model: string, fields: Record<string, unknown> = {}) =>
+    fetch(`http://127.0.0.1:${provider.port}/v1/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ model, prompt: 'Once upon', ...fields }),
+    })
+
+  test('streamed and in one piece, with the same options, usage and log', async () => {
+    const whole = (await (await complete('mock,chunks=3,cached=1')).json()) as TextAnswer
+    assert.deepEqual([whole.object, whole.choices[0].text], ['text_completion', ' tok0 tok1 tok2'])
+    assert.deepEqual(whole.choices[0], { index: 0, text: whole.choices[0].text, logprobs: null, finish_reason: 'stop' })
+    assert.equal(whole.usage?.completion_tokens, 3)
+    const text = await (await complete('mock,chunks=3,cached=1', { ...streamed, max_tokens: 2 })).text()
+    const pieces = events(text)
+      .slice(0, -1)
+      .map((data) => JSON.parse(data) as TextAnswer)
+    assert.equal(events(text).at(-1), '[DONE]')
+    assert.equal(pieces.map(({ choices }) => choices[0]?.text ?? '').join(''), ' tok0 tok1')
+    assert.deepEqual(pieces.flatMap(({ choices }) => choices.map((choice) => choice.finish_reason)).at(-1), 'length')
+    assert.equal(pieces.at(-1)?.usage?.prompt_tokens, 3)
+    assert.deepEqual([lastServed().frames_sent, lastServed().prompt_bytes, lastServed().outcome], [2, 11, 'complete'])
+  })
+
+  test('a prompt is needed, and a chat has none', async () => {
+    assert.equal((await complete('mock', { prompt: undefined, messages: [] })).status, 400)
+    assert.equal((await ask('mock', { messages: undefined, prompt: 'x' })).status, 400)
+  })
+})
+
+interface TextAnswer {
+  object: string
+  choices: { text: string; finish_reason: string | null }[]
+  usage?: { prompt_tokens: number; completion_tokens: number } | null
+}
+
 describe('faults of the mock provider', () => {
   test('cut breaks the connection, fin ends cleanly, error_in_stream says so', async () => {
     const cut = await readUntilBroken(await ask('mock,cut=2', streamed))
@@ -214,6 +268,20 @@ describe('faults of the mock provider', () => {
     leave.abort()
     while (provider.log.stats().open > 0) await new Promise((resolve) => setTimeout(resolve, 5))
     assert.deepEqual([lastServed().outcome, lastServed().frames_sent], ['client_gone', 3])
+  })
+})
+
+describe('thoughts and refusals', () => {
+  test('are told from words, streamed and in one piece', async () => {
+    const asked = 'mock,chunks=2,thinking=2,refuse'
+    const { choices } = (await (await ask(asked)).json()) as { choices: { message: unknown }[] }
+    const said = { refusal: ' tok0 tok1', reasoning_content: ' thought0 thought1' }
+    assert.deepEqual(choices[0].message, { role: 'assistant', content: null, ...said })
+    const deltas = chunks(await (await ask(asked, { stream: true })).text()).map((chunk) => chunk.choices[0].delta)
+    assert.deepEqual(deltas.slice(1, 5), [
+      ...[{ reasoning_content: ' thought0' }, { reasoning_content: ' thought1' }],
+      ...[{ refusal: ' tok0' }, { refusal: ' tok1' }],
+    ])
   })
 })
 

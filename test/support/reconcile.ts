@@ -23,3 +23,39 @@ export function assertReconciled(receipt: Receipt, log: readonly Served[]): void
   assert.ok(usage !== null, `the provider reported no usage for ${receipt.request_id}`)
   assert.equal(receipt.cost.units, String(chargeOf(usage)))
 }
+
+/** A receipt of an operation that is counted. */
+export interface CountedReceipt extends Receipt {
+  usage: Receipt['usage'] & { quantity?: number; unit?: string }
+}
+
+/** Prices of the models of `mediaModel`, in units for so many. */
+export const PRICES = {
+  embedding: { units: 100_000_000, per: 1_000_000 },
+  image: { units: 40_000_000, per: 1 },
+  speech: { units: 15_000_000_000, per: 1_000_000 },
+  transcription: { units: 100_000, per: 1 },
+  rerank: { units: 2_000_000, per: 1 },
+} as const
+export type MediaModality = keyof typeof PRICES
+
+/** The lines of the provider's log for a request. */
+export function servedFor(requestId: string, log: readonly Served[]): Served[] {
+  return log.filter((line) => line.request_id === requestId)
+}
+
+/** What a quantity costs at a price, rounded up. */
+export function priceOf(modality: MediaModality, quantity: number): number {
+  const { units, per } = PRICES[modality]
+  return Number((BigInt(quantity) * BigInt(units) + BigInt(per) - 1n) / BigInt(per))
+}
+
+/** Asserts that a receipt charges what the provider's own log says it billed for the request, tokens or counted. */
+export function assertCounted(receipt: CountedReceipt, modality: MediaModality, log: readonly Served[]): void {
+  const lines = servedFor(receipt.request_id, log).filter((line) => line.status === 200)
+  assert.equal(lines.length, 1, `the provider served ${receipt.request_id} ${lines.length} times`)
+  const billed = modality === 'embedding' ? lines[0].usage?.prompt_tokens : lines[0].quantity
+  assert.ok(typeof billed === 'number', `the provider billed nothing for ${receipt.request_id}`)
+  const due = priceOf(modality, Math.ceil(billed))
+  assert.equal(receipt.cost.units, String(receipt.clamped ? Math.min(due, Number(receipt.hold.units)) : due))
+}

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -94,6 +95,12 @@ export class Stack {
 
   get controlMetricsUrl(): string {
     return `http://127.0.0.1:${this.control.metricsPort}/metrics`
+  }
+
+  /** The process ids of the proxy's workers that run now. */
+  get workerPids(): number[] {
+    const found = spawnSync('pgrep', ['-P', String(this.proxy.pid)], { encoding: 'utf8' })
+    return found.stdout.split('\n').filter(Boolean).map(Number)
   }
 
   get processes(): { control: TestProcess; proxy: TestProcess } {

@@ -106,6 +106,13 @@ const CASES: ReadonlyArray<[name: string, text: string, problem: RegExp]> = [
   ['routes as a map', withLine(13, '    routes: { provider: acme }'), /routes must be a list/],
   ['an endpoint of no kind', withLine(9, '    endpoints: [chats]'), /endpoints\[0\] must be one of: chat,/],
   ['an endpoint of another modality', withLine(9, '    endpoints: [images]'), /is not served by chat models/],
+  [
+    'completions without a provider for it',
+    LINES.with(2, provider('"http://x"').replace('openai', 'anthropic'))
+      .with(8, '    endpoints: [chat, completions]')
+      .join('\n'),
+    /^catalog\.yaml:9: models\[0\]\.endpoints names completions, which only/,
+  ],
   ['a repeated endpoint', withLine(9, '    endpoints: [chat, chat]'), /endpoints\[1\] repeats chat/],
   ['a modality of no kind', withLine(8, '    modality: text'), /modality must be one of: chat/],
   ['a context of zero', withLine(10, '    context: 0'), /^catalog\.yaml:10: models\[0\]\.context must be a positive/],

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { ChatStream } from '../../proxy/relay/chatStream.ts'
 import { ChunkScan } from '../../proxy/relay/chunkScan.ts'
 import { OutBuffer } from '../../proxy/relay/outBuffer.ts'
-import { chunkIdentity } from '../../proxy/relay/rewrite.ts'
+import { chunkIdentity, textIdentity } from '../../proxy/relay/rewrite.ts'
 import { usageBounds } from '../../proxy/relay/usage.ts'
 
 const REQUEST_ID = 'req_01ARZ3NDEKTSV4RRFFQ69G5FAV'
@@ -16,9 +16,18 @@ interface Relayed {
   readonly out: string
 }
 
-function relay(source: string | Buffer, options: { keepNullUsage?: boolean; size?: number } = {}): Relayed {
+interface RelayOptions {
+  readonly keepNullUsage?: boolean
+  readonly size?: number
+  /** As chunks of a text completion that echoes this. */
+  readonly echo?: string
+}
+
+function relay(source: string | Buffer, options: RelayOptions = {}): Relayed {
   const out = new OutBuffer()
-  const stream = new ChatStream(chunkIdentity(REQUEST_ID, MODEL), options.keepNullUsage ?? false, BOUNDS, 4_194_304)
+  const { echo, keepNullUsage = false } = options
+  const identity = echo === undefined ? chunkIdentity(REQUEST_ID, MODEL) : textIdentity(REQUEST_ID, MODEL)
+  const stream = new ChatStream(identity, keepNullUsage, BOUNDS, 4_194_304, echo)
   const bytes = Buffer.from(source)
   const size = options.size ?? bytes.length
   for (let at = 0; at < bytes.length; at += size) stream.push(bytes.subarray(at, at + size), out)
@@ -93,6 +102,40 @@ test('rewriting a chunk equals parsing it, changing it and printing it', () => {
     }),
     { numRuns: 2_000 },
   )
+})
+
+test('chunks of a text completion get its object as well', () => {
+  fc.assert(
+    fc.property(chunk, fc.boolean(), ({ json }, keepNullUsage) => {
+      const expected = JSON.parse(json) as Record<string, unknown>
+      expected['id'] = REQUEST_ID
+      expected['model'] = MODEL
+      if ('object' in expected) expected['object'] = 'text_completion'
+      if (!(expected['usage'] === null && keepNullUsage)) delete expected['usage']
+      assert.deepEqual(events(relay(`data: ${json}\n\n`, { keepNullUsage, echo: '' }).out), [expected])
+    }),
+    { numRuns: 1_000 },
+  )
+})
+
+test('an echo comes once, with the first output, in a chunk like the others', () => {
+  const piece = (text: string) =>
+    `data: {"id":"up","object":"chunk","created":7,"choices":[{"index":0,"text":"${text}"}]}\n\n`
+  const pieces = ['', 'a', 'b', 'c'].map(piece).join('')
+  const { out, stream } = relay(pieces, { echo: 'Say "', keepNullUsage: true })
+  const seen = events(out) as { object: string; choices: { text: string }[] }[]
+  assert.deepEqual(
+    seen.map(({ choices }) => choices[0].text),
+    ['', 'Say "', 'a', 'b', 'c'],
+  )
+  assert.ok(seen.every(({ object }) => object === 'text_completion'))
+  assert.deepEqual(events(out)[1], {
+    ...{ id: REQUEST_ID, object: 'text_completion', created: 7, model: MODEL, usage: null },
+    choices: [{ index: 0, text: 'Say "', logprobs: null, finish_reason: null }],
+  })
+  assert.deepEqual([stream.outputFrames, stream.outputBytes], [3, 3])
+  assert.equal(relay(piece(''), { echo: 'x' }).stream.state, 'waiting')
+  assert.ok(!relay(piece(''), { echo: 'x' }).out.includes('"x"'))
 })
 
 /** Chunks of one stream: mostly alike, with now and then one that is not. */

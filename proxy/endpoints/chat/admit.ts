@@ -1,4 +1,3 @@
-import type { Endpoint } from '../../../control/contract/catalog.ts'
 import type { ModelRates } from '../../../control/contract/charge.ts'
 import { GatewayError } from '../../../control/contract/errors.ts'
 import type { Principal } from '../../access/principal.ts'
@@ -7,6 +6,7 @@ import type { Model, Route } from '../../catalog/catalog.ts'
 import { chooseRoutes } from '../../upstream/chooseRoutes.ts'
 import type { RouteHealth } from '../../upstream/routeHealth.ts'
 import { checkModel, mayRetain, tierRates } from '../run/checkModel.ts'
+import type { ChatSurface } from './codec.ts'
 import type { ChatRequest } from './request.ts'
 
 /** No text is so regular that a token of it carries more bytes than this on average. */
@@ -28,17 +28,18 @@ export interface Admitted {
  */
 export function admit(
   request: ChatRequest,
-  endpoint: Endpoint,
+  surface: ChatSurface,
   principal: Principal,
   found: Model | undefined,
   health: RouteHealth,
   nowMs: number,
 ): Admitted {
-  const model = checkModel(request.modelId, found, endpoint, principal)
+  const model = checkModel(request.modelId, found, surface.endpoint, principal)
   if (request.batch) refuseBatch(request, principal, model)
   checkContext(request, model)
   const rates = ratesFor(model, principal, request)
-  const routes = chooseRoutes(model, { allowRetention: mayRetain(request.preferences, principal) }, health, nowMs)
+  const policy = { allowRetention: mayRetain(request.preferences, principal), dialects: surface.dialects }
+  const routes = chooseRoutes(model, policy, health, nowMs)
   const promptTokens = promptTokensMax(request.prompt, rates, model.imageTokens)
   const outputTokens = request.maxTokens ?? defaultOutput(request, model)
   return { model, rates, routes, size: sizeHold(rates, promptTokens, outputTokens, request.maxTokens === null) }
@@ -56,15 +57,16 @@ function refuseBatch(request: ChatRequest, principal: Principal, model: Model): 
 
 function checkContext(request: ChatRequest, model: Model): void {
   if (request.maxTokens !== null && request.maxTokens > model.maxOutput) {
+    const param = request.maxTokensParam ?? request.maxTokensName
     throw new GatewayError('context_length_exceeded', {
-      message: `${request.maxTokensName} is ${request.maxTokens}, but ${model.id} gives at most ${model.maxOutput}.`,
-      param: request.maxTokensName,
+      message: `${param} is ${request.maxTokens}, but ${model.id} gives at most ${model.maxOutput}.`,
+      param,
     })
   }
   if (request.prompt.textBytes / BYTES_PER_TOKEN_MAX > model.context) {
     throw new GatewayError('context_length_exceeded', {
       message: `The prompt cannot fit the ${model.context} tokens that ${model.id} takes.`,
-      param: 'messages',
+      param: request.promptParam ?? 'messages',
     })
   }
 }

@@ -22,7 +22,7 @@ export function chatHandler(
     checkKey(principal, exchange.startedAtMs)
     const request = surface.read(parseJsonObject(body, services.limits.jsonDepthMax), services.limits)
     const model = catalog.model(request.modelId)
-    const admitted = admit(request, surface.endpoint, principal, model, services.health, exchange.startedAtMs)
+    const admitted = admit(request, surface, principal, model, services.health, exchange.startedAtMs)
     const Kind = request.stream ? StreamRun : BodyRun
     new Kind(exchange, principal, request, admitted, surface, services).start()
   }

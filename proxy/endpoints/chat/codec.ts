@@ -26,6 +26,8 @@ export interface ChatAsk {
 /** Whose answer is read. */
 export interface AnswerContext {
   readonly requestId: string
+  /** When the request arrived. */
+  readonly startedAtMs: number
   readonly model: Model
   readonly request: ChatRequest
   readonly limits: Limits
@@ -61,6 +63,8 @@ export interface ChatSurface {
   /** @throws GatewayError 400 with the field at fault */
   read(body: JsonObject, limits: Limits): ChatRequest
   readonly codecs: Readonly<Partial<Record<Dialect, ChatCodec>>>
+  /** Only providers of these dialects can be asked; absent is any. */
+  readonly dialects?: ReadonlySet<Dialect>
   /** The events that tell the client of a fault of the gateway and end its stream. */
   faultEvents(fault: GatewayError): string
 }

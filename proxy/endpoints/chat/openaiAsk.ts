@@ -5,26 +5,38 @@ import type { ChatRequest } from './request.ts'
 
 // Usage is always asked for, because the charge depends on it; whether the client sees it is another matter.
 const STREAMED = '"stream":true,"stream_options":{"include_usage":true},'
-const PATH = '/chat/completions'
+
+/** A path of providers of the OpenAI dialect. */
+interface OpenaiPath {
+  readonly path: string
+  /** Its only name for the output limit; null is the provider's own or the client's. */
+  readonly limitName: string | null
+}
+
+const CHAT: OpenaiPath = { path: '/chat/completions', limitName: null }
+/** Where `prompt` takes the place of `messages`. */
+export const TEXT: OpenaiPath = { path: '/completions', limitName: 'max_tokens' }
 
 /** What providers of the OpenAI dialect are asked; everything but the model's name is made once a request. */
 export class OpenaiAsk implements ChatAsk {
   private readonly request: ChatRequest
   private readonly requestId: string
   private readonly rest: string
+  private readonly to: OpenaiPath
 
-  constructor(request: ChatRequest, requestId: string) {
+  constructor(request: ChatRequest, requestId: string, to: OpenaiPath = CHAT) {
     this.request = request
     this.requestId = requestId
+    this.to = to
     this.rest = (request.stream ? STREAMED : '') + JSON.stringify(request.forward).slice(1)
   }
 
   make(route: Route, maxTokens: number): ProviderAsk {
     const { provider } = route
-    const limitName = provider.maxTokensField === '' ? this.request.maxTokensName : provider.maxTokensField
+    const limitName = this.to.limitName ?? (provider.maxTokensField || this.request.maxTokensName)
     const accept = this.request.stream ? 'text/event-stream' : 'application/json'
     return {
-      path: PATH,
+      path: this.to.path,
       headers: openaiHeaders(provider, this.requestId, 'application/json', accept),
       body: `{"model":${JSON.stringify(route.upstreamModel)},"${limitName}":${maxTokens},${this.rest}`,
     }

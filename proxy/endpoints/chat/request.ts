@@ -2,7 +2,7 @@ import { GatewayError, invalidRequest } from '../../../control/contract/errors.t
 import type { Limits } from '../../../control/contract/limits.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
-import { isGiven, readBoolean, readModelId, readPositiveInteger } from '../run/fields.ts'
+import { isGiven, readBoolean, readModelId, readNumber, readPositiveInteger } from '../run/fields.ts'
 import { type Preferences, readPreferences } from '../run/preferences.ts'
 import { readMessages } from './prompt.ts'
 import { jsonBytes } from './text.ts'
@@ -18,12 +18,18 @@ export interface ChatRequest {
   readonly includeUsage: boolean
   /** Output limit of the client, or null when it left it open. */
   readonly maxTokens: number | null
-  /** The name that the client used for the output limit. */
+  /** The name that the output limit is forwarded under, where the provider has none of its own for it. */
   readonly maxTokensName: 'max_tokens' | 'max_completion_tokens'
+  /** What the client's format calls the output limit; absent is maxTokensName. */
+  readonly maxTokensParam?: string
+  /** What the client's format calls the prompt; absent is `messages`. */
+  readonly promptParam?: string
   readonly prompt: PromptSize
   readonly preferences: Preferences
   /** The body's members that go to the provider as they are. */
   readonly forward: JsonObject
+  /** What an answer repeats of the request, as the client's format wants it; absent where it repeats nothing. */
+  readonly echo?: string
 }
 
 /**
@@ -45,7 +51,7 @@ export function readChatRequest(body: JsonObject, limits: Limits): ChatRequest {
   refuseFunctions(body)
   const { messages, size: prompt } = readMessages(body['messages'], limits)
   if (isGiven(body['n']) && body['n'] !== 1) throw invalidRequest('n must be 1.', 'n')
-  checkTemperature(body['temperature'])
+  readNumber(body, 'temperature', 0, 2)
   const stream = readBoolean(body, 'stream')
   const forward: JsonObject = { messages }
   for (const name in body) if (FORWARDED.has(name) && isGiven(body[name])) forward[name] = body[name]
@@ -79,14 +85,8 @@ function refuseFunctions(body: JsonObject): void {
   }
 }
 
-function checkTemperature(value: unknown): void {
-  if (!isGiven(value)) return
-  if (typeof value !== 'number' || !(value >= 0 && value <= 2)) {
-    throw invalidRequest('temperature must be a number from 0 to 2.', 'temperature')
-  }
-}
-
-function readIncludeUsage(options: unknown): boolean {
+/** Whether the client wants the usage chunk. @throws GatewayError 400 */
+export function readIncludeUsage(options: unknown): boolean {
   if (!isGiven(options)) return false
   if (!isObject(options)) throw invalidRequest('stream_options must be an object.', 'stream_options')
   return readBoolean(options, 'include_usage', 'stream_options.include_usage')

@@ -78,7 +78,8 @@ export abstract class ChatRun extends MeteredRun {
   }
 
   protected get answerContext(): AnswerContext {
-    return { requestId: this.requestId, model: this.model, request: this.request, limits: this.services.limits }
+    const { requestId, model, request, exchange, services } = this
+    return { requestId, startedAtMs: exchange.startedAtMs, model, request, limits: services.limits }
   }
 
   protected faultEvents(fault: GatewayError): string {

@@ -33,7 +33,8 @@ export const openaiProvider: ProviderSide = {
 export function translate(provider: ProviderSide, client: ClientSide): ChatCodec {
   return {
     ask: provider.ask,
-    stream: (context) => new TranslatedStream(provider.reader(context), client.writer(context)),
+    stream: (context) =>
+      new TranslatedStream(provider.reader(context), client.writer(context), context.limits.responseBodyBytesMax),
     answer: (body, context) => {
       const message = provider.message(body, context)
       if ('rejected' in message) return message

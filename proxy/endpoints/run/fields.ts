@@ -24,6 +24,22 @@ export function readBoolean(body: JsonObject, name: string, param: string = name
   return value
 }
 
+/** A text that has to be there. @throws GatewayError 400 */
+export function readRequiredText(body: JsonObject, name: string): string {
+  const value = body[name]
+  if (typeof value !== 'string' || value === '') throw invalidRequest(`${name} must be a text, not empty.`, name)
+  return value
+}
+
+/** One of a fixed list of words. @returns null when absent. @throws GatewayError 400 */
+export function readChoice<Word extends string>(body: JsonObject, name: string, words: readonly Word[]): Word | null {
+  const value = body[name]
+  if (!isGiven(value)) return null
+  const found = words.find((word) => word === value)
+  if (found === undefined) throw invalidRequest(`${name} must be one of: ${words.join(', ')}.`, name)
+  return found
+}
+
 /** What a request asks for, with the suffixes taken off the model's id. */
 export interface ModelChoice {
   readonly modelId: string
@@ -45,4 +61,26 @@ export function readModelId(model: unknown): ModelChoice {
     else return { modelId, batch, cheapest }
     modelId = modelId.slice(0, modelId.lastIndexOf(':'))
   }
+}
+
+const NAME_CHARACTERS_MAX = 512
+
+/** Reads a short text, such as a name. @returns null when absent. @throws GatewayError 400 */
+export function readName(body: JsonObject, name: string, param: string = name): string | null {
+  const value = body[name]
+  if (!isGiven(value)) return null
+  if (typeof value !== 'string' || value.length > NAME_CHARACTERS_MAX) {
+    throw invalidRequest(`${param} must be a string of at most ${NAME_CHARACTERS_MAX} characters.`, param)
+  }
+  return value
+}
+
+/** @returns null when absent. @throws GatewayError 400 */
+export function readNumber(body: JsonObject, name: string, min: number, max: number): number | null {
+  const value = body[name]
+  if (!isGiven(value)) return null
+  if (typeof value !== 'number' || !(value >= min && value <= max)) {
+    throw invalidRequest(`${name} must be a number from ${min} to ${max}.`, name)
+  }
+  return value
 }

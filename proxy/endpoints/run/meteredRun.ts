@@ -24,8 +24,10 @@ export interface Metered {
   /** The worst case, and the least that the hold may shrink to. */
   readonly wantUnits: number
   readonly leastUnits: number
-  /** The answer is an event stream. */
+  /** The answer is sent as it comes. */
   readonly streamed: boolean
+  /** Providers bill for it even when their answer does not arrive, so it is never asked for twice. */
+  readonly paidOnce?: boolean
 }
 
 /**
@@ -96,6 +98,7 @@ export abstract class MeteredRun implements HoldWaiter, AttemptListener, EndingW
       routes: this.metered.routes,
       makeRequest: (route, totalTimeoutMs, fresh) => this.makeRequest(route, totalTimeoutMs, fresh),
       listener: this,
+      paidOnce: this.metered.paidOnce ?? false,
       onFault: this.services.onRouteFault,
     })
     this.services.metrics.noteOverhead(performance.now() - this.exchange.arrivedAt)
@@ -135,7 +138,7 @@ export abstract class MeteredRun implements HoldWaiter, AttemptListener, EndingW
       else this.settle('failed', NO_BILL, fault.code)
     }
     this.close()
-    if (this.exchange.begun) this.exchange.end(Buffer.from(this.faultEvents(fault)))
+    if (this.exchange.begun) this.endFaulty(fault)
     else this.failWith(fault)
   }
 
@@ -152,8 +155,8 @@ export abstract class MeteredRun implements HoldWaiter, AttemptListener, EndingW
   protected abstract answerBegins(headers: UpstreamHeaders): void
   /** What was produced so far costs, when a fault of the gateway itself ends an answer that has begun. */
   protected abstract billOfPart(): Bill
-  /** What tells the client of an answer that has begun about a fault, and ends it. */
-  protected abstract faultEvents(fault: GatewayError): string
+  /** What tells the client of an answer that has begun about a fault, and ends it; null where nothing can. */
+  protected abstract faultEvents(fault: GatewayError): string | null
 
   /** The hold is granted, with at most `wantUnits`. */
   protected held(_heldUnits: number): void {}
@@ -223,6 +226,12 @@ export abstract class MeteredRun implements HoldWaiter, AttemptListener, EndingW
   protected failWith(error: GatewayError): void {
     this.services.metrics.noteError(error.row)
     this.exchange.fail(error)
+  }
+
+  private endFaulty(fault: GatewayError): void {
+    const events = this.faultEvents(fault)
+    if (events === null) this.exchange.breakOff()
+    else this.exchange.end(Buffer.from(events))
   }
 
   private count(chargeUnits: number): void {

@@ -1,6 +1,6 @@
 import type { Limits } from '../../../control/contract/limits.ts'
-import type { Holds } from '../../admission/holds.ts'
-import type { Settlements } from '../../admission/settlements.ts'
+import type { Settling } from '../../admission/ending.ts'
+import type { Holding } from '../../admission/holds.ts'
 import type { Route } from '../../catalog/catalog.ts'
 import type { RequestMetrics } from '../../metrics/requestMetrics.ts'
 import type { OutBuffer } from '../../relay/outBuffer.ts'
@@ -10,8 +10,8 @@ import type { ActiveRuns } from './activeRuns.ts'
 
 /** What the requests of one process share. */
 export interface RunServices {
-  readonly holds: Holds
-  readonly settlements: Settlements
+  readonly holds: Holding
+  readonly settlements: Settling
   readonly transport: Transport
   readonly health: RouteHealth
   readonly limits: Limits

@@ -1,6 +1,13 @@
 import { connect as connectPlain, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import { type FailureKind, TransportFailure, type UpstreamListener, type UpstreamRequest } from '../transport.ts'
+import {
+  type FailureKind,
+  isPieces,
+  piecesBytes,
+  TransportFailure,
+  type UpstreamListener,
+  type UpstreamRequest,
+} from '../transport.ts'
 import type { ResponseHead } from './responseHead.ts'
 import { ResponseReader, type ResponseSink } from './responseReader.ts'
 
@@ -61,7 +68,8 @@ export class Connection implements ResponseSink {
     this.startedAtMs = nowMs
     this.lastByteMs = nowMs
     this.reader.restart()
-    this.socket.write(wire(request))
+    if (isPieces(request.body)) this.writePieces(request, request.body)
+    else this.socket.write(wire(request, request.body))
   }
 
   pause(): void {
@@ -130,6 +138,13 @@ export class Connection implements ResponseSink {
     return socket
   }
 
+  private writePieces(request: UpstreamRequest, pieces: readonly Buffer[]): void {
+    this.socket.cork()
+    this.socket.write(`${head(request)}content-length: ${piecesBytes(pieces)}\r\n\r\n`, 'latin1')
+    for (const piece of pieces) this.socket.write(piece)
+    this.socket.uncork()
+  }
+
   private connected(): void {
     this.open = true
     this.lastByteMs = Date.now()
@@ -187,11 +202,16 @@ export class Connection implements ResponseSink {
 }
 
 /** A request as it goes over the wire, in one piece. */
-function wire(request: UpstreamRequest): string | Buffer {
-  let head = `${request.method} ${request.path} HTTP/1.1\r\nhost: ${request.host}\r\nconnection: keep-alive\r\n`
-  const { headers, body } = request
-  for (let i = 0; i + 1 < headers.length; i += 2) head += `${headers[i]}: ${headers[i + 1]}\r\n`
-  if (body === null) return `${head}\r\n`
-  head += `content-length: ${typeof body === 'string' ? Buffer.byteLength(body) : body.length}\r\n\r\n`
-  return typeof body === 'string' ? head + body : Buffer.concat([Buffer.from(head, 'latin1'), body])
+function wire(request: UpstreamRequest, body: Buffer | string | null): string | Buffer {
+  const start = head(request)
+  if (body === null) return `${start}\r\n`
+  const framed = `${start}content-length: ${typeof body === 'string' ? Buffer.byteLength(body) : body.length}\r\n\r\n`
+  return typeof body === 'string' ? framed + body : Buffer.concat([Buffer.from(framed, 'latin1'), body])
+}
+
+/** The head of a request, but for the length of its body and the empty line. */
+function head({ method, path, host, headers }: UpstreamRequest): string {
+  let text = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n`
+  for (let i = 0; i + 1 < headers.length; i += 2) text += `${headers[i]}: ${headers[i + 1]}\r\n`
+  return text
 }

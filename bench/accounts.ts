@@ -1,0 +1,67 @@
+import { hashSecret, newId, newSecret } from '../control/contract/ids.ts'
+import { shardOf } from '../control/contract/redisKeys.ts'
+import { UNITS_PER_USD } from '../control/contract/units.ts'
+import { intArray, textArray } from '../control/db/arrays.ts'
+import type { Client, Pool } from '../control/db/pool.ts'
+import { withTransaction } from '../control/db/pool.ts'
+import { coinAccount, PAYMENTS_IN } from '../control/ledger/accounts.ts'
+import { postTransfers } from '../control/ledger/postTransfers.ts'
+
+const BATCH = 5_000
+const COIN_UNITS = 1_000 * UNITS_PER_USD
+/** Opening an account and crediting it are its first two events, and both are in the balances that control loads. */
+const EVENTS = 2
+
+interface NewAccount {
+  readonly id: string
+  readonly secrets: readonly string[]
+}
+
+/**
+ * Opens many accounts with coin and API keys. It has to run before control starts for the first time: control then
+ * brings all of them to Redis at once, as it does after a loss of Redis, instead of event by event.
+ * @returns the keys, the first of every account first, so that as many requests as there are accounts reach them all
+ */
+export async function openAccounts(pool: Pool, accounts: number, keysPerAccount: number): Promise<string[]> {
+  const opened: NewAccount[] = []
+  for (let from = 0; from < accounts; from += BATCH) {
+    const batch = Array.from({ length: Math.min(BATCH, accounts - from) }, () => newAccount(keysPerAccount))
+    await withTransaction(pool, (client) => openBatch(client, batch))
+    opened.push(...batch)
+  }
+  return Array.from({ length: keysPerAccount }, (_, i) => opened.map(({ secrets }) => secrets[i] ?? '')).flat()
+}
+
+function newAccount(keys: number): NewAccount {
+  return { id: newId('acct'), secrets: Array.from({ length: keys }, () => newSecret('sk')) }
+}
+
+async function openBatch(client: Client, batch: readonly NewAccount[]): Promise<void> {
+  const ids = textArray(batch.map(({ id }) => id))
+  await client.query(`INSERT INTO accounts (id, name) SELECT id, 'bench' FROM unnest($1::text[]) AS id`, [ids])
+  await client.query(
+    `INSERT INTO ledger_accounts (id, kind, owner)
+     SELECT coin, 'coin', owner FROM unnest($1::text[], $2::text[]) AS opened (coin, owner)`,
+    [textArray(batch.map(({ id }) => coinAccount(id))), ids],
+  )
+  await client.query(
+    `INSERT INTO admission_accounts (account_id, shard, seq)
+     SELECT id, shard, $3 FROM unnest($1::text[], $2::int[]) AS opened (id, shard)`,
+    [ids, intArray(batch.map(({ id }) => shardOf(id))), EVENTS],
+  )
+  const keys = batch.flatMap(({ id, secrets }) => secrets.map((secret) => ({ id, secret })))
+  await client.query(
+    `INSERT INTO api_keys (id, account_id, hash, last4) SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[])`,
+    [
+      textArray(keys.map(() => newId('key'))),
+      textArray(keys.map(({ id }) => id)),
+      textArray(keys.map(({ secret }) => hashSecret(secret))),
+      textArray(keys.map(({ secret }) => secret.slice(-4))),
+    ],
+  )
+  const credit = (id: string) => ({ kind: 'payment', ref: newId('evt'), debit: PAYMENTS_IN, credit: coinAccount(id) })
+  await postTransfers(
+    client,
+    batch.map(({ id }) => ({ ...credit(id), units: COIN_UNITS })),
+  )
+}

@@ -1,0 +1,83 @@
+import { loadOptions } from '../bodies.ts'
+import { checkBooks } from '../books.ts'
+import { caseNamed, SMALL } from '../cases.ts'
+import type { LoadOptions } from '../load/options.ts'
+import type { AccountsResult, Books } from '../results.ts'
+import type { Measured } from '../runner.ts'
+import type { Settings } from '../settings.ts'
+import type { Stack } from '../targets/stack.ts'
+import { startStack } from '../targets/stack.ts'
+import type { World } from '../targets/world.ts'
+import { FEW_ACCOUNTS, modelOf, pinStack, sluiceMeasured } from '../targets/world.ts'
+
+const MANY_ACCOUNTS = 100_000
+const ACTIVE_ACCOUNTS = 10_000
+/** A short run has so many times fewer. */
+const QUICK_DIVISOR = 50
+const WARM_UP_SECONDS_MAX = 120
+const WARM_UP_REQUESTS = 10_000
+
+/**
+ * Measures small answers by turns on two stacks that have done nothing before: one with few accounts, one with many. On
+ * the second, requests are of as few accounts, and of many.
+ * @param stops has what ends the stacks while they run
+ * @param say tells how far it is
+ */
+export async function measureAccounts(
+  settings: Settings,
+  world: World,
+  stops: (() => Promise<void>)[],
+  say: (line: string) => void,
+): Promise<{ result: AccountsResult; books: Books[] }> {
+  const divisor = settings.quick ? QUICK_DIVISOR : 1
+  const [accounts, active] = [MANY_ACCOUNTS / divisor, ACTIVE_ACCOUNTS / divisor]
+  const few = await startIdle(world, FEW_ACCOUNTS, stops)
+  const startMs = performance.now()
+  const many = await startIdle(world, accounts, stops)
+  const startSeconds = (performance.now() - startMs) / 1_000
+  say(`${accounts} accounts are ready`)
+  const warmUp = { requests: Math.max(active, WARM_UP_REQUESTS / divisor), seconds: WARM_UP_SECONDS_MAX }
+  const { runner } = world
+  // The first request of every key has control look it up.
+  await runner.meetKeys(...smallLoad(few, FEW_ACCOUNTS, warmUp))
+  await runner.meetKeys(...smallLoad(many, active, warmUp))
+  say(`${active} of them have sent requests`)
+  const { seconds } = settings
+  const rounds: AccountsResult['rounds'] = []
+  for (let round = 0; round < settings.rounds; round++) {
+    rounds.push({
+      few: await runner.run(...smallLoad(few, FEW_ACCOUNTS, { seconds })),
+      loaded: await runner.run(...smallLoad(many, FEW_ACCOUNTS, { seconds })),
+      active: await runner.run(...smallLoad(many, active, { seconds })),
+    })
+  }
+  say('the books')
+  const books: Books[] = []
+  for (const [stack, count] of [[few, FEW_ACCOUNTS] as const, [many, accounts] as const]) {
+    books.push(await checkBooks(stack, `${count.toLocaleString('en-US')} accounts`, runner.requestsTo(stack)))
+    runner.remove(stack)
+  }
+  for (let i = 0; i < books.length; i++) await stops.pop()?.()
+  return { result: { few: FEW_ACCOUNTS, many: accounts, active, startSeconds, rounds }, books }
+}
+
+async function startIdle(world: World, accounts: number, stops: (() => Promise<void>)[]): Promise<Stack> {
+  const { providerPort, cores, runner } = world
+  const stack = await startStack({ providerPort, accounts, keysPerAccount: 1, proxyOnly: false })
+  stops.push(() => stack.stop())
+  pinStack(stack, cores)
+  runner.add(stack)
+  return stack
+}
+
+/** Small answers of a stack's gateway to so many of its accounts in turn. */
+function smallLoad(
+  stack: Stack,
+  accounts: number,
+  bounds: { seconds: number; requests?: number },
+): [one: Measured, options: LoadOptions] {
+  const kind = caseNamed(SMALL)
+  const one = sluiceMeasured(stack, stack.proxy)
+  const target = { ...one.target, keysFile: stack.keysFile(accounts) }
+  return [one, { ...loadOptions(kind, target, true, modelOf(kind, one)), ...bounds }]
+}

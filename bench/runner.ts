@@ -1,0 +1,89 @@
+import type { Background } from './background.ts'
+import { bringForward, keepBack } from './background.ts'
+import type { TargetName } from './cases.ts'
+import type { Child } from './child.ts'
+import { loadOnce } from './child.ts'
+import { cpuMicros, residentBytes } from './cpu.ts'
+import type { LoadOptions, LoadTarget } from './load/options.ts'
+import type { Sample } from './results.ts'
+import type { Stack } from './targets/stack.ts'
+
+/** A target with the processes whose CPU time counts. */
+export interface Measured {
+  readonly name: TargetName
+  readonly target: LoadTarget
+  readonly pids: readonly number[]
+  /** The stack whose book grows with every request, when there is one. */
+  readonly stack?: Stack
+  /** It knows models by their public names, not by those of the provider. */
+  readonly hasCatalog: boolean
+}
+
+/** Runs loads one after the other, each from a state at rest, and keeps count of what the books have to show. */
+export class Runner {
+  /** How control and PostgreSQL were kept back at the last load. */
+  background: Background = 'none'
+  private readonly load: Child
+  private readonly requests = new Map<Stack, number>()
+
+  constructor(load: Child) {
+    this.load = load
+  }
+
+  /** Has the stack come to rest before every load from now on, and its requests counted. */
+  add(stack: Stack): void {
+    this.requests.set(stack, 0)
+  }
+
+  /** Forgets a stack that is about to be stopped. */
+  remove(stack: Stack): void {
+    this.requests.delete(stack)
+  }
+
+  /** Requests that the stack's gateway was sent, those included that were only looked at. */
+  requestsTo(stack: Stack): number {
+    return this.requests.get(stack) ?? 0
+  }
+
+  /**
+   * Runs one load and measures what it cost.
+   * @throws Error when an answer was wrong
+   */
+  async run(one: Measured, options: LoadOptions): Promise<Sample> {
+    await this.rest()
+    this.background = keepBack(this.backgroundPids())
+    return this.runNow(one, options)
+  }
+
+  /** Runs a load that is not measured and whose requests wait for control, which is not kept back meanwhile. */
+  async meetKeys(one: Measured, options: LoadOptions): Promise<void> {
+    await this.rest()
+    await this.runNow(one, options)
+  }
+
+  private async runNow(one: Measured, options: LoadOptions): Promise<Sample> {
+    const cpu = () => one.pids.reduce((sum, pid) => sum + cpuMicros(pid), 0)
+    const redis = () => (one.stack === undefined ? 0 : cpuMicros(one.stack.redisPid))
+    const [cpuBefore, redisBefore] = [cpu(), redis()]
+    const load = await loadOnce(this.load, options)
+    const sample = {
+      ...{ cpuMicros: cpu() - cpuBefore, redisMicros: redis() - redisBefore, load },
+      residentBytes: one.pids.reduce((sum, pid) => sum + residentBytes(pid), 0),
+    }
+    // Every load begins with one request that is checked and not timed.
+    if (one.stack !== undefined) this.requests.set(one.stack, this.requestsTo(one.stack) + load.requests + 1)
+    if (load.wrong > 0) throw new Error(`${one.name}: ${load.wrong} of ${load.requests} answers were wrong`)
+    return sample
+  }
+
+  // Booking goes on after a load, and the next one is not to pay for it.
+  private async rest(): Promise<void> {
+    bringForward(this.backgroundPids())
+    for (const stack of this.requests.keys()) await stack.booked()
+  }
+
+  // Backends of PostgreSQL come and go.
+  private backgroundPids(): number[] {
+    return [...this.requests.keys()].flatMap((stack) => stack.backgroundPids())
+  }
+}

@@ -1,0 +1,80 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Program } from './program.ts'
+import { findCommand, startProgram } from './program.ts'
+
+/** A running nginx with one worker that passes everything through. */
+export interface Nginx extends Program {
+  version: string
+  workerPid: number
+}
+
+/**
+ * Starts nginx as a plain pass-through to a server on this machine.
+ * @throws Error when it is missing or does not start
+ */
+export async function startNginx(upstreamPort: number): Promise<Nginx> {
+  const { command, version } = findCommand('nginx')
+  const program = await startProgram({
+    name: 'nginx',
+    command,
+    prepare: (folder, port) => {
+      for (const name of ['body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']) mkdirSync(join(folder, name))
+      writeFileSync(join(folder, 'nginx.conf'), nginxConfig(port, upstreamPort))
+      return ['-p', folder, '-c', join(folder, 'nginx.conf'), '-e', join(folder, 'error.log')]
+    },
+  })
+  return { ...program, version, workerPid: workerOf(program.pid) }
+}
+
+/**
+ * What nginx's own manual advises for passing streams through fast: kept connections, no buffering, no log. The largest
+ * bodies of the benchmark stay in memory.
+ */
+function nginxConfig(port: number, upstreamPort: number): string {
+  // Started by root, nginx would hand its worker to a user who cannot read this folder.
+  const user = process.getuid?.() === 0 ? 'user root;' : ''
+  return `${user}
+daemon off;
+worker_processes 1;
+pid nginx.pid;
+error_log error.log error;
+worker_rlimit_nofile 65536;
+events { worker_connections 16384; }
+http {
+  access_log off;
+  tcp_nodelay on;
+  keepalive_timeout 75s;
+  keepalive_requests 1000000000;
+  client_body_temp_path body;
+  proxy_temp_path proxy;
+  fastcgi_temp_path fastcgi;
+  uwsgi_temp_path uwsgi;
+  scgi_temp_path scgi;
+  client_max_body_size 32m;
+  client_body_buffer_size 2m;
+  upstream mock {
+    server 127.0.0.1:${upstreamPort};
+    keepalive 4096;
+    keepalive_requests 1000000000;
+    keepalive_timeout 60s;
+  }
+  server {
+    listen 127.0.0.1:${port} backlog=4096;
+    location / {
+      proxy_pass http://mock;
+      proxy_http_version 1.1;
+      proxy_set_header Connection "";
+      proxy_buffering off;
+    }
+  }
+}
+`
+}
+
+function workerOf(masterPid: number): number {
+  const children = readFileSync(`/proc/${masterPid}/task/${masterPid}/children`, 'utf8').trim().split(' ')
+  const pid = Number(children[0])
+  if (!(pid > 0)) throw new Error('nginx has no worker process')
+  return pid
+}

@@ -1,0 +1,206 @@
+import { spawn } from 'node:child_process'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { connectRedis } from '../../control/contract/redis.ts'
+import { ledgerStream, SHARD_COUNT } from '../../control/contract/redisKeys.ts'
+import { migrate } from '../../control/db/migrate.ts'
+import { createPool } from '../../control/db/pool.ts'
+import { ManagedProcess } from '../../control/launch/managedProcess.ts'
+import { compiled } from '../../control/launch/paths.ts'
+import type { PostgresServer } from '../../control/launch/postgres.ts'
+import { startPostgres } from '../../control/launch/postgres.ts'
+import { startRedis } from '../../control/launch/redis.ts'
+import { openAccounts } from '../accounts.ts'
+import { catalogYaml } from '../catalog.ts'
+import { descendants } from '../cpu.ts'
+
+const STOP_TIMEOUT_MS = 20_000
+const DRAIN_TIMEOUT_MS = 180_000
+const POLL_MS = 50
+const CREDITS_USD = '1000000'
+// The load of the benchmark stays far below what it is to measure only when no rate limit stops it.
+const LIMITS = JSON.stringify({ requestsPerMinute: 1_000_000_000, requestBurst: 100_000_000 })
+// Lets the profiler in where a port is free, once the worker is sent SIGUSR1; until then it changes nothing.
+const NODE_FLAGS = ['--inspect-port=0']
+
+export interface StackOptions {
+  readonly providerPort: number
+  /** Accounts that are in the book from the start, beside the one with `apiKey`, and API keys of each. */
+  readonly accounts: number
+  readonly keysPerAccount: number
+  /** Whether a second proxy runs that meters nothing. */
+  readonly proxyOnly: boolean
+}
+
+/** One proxy of a stack. */
+export interface StackProxy {
+  readonly port: number
+  /** Every process of it. */
+  readonly pids: readonly number[]
+  readonly logFile: string
+}
+
+/** Sluice on real parts, with one worker in every proxy. */
+export interface Stack {
+  readonly proxy: StackProxy
+  readonly proxyOnly: StackProxy | undefined
+  /** A key of an account with credits. */
+  readonly apiKey: string
+  /** Writes `count` keys of the accounts that were there from the start into a file, one a line, and names it. */
+  keysFile(count: number): string
+  readonly databaseUrl: string
+  readonly redisPid: number
+  /** Control and PostgreSQL with its backends, as they run now. */
+  backgroundPids(): number[]
+  /** Waits until every ended request is booked. */
+  booked(): Promise<void>
+  /** Runs the operator's command line; resolves with its status and output. */
+  cli(args: readonly string[]): Promise<{ status: number; output: string }>
+  stop(): Promise<void>
+}
+
+/** Starts PostgreSQL, Redis, control and proxy in a folder of their own, in front of the mock provider. */
+export async function startStack(options: StackOptions): Promise<Stack> {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
+  // PostgreSQL runs as another user when this is root.
+  chmodSync(folder, 0o755)
+  const stops: (() => Promise<void>)[] = []
+  const stop = async () => {
+    for (const end of stops.splice(0).reverse()) await end()
+    rmSync(folder, { recursive: true, force: true })
+  }
+  try {
+    return await startIn(folder, options, stops, stop)
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+async function startIn(
+  folder: string,
+  options: StackOptions,
+  stops: (() => Promise<void>)[],
+  stop: () => Promise<void>,
+): Promise<Stack> {
+  const log = (name: string) => join(folder, `${name}.log`)
+  const postgres = await startPostgres({ dir: join(folder, 'postgres'), logFile: log('postgres') })
+  stops.push(() => stopPostgres(postgres))
+  const redis = await startRedis({ dir: join(folder, 'redis'), logFile: log('redis') })
+  stops.push(() => redis.process.stop())
+  const databaseUrl = await postgres.provideDatabase('sluice')
+  const keys = await openIn(databaseUrl, options)
+  writeFileSync(join(folder, 'catalog.yaml'), catalogYaml(options.providerPort))
+  const env = {
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: redis.url,
+    SLUICE_CATALOG: join(folder, 'catalog.yaml'),
+    SLUICE_LIMITS: LIMITS,
+    SLUICE_WORKERS: '1',
+    PORT: '0',
+    HOST: '127.0.0.1',
+    BENCH_API_KEY: 'bench',
+    LOG_LEVEL: 'warn',
+  }
+  const start = async (name: 'control' | 'proxy', changes: NodeJS.ProcessEnv, logFile: string) => {
+    const data = `${logFile}.data`
+    mkdirSync(data)
+    const started = program(name, { ...env, ...changes, SLUICE_DATA: data }, logFile)
+    await started.start()
+    stops.push(() => started.stop())
+    return started
+  }
+  const control = await start('control', {}, log('control'))
+  const proxy = await start('proxy', {}, log('proxy'))
+  const proxyOnly = options.proxyOnly
+    ? await start('proxy', { SLUICE_BENCH_UNMETERED: '1', NODE_ENV: 'benchmark' }, log('proxy-only'))
+    : undefined
+  const cli = (args: readonly string[]) => runCli(args, env)
+  return {
+    proxy: proxyOf(proxy),
+    proxyOnly: proxyOnly && proxyOf(proxyOnly),
+    apiKey: await createAccount(cli),
+    keysFile: (count) => {
+      const file = join(folder, `keys-${count}.txt`)
+      writeFileSync(file, `${keys.slice(0, count).join('\n')}\n`)
+      return file
+    },
+    databaseUrl,
+    redisPid: redis.process.pid ?? 0,
+    backgroundPids: () => [control, postgres.process].flatMap(({ pid = 0 }) => [pid, ...descendants(pid)]),
+    booked: () => untilBooked(redis.url),
+    cli,
+    stop,
+  }
+}
+
+async function openIn(databaseUrl: string, { accounts, keysPerAccount }: StackOptions): Promise<string[]> {
+  const pool = createPool(databaseUrl)
+  try {
+    await migrate(pool)
+    return await openAccounts(pool, accounts, keysPerAccount)
+  } finally {
+    await pool.end()
+  }
+}
+
+function proxyOf({ pid = 0, ready, definition }: ManagedProcess): StackProxy {
+  return { port: ready['port'] ?? 0, pids: [pid, ...descendants(pid)], logFile: definition.logFile }
+}
+
+async function untilBooked(redisUrl: string): Promise<void> {
+  const redis = connectRedis(redisUrl, 'wait')
+  try {
+    for (const untilMs = Date.now() + DRAIN_TIMEOUT_MS; Date.now() < untilMs; await sleep(POLL_MS)) {
+      const pipeline = redis.pipeline()
+      for (let shard = 0; shard < SHARD_COUNT; shard++) pipeline.xlen(ledgerStream(shard))
+      const lengths = (await pipeline.exec()) ?? []
+      if (lengths.every(([error, length]) => error === null && length === 0)) return
+    }
+    throw new Error(`ended requests are not booked after ${DRAIN_TIMEOUT_MS} ms`)
+  } finally {
+    redis.disconnect()
+  }
+}
+
+function program(name: 'control' | 'proxy', env: NodeJS.ProcessEnv, logFile: string): ManagedProcess {
+  return new ManagedProcess({
+    name,
+    command: process.execPath,
+    args: [...NODE_FLAGS, compiled(`${name}/main.js`)],
+    env,
+    logFile,
+    stopSignal: 'SIGTERM',
+    stopTimeoutMs: STOP_TIMEOUT_MS,
+  })
+}
+
+async function stopPostgres(postgres: PostgresServer): Promise<void> {
+  await postgres.process.stop()
+  rmSync(postgres.dir, { recursive: true, force: true })
+  rmSync(postgres.passwordFile, { force: true })
+}
+
+async function createAccount(cli: Stack['cli']): Promise<string> {
+  const { status, output } = await cli(['account', 'create', '--credits', CREDITS_USD, '--json'])
+  if (status !== 0) throw new Error(`no account could be made:\n${output}`)
+  const { api_key: apiKey } = JSON.parse(output) as { api_key: string }
+  return apiKey
+}
+
+function runCli(args: readonly string[], env: NodeJS.ProcessEnv): Promise<{ status: number; output: string }> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [compiled('control/cli.js'), ...args], {
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    let output = ''
+    child.stdout.on('data', (part: Buffer) => {
+      output += part.toString()
+    })
+    child.on('error', reject)
+    child.on('close', (code) => resolve({ status: code ?? 1, output }))
+  })
+}

@@ -1,0 +1,122 @@
+import { availableParallelism } from 'node:os'
+import type { BenchCase, TargetName } from '../cases.ts'
+import type { Child } from '../child.ts'
+import { startChild } from '../child.ts'
+import { pinTo } from '../cpu.ts'
+import type { LoadTarget } from '../load/options.ts'
+import type { BenchResults, Machine } from '../results.ts'
+import type { Measured } from '../runner.ts'
+import { Runner } from '../runner.ts'
+import type { Settings } from '../settings.ts'
+import { startHaproxy } from './haproxy.ts'
+import { startNginx } from './nginx.ts'
+import { startPortkey } from './portkey.ts'
+import type { Stack, StackProxy } from './stack.ts'
+import { startStack } from './stack.ts'
+
+/** Keys in rotation, over few accounts. */
+export const FEW_ACCOUNTS = 10
+export const ROTATED_KEYS = 1_000
+const PATH = '/v1/chat/completions'
+
+/** Which cores what is measured and everything else runs on; null where processes cannot be kept on cores. */
+export type Cores = BenchResults['pinned']
+
+/** Everything that takes part in a run. */
+export interface World {
+  readonly providerPort: number
+  readonly cores: Cores
+  readonly runner: Runner
+  /** In the order of a round. */
+  readonly measured: readonly Measured[]
+  /** Sluice, unless it is left out. */
+  readonly stack: Stack | undefined
+  readonly versions: Machine['gateways']
+}
+
+/**
+ * Starts the mock provider, the load generator and every target, each on its core.
+ * @param stops gets what ends them, in the order of their start
+ */
+export async function startWorld(settings: Settings, stops: (() => Promise<void>)[]): Promise<World> {
+  const keep = <Part extends { stop(): Promise<void> }>(part: Part): Part => {
+    stops.push(() => part.stop())
+    return part
+  }
+  const provider = keep(await startChild('provider.js', ['--port', '0']))
+  const load = keep(await startChild('load/main.js', []))
+  const providerPort = provider.ready['port'] ?? 0
+  const cores = pinSupport(provider, load)
+  const runner = new Runner(load)
+  const measured: Measured[] = [measuredAt('direct', providerPort, [provider.pid])]
+  const versions: Machine['gateways'] = {}
+  const starts = (name: TargetName) => settings.targets.includes(name)
+  if (starts('nginx')) {
+    const nginx = keep(await startNginx(providerPort))
+    versions.nginx = nginx.version
+    pinMeasured([nginx.pid, nginx.workerPid], cores)
+    measured.push(measuredAt('nginx', nginx.port, [nginx.workerPid]))
+  }
+  if (starts('haproxy')) {
+    const haproxy = keep(await startHaproxy(providerPort))
+    versions.haproxy = haproxy.version
+    pinMeasured([haproxy.pid], cores)
+    measured.push(measuredAt('haproxy', haproxy.port, [haproxy.pid]))
+  }
+  if (starts('portkey')) {
+    const portkey = keep(await startPortkey(providerPort))
+    versions.portkey = portkey.version
+    pinMeasured([portkey.pid], cores)
+    measured.push(measuredAt('portkey', portkey.port, [portkey.pid], { headers: portkey.headers }))
+  }
+  let stack: Stack | undefined
+  if (starts('sluice') || starts('proxy-only')) {
+    const accounts = { accounts: FEW_ACCOUNTS, keysPerAccount: ROTATED_KEYS / FEW_ACCOUNTS }
+    stack = keep(await startStack({ providerPort, ...accounts, proxyOnly: starts('proxy-only') }))
+    pinStack(stack, cores)
+    runner.add(stack)
+    measured.push(sluiceMeasured(stack, stack.proxy))
+    if (stack.proxyOnly !== undefined) measured.push(proxyOnlyMeasured(stack, stack.proxyOnly))
+  }
+  const inOrder = settings.targets.flatMap((name) => measured.filter((one) => one.name === name))
+  return { providerPort, cores, runner, measured: inOrder, stack, versions }
+}
+
+/** The metered gateway of a stack. */
+export function sluiceMeasured(stack: Stack, proxy: StackProxy): Measured {
+  const target = { name: 'sluice', host: '127.0.0.1', port: proxy.port, path: PATH }
+  const authorization = `Bearer ${stack.apiKey}`
+  return { name: 'sluice', target: { ...target, authorization }, pids: proxy.pids, stack, hasCatalog: true }
+}
+
+function proxyOnlyMeasured(stack: Stack, proxy: StackProxy): Measured {
+  const { target } = sluiceMeasured(stack, proxy)
+  return { name: 'proxy-only', target: { ...target, name: 'proxy-only' }, pids: proxy.pids, hasCatalog: true }
+}
+
+function measuredAt(name: TargetName, port: number, pids: number[], more: Partial<LoadTarget> = {}): Measured {
+  return { name, target: { name, host: '127.0.0.1', port, path: PATH, ...more }, pids, hasCatalog: false }
+}
+
+/** The name by which a target knows the model of a case. */
+export function modelOf(kind: BenchCase, one: Measured): string {
+  return one.hasCatalog ? kind.publicModel : kind.upstreamModel
+}
+
+/** Keeps the gateway of a stack on the core of what is measured and everything else of it off that core. */
+export function pinStack(stack: Stack, cores: Cores): void {
+  if (cores === null) return
+  pinMeasured([...stack.proxy.pids, ...(stack.proxyOnly?.pids ?? [])], cores)
+  for (const pid of [stack.redisPid, ...stack.backgroundPids()]) pinTo(cores.others, pid)
+}
+
+function pinMeasured(pids: readonly number[], cores: Cores): void {
+  if (cores !== null) for (const pid of pids) pinTo(cores.measured, pid)
+}
+
+function pinSupport(provider: Child, load: Child): Cores {
+  const last = availableParallelism() - 1
+  if (last < 1) return null
+  const cores = { measured: 0, provider: 1, load: Math.min(2, last), others: last }
+  return pinTo(cores.provider, provider.pid) && pinTo(cores.load, load.pid) ? cores : null
+}

@@ -1,0 +1,54 @@
+import type { EndingWaiter, Settling } from './ending.ts'
+import type { Holding, HoldWaiter } from './holds.ts'
+import { type Crashable, tellWaiter } from './tellWaiter.ts'
+
+/** Calls back, in a later turn of the event loop, everyone who came in this one. */
+class NextTurn<Waiter extends Crashable> {
+  private readonly call: (waiter: Waiter) => void
+  private readonly onFault: (error: unknown) => void
+  private waiting: Waiter[] = []
+  private readonly flush = () => {
+    const waiting = this.waiting
+    this.waiting = []
+    for (const waiter of waiting) tellWaiter(waiter, this.call, this.onFault)
+  }
+
+  constructor(call: (waiter: Waiter) => void, onFault: (error: unknown) => void) {
+    this.call = call
+    this.onFault = onFault
+  }
+
+  add(waiter: Waiter): void {
+    this.waiting.push(waiter)
+    if (this.waiting.length === 1) setImmediate(this.flush)
+  }
+}
+
+/**
+ * Grants every hold in full and asks nobody. Only for measuring what the money path costs: requests run unpaid. It
+ * stands in for `Holds` as a whole, so that the metered path carries no trace of it.
+ */
+export class UnmeteredHolds implements Holding {
+  private readonly granted: NextTurn<HoldWaiter>
+
+  constructor(onFault: (error: unknown) => void) {
+    this.granted = new NextTurn((waiter) => waiter.onHeld(waiter.wantUnits, Date.now()), onFault)
+  }
+
+  take(waiter: HoldWaiter): void {
+    this.granted.add(waiter)
+  }
+}
+
+/** Drops every ending: nothing is charged, and answers go out without a receipt. */
+export class UnmeteredSettlements implements Settling {
+  private readonly dropped: NextTurn<EndingWaiter>
+
+  constructor(onFault: (error: unknown) => void) {
+    this.dropped = new NextTurn((waiter) => waiter.onSettleDelayed(), onFault)
+  }
+
+  end(_ending: unknown, _keys: unknown, waiter: EndingWaiter | null): void {
+    if (waiter !== null) this.dropped.add(waiter)
+  }
+}

@@ -1,0 +1,54 @@
+const HEADER_BYTES = 10
+const ID3V1_BYTES = 128
+const APE_BYTES = 32
+const LYRICS_BYTES = 15
+const TAGS_MAX = 8
+
+/** Behind the ID3v2 tags (id3.org, ID3v2.4.0 structure, section 3) and padding of zeros at `from`. */
+export function skipId3(file: Buffer, from: number): number {
+  let at = from
+  for (let tags = 0; tags < TAGS_MAX; tags++) {
+    const next = behindTag(file, at)
+    if (next === at) break
+    at = next
+    while (at < file.length && file[at] === 0) at++
+  }
+  return Math.min(at, file.length)
+}
+
+function behindTag(file: Buffer, at: number): number {
+  if (at + HEADER_BYTES > file.length || file.toString('latin1', at, at + 3) !== 'ID3') return at
+  const size = [6, 7, 8, 9].map((offset) => file[at + offset])
+  if (size.some((byte) => byte > 127) || file[at + 3] === 255) return at
+  const hasFooter = (file[at + 5] & 16) !== 0
+  const bytes = size.reduce((sum, byte) => sum * 128 + byte, 0)
+  return at + HEADER_BYTES + bytes + (hasFooter ? HEADER_BYTES : 0)
+}
+
+/** Where the sound of an MP3 file ends: before the ID3v1, APEv1, APEv2 and Lyrics3v2 tags at its end. */
+export function endBeforeTags(file: Buffer, start: number): number {
+  let end = file.length
+  for (let tags = 0; tags < TAGS_MAX; tags++) {
+    const next = Math.max(start, end - tagBytes(file, end))
+    if (next === end) return end
+    end = next
+  }
+  return end
+}
+
+function tagBytes(file: Buffer, end: number): number {
+  if (end >= ID3V1_BYTES && file.toString('latin1', end - ID3V1_BYTES, end - ID3V1_BYTES + 3) === 'TAG') {
+    return ID3V1_BYTES
+  }
+  if (end >= APE_BYTES && file.toString('latin1', end - APE_BYTES, end - APE_BYTES + 8) === 'APETAGEX') {
+    const hasHeader = file.readUInt32LE(end - 12) >= 2 ** 31
+    const bytes = file.readUInt32LE(end - 20) + (hasHeader ? APE_BYTES : 0)
+    return bytes <= end ? bytes : 0
+  }
+  if (end >= LYRICS_BYTES && file.toString('latin1', end - 9, end) === 'LYRICS200') {
+    const digits = file.toString('latin1', end - LYRICS_BYTES, end - 9)
+    const bytes = /^[0-9]{6}$/.test(digits) ? Number(digits) + LYRICS_BYTES : 0
+    return bytes <= end ? bytes : 0
+  }
+  return 0
+}

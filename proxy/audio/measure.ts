@@ -1,0 +1,59 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { readFlac } from './flac.ts'
+import { skipId3 } from './id3.ts'
+import { readMp3 } from './mp3.ts'
+import { readOgg } from './ogg.ts'
+import { readWav } from './wav.ts'
+
+export type Container = 'wav' | 'flac' | 'mp3' | 'ogg'
+
+/** How long the audio of a file is, by what is in it and not by what its headers claim. */
+export interface Duration {
+  readonly seconds: number
+  /** What a reader who believes every claim of the file, and plays everything that could be sound, may find. */
+  readonly secondsMax: number
+}
+
+export interface MeasuredAudio extends Duration {
+  readonly container: Container
+}
+
+/**
+ * Measures a file in steps, between which it gives way to other work. The result is null when the file is not of the
+ * container, or when no bound can be found.
+ */
+export type AudioReader = Generator<void, Duration | null>
+
+/** Places that a reader looks at before it gives way. */
+export const PLACES_PER_STEP = 16_384
+
+/**
+ * Measures an audio file: WAV, FLAC, MP3 or Ogg.
+ * @returns null for anything else, for a file without sound, and for one whose length cannot be bounded
+ */
+export async function measureAudio(file: Buffer): Promise<MeasuredAudio | null> {
+  const container = containerOf(file)
+  if (container === null) return null
+  const found = container === 'wav' ? readWav(file) : await inSteps(READERS[container](file))
+  return found !== null && found.seconds > 0 && Number.isFinite(found.secondsMax) ? { container, ...found } : null
+}
+
+const READERS = { flac: readFlac, mp3: readMp3, ogg: readOgg }
+
+async function inSteps(reader: AudioReader): Promise<Duration | null> {
+  for (;;) {
+    const step = reader.next()
+    if (step.done === true) return step.value
+    await nextTurn()
+  }
+}
+
+function containerOf(file: Buffer): Container | null {
+  const start = file.toString('latin1', 0, 12)
+  if (/^(?:RIFF|RF64)....WAVE$/s.test(start)) return 'wav'
+  if (start.startsWith('OggS')) return 'ogg'
+  // FLAC and MP3 files may both begin with an ID3 tag.
+  const at = skipId3(file, 0)
+  if (file.toString('latin1', at, at + 4) === 'fLaC') return 'flac'
+  return 'mp3'
+}

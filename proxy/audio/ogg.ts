@@ -1,0 +1,105 @@
+import { type AudioReader, type Duration, PLACES_PER_STEP } from './measure.ts'
+import { type OggCodec, oggCodec } from './oggCodecs.ts'
+import { type OggPage, oggPageAt } from './oggPages.ts'
+
+/** Streams in a file, one after the other or interleaved. */
+const STREAMS_MAX = 64
+/** Places that look like a page and are none. */
+const LOST_MAX = 10_000
+/** Of a packet no more is kept; only those with the codec's settings are longer than their first bytes matter. */
+const PACKET_BYTES_MAX = 1_048_576
+
+/** Measures an Ogg file by the packets on its pages; all its streams count as if they were played one after the other. */
+export function* readOgg(file: Buffer): AudioReader {
+  const streams = new Map<number, OggStream>()
+  const ended: OggStream[] = []
+  let places = 0
+  let lost = 0
+  for (let at = 0; at >= 0; ) {
+    const page = oggPageAt(file, at)
+    places += 1 + (page?.lacing.length ?? 0)
+    if (places >= PLACES_PER_STEP) {
+      places = 0
+      yield
+    }
+    if (page === null) {
+      if (++lost > LOST_MAX) return null
+      at = file.indexOf('OggS', at + 1, 'latin1')
+      continue
+    }
+    const stream = streamOf(page, streams, ended)
+    if (stream === null || !stream.take(file, page)) return null
+    at = page.end
+  }
+  return sumOf([...streams.values(), ...ended])
+}
+
+function streamOf(page: OggPage, streams: Map<number, OggStream>, ended: OggStream[]): OggStream | null {
+  const known = streams.get(page.serial)
+  // A second first page of a number begins another stream, which files that were joined have.
+  if (known !== undefined && !(page.first && known.hasPackets)) return known
+  if (streams.size + ended.length >= STREAMS_MAX) return null
+  if (known !== undefined) ended.push(known)
+  const stream = new OggStream()
+  streams.set(page.serial, stream)
+  return stream
+}
+
+function sumOf(streams: readonly OggStream[]): Duration | null {
+  let seconds = 0
+  let secondsMax = 0
+  for (const stream of streams) {
+    const duration = stream.duration()
+    seconds += duration.seconds
+    secondsMax += duration.secondsMax
+  }
+  return { seconds, secondsMax }
+}
+
+/** One logical stream: puts its packets together and has its codec add them up. */
+class OggStream {
+  private codec: OggCodec | undefined
+  private pieces: Buffer[] = []
+  private bytes = 0
+  private granule = 0
+
+  /** @returns false when the stream is of a codec that is not known */
+  take(file: Buffer, page: OggPage): boolean {
+    // What the page before has promised to continue never came: a player may take the part for a packet.
+    if (!page.continued && this.pieces.length > 0 && !this.endPacket()) return false
+    let start = page.dataAt
+    let place = page.dataAt
+    for (const length of page.lacing) {
+      place += length
+      if (length === 255) continue
+      this.add(file.subarray(start, place))
+      start = place
+      if (!this.endPacket()) return false
+    }
+    if (place > start) this.add(file.subarray(start, place))
+    if (page.granule > this.granule) this.granule = page.granule
+    return true
+  }
+
+  get hasPackets(): boolean {
+    return this.codec !== undefined
+  }
+
+  duration(): Duration {
+    return this.codec?.duration(this.granule) ?? { seconds: 0, secondsMax: 0 }
+  }
+
+  private add(piece: Buffer): void {
+    if (this.bytes < PACKET_BYTES_MAX) this.pieces.push(piece)
+    this.bytes += piece.length
+  }
+
+  private endPacket(): boolean {
+    const packet = this.pieces.length === 1 ? this.pieces[0] : Buffer.concat(this.pieces)
+    this.pieces = []
+    this.bytes = 0
+    if (this.codec !== undefined) return this.codec.take(packet)
+    this.codec = oggCodec(packet)
+    return this.codec !== undefined
+  }
+}

@@ -1,0 +1,47 @@
+import { FlacSum, readStreamInfo } from './flac.ts'
+import type { Duration } from './measure.ts'
+import { OpusSum } from './opus.ts'
+import { VorbisSum } from './vorbis.ts'
+
+/** Adds up the packets of one stream behind its first one. */
+export interface OggCodec {
+  /** @returns false when the packet shows that the stream cannot be measured */
+  take(packet: Buffer): boolean
+  /** @param granule the highest count of samples that a page of the stream states */
+  duration(granule: number): Duration
+}
+
+/** The codec that the first packet of a stream names; undefined when it is none of Opus, Vorbis and FLAC. */
+export function oggCodec(packet: Buffer): OggCodec | undefined {
+  const start = packet.toString('latin1', 0, 8)
+  if (start === 'OpusHead') return OpusSum.of(packet)
+  if (start.startsWith('\x01vorbis')) return VorbisSum.of(packet)
+  if (start.startsWith('\x7fFLAC')) return OggFlac.of(packet)
+  // An index of other streams, without sound of its own.
+  return start === 'fishead\0' ? SILENT : undefined
+}
+
+const SILENT: OggCodec = { take: () => true, duration: () => ({ seconds: 0, secondsMax: 0 }) }
+
+/** FLAC in Ogg (RFC 9639 section 10.1): a frame is a packet. */
+class OggFlac implements OggCodec {
+  private readonly sum: FlacSum
+
+  private constructor(sum: FlacSum) {
+    this.sum = sum
+  }
+
+  static of(packet: Buffer): OggFlac | undefined {
+    const stream = packet.toString('latin1', 9, 13) === 'fLaC' ? readStreamInfo(packet, 13) : null
+    return stream === null ? undefined : new OggFlac(new FlacSum(stream))
+  }
+
+  take(packet: Buffer): boolean {
+    this.sum.take(packet, 0)
+    return true
+  }
+
+  duration(): Duration {
+    return this.sum.duration()
+  }
+}

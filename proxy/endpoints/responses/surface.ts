@@ -1,0 +1,16 @@
+import type { GatewayError } from '../../../control/contract/errors.ts'
+import { STREAM_END } from '../../relay/chatStream.ts'
+import { responseErrorEvent } from '../../relay/responseWriter.ts'
+import type { ChatSurface } from '../chat/codec.ts'
+import { openaiProvider, translate } from '../chat/translate.ts'
+import { responsesClient } from './client.ts'
+import { readResponseRequest } from './request.ts'
+
+/** POST /v1/responses, without anything that would have to be stored. */
+export const responsesSurface: ChatSurface = {
+  endpoint: 'responses',
+  read: readResponseRequest,
+  codecs: { openai: translate(openaiProvider, responsesClient) },
+  // Told when the stream itself has failed, and its count of events with it.
+  faultEvents: (fault: GatewayError) => responseErrorEvent(fault, 0) + STREAM_END,
+}

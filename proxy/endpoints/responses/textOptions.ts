@@ -1,0 +1,53 @@
+import { invalidRequest } from '../../../control/contract/errors.ts'
+import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
+import { isGiven, readBoolean, readName } from '../run/fields.ts'
+
+/** How the text of the answer is to be: as a chat has it, and as the response repeats it. */
+export interface TextOptions {
+  /** response_format and verbosity of a chat. */
+  readonly forward: JsonObject
+  readonly echo: JsonObject
+}
+
+/**
+ * Reads `text`: its format, which may be a JSON schema, and its verbosity.
+ * @throws GatewayError 400 with the field at fault
+ */
+export function readTextOptions(text: unknown): TextOptions {
+  if (!isGiven(text)) return { forward: {}, echo: { format: { type: 'text' } } }
+  if (!isObject(text)) throw invalidRequest('text must be an object.', 'text')
+  const format = readFormat(text['format'])
+  const verbosity = readName(text, 'verbosity', 'text.verbosity')
+  const forward: JsonObject = { ...format.forward }
+  const echo: JsonObject = { format: format.echo }
+  if (verbosity !== null) {
+    forward['verbosity'] = verbosity
+    echo['verbosity'] = verbosity
+  }
+  return { forward, echo }
+}
+
+function readFormat(format: unknown): TextOptions {
+  if (!isGiven(format)) return { forward: {}, echo: { type: 'text' } }
+  const type = isObject(format) ? format['type'] : undefined
+  if (type === 'text') return { forward: {}, echo: { type } }
+  if (type === 'json_object') return { forward: { response_format: { type } }, echo: { type } }
+  if (type === 'json_schema' && isObject(format)) return readSchema(format)
+  throw invalidRequest('text.format.type must be text, json_object or json_schema.', 'text.format.type')
+}
+
+function readSchema(format: JsonObject): TextOptions {
+  const name = readName(format, 'name', 'text.format.name')
+  const { schema, description } = format
+  if (name === null) throw invalidRequest('text.format.name is missing.', 'text.format.name')
+  if (!isObject(schema)) throw invalidRequest('text.format.schema must be a JSON schema.', 'text.format.schema')
+  if (isGiven(description) && typeof description !== 'string') {
+    throw invalidRequest('text.format.description must be a string.', 'text.format.description')
+  }
+  const strict = isGiven(format['strict']) ? readBoolean(format, 'strict', 'text.format.strict') : null
+  const asked = { name, ...(isGiven(description) && { description }), schema, ...(strict !== null && { strict }) }
+  return {
+    forward: { response_format: { type: 'json_schema', json_schema: asked } },
+    echo: { type: 'json_schema', name, description: description ?? null, schema, strict: strict ?? false },
+  }
+}

@@ -1,0 +1,29 @@
+import { quantityUnits, type UnitRates } from '../../../control/contract/unitRates.ts'
+import type { Principal } from '../../access/principal.ts'
+import type { Model } from '../../catalog/catalog.ts'
+import { type Bill, NO_USAGE, type RunSource } from '../run/bill.ts'
+import { tierRates } from '../run/checkModel.ts'
+
+/**
+ * The rates of what a model is counted by, in the tier of a key.
+ * @throws GatewayError no_route_for_policy when the model is not on the key's tier
+ */
+export function countedRates(model: Model, principal: Principal): UnitRates {
+  const rates = tierRates(model, principal, model.unitRates, model.unitRatesPrivate)
+  if (rates === null) throw new Error(`${model.id} is a ${model.modality} model without a price per ${model.unit}`)
+  return rates
+}
+
+/**
+ * What so many cost.
+ * @param source `reported` also where the price is for what was sent, which nobody needs to report
+ * @param size of images, where sizes have prices of their own
+ */
+export function countedBill(rates: UnitRates, quantity: number, source: RunSource, size = ''): Bill {
+  return { units: quantityUnits(rates, quantity, size), usage: NO_USAGE, quantity, source }
+}
+
+/** A count that a provider reports, or null for one that is missing, negative, fractional, or beyond `max`. */
+export function reportedCount(value: unknown, max: number): number | null {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= max ? value : null
+}

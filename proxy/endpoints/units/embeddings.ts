@@ -1,0 +1,188 @@
+import { chargeUnits, type ModelRates, worstCaseUnits } from '../../../control/contract/charge.ts'
+import { GatewayError, invalidRequest } from '../../../control/contract/errors.ts'
+import type { Limits } from '../../../control/contract/limits.ts'
+import type { Route } from '../../catalog/catalog.ts'
+import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
+import { arraySpans, objectSpans, type Span, spanBytes, spanValue } from '../../relay/jsonSpans.ts'
+import type { RequestHead } from '../../server/exchange.ts'
+import type { Rejected } from '../chat/codec.ts'
+import { parseJsonObject } from '../parseJson.ts'
+import { type Bill, NO_USAGE } from '../run/bill.ts'
+import { tierRates } from '../run/checkModel.ts'
+import { isGiven, readChoice, readModelId, readPositiveInteger } from '../run/fields.ts'
+import { readPreferences } from '../run/preferences.ts'
+import { reportedCount } from './counted.ts'
+import { JSON_TYPE, type Members, readMembers, rejected } from './members.ts'
+import type { Operation, PieceAnswer, PiecePlan, PlanContext, UnitAsk, UnitRequest } from './operation.ts'
+import { PieceRun } from './pieceRun.ts'
+import { convertVectors } from './vectors.ts'
+
+export const ENCODINGS = ['float', 'base64'] as const
+export type Encoding = (typeof ENCODINGS)[number]
+
+const BYTES_PER_TOKEN_MAX = 8
+const BYTES_PER_TOKEN_USUAL = 4
+const TOKENS_PER_INPUT = 8
+const TOKENS_PER_REQUEST = 16
+/** A report may exceed what was sent by this factor before it is taken for a fault. */
+const PLAUSIBLE_FACTOR = 2
+const OWNED: ReadonlySet<string> = new Set(['object', 'data', 'model', 'usage', 'id'])
+const QUOTE = 34
+const OPEN_ARRAY = 91
+
+interface EmbeddingsRequest extends UnitRequest {
+  readonly inputs: number
+  /** The most tokens that the inputs can be: no token has less than a byte. */
+  readonly tokensMax: number
+  /** What they are, most likely. */
+  readonly tokensUsual: number
+  /** The tokens that the largest input has at least. */
+  readonly largestTokens: number
+  readonly encoding: Encoding
+  readonly forward: JsonObject
+}
+
+/** POST /v1/embeddings. */
+export const embeddings: Operation<EmbeddingsRequest, PiecePlan> = {
+  endpoint: 'embeddings',
+  paidOnce: false,
+  upload: false,
+  streamed: false,
+  Run: PieceRun,
+  read: readRequest,
+  plan: (request, context) => new EmbeddingsPlan(request, context),
+}
+
+function readRequest(bytes: Buffer, _head: RequestHead, limits: Limits): EmbeddingsRequest {
+  const body = parseJsonObject(bytes, limits.jsonDepthMax)
+  const { modelId, batch } = readModelId(body['model'])
+  const encoding = readChoice(body, 'encoding_format', ENCODINGS)
+  const forward: JsonObject = { input: body['input'] }
+  if (encoding !== null) forward['encoding_format'] = encoding
+  const dimensions = readPositiveInteger(body, 'dimensions')
+  if (dimensions !== null) forward['dimensions'] = dimensions
+  if (isGiven(body['user'])) forward['user'] = body['user']
+  return {
+    modelId,
+    batch,
+    ...measureInput(body['input'], limits),
+    encoding: encoding ?? 'float',
+    forward,
+    preferences: readPreferences(body['provider']),
+  }
+}
+
+function measureInput(input: unknown, limits: Limits) {
+  const size = { inputs: 0, tokensMax: 0, tokensUsual: 0, largestTokens: 0 }
+  const add = (max: number, usual: number, least: number): void => {
+    size.inputs++
+    size.tokensMax += max
+    size.tokensUsual += usual
+    size.largestTokens = Math.max(size.largestTokens, least)
+  }
+  for (const item of inputsOf(input, limits)) {
+    if (typeof item === 'string' && item !== '') {
+      const bytes = Buffer.byteLength(item)
+      add(bytes, Math.ceil(bytes / BYTES_PER_TOKEN_USUAL), bytes / BYTES_PER_TOKEN_MAX)
+    } else if (isTokens(item)) {
+      add(item.length, item.length, item.length)
+    } else {
+      throw invalidRequest('input must hold texts, none of them empty, or arrays of tokens.', 'input')
+    }
+  }
+  return size
+}
+
+function inputsOf(input: unknown, limits: Limits): readonly unknown[] {
+  if (typeof input === 'string' || isTokens(input)) return [input]
+  if (!Array.isArray(input) || input.length === 0) {
+    throw invalidRequest('input must be a text, an array of texts, or an array of tokens.', 'input')
+  }
+  if (input.length > limits.embeddingInputsMax) {
+    throw invalidRequest(`input may hold at most ${limits.embeddingInputsMax} texts.`, 'input')
+  }
+  return input
+}
+
+function isTokens(value: unknown): value is readonly number[] {
+  if (!Array.isArray(value) || value.length === 0) return false
+  return value.every((token) => typeof token === 'number' && Number.isSafeInteger(token) && token >= 0)
+}
+
+class EmbeddingsPlan implements PiecePlan {
+  readonly holdUnits: number
+  private readonly request: EmbeddingsRequest
+  private readonly context: PlanContext
+  private readonly rates: ModelRates
+  private readonly tokensMax: number
+  private readonly rest: string
+
+  constructor(request: EmbeddingsRequest, context: PlanContext) {
+    const { model, principal } = context
+    if (model.context > 0 && request.largestTokens > model.context) {
+      const message = `An input cannot fit the ${model.context} tokens that ${model.id} takes.`
+      throw new GatewayError('context_length_exceeded', { message, param: 'input' })
+    }
+    this.request = request
+    this.context = context
+    this.rates = tierRates(model, principal, model.rates, model.ratesPrivate)
+    this.tokensMax = request.tokensMax + request.inputs * TOKENS_PER_INPUT + TOKENS_PER_REQUEST
+    this.holdUnits = worstCaseUnits(this.tokensMax, this.rates.input, 0, 0)
+    this.rest = JSON.stringify(request.forward).slice(1)
+  }
+
+  get billUnseen(): Bill {
+    return this.bill(null)
+  }
+
+  ask(route: Route): UnitAsk {
+    const body = `{"model":${JSON.stringify(route.upstreamModel)},${this.rest}`
+    return { path: '/embeddings', contentType: 'application/json', accept: 'application/json', body }
+  }
+
+  answer(body: Buffer): PieceAnswer | Rejected {
+    const { limits } = this.context
+    const members = readMembers(body, limits)
+    if ('rejected' in members) return members
+    const data = members.span('data')
+    const encoding = data === undefined ? null : encodingOf(body, data, limits.jsonDepthMax)
+    if (data === undefined || encoding === null) return rejected(null)
+    const vectors = this.vectorsOf(body, data, encoding)
+    return vectors === null ? rejected(null) : this.pieceOf(members, vectors)
+  }
+
+  // What the provider made goes through as it is, but for one that knows only one of the two encodings.
+  private vectorsOf(body: Buffer, data: Span, encoding: Encoding): Buffer | null {
+    if (encoding === this.request.encoding) return spanBytes(body, data)
+    return convertVectors(spanValue(body, data), this.request.encoding)
+  }
+
+  private pieceOf(members: Members, vectors: Buffer): PieceAnswer {
+    const bill = this.bill(this.reportedTokens(members.value('usage')))
+    const tokens = bill.usage.input
+    const model = JSON.stringify(this.context.model.id)
+    const tail = `,"model":${model},"usage":{"prompt_tokens":${tokens},"total_tokens":${tokens}}`
+    const own = ['"object":"list","data":', vectors, tail]
+    return { bill, contentType: JSON_TYPE, body: (receipt) => members.relay(own, OWNED, receipt) }
+  }
+
+  private reportedTokens(usage: unknown): number | null {
+    if (!isObject(usage)) return null
+    return reportedCount(usage['prompt_tokens'] ?? usage['total_tokens'], this.tokensMax * PLAUSIBLE_FACTOR)
+  }
+
+  private bill(reported: number | null): Bill {
+    const usage = { ...NO_USAGE, input: reported ?? this.request.tokensUsual }
+    const source = reported === null ? 'estimated' : 'reported'
+    return { units: chargeUnits(this.rates, usage), usage, quantity: 0, source }
+  }
+}
+
+/** How the vectors of an answer are written, by the first of them; null when there is none. */
+function encodingOf(body: Buffer, data: Span, depthMax: number): Encoding | null {
+  const [first] = arraySpans(body, depthMax, data, 1) ?? []
+  const vector = first === undefined ? undefined : objectSpans(body, depthMax, first)?.get('embedding')
+  if (vector === undefined) return null
+  if (body[vector.start] === QUOTE) return 'base64'
+  return body[vector.start] === OPEN_ARRAY ? 'float' : null
+}

@@ -1,0 +1,87 @@
+import { GatewayError, invalidRequest } from '../../../control/contract/errors.ts'
+import type { Limits } from '../../../control/contract/limits.ts'
+import type { Route } from '../../catalog/catalog.ts'
+import type { RequestHead } from '../../server/exchange.ts'
+import { readForm } from '../../upload/form.ts'
+import { type FormFile, formBody } from '../../upload/formBody.ts'
+import { formObject, formProvider } from './formFields.ts'
+import { ImagePlan } from './imagePlan.ts'
+import { type ImageRequest, readImageRequest } from './imageRequest.ts'
+import type { Operation, PiecePlan, PlanContext, UnitAsk } from './operation.ts'
+import { PieceRun } from './pieceRun.ts'
+
+interface EditRequest extends ImageRequest {
+  readonly files: readonly FormFile[]
+}
+
+/** The first bytes of the pictures that are taken. */
+const FORMATS: readonly {
+  readonly extension: string
+  readonly contentType: string
+  readonly is: (start: string) => boolean
+}[] = [
+  { extension: 'png', contentType: 'image/png', is: (start) => start.startsWith('\x89PNG\r\n\x1a\n') },
+  { extension: 'jpg', contentType: 'image/jpeg', is: (start) => start.startsWith('\xff\xd8\xff') },
+  {
+    extension: 'webp',
+    contentType: 'image/webp',
+    is: (start) => start.startsWith('RIFF') && start.startsWith('WEBP', 8),
+  },
+]
+
+/** POST /v1/images/edits. */
+export const imageEdits: Operation<EditRequest, PiecePlan> = {
+  endpoint: 'image_edits',
+  paidOnce: true,
+  upload: true,
+  streamed: false,
+  Run: PieceRun,
+  read: readRequest,
+  plan: (request, context) => new EditPlan(request, context),
+}
+
+function readRequest(bytes: Buffer, head: RequestHead, limits: Limits): EditRequest {
+  const form = readForm(bytes, head.contentType, limits)
+  const body = formObject(form, {
+    texts: ['model', 'prompt', 'size', 'response_format', 'user'],
+    numbers: ['n'],
+  })
+  const request = readImageRequest(
+    { ...body, stream: form.text('stream') === 'true', provider: formProvider(form) },
+    limits,
+  )
+  const pictures = form.files('image')
+  if (pictures.length === 0) throw invalidRequest('Send the picture to edit as the file image.', 'image')
+  if (pictures.length > limits.imagesMax) throw new GatewayError('too_many_images', { param: 'image' })
+  // Providers tell a list of one from a picture by the name.
+  const name = pictures.length === 1 ? 'image' : 'image[]'
+  const files = pictures.map((data) => pictureFile(name, 'image', data))
+  const masks = form.files('mask')
+  if (masks.length > 1) throw invalidRequest('Send one file as mask.', 'mask')
+  return { ...request, files: [...files, ...masks.map((data) => pictureFile('mask', 'mask', data))] }
+}
+
+function pictureFile(name: string, param: string, data: Buffer): FormFile {
+  const start = data.toString('latin1', 0, 16)
+  const format = FORMATS.find((known) => known.is(start))
+  if (format === undefined) throw invalidRequest(`${param} must be a PNG, JPEG or WebP file.`, param)
+  return { name, filename: `${param}.${format.extension}`, contentType: format.contentType, data }
+}
+
+class EditPlan extends ImagePlan {
+  private readonly files: readonly FormFile[]
+
+  constructor(request: EditRequest, context: PlanContext) {
+    super(request, context)
+    this.files = request.files
+  }
+
+  ask(route: Route): UnitAsk {
+    const fields: [string, string][] = [
+      ['model', route.upstreamModel],
+      ['n', String(this.request.n)],
+    ]
+    const { contentType, pieces } = formBody([...fields, ...this.fields()], this.files)
+    return { path: '/images/edits', contentType, accept: 'application/json', body: pieces }
+  }
+}

@@ -1,0 +1,75 @@
+import type { UnitRates } from '../../../control/contract/unitRates.ts'
+import type { Route } from '../../catalog/catalog.ts'
+import { arraySpans, objectSpans, type Span, spanBytes } from '../../relay/jsonSpans.ts'
+import type { Rejected } from '../chat/codec.ts'
+import type { Bill } from '../run/bill.ts'
+import { countedBill, countedRates } from './counted.ts'
+import { chooseSize, type ImageRequest } from './imageRequest.ts'
+import { JSON_TYPE, type Members, readMembers, rejected } from './members.ts'
+import type { PieceAnswer, PiecePlan, PlanContext, UnitAsk } from './operation.ts'
+
+const OWNED: ReadonlySet<string> = new Set(['created', 'model', 'data'])
+const QUOTE = 34
+
+/** Images that are paid by the piece: held as many as were asked for, charged as many as came. */
+export abstract class ImagePlan implements PiecePlan {
+  readonly holdUnits: number
+  protected readonly request: ImageRequest
+  protected readonly size: string
+  private readonly context: PlanContext
+  private readonly rates: UnitRates
+
+  constructor(request: ImageRequest, context: PlanContext) {
+    this.request = request
+    this.context = context
+    this.rates = countedRates(context.model, context.principal)
+    this.size = chooseSize(request.size, this.rates, context.limits)
+    this.holdUnits = this.bill(request.n).units
+  }
+
+  abstract ask(route: Route): UnitAsk
+
+  get billUnseen(): Bill {
+    return this.bill(this.request.n)
+  }
+
+  answer(body: Buffer): PieceAnswer | Rejected {
+    const depthMax = this.context.limits.jsonDepthMax
+    const members = readMembers(body, this.context.limits)
+    if ('rejected' in members) return members
+    const data = members.span('data')
+    const images = data === undefined ? null : arraySpans(body, depthMax, data)
+    if (data === undefined || images === null || !images.every((image) => isImage(body, image, depthMax))) {
+      return rejected(null)
+    }
+    const bill = this.bill(images.length)
+    return { bill, contentType: JSON_TYPE, body: (receipt) => this.bodyOf(members, data, receipt) }
+  }
+
+  /** What the provider is asked for, but for its model, as texts. */
+  protected fields(): [name: string, text: string][] {
+    const { prompt, forward } = this.request
+    const fields: [string, string][] = [
+      ['prompt', prompt],
+      ...forward.map(([name, text]): [string, string] => [name, text]),
+    ]
+    if (this.size !== '') fields.push(['size', this.size])
+    return fields
+  }
+
+  private bodyOf(members: Members, data: Span, receipt: string): Buffer {
+    const stated = members.value('created')
+    const created = Number.isSafeInteger(stated) ? stated : Math.floor(Date.now() / 1000)
+    const own = `"created":${created},"model":${JSON.stringify(this.context.model.id)},"data":`
+    return members.relay([own, spanBytes(members.bytes, data)], OWNED, receipt)
+  }
+
+  private bill(images: number): Bill {
+    return countedBill(this.rates, images, 'reported', this.size)
+  }
+}
+
+function isImage(body: Buffer, span: Span, depthMax: number): boolean {
+  const members = objectSpans(body, depthMax, span)
+  return ['b64_json', 'url'].some((name) => body[members?.get(name)?.start ?? -1] === QUOTE)
+}

@@ -1,0 +1,78 @@
+import { GatewayError, invalidRequest } from '../../../control/contract/errors.ts'
+import type { Limits } from '../../../control/contract/limits.ts'
+import type { UnitRates } from '../../../control/contract/unitRates.ts'
+import type { JsonObject } from '../../relay/jsonObject.ts'
+import { isGiven, readChoice, readModelId, readPositiveInteger, readRequiredText } from '../run/fields.ts'
+import { readPreferences } from '../run/preferences.ts'
+import type { UnitRequest } from './operation.ts'
+
+const SIZE = /^([1-9][0-9]{0,4})x([1-9][0-9]{0,4})$/
+const USUAL_SIZE = '1024x1024'
+
+/** What generations and edits have in common. */
+export interface ImageRequest extends UnitRequest {
+  readonly prompt: string
+  readonly n: number
+  /** As sent; null when it is left to the gateway. */
+  readonly size: string | null
+  /** Members that go to the provider as they are. Quality, style and the like have prices of their own: dropped. */
+  readonly forward: readonly (readonly [name: string, text: string])[]
+}
+
+/** @throws GatewayError 400 with the field at fault */
+export function readImageRequest(body: JsonObject, limits: Limits): ImageRequest {
+  const { modelId, batch } = readModelId(body['model'])
+  const n = readPositiveInteger(body, 'n') ?? 1
+  if (n > limits.imagesPerAnswerMax) throw invalidRequest(`n may be at most ${limits.imagesPerAnswerMax}.`, 'n')
+  if (isGiven(body['stream']) && body['stream'] !== false) {
+    throw invalidRequest('Images are not streamed; leave stream out.', 'stream')
+  }
+  const forward: [string, string][] = []
+  const format = readChoice(body, 'response_format', ['b64_json', 'url'])
+  if (format !== null) forward.push(['response_format', format])
+  if (typeof body['user'] === 'string') forward.push(['user', body['user']])
+  const size = body['size'] ?? null
+  if (size !== null && typeof size !== 'string') throw invalidSize('size must be a text such as 1024x1024.')
+  return {
+    modelId,
+    batch,
+    prompt: readRequiredText(body, 'prompt'),
+    n,
+    size: size === 'auto' ? null : size,
+    forward,
+    preferences: readPreferences(body['provider']),
+  }
+}
+
+/**
+ * The size to ask for. Where sizes have prices of their own one of them has to be asked for, so that what is made is
+ * what is paid.
+ * @returns WxH, or '' to leave it to the provider
+ * @throws GatewayError invalid_size
+ */
+export function chooseSize(size: string | null, rates: UnitRates, limits: Limits): string {
+  const priced = [...rates.sizes.keys()]
+  if (size === null) {
+    if (priced.length === 0 || rates.sizes.has(USUAL_SIZE)) return priced.length === 0 ? '' : USUAL_SIZE
+    return priced.reduce((smallest, other) => (area(other) < area(smallest) ? other : smallest))
+  }
+  if (priced.length > 0) {
+    if (!rates.sizes.has(size)) throw invalidSize(`The model makes images of ${priced.join(', ')}.`)
+    return size
+  }
+  const { imageSideMin, imageSideMax } = limits
+  const sides = SIZE.exec(size)?.slice(1).map(Number)
+  if (sides === undefined || sides.some((side) => side < imageSideMin || side > imageSideMax)) {
+    throw invalidSize(`Give size as WIDTHxHEIGHT with sides from ${imageSideMin} to ${imageSideMax}.`)
+  }
+  return size
+}
+
+function area(size: string): number {
+  const [width = 0, height = 0] = size.split('x').map(Number)
+  return width * height
+}
+
+function invalidSize(message: string): GatewayError {
+  return new GatewayError('invalid_size', { message, param: 'size' })
+}

@@ -1,0 +1,25 @@
+import type { Route } from '../../catalog/catalog.ts'
+import { parseJsonObject } from '../parseJson.ts'
+import { ImagePlan } from './imagePlan.ts'
+import { type ImageRequest, readImageRequest } from './imageRequest.ts'
+import type { Operation, PiecePlan, UnitAsk } from './operation.ts'
+import { PieceRun } from './pieceRun.ts'
+
+/** POST /v1/images/generations. */
+export const images: Operation<ImageRequest, PiecePlan> = {
+  endpoint: 'images',
+  paidOnce: true,
+  upload: false,
+  streamed: false,
+  Run: PieceRun,
+  read: (body, _head, limits) => readImageRequest(parseJsonObject(body, limits.jsonDepthMax), limits),
+  plan: (request, context) => new GenerationPlan(request, context),
+}
+
+class GenerationPlan extends ImagePlan {
+  ask(route: Route): UnitAsk {
+    const { n } = this.request
+    const body = JSON.stringify({ model: route.upstreamModel, n, ...Object.fromEntries(this.fields()) })
+    return { path: '/images/generations', contentType: 'application/json', accept: 'application/json', body }
+  }
+}

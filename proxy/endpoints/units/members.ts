@@ -1,0 +1,55 @@
+import type { Limits } from '../../../control/contract/limits.ts'
+import { objectSpans, type Span, spanBytes, spanValue } from '../../relay/jsonSpans.ts'
+import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
+import type { Rejected } from '../chat/codec.ts'
+
+export const JSON_TYPE = 'application/json; charset=utf-8'
+
+/** A provider's answer by its members, whose values stay the bytes that they are. */
+export class Members {
+  readonly bytes: Buffer
+  private readonly spans: Map<string, Span>
+
+  constructor(bytes: Buffer, spans: Map<string, Span>) {
+    this.bytes = bytes
+    this.spans = spans
+  }
+
+  span(name: string): Span | undefined {
+    return this.spans.get(name)
+  }
+
+  /** A member's value, parsed; undefined when it is absent. */
+  value(name: string): unknown {
+    return spanValue(this.bytes, this.spans.get(name))
+  }
+
+  /**
+   * A JSON object of the gateway's own members, then those of the answer that are not among `owned`, then the receipt.
+   * @param own members as JSON, in pieces without braces; not empty
+   * @param receipt JSON text, or '' for none
+   */
+  relay(own: readonly (string | Buffer)[], owned: ReadonlySet<string>, receipt: string): Buffer {
+    const pieces = ['{', ...own].map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece))
+    for (const [name, span] of this.spans) {
+      if (owned.has(name) || name === 'receipt') continue
+      pieces.push(Buffer.from(`,${JSON.stringify(name)}:`), spanBytes(this.bytes, span))
+    }
+    pieces.push(Buffer.from(receipt === '' ? '}' : `,"receipt":${receipt}}`))
+    return Buffer.concat(pieces)
+  }
+}
+
+/** The members of an answer; a refusal for what is no JSON object, or an error all the same. */
+export function readMembers(body: Buffer, limits: Limits): Members | Rejected {
+  const spans = objectSpans(body, limits.jsonDepthMax)
+  if (spans === null) return rejected(null)
+  const members = new Members(body, spans)
+  const error = members.value('error')
+  return error === undefined || error === null ? members : rejected(error)
+}
+
+/** @param error what the provider says, or null for an answer that cannot be read */
+export function rejected(error: unknown): Rejected {
+  return { rejected: refusalOfError(error) }
+}

@@ -1,0 +1,88 @@
+import type { Endpoint } from '../../../control/contract/catalog.ts'
+import type { Limits } from '../../../control/contract/limits.ts'
+import type { Principal } from '../../access/principal.ts'
+import type { Model, Route } from '../../catalog/catalog.ts'
+import type { Exchange, RequestHead } from '../../server/exchange.ts'
+import type { Rejected } from '../chat/codec.ts'
+import type { Bill } from '../run/bill.ts'
+import type { Metered, MeteredRun } from '../run/meteredRun.ts'
+import type { Preferences } from '../run/preferences.ts'
+import type { RunServices } from '../run/services.ts'
+
+/** A request that is sound by itself; what depends on the model is checked against it later. */
+export interface UnitRequest {
+  /** Public model id, suffixes taken off. */
+  readonly modelId: string
+  readonly batch: boolean
+  readonly preferences: Preferences
+}
+
+/** What a provider is asked, but for the times that bound the asking. */
+export interface UnitAsk {
+  /** Below the provider's base path. */
+  readonly path: string
+  readonly contentType: string
+  readonly accept: string
+  readonly body: string | readonly Buffer[]
+}
+
+/** A request that has met its model: what is held for it, and what providers are asked. */
+export interface UnitPlan {
+  /** The worst case. */
+  readonly holdUnits: number
+  ask(route: Route): UnitAsk
+}
+
+/** A provider's answer in one piece, and what it costs. */
+export interface PieceAnswer {
+  readonly bill: Bill
+  readonly contentType: string
+  /**
+   * The body that the client gets.
+   * @param receipt as JSON text, or '' while the ledger has not accepted it
+   */
+  body(receipt: string): string | Uint8Array
+}
+
+/** A plan whose answer comes in one piece. */
+export interface PiecePlan extends UnitPlan {
+  answer(body: Buffer): PieceAnswer | Rejected
+  /** What is charged for an answer that was asked for and that nobody has seen. */
+  readonly billUnseen: Bill
+}
+
+/** A plan whose answer is bytes that go through as they come, at a price that is known before. */
+export interface BytePlan extends UnitPlan {
+  readonly bill: Bill
+  readonly contentType: string
+}
+
+/** What plans are made from. */
+export interface PlanContext {
+  readonly requestId: string
+  readonly model: Model
+  readonly principal: Principal
+  readonly limits: Limits
+}
+
+/** An operation that is priced by something counted, or by the tokens of its input. */
+export interface Operation<Request extends UnitRequest, Plan extends UnitPlan> {
+  readonly endpoint: Endpoint
+  /** Providers bill for it even when their answer does not arrive, so it is never asked for twice. */
+  readonly paidOnce: boolean
+  /** Its body is a form with files. */
+  readonly upload: boolean
+  /** Its answer is sent as it comes. */
+  readonly streamed: boolean
+  readonly Run: new (
+    exchange: Exchange,
+    principal: Principal,
+    metered: Metered,
+    plan: Plan,
+    services: RunServices,
+  ) => MeteredRun
+  /** @throws GatewayError 400 with the field at fault */
+  read(body: Buffer, head: RequestHead, limits: Limits): Request
+  /** @throws GatewayError with the code of the rule that the request breaks; nothing is held then */
+  plan(request: Request, context: PlanContext): Plan | Promise<Plan>
+}

@@ -1,0 +1,145 @@
+import { invalidRequest } from '../../../control/contract/errors.ts'
+import type { Limits } from '../../../control/contract/limits.ts'
+import type { UnitRates } from '../../../control/contract/unitRates.ts'
+import type { Route } from '../../catalog/catalog.ts'
+import { isObject } from '../../relay/jsonObject.ts'
+import type { RequestHead } from '../../server/exchange.ts'
+import type { Rejected } from '../chat/codec.ts'
+import { parseJsonObject } from '../parseJson.ts'
+import type { Bill } from '../run/bill.ts'
+import { readBoolean, readModelId, readPositiveInteger, readRequiredText } from '../run/fields.ts'
+import { readPreferences } from '../run/preferences.ts'
+import { countedBill, countedRates, reportedCount } from './counted.ts'
+import { JSON_TYPE, type Members, readMembers, rejected } from './members.ts'
+import type { Operation, PieceAnswer, PiecePlan, PlanContext, UnitAsk, UnitRequest } from './operation.ts'
+import { PieceRun } from './pieceRun.ts'
+import { readResults } from './rerankResults.ts'
+
+const DOCUMENTS_PER_SEARCH = 100
+/** Providers split longer documents, query included, and count every piece as a document. A token has a byte at least. */
+const PIECE_BYTES = 500
+/** A report may exceed the worst case by this factor before it is taken for a fault. */
+const PLAUSIBLE_FACTOR = 2
+
+interface RerankRequest extends UnitRequest {
+  readonly query: string
+  readonly documents: readonly string[]
+  readonly topN: number
+  readonly returnDocuments: boolean
+}
+
+/** POST /v1/rerank. */
+export const rerank: Operation<RerankRequest, PiecePlan> = {
+  endpoint: 'rerank',
+  paidOnce: false,
+  upload: false,
+  streamed: false,
+  Run: PieceRun,
+  read: readRequest,
+  plan: (request, context) => new RerankPlan(request, context),
+}
+
+function readRequest(bytes: Buffer, _head: RequestHead, limits: Limits): RerankRequest {
+  const body = parseJsonObject(bytes, limits.jsonDepthMax)
+  const { modelId, batch } = readModelId(body['model'])
+  const documents = readDocuments(body['documents'], limits)
+  return {
+    modelId,
+    batch,
+    query: readRequiredText(body, 'query'),
+    documents,
+    topN: Math.min(readPositiveInteger(body, 'top_n') ?? documents.length, documents.length),
+    returnDocuments: readBoolean(body, 'return_documents'),
+    preferences: readPreferences(body['provider']),
+  }
+}
+
+function readDocuments(documents: unknown, limits: Limits): string[] {
+  if (!Array.isArray(documents) || documents.length === 0) {
+    throw invalidRequest('documents must be an array of texts, not empty.', 'documents')
+  }
+  if (documents.length > limits.rerankDocumentsMax) {
+    throw invalidRequest(`documents may hold at most ${limits.rerankDocumentsMax} texts.`, 'documents')
+  }
+  return (documents as unknown[]).map((document, index) => {
+    const text = isObject(document) ? document['text'] : document
+    if (typeof text === 'string') return text
+    throw invalidRequest(`documents[${index}] must be a text or {text}.`, `documents[${index}]`)
+  })
+}
+
+class RerankPlan implements PiecePlan {
+  readonly holdUnits: number
+  private readonly request: RerankRequest
+  private readonly context: PlanContext
+  private readonly rates: UnitRates
+  private readonly searchesMax: number
+  private readonly rest: string
+
+  constructor(request: RerankRequest, context: PlanContext) {
+    this.request = request
+    this.context = context
+    this.rates = countedRates(context.model, context.principal)
+    const { query, documents, topN } = request
+    const queryBytes = Buffer.byteLength(query)
+    const pieces = documents.reduce((sum, text) => sum + piecesOf(text, queryBytes), 0)
+    this.searchesMax = Math.ceil(pieces / DOCUMENTS_PER_SEARCH)
+    this.holdUnits = countedBill(this.rates, this.searchesMax, 'reported').units
+    this.rest = JSON.stringify({ query, documents, top_n: topN }).slice(1)
+  }
+
+  get billUnseen(): Bill {
+    return this.bill(null)
+  }
+
+  ask(route: Route): UnitAsk {
+    const body = `{"model":${JSON.stringify(route.upstreamModel)},${this.rest}`
+    return { path: '/rerank', contentType: 'application/json', accept: 'application/json', body }
+  }
+
+  answer(body: Buffer): PieceAnswer | Rejected {
+    const members = readMembers(body, this.context.limits)
+    if ('rejected' in members) return members
+    const { documents, topN, returnDocuments } = this.request
+    const found = readResults(members.value('results') ?? members.value('data'), documents.length)
+    if (found === null) return rejected(null)
+    const results = found.slice(0, topN).map(({ index, score }) => {
+      const document = returnDocuments ? { document: { text: documents[index] } } : {}
+      return { index, relevance_score: score, ...document }
+    })
+    const bill = this.bill(this.reportedSearches(members))
+    const text = this.textOf(JSON.stringify(results), members, bill.quantity)
+    return {
+      bill,
+      contentType: JSON_TYPE,
+      body: (receipt) => `${text}${receipt === '' ? '' : `,"receipt":${receipt}`}}`,
+    }
+  }
+
+  private textOf(results: string, members: Members, searches: number): string {
+    const { requestId, model } = this.context
+    const usage = members.value('usage')
+    const tokens = isObject(usage) ? reportedCount(usage['total_tokens'], Number.MAX_SAFE_INTEGER) : null
+    return (
+      `{"id":"${requestId}","object":"list","model":${JSON.stringify(model.id)},"results":${results},` +
+      `"usage":{${tokens === null ? '' : `"total_tokens":${tokens},`}"search_units":${searches}},` +
+      `"meta":{"api_version":{"version":"2"},"billed_units":{"search_units":${searches}}}`
+    )
+  }
+
+  private reportedSearches(members: Members): number | null {
+    const meta = members.value('meta')
+    const billed = isObject(meta) ? meta['billed_units'] : undefined
+    return isObject(billed) ? reportedCount(billed['search_units'], this.searchesMax * PLAUSIBLE_FACTOR) : null
+  }
+
+  // Without a report the price is for the documents that were sent, as the sheet says.
+  private bill(searches: number | null): Bill {
+    const counted = Math.ceil(this.request.documents.length / DOCUMENTS_PER_SEARCH)
+    return countedBill(this.rates, searches ?? counted, 'reported')
+  }
+}
+
+function piecesOf(text: string, queryBytes: number): number {
+  return Math.max(1, Math.ceil((Buffer.byteLength(text) + queryBytes) / PIECE_BYTES))
+}

@@ -1,0 +1,108 @@
+import { GatewayError, invalidRequest } from '../../../control/contract/errors.ts'
+import type { Limits } from '../../../control/contract/limits.ts'
+import type { Route } from '../../catalog/catalog.ts'
+import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
+import type { RequestHead } from '../../server/exchange.ts'
+import { parseJsonObject } from '../parseJson.ts'
+import type { Bill } from '../run/bill.ts'
+import { isGiven, readChoice, readModelId, readRequiredText } from '../run/fields.ts'
+import { readPreferences } from '../run/preferences.ts'
+import { ByteRun } from './byteRun.ts'
+import { countedBill, countedRates } from './counted.ts'
+import type { BytePlan, Operation, PlanContext, UnitAsk, UnitRequest } from './operation.ts'
+
+/** What clients of the OpenAI format leave out, its providers ask for. */
+const USUAL_VOICE = 'alloy'
+const SPEED_MIN = 0.25
+const SPEED_MAX = 4
+const CONTENT_TYPES = {
+  mp3: 'audio/mpeg',
+  opus: 'audio/ogg',
+  aac: 'audio/aac',
+  flac: 'audio/flac',
+  wav: 'audio/wav',
+  pcm: 'audio/pcm',
+} as const
+type SpeechFormat = keyof typeof CONTENT_TYPES
+
+interface SpeechRequest extends UnitRequest {
+  /** Of everything that the model reads. */
+  readonly characters: number
+  readonly format: SpeechFormat
+  readonly forward: JsonObject
+}
+
+/** POST /v1/audio/speech. */
+export const speech: Operation<SpeechRequest, BytePlan> = {
+  endpoint: 'speech',
+  paidOnce: false,
+  upload: false,
+  streamed: true,
+  Run: ByteRun,
+  read: readRequest,
+  plan: (request, context) => new SpeechPlan(request, context),
+}
+
+function readRequest(bytes: Buffer, _head: RequestHead, limits: Limits): SpeechRequest {
+  const body = parseJsonObject(bytes, limits.jsonDepthMax)
+  const { modelId, batch } = readModelId(body['model'])
+  const input = readRequiredText(body, 'input')
+  const format = readChoice(body, 'response_format', Object.keys(CONTENT_TYPES) as SpeechFormat[]) ?? 'mp3'
+  // The format with events is priced by tokens, and is not what was paid for here.
+  readChoice(body, 'stream_format', ['audio'])
+  const forward: JsonObject = { input, voice: readVoice(body['voice']), response_format: format }
+  let characters = codePoints(input)
+  if (isGiven(body['instructions'])) {
+    const instructions = readRequiredText(body, 'instructions')
+    characters += codePoints(instructions)
+    forward['instructions'] = instructions
+  }
+  const { speed } = body
+  if (isGiven(speed)) {
+    if (typeof speed !== 'number' || !(speed >= SPEED_MIN && speed <= SPEED_MAX)) {
+      throw invalidRequest(`speed must be a number from ${SPEED_MIN} to ${SPEED_MAX}.`, 'speed')
+    }
+    forward['speed'] = speed
+  }
+  return { modelId, batch, characters, format, forward, preferences: readPreferences(body['provider']) }
+}
+
+function readVoice(voice: unknown): unknown {
+  if (!isGiven(voice)) return USUAL_VOICE
+  if (typeof voice === 'string' && voice !== '') return voice
+  if (isObject(voice) && typeof voice['id'] === 'string') return { id: voice['id'] }
+  throw invalidRequest('voice must be the name of a voice, or {id}.', 'voice')
+}
+
+/** Unicode code points, as providers count characters; UTF-16 units would count many of them twice. */
+export function codePoints(text: string): number {
+  let count = 0
+  for (let at = 0; at < text.length; count++) at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1
+  return count
+}
+
+class SpeechPlan implements BytePlan {
+  readonly bill: Bill
+  readonly contentType: string
+  private readonly rest: string
+
+  constructor(request: SpeechRequest, { model, principal, limits }: PlanContext) {
+    const charactersMax = model.context > 0 ? model.context : limits.speechCharactersMax
+    if (request.characters > charactersMax) {
+      const message = `The input has ${request.characters} characters, but ${model.id} takes at most ${charactersMax}.`
+      throw new GatewayError('input_too_long', { message, param: 'input' })
+    }
+    this.bill = countedBill(countedRates(model, principal), request.characters, 'reported')
+    this.contentType = CONTENT_TYPES[request.format]
+    this.rest = JSON.stringify(request.forward).slice(1)
+  }
+
+  get holdUnits(): number {
+    return this.bill.units
+  }
+
+  ask(route: Route): UnitAsk {
+    const body = `{"model":${JSON.stringify(route.upstreamModel)},${this.rest}`
+    return { path: '/audio/speech', contentType: 'application/json', accept: '*/*', body }
+  }
+}

@@ -1,0 +1,155 @@
+import { GatewayError, invalidRequest } from '../../../control/contract/errors.ts'
+import type { Limits } from '../../../control/contract/limits.ts'
+import type { UnitRates } from '../../../control/contract/unitRates.ts'
+import { type Container, type MeasuredAudio, measureAudio } from '../../audio/measure.ts'
+import type { Route } from '../../catalog/catalog.ts'
+import { isObject } from '../../relay/jsonObject.ts'
+import type { RequestHead } from '../../server/exchange.ts'
+import { readForm } from '../../upload/form.ts'
+import { formBody } from '../../upload/formBody.ts'
+import type { Rejected } from '../chat/codec.ts'
+import type { Bill } from '../run/bill.ts'
+import { readChoice, readModelId } from '../run/fields.ts'
+import { readPreferences } from '../run/preferences.ts'
+import { countedBill, countedRates } from './counted.ts'
+import { formObject, formProvider } from './formFields.ts'
+import { JSON_TYPE, type Members, readMembers, rejected } from './members.ts'
+import type { Operation, PieceAnswer, PiecePlan, PlanContext, UnitAsk, UnitRequest } from './operation.ts'
+import { PieceRun } from './pieceRun.ts'
+
+const FORMATS = ['json', 'text', 'verbose_json'] as const
+const TEXT_TYPE = 'text/plain; charset=utf-8'
+const OWNED: ReadonlySet<string> = new Set(['text', 'usage'])
+/** A report may exceed what the file can hold by this factor, and a minute, before it is taken for a fault. */
+const PLAUSIBLE_FACTOR = 2
+const PLAUSIBLE_SECONDS = 60
+const CONTENT_TYPES: Readonly<Record<Container, string>> = {
+  wav: 'audio/wav',
+  flac: 'audio/flac',
+  mp3: 'audio/mpeg',
+  ogg: 'audio/ogg',
+}
+
+interface TranscriptionRequest extends UnitRequest {
+  readonly file: Buffer
+  readonly format: (typeof FORMATS)[number]
+  readonly forward: readonly (readonly [name: string, text: string])[]
+}
+
+/** POST /v1/audio/transcriptions. */
+export const transcriptions: Operation<TranscriptionRequest, PiecePlan> = {
+  endpoint: 'transcriptions',
+  paidOnce: false,
+  upload: true,
+  streamed: false,
+  Run: PieceRun,
+  read: readRequest,
+  plan: async (request, context) =>
+    new TranscriptionPlan(request, context, await measured(request.file, context.limits)),
+}
+
+function readRequest(bytes: Buffer, head: RequestHead, limits: Limits): TranscriptionRequest {
+  const form = readForm(bytes, head.contentType, limits)
+  const body = formObject(form, {
+    texts: ['model', 'language', 'prompt', 'response_format', 'stream'],
+    numbers: ['temperature'],
+  })
+  const { modelId, batch } = readModelId(body['model'])
+  const format = readChoice(body, 'response_format', FORMATS) ?? 'json'
+  if (body['stream'] === 'true') throw invalidRequest('Transcriptions are not streamed; leave stream out.', 'stream')
+  const temperature = body['temperature']
+  if (typeof temperature === 'number' && !(temperature >= 0 && temperature <= 1)) {
+    throw invalidRequest('temperature must be a number from 0 to 1.', 'temperature')
+  }
+  // Text is made from JSON, because only that tells how long the audio was.
+  const forward: [string, string][] = [['response_format', format === 'text' ? 'json' : format]]
+  for (const name of ['language', 'prompt', 'temperature']) {
+    if (body[name] !== undefined) forward.push([name, String(body[name])])
+  }
+  for (const granularity of granularitiesOf(form.texts('timestamp_granularities'), format)) {
+    forward.push(['timestamp_granularities[]', granularity])
+  }
+  const file = form.file('file')
+  return { modelId, batch, file, format, forward, preferences: readPreferences(formProvider(form)) }
+}
+
+function granularitiesOf(granularities: readonly string[], format: string): readonly string[] {
+  const name = 'timestamp_granularities'
+  if (granularities.some((granularity) => granularity !== 'word' && granularity !== 'segment')) {
+    throw invalidRequest(`${name} may hold word and segment.`, name)
+  }
+  if (granularities.length > 0 && format !== 'verbose_json') {
+    throw invalidRequest(`${name} needs response_format verbose_json.`, name)
+  }
+  return granularities.slice(0, 2)
+}
+
+async function measured(file: Buffer, limits: Limits): Promise<MeasuredAudio> {
+  const audio = await measureAudio(file)
+  if (audio === null) throw new GatewayError('unsupported_audio', { param: 'file' })
+  if (audio.secondsMax > limits.audioSecondsMax) throw new GatewayError('audio_too_long', { param: 'file' })
+  return audio
+}
+
+class TranscriptionPlan implements PiecePlan {
+  readonly holdUnits: number
+  private readonly request: TranscriptionRequest
+  private readonly context: PlanContext
+  private readonly audio: MeasuredAudio
+  private readonly rates: UnitRates
+
+  constructor(request: TranscriptionRequest, context: PlanContext, audio: MeasuredAudio) {
+    this.request = request
+    this.context = context
+    this.audio = audio
+    this.rates = countedRates(context.model, context.principal)
+    this.holdUnits = countedBill(this.rates, Math.ceil(audio.secondsMax), 'reported').units
+  }
+
+  get billUnseen(): Bill {
+    return this.bill(null)
+  }
+
+  ask(route: Route): UnitAsk {
+    const { container } = this.audio
+    const { contentType, pieces } = formBody(
+      [['model', route.upstreamModel], ...this.request.forward],
+      [
+        {
+          name: 'file',
+          filename: `audio.${container}`,
+          contentType: CONTENT_TYPES[container],
+          data: this.request.file,
+        },
+      ],
+    )
+    return { path: '/audio/transcriptions', contentType, accept: 'application/json', body: pieces }
+  }
+
+  answer(body: Buffer): PieceAnswer | Rejected {
+    const members = readMembers(body, this.context.limits)
+    if ('rejected' in members) return members
+    const text = members.value('text')
+    if (typeof text !== 'string') return rejected(null)
+    const bill = this.bill(reportedSeconds(members))
+    if (this.request.format === 'text') return { bill, contentType: TEXT_TYPE, body: () => text }
+    const own = `"text":${JSON.stringify(text)},"usage":{"type":"duration","seconds":${bill.quantity}}`
+    return { bill, contentType: JSON_TYPE, body: (receipt) => members.relay([own], OWNED, receipt) }
+  }
+
+  private bill(reported: number | null): Bill {
+    const { seconds, secondsMax } = this.audio
+    const believed = reported !== null && reported <= secondsMax * PLAUSIBLE_FACTOR + PLAUSIBLE_SECONDS
+    if (!believed) return countedBill(this.rates, Math.ceil(seconds), 'estimated')
+    return countedBill(this.rates, Math.ceil(reported), 'reported')
+  }
+}
+
+/** The duration that an answer states, in `usage` or beside the text; null for none. Tokens are not what is sold. */
+function reportedSeconds(members: Members): number | null {
+  const usage = members.value('usage')
+  for (const stated of [isObject(usage) ? usage['seconds'] : undefined, members.value('duration')]) {
+    if (typeof stated === 'number' && Number.isFinite(stated) && stated >= 0) return stated
+  }
+  return null
+}

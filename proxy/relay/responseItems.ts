@@ -1,0 +1,106 @@
+/** How far an output item of a response has come. */
+export type ItemStatus = 'in_progress' | 'completed' | 'incomplete'
+
+/** What stands for the arguments that some providers leave empty for a function without parameters: clients parse them. */
+export const NO_ARGUMENTS = '{}'
+
+export type PartType = 'output_text' | 'refusal'
+
+/** A part of a message of a response. */
+export interface Part {
+  readonly type: PartType
+  text: string
+}
+
+/** An output item of a response while it is being written. */
+export interface OutputItem {
+  readonly id: string
+  /** Its place in the output. */
+  readonly index: number
+  /** The item as JSON text. */
+  json(status: ItemStatus): string
+}
+
+/** What the model says. */
+export class MessageItem implements OutputItem {
+  readonly id: string
+  readonly index: number
+  readonly parts: Part[] = []
+
+  constructor(ids: ItemIds, index: number) {
+    this.id = ids.of('msg', index)
+    this.index = index
+  }
+
+  json(status: ItemStatus): string {
+    const content = this.parts.map(partJson).join(',')
+    return `{"type":"message","id":"${this.id}","status":"${status}","role":"assistant","content":[${content}]}`
+  }
+}
+
+/** What the model thinks, where its provider shows that; the format has it as a summary. */
+export class ReasoningItem implements OutputItem {
+  readonly id: string
+  readonly index: number
+  text = ''
+
+  constructor(ids: ItemIds, index: number) {
+    this.id = ids.of('rs', index)
+    this.index = index
+  }
+
+  json(status: ItemStatus): string {
+    const summary = this.text === '' ? '' : summaryJson(this.text)
+    return `{"type":"reasoning","id":"${this.id}","status":"${status}","summary":[${summary}]}`
+  }
+}
+
+/** A call that the model wants the client to make. */
+export class CallItem implements OutputItem {
+  readonly id: string
+  readonly index: number
+  readonly name: string
+  arguments = ''
+  private readonly callId: string
+
+  /** @param callId what the client sends back with the call's output; '' has one made up */
+  constructor(ids: ItemIds, index: number, callId: string, name: string) {
+    this.id = ids.of('fc', index)
+    this.index = index
+    this.callId = callId === '' ? ids.of('call', index) : callId
+    this.name = name
+  }
+
+  json(status: ItemStatus): string {
+    return (
+      `{"type":"function_call","id":"${this.id}","status":"${status}","call_id":${JSON.stringify(this.callId)}` +
+      `,"name":${JSON.stringify(this.name)},"arguments":${JSON.stringify(this.arguments)}}`
+    )
+  }
+}
+
+/** A part of a message as JSON text. */
+export function partJson({ type, text }: Part): string {
+  if (type === 'refusal') return `{"type":"refusal","refusal":${JSON.stringify(text)}}`
+  return `{"type":"output_text","text":${JSON.stringify(text)},"annotations":[],"logprobs":[]}`
+}
+
+/** A part of a reasoning summary as JSON text. */
+export function summaryJson(text: string): string {
+  return `{"type":"summary_text","text":${JSON.stringify(text)}}`
+}
+
+/** Makes the ids of a response's items from the id of the request, which no other response has. */
+export class ItemIds {
+  private readonly suffix: string
+
+  /** @param requestId such as req_01ARZ3NDEKTSV4RRFFQ69G5FAV */
+  constructor(requestId: string) {
+    this.suffix = requestId.slice(requestId.indexOf('_') + 1)
+  }
+
+  /** @param index the item's place in the output */
+  of(prefix: 'msg' | 'rs' | 'fc' | 'call', index: number): string {
+    return `${prefix}_${this.suffix}_${index}`
+  }
+}
