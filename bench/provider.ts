@@ -7,6 +7,7 @@ export type { Outcome, ProviderStats, Served } from './provider/log.ts'
 export type { Provider, ProviderOptions } from './provider/server.ts'
 export { startProvider } from './provider/server.ts'
 export type { ReportedUsage } from './provider/usage.ts'
+export { clipByte, type VideoJob } from './provider/videos.ts'
 
 /** Runs the mock provider as a process: `node dist/bench/provider.js --port 0 [--host H] [--log-file F]`. */
 async function main(): Promise<void> {

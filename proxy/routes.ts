@@ -22,6 +22,9 @@ import type { Operation, UnitPlan, UnitRequest } from './endpoints/units/operati
 import { rerank } from './endpoints/units/rerank.ts'
 import { speech } from './endpoints/units/speech.ts'
 import { transcriptions } from './endpoints/units/transcriptions.ts'
+import { videoGenerationHandler } from './endpoints/videos/generate.ts'
+import type { VideoJobs } from './endpoints/videos/jobs.ts'
+import { videoReadHandler } from './endpoints/videos/read.ts'
 import type { RouteEntry } from './server/routeTable.ts'
 import type { RouteHealth } from './upstream/routeHealth.ts'
 
@@ -30,6 +33,7 @@ export interface RouteParts {
   readonly keys: KeyCache
   readonly catalog: CatalogStore
   readonly services: RunServices
+  readonly videos: VideoJobs
   readonly health: RouteHealth
   readonly rpc: RpcClient
   readonly limits: Limits
@@ -40,13 +44,14 @@ export interface RouteParts {
 
 /** Every path that is served, a row each. */
 export function routes(parts: RouteParts): RouteEntry[] {
-  const { keys, catalog, services, health, rpc, limits, vitals, trustedProxies } = parts
+  const { keys, catalog, services, videos, health, rpc, limits, vitals, trustedProxies } = parts
   const chat = (path: string, surface: ChatSurface): RouteEntry => ({
     method: 'POST',
     path,
     handler: chatHandler(surface, keys, catalog, services),
     precheck: credentialPrecheck,
   })
+  const videoParts = { keys, catalog, jobs: videos, services }
   const unit = <Request extends UnitRequest, Plan extends UnitPlan>(
     path: string,
     operation: Operation<Request, Plan>,
@@ -67,6 +72,14 @@ export function routes(parts: RouteParts): RouteEntry[] {
     unit('/v1/audio/speech', speech),
     unit('/v1/audio/transcriptions', transcriptions),
     unit('/v1/rerank', rerank),
+    {
+      method: 'POST',
+      path: '/v1/videos/generations',
+      handler: videoGenerationHandler(videoParts),
+      precheck: credentialPrecheck,
+      drainCode: 'restarting',
+    },
+    { method: 'GET', path: '/v1/videos/*', handler: videoReadHandler(videoParts) },
     { method: 'GET', path: '/v1/models', handler: modelsHandler(catalog, health) },
     { method: 'GET', path: '/v1/models/*', handler: modelsHandler(catalog, health) },
     { method: 'GET', path: '/v1/pricing', handler: pricingHandler(catalog, health) },

@@ -22,6 +22,9 @@ import { readConfig } from './config.ts'
 import type { Vitals } from './endpoints/health.ts'
 import { ActiveRuns } from './endpoints/run/activeRuns.ts'
 import type { RunServices } from './endpoints/run/services.ts'
+import { VideoJobs } from './endpoints/videos/jobs.ts'
+import { VideoStore } from './jobs/videoStore.ts'
+import { VideoWakes } from './jobs/videoWakes.ts'
 import { RequestMetrics } from './metrics/requestMetrics.ts'
 import { OutBuffer } from './relay/outBuffer.ts'
 import { routes } from './routes.ts'
@@ -115,12 +118,17 @@ const services: RunServices = {
     log.warn({ route: route.id, reason }, 'route failed')
   },
 }
+const videoWakes = new VideoWakes({ commands, subscriber, owner, onFault: fault('waking a video job') })
+const videos = new VideoJobs(new VideoStore(commands, limits), videoWakes, limits)
 let draining = false
 const mayLeave = newSignal()
 const vitals = (): Vitals => ({ redis: connected(), control: pulse.alive, draining })
 
 const server = new Server({
-  routes: routes({ keys, catalog, services, health, rpc, limits, vitals, trustedProxies: config.trustedProxies }),
+  routes: routes({
+    ...{ keys, catalog, services, videos, health, rpc, limits, vitals },
+    trustedProxies: config.trustedProxies,
+  }),
   limits,
   onError: (error, requestId) => log.error({ err: error, requestId }, 'a handler failed'),
   onRefusal: (error) => metrics.noteError(error.row),
@@ -162,6 +170,7 @@ async function start(): Promise<void> {
   await untilDone('Redis to answer', () => heartbeat.start().then(() => true))
   await untilDone('Redis to take holds', async () => connected())
   await rpc.start()
+  await videos.start()
   await feed.start()
   await untilDone('control to publish a catalog', () => catalog.refresh())
   // What was published while this connection was gone may have been announced in vain.

@@ -94,7 +94,8 @@ export function answerFailure(
   return true
 }
 
-function countFailure(failures: Map<string, number>, name: string, max: number): boolean {
+/** @returns whether this request is one of the first `max`, which fail */
+export function countFailure(failures: Map<string, number>, name: string, max: number): boolean {
   const failed = failures.get(name) ?? 0
   if (failed >= max) return false
   failures.set(name, failed + 1)

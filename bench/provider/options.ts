@@ -37,6 +37,17 @@ export const INTEGER_OPTIONS = [
   // Bytes per write, and the size in bytes of the first content frame.
   'split',
   'bigevent',
+  // Video jobs: milliseconds in the queue and in the making, the seconds that are reported and billed, bytes of the clip.
+  'queue',
+  'make',
+  'seconds',
+  'clip',
+  // The status of every answer about a job, so many first ones with status 500, the status of the clip, and the bytes
+  // after which its connection is destroyed.
+  'state_error',
+  'state_fail_first',
+  'clip_error',
+  'clip_cut',
 ] as const
 
 /** Options that are on or off: `html200` or `comments=1`. */
@@ -58,6 +69,8 @@ export const FLAG_OPTIONS = [
   'echo',
   // Content as a refusal.
   'refuse',
+  // A video job that does not say how long its clip is.
+  'noseconds',
 ] as const
 
 /** Options with one of a few words. */
@@ -73,6 +86,8 @@ export const WORD_OPTIONS = {
   // Whose answers to a rerank it gives, and the one encoding of embeddings that it knows.
   style: ['cohere', 'jina'],
   encoding: ['float', 'base64'],
+  // How a video job ends; a stuck one never does.
+  video: ['completed', 'failed', 'stuck'],
 } as const
 
 export type IntegerOption = (typeof INTEGER_OPTIONS)[number]

@@ -11,6 +11,7 @@ import { ServedLog } from './log.ts'
 import { addMediaRoutes } from './media.ts'
 import { parseChat, readBody, readHead } from './request.ts'
 import { Stream } from './stream.ts'
+import { MockVideos } from './videos.ts'
 import { TimerWheel } from './wheel.ts'
 
 export interface ProviderOptions {
@@ -57,6 +58,7 @@ export function startProvider(options: ProviderOptions): Promise<Provider> {
 
 function addRoutes(app: TemplatedApp, log: ServedLog, wheel: TimerWheel): void {
   const failures = new Map<string, number>()
+  const videos = new MockVideos(log, wheel, failures)
   const completion = (kind: Kind) => (res: HttpResponse, req: HttpRequest) => {
     const head = readHead(req)
     const exchange = new Exchange(res, log, head.requestId)
@@ -73,6 +75,7 @@ function addRoutes(app: TemplatedApp, log: ServedLog, wheel: TimerWheel): void {
   app.post('/v1/chat/completions', completion('chat'))
   app.post('/v1/completions', completion('text'))
   addMediaRoutes(app, log, wheel, failures)
+  videos.addRoutes(app)
   app.get('/v1/models', (res) => {
     const data = [{ id: 'chat-small', object: 'model', created: 1_763_683_200, owned_by: 'mock' }]
     sendJson(res, JSON.stringify({ object: 'list', data }))
@@ -86,6 +89,7 @@ function addRoutes(app: TemplatedApp, log: ServedLog, wheel: TimerWheel): void {
   app.post('/_reset', (res) => {
     log.reset()
     failures.clear()
+    videos.reset()
     sendJson(res, '{}')
   })
   app.any('/*', (res) => {

@@ -93,6 +93,23 @@ const DEFAULTS = {
   databaseTimeoutMs: 30_000,
   dependencyTimeoutMs: 300_000,
 
+  // Video jobs. A job's hold has to outlive it, so a job never gets more than half of holdAgeMaxMs.
+  videoJobsPerKeyMax: 2,
+  videoJobsMax: 500,
+  videoOpenGraceMs: 10_000,
+  videoJobMaxMs: 1_800_000,
+  videoPollMinMs: 1_000,
+  videoPollMaxMs: 10_000,
+  videoPollTimeoutMs: 15_000,
+  videoPollRefusalsMax: 5,
+  videoStatusBytesMax: 262_144,
+  videoKeptMs: 1_800_000,
+  videoStateKeptMs: 86_400_000,
+  videoImageBytesMax: 10_485_760,
+  videoImageSideMax: 8_192,
+  videoDownloadsMax: 128,
+  videoDownloadsPerKeyMax: 8,
+
   // Calls from proxy to control, caches and feeds.
   rpcTimeoutMs: 5_000,
   pulseIntervalMs: 5_000,

@@ -24,6 +24,14 @@ export const epochKey = (shard: number): string => `epoch:${TAGS[shard]}`
 export const donePrefix = (shard: number): string => `done:${TAGS[shard]}`
 /** Stream: ended requests on their way to the book. */
 export const ledgerStream = (shard: number): string => `ledger:${TAGS[shard]}`
+/** Prefix of `holdsKey`, for scripts that learn the owner from what they read. */
+export const holdsPrefix = (shard: number): string => `holds:${TAGS[shard]}`
+/** Hash: one video job, under the tag of its account. */
+export const videoKey = (shard: number, videoId: string): string => `video:${TAGS[shard]}:${videoId}`
+/** Hash: request id to `owner|openedAtMs`, for the video jobs of one key that are not billed yet. */
+export const videoSlotsKey = (shard: number, keyId: string): string => `videos:${TAGS[shard]}:${keyId}`
+/** String: the shard of a video job, for who knows its id alone. */
+export const videoShardKey = (videoId: string): string => `videoshard:${videoId}`
 
 /** What hold.lua and settle.lua touch of one account and one of its API keys. */
 export interface AccountKeys {
@@ -63,3 +71,5 @@ export const RPC_API_STREAM = 'rpc:api'
 export const RPC_GROUP = 'control'
 /** Pub/sub channel: RpcReplies to one proxy process. */
 export const rpcReplyChannel = (owner: string): string => `rpc:reply:${owner}`
+/** Pub/sub channel: ids of video jobs that somebody asks one proxy process about. */
+export const videoWakeChannel = (owner: string): string => `video:wake:${owner}`

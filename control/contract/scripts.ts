@@ -1,7 +1,16 @@
 import { readFileSync } from 'node:fs'
 import type { Redis } from 'ioredis'
 
-export type ScriptName = 'hold' | 'settle' | 'credit' | 'sweepGrant' | 'heartbeat'
+export type ScriptName =
+  | 'hold'
+  | 'settle'
+  | 'credit'
+  | 'sweepGrant'
+  | 'heartbeat'
+  | 'videoOpen'
+  | 'videoWrite'
+  | 'videoRead'
+  | 'videoDrop'
 
 /** Codes that hold.lua answers with, in the order of that script. */
 export const HoldCode = {
@@ -20,6 +29,9 @@ export const HoldCode = {
 
 /** Codes that settle.lua answers with. */
 export const SettleCode = { SETTLED: 0, ALREADY_SETTLED: 1, ALREADY_VOIDED: 2, UNKNOWN: 3, CLOSED: 4 } as const
+
+/** Codes that videoOpen.lua and videoWrite.lua answer with. */
+export const VideoCode = { OK: 0, FULL: 1, NO_HOLD: 2, OVERTAKEN: 3 } as const
 
 export type ScriptArgument = string | number | Buffer
 
@@ -46,5 +58,12 @@ export function defineScript(redis: Redis, name: ScriptName): Script {
   const command = `sluice_${name}`
   redis.defineCommand(command, { lua: sourceOf(name) })
   const run = Reflect.get(redis, command) as (...args: unknown[]) => Promise<unknown>
+  return (keys, args) => run.call(redis, keys.length, ...keys, ...args)
+}
+
+/** As `defineScript`; texts of the answer come as buffers, so that binary ones stay whole. */
+export function defineBinaryScript(redis: Redis, name: ScriptName): Script {
+  defineScript(redis, name)
+  const run = Reflect.get(redis, `sluice_${name}Buffer`) as (...args: unknown[]) => Promise<unknown>
   return (keys, args) => run.call(redis, keys.length, ...keys, ...args)
 }

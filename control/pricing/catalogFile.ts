@@ -12,18 +12,21 @@ import {
   type Modality,
 } from '../contract/catalog.ts'
 import { MAX_UNITS } from '../contract/units.ts'
+import type { VideoSettings } from '../contract/video.ts'
 import type { Price } from './price.ts'
 import { readPrice } from './priceReader.ts'
+import { readRouteCost } from './routeCost.ts'
 import { addressOf, booleanOf, choiceOf, idOf, textOf, tokensOf, usdOf, variableOf } from './values.ts'
+import { readVideoSettings } from './videoReader.ts'
 import { CatalogError, type Field, YamlReader } from './yamlReader.ts'
 
 const FILE_BYTES_MAX = 4_194_304
 const IMAGE_TOKENS = 1_500
 const PROVIDER_KEYS = ['id', 'base_url', 'dialect', 'api_key_env', 'data_policy', 'max_tokens_field']
-const ROUTE_KEYS = ['provider', 'model', 'enabled']
+const ROUTE_KEYS = ['provider', 'model', 'enabled', 'cost']
 const MODEL_KEYS = [
   ...['id', 'name', 'owned_by', 'modality', 'endpoints', 'context', 'max_output', 'default_output', 'image_tokens'],
-  ...['attested', 'verified', 'price', 'price_private', 'routes'],
+  ...['attested', 'verified', 'price', 'price_private', 'routes', 'video'],
 ]
 
 export interface CatalogProvider {
@@ -40,6 +43,8 @@ export interface CatalogRoute {
   readonly provider: string
   readonly model: string
   readonly enabled: boolean
+  /** What the provider charges, in units; see readRouteCost. */
+  readonly costUnits?: number
 }
 
 export interface CatalogModel {
@@ -58,6 +63,8 @@ export interface CatalogModel {
   readonly price: Price
   readonly pricePrivate?: Price
   readonly routes: readonly CatalogRoute[]
+  /** What a model of the modality video takes. */
+  readonly video?: VideoSettings
 }
 
 /** A catalog file that holds in every respect. */
@@ -160,8 +167,11 @@ function readModel(reader: YamlReader, field: Field, dialects: ReadonlyMap<strin
     verified: booleanOf(reader, map.get('verified'), true),
     price: price ? readPrice(reader, price, modality, false) : { amounts: new Map() },
     ...(pricePrivate && { pricePrivate: readPrice(reader, pricePrivate, modality, true) }),
-    routes: readRoutes(reader, reader.required(map, field, 'routes'), dialects, id),
+    routes: readRoutes(reader, reader.required(map, field, 'routes'), { dialects, modelId: id, modality }),
+    ...(modality === 'video' && { video: readVideoSettings(reader, field, map.get('video')) }),
   }
+  const video = map.get('video')
+  if (video && modality !== 'video') reader.problem(video, 'is for models of the modality video')
   if (isText && model.maxOutput > model.context && maxOutput) reader.problem(maxOutput, 'must not be above context')
   const defaultOutput = map.get('default_output')
   if (defaultOutput && model.defaultOutput > model.maxOutput)
@@ -191,11 +201,16 @@ function readEndpoints(reader: YamlReader, field: Field | undefined, modality: M
   return endpoints
 }
 
+interface RouteOwner {
+  readonly dialects: ReadonlyMap<string, Dialect>
+  readonly modelId: string
+  readonly modality: Modality
+}
+
 function readRoutes(
   reader: YamlReader,
   field: Field | undefined,
-  dialects: ReadonlyMap<string, Dialect>,
-  modelId: string,
+  { dialects, modelId, modality }: RouteOwner,
 ): CatalogRoute[] {
   const routes = reader.list(field).map((item) => {
     const map = reader.map(item, ROUTE_KEYS)
@@ -208,7 +223,13 @@ function readRoutes(
       )
     }
     const model = map.has('model') ? textOf(reader, map.get('model')) : modelId
-    return { provider, model, enabled: booleanOf(reader, map.get('enabled'), true) }
+    const costUnits = readRouteCost(reader, map.get('cost'), modality)
+    return {
+      provider,
+      model,
+      enabled: booleanOf(reader, map.get('enabled'), true),
+      ...(costUnits !== undefined && { costUnits }),
+    }
   })
   if (field && routes.length === 0) reader.problem(field, 'must name at least one route')
   return routes

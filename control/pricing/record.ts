@@ -1,6 +1,7 @@
 import { COUNTED_BY, type Modality } from '../contract/catalog.ts'
 import type { StatedRates } from '../contract/charge.ts'
 import { sluice } from '../contract/generated/messages.js'
+import type { VideoSettings } from '../contract/video.ts'
 import type { Catalog, CatalogModel } from './catalogFile.ts'
 import { type Price, statedRates, UNIT_OF } from './price.ts'
 
@@ -48,6 +49,17 @@ function modelRecord(model: CatalogModel, createdAtMs: number): sluice.ModelReco
     attested: model.attested,
     unverified: !model.verified,
     createdAtMs,
+    video: model.video && videoRecord(model.video),
+  }
+}
+
+function videoRecord(settings: VideoSettings): sluice.VideoSettings.$Properties {
+  const { seconds, aspectRatios, sizes } = settings
+  return {
+    ...settings,
+    seconds: [...seconds],
+    aspectRatios: [...aspectRatios],
+    sizes: Object.fromEntries(sizes),
   }
 }
 

@@ -27,6 +27,12 @@ export function readApiKey(head: RequestHead): string {
   return key
 }
 
+/** The read token of a request, as jobs that were paid per request are read with; '' when it carries none. */
+export function readReadToken(head: RequestHead): string {
+  const secret = bearerOf(head.authorization)
+  return secret.startsWith('rt_') ? secret : ''
+}
+
 /** The secret of an Authorization: Bearer header, or an empty string. */
 export function bearerOf(authorization: string): string {
   if (authorization.length <= BEARER.length) return ''

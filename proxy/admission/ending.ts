@@ -19,8 +19,11 @@ export interface Ending {
 export interface EndingWaiter {
   /** Redis has accepted it, with what was really charged. */
   onSettled(chargedUnits: number): void
-  /** What is charged is not known yet, or not by this process: the answer goes out without a receipt. */
-  onSettleDelayed(): void
+  /**
+   * What is charged is not known yet, or not by this process: the answer goes out without a receipt.
+   * @param givenUp control has given the request up before: nothing is charged, and that stays so
+   */
+  onSettleDelayed(givenUp: boolean): void
   /** Telling it failed; the ending itself is looked after. */
   onCrashed(error: unknown): void
 }

@@ -190,7 +190,7 @@ export class Settlements implements Settling {
         else lost.push(this.settleLost(pending))
       } else if (code === SettleCode.ALREADY_VOIDED && pending.ending.chargeUnits >= 0) {
         // Control gave the request up and booked it so; a receipt of this process would say otherwise.
-        this.tellDelayed(pending)
+        this.tellDelayed(pending, true)
         this.done(pending)
       } else {
         this.accepted(pending, Math.max(0, reply[i * 2 + 1]))
@@ -216,7 +216,7 @@ export class Settlements implements Settling {
       const chargedUnits = await this.options.settleLost(pending.ending)
       this.landed(call)
       // Nothing was charged: the book may show that it was given up, so the answer goes out without a receipt.
-      if (chargedUnits === 0 && pending.ending.chargeUnits > 0) this.tellDelayed(pending)
+      if (chargedUnits === 0 && pending.ending.chargeUnits > 0) this.tellDelayed(pending, true)
       this.accepted(pending, chargedUnits)
       return true
     } catch (error) {
@@ -262,8 +262,8 @@ export class Settlements implements Settling {
     this.tell(pending, (waiter) => waiter.onSettled(units))
   }
 
-  private tellDelayed(pending: PendingEnding): void {
-    this.tell(pending, (waiter) => waiter.onSettleDelayed())
+  private tellDelayed(pending: PendingEnding, givenUp = false): void {
+    this.tell(pending, (waiter) => waiter.onSettleDelayed(givenUp))
   }
 
   private tell(pending: PendingEnding, call: (waiter: EndingWaiter) => void): void {

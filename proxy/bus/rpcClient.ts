@@ -55,7 +55,10 @@ export class RpcClient {
 
   /** Subscribes to the answers; ioredis renews the subscription after a lost connection. */
   async start(): Promise<void> {
-    this.subscriber.on('messageBuffer', (_channel: Buffer, message: Buffer) => this.answered(message))
+    const own = Buffer.from(this.channel)
+    this.subscriber.on('messageBuffer', (channel: Buffer, message: Buffer) => {
+      if (channel.equals(own)) this.answered(message)
+    })
     await this.subscriber.subscribe(this.channel)
   }
 

@@ -9,6 +9,7 @@ import {
 import type { ModelRates } from '../../control/contract/charge.ts'
 import { sluice } from '../../control/contract/generated/messages.js'
 import { type UnitRates, unitRates } from '../../control/contract/unitRates.ts'
+import { type VideoSettings, videoSettings } from '../../control/contract/video.ts'
 
 /** A provider as its routes need it. The key itself is read from the environment of this process. */
 export interface Provider {
@@ -33,6 +34,15 @@ export interface Route {
   /** The provider's own name of the model. */
   readonly upstreamModel: string
   readonly enabled: boolean
+  /** What the provider charges, in units, to compare the routes of a model by; null where it is not stated. */
+  readonly costUnits: number | null
+}
+
+/** Those of a model's routes that can be asked, in the order they are tried. */
+export interface RouteOrder {
+  readonly all: readonly Route[]
+  /** Those whose provider keeps nothing. */
+  readonly traceless: readonly Route[]
 }
 
 export interface Model {
@@ -53,15 +63,19 @@ export interface Model {
   /** What is counted: image, character, second, search; '' for tokens. */
   readonly unit: string
   readonly routes: readonly Route[]
-  /** Those that are enabled, and those of them whose provider keeps nothing. */
+  /** Those that are enabled. */
   readonly enabledRoutes: readonly Route[]
-  readonly traceless: readonly Route[]
+  /** The same for routing: in the order of the catalog, and with the cheapest first. */
+  readonly usualOrder: RouteOrder
+  readonly cheapestOrder: RouteOrder
   /** Sold as batch jobs too. */
   readonly hasBatch: boolean
   readonly attested: boolean
   /** The model has not yet returned a verified result. */
   readonly unverified: boolean
   readonly createdAtMs: number
+  /** What a model for video takes; null for others. */
+  readonly video: VideoSettings | null
   readonly sheet: Sheet
 }
 
@@ -143,13 +157,25 @@ function decodeModel(record: sluice.ModelRecord, providers: ReadonlyMap<string, 
     unit: COUNTED_BY[record.modality as Modality],
     routes,
     enabledRoutes,
-    traceless: enabledRoutes.filter((route) => route.provider.dataPolicy === 'none'),
+    usualOrder: orderOf(enabledRoutes),
+    cheapestOrder: orderOf(cheapestFirst(enabledRoutes)),
     hasBatch: record.ratesBatch !== null && record.ratesBatch !== undefined,
     attested: record.attested,
     unverified: record.unverified,
     createdAtMs: record.createdAtMs,
+    video: videoSettings(record.video),
     sheet,
   }
+}
+
+function orderOf(routes: readonly Route[]): RouteOrder {
+  return { all: routes, traceless: routes.filter((route) => route.provider.dataPolicy === 'none') }
+}
+
+/** Routes by what their providers charge; those where that is not stated come last, in the order they have. */
+export function cheapestFirst(routes: readonly Route[]): readonly Route[] {
+  const cost = (route: Route): number => route.costUnits ?? Number.POSITIVE_INFINITY
+  return [...routes].sort((a, b) => (cost(a) === cost(b) ? 0 : cost(a) - cost(b)))
 }
 
 /** Dialects that requests can be sent in. */
@@ -164,6 +190,7 @@ function decodeRoute(record: sluice.RouteRecord, providers: ReadonlyMap<string, 
       provider,
       upstreamModel: record.model,
       enabled: record.enabled && !provider.keyMissing && SPOKEN.has(provider.dialect),
+      costUnits: record.costUnits ?? null,
     },
   ]
 }

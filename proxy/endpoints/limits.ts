@@ -48,6 +48,15 @@ export function limitsHandler(limits: Limits): Handler {
       audio_seconds: limits.audioSecondsMax,
       rerank_documents: limits.rerankDocumentsMax,
     },
+    videos: {
+      unbilled_jobs_per_key: limits.videoJobsPerKeyMax,
+      jobs_per_process: limits.videoJobsMax,
+      job_seconds: limits.videoJobMaxMs / 1000,
+      clip_kept_seconds: limits.videoKeptMs / 1000,
+      image_bytes: limits.videoImageBytesMax,
+      image_side_pixels: limits.videoImageSideMax,
+      downloads_per_key_and_process: limits.videoDownloadsPerKeyMax,
+    },
     timeouts_seconds: {
       connect: limits.connectTimeoutMs / 1000,
       first_byte: limits.firstByteTimeoutMs / 1000,

@@ -1,4 +1,5 @@
 import { GatewayError } from '../../control/contract/errors.ts'
+import type { VideoSettings } from '../../control/contract/video.ts'
 import type { Catalog, Model } from '../catalog/catalog.ts'
 import type { CatalogStore } from '../catalog/catalogStore.ts'
 import type { Handler } from '../server/exchange.ts'
@@ -53,6 +54,19 @@ function entry(model: Model) {
     endpoints: [...model.endpoints],
     context_length: model.context,
     max_output: model.maxOutput,
+    ...(model.video !== null && { video: videoEntry(model.video) }),
+  }
+}
+
+/** What a video model takes, under the names of the request's fields; lengths are in characters. */
+function videoEntry(video: VideoSettings) {
+  return {
+    seconds: video.seconds,
+    image: video.image,
+    aspect_ratios: video.aspectRatios,
+    resolution: video.resolution === '' ? null : video.resolution,
+    negative_prompt_max: video.negativePromptMax === 0 ? null : video.negativePromptMax,
+    prompt_max: video.promptMax,
   }
 }
 

@@ -1,4 +1,5 @@
 import { pathExpression } from '../../control/contract/api/route.ts'
+import type { ErrorCode } from '../../control/contract/errors.ts'
 import type { Handler, Precheck } from './exchange.ts'
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
@@ -12,6 +13,8 @@ export interface RouteEntry {
   readonly precheck?: Precheck
   /** The body is an upload: it may be larger, and its memory stays booked until its request has ended. */
   readonly upload?: boolean
+  /** What a draining process answers; gateway_restarting when absent. */
+  readonly drainCode?: ErrorCode
 }
 
 type ByMethod = Map<string, RouteEntry>

@@ -1,8 +1,8 @@
-import { GatewayError, invalidRequest } from '../../control/contract/errors.ts'
+import { type ErrorCode, GatewayError, invalidRequest } from '../../control/contract/errors.ts'
 import { newId } from '../../control/contract/ids.ts'
 import type { Limits } from '../../control/contract/limits.ts'
 import { BodyReader } from './bodyReader.ts'
-import type { Handler, HeaderList } from './exchange.ts'
+import type { Handler, HeaderList, RequestHead } from './exchange.ts'
 import { type ParsedHead, parseHead } from './head.ts'
 import { tooLarge } from './incomingBody.ts'
 import { allowHeader, type RouteEntry, RouteTable } from './routeTable.ts'
@@ -154,9 +154,13 @@ export class Server {
       return invalidRequest(`${parsed.framingFault}; send one valid length.`)
     }
     if (parsed.contentLength > this.discardedMax) return tooLarge(this.limits.bodyBytesMax)
-    if (this.draining && parsed.head.path !== '/health') return new GatewayError('gateway_restarting')
+    if (this.draining && parsed.head.path !== '/health') return new GatewayError(this.drainCode(parsed.head))
     if (this.open > this.limits.openRequestsMax) return new GatewayError('too_many_requests_open')
     return undefined
+  }
+
+  private drainCode({ method, path }: RequestHead): ErrorCode {
+    return this.table.find(path)?.get(method)?.drainCode ?? 'gateway_restarting'
   }
 
   private run(handler: Handler, exchange: UwsExchange, body: Buffer): void {

@@ -2,6 +2,13 @@ import { GatewayError } from '../../control/contract/errors.ts'
 import type { Limits } from '../../control/contract/limits.ts'
 import type { Route } from '../catalog/catalog.ts'
 import { readProviderError } from './dialects/openaiErrors.ts'
+import {
+  mayMoveOnAfterAnswer,
+  mayMoveOnAfterFailure,
+  mayMoveOnAfterStatus,
+  mayReuseConnection,
+  type OperationRule,
+} from './operationRules.ts'
 import { classifyRefusal, type Refusal } from './refusal.ts'
 import { retryAfterMs } from './retryAfter.ts'
 import type { RouteHealth } from './routeHealth.ts'
@@ -36,23 +43,21 @@ export interface AttemptsOptions {
   readonly transport: Transport
   readonly health: RouteHealth
   readonly limits: Limits
+  readonly rule: OperationRule
   /** Whose request it is. */
   readonly accountId: string
   /** Candidates in the order they are tried. */
   readonly routes: readonly Route[]
   readonly makeRequest: (route: Route, totalTimeoutMs: number, fresh: boolean) => UpstreamRequest
   readonly listener: AttemptListener
-  /**
-   * The provider may bill for what never arrives, so that no second route is asked once the first may have begun.
-   */
-  readonly paidOnce: boolean
   /** Told of what the client is not: our credential refused, a route failing. */
   readonly onFault: (route: Route, reason: string) => void
 }
 
 /**
- * One request over the routes that may serve it. Until `commit` a failure moves on to the next route; after it every
- * failure is final, because the client has seen output that another route would repeat.
+ * One request over the routes that may serve it. Until `commit` a failure moves on to the next route, as far as the
+ * rule of the operation lets it; after it every failure is final, because the client has seen output that another route
+ * would repeat.
  */
 export class Attempts implements UpstreamListener {
   private readonly options: AttemptsOptions
@@ -77,7 +82,7 @@ export class Attempts implements UpstreamListener {
   }
 
   start(): void {
-    this.send(this.options.routes[this.next++])
+    this.send(this.options.routes[this.next++], false)
   }
 
   /** The first real output arrived: from here on there is no other route. */
@@ -92,7 +97,7 @@ export class Attempts implements UpstreamListener {
     if (this.over || this.committed) return
     this.call?.cancel()
     this.options.onFault(this.route, 'unusable answer')
-    this.moveOn({ ...refusal, elsewhere: refusal.elsewhere && !this.options.paidOnce })
+    this.moveOn(refusal, mayMoveOnAfterAnswer(this.options.rule))
   }
 
   pause(): void {
@@ -161,17 +166,16 @@ export class Attempts implements UpstreamListener {
       this.options.listener.onBroken(failure)
       return
     }
+    const mayMoveOn = mayMoveOnAfterFailure(this.options.rule, failure.kind)
     // A connection that was kept alive may have died unseen; the same route gets one more chance on a new one.
-    const { paidOnce } = this.options
-    if (failure.kind === 'reset' && !this.headSeen && !this.resetRetried && !paidOnce) {
+    if (failure.kind === 'reset' && mayMoveOn && !this.headSeen && !this.resetRetried) {
       this.resetRetried = true
       this.send(this.route, true)
       return
     }
-    const elsewhere = !paidOnce || failure.kind === 'connect' || failure.kind === 'connect_timeout'
     const timedOut = failure.kind.endsWith('_timeout') && failure.kind !== 'connect_timeout'
     const error = new GatewayError(timedOut ? 'upstream_timeout' : 'upstream_unavailable', { cause: failure })
-    this.moveOn({ error, elsewhere, routeFault: true, retryAfterMs: 0, perhapsRequest: false })
+    this.moveOn({ error, elsewhere: true, routeFault: true, retryAfterMs: 0, perhapsRequest: false }, mayMoveOn)
   }
 
   private refused(status: number): void {
@@ -180,9 +184,9 @@ export class Attempts implements UpstreamListener {
     const waitMs = headers === undefined ? 0 : retryAfterMs(headers, Date.now(), maxMs)
     this.options.onFault(this.route, `status ${status}`)
     const body = Buffer.concat(this.refusedBody).toString('utf8')
-    const refusal = classifyRefusal(status, readProviderError(body), waitMs)
-    const mayHaveRun = this.options.paidOnce && refusal.error.row === 'upstream_timeout'
-    this.moveOn(mayHaveRun ? { ...refusal, elsewhere: false } : refusal)
+    const { rule } = this.options
+    const refusal = classifyRefusal(status, readProviderError(body), waitMs, rule.ownStatus)
+    this.moveOn(refusal, mayMoveOnAfterStatus(rule, status))
   }
 
   private crashed(error: unknown): void {
@@ -190,24 +194,23 @@ export class Attempts implements UpstreamListener {
     this.options.listener.onCrashed(error)
   }
 
-  private moveOn(refusal: Refusal): void {
+  private moveOn(refusal: Refusal, mayMoveOn: boolean): void {
     const { health, routes, limits, listener, accountId } = this.options
     const nowMs = Date.now()
     if (refusal.retryAfterMs > 0) health.coolDown(this.route.id, nowMs + refusal.retryAfterMs)
     if (refusal.routeFault) health.failed(this.route.id, nowMs, refusal.perhapsRequest ? accountId : undefined)
     else health.undecided(this.route.id)
     const left = this.next < routes.length && this.tried < limits.routeAttemptsMax && nowMs < this.deadlineMs
-    if (refusal.elsewhere && left) {
-      this.send(routes[this.next++])
+    if (refusal.elsewhere && mayMoveOn && left) {
+      this.send(routes[this.next++], false)
       return
     }
     this.over = true
     listener.onRefused(refusal.error)
   }
 
-  // A kept connection may turn out to be dead after the request was sent, and then nobody knows what became of it.
-  private send(route: Route, fresh: boolean = this.options.paidOnce): void {
-    const { transport, health, makeRequest, listener } = this.options
+  private send(route: Route, fresh: boolean): void {
+    const { transport, health, makeRequest, listener, rule } = this.options
     this.route = route
     this.tried++
     this.headSeen = false
@@ -216,6 +219,8 @@ export class Attempts implements UpstreamListener {
     this.refusedBytes = 0
     listener.onAttempt(route)
     health.started(route.id)
-    this.call = transport.send(makeRequest(route, Math.max(1, this.deadlineMs - Date.now()), fresh), this)
+    // A kept connection may turn out to be dead after the request was sent, and then nobody knows what became of it.
+    const onNew = fresh || !mayReuseConnection(rule)
+    this.call = transport.send(makeRequest(route, Math.max(1, this.deadlineMs - Date.now()), onNew), this)
   }
 }

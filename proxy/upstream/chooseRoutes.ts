@@ -7,6 +7,8 @@ import type { RouteHealth } from './routeHealth.ts'
 export interface RoutePolicy {
   /** Providers that keep what they are sent may serve. */
   readonly allowRetention: boolean
+  /** The routes whose providers charge least are tried first. */
+  readonly cheapest: boolean
   /** Only providers of these dialects can be asked; absent is any. */
   readonly dialects?: ReadonlySet<Dialect> | undefined
 }
@@ -17,11 +19,12 @@ export interface RoutePolicy {
  * @throws GatewayError model_unavailable, no_route_for_policy
  */
 export function chooseRoutes(model: Model, policy: RoutePolicy, health: RouteHealth, nowMs: number): readonly Route[] {
-  const { dialects } = policy
+  const { dialects, cheapest } = policy
   const asked = (routes: readonly Route[]) =>
     dialects === undefined ? routes : routes.filter((route) => dialects.has(route.provider.dialect))
   if (asked(model.enabledRoutes).length === 0) throw new GatewayError('model_unavailable')
-  const allowed = asked(policy.allowRetention ? model.enabledRoutes : model.traceless)
+  const order = cheapest ? model.cheapestOrder : model.usualOrder
+  const allowed = asked(policy.allowRetention ? order.all : order.traceless)
   if (allowed.length === 0) throw new GatewayError('no_route_for_policy')
   if (allowed.every((route) => health.isOpen(route.id, nowMs))) return allowed
   const open = allowed.filter((route) => health.isOpen(route.id, nowMs))

@@ -26,9 +26,17 @@ export interface ProviderError {
  * Sorts a provider's error answer by status and code: the request's fault, this route's, or the gateway's own standing
  * with the provider, which is never the client's business.
  * @param status not 2xx
+ * @param ownStatus the client sees the provider's own 4xx status where the request is at fault
  */
-export function classifyRefusal(status: number, provider: ProviderError, retryAfterMs: number): Refusal {
-  if (provider.code === 'context_length_exceeded') return requestFault('context_length_exceeded', status, provider)
+export function classifyRefusal(
+  status: number,
+  provider: ProviderError,
+  retryAfterMs: number,
+  ownStatus = false,
+): Refusal {
+  // Chat answers 400 whatever 4xx the provider chose, but for a body it found too large.
+  const shown = ownStatus || status === 413 ? status : 400
+  if (provider.code === 'context_length_exceeded') return requestFault('context_length_exceeded', 400, provider)
   if (status === 404) return { ...unavailable(), elsewhere: true, routeFault: false, retryAfterMs }
   if (status === 401 || status === 402 || status === 403) return { ...unavailable(), routeFault: true, retryAfterMs }
   if (status === 429) {
@@ -45,7 +53,7 @@ export function classifyRefusal(status: number, provider: ProviderError, retryAf
       retryAfterMs,
     }
   }
-  if (status >= 400 && status < 500) return requestFault('upstream_rejected', status, provider)
+  if (status >= 400 && status < 500) return requestFault('upstream_rejected', shown, provider)
   return { ...unavailable(), routeFault: true, perhapsRequest: true, retryAfterMs }
 }
 
@@ -62,8 +70,7 @@ function requestFault(
 ): Refusal {
   const reason = cleanMessage(provider.message)
   const message = reason === '' ? undefined : `The provider rejected the request: ${reason}`
-  // Chat answers 400 whatever 4xx the provider chose, but for a body it found too large.
-  const error = new GatewayError(code, { message, status: status === 413 && code === 'upstream_rejected' ? 413 : 400 })
+  const error = new GatewayError(code, { message, status })
   return { error, elsewhere: false, routeFault: false, retryAfterMs: 0 }
 }
 

@@ -11,6 +11,7 @@ import { systemPackagesScript } from '../../control/launch/paths.ts'
 import { chat, chatStream, completion } from '../support/chatClient.ts'
 import { type Stack, startStack, type TestAccount, until } from '../support/stack.ts'
 import { makeTempDir, removeTempDir } from '../support/tempDir.ts'
+import { clipOf, generate, newVideo, videoIn, videoModel } from '../support/videoClient.ts'
 
 const ACCOUNTS = 6
 const START_UNITS = 1_000_000_000
@@ -44,7 +45,8 @@ before(async () => {
     /cluster_state:ok/.test(String(await redis.call('CLUSTER', 'INFO'))),
   )
   const env = { REDIS_URL: `redis://127.0.0.1:${port}`, SLUICE_REDIS_CLUSTER: '1' }
-  stack = await startStack({ env, workers: 2, catalog: { models: [{ id: 'test/small' }] } })
+  const models = [{ id: 'test/small' }, videoModel('test/clip', 'mock,make=200')]
+  stack = await startStack({ env, workers: 2, catalog: { models }, limits: { videoPollMinMs: 50 } })
 })
 
 after(async () => {
@@ -96,4 +98,19 @@ test('in a cluster, holds and settlements of many accounts at once stay within t
   await Promise.all(calls)
   for (const [accountId, units] of charged) assert.equal(await freeUnits(accountId), START_UNITS - units)
   assert.deepEqual(await redis.keys('holds:*'), [])
+})
+
+test('in a cluster, video jobs stay within the slots of their accounts', async () => {
+  const accounts = await Promise.all([newAccount(), newAccount(), newAccount()])
+  for (const { apiKey, accountId } of accounts) {
+    const before = await freeUnits(accountId)
+    const jobs = [1, 2].map(() => newVideo(stack.baseUrl, apiKey, { model: 'test/clip' }))
+    const ids = (await Promise.all(jobs)).map((job) => job.id)
+    assert.equal((await generate(stack.baseUrl, apiKey, { model: 'test/clip' })).status, 429)
+    for (const id of ids) {
+      await videoIn(stack.baseUrl, apiKey, id, ['completed'])
+      await clipOf(stack.baseUrl, apiKey, id)
+    }
+    assert.equal(await freeUnits(accountId), before - 800_000_000)
+  }
 })

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { ReportedUsage, Served } from '../../bench/provider.ts'
+import type { ReportedUsage, Served, VideoJob } from '../../bench/provider.ts'
 import type { Receipt } from './chatClient.ts'
 
 const UNITS_PER_TOKEN = { input: 1_000, cached: 500, output: 2_000 }
@@ -22,6 +22,16 @@ export function assertReconciled(receipt: Receipt, log: readonly Served[]): void
   const { usage } = lines[0]
   assert.ok(usage !== null, `the provider reported no usage for ${receipt.request_id}`)
   assert.equal(receipt.cost.units, String(chargeOf(usage)))
+}
+
+/**
+ * Asserts that a receipt of a video job charges the seconds that the provider's own book bills for it, once.
+ * @param secondUnits the price of a clip second
+ */
+export function assertSecondsReconciled(receipt: Receipt, jobs: readonly VideoJob[], secondUnits: number): void {
+  const made = jobs.filter((job) => job.request_id === receipt.request_id && job.status === 'completed')
+  assert.equal(made.length, 1, `the provider made ${made.length} clips for ${receipt.request_id}`)
+  assert.equal(receipt.cost.units, String(made[0].seconds_billed * secondUnits))
 }
 
 /** A receipt of an operation that is counted. */

@@ -5,7 +5,8 @@ import { type HoldSize, promptTokensMax, sizeHold } from '../../admission/holdSi
 import type { Model, Route } from '../../catalog/catalog.ts'
 import { chooseRoutes } from '../../upstream/chooseRoutes.ts'
 import type { RouteHealth } from '../../upstream/routeHealth.ts'
-import { checkModel, mayRetain, tierRates } from '../run/checkModel.ts'
+import { checkModel, routePolicy, tierRates } from '../run/checkModel.ts'
+import { checkMaxPrice } from '../run/preferences.ts'
 import type { ChatSurface } from './codec.ts'
 import type { ChatRequest } from './request.ts'
 
@@ -38,7 +39,7 @@ export function admit(
   if (request.batch) refuseBatch(request, principal, model)
   checkContext(request, model)
   const rates = ratesFor(model, principal, request)
-  const policy = { allowRetention: mayRetain(request.preferences, principal), dialects: surface.dialects }
+  const policy = { ...routePolicy(request, principal), dialects: surface.dialects }
   const routes = chooseRoutes(model, policy, health, nowMs)
   const promptTokens = promptTokensMax(request.prompt, rates, model.imageTokens)
   const outputTokens = request.maxTokens ?? defaultOutput(request, model)
@@ -73,13 +74,7 @@ function checkContext(request: ChatRequest, model: Model): void {
 
 function ratesFor(model: Model, principal: Principal, request: ChatRequest): ModelRates {
   const rates = tierRates(model, principal, model.rates, model.ratesPrivate)
-  const { maxInputPrice, maxOutputPrice } = request.preferences
-  if (
-    (maxInputPrice !== null && rates.input > maxInputPrice) ||
-    (maxOutputPrice !== null && rates.output > maxOutputPrice)
-  ) {
-    throw new GatewayError('no_route_for_policy', { message: `${model.id} costs more than provider.max_price allows.` })
-  }
+  checkMaxPrice(request.preferences, rates, model.id)
   return rates
 }
 

@@ -2,6 +2,7 @@ import type { Endpoint } from '../../../control/contract/catalog.ts'
 import { GatewayError } from '../../../control/contract/errors.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Model } from '../../catalog/catalog.ts'
+import type { RoutePolicy } from '../../upstream/chooseRoutes.ts'
 import type { Preferences } from './preferences.ts'
 
 const MODEL_ID_CHARACTERS_SHOWN = 128
@@ -26,11 +27,19 @@ export function checkModel(modelId: string, model: Model | undefined, endpoint: 
   return model
 }
 
+/** How a request is routed: what it asks for itself, within what its key and its account let it. */
+export function routePolicy(
+  request: { readonly preferences: Preferences; readonly cheapest: boolean },
+  principal: Principal,
+): RoutePolicy {
+  return { allowRetention: mayRetain(request.preferences, principal), cheapest: request.cheapest }
+}
+
 /**
  * Whether providers that keep what they are sent may serve a request. The privacy flags of a key bind its requests; a
  * request can only ask for more privacy than its key.
  */
-export function mayRetain(preferences: Preferences, principal: Principal): boolean {
+function mayRetain(preferences: Preferences, principal: Principal): boolean {
   if (principal.noLogs || principal.privateTier) return false
   return preferences.allowRetention ?? true
 }

@@ -4,10 +4,11 @@ import { sluice } from '../../../control/contract/generated/messages.js'
 import { receiptJson } from '../../../control/contract/receipt.ts'
 import type { Principal } from '../../access/principal.ts'
 import { type HoldWaiter, LOST_ANSWER } from '../../admission/holds.ts'
-import type { EndingWaiter } from '../../admission/settlements.ts'
+import type { Ending, EndingWaiter } from '../../admission/settlements.ts'
 import type { Model, Route } from '../../catalog/catalog.ts'
 import type { Exchange, GoneListener } from '../../server/exchange.ts'
 import { type AttemptListener, Attempts } from '../../upstream/attempts.ts'
+import { OPERATION_RULES } from '../../upstream/operationRules.ts'
 import type { TransportFailure, UpstreamHeaders, UpstreamRequest } from '../../upstream/transport.ts'
 import type { ActiveRun } from './activeRuns.ts'
 import { type Bill, NO_BILL, type RunStatus, SOURCE, STATUS } from './bill.ts'
@@ -26,8 +27,6 @@ export interface Metered {
   readonly leastUnits: number
   /** The answer is sent as it comes. */
   readonly streamed: boolean
-  /** Providers bill for it even when their answer does not arrive, so it is never asked for twice. */
-  readonly paidOnce?: boolean
 }
 
 /**
@@ -94,11 +93,11 @@ export abstract class MeteredRun implements HoldWaiter, AttemptListener, EndingW
       transport: this.services.transport,
       health: this.services.health,
       limits: this.services.limits,
+      rule: OPERATION_RULES[this.metered.endpoint],
       accountId: this.principal.accountId,
       routes: this.metered.routes,
       makeRequest: (route, totalTimeoutMs, fresh) => this.makeRequest(route, totalTimeoutMs, fresh),
       listener: this,
-      paidOnce: this.metered.paidOnce ?? false,
       onFault: this.services.onRouteFault,
     })
     this.services.metrics.noteOverhead(performance.now() - this.exchange.arrivedAt)
@@ -150,7 +149,7 @@ export abstract class MeteredRun implements HoldWaiter, AttemptListener, EndingW
   /** The outcome is in the ledger: the client gets the rest of its answer. */
   abstract onSettled(chargedUnits: number): void
   /** The ledger takes long: the client gets the rest of its answer without a receipt. */
-  abstract onSettleDelayed(): void
+  abstract onSettleDelayed(givenUp: boolean): void
   protected abstract makeRequest(route: Route, totalTimeoutMs: number, fresh: boolean): UpstreamRequest
   protected abstract answerBegins(headers: UpstreamHeaders): void
   /** What was produced so far costs, when a fault of the gateway itself ends an answer that has begun. */
@@ -170,6 +169,11 @@ export abstract class MeteredRun implements HoldWaiter, AttemptListener, EndingW
    * The run is told when the ledger has accepted it.
    */
   protected settle(status: RunStatus, bill: Bill, errorCode: string | null): void {
+    this.deliver(this.decide(status, bill, errorCode))
+  }
+
+  /** Fixes the outcome, for `deliver` to settle. */
+  protected decide(status: RunStatus, bill: Bill, errorCode: string | null): Ending {
     this.ending = true
     this.status = status
     this.errorCode = errorCode
@@ -177,21 +181,21 @@ export abstract class MeteredRun implements HoldWaiter, AttemptListener, EndingW
     const charged = status === 'ok' || status === 'partial'
     this.clamped = charged && bill.units > this.heldUnits
     const chargeUnits = charged ? Math.min(bill.units, this.heldUnits) : VOID
-    this.count(chargeUnits)
     const { principal } = this
-    this.services.settlements.end(
-      {
-        requestId: this.requestId,
-        owner: this.services.owner,
-        accountId: principal.accountId,
-        keyId: principal.keyId,
-        shard: principal.shard,
-        chargeUnits,
-        settlement: this.settlementMessage(Math.max(0, chargeUnits)),
-      },
-      principal,
-      this,
-    )
+    return {
+      requestId: this.requestId,
+      owner: this.services.owner,
+      accountId: principal.accountId,
+      keyId: principal.keyId,
+      shard: principal.shard,
+      chargeUnits,
+      settlement: this.settlementMessage(Math.max(0, chargeUnits)),
+    }
+  }
+
+  protected deliver(ending: Ending): void {
+    this.count(ending.chargeUnits)
+    this.services.settlements.end(ending, this.principal, this)
   }
 
   /** The receipt of the outcome as the ledger has accepted it. */

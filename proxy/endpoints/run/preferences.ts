@@ -1,4 +1,5 @@
-import { invalidRequest } from '../../../control/contract/errors.ts'
+import type { RateSet } from '../../../control/contract/charge.ts'
+import { GatewayError, invalidRequest } from '../../../control/contract/errors.ts'
 import { parseUsd } from '../../../control/contract/units.ts'
 import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
 
@@ -7,9 +8,11 @@ export interface Preferences {
   readonly allowRetention: boolean | null
   readonly maxInputPrice: number | null
   readonly maxOutputPrice: number | null
+  /** max_price was sent, whatever it says. */
+  readonly hasMaxPrice: boolean
 }
 
-const NONE: Preferences = { allowRetention: null, maxInputPrice: null, maxOutputPrice: null }
+const NONE: Preferences = { allowRetention: null, maxInputPrice: null, maxOutputPrice: null, hasMaxPrice: false }
 
 /**
  * Reads the member `provider`: allow_retention, and max_price as {prompt, completion} in USD per million tokens. The
@@ -35,7 +38,32 @@ export function readPreferences(provider: unknown): Preferences {
     allowRetention,
     maxInputPrice: readPrice(maxPrice, ['prompt', 'input']),
     maxOutputPrice: readPrice(maxPrice, ['completion', 'output']),
+    hasMaxPrice: true,
   }
+}
+
+/**
+ * Holds the prices of a model that is priced by the token against those that a request allows.
+ * @throws GatewayError no_route_for_policy
+ */
+export function checkMaxPrice(
+  { maxInputPrice, maxOutputPrice }: Preferences,
+  rates: Pick<RateSet, 'input' | 'output'>,
+  modelId: string,
+): void {
+  const tooDear =
+    (maxInputPrice !== null && rates.input > maxInputPrice) ||
+    (maxOutputPrice !== null && rates.output > maxOutputPrice)
+  if (!tooDear) return
+  throw new GatewayError('no_route_for_policy', { message: `${modelId} costs more than provider.max_price allows.` })
+}
+
+/**
+ * Refuses provider.max_price on an endpoint that is not priced by the token.
+ * @throws GatewayError max_price_unsupported
+ */
+export function refuseMaxPrice({ hasMaxPrice }: Preferences): void {
+  if (hasMaxPrice) throw new GatewayError('max_price_unsupported', { param: 'provider.max_price' })
 }
 
 function readPrice(maxPrice: JsonObject, names: readonly string[]): number | null {

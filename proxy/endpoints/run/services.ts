@@ -22,5 +22,5 @@ export interface RunServices {
   readonly active: ActiveRuns
   /** A request failed by a fault of the gateway itself. */
   readonly onCrash: (error: unknown, requestId: string) => void
-  readonly onRouteFault: (route: Route, reason: string) => void
+  readonly onRouteFault: (route: Pick<Route, 'id' | 'provider'>, reason: string) => void
 }

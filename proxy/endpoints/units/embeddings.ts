@@ -45,7 +45,6 @@ interface EmbeddingsRequest extends UnitRequest {
 /** POST /v1/embeddings. */
 export const embeddings: Operation<EmbeddingsRequest, PiecePlan> = {
   endpoint: 'embeddings',
-  paidOnce: false,
   upload: false,
   streamed: false,
   Run: PieceRun,
@@ -55,7 +54,7 @@ export const embeddings: Operation<EmbeddingsRequest, PiecePlan> = {
 
 function readRequest(bytes: Buffer, _head: RequestHead, limits: Limits): EmbeddingsRequest {
   const body = parseJsonObject(bytes, limits.jsonDepthMax)
-  const { modelId, batch } = readModelId(body['model'])
+  const { modelId, batch, cheapest } = readModelId(body['model'])
   const encoding = readChoice(body, 'encoding_format', ENCODINGS)
   const forward: JsonObject = { input: body['input'] }
   if (encoding !== null) forward['encoding_format'] = encoding
@@ -65,6 +64,7 @@ function readRequest(bytes: Buffer, _head: RequestHead, limits: Limits): Embeddi
   return {
     modelId,
     batch,
+    cheapest,
     ...measureInput(body['input'], limits),
     encoding: encoding ?? 'float',
     forward,

@@ -1,16 +1,21 @@
+import type { Dialect } from '../../../control/contract/catalog.ts'
 import { GatewayError } from '../../../control/contract/errors.ts'
 import { readApiKey } from '../../access/credential.ts'
 import type { KeyCache } from '../../access/keyCache.ts'
 import type { Principal } from '../../access/principal.ts'
-import type { Model, Route } from '../../catalog/catalog.ts'
+import type { Model } from '../../catalog/catalog.ts'
 import type { CatalogStore } from '../../catalog/catalogStore.ts'
 import type { Exchange, Handler, Precheck } from '../../server/exchange.ts'
 import { isMultipart } from '../../upload/multipart.ts'
 import { chooseRoutes } from '../../upstream/chooseRoutes.ts'
 import { checkKey, credentialPrecheck } from '../chat/chat.ts'
-import { checkModel, mayRetain, tierRates } from '../run/checkModel.ts'
+import { checkModel, routePolicy, tierRates } from '../run/checkModel.ts'
+import { checkMaxPrice, refuseMaxPrice } from '../run/preferences.ts'
 import type { RunServices } from '../run/services.ts'
 import type { Operation, UnitPlan, UnitRequest } from './operation.ts'
+
+/** The other dialects have no such operations. */
+const DIALECTS: ReadonlySet<Dialect> = new Set(['openai'])
 
 /** Serves one operation. */
 export function unitHandler<Request extends UnitRequest, Plan extends UnitPlan>(
@@ -19,19 +24,20 @@ export function unitHandler<Request extends UnitRequest, Plan extends UnitPlan>(
   catalog: CatalogStore,
   services: RunServices,
 ): Handler {
-  const { endpoint, paidOnce, streamed } = operation
+  const { endpoint, streamed } = operation
   const { limits } = services
   const run = (exchange: Exchange, body: Buffer, principal: Principal): void | Promise<void> => {
     checkKey(principal, exchange.startedAtMs)
     const request = operation.read(body, exchange.head, limits)
     const model = checkModel(request.modelId, catalog.model(request.modelId), endpoint, principal)
     checkWishes(request, model, principal)
-    const routes = routesOf(request, model, principal, services, exchange.startedAtMs)
+    const policy = { ...routePolicy(request, principal), dialects: DIALECTS }
+    const routes = chooseRoutes(model, policy, services.health, exchange.startedAtMs)
     const begin = (plan: Plan): void => {
       // Nothing was held yet, so a client that has left meanwhile leaves nothing behind.
       if (exchange.gone) return
       const { holdUnits } = plan
-      const metered = { endpoint, model, routes, wantUnits: holdUnits, leastUnits: holdUnits, streamed, paidOnce }
+      const metered = { endpoint, model, routes, wantUnits: holdUnits, leastUnits: holdUnits, streamed }
       new operation.Run(exchange, principal, metered, plan, services).start()
     }
     const plan = operation.plan(request, { requestId: exchange.id, model, principal, limits })
@@ -63,28 +69,6 @@ function checkWishes(request: UnitRequest, model: Model, principal: Principal): 
       message: 'Only chat completions run as batch jobs; leave :batch out.',
     })
   }
-  const { maxInputPrice, maxOutputPrice } = request.preferences
-  if (maxInputPrice === null && maxOutputPrice === null) return
-  if (model.unit !== '') throw new GatewayError('max_price_unsupported', { param: 'provider.max_price' })
-  const rates = tierRates(model, principal, model.rates, model.ratesPrivate)
-  const dear = maxInputPrice !== null && rates.input > maxInputPrice
-  if (dear || (maxOutputPrice !== null && rates.output > maxOutputPrice)) {
-    throw new GatewayError('no_route_for_policy', { message: `${model.id} costs more than provider.max_price allows.` })
-  }
-}
-
-// The other dialects have no such operations.
-function routesOf(
-  request: UnitRequest,
-  model: Model,
-  principal: Principal,
-  { health }: RunServices,
-  nowMs: number,
-): readonly Route[] {
-  const allowRetention = mayRetain(request.preferences, principal)
-  const routes = chooseRoutes(model, { allowRetention }, health, nowMs)
-  if (routes.every((route) => route.provider.dialect === 'openai')) return routes
-  const able = routes.filter((route) => route.provider.dialect === 'openai')
-  if (able.length === 0) throw new GatewayError('model_unavailable')
-  return able
+  if (model.unit !== '') refuseMaxPrice(request.preferences)
+  else checkMaxPrice(request.preferences, tierRates(model, principal, model.rates, model.ratesPrivate), model.id)
 }

@@ -32,7 +32,6 @@ const FORMATS: readonly {
 /** POST /v1/images/edits. */
 export const imageEdits: Operation<EditRequest, PiecePlan> = {
   endpoint: 'image_edits',
-  paidOnce: true,
   upload: true,
   streamed: false,
   Run: PieceRun,

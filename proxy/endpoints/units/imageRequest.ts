@@ -21,7 +21,7 @@ export interface ImageRequest extends UnitRequest {
 
 /** @throws GatewayError 400 with the field at fault */
 export function readImageRequest(body: JsonObject, limits: Limits): ImageRequest {
-  const { modelId, batch } = readModelId(body['model'])
+  const { modelId, batch, cheapest } = readModelId(body['model'])
   const n = readPositiveInteger(body, 'n') ?? 1
   if (n > limits.imagesPerAnswerMax) throw invalidRequest(`n may be at most ${limits.imagesPerAnswerMax}.`, 'n')
   if (isGiven(body['stream']) && body['stream'] !== false) {
@@ -36,6 +36,7 @@ export function readImageRequest(body: JsonObject, limits: Limits): ImageRequest
   return {
     modelId,
     batch,
+    cheapest,
     prompt: readRequiredText(body, 'prompt'),
     n,
     size: size === 'auto' ? null : size,

@@ -8,7 +8,6 @@ import { PieceRun } from './pieceRun.ts'
 /** POST /v1/images/generations. */
 export const images: Operation<ImageRequest, PiecePlan> = {
   endpoint: 'images',
-  paidOnce: true,
   upload: false,
   streamed: false,
   Run: PieceRun,

@@ -14,6 +14,7 @@ export interface UnitRequest {
   /** Public model id, suffixes taken off. */
   readonly modelId: string
   readonly batch: boolean
+  readonly cheapest: boolean
   readonly preferences: Preferences
 }
 
@@ -68,8 +69,6 @@ export interface PlanContext {
 /** An operation that is priced by something counted, or by the tokens of its input. */
 export interface Operation<Request extends UnitRequest, Plan extends UnitPlan> {
   readonly endpoint: Endpoint
-  /** Providers bill for it even when their answer does not arrive, so it is never asked for twice. */
-  readonly paidOnce: boolean
   /** Its body is a form with files. */
   readonly upload: boolean
   /** Its answer is sent as it comes. */

@@ -31,7 +31,6 @@ interface RerankRequest extends UnitRequest {
 /** POST /v1/rerank. */
 export const rerank: Operation<RerankRequest, PiecePlan> = {
   endpoint: 'rerank',
-  paidOnce: false,
   upload: false,
   streamed: false,
   Run: PieceRun,
@@ -41,11 +40,12 @@ export const rerank: Operation<RerankRequest, PiecePlan> = {
 
 function readRequest(bytes: Buffer, _head: RequestHead, limits: Limits): RerankRequest {
   const body = parseJsonObject(bytes, limits.jsonDepthMax)
-  const { modelId, batch } = readModelId(body['model'])
+  const { modelId, batch, cheapest } = readModelId(body['model'])
   const documents = readDocuments(body['documents'], limits)
   return {
     modelId,
     batch,
+    cheapest,
     query: readRequiredText(body, 'query'),
     documents,
     topN: Math.min(readPositiveInteger(body, 'top_n') ?? documents.length, documents.length),

@@ -35,7 +35,6 @@ interface SpeechRequest extends UnitRequest {
 /** POST /v1/audio/speech. */
 export const speech: Operation<SpeechRequest, BytePlan> = {
   endpoint: 'speech',
-  paidOnce: false,
   upload: false,
   streamed: true,
   Run: ByteRun,
@@ -45,7 +44,7 @@ export const speech: Operation<SpeechRequest, BytePlan> = {
 
 function readRequest(bytes: Buffer, _head: RequestHead, limits: Limits): SpeechRequest {
   const body = parseJsonObject(bytes, limits.jsonDepthMax)
-  const { modelId, batch } = readModelId(body['model'])
+  const { modelId, batch, cheapest } = readModelId(body['model'])
   const input = readRequiredText(body, 'input')
   const format = readChoice(body, 'response_format', Object.keys(CONTENT_TYPES) as SpeechFormat[]) ?? 'mp3'
   // The format with events is priced by tokens, and is not what was paid for here.
@@ -64,7 +63,7 @@ function readRequest(bytes: Buffer, _head: RequestHead, limits: Limits): SpeechR
     }
     forward['speed'] = speed
   }
-  return { modelId, batch, characters, format, forward, preferences: readPreferences(body['provider']) }
+  return { modelId, batch, cheapest, characters, format, forward, preferences: readPreferences(body['provider']) }
 }
 
 function readVoice(voice: unknown): unknown {

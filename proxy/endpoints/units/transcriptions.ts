@@ -39,7 +39,6 @@ interface TranscriptionRequest extends UnitRequest {
 /** POST /v1/audio/transcriptions. */
 export const transcriptions: Operation<TranscriptionRequest, PiecePlan> = {
   endpoint: 'transcriptions',
-  paidOnce: false,
   upload: true,
   streamed: false,
   Run: PieceRun,
@@ -54,7 +53,7 @@ function readRequest(bytes: Buffer, head: RequestHead, limits: Limits): Transcri
     texts: ['model', 'language', 'prompt', 'response_format', 'stream'],
     numbers: ['temperature'],
   })
-  const { modelId, batch } = readModelId(body['model'])
+  const { modelId, batch, cheapest } = readModelId(body['model'])
   const format = readChoice(body, 'response_format', FORMATS) ?? 'json'
   if (body['stream'] === 'true') throw invalidRequest('Transcriptions are not streamed; leave stream out.', 'stream')
   const temperature = body['temperature']
@@ -70,7 +69,7 @@ function readRequest(bytes: Buffer, head: RequestHead, limits: Limits): Transcri
     forward.push(['timestamp_granularities[]', granularity])
   }
   const file = form.file('file')
-  return { modelId, batch, file, format, forward, preferences: readPreferences(formProvider(form)) }
+  return { modelId, batch, cheapest, file, format, forward, preferences: readPreferences(formProvider(form)) }
 }
 
 function granularitiesOf(granularities: readonly string[], format: string): readonly string[] {

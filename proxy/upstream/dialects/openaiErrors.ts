@@ -14,7 +14,7 @@ export function readProviderError(body: string): ProviderError {
   } catch {
     return NOTHING
   }
-  return fromValue(parsed)
+  return providerErrorOf(parsed)
 }
 
 /**
@@ -22,14 +22,15 @@ export function readProviderError(body: string): ProviderError {
  * @param error the value of the member `error`, or null for an answer that cannot be read at all
  */
 export function refusalOfError(error: unknown): Refusal {
-  const provider = fromValue(error)
+  const provider = providerErrorOf(error)
   const stated: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, 'code') : undefined
   const type: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, 'type') : undefined
   const asked = type === 'invalid_request_error' || type === 'BadRequestError' ? 400 : 502
   return classifyRefusal(typeof stated === 'number' && stated >= 400 && stated < 600 ? stated : asked, provider, 0)
 }
 
-function fromValue(value: unknown): ProviderError {
+/** The same for a body, or a part of one, that is parsed already. */
+export function providerErrorOf(value: unknown): ProviderError {
   if (typeof value !== 'object' || value === null) return NOTHING
   const error: unknown = Reflect.get(value, 'error') ?? value
   if (typeof error === 'string') return named(error, '')

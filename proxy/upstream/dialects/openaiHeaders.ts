@@ -5,10 +5,12 @@ import type { Provider } from '../../catalog/catalog.ts'
  * headers is passed on.
  */
 export function openaiHeaders(provider: Provider, requestId: string, contentType: string, accept: string): string[] {
-  const headers = [
-    ...['content-type', contentType, 'accept', accept],
-    ...['accept-encoding', 'identity', 'x-request-id', requestId],
-  ]
+  return ['content-type', contentType, ...openaiReadHeaders(provider, requestId, accept)]
+}
+
+/** The same for a request without a body. */
+export function openaiReadHeaders(provider: Provider, requestId: string, accept: string): string[] {
+  const headers = ['accept', accept, 'accept-encoding', 'identity', 'x-request-id', requestId]
   if (provider.apiKey !== '') headers.push('authorization', `Bearer ${provider.apiKey}`)
   return headers
 }

@@ -1,0 +1,49 @@
+import type { Dialect } from '../../../control/contract/catalog.ts'
+import { GatewayError } from '../../../control/contract/errors.ts'
+import type { Limits } from '../../../control/contract/limits.ts'
+import { quantityUnits, type UnitRates } from '../../../control/contract/unitRates.ts'
+import { MAX_UNITS } from '../../../control/contract/units.ts'
+import type { Principal } from '../../access/principal.ts'
+import type { Model, Route } from '../../catalog/catalog.ts'
+import { chooseRoutes } from '../../upstream/chooseRoutes.ts'
+import type { VideoOrder } from '../../upstream/dialects/openaiVideos.ts'
+import type { RouteHealth } from '../../upstream/routeHealth.ts'
+import { checkModel, routePolicy, tierRates } from '../run/checkModel.ts'
+import { orderOf } from './order.ts'
+import type { VideoRequest } from './request.ts'
+
+/** The other dialects have no such jobs. */
+const DIALECTS: ReadonlySet<Dialect> = new Set(['openai'])
+
+/** A video job that may run once its hold is granted. */
+export interface AdmittedVideo {
+  readonly model: Model
+  readonly rates: UnitRates
+  readonly routes: readonly Route[]
+  readonly order: VideoOrder
+  /** The clip's seconds times their price. */
+  readonly holdUnits: number
+}
+
+/**
+ * Checks a request for a clip against its model and its key, and sizes its hold. Nothing is held when it throws.
+ * @throws GatewayError with the code of the first rule that the request breaks
+ */
+export function admitVideo(
+  request: VideoRequest,
+  principal: Principal,
+  found: Model | undefined,
+  health: RouteHealth,
+  limits: Limits,
+  nowMs: number,
+): AdmittedVideo {
+  const model = checkModel(request.modelId, found, 'videos', principal)
+  const { video, unitRates } = model
+  if (video === null || unitRates === null) throw new GatewayError('model_unavailable')
+  const order = orderOf(request, video, limits)
+  const rates = tierRates(model, principal, unitRates, model.unitRatesPrivate)
+  const routes = chooseRoutes(model, { ...routePolicy(request, principal), dialects: DIALECTS }, health, nowMs)
+  const holdUnits = quantityUnits(rates, order.seconds)
+  if (holdUnits === MAX_UNITS) throw new GatewayError('insufficient_balance')
+  return { model, rates, routes, order, holdUnits }
+}

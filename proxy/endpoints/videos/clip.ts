@@ -1,0 +1,124 @@
+import { GatewayError } from '../../../control/contract/errors.ts'
+import type { Limits } from '../../../control/contract/limits.ts'
+import type { Provider } from '../../catalog/catalog.ts'
+import type { DrainListener, Exchange, GoneListener } from '../../server/exchange.ts'
+import { askForClip } from '../../upstream/dialects/openaiVideos.ts'
+import type {
+  Transport,
+  TransportFailure,
+  UpstreamCall,
+  UpstreamHeaders,
+  UpstreamListener,
+} from '../../upstream/transport.ts'
+
+const NOTHING = Buffer.alloc(0)
+const CLIP_TYPE = 'video/mp4'
+const TYPE = /^(?:video\/[a-z0-9.+-]{1,64}|application\/octet-stream)$/
+
+export interface ClipParts {
+  readonly exchange: Exchange
+  readonly transport: Transport
+  readonly limits: Limits
+  readonly provider: Provider
+  readonly upstreamId: string
+  /** Called once when the clip has been sent, or will not be. */
+  readonly done: () => void
+  readonly onFault: (reason: string) => void
+}
+
+/** A finished clip on its way from the provider to a client; a slow client pauses the provider. */
+export class ClipRelay implements UpstreamListener, GoneListener, DrainListener {
+  private readonly parts: ClipParts
+  private call: UpstreamCall | undefined
+  private over = false
+  private begun = false
+
+  constructor(parts: ClipParts) {
+    this.parts = parts
+  }
+
+  start(): void {
+    const { exchange, transport, limits, provider, upstreamId } = this.parts
+    const { path, headers, body } = askForClip({ provider }, upstreamId, exchange.id)
+    exchange.setGoneListener(this)
+    this.call = transport.send(
+      {
+        origin: provider.origin,
+        host: provider.host,
+        path: provider.basePath + path,
+        method: 'GET',
+        headers,
+        body,
+        connectTimeoutMs: limits.connectTimeoutMs,
+        firstByteTimeoutMs: limits.firstByteTimeoutMs,
+        idleTimeoutMs: limits.idleTimeoutMs,
+        totalTimeoutMs: limits.totalTimeoutMs,
+        fresh: true,
+      },
+      this,
+    )
+    if (exchange.gone) this.onGone()
+  }
+
+  onHead(status: number, headers: UpstreamHeaders): void {
+    if (this.over) return
+    const encoding = headers.get('content-encoding')?.toLowerCase() ?? 'identity'
+    if (status !== 200 || encoding !== 'identity') {
+      this.refuse(status)
+      return
+    }
+    const type = (headers.get('content-type') ?? '').split(';', 1)[0].trim().toLowerCase()
+    this.begun = true
+    this.parts.exchange.beginStream([], TYPE.test(type) ? type : CLIP_TYPE)
+  }
+
+  onData(bytes: Buffer): void {
+    if (this.over || !this.begun) return
+    if (this.parts.exchange.write(bytes)) return
+    this.call?.pause()
+    this.parts.exchange.setDrainListener(this)
+  }
+
+  onDrain(): void {
+    this.call?.resume()
+  }
+
+  onEnd(): void {
+    if (this.over) return
+    this.finish()
+    this.parts.exchange.end(NOTHING)
+  }
+
+  onFailure(failure: TransportFailure): void {
+    if (this.over) return
+    this.finish()
+    this.parts.onFault(failure.message)
+    // What the client has is not the whole clip, and a proper end of the answer would say that it is.
+    if (this.begun) this.parts.exchange.breakOff()
+    else this.parts.exchange.fail(undelivered(failure.kind.endsWith('_timeout') ? 'upstream_timeout' : undefined))
+  }
+
+  onGone(): void {
+    if (this.over) return
+    this.finish()
+    this.call?.cancel()
+  }
+
+  private refuse(status: number): void {
+    this.finish()
+    this.call?.cancel()
+    this.parts.onFault(`status ${status}`)
+    const gone = status === 404 || status === 410
+    this.parts.exchange.fail(gone ? new GatewayError('video_expired') : undelivered())
+  }
+
+  private finish(): void {
+    this.over = true
+    this.parts.done()
+  }
+}
+
+function undelivered(code: 'upstream_timeout' | 'upstream_unavailable' = 'upstream_unavailable'): GatewayError {
+  const message = 'The provider did not deliver the clip. Fetch it again while it is held; that costs nothing.'
+  return new GatewayError(code, { message })
+}

@@ -1,0 +1,55 @@
+import type { Limits } from '../../../control/contract/limits.ts'
+import type { VideoStore } from '../../jobs/videoStore.ts'
+import type { VideoWakes } from '../../jobs/videoWakes.ts'
+
+/** A job that this process follows. */
+export interface FollowedVideo {
+  /** Somebody asks for it. */
+  wake(): void
+}
+
+const NOBODY: FollowedVideo = { wake: () => undefined }
+
+/** The video jobs of this process, and the way to those of all. */
+export class VideoJobs {
+  readonly store: VideoStore
+  private readonly wakes: VideoWakes
+  private readonly limits: Limits
+  private readonly followed = new Map<string, FollowedVideo>()
+
+  constructor(store: VideoStore, wakes: VideoWakes, limits: Limits) {
+    this.store = store
+    this.wakes = wakes
+    this.limits = limits
+  }
+
+  /**
+   * Takes a place for a job that is about to begin.
+   * @returns false when this process follows as many as it may
+   */
+  reserve(videoId: string): boolean {
+    if (this.followed.size >= this.limits.videoJobsMax) return false
+    this.followed.set(videoId, NOBODY)
+    return true
+  }
+
+  /** Begins to hear of jobs that somebody asks another process for. */
+  start(): Promise<void> {
+    return this.wakes.listen((videoId) => this.followed.get(videoId)?.wake())
+  }
+
+  /** Fills the place that was reserved. */
+  add(videoId: string, job: FollowedVideo): void {
+    this.followed.set(videoId, job)
+  }
+
+  /** Gives the place back; it may be called more than once. */
+  remove(videoId: string): void {
+    this.followed.delete(videoId)
+  }
+
+  /** Has the process that follows a job ask its provider soon. */
+  wake(owner: string, videoId: string): void {
+    this.wakes.wake(owner, videoId)
+  }
+}

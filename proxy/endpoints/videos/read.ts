@@ -1,0 +1,73 @@
+import { GatewayError } from '../../../control/contract/errors.ts'
+import { VideoState, videoIdOf } from '../../../control/contract/video.ts'
+import type { KeyCache } from '../../access/keyCache.ts'
+import type { CatalogStore } from '../../catalog/catalogStore.ts'
+import type { StoredVideo } from '../../jobs/videoStore.ts'
+import type { Exchange, Handler } from '../../server/exchange.ts'
+import type { RunServices } from '../run/services.ts'
+import { VideoAdoption } from './adopt.ts'
+import { ClipRelay } from './clip.ts'
+import { Downloads } from './downloads.ts'
+import { failureText, jobJson } from './jobJson.ts'
+import type { VideoJobs } from './jobs.ts'
+import { readJob, refuseLost } from './reader.ts'
+
+const JSON_TYPE = 'application/json; charset=utf-8'
+const PREFIX = '/v1/videos/'
+const CONTENT = '/content'
+const DOWNLOADS_RETRY_SECONDS = 5
+
+export interface VideoReadParts {
+  readonly keys: KeyCache
+  readonly catalog: CatalogStore
+  readonly jobs: VideoJobs
+  readonly services: RunServices
+}
+
+/** GET /v1/videos/{id}: the state of a job. GET /v1/videos/{id}/content: its clip. Any process can answer. */
+export function videoReadHandler(parts: VideoReadParts): Handler {
+  const { keys, jobs, services } = parts
+  const adoption = new VideoAdoption(jobs.store, services)
+  const downloads = new Downloads(services.limits)
+  return async (exchange) => {
+    const rest = exchange.head.path.slice(PREFIX.length)
+    const ofContent = rest.endsWith(CONTENT)
+    const stored = await readJob(exchange, ofContent ? rest.slice(0, -CONTENT.length) : rest, keys, jobs.store)
+    refuseLost(stored)
+    if (stored.state < VideoState.MADE) jobs.wake(stored.job.owner, videoIdOf(stored.job.requestId))
+    else adoption.consider(stored)
+    if (ofContent) sendClip(exchange, stored, downloads, parts)
+    else exchange.answer(200, JSON_TYPE, jobJson(stored, services.limits), costHeaders(stored))
+  }
+}
+
+function costHeaders({ job, state }: StoredVideo): readonly string[] {
+  return state === VideoState.COMPLETED ? ['x-cost-units', String(job.chargeUnits)] : []
+}
+
+function sendClip(
+  exchange: Exchange,
+  { job, state, nowMs, madeAtMs }: StoredVideo,
+  downloads: Downloads,
+  { catalog, services }: VideoReadParts,
+): void {
+  const { limits, transport } = services
+  if (state === VideoState.FAILED) throw new GatewayError('video_failed', { message: failureText(job.errorMessage) })
+  if (state !== VideoState.COMPLETED) throw new GatewayError('video_not_ready')
+  if (nowMs - madeAtMs >= limits.videoKeptMs) throw new GatewayError('video_expired')
+  const provider = catalog.current?.providers.get(job.provider)
+  if (provider === undefined || provider.keyMissing) {
+    throw new GatewayError('model_unavailable', { message: 'The provider of the clip is not in the catalog now.' })
+  }
+  if (exchange.head.method === 'HEAD') {
+    exchange.answer(200, 'video/mp4', '')
+    return
+  }
+  const done = downloads.begin(job.keyId)
+  if (done === null) {
+    const message = 'Too many clips are being fetched; try again after Retry-After seconds.'
+    throw new GatewayError('rate_limited', { message, retryAfterSeconds: DOWNLOADS_RETRY_SECONDS })
+  }
+  const onFault = (reason: string): void => services.onRouteFault({ id: `${provider.id}, a clip`, provider }, reason)
+  new ClipRelay({ exchange, transport, limits, provider, upstreamId: job.upstreamId, done, onFault }).start()
+}

@@ -1,0 +1,52 @@
+import { GatewayError, invalidRequest } from '../../../control/contract/errors.ts'
+import type { JsonObject } from '../../relay/jsonObject.ts'
+import { isGiven, readModelId } from '../run/fields.ts'
+import { type Preferences, readPreferences, refuseMaxPrice } from '../run/preferences.ts'
+
+/** A request for a clip that is sound by itself; what depends on the model is checked against it later. */
+export interface VideoRequest {
+  /** Public model id, suffixes taken off. */
+  readonly modelId: string
+  readonly cheapest: boolean
+  readonly preferences: Preferences
+  readonly prompt: string
+  /** As sent; undefined when absent. */
+  readonly seconds: unknown
+  readonly image: unknown
+  readonly aspectRatio: unknown
+  readonly negativePrompt: string | null
+  readonly resolution: unknown
+}
+
+/**
+ * Validates the body of POST /v1/videos/generations. A member that is null counts as absent; members that are not known
+ * are left out.
+ * @throws GatewayError 400 with the field at fault
+ */
+export function readVideoRequest(body: JsonObject): VideoRequest {
+  const model = readModelId(body['model'])
+  if (model.batch) throw new GatewayError('batch_unavailable', { message: 'Videos are not made in batches.' })
+  const prompt = readText(body, 'prompt')
+  if (prompt === null || prompt === '') throw invalidRequest('prompt must say what the clip shows.', 'prompt')
+  if (isGiven(body['size'])) throw new GatewayError('size_unsupported', { param: 'size' })
+  const preferences = readPreferences(body['provider'])
+  refuseMaxPrice(preferences)
+  return {
+    modelId: model.modelId,
+    cheapest: model.cheapest,
+    preferences,
+    prompt,
+    seconds: body['seconds'] ?? undefined,
+    image: body['image'] ?? undefined,
+    aspectRatio: body['aspect_ratio'] ?? undefined,
+    negativePrompt: readText(body, 'negative_prompt'),
+    resolution: body['resolution'] ?? undefined,
+  }
+}
+
+function readText(body: JsonObject, name: string): string | null {
+  const value = body[name]
+  if (!isGiven(value)) return null
+  if (typeof value !== 'string') throw invalidRequest(`${name} must be a text.`, name)
+  return value
+}

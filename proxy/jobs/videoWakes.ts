@@ -1,0 +1,41 @@
+import type { Redis } from 'ioredis'
+import { videoWakeChannel } from '../../control/contract/redisKeys.ts'
+
+export interface VideoWakesOptions {
+  readonly commands: Redis
+  /** A connection that only subscribes. */
+  readonly subscriber: Redis
+  /** This process, as in the jobs that it follows. */
+  readonly owner: string
+  readonly onFault: (error: unknown) => void
+}
+
+/**
+ * Tells the process that follows a video job that somebody asks for it, so that the provider is asked at once and not
+ * only when its turn comes. A message that gets lost costs nothing but that.
+ */
+export class VideoWakes {
+  private readonly options: VideoWakesOptions
+  private onWake: (videoId: string) => void = () => undefined
+
+  constructor(options: VideoWakesOptions) {
+    this.options = options
+  }
+
+  /** @param onWake told of the jobs of this process that somebody asks for */
+  async listen(onWake: (videoId: string) => void): Promise<void> {
+    this.onWake = onWake
+    const { subscriber, owner } = this.options
+    const own = Buffer.from(videoWakeChannel(owner))
+    subscriber.on('messageBuffer', (channel: Buffer, message: Buffer) => {
+      if (channel.equals(own)) this.onWake(message.toString('latin1'))
+    })
+    await subscriber.subscribe(own.toString())
+  }
+
+  /** @param owner the process that follows the job */
+  wake(owner: string, videoId: string): void {
+    if (owner === this.options.owner) this.onWake(videoId)
+    else this.options.commands.publish(videoWakeChannel(owner), videoId).catch(this.options.onFault)
+  }
+}

@@ -1,0 +1,53 @@
+import type { Limits } from '../../control/contract/limits.ts'
+import type { Route } from '../catalog/catalog.ts'
+import { callWhole } from './callWhole.ts'
+import { askForState, readUpstreamVideo, type UpstreamVideo } from './dialects/openaiVideos.ts'
+import { retryAfterMs } from './retryAfter.ts'
+import { type Transport, TransportFailure } from './transport.ts'
+
+/** What asking for a job's state has shown. */
+export type VideoSight =
+  | { readonly kind: 'seen'; readonly video: UpstreamVideo }
+  /** The provider refuses to say: it does not know the job, or the gateway. */
+  | { readonly kind: 'refused'; readonly status: number }
+  /** No usable answer; worth another try, after the time that the provider asked for. */
+  | { readonly kind: 'unclear'; readonly waitMs: number }
+
+/** Asks a provider for the state of one of its jobs. */
+export async function videoState(
+  transport: Transport,
+  limits: Limits,
+  route: Route,
+  upstreamId: string,
+  requestId: string,
+): Promise<VideoSight> {
+  const { provider } = route
+  const { path, headers, body } = askForState(route, upstreamId, requestId)
+  try {
+    const reply = await callWhole(
+      transport,
+      {
+        origin: provider.origin,
+        host: provider.host,
+        path: provider.basePath + path,
+        method: 'GET',
+        headers,
+        body,
+        connectTimeoutMs: limits.connectTimeoutMs,
+        firstByteTimeoutMs: limits.videoPollTimeoutMs,
+        idleTimeoutMs: limits.videoPollTimeoutMs,
+        totalTimeoutMs: limits.videoPollTimeoutMs,
+        fresh: false,
+      },
+      limits.videoStatusBytesMax,
+    )
+    const { status } = reply
+    if (status >= 400 && status < 500 && status !== 408 && status !== 429) return { kind: 'refused', status }
+    const video = status >= 200 && status < 300 ? readUpstreamVideo(reply.body) : null
+    if (video !== null) return { kind: 'seen', video }
+    return { kind: 'unclear', waitMs: retryAfterMs(reply.headers, Date.now(), limits.retryAfterSecondsMax * 1000) }
+  } catch (error) {
+    if (!(error instanceof TransportFailure)) throw error
+    return { kind: 'unclear', waitMs: 0 }
+  }
+}
