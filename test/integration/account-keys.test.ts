@@ -207,6 +207,21 @@ test('the limits of a key show what is used and left, as requests are admitted b
   await revoke(key.id)
 })
 
+test('what the operator sets on a key, its owner sees', async () => {
+  const key = await create({ tools: ['web.scrape'] })
+  const seen = async () => {
+    const { data } = await apiOk<List>(url, 'GET', '/v1/account/keys?limit=1', { token: owner.token })
+    return [data[0]?.['tools'], data[0]?.['budget'], data[0]?.['state']]
+  }
+  const set = (...flags: string[]) => stack.cli('key', 'update', key.id, ...flags)
+  assert.equal((await set('--tool', 'web.search', '--tool', 'web.scrape', '--budget', '3')).code, 0)
+  assert.deepEqual(await seen(), [['web.search', 'web.scrape'], '3', 'active'])
+  assert.equal((await set('--tool', 'any', '--budget', 'none')).code, 0)
+  assert.deepEqual(await seen(), [[], null, 'active'])
+  assert.equal((await set('--tool', 'Web Search')).code, 2)
+  await revoke(key.id)
+})
+
 test('an Idempotency-Key makes a key once, also under concurrency, and shows its secret once', async () => {
   const by = await newOwner(stack)
   const make = (key: string, body: Json = { name: 'once' }, by_ = by) =>
