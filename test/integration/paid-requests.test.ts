@@ -129,9 +129,10 @@ test('payment_invalid: signatures and windows that do not hold', async () => {
   const signature = String(payload.payload['signature'])
   const s = ORDER - BigInt(`0x${signature.slice(66, 130)}`)
   const twin = `${signature.slice(0, 66)}${s.toString(16).padStart(64, '0')}${signature.endsWith('1b') ? '1c' : '1b'}`
+  const otherByte = signature.slice(10, 12) === '00' ? '01' : '00'
   const changes: Record<string, object> = {
     'the twin with the other s': { signature: twin },
-    'a signature of another': { signature: `${signature.slice(0, 10)}00${signature.slice(12)}` },
+    'a signature of another': { signature: `${signature.slice(0, 10)}${otherByte}${signature.slice(12)}` },
     'a wallet that is not deployed': { signature: `0x${'00'.repeat(32)}${'6492'.repeat(16)}` },
     'no signature': { signature: '0x' },
     'another nonce': { authorization: { ...authorization, nonce: `0x${'14'.repeat(32)}` } },
