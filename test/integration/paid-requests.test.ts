@@ -149,10 +149,13 @@ test('payment_invalid: signatures and windows that do not hold', async () => {
 })
 
 test('a Permit2 nonce in another writing is the same payment, and so is the twin with the other s', async () => {
-  const payload = await signed('coin')
+  let payload = await signed('coin')
+  const nonceOf = () => (payload.payload['permit2Authorization'] as Record<string, string>)['nonce'] ?? ''
+  // The longest nonces leave no room for a zero before them.
+  while (nonceOf().length >= 78) payload = await signed('coin')
   assert.equal(codeOf(await send(payload)), 'paid')
   const permit = payload.payload['permit2Authorization'] as Record<string, string>
-  const nonce = `0${permit['nonce']}`.slice(0, 78)
+  const nonce = `0${permit['nonce']}`
   const again = await send({ ...payload, payload: { ...payload.payload, permit2Authorization: { ...permit, nonce } } })
   assert.equal(codeOf(again), 'authorization_used')
   const signature = String(payload.payload['signature'])
