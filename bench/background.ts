@@ -1,19 +1,26 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
+import { join } from 'node:path'
 
 const LOWEST = 19
 const NORMAL = 0
+/** Where the first and the second version of control groups have the CPU time; see cgroups(7). */
+const CGROUP_ROOTS = ['/sys/fs/cgroup/cpu', '/sys/fs/cgroup']
+const IDLE_GROUP = `sluice-bench-${process.pid}`
+const MEMBERS = 'cgroup.procs'
 const AUTOGROUP_SWITCH = '/proc/sys/kernel/sched_autogroup_enabled'
 
 /** How processes were kept back, for the report. */
-export type Background = 'autogroup' | 'nice' | 'none'
+export type Background = 'idle' | 'autogroup' | 'nice' | 'none'
 
 /**
- * Gives processes only the CPU time that the others on their core leave over. Where the kernel groups processes by
- * session (sched_autogroup, see sched(7)), a nice value counts within its session alone, so the weight of the session
- * itself is lowered.
+ * Gives processes only the CPU time that the others on their core leave over. A control group that is idle gives way at
+ * once to whatever else wakes up. Without it they are given a low weight; where the kernel groups processes by session
+ * (sched_autogroup, see sched(7)), a nice value counts within its session alone, so it is the weight of the session.
  */
 export function keepBack(pids: readonly number[]): Background {
+  const group = idleGroup()
+  if (group !== undefined && pids.every((pid) => moveTo(group, pid))) return 'idle'
   const grouped = usesAutogroups()
   const done = pids.map((pid) => (grouped ? weighGroup(pid, LOWEST) : lowerThreads(pid)))
   if (!done.every(Boolean)) return 'none'
@@ -22,8 +29,38 @@ export function keepBack(pids: readonly number[]): Background {
 
 /** Lets processes run again as all others do; where only a nice value was lowered, they stay as they are. */
 export function bringForward(pids: readonly number[]): void {
+  const root = CGROUP_ROOTS.find((folder) => existsSync(join(folder, IDLE_GROUP)))
+  if (root !== undefined) {
+    for (const pid of pids) moveTo(root, pid)
+    return
+  }
   if (!usesAutogroups()) return
   for (const pid of pids) weighGroup(pid, NORMAL)
+}
+
+/** Removes the control group, once no process is in it any more. */
+export function removeIdleGroup(): void {
+  for (const root of CGROUP_ROOTS) {
+    if (existsSync(join(root, IDLE_GROUP))) rmdirSync(join(root, IDLE_GROUP))
+  }
+}
+
+/** The control group whose processes run when no other wants to; undefined where there can be none. */
+function idleGroup(): string | undefined {
+  const root = CGROUP_ROOTS.find((folder) => existsSync(join(folder, MEMBERS)))
+  if (root === undefined) return undefined
+  const group = join(root, IDLE_GROUP)
+  try {
+    mkdirSync(group, { recursive: true })
+    writeFileSync(join(group, 'cpu.idle'), '1')
+    return group
+  } catch {
+    return undefined
+  }
+}
+
+function moveTo(group: string, pid: number): boolean {
+  return unlessGone(pid, () => writeFileSync(join(group, MEMBERS), String(pid)))
 }
 
 function usesAutogroups(): boolean {

@@ -138,6 +138,8 @@ function methodSection({ seconds, rounds, pinned, background }: BenchResults): s
       : `What is measured runs on core ${pinned.measured}; the mock provider on core ${pinned.provider}, the load generator on core ${pinned.load}, Redis, control and
 PostgreSQL on core ${pinned.others}.`
   const kept = {
+    idle: `Control and PostgreSQL stand for other machines here, so they get the CPU time that the load leaves over: they
+are in a control group whose cpu.idle is 1.`,
     autogroup: `Control and PostgreSQL stand for other machines here, so they get the CPU time that the load leaves
 over: their autogroups (/proc/PID/autogroup) have nice 19.`,
     nice: 'Control and PostgreSQL stand for other machines here, so they run with nice 19.',

@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import { removeIdleGroup } from '../background.ts'
 import type { BenchCase, TargetName } from '../cases.ts'
 import type { Child } from '../child.ts'
 import { startChild } from '../child.ts'
@@ -43,6 +44,7 @@ export async function startWorld(settings: Settings, stops: (() => Promise<void>
     stops.push(() => part.stop())
     return part
   }
+  stops.push(async () => removeIdleGroup())
   const provider = keep(await startChild('provider.js', ['--port', '0']))
   const load = keep(await startChild('load/main.js', []))
   const providerPort = provider.ready['port'] ?? 0
