@@ -119,7 +119,7 @@ const services: RunServices = {
   outgoing: new OutBuffer(),
   active: new ActiveRuns(),
   agents: new AgentGate(rpc, fault('giving an approval back')),
-  tokens: new TokenCounter(limits),
+  tokens: new TokenCounter(limits, fault('an idle thread')),
   onCrash: (error, requestId) => log.error({ err: error, requestId }, 'a request failed by a fault of the gateway'),
   onRouteFault: (route, reason) => {
     metrics.noteRouteFault(route.provider.id)
@@ -131,6 +131,7 @@ const workers = new WorkerPool({
   idleTimeoutMs: limits.verifyThreadIdleMs,
   queueMax: limits.verifyPendingMax,
   taskTimeoutMs: limits.verifyTimeoutMs,
+  onFault: fault('an idle thread'),
 })
 const payments: PaymentServices = {
   ...{ rpc, catalog, limits, owner, publicUrl: config.publicUrl },
