@@ -38,6 +38,8 @@ export interface Route {
   /** The provider's own name of the model. */
   readonly upstreamModel: string
   readonly enabled: boolean
+  /** The operator has disabled it by hand. */
+  readonly switchedOff: boolean
   /** What the provider charges, in units, to compare the routes of a model by; null where it is not stated. */
   readonly costUnits: number | null
 }
@@ -207,7 +209,8 @@ function decodeRoute(record: sluice.RouteRecord, providers: ReadonlyMap<string, 
       id: `${provider.id}/${record.model}`,
       provider,
       upstreamModel: record.model,
-      enabled: record.enabled && !provider.keyMissing && SPOKEN.has(provider.dialect),
+      enabled: record.enabled && !record.switchedOff && !provider.keyMissing && SPOKEN.has(provider.dialect),
+      switchedOff: record.switchedOff,
       costUnits: record.costUnits ?? null,
     },
   ]
