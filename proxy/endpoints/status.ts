@@ -79,7 +79,7 @@ function concernsAll({ models }: Incident): boolean {
 /** Models that no provider is set up for are not offered, and so not missing. */
 function modelsNow(catalog: Catalog | null, health: RouteHealth, open: readonly Incident[], nowMs: number) {
   const offered = [...(catalog?.models.values() ?? [])].filter(
-    (model) => !model.unverified && model.routes.some((route) => route.enabled || route.switchedOff),
+    (model) => !model.unverified && model.routes.some((route) => route.offered),
   )
   const unavailable = offered.filter((model) => !serves(model, health, nowMs)).map((model) => model.id)
   const serving = offered.length - unavailable.length

@@ -47,6 +47,7 @@ function routeOf(index: number): Route {
     upstreamModel: String(index),
     enabled: true,
     switchedOff: false,
+    offered: true,
     costUnits: null,
   }
 }
