@@ -18,6 +18,7 @@ import type { PaymentsService } from '../payments/paymentsService.ts'
 import { platformHandlers } from '../platform/platformHandlers.ts'
 import { receiptListHandler } from '../receipts/receiptListHandler.ts'
 import type { ReceiptReader } from '../receipts/receiptReader.ts'
+import { referralHandlers } from '../referrals/referralHandlers.ts'
 import { sessionOf } from '../sessions/sessions.ts'
 import { signInHandlers } from '../sessions/signInHandlers.ts'
 import { WalletProofs } from '../sessions/walletProof.ts'
@@ -55,6 +56,7 @@ export function newApiRouter(parts: ApiParts): ApiRouter {
       ...agentHandlers(parts),
       ...platformHandlers(parts),
       ...approvalHandlers(parts),
+      ...referralHandlers(parts),
       get_statement: statementHandler(pool),
       list_receipts: receiptListHandler(receipts),
     },

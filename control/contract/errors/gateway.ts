@@ -16,6 +16,7 @@ export const GATEWAY_ERRORS = {
   wallet_not_found: row(404, 'This wallet is not linked to the account; see /v1/account/wallets.'),
   link_not_found: row(404, 'There is no link with this token or id.'),
   link_gone: row(410, 'This link is claimed, cancelled or expired; ask for another one.'),
+  code_not_found: row(404, 'No account has this referral code; check how it is written.'),
   agent_not_found: row(404, 'There is no agent with this slug.'),
   slug_taken: row(409, 'Another agent has this slug; choose another one.'),
   approval_not_found: row(404, 'The agent has no approval with this id; see /v1/agents/{slug}/approvals.'),
