@@ -39,15 +39,15 @@ const DUE = `
 export function payShares(pool: Pool): Promise<boolean> {
   return withTransaction(pool, async (client) => {
     const cursor = await client.query<{ position: number }>('SELECT position FROM referral_cursor FOR UPDATE')
-    const head = await client.query<{ size: number; any: boolean }>(
-      'SELECT size, EXISTS (SELECT FROM referrals) AS any FROM usage_log_head',
+    const head = await client.query<{ size: number; counts: boolean }>(
+      'SELECT size, EXISTS (SELECT FROM referrals) AS counts FROM usage_log_head',
     )
     const from = cursor.rows[0]?.position ?? 0
-    const { size, any } = head.rows[0] ?? { size: from, any: false }
+    const { size, counts } = head.rows[0] ?? { size: from, counts: false }
     if (size <= from) return false
     // Without a referral there is nothing to count; one that comes begins behind what is in the log now.
-    const to = any ? Math.min(size, from + limits.referralBatchMax) : size
-    if (any) await payBetween(client, from, to)
+    const to = counts ? Math.min(size, from + limits.referralBatchMax) : size
+    if (counts) await payBetween(client, from, to)
     await client.query('UPDATE referral_cursor SET position = $1', [to])
     return to < size
   })
