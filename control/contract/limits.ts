@@ -20,7 +20,11 @@ const DEFAULTS = {
   // Counting tokens, in worker threads of each proxy process.
   countThreadsMax: 1,
   countQueueMax: 32,
+  /** In the queue; then a count takes countWorkMs at most, and extrapolates what it has not come to. */
   countTimeoutMs: 10_000,
+  countWorkMs: 2_000,
+  /** Of a longer text, as much is counted, spread over it. */
+  countCharactersMax: 1_048_576,
   countsOpenMax: 256,
   countsPerKeyMax: 16,
   estimateTimeoutMs: 1_000,
@@ -225,6 +229,11 @@ const DEFAULTS = {
   providerCheckMs: 1_200,
   providerCheckBytesMax: 1_048_576,
   providerModelsMax: 500,
+  statusCheckMs: 5_000,
+  incidentsOpenMax: 100,
+  incidentsShownMax: 500,
+  incidentDaysShown: 90,
+  routeSwitchesMax: 10_000,
   housekeepingMs: 60_000,
   housekeepingBatchMax: 5_000,
   chainTimeoutMs: 1_200,
