@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import { CATALOG_KEY } from '../../control/contract/redisKeys.ts'
 import { type Catalog, decodeCatalog, type Model } from './catalog.ts'
+import type { Tool } from './tool.ts'
 
 const RETRY_MS = 100
 const RETRY_MAX_MS = 2_000
@@ -35,6 +36,11 @@ export class CatalogStore {
   /** A model by its public id. */
   model(id: string): Model | undefined {
     return this.catalog?.models.get(id)
+  }
+
+  /** A priced tool by its id. */
+  tool(id: string): Tool | undefined {
+    return this.catalog?.tools.get(id)
   }
 
   /**
