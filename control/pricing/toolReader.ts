@@ -84,8 +84,8 @@ export function readTool(reader: YamlReader, field: Field): CatalogTool {
 function toolIdOf(reader: YamlReader, field: Field | undefined): string {
   if (field === undefined) return ''
   const value = reader.scalar(field)
-  if (typeof value === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(value)) return value
-  reader.problem(field, 'must be a tool id of 1 to 64 letters, digits, ".", "_" or "-"')
+  if (typeof value === 'string' && /^[a-z0-9][a-z0-9_.-]{0,63}$/.test(value)) return value
+  reader.problem(field, 'must be a tool id of 1 to 64 lower-case letters, digits, ".", "_" or "-"')
   return ''
 }
 

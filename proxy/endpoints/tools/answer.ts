@@ -2,6 +2,10 @@ import { valueAt } from '../../../control/contract/tools/pointer.ts'
 import type { AnswerPlaces } from '../../catalog/tool.ts'
 import { nestsDeeper } from '../../relay/jsonDepth.ts'
 import { isObject, type JsonObject, parseObject } from '../../relay/jsonObject.ts'
+import { reportedCount } from '../units/counted.ts'
+
+/** A report may exceed what was asked for by this factor before it is taken for a fault. */
+const PLAUSIBLE_FACTOR = 2
 
 /** What an upstream's answer holds. */
 export interface ToolAnswer {
@@ -26,7 +30,7 @@ export function readAnswer(answer: JsonObject, places: AnswerPlaces, resultsMax:
   const finalUrl = places.finalUrl === '' ? undefined : valueAt(answer, places.finalUrl)
   const rest = {
     finalUrl: typeof finalUrl === 'string' ? finalUrl : '',
-    billed: reportedResults(answer, places) ?? 0,
+    billed: reportedResults(answer, places, resultsMax) ?? 0,
   }
   if (places.results === '') {
     if (places.output.length === 0) return { ...rest, output: answer }
@@ -38,15 +42,18 @@ export function readAnswer(answer: JsonObject, places: AnswerPlaces, resultsMax:
   const list = found as unknown[]
   const shown = resultsMax === 0 ? list : list.slice(0, resultsMax)
   const results = places.result.length === 0 ? shown : shown.map((result) => pick(result, places.result))
-  const billed = reportedResults(answer, places) ?? list.length
+  const billed = reportedResults(answer, places, resultsMax) ?? list.length
   return { ...rest, billed, output: { ...pick(answer, places.output), results } }
 }
 
-/** How many results an answer says that it bills; null where it does not, or says what cannot be. */
-export function reportedResults(answer: JsonObject, { billed }: AnswerPlaces): number | null {
+/**
+ * How many results an answer says that it bills; null where it does not, or says what cannot be.
+ * @param resultsMax how many were asked for; 0 is any number
+ */
+export function reportedResults(answer: JsonObject, { billed }: AnswerPlaces, resultsMax: number): number | null {
   if (billed === '') return null
-  const reported = valueAt(answer, billed)
-  return typeof reported === 'number' && Number.isSafeInteger(reported) && reported >= 0 ? reported : null
+  const max = resultsMax === 0 ? Number.MAX_SAFE_INTEGER : resultsMax * PLAUSIBLE_FACTOR
+  return reportedCount(valueAt(answer, billed), max)
 }
 
 function pick(value: unknown, places: AnswerPlaces['output']): JsonObject {

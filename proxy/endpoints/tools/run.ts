@@ -79,7 +79,7 @@ export class ToolRun extends MeteredRun<Tool> {
     this.pieces = []
     const answer = parsed === null ? null : readAnswer(parsed, tool.places, resultsMax)
     if (answer === null) {
-      this.failAnswered(parsed === null ? 0 : (reportedResults(parsed, tool.places) ?? 0))
+      this.failAnswered(parsed === null ? 0 : (reportedResults(parsed, tool.places, resultsMax) ?? 0))
       return
     }
     // A page may have led somewhere else, where the client could not have asked for it.
@@ -103,7 +103,8 @@ export class ToolRun extends MeteredRun<Tool> {
     if (this.ending) return
     const error = toolError(refused)
     const billed = parseObject(this.refusedBody)
-    const results = billed === null ? null : reportedResults(billed, this.call.tool.places)
+    const { tool, resultsMax } = this.call
+    const results = billed === null ? null : reportedResults(billed, tool.places, resultsMax)
     if (error.row === 'tool_upstream_error' && results !== null) {
       this.failAnswered(results, error)
       return
