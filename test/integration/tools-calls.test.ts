@@ -42,7 +42,7 @@ before(async () => {
       ],
     },
   })
-  owner = await newOwner(stack, { credits: '10' })
+  owner = await newOwner(stack, { credits: '10', coin: '5' })
   apiKey = owner.apiKey
 })
 after(() => stack.finish())
