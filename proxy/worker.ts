@@ -63,11 +63,14 @@ const keys = new KeyCache(rpc, limits)
 const catalog = new CatalogStore({
   redis: commands,
   environment: process.env,
-  onChange: ({ sheet, providers }) => {
+  onChange: ({ sheet, providers, tools }) => {
     log.info({ sheet: sheet.version }, 'catalog in force')
     for (const provider of providers.values()) {
       if (provider.keyMissing)
         log.warn({ provider: provider.id }, 'its key is not in the environment; its routes are off')
+    }
+    for (const { id, route } of tools.values()) {
+      if (route.provider.keyMissing) log.warn({ tool: id }, 'its key is not in the environment; it is not sold')
     }
   },
   onFault: fault('reading the catalog'),

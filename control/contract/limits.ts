@@ -45,6 +45,12 @@ const DEFAULTS = {
   audioSecondsMax: 14_400,
   rerankDocumentsMax: 10_000,
 
+  // Priced tools.
+  toolInputBytesMax: 262_144,
+  toolAnswerBytesMax: 8_388_608,
+  toolTimeoutMs: 60_000,
+  toolAddressTimeoutMs: 2_000,
+
   // Rates. Burst is what may arrive at once after a quiet time.
   requestsPerMinute: 60_000,
   requestBurst: 3_000,
