@@ -21,7 +21,10 @@ afterEach(async () => {
   bench.rpc.refused.clear()
   bench.rpc.lost.clear()
   await bench.chain.client.setAutomine(true)
-  await bench.chain.client.mine({ blocks: 1 })
+  await until('what failed in a block is final, and sent again', async () => {
+    await bench.chain.client.mine({ blocks: 1 })
+    return (await scalarOf<number>(`SELECT count(*) FROM refunds WHERE state = 'sending'`)) === 0
+  })
   await bench.settled()
   await bench.audit()
 })
