@@ -23,7 +23,9 @@ afterEach(async () => {
   await bench.chain.client.setAutomine(true)
   await until('what failed in a block is final, and sent again', async () => {
     await bench.chain.client.mine({ blocks: 1 })
-    return (await scalarOf<number>(`SELECT count(*) FROM refunds WHERE state = 'sending'`)) === 0
+    const open = `SELECT (SELECT count(*) FROM refunds WHERE state = 'sending')
+      + (SELECT count(*) FROM chain_transactions WHERE state = 'pending')`
+    return (await scalarOf<number>(open)) === 0
   })
   await bench.settled()
   await bench.audit()
