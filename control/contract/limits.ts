@@ -187,6 +187,14 @@ const DEFAULTS = {
   refundPaymentsMax: 1_000,
   refundAttemptsMax: 5,
   refundRefusedMs: 60_000,
+  depositCheckMs: 1_000,
+  depositCheckMax: 50,
+  /** How long an authorization has to be valid at least, so that its transfer gets into a block. */
+  depositWindowMinMs: 60_000,
+  depositSignatureBytesMax: 2_048,
+  withdrawalCheckMs: 1_000,
+  withdrawalBatchMax: 50,
+  withdrawalsOpenMax: 5,
 
   // The account API. Its timeout leaves room to answer 503 within two seconds when control is down.
   apiTimeoutMs: 1_800,
