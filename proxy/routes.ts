@@ -20,6 +20,8 @@ import { credentialPrecheck } from './endpoints/run/checkKey.ts'
 import { keyedHandler, type Serve } from './endpoints/run/serve.ts'
 import type { RunServices } from './endpoints/run/services.ts'
 import { statusHandler, statusHistoryHandler } from './endpoints/status.ts'
+import { toolServe } from './endpoints/tools/call.ts'
+import { toolsHandler } from './endpoints/tools/list.ts'
 import { embeddings } from './endpoints/units/embeddings.ts'
 import { unitPrecheck, unitServe, uploadPrecheck } from './endpoints/units/handler.ts'
 import { imageEdits } from './endpoints/units/imageEdits.ts'
@@ -98,6 +100,9 @@ export function routes(parts: RouteParts): RouteEntry[] {
     ...unit('/v1/rerank', rerank),
     ...sold('/v1/videos/generations', videoServe({ catalog, jobs: videos }), { drainCode: 'restarting' }),
     { method: 'GET', path: '/v1/videos/*', handler: videoReadHandler({ keys, catalog, jobs: videos, services }) },
+    { method: 'GET', path: '/v1/tools', handler: toolsHandler(catalog) },
+    { method: 'GET', path: '/v1/tools/*', handler: toolsHandler(catalog) },
+    keyed('/v1/tools/*', toolServe(catalog)),
     { method: 'GET', path: '/v1/models', handler: modelsHandler(catalog, health) },
     { method: 'GET', path: '/v1/models/*', handler: modelsHandler(catalog, health) },
     { method: 'GET', path: '/v1/pricing', handler: pricingHandler(catalog, health) },

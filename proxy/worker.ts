@@ -64,12 +64,15 @@ const keys = new KeyCache(rpc, limits)
 const catalog = new CatalogStore({
   redis: commands,
   environment: process.env,
-  onChange: ({ sheet, providers, models }) => {
+  onChange: ({ sheet, providers, models, tools }) => {
     log.info({ sheet: sheet.version }, 'catalog in force')
     health.setDisabled(disabledRoutes(models))
     for (const provider of providers.values()) {
       if (provider.keyMissing)
         log.warn({ provider: provider.id }, 'its key is not in the environment; its routes are off')
+    }
+    for (const { id, route } of tools.values()) {
+      if (route.provider.keyMissing) log.warn({ tool: id }, 'its key is not in the environment; it is not sold')
     }
   },
   onFault: fault('reading the catalog'),

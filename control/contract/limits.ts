@@ -45,6 +45,12 @@ const DEFAULTS = {
   audioSecondsMax: 14_400,
   rerankDocumentsMax: 10_000,
 
+  // Priced tools.
+  toolInputBytesMax: 262_144,
+  toolAnswerBytesMax: 8_388_608,
+  toolTimeoutMs: 60_000,
+  toolAddressTimeoutMs: 2_000,
+
   // Rates. Burst is what may arrive at once after a quiet time.
   requestsPerMinute: 60_000,
   requestBurst: 3_000,
@@ -181,6 +187,14 @@ const DEFAULTS = {
   refundPaymentsMax: 1_000,
   refundAttemptsMax: 5,
   refundRefusedMs: 60_000,
+  depositCheckMs: 1_000,
+  depositCheckMax: 50,
+  /** How long an authorization has to be valid at least, so that its transfer gets into a block. */
+  depositWindowMinMs: 60_000,
+  depositSignatureBytesMax: 2_048,
+  withdrawalCheckMs: 1_000,
+  withdrawalBatchMax: 50,
+  withdrawalsOpenMax: 5,
 
   // The account API. Its timeout leaves room to answer 503 within two seconds when control is down.
   apiTimeoutMs: 1_800,
@@ -219,6 +233,16 @@ const DEFAULTS = {
   linkLifetimeMaxMs: 31_536_000_000,
   linksPerAccountMax: 1_000,
   linkExpiryMs: 2_000,
+  referralShareBps: 500,
+  referralPayMs: 60_000,
+  referralBatchMax: 5_000,
+  referralAttachesMax: 5,
+  referralAttachWindowMs: 86_400_000,
+  providersPerAccountMax: 20,
+  providerChecksPerMinute: 10,
+  providerCheckMs: 1_200,
+  providerCheckBytesMax: 1_048_576,
+  providerModelsMax: 500,
   statusCheckMs: 5_000,
   incidentsOpenMax: 100,
   incidentsShownMax: 500,

@@ -5,6 +5,7 @@ import type { VideoSettings } from '../contract/video.ts'
 import type { Catalog, CatalogModel } from './catalogFile.ts'
 import { type Price, statedRates, UNIT_OF } from './price.ts'
 import { type RouteSwitch, switchOf } from './routeSwitches.ts'
+import type { CatalogTool } from './toolReader.ts'
 
 /** What surrounds a catalog once it is published. Times are milliseconds since 1970. */
 export interface Publication {
@@ -33,6 +34,7 @@ export function encodeRecord(
     sheetJson: Buffer.from(publication.sheetJson),
     providers: catalog.providers.map((provider) => ({ ...provider })),
     models: catalog.models.map((model) => modelRecord(model, publication.listedAtMs.get(model.id) ?? 0, switches)),
+    tools: catalog.tools.map(toolRecord),
   }
   return Buffer.from(sluice.CatalogRecord.encode(record).finish())
 }
@@ -66,6 +68,17 @@ function modelRecord(
     unverified: !model.verified,
     createdAtMs,
     video: model.video && videoRecord(model.video),
+  }
+}
+
+function toolRecord(tool: CatalogTool): sluice.ToolRecord.$Properties {
+  const { price, cost, inputSchema, request, ...rest } = tool
+  return {
+    ...rest,
+    price: { ...price },
+    cost: { ...cost },
+    ...{ inputSchema: JSON.stringify(inputSchema), request: JSON.stringify(request) },
+    ...{ result: { ...tool.result }, output: { ...tool.output } },
   }
 }
 

@@ -19,6 +19,7 @@ import { LinkExpirer } from '../links/linkExpirer.ts'
 import { ControlMetrics } from '../metrics.ts'
 import type { PaymentsService } from '../payments/paymentsService.ts'
 import { CatalogKeeper } from '../pricing/catalogKeeper.ts'
+import { ReferralPayer } from '../referrals/referralPayer.ts'
 import { SettlementConsumer } from '../settlement/consumer.ts'
 import { StatusKeeper } from '../status/statusKeeper.ts'
 import { sampleBacklog } from './backlog.ts'
@@ -95,6 +96,7 @@ export class ControlService {
     for (const job of [
       new Housekeeper(jobs),
       new LinkExpirer(jobs),
+      new ReferralPayer(jobs),
       new StatusKeeper({ ...jobs, redis: this.#redis }),
     ]) {
       this.#running.push({ name: job.constructor.name, stop: () => job.stop() })

@@ -11,6 +11,7 @@ import type { ModelRates } from '../../control/contract/charge.ts'
 import { sluice } from '../../control/contract/generated/messages.js'
 import { type UnitRates, unitRates } from '../../control/contract/unitRates.ts'
 import { type VideoSettings, videoSettings } from '../../control/contract/video.ts'
+import { decodeTool, type Tool } from './tool.ts'
 
 /** The most that Anthropic states for the prompt which it puts before a request with tools, rounded up. */
 const TOOL_PROMPT_TOKENS = 600
@@ -44,6 +45,14 @@ export interface Route {
   readonly offered: boolean
   /** What the provider charges, in units, to compare the routes of a model by; null where it is not stated. */
   readonly costUnits: number | null
+}
+
+/** What is sold: a model or a tool. */
+export interface Sold {
+  readonly id: string
+  /** What is counted on receipts: image, character, second, search, call, result; '' for tokens. */
+  readonly unit: string
+  readonly sheet: Sheet
 }
 
 /** Those of a model's routes that can be asked, in the order they are tried. */
@@ -105,6 +114,7 @@ export interface Sheet {
 export interface Catalog {
   readonly sheet: Sheet
   readonly models: ReadonlyMap<string, Model>
+  readonly tools: ReadonlyMap<string, Tool>
   readonly providers: ReadonlyMap<string, Provider>
 }
 
@@ -131,7 +141,8 @@ export function decodeCatalog(bytes: Uint8Array, environment: NodeJS.ProcessEnv)
     const decoded = decodeModel(sluice.ModelRecord.create(model), providers, sheet)
     models.set(decoded.id, decoded)
   }
-  return { sheet, models, providers }
+  const tools = record.tools.map((tool) => decodeTool(tool, sheet, environment))
+  return { sheet, models, providers, tools: new Map(tools.map((tool) => [tool.id, tool])) }
 }
 
 function decodeProvider(record: sluice.ProviderRecord, environment: NodeJS.ProcessEnv): Provider {

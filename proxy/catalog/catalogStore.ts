@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis'
 import { CATALOG_KEY } from '../../control/contract/redisKeys.ts'
 import { KeptRecord } from '../bus/keptRecord.ts'
 import { type Catalog, decodeCatalog, type Model } from './catalog.ts'
+import type { Tool } from './tool.ts'
 
 export interface CatalogStoreOptions {
   readonly redis: Pick<Redis, 'getBuffer'>
@@ -33,6 +34,11 @@ export class CatalogStore {
   /** A model by its public id. */
   model(id: string): Model | undefined {
     return this.catalog?.models.get(id)
+  }
+
+  /** A priced tool by its id. */
+  tool(id: string): Tool | undefined {
+    return this.catalog?.tools.get(id)
   }
 
   /**
