@@ -151,6 +151,7 @@ const server = new Server({
   routes: routes({
     ...{ keys, catalog, services, videos, health, rpc, limits, vitals, payments },
     trustedProxies: config.trustedProxies,
+    site: { publicUrl: config.publicUrl, listenHost: config.host },
   }),
   limits,
   onError: (error, requestId) => log.error({ err: error, requestId }, 'a handler failed'),
