@@ -75,3 +75,9 @@ export async function postMcp(
     body: (text === '' ? {} : JSON.parse(text)) as Json,
   }
 }
+
+/** The error that an answer is. */
+export function rpcErrorOf({ body, text }: McpReply): { readonly code: number; readonly data: Json } {
+  assert.ok(body.error !== undefined, text)
+  return { code: body.error.code, data: body.error.data ?? {} }
+}
