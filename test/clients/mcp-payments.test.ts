@@ -60,7 +60,7 @@ function sign(payer: Payer, required: PaymentRequired): Promise<PaymentPayload> 
 const pay = (payload: unknown, input: Json = HELLO, meta: Json = {}): Promise<ToolResult> =>
   callMcp(client, 'chat', input, { 'x402/payment': payload, ...meta })
 
-const metaOf = (result: ToolResult, name: string): unknown => (result._meta ?? {})[name]
+const metaOf = (result: ToolResult, name: string): unknown => result._meta?.[name]
 
 /** What is asked again names this reason. */
 function assertAsked(result: ToolResult, reason: string): void {
