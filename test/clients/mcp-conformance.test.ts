@@ -10,7 +10,16 @@ import { pathToFileURL } from 'node:url'
 import { type Stack, startStack } from '../support/stack.ts'
 
 /** The others call tools, prompts and resources of the suite's own example server. */
-const SCENARIOS = ['server-initialize', 'ping', 'tools-list', 'server-sse-multiple-streams', 'dns-rebinding-protection', 'server-session-lifecycle', 'server-stateless', 'caching']
+const SCENARIOS = [
+  'server-initialize',
+  'ping',
+  'tools-list',
+  'server-sse-multiple-streams',
+  'dns-rebinding-protection',
+  'server-session-lifecycle',
+  'server-stateless',
+  'caching',
+]
 const TIMEOUT_MS = 60_000
 
 // The suite is written for Node 22, and needs no more of it than that this function can be imported.
