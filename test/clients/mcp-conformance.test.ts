@@ -2,32 +2,26 @@
 // sessions. Method: the published suite against a stack.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { pathToFileURL } from 'node:url'
 import { type Stack, startStack } from '../support/stack.ts'
 
 /** The others call tools, prompts and resources of the suite's own example server. */
-const SCENARIOS = [
-  'server-initialize',
-  'ping',
-  'tools-list',
-  'server-sse-multiple-streams',
-  'dns-rebinding-protection',
-  'server-session-lifecycle',
-  'server-stateless',
-  'caching',
-]
+const SCENARIOS = ['server-initialize', 'ping', 'tools-list', 'server-sse-multiple-streams', 'dns-rebinding-protection']
 const TIMEOUT_MS = 60_000
+const OUTPUT_SHOWN = 4_000
 
 // The suite is written for Node 22, and needs no more of it than that this function can be imported.
-const SHIM = `import fs from 'node:fs'
-import { syncBuiltinESMExports } from 'node:module'
-fs.globSync ??= () => []
-syncBuiltinESMExports()
-`
+const FS = "export * from 'node:fs'; export { default } from 'node:fs'; export const globSync = () => []"
+const HOOKS = `export async function resolve(name, context, next) {
+  if (name !== 'fs' || !context.parentURL?.includes('/conformance/')) return next(name, context)
+  return { url: ${JSON.stringify(moduleOf(FS))}, shortCircuit: true }
+}`
+const SHIM = moduleOf(`import { register } from 'node:module'; register(${JSON.stringify(moduleOf(HOOKS))})`)
+
+function moduleOf(code: string): string {
+  return `data:text/javascript,${encodeURIComponent(code)}`
+}
 
 let stack: Stack
 
@@ -37,13 +31,9 @@ before(async () => {
 after(() => stack.finish())
 
 function runSuite(scenario: string): Promise<{ code: number | null; output: string }> {
-  const dir = join(stack.dir, 'conformance')
-  mkdirSync(dir, { recursive: true })
-  const shim = join(dir, 'shim.mjs')
-  writeFileSync(shim, SHIM)
   const suite = createRequire(import.meta.url).resolve('@modelcontextprotocol/conformance/dist/index.js')
-  const args = ['--import', pathToFileURL(shim).href, suite, 'server', '--url', `${stack.baseUrl}/mcp`]
-  const child = spawn(process.execPath, [...args, '--scenario', scenario], { cwd: dir, timeout: TIMEOUT_MS })
+  const args = ['--import', SHIM, suite, 'server', '--url', `${stack.baseUrl}/mcp`]
+  const child = spawn(process.execPath, [...args, '--scenario', scenario], { cwd: stack.dir, timeout: TIMEOUT_MS })
   let output = ''
   child.stdout.on('data', (bytes: Buffer) => {
     output += bytes.toString('utf8')
@@ -60,7 +50,7 @@ function runSuite(scenario: string): Promise<{ code: number | null; output: stri
 for (const scenario of SCENARIOS) {
   test(`conformance: ${scenario}`, async () => {
     const { code, output } = await runSuite(scenario)
-    assert.equal(code, 0, output)
-    assert.match(output, /Passed: ([1-9]\d*)\/\1/, output)
+    assert.equal(code, 0, output.slice(-OUTPUT_SHOWN))
+    assert.match(output, /Passed: ([1-9]\d*)\/\1/, output.slice(-OUTPUT_SHOWN))
   })
 }
