@@ -96,8 +96,8 @@ export const WORD_OPTIONS = {
   // Whose answers to a rerank it gives, and the one encoding of embeddings that it knows.
   style: ['cohere', 'jina'],
   encoding: ['float', 'base64'],
-  // How a video job ends; a stuck one never does.
-  video: ['completed', 'failed', 'stuck'],
+  // How a video job ends; a stuck one never does, a held one when POST /_videos/release tells it.
+  video: ['completed', 'failed', 'stuck', 'held'],
 } as const
 
 export type IntegerOption = (typeof INTEGER_OPTIONS)[number]

@@ -39,6 +39,10 @@ export interface Route {
   /** The provider's own name of the model. */
   readonly upstreamModel: string
   readonly enabled: boolean
+  /** The operator has disabled it by hand. */
+  readonly switchedOff: boolean
+  /** Enabled, but for that. */
+  readonly offered: boolean
   /** What the provider charges, in units, to compare the routes of a model by; null where it is not stated. */
   readonly costUnits: number | null
 }
@@ -213,12 +217,15 @@ const SPOKEN: ReadonlySet<Dialect> = new Set(['openai', 'anthropic'])
 function decodeRoute(record: sluice.RouteRecord, providers: ReadonlyMap<string, Provider>): Route[] {
   const provider = providers.get(record.provider)
   if (provider === undefined) return []
+  const offered = record.enabled && !provider.keyMissing && SPOKEN.has(provider.dialect)
   return [
     {
       id: `${provider.id}/${record.model}`,
       provider,
       upstreamModel: record.model,
-      enabled: record.enabled && !provider.keyMissing && SPOKEN.has(provider.dialect),
+      enabled: offered && !record.switchedOff,
+      switchedOff: record.switchedOff,
+      offered,
       costUnits: record.costUnits ?? null,
     },
   ]

@@ -81,5 +81,13 @@ function routeOf(record: sluice.ToolRecord, environment: NodeJS.ProcessEnv): Rou
     dataPolicy: record.retained ? ('retained' as const) : ('none' as const),
   }
   const enabled = record.enabled && !keyMissing
-  return { id: provider.id, provider, upstreamModel: record.id, enabled, costUnits: null }
+  return {
+    id: provider.id,
+    provider,
+    upstreamModel: record.id,
+    enabled,
+    offered: enabled,
+    switchedOff: false,
+    costUnits: null,
+  }
 }

@@ -41,7 +41,15 @@ const provider: Provider = {
 }
 
 function routeOf(index: number): Route {
-  return { id: `mock/${index}`, provider, upstreamModel: String(index), enabled: true, costUnits: null }
+  return {
+    id: `mock/${index}`,
+    provider,
+    upstreamModel: String(index),
+    enabled: true,
+    switchedOff: false,
+    offered: true,
+    costUnits: null,
+  }
 }
 
 interface Outcome {

@@ -8,7 +8,7 @@ import type { Ending, EndingWaiter } from '../../admission/settlements.ts'
 import type { Model, Route, Sold } from '../../catalog/catalog.ts'
 import type { Exchange, GoneListener } from '../../server/exchange.ts'
 import { type AttemptListener, Attempts, type Classify } from '../../upstream/attempts.ts'
-import { OPERATION_RULES } from '../../upstream/operationRules.ts'
+import { OPERATION_RULES, type OperationRule } from '../../upstream/operationRules.ts'
 import type { TransportFailure, UpstreamHeaders, UpstreamRequest } from '../../upstream/transport.ts'
 import type { ActiveRun } from './activeRuns.ts'
 import { type Bill, NO_BILL, type RunStatus, SOURCE, STATUS } from './bill.ts'
@@ -102,7 +102,7 @@ export abstract class MeteredRun<Item extends Sold = Model>
       transport: this.services.transport,
       health: this.services.health,
       limits: this.services.limits,
-      rule: OPERATION_RULES[this.metered.endpoint],
+      rule: this.rule(),
       accountId: this.principal.accountId,
       routes: this.metered.routes,
       makeRequest: (route, totalTimeoutMs, fresh) => this.makeRequest(route, totalTimeoutMs, fresh),
@@ -208,6 +208,14 @@ export abstract class MeteredRun<Item extends Sold = Model>
   protected deliver(ending: Ending): void {
     this.count(ending.chargeUnits)
     this.services.settlements.end(ending, this.principal, this)
+  }
+
+  /** Who pays for a request by itself sees the provider's own status; chat is the same for everybody. */
+  private rule(): OperationRule {
+    const { endpoint } = this.metered
+    const rule = OPERATION_RULES[endpoint]
+    const isChat = endpoint === 'chat' || endpoint === 'completions'
+    return this.services.paid === undefined || isChat ? rule : { ...rule, ownStatus: true }
   }
 
   /** The receipt of the outcome as the ledger has accepted it. */
