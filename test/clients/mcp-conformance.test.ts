@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test'
 import { type Stack, startStack } from '../support/stack.ts'
 
 /** The others are about sessions, or call tools, prompts and resources of the suite's own example server. */
-const SCENARIOS = ['server-initialize', 'ping', 'tools-list', 'server-sse-multiple-streams', 'dns-rebinding-protection']
+const SCENARIOS = ['server-initialize', 'ping', 'tools-list', 'dns-rebinding-protection']
 const TIMEOUT_MS = 60_000
 const OUTPUT_SHOWN = 4_000
 

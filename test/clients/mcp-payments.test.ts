@@ -201,6 +201,7 @@ test('a paid call that no provider serves is paid back whole', async () => {
   const broken = { ...HELLO, model: 'test/broken' }
   const result = await pay(await sign(payer, await quoteOf(broken)), broken)
   assertToolError(result, 502, 'upstream_unavailable')
+  assert.equal((metaOf(result, 'x402/payment-response') as SettleResponse).success, true)
   await paid.audited()
   assert.equal(await paid.has('stablecoin', payer), FUNDS)
 })

@@ -25,7 +25,7 @@ export function chatTool(parts: McpParts): (call: McpCall) => Promise<CallToolRe
       : onPayment(call, body, serve, parts))
     if (outcome.kind === 'answer') return chatResult(outcome.body, outcome.headers)
     const { error, asked } = outcome
-    if (asked !== undefined) return paymentResult(error, asked, call.credential)
+    if (asked !== undefined) return paymentResult(error, asked, call.credential, call.exchange.id)
     return errorResult(keyless(error, call), call.exchange.id)
   }
 }

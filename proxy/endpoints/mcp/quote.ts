@@ -2,6 +2,7 @@ import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
 import { GatewayError } from '../../../control/contract/errors.ts'
 import { amountJson } from '../../../control/contract/receipt.ts'
 import { payerPrincipal } from '../../access/payerPrincipal.ts'
+import type { Sheet } from '../../catalog/catalog.ts'
 import { PaidRequest } from '../../payments/paidRequest.ts'
 import { isObject, type JsonObject, parseObject } from '../../relay/jsonObject.ts'
 import { type Admitted, admit } from '../chat/admit.ts'
@@ -10,6 +11,7 @@ import { CallExchange } from './callExchange.ts'
 import { CHAT_PATH, chatBody } from './chat.ts'
 import { callerOf, type McpCall, type McpParts } from './parts.ts'
 import { expanded, structured } from './results.ts'
+import { sheetDocument } from './sheetDocument.ts'
 
 /** Whose prices a caller without a key sees. */
 const NOBODY = payerPrincipal(`0x${'00'.repeat(20)}`)
@@ -29,7 +31,7 @@ export async function quoteTool(call: McpCall, parts: McpParts): Promise<CallToo
   return structured({
     ...{ object: 'quote', model: id, endpoint: 'chat', price_sheet: String(sheet.version) },
     hold: JSON.parse(amountJson(size.wantUnits, sheet.coinUsdUnits)) as JsonObject,
-    price: priceOf(sheet.json, id, principal.privateTier),
+    price: priceOf(sheet, id, principal.privateTier),
     ...{ prompt_tokens_max: size.promptTokens, max_tokens: size.outputTokens },
     ...(payment !== undefined && { payment }),
   })
@@ -60,9 +62,8 @@ async function offer(
 }
 
 /** The prices of a model as its sheet has them. */
-function priceOf(sheet: Buffer, modelId: string, isPrivate: boolean): JsonObject {
-  const { models } = parseObject(sheet.toString('utf8')) ?? {}
-  const listed = Array.isArray(models) ? (models as JsonObject[]).find(({ id }) => id === modelId) : undefined
+function priceOf(sheet: Sheet, modelId: string, isPrivate: boolean): JsonObject {
+  const listed = sheetDocument(sheet).models.get(modelId)
   const price = isPrivate ? listed?.['price_private'] : listed?.['price']
   return isObject(price) ? price : {}
 }

@@ -8,6 +8,7 @@ import { required, serves } from '../models.ts'
 import { callerOf, type McpCall, type McpParts } from './parts.ts'
 import { INVALID_PARAMS, RpcError } from './protocol.ts'
 import { structured } from './results.ts'
+import { sheetDocument } from './sheetDocument.ts'
 
 /** The tool `list_models`: the models that serve now, and that the caller's key may use, with their prices. */
 export async function listModelsTool(call: McpCall, parts: McpParts): Promise<CallToolResult> {
@@ -19,16 +20,16 @@ export async function listModelsTool(call: McpCall, parts: McpParts): Promise<Ca
   const allowed = call.credential.hasKey ? (await callerOf(call, keys)).models : null
   const { sheet, models } = required(catalog)
   const nowMs = Date.now()
-  const document = JSON.parse(sheet.json.toString('utf8')) as JsonObject & { models: JsonObject[] }
-  const listed = document.models.filter((entry) => {
-    const model = models.get(String(entry['id']))
+  const document = sheetDocument(sheet)
+  const listed = [...document.models].filter(([id]) => {
+    const model = models.get(id)
     if (model === undefined || !serves(model, services.health, nowMs)) return false
-    return (modality === undefined || model.modality === modality) && (allowed === null || allowed.has(model.id))
+    return (modality === undefined || model.modality === modality) && (allowed === null || allowed.has(id))
   })
   return structured({
-    price_sheet: document['version'],
-    rate_lock: document['rate_lock'],
-    models: listed.map(({ routes: _routes, available: _available, ...entry }) => entry),
+    price_sheet: document.version,
+    rate_lock: document.rateLock,
+    models: listed.map(([, { routes: _routes, available: _available, ...entry }]) => entry),
   })
 }
 

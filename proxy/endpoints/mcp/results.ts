@@ -30,13 +30,15 @@ export function errorResult(error: GatewayError, requestId: string): CallToolRes
 /** The completion of a chat call, with what tells of its payment. */
 export function chatResult(body: string, headers: HeaderList): CallToolResult {
   const completion = parseObject(body) ?? {}
-  const result = structured(completion, replyText(completion))
-  const meta: JsonObject = {}
-  const x402 = fromBase64Json(headerOf(headers, 'payment-response'), HEADER_BYTES_MAX)
+  return withMeta(structured(completion, replyText(completion)), headers)
+}
+
+/** Tells of the payment that headers tell of. */
+function withMeta(result: CallToolResult, headers: HeaderList): CallToolResult {
   const mpp = fromBase64UrlJson(headerOf(headers, 'payment-receipt'), HEADER_BYTES_MAX)
-  if (mpp !== undefined) meta[MPP_RECEIPT] = mpp
-  else if (x402 !== undefined) meta[X402_RESPONSE] = x402
-  return Object.keys(meta).length === 0 ? result : { ...result, _meta: meta }
+  if (mpp !== undefined) return { ...result, _meta: { ...result._meta, [MPP_RECEIPT]: mpp } }
+  const x402 = fromBase64Json(headerOf(headers, 'payment-response'), HEADER_BYTES_MAX)
+  return x402 === undefined ? result : { ...result, _meta: { ...result._meta, [X402_RESPONSE]: x402 } }
 }
 
 /**
@@ -48,9 +50,12 @@ export function paymentResult(
   error: GatewayError,
   asked: FailureAnswer,
   { protocol, head }: CallCredential,
+  requestId: string,
 ): CallToolResult {
   const { payment, type, title, status, detail } = parseObject(asked.body) ?? {}
-  const { x402, mpp } = isObject(payment) ? payment : {}
+  // What is paid is not asked for again; it goes back.
+  if (!isObject(payment)) return withMeta(errorResult(error, requestId), asked.headers)
+  const { x402, mpp } = payment
   const required = isObject(x402) ? x402 : {}
   const challenges = Array.isArray(mpp) ? mpp.map(expanded) : []
   const data = { httpStatus: 402, challenges, problem: { type, title, status, detail }, x402: required }
@@ -61,10 +66,8 @@ export function paymentResult(
   }
   if (protocol === 'none' && head.acceptPayment !== '') throw new RpcError(PAYMENT_REQUIRED, error.message, { data })
   const result: CallToolResult = { ...structured(required), isError: true }
-  const meta: JsonObject = challenges.length === 0 ? {} : { [MPP_REQUIRED]: { httpStatus: 402, challenges } }
-  const failed = fromBase64Json(headerOf(asked.headers, 'payment-response'), HEADER_BYTES_MAX)
-  if (failed !== undefined) meta[X402_RESPONSE] = failed
-  return Object.keys(meta).length === 0 ? result : { ...result, _meta: meta }
+  const meta = challenges.length === 0 ? {} : { _meta: { [MPP_REQUIRED]: { httpStatus: 402, challenges } } }
+  return withMeta({ ...result, ...meta }, asked.headers)
 }
 
 /** A challenge as MCP carries it: its request is a plain object. */
