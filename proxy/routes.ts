@@ -9,6 +9,8 @@ import { chatSurface } from './endpoints/chat/surface.ts'
 import { completionsSurface } from './endpoints/completions/surface.ts'
 import { healthHandler, readyHandler, type Vitals } from './endpoints/health.ts'
 import { limitsHandler } from './endpoints/limits.ts'
+import { mcpHandler } from './endpoints/mcp/handler.ts'
+import type { Site } from './endpoints/mcp/site.ts'
 import { countTokensHandler } from './endpoints/messages/countTokens.ts'
 import { messagesSurface } from './endpoints/messages/surface.ts'
 import { modelsHandler } from './endpoints/models.ts'
@@ -50,6 +52,8 @@ export interface RouteParts {
   readonly vitals: () => Vitals
   readonly incidents: IncidentStore
   readonly payments: PaymentServices
+  /** Where the gateway is reached. */
+  readonly site: Site
   /** See `clientAddress`. */
   readonly trustedProxies: number
 }
@@ -100,6 +104,7 @@ export function routes(parts: RouteParts): RouteEntry[] {
     ...unit('/v1/rerank', rerank),
     ...sold('/v1/videos/generations', videoServe({ catalog, jobs: videos }), { drainCode: 'restarting' }),
     { method: 'GET', path: '/v1/videos/*', handler: videoReadHandler({ keys, catalog, jobs: videos, services }) },
+    { method: 'POST', path: '/mcp', handler: mcpHandler({ keys, catalog, services, payments, rpc, site: parts.site }) },
     { method: 'GET', path: '/v1/tools', handler: toolsHandler(catalog) },
     { method: 'GET', path: '/v1/tools/*', handler: toolsHandler(catalog) },
     keyed('/v1/tools/*', toolServe(catalog)),

@@ -158,6 +158,7 @@ const server = new Server({
   routes: routes({
     ...{ keys, catalog, services, videos, health, rpc, limits, vitals, incidents, payments },
     trustedProxies: config.trustedProxies,
+    site: { publicUrl: config.publicUrl, listenHost: config.host },
   }),
   limits,
   onError: (error, requestId) => log.error({ err: error, requestId }, 'a handler failed'),

@@ -7,15 +7,16 @@ import { availableOf } from './available.ts'
 import { settingsOf } from './settings.ts'
 
 /**
- * An account as its owner sees it. The balance is the book's: charges of the last moments may still be in it. What is
- * available is what requests may hold now. Grants that have expired count nowhere, also before they are taken away.
+ * The balance of an account or an agent: what the book has, and what requests may hold now (null while admission does
+ * not know it). Grants that have expired count nowhere, also before they are taken away.
  * @throws UnknownAccountError
  */
-export async function accountJson(db: Queryable, redis: Redis, accountId: string) {
-  const account = await accountOf(db, accountId)
-  if (account === undefined) throw new UnknownAccountError(accountId)
+export async function balanceJson(db: Queryable, redis: Redis, accountId: string) {
+  return (await readBalance(db, redis, accountId)).json
+}
+
+async function readBalance(db: Queryable, redis: Redis, accountId: string) {
   const balance = await accountBalance(db, accountId)
-  const settings = await settingsOf(db, accountId)
   const coinUsdUnits = await coinUsdUnitsInForce(db)
   const available = await availableOf(redis, accountId)
   const nowMs = Date.now()
@@ -25,15 +26,31 @@ export async function accountJson(db: Queryable, redis: Redis, accountId: string
     coin: coinUsdUnits === undefined ? '0' : coinText(Math.max(0, coinUnits), coinUsdUnits),
     credits: sumText(creditUnits),
   })
-  return {
-    object: 'account' as const,
-    id: account.id,
-    name: account.name,
+  const json = {
     balance: amounts(
       balance.coinUnits,
       grants.map((grant) => grant.units),
     ),
     available: available === undefined ? null : amounts(available.coinUnits, available.creditUnits),
+  }
+  return { json, grants }
+}
+
+/**
+ * An account as its owner sees it. The balance is the book's: charges of the last moments may still be in it. What is
+ * available is what requests may hold now.
+ * @throws UnknownAccountError
+ */
+export async function accountJson(db: Queryable, redis: Redis, accountId: string) {
+  const account = await accountOf(db, accountId)
+  if (account === undefined) throw new UnknownAccountError(accountId)
+  const { json, grants } = await readBalance(db, redis, accountId)
+  const settings = await settingsOf(db, accountId)
+  return {
+    object: 'account' as const,
+    id: account.id,
+    name: account.name,
+    ...json,
     credits: grants.map((grant) => ({
       object: 'credit_grant' as const,
       id: grant.grantId,

@@ -5,6 +5,7 @@ export interface RpcRequests {
   ping: undefined
   resolve_key: sluice.ResolveKeyRequest
   get_receipt: sluice.GetReceiptRequest
+  get_balance: sluice.GetBalanceRequest
   list_sheets: undefined
   get_sheet: sluice.GetSheetRequest
   settle_lost: sluice.SettleLostRequest
@@ -31,6 +32,7 @@ const DECODERS: { [Name in RpcOperation]: (payload: Uint8Array) => RpcRequests[N
   ping: () => undefined,
   resolve_key: (payload) => sluice.ResolveKeyRequest.decode(payload),
   get_receipt: (payload) => sluice.GetReceiptRequest.decode(payload),
+  get_balance: (payload) => sluice.GetBalanceRequest.decode(payload),
   list_sheets: () => undefined,
   get_sheet: (payload) => sluice.GetSheetRequest.decode(payload),
   settle_lost: (payload) => sluice.SettleLostRequest.decode(payload),

@@ -51,6 +51,9 @@ const DEFAULTS = {
   toolTimeoutMs: 60_000,
   toolAddressTimeoutMs: 2_000,
 
+  // The Model Context Protocol: what a paid call needs at least to be settled and served.
+  mcpPaidTimeMinMs: 15_000,
+
   // Rates. Burst is what may arrive at once after a quiet time.
   requestsPerMinute: 60_000,
   requestBurst: 3_000,

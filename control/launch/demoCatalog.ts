@@ -102,5 +102,46 @@ models:
     endpoints: [rerank]
     price: { search: "0.002" }
     routes: [ { provider: demo, model: "rerank" } ]
+tools:
+  - id: web.search
+    name: Web search
+    description: Searches the web (demo results).
+    data_policy: retained
+    price: { base: "0.00105", result: "0.00021" }
+    cost: { base: "0.001", result: "0.0002" }
+    limit: count
+    results_max: 10
+    input_schema:
+      type: object
+      properties:
+        query: { type: string, minLength: 1, maxLength: 400 }
+        count: { type: integer, minimum: 1, maximum: 10, default: 5 }
+      required: [query]
+      additionalProperties: false
+    upstream:
+      base_url: "http://127.0.0.1:${port}/v1"
+      path: /search
+      request: { model: demo, q: "{query}", num: "{count}" }
+      results: /web/results
+      result: { title: /title, url: /link, snippet: /description }
+      billed: /usage/results
+  - id: web.scrape
+    name: Read a web page
+    description: Reads a web page as text (a demo page).
+    data_policy: retained
+    price: { call: "0.0021" }
+    cost: { call: "0.002" }
+    public_url: url
+    input_schema:
+      type: object
+      properties: { url: { type: string, format: uri, maxLength: 2048 } }
+      required: [url]
+      additionalProperties: false
+    upstream:
+      base_url: "http://127.0.0.1:${port}/v1"
+      path: /scrape
+      request: { model: demo, url: "{url}" }
+      output: { url: /data/url, title: /data/title, content: /data/markdown }
+      final_url: /data/url
 `
 }

@@ -1,3 +1,4 @@
+import { balanceJson } from '../accounts/accountJson.ts'
 import { settleLost } from '../admission/settleLost.ts'
 import { approvalRpc } from '../agents/approvalRpc.ts'
 import type { RpcHandlers } from '../bus/rpcOperations.ts'
@@ -20,6 +21,7 @@ export function rpcHandlers(parts: Omit<ApiParts, 'receipts'>): RpcHandlers {
     },
     resolve_key: async ({ keyHash }) => sluice.KeyRecord.encode(await resolveKey(pool, keyHash)).finish(),
     get_receipt: async ({ requestId, keyId }) => Buffer.from(await receipts.single(requestId, keyId)),
+    get_balance: async ({ accountId }) => Buffer.from(JSON.stringify(await balanceJson(pool, redis, accountId))),
     list_sheets: async () => Buffer.from(await sheetListJson(pool)),
     get_sheet: async ({ version }) => Buffer.from(await sheetJson(pool, version)),
     settle_lost: async ({ settlement }) => {

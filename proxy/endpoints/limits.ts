@@ -48,6 +48,7 @@ export function limitsHandler(limits: Limits): Handler {
       audio_seconds: limits.audioSecondsMax,
       rerank_documents: limits.rerankDocumentsMax,
     },
+    tools: { input_bytes: limits.toolInputBytesMax, timeout_seconds: limits.toolTimeoutMs / 1000 },
     videos: {
       unbilled_jobs_per_key: limits.videoJobsPerKeyMax,
       jobs_per_process: limits.videoJobsMax,

@@ -166,7 +166,9 @@ export class PaidRequest implements AnswerDecorator {
     const base = this.services.publicUrl === '' ? `http://${cleanHost(host)}` : this.services.publicUrl
     const windowSeconds = Math.floor(this.services.limits.quoteWindowMs / 1_000)
     const realm = base.slice(base.indexOf('//') + 2)
-    return { terms, priced, url: base + priced.path, realm, windowSeconds, acceptPayment, requestId }
+    // A tool of the Model Context Protocol has an address of its own.
+    const url = priced.path.startsWith('/') ? base + priced.path : priced.path
+    return { terms, priced, url, realm, windowSeconds, acceptPayment, requestId }
   }
 
   private check(terms: PaymentTerms, priced: Priced, windowSeconds: number): CheckedPayment | undefined {

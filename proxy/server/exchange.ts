@@ -19,6 +19,8 @@ export interface RequestHead {
   readonly idempotencyKey: string
   readonly approvalId: string
   readonly forwardedFor: string
+  /** MCP-Protocol-Version. */
+  readonly mcpVersion: string
 }
 
 /** Extra response headers: name, value, name, value. */

@@ -30,6 +30,7 @@ export function parseHead(req: HttpRequest): ParsedHead {
   let idempotencyKey = ''
   let approvalId = ''
   let forwardedFor = ''
+  let mcpVersion = ''
   let contentLength = UNSET
   let chunked = false
   let framingFault = ''
@@ -69,6 +70,9 @@ export function parseHead(req: HttpRequest): ParsedHead {
       case 'x-forwarded-for':
         forwardedFor = forwardedFor === '' ? value : `${forwardedFor},${value}`
         break
+      case 'mcp-protocol-version':
+        mcpVersion = value
+        break
       case 'content-length':
         if (contentLength !== UNSET) framingFault = 'Content-Length is sent twice'
         else if (!/^[0-9]{1,15}$/.test(value)) framingFault = 'Content-Length is not a number'
@@ -96,6 +100,7 @@ export function parseHead(req: HttpRequest): ParsedHead {
     idempotencyKey,
     approvalId,
     forwardedFor,
+    mcpVersion,
   }
   return { head, contentLength, chunked, framingFault }
 }

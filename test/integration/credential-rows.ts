@@ -91,6 +91,10 @@ export const ROWS: Readonly<Record<string, Row>> = {
   'GET /v1/videos/*': row(keyed('200', DENIED), undefined, '/v1/videos/<video>'),
   'GET /v1/videos/* (clip)': row(keyed('200', DENIED), undefined, '/v1/videos/<clip>/content'),
 
+  'POST /mcp': row(all('200'), { jsonrpc: '2.0', id: 1, method: 'ping' }),
+  'GET /v1/tools': row(all('200')),
+  'GET /v1/tools/*': row(all('404 tool_not_found'), undefined, '/v1/tools/none'),
+  'POST /v1/tools/*': row(keyed('404 tool_not_found'), {}, '/v1/tools/none'),
   'GET /v1/models': row(all('200')),
   'GET /v1/models/*': row(all('200'), undefined, '/v1/models/test/small'),
   'GET /v1/pricing': row(all('200')),

@@ -60,7 +60,7 @@ async function withClient(handlers: Partial<RpcHandlers>, work: (client: RpcClie
   const nothing = async () => Buffer.alloc(0)
   const all: RpcHandlers = {
     ...{ ping: nothing, resolve_key: nothing, settle_lost: nothing, get_sheet: nothing },
-    ...{ get_receipt: nothing, api: nothing, list_sheets: nothing },
+    ...{ get_receipt: nothing, get_balance: nothing, api: nothing, list_sheets: nothing },
     ...{ ask_approval: nothing, use_approval: nothing, release_approval: nothing },
     ...{ payment_terms: nothing, settle_payment: nothing },
     ...handlers,

@@ -129,3 +129,15 @@ test('a name without an address is left to the upstream; a private one is refuse
     await assert.rejects(checkPublicUrl(value, 'url', 500), { code: 'tool_input_invalid', param: 'url' })
   }
 })
+
+test('a name is refused for any address of it that is not public', async () => {
+  const named = (...addresses: string[]) =>
+    checkPublicUrl('https://rebound.example/', 'url', 500, async () =>
+      addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
+    )
+  await named('93.184.215.14', '2606:2800:21f:cb07::1')
+  for (const address of ['127.0.0.1', '10.0.0.1', '169.254.169.254', '::1', 'fe80::1', '::ffff:10.0.0.1']) {
+    await assert.rejects(named(address), { code: 'tool_input_invalid', param: 'url' })
+    await assert.rejects(named('93.184.215.14', address), { code: 'tool_input_invalid' })
+  }
+})

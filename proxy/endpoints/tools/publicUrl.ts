@@ -24,13 +24,19 @@ export function mayBePublic(text: string): boolean {
  * themselves, and names with any address that is private, loopback, link-local or otherwise special. A name that has no
  * address here is left to the upstream, which connects to it and not the gateway.
  * @param param the member of the input
+ * @param lookup how names are resolved
  * @throws GatewayError tool_input_invalid
  */
-export async function checkPublicUrl(value: unknown, param: string, timeoutMs: number): Promise<void> {
+export async function checkPublicUrl(
+  value: unknown,
+  param: string,
+  timeoutMs: number,
+  lookup: LookupAll = lookUpFor(timeoutMs),
+): Promise<void> {
   if (typeof value !== 'string' || !mayBePublic(value)) throw notPublic(param)
   const signal = AbortSignal.timeout(timeoutMs)
   try {
-    await resolveHost(new URL(value).hostname, { allowPrivate: false, signal, lookup: lookUpFor(timeoutMs) })
+    await resolveHost(new URL(value).hostname, { allowPrivate: false, signal, lookup })
   } catch (error) {
     if (!(error instanceof HostError)) throw error
     if (error.fault === 'not_public') throw notPublic(param)

@@ -1,0 +1,90 @@
+import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
+import { GatewayError, invalidRequest } from '../../../control/contract/errors.ts'
+import { canonicalJson } from '../../../control/contract/payments/canonicalJson.ts'
+import { payerPrincipal } from '../../access/payerPrincipal.ts'
+import { PaidRequest } from '../../payments/paidRequest.ts'
+import type { JsonObject } from '../../relay/jsonObject.ts'
+import { chatServe } from '../chat/chat.ts'
+import { chatSurface } from '../chat/surface.ts'
+import type { Serve } from '../run/serve.ts'
+import { CallExchange, type CallOutcome } from './callExchange.ts'
+import { checkDeadline } from './credential.ts'
+import { callerOf, type McpCall, type McpParts } from './parts.ts'
+import { chatResult, errorResult, paymentResult } from './results.ts'
+
+/** What a payment of a chat call is bound to, and the address that x402 names it by. */
+export const CHAT_PATH = 'mcp://tool/chat'
+
+/** The tool `chat`: POST /v1/chat/completions on a key, or /x402/v1/chat/completions with a payment in `_meta`. */
+export function chatTool(parts: McpParts): (call: McpCall) => Promise<CallToolResult> {
+  const serve = chatServe(chatSurface, parts.catalog)
+  return async (call) => {
+    const body = chatBody(call.input)
+    const outcome = await (call.credential.hasKey
+      ? onKey(call, body, serve, parts)
+      : onPayment(call, body, serve, parts))
+    if (outcome.kind === 'answer') return chatResult(outcome.body, outcome.headers)
+    const { error, asked } = outcome
+    if (asked !== undefined) return paymentResult(error, asked, call.credential, call.exchange.id)
+    return errorResult(keyless(error, call), call.exchange.id)
+  }
+}
+
+/**
+ * The body that a call stands for: its arguments in their canonical form, so that a client that writes them anew pays
+ * for the same call. @throws GatewayError 400
+ */
+export function chatBody(input: JsonObject): Buffer {
+  if (input['stream'] === true) throw invalidRequest('stream is not served over MCP; leave it out.', 'stream')
+  const { stream_options: _unused, ...rest } = input
+  return Buffer.from(canonicalJson(rest))
+}
+
+/** Where no payments are taken, a call without a key lacks the key. */
+function keyless(error: GatewayError, { credential }: McpCall): GatewayError {
+  if (credential.hasKey || error.row !== 'not_found') return error
+  return new GatewayError('invalid_api_key', { message: 'Send an API key as Authorization: Bearer sk_...' })
+}
+
+async function onKey(call: McpCall, body: Buffer, serve: Serve, parts: McpParts): Promise<CallOutcome> {
+  const principal = await callerOf(call, parts.keys)
+  return run(call, body, (inner) => serve(inner, body, principal, parts.services), parts)
+}
+
+async function onPayment(call: McpCall, body: Buffer, serve: Serve, parts: McpParts): Promise<CallOutcome> {
+  const { services, payments } = parts
+  const { protocol } = call.credential
+  if (protocol !== 'none') checkDeadline(call.meta, services.limits.mcpPaidTimeMinMs, Date.now())
+  return run(
+    call,
+    body,
+    (inner) => {
+      const paid = new PaidRequest(payments, inner, body)
+      return serve(inner, body, payerPrincipal(paid.payer), { ...services, holds: paid, paid })
+    },
+    parts,
+  )
+}
+
+/** Serves the call, and waits for its end. A client that leaves ends it by the rules of every request. */
+function run(
+  call: McpCall,
+  body: Buffer,
+  serve: (inner: CallExchange) => void | Promise<void>,
+  { services }: McpParts,
+): Promise<CallOutcome> {
+  return new Promise((resolve) => {
+    const inner = new CallExchange(call.exchange, call.credential.head, body, resolve)
+    const fail = (error: unknown): void => {
+      if (!(error instanceof GatewayError)) services.onCrash(error, inner.id)
+      const shown = error instanceof GatewayError ? error : new GatewayError('internal_error')
+      services.metrics.noteError(shown.row)
+      inner.fail(shown)
+    }
+    try {
+      Promise.resolve(serve(inner)).catch(fail)
+    } catch (error) {
+      fail(error)
+    }
+  })
+}

@@ -1,0 +1,54 @@
+import type { Limits } from '../../../control/contract/limits.ts'
+import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
+import { objectSpans, spanBytes } from '../../relay/jsonSpans.ts'
+import { INVALID_PARAMS, INVALID_REQUEST, isRequestId, PARSE_ERROR, RpcError } from './protocol.ts'
+
+/** A message of a client. */
+export interface Message {
+  /** As JSON, exactly as it was sent; '' for a notification or a response. */
+  readonly id: string
+  readonly method: string
+  readonly parsed: JsonObject
+}
+
+/** The parameters of a message, and `_meta` of them or else of the message itself. @throws RpcError */
+export function paramsOf({ parsed }: Message): { readonly params: JsonObject; readonly meta: JsonObject } {
+  const params = parsed['params'] ?? {}
+  if (!isObject(params)) throw new RpcError(INVALID_PARAMS, 'params must be an object.')
+  const meta = params['_meta'] ?? parsed['_meta'] ?? {}
+  if (!isObject(meta)) throw new RpcError(INVALID_PARAMS, '_meta must be an object.')
+  return { params, meta }
+}
+
+/**
+ * Reads the one message of a request's body.
+ * @throws RpcError with status 400 for what is no message; batches are of one past revision and are refused
+ */
+export function readMessage(body: Buffer, { jsonDepthMax }: Limits): Message {
+  const parsed = parse(body)
+  if (Array.isArray(parsed)) throw invalid('Batches are not served; send one message a request.')
+  const spans = objectSpans(body, jsonDepthMax)
+  if (!isObject(parsed) || spans === null) throw invalid('Send one JSON-RPC 2.0 message, an object.')
+  if (parsed['jsonrpc'] !== '2.0') throw invalid('jsonrpc must be "2.0".')
+  const { id, method } = parsed
+  const idSpan = spans.get('id')
+  if (id !== undefined && !isRequestId(id)) throw invalid('id must be a string or a whole number.')
+  const idText = id === undefined || idSpan === undefined ? '' : spanBytes(body, idSpan).toString('utf8')
+  if (method === undefined && ('result' in parsed || 'error' in parsed)) {
+    return { id: '', method: '', parsed }
+  }
+  if (typeof method !== 'string') throw invalid('method must be a string.')
+  return { id: idText, method, parsed }
+}
+
+function parse(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'))
+  } catch {
+    throw new RpcError(PARSE_ERROR, 'The body is not valid JSON.', { status: 400 })
+  }
+}
+
+function invalid(message: string): RpcError {
+  return new RpcError(INVALID_REQUEST, message, { status: 400 })
+}

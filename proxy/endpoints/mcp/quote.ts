@@ -1,0 +1,69 @@
+import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
+import { GatewayError } from '../../../control/contract/errors.ts'
+import { amountJson } from '../../../control/contract/receipt.ts'
+import { payerPrincipal } from '../../access/payerPrincipal.ts'
+import type { Sheet } from '../../catalog/catalog.ts'
+import { PaidRequest } from '../../payments/paidRequest.ts'
+import { isObject, type JsonObject, parseObject } from '../../relay/jsonObject.ts'
+import { type Admitted, admit } from '../chat/admit.ts'
+import { chatSurface } from '../chat/surface.ts'
+import { CallExchange } from './callExchange.ts'
+import { CHAT_PATH, chatBody } from './chat.ts'
+import { callerOf, type McpCall, type McpParts } from './parts.ts'
+import { expanded, structured } from './results.ts'
+import { sheetDocument } from './sheetDocument.ts'
+
+/** Whose prices a caller without a key sees. */
+const NOBODY = payerPrincipal(`0x${'00'.repeat(20)}`)
+
+/** The tool `quote`: the worst case of a chat call with these arguments, by the rules and the rates of the caller. */
+export async function quoteTool(call: McpCall, parts: McpParts): Promise<CallToolResult> {
+  const { catalog, services, keys } = parts
+  const { exchange, credential } = call
+  const body = chatBody(call.input)
+  const request = chatSurface.read(parseObject(body.toString('utf8')) ?? {}, services.limits)
+  const principal = credential.hasKey ? await callerOf(call, keys) : NOBODY
+  const model = catalog.model(request.modelId)
+  const admitted = admit(request, chatSurface, principal, model, services.health, exchange.startedAtMs)
+  const { size } = admitted
+  const { sheet, id } = admitted.model
+  const payment = credential.hasKey ? undefined : await offer(call, body, admitted, parts)
+  return structured({
+    ...{ object: 'quote', model: id, endpoint: 'chat', price_sheet: String(sheet.version) },
+    hold: JSON.parse(amountJson(size.wantUnits, sheet.coinUsdUnits)) as JsonObject,
+    price: priceOf(sheet, id, principal.privateTier),
+    ...{ prompt_tokens_max: size.promptTokens, max_tokens: size.outputTokens },
+    ...(payment !== undefined && { payment }),
+  })
+}
+
+/** How the call can be paid: what the tool `chat` would ask for. Undefined where no payments are taken. */
+async function offer(
+  call: McpCall,
+  body: Buffer,
+  { size, model }: Admitted,
+  { payments }: McpParts,
+): Promise<JsonObject | undefined> {
+  const head = { ...call.credential.head, path: CHAT_PATH, authorization: '', paymentSignature: '' }
+  const inner = new CallExchange(call.exchange, head, body, () => undefined)
+  const paid = new PaidRequest(payments, inner, body)
+  const holdMeta = `${model.id},chat,${model.sheet.version},0`
+  try {
+    await paid.quote({ requestId: inner.id, wantUnits: size.wantUnits, holdMeta })
+    return undefined
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error
+    const asked = paid.onFailure(error)
+    const { quote, payment } = parseObject(asked?.body ?? '') ?? {}
+    if (!isObject(payment)) return undefined
+    const challenges = Array.isArray(payment['mpp']) ? payment['mpp'].map(expanded) : []
+    return { ...(isObject(quote) && { expires_at: quote['expires_at'] }), x402: payment['x402'], mpp: challenges }
+  }
+}
+
+/** The prices of a model as its sheet has them. */
+function priceOf(sheet: Sheet, modelId: string, isPrivate: boolean): JsonObject {
+  const listed = sheetDocument(sheet).models.get(modelId)
+  const price = isPrivate ? listed?.['price_private'] : listed?.['price']
+  return isObject(price) ? price : {}
+}

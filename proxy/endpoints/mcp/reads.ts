@@ -1,0 +1,56 @@
+import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
+import { GatewayError } from '../../../control/contract/errors.ts'
+import { sluice } from '../../../control/contract/generated/messages.js'
+import { isId } from '../../../control/contract/ids.ts'
+import { type JsonObject, parseObject } from '../../relay/jsonObject.ts'
+import { callControl } from '../callControl.ts'
+import { required, serves } from '../models.ts'
+import { callerOf, type McpCall, type McpParts } from './parts.ts'
+import { INVALID_PARAMS, RpcError } from './protocol.ts'
+import { structured } from './results.ts'
+import { sheetDocument } from './sheetDocument.ts'
+
+/** The tool `list_models`: the models that serve now, and that the caller's key may use, with their prices. */
+export async function listModelsTool(call: McpCall, parts: McpParts): Promise<CallToolResult> {
+  const { catalog, services, keys } = parts
+  const { modality } = call.input
+  if (modality !== undefined && typeof modality !== 'string') {
+    throw new RpcError(INVALID_PARAMS, 'modality must be a string.')
+  }
+  const allowed = call.credential.hasKey ? (await callerOf(call, keys)).models : null
+  const { sheet, models } = required(catalog)
+  const nowMs = Date.now()
+  const document = sheetDocument(sheet)
+  const listed = [...document.models].filter(([id]) => {
+    const model = models.get(id)
+    if (model === undefined || !serves(model, services.health, nowMs)) return false
+    return (modality === undefined || model.modality === modality) && (allowed === null || allowed.has(id))
+  })
+  return structured({
+    price_sheet: document.version,
+    rate_lock: document.rateLock,
+    models: listed.map(([, { routes: _routes, available: _available, ...entry }]) => entry),
+  })
+}
+
+/** The tool `balance`, for the account or the agent of a key. */
+export async function balanceTool(call: McpCall, { keys, rpc }: McpParts): Promise<CallToolResult> {
+  const { accountId } = await callerOf(call, keys)
+  const request = sluice.GetBalanceRequest.encode({ accountId }).finish()
+  const balance = parse(await callControl(rpc, 'get_balance', request))
+  return structured({ object: 'balance', ...balance })
+}
+
+/** The tool `receipt`: of the caller's own requests with a key, else the public receipt. */
+export async function receiptTool(call: McpCall, { keys, rpc }: McpParts): Promise<CallToolResult> {
+  const { id } = call.input
+  if (typeof id !== 'string') throw new RpcError(INVALID_PARAMS, 'id must be a request id, req_...')
+  const keyId = call.credential.hasKey ? (await callerOf(call, keys)).keyId : ''
+  if (!isId('req', id)) throw new GatewayError('receipt_not_found')
+  const request = sluice.GetReceiptRequest.encode({ requestId: id, keyId }).finish()
+  return structured(parse(await callControl(rpc, 'get_receipt', request)))
+}
+
+function parse(payload: Uint8Array): JsonObject {
+  return parseObject(Buffer.from(payload).toString('utf8')) ?? {}
+}

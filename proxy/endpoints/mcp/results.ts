@@ -1,0 +1,91 @@
+import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
+import { errorBody, type GatewayError } from '../../../control/contract/errors.ts'
+import { fromBase64Json, fromBase64UrlJson } from '../../../control/contract/payments/encoding.ts'
+import { isObject, type JsonObject, parseObject } from '../../relay/jsonObject.ts'
+import type { FailureAnswer, HeaderList } from '../../server/exchange.ts'
+import type { CallCredential } from './credential.ts'
+import { INVALID_PARAMS, PAYMENT_REQUIRED, RpcError, VERIFICATION_FAILED } from './protocol.ts'
+
+/** Members of `_meta` that tell of a payment that was made or has to be. */
+const X402_RESPONSE = 'x402/payment-response'
+const MPP_RECEIPT = 'org.paymentauth/receipt'
+const MPP_REQUIRED = 'org.paymentauth/payment-required'
+const HEADER_BYTES_MAX = 16_384
+
+/** A result with structured content. @param text for the model, in place of the content as JSON */
+export function structured(content: JsonObject, text = JSON.stringify(content)): CallToolResult {
+  return { content: [{ type: 'text', text }], structuredContent: content }
+}
+
+/** An error of the gateway as the result of a call, in the shape that it has everywhere, with its HTTP status. */
+export function errorResult(error: GatewayError, requestId: string): CallToolResult {
+  const body = parseObject(errorBody(error, requestId)) ?? {}
+  const retry = error.retryAfterSeconds === undefined ? {} : { retry_after: error.retryAfterSeconds }
+  // What waits for its owner is the approval itself, and says so in its type.
+  const content =
+    'error' in body ? body : { error: { message: error.message, type: error.type, code: error.code }, ...body }
+  return { ...structured({ ...content, http_status: error.status, ...retry }), isError: true }
+}
+
+/** The completion of a chat call, with what tells of its payment. */
+export function chatResult(body: string, headers: HeaderList): CallToolResult {
+  const completion = parseObject(body) ?? {}
+  return withMeta(structured(completion, replyText(completion)), headers)
+}
+
+/** Tells of the payment that headers tell of. */
+function withMeta(result: CallToolResult, headers: HeaderList): CallToolResult {
+  const mpp = fromBase64UrlJson(headerOf(headers, 'payment-receipt'), HEADER_BYTES_MAX)
+  if (mpp !== undefined) return { ...result, _meta: { ...result._meta, [MPP_RECEIPT]: mpp } }
+  const x402 = fromBase64Json(headerOf(headers, 'payment-response'), HEADER_BYTES_MAX)
+  return x402 === undefined ? result : { ...result, _meta: { ...result._meta, [X402_RESPONSE]: x402 } }
+}
+
+/**
+ * What has to be paid. Clients of x402 get it as a result; those of MPP in its `_meta`, or as an error where they have
+ * sent a credential that was refused or have said what they accept.
+ * @throws RpcError
+ */
+export function paymentResult(
+  error: GatewayError,
+  asked: FailureAnswer,
+  { protocol, head }: CallCredential,
+  requestId: string,
+): CallToolResult {
+  const { payment, type, title, status, detail } = parseObject(asked.body) ?? {}
+  // What is paid is not asked for again; it goes back.
+  if (!isObject(payment)) return withMeta(errorResult(error, requestId), asked.headers)
+  const { x402, mpp } = payment
+  const required = isObject(x402) ? x402 : {}
+  const challenges = Array.isArray(mpp) ? mpp.map(expanded) : []
+  const data = { httpStatus: 402, challenges, problem: { type, title, status, detail }, x402: required }
+  if (protocol === 'mpp') {
+    const isForm = error.row === 'mpp_malformed_credential' || error.row === 'mpp_invalid_payload'
+    const code = isForm ? INVALID_PARAMS : VERIFICATION_FAILED
+    throw new RpcError(code, error.message, { data: { ...data, error: { code: error.code, message: error.message } } })
+  }
+  if (protocol === 'none' && head.acceptPayment !== '') throw new RpcError(PAYMENT_REQUIRED, error.message, { data })
+  const result: CallToolResult = { ...structured(required), isError: true }
+  const meta = challenges.length === 0 ? {} : { _meta: { [MPP_REQUIRED]: { httpStatus: 402, challenges } } }
+  return withMeta({ ...result, ...meta }, asked.headers)
+}
+
+/** A challenge as MCP carries it: its request is a plain object. */
+export function expanded(challenge: unknown): unknown {
+  if (!isObject(challenge) || typeof challenge['request'] !== 'string') return challenge
+  return { ...challenge, request: fromBase64UrlJson(challenge['request'], HEADER_BYTES_MAX) ?? {} }
+}
+
+/** What the model wrote; the whole completion where it wrote no text. */
+function replyText(completion: JsonObject): string {
+  const { choices } = completion
+  const [first] = Array.isArray(choices) ? (choices as unknown[]) : []
+  const message = isObject(first) ? first['message'] : undefined
+  const content = isObject(message) ? message['content'] : undefined
+  return typeof content === 'string' && content !== '' ? content : JSON.stringify(completion)
+}
+
+function headerOf(headers: HeaderList, name: string): string {
+  for (let at = 0; at + 1 < headers.length; at += 2) if (headers[at] === name) return headers[at + 1] ?? ''
+  return ''
+}
