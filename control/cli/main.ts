@@ -4,6 +4,8 @@ import { UnknownKeyError } from '../keys/keys.ts'
 import { TooManyGrantsError } from '../ledger/grantCredits.ts'
 import { ReusedRefError } from '../ledger/reusedRefError.ts'
 import { ACCOUNT } from './account.ts'
+import { AGENT } from './agent.ts'
+import { APPROVAL } from './approval.ts'
 import { AUDIT } from './audit.ts'
 import { CATALOG } from './catalog.ts'
 import {
@@ -20,10 +22,16 @@ import {
 import { CliContext, CommandError } from './context.ts'
 import { HOLDS } from './holds.ts'
 import { KEY } from './key.ts'
+import { LINK } from './link.ts'
+import { PROVIDER } from './provider.ts'
+import { REFERRAL } from './referral.ts'
 import { SESSION } from './session.ts'
 import { WALLET } from './wallet.ts'
 
-const GROUPS: readonly CommandGroup[] = [ACCOUNT, KEY, WALLET, SESSION, CATALOG, AUDIT, HOLDS]
+const GROUPS: readonly CommandGroup[] = [
+  ...[ACCOUNT, KEY, WALLET, SESSION, LINK, AGENT, APPROVAL, REFERRAL, PROVIDER],
+  ...[CATALOG, AUDIT, HOLDS],
+]
 const TOLD_IN_A_LINE = [
   ...[CommandError, UsageError, UnknownAccountError, UnknownKeyError],
   ...[ReusedRefError, TooManyGrantsError, GatewayError],
