@@ -221,7 +221,8 @@ class Run {
         const [entries, taken] = [await book.redis.xlen(ledgerStream(shard)), await book.redis.hlen(debitsKey(shard))]
         if (entries > 0 || taken > 0) return false
       }
-      const ending = `SELECT count(*) FROM links WHERE status = 'open' AND expires_at < now() + interval '1 hour'`
+      // A link that ends while the sums are compared would be in one of them only.
+      const ending = `SELECT count(*) FROM links WHERE status = 'open' AND expires_at < now() + interval '1 minute'`
       if ((await scalar<number>(book.pool, ending)) > 0) return false
       const uncounted = 'SELECT h.size - c.position FROM usage_log_head h, referral_cursor c'
       if ((await scalar<number>(book.pool, uncounted)) > 0) return false
