@@ -14,6 +14,7 @@ import type { Site } from './endpoints/mcp/site.ts'
 import { countTokensHandler } from './endpoints/messages/countTokens.ts'
 import { messagesSurface } from './endpoints/messages/surface.ts'
 import { modelsHandler } from './endpoints/models.ts'
+import { openapiHandler } from './endpoints/openapi/openapi.ts'
 import { paidHandler } from './endpoints/paid.ts'
 import { pricingHandler, sheetHandler, sheetsHandler } from './endpoints/pricing.ts'
 import { publicReceiptHandler, receiptHandler } from './endpoints/receipts.ts'
@@ -85,7 +86,7 @@ export function routes(parts: RouteParts): RouteEntry[] {
     return [own, { ...paid, precheck: uploadPrecheck(upload) }]
   }
   const chat = (surface: ChatSurface): Serve => chatServe(surface, catalog)
-  return [
+  const served: RouteEntry[] = [
     ...sold('/v1/chat/completions', chat(chatSurface)),
     keyed('/v1/messages', chat(messagesSurface)),
     {
@@ -122,4 +123,6 @@ export function routes(parts: RouteParts): RouteEntry[] {
     { method: 'GET', path: '/ready', handler: readyHandler(catalog, vitals) },
     ...apiEndpoints({ rpc, limits, trustedProxies }),
   ]
+  const document = { method: 'GET', path: '/v1/openapi.json' } as const
+  return [...served, { ...document, handler: openapiHandler([...served, document]) }]
 }

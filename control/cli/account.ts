@@ -69,7 +69,7 @@ async function create(args: Arguments, context: CliContext): Promise<undefined> 
     const keySettings = { ...settings, name: name || 'first key' }
     return { accountId, ...(await makeKey(client, OPERATOR, accountId, keySettings)) }
   }).catch(refuseTooLarge)
-  await tellAdmission(context, made.accountId)
+  await tellAdmission(context, [made.accountId])
   const { coin, credits } = await balanceText(pool, await accountBalance(pool, made.accountId))
   context.print(
     { account_id: made.accountId, key_id: made.key.id, api_key: made.secret, balance: { coin, credits } },
@@ -143,7 +143,7 @@ async function credit(args: Arguments, context: CliContext): Promise<undefined> 
     if (!asked.creditUnits && !asked.coinUnits) throw new UsageError('the amount must be more than 0')
     return creditAccount(client, accountId, { ...asked, ...(ref !== undefined && { ref }) })
   }).catch(refuseTooLarge)
-  await tellAdmission(context, accountId)
+  await tellAdmission(context, [accountId])
   const { json, text } = await describe(pool, accountId)
   const note = credited ? '' : `${ref} was credited to this account before; nothing is changed\n\n`
   context.print({ ...json, credited }, note + text)

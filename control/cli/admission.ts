@@ -7,10 +7,10 @@ const WAIT_MS = 3_000
 const POLL_MS = 20
 
 /**
- * Brings what was just booked for an account to the admission state, so that it can be spent at once, also while control
+ * Brings what was just booked for accounts to the admission state, so that it can be spent at once, also while control
  * is down. Where that does not work out, control does it when it is up; the operator is told.
  */
-export async function tellAdmission(context: CliContext, accountId: string): Promise<void> {
+export async function tellAdmission(context: CliContext, accountIds: readonly string[]): Promise<void> {
   try {
     const [pool, redis] = [await context.pool(), await context.redis()]
     const dispatcher = new EventDispatcher({ pool, redis, log: pino({ enabled: false }) })
@@ -18,7 +18,9 @@ export async function tellAdmission(context: CliContext, accountId: string): Pro
       const deadlineMs = performance.now() + WAIT_MS
       while (performance.now() < deadlineMs) {
         dispatcher.wake()
-        const waiting = await pool.query('SELECT 1 FROM admission_events WHERE account_id = $1 LIMIT 1', [accountId])
+        const waiting = await pool.query('SELECT 1 FROM admission_events WHERE account_id = ANY ($1) LIMIT 1', [
+          accountIds,
+        ])
         if (waiting.rowCount === 0) return
         await sleep(POLL_MS)
       }

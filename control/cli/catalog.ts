@@ -3,9 +3,12 @@ import { relative } from 'node:path'
 import { publishCatalogRecord } from '../bus/feed.ts'
 import { type Catalog, readCatalogFile } from '../pricing/catalogFile.ts'
 import { publishCatalog, refuseBrokenPromises } from '../pricing/publish.ts'
+import { listSheets } from '../pricing/sheetStore.ts'
 import { CatalogError } from '../pricing/yamlReader.ts'
 import type { Arguments, CommandGroup } from './command.ts'
 import type { CliContext } from './context.ts'
+import { table } from './table.ts'
+import { formatTime } from './values.ts'
 
 /** Runs `work` on the file; what is wrong with it is printed line by line, and the status is 1. */
 async function withCatalog(
@@ -88,6 +91,17 @@ async function publish(args: Arguments, context: CliContext): Promise<number | u
   })
 }
 
+async function sheets(_args: Arguments, context: CliContext): Promise<undefined> {
+  const published = await listSheets(await context.pool())
+  const data = published.map(({ version, publishedAtMs, validUntilMs }) => ({
+    version: String(version),
+    published_at: formatTime(publishedAtMs),
+    valid_until: formatTime(validUntilMs),
+  }))
+  const rows = data.map((sheet) => [sheet.version, sheet.published_at, sheet.valid_until])
+  context.print({ data }, table(['SHEET', 'PUBLISHED', 'PROMISED UNTIL'], rows))
+}
+
 export const CATALOG: CommandGroup = {
   name: 'catalog',
   summary: 'check and publish the catalog file',
@@ -102,5 +116,6 @@ export const CATALOG: CommandGroup = {
       summary: 'Puts a catalog in force now. Without FILE, that of the running control.',
       run: publish,
     },
+    { synopsis: 'sheets', summary: 'Lists the price sheets that were published, newest first.', run: sheets },
   ],
 }

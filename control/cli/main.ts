@@ -6,6 +6,8 @@ import { ReusedRefError } from '../ledger/reusedRefError.ts'
 import { RouteSwitchError } from '../pricing/routeSwitches.ts'
 import { IncidentError } from '../status/incidents.ts'
 import { ACCOUNT } from './account.ts'
+import { AGENT } from './agent.ts'
+import { APPROVAL } from './approval.ts'
 import { AUDIT } from './audit.ts'
 import { CATALOG } from './catalog.ts'
 import {
@@ -23,14 +25,17 @@ import { CliContext, CommandError } from './context.ts'
 import { HOLDS } from './holds.ts'
 import { INCIDENT } from './incident.ts'
 import { KEY } from './key.ts'
+import { LINK } from './link.ts'
+import { PROVIDER } from './provider.ts'
+import { REFERRAL } from './referral.ts'
 import { ROUTE } from './route.ts'
 import { SESSION } from './session.ts'
 import { TRAIL } from './trail.ts'
 import { WALLET } from './wallet.ts'
 
 const GROUPS: readonly CommandGroup[] = [
-  ...[ACCOUNT, KEY, WALLET, SESSION, CATALOG, ROUTE, INCIDENT],
-  ...[TRAIL, AUDIT, HOLDS],
+  ...[ACCOUNT, KEY, WALLET, SESSION, LINK, AGENT, APPROVAL, REFERRAL, PROVIDER],
+  ...[CATALOG, ROUTE, INCIDENT, TRAIL, AUDIT, HOLDS],
 ]
 const TOLD_IN_A_LINE = [
   ...[CommandError, UsageError, UnknownAccountError, UnknownKeyError],

@@ -136,6 +136,12 @@ export async function pageOfLinks(db: Queryable, accountId: string, limit: numbe
   return found.rows.map(asLink)
 }
 
+/** The account that has made a link, or undefined when there is none with this id. */
+export async function ownerOfLink(db: Queryable, id: string): Promise<string | undefined> {
+  const found = await db.query<{ account_id: string }>('SELECT account_id FROM links WHERE id = $1', [id])
+  return found.rows[0]?.account_id
+}
+
 /** How many links of an account hold coin. */
 export async function countOpenLinks(db: Queryable, accountId: string): Promise<number> {
   const counted = await db.query<{ count: number }>(

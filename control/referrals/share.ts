@@ -22,14 +22,18 @@ interface Share extends Due {
 }
 
 // What an agent is charged counts for the account that it belongs to. What credits or the house bore does not count.
+// The transfers of each receipt are looked up by themselves: however many there are, they are never read as a whole.
 const DUE = `
   SELECT f.id, f.referrer_id, f.rest, sum(t.units) AS base
   FROM receipts r
   LEFT JOIN agents a ON a.id = r.account_id
   JOIN referrals f ON f.account_id = coalesce(a.owner_id, r.account_id) AND f.from_position <= r.position
-  JOIN transfers t ON t.ref = r.request_id AND t.kind = 'charge' AND t.debit = 'coin:' || r.account_id
+  CROSS JOIN LATERAL (
+    SELECT sum(units) AS units FROM transfers
+    WHERE ref = r.request_id AND kind = 'charge' AND debit = 'coin:' || r.account_id
+  ) t
   WHERE r.position >= $1 AND r.position < $2 AND r.charge_units > 0
-  GROUP BY f.id ORDER BY f.id`
+  GROUP BY f.id HAVING sum(t.units) > 0 ORDER BY f.id`
 
 /**
  * Pays referrers their share of the coin charges in the next stretch of the usage log, in one transaction with the place

@@ -47,7 +47,8 @@ function webAddress(env: NodeJS.ProcessEnv, name: string, example: string): URL 
   throw new Error(`${name} must be an http:// or https:// address such as ${example}, not ${addressForLog(text)}`)
 }
 
-function isOn(env: NodeJS.ProcessEnv, name: string): boolean {
+/** Whether a switch is on. @throws Error unless it is 1, 0 or not set */
+export function isOn(env: NodeJS.ProcessEnv, name: string): boolean {
   const value = env[name] ?? ''
   if (value === '' || value === '0' || value === '1') return value === '1'
   throw new Error(`${name} must be 1 or 0, not ${value}`)

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { newSecret } from '../../control/contract/ids.ts'
 import { createPool } from '../../control/db/pool.ts'
 import { api, apiOk, newOwner, newWallet, signedMessage, signIn } from '../support/apiClient.ts'
 import { chat } from '../support/chatClient.ts'
@@ -13,7 +14,7 @@ import { type Stack, startStack } from '../support/stack.ts'
 async function work(stack: Stack): Promise<Map<string, string>> {
   const url = stack.baseUrl
   const secrets = new Map<string, string>()
-  const owner = await newOwner(stack)
+  const owner = await newOwner(stack, { coin: '1', credits: '1' })
   secrets.set('first key', owner.apiKey).set('session', owner.token)
   const { token } = owner
   const made = await api<{ api_key: string; id: string }>(url, 'POST', '/v1/account/keys', {
@@ -33,6 +34,24 @@ async function work(stack: Stack): Promise<Map<string, string>> {
   secrets.set('signature', proof.signature)
   await apiOk(url, 'POST', '/v1/auth/verify', { body: proof })
   await api(url, 'POST', '/v1/auth/verify', { body: proof })
+  const link = await apiOk<{ token: string }>(url, 'POST', '/v1/links', { token, body: { amount: '0.5' } })
+  secrets.set('link', link.token)
+  await apiOk(url, 'POST', `/v1/links/${link.token}/claim`, { token, body: {} })
+  await api(url, 'POST', `/v1/links/${link.token}/claim`, { token, body: {} })
+  await apiOk(url, 'POST', '/v1/agents', { token, body: { slug: 'an-agent' } })
+  const agent = await apiOk<{ api_key: string }>(url, 'POST', '/v1/agents/an-agent/key', { token })
+  secrets.set('key of an agent', agent.api_key)
+  await chat(url, agent.api_key, { model: 'test/small' })
+  const platform = await apiOk<{ api_key: string }>(url, 'POST', '/v1/account/keys', {
+    token,
+    body: { platform: true },
+  })
+  const sub = await apiOk<{ api_key: string }>(url, 'POST', '/v1/platform/keys', { token: platform.api_key, body: {} })
+  secrets.set('platform key', platform.api_key).set('sub-key', sub.api_key)
+  await chat(url, sub.api_key, { model: 'test/small' })
+  secrets.set('key of a provider', newSecret('sk'))
+  const provider = { name: 'p', base_url: 'https://127.0.0.1/v1', api_key: secrets.get('key of a provider') }
+  await api(url, 'POST', '/v1/providers', { token, body: provider })
   // An error inside control, which is logged with what it knows.
   const pool = createPool(stack.databaseUrl)
   await pool.query('ALTER TABLE activity RENAME TO activity_away')
@@ -71,7 +90,7 @@ test('no secret is in a log, in the database or in Redis', async (t) => {
   const stack = await startStack({ env: { LOG_LEVEL: 'trace' } })
   t.after(() => stack.finish())
   const secrets = await work(stack)
-  assert.equal(secrets.size, 6)
+  assert.equal(secrets.size, 11)
   const logs = readdirSync(stack.dir).filter((name) => name.endsWith('.log'))
   assert.ok(logs.includes('control.log') && logs.includes('proxy.log'))
   const places = new Map(logs.map((name) => [name, readFileSync(join(stack.dir, name), 'utf8')]))

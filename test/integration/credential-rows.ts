@@ -101,6 +101,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
   'GET /v1/pricing/sheets': row(all('200')),
   'GET /v1/pricing/sheets/*': row(all('200'), undefined, '/v1/pricing/sheets/1'),
   'GET /v1/limits': row(all('200')),
+  'GET /v1/openapi.json': row(all('200')),
   'GET /health': row(all('200')),
   'GET /ready': row(all('200')),
 

@@ -6,6 +6,7 @@ process.env['SLUICE_LIMITS'] = JSON.stringify({
   debitVoidMs: 500,
   debitCheckMs: 50,
   linkExpiryMs: 50,
+  referralPayMs: 20,
   admissionPollMs: 20,
   admissionCheckMs: 50,
   orphanCheckMs: 50,

@@ -111,14 +111,18 @@ test('a link that nobody claims gives its coin back in time', async () => {
   )
 })
 
-test('of 50 claims at once one wins', async () => {
+test('of 200 claims at once one wins', async () => {
   const giver = await newOwner(stack, { coin: '1' })
   const takers = [await newOwner(stack, { coin: '1' }), await newOwner(stack, { coin: '1' })] as const
   const { token } = await made(giver, '1')
-  const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => claim(takers[i % 2] ?? giver, token)))
+  const answers = await Promise.all(Array.from({ length: 200 }, (_, i) => claim(takers[i % 2] ?? giver, token)))
   const winners = answers.flatMap((answer, i) => (answer.status === 200 ? [i % 2] : []))
   assert.equal(winners.length, 1)
-  for (const answer of answers) if (answer.status !== 200) assertRefused(answer, 410, 'link_gone')
+  for (const answer of answers) {
+    // On a slow machine some of so many may be told to come back; they have changed nothing.
+    if (answer.status === 503) assertRefused(answer, 503, 'admission_unavailable')
+    else if (answer.status !== 200) assertRefused(answer, 410, 'link_gone')
+  }
   const balances = await Promise.all(takers.map(coinOf))
   assert.deepEqual(
     balances,

@@ -1,5 +1,5 @@
-// Goal: whatever coin does at once (payments, links, holds, charges, credits and their expiry, processes that die in the
-// middle), no unit is lost, made or spendable twice, and Redis equals the book in the end. Method: random batches of steps,
+// Goal: whatever coin does at once (payments, links, holds, charges, referrals, credits and their expiry, processes that die
+// in the middle), no unit is lost, made or spendable twice, and Redis equals the book in the end. Method: random batches of steps,
 // each batch at once, over the parts of control without HTTP; then the audit.
 import './ledger-limits.ts'
 import assert from 'node:assert/strict'
@@ -22,6 +22,9 @@ import { DebitKeeper } from '../../control/debits/debitKeeper.ts'
 import { grantCredits } from '../../control/ledger/grantCredits.ts'
 import { LinkExpirer } from '../../control/links/linkExpirer.ts'
 import { cancelLink, claimLink, createLink } from '../../control/links/links.ts'
+import { referralCode } from '../../control/referrals/codes.ts'
+import { ReferralPayer } from '../../control/referrals/referralPayer.ts'
+import { attachReferrer } from '../../control/referrals/referrals.ts'
 import { SettlementConsumer } from '../../control/settlement/consumer.ts'
 import {
   admissionIsOpen,
@@ -58,6 +61,7 @@ before(async () => {
     new AdmissionKeeper({ pool, redis, log }),
     new DebitKeeper({ pool, redis, log, debits }),
     new LinkExpirer({ pool, log }),
+    new ReferralPayer({ pool, log }),
   ]
 })
 after(async () => {
@@ -220,6 +224,8 @@ class Run {
       // A link that ends while the sums are compared would be in one of them only.
       const ending = `SELECT count(*) FROM links WHERE status = 'open' AND expires_at < now() + interval '1 minute'`
       if ((await scalar<number>(book.pool, ending)) > 0) return false
+      const uncounted = 'SELECT h.size - c.position FROM usage_log_head h, referral_cursor c'
+      if ((await scalar<number>(book.pool, uncounted)) > 0) return false
       if ((await scalar<number>(book.pool, 'SELECT count(*) FROM admission_events')) > 0) return false
       return admissionIsOpen(book)
     })
@@ -234,13 +240,14 @@ class Run {
     await this.#assertConserved()
   }
 
-  /** What the accounts were given is theirs, in their open links, or was charged. */
+  /** What the accounts were given or earned is theirs, in their open links, or was charged. */
   async #assertConserved(): Promise<void> {
     const owned = await scalar<number>(
       book.pool,
       `SELECT (SELECT sum(balance) FROM ledger_accounts WHERE id = ANY ($1::text[]))
          + (SELECT coalesce(sum(units), 0) FROM links WHERE account_id = ANY ($2::text[]) AND status = 'open')
-         + (SELECT coalesce(sum(units), 0) FROM transfers WHERE kind = 'charge' AND debit = ANY ($1::text[]))`,
+         + (SELECT coalesce(sum(units), 0) FROM transfers WHERE kind = 'charge' AND debit = ANY ($1::text[]))
+         - (SELECT coalesce(sum(units), 0) FROM transfers WHERE kind = 'referral' AND credit = ANY ($1::text[]))`,
       [this.accounts.map((id) => `coin:${id}`), this.accounts],
     )
     assert.equal(owned, ACCOUNTS * COIN_UNITS)
@@ -259,6 +266,11 @@ async function play(plan: readonly (readonly Step[])[]): Promise<void> {
     const coins = await Promise.all(accounts.map((id) => proxy.freeCoin(id)))
     return coins.every((coin) => coin === COIN_UNITS)
   })
+  // In a ring, so that everybody is paid for somebody else.
+  for (const [i, accountId] of accounts.entries()) {
+    const code = await referralCode(book.pool, accounts[(i + 1) % ACCOUNTS] ?? assert.fail())
+    await withTransaction(book.pool, (client) => attachReferrer(client, GATEWAY, accountId, code))
+  }
   const run = new Run(accounts)
   for (const batch of plan) await Promise.all(batch.map((next) => run.do(next)))
   await run.finish()

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import { GatewayError } from '../../../control/contract/errors.ts'
 import { sluice } from '../../../control/contract/generated/messages.js'
 import { isId } from '../../../control/contract/ids.ts'
@@ -18,8 +17,8 @@ export interface AgentRequest {
   readonly leastUnits: number
   /** x-approval-id, or ''. */
   readonly approvalId: string
-  /** As it came; read only when an approval is needed, before the first wait. */
-  readonly body: Uint8Array
+  /** Tells its body apart; called only when an approval is needed, before the first wait. */
+  readonly bodyHash: () => string
 }
 
 /** What an agent's request may hold at most, and the approval that it used for it. */
@@ -50,7 +49,7 @@ export class AgentGate {
     // An output that the client left open shrinks to the cap, as it does to the balance.
     const wantUnits = cap === null ? request.wantUnits : Math.min(request.wantUnits, cap)
     if (threshold === null || wantUnits <= threshold) return { wantUnits, approvalId: '' }
-    const bodyHash = hash('sha256', request.body, 'base64url')
+    const bodyHash = request.bodyHash()
     return request.approvalId === '' ? this.ask(request, wantUnits, bodyHash) : this.use(request, wantUnits, bodyHash)
   }
 

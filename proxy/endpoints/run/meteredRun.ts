@@ -12,6 +12,7 @@ import { OPERATION_RULES, type OperationRule } from '../../upstream/operationRul
 import type { TransportFailure, UpstreamHeaders, UpstreamRequest } from '../../upstream/transport.ts'
 import type { ActiveRun } from './activeRuns.ts'
 import { type Bill, NO_BILL, type RunStatus, SOURCE, STATUS } from './bill.ts'
+import { bodyHash } from './bodyHash.ts'
 import type { RunServices } from './services.ts'
 
 const VOID = -1
@@ -267,7 +268,10 @@ export abstract class MeteredRun<Item extends Sold = Model>
     const { endpoint, model } = this.metered
     const asked = { agentId, requestId, endpoint, model: model.id, wantUnits, leastUnits, approvalId }
     try {
-      const pass = await this.services.agents.pass(policy, { ...asked, body: exchange.body })
+      const pass = await this.services.agents.pass(policy, {
+        ...asked,
+        bodyHash: () => bodyHash(exchange.body, exchange.head.contentType, this.services.limits),
+      })
       this.wantUnits = pass.wantUnits
       this.approvalId = pass.approvalId
     } catch (error) {

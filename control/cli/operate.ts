@@ -1,0 +1,111 @@
+import { OPERATOR } from '../activity/activity.ts'
+import { agentHandlers } from '../agents/agentHandlers.ts'
+import { approvalHandlers } from '../agents/approvalHandlers.ts'
+import type { ApiCall, ApiHandler } from '../api/call.ts'
+import { checkBody, checkQuery } from '../api/validate.ts'
+import { API_ROUTES, type ApiOperation } from '../contract/api/routes.ts'
+import { newId } from '../contract/ids.ts'
+import { withUndo } from '../db/undoable.ts'
+import { Debits } from '../debits/debit.ts'
+import { linkHandlers } from '../links/linkHandlers.ts'
+import { providerHandlers } from '../providers/providerHandlers.ts'
+import { referralHandlers } from '../referrals/referralHandlers.ts'
+import { isOn } from '../service/environment.ts'
+import { tellAdmission } from './admission.ts'
+import { type Arguments, flag } from './command.ts'
+import type { CliContext } from './context.ts'
+import { table } from './table.ts'
+
+/** What the operator asks for an account: the same as its owner could through the account API. */
+export interface OperatorRequest {
+  readonly accountId: string
+  /** The parts of the path. */
+  readonly params?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, string>>
+  readonly body?: Readonly<Record<string, unknown>>
+}
+
+/**
+ * Runs an operation of the account API for the operator, with the checks, the transaction and the entry in the audit trail
+ * that it has there. The operator needs no key or session of the account.
+ * @returns the body of the answer
+ * @throws GatewayError as the API answers; CommandError when PostgreSQL or Redis can not be reached
+ */
+export async function operate<Json>(
+  context: CliContext,
+  operation: ApiOperation,
+  request: OperatorRequest,
+): Promise<Json> {
+  const pool = await context.pool()
+  const handler = (await handlersOf(context))[operation]
+  if (handler === undefined) throw new Error(`the command line does not serve ${operation}`)
+  const call = callOf(operation, request)
+  if ('read' in handler) return (await handler.read(call)).json as Json
+  const prepared = await handler.prepare?.(call)
+  const onFault = (error: unknown) => context.warn(`undoing a change failed; control sees to it (${error})`)
+  const done = await withUndo(pool, onFault, (transaction) => {
+    return handler.write(call, transaction.client, prepared, transaction)
+  })
+  await done.afterCommit?.().catch((error: unknown) => {
+    context.warn(`the book is changed, but the proxies could not be told; control tells them when it can (${error})`)
+  })
+  return done.json as Json
+}
+
+async function handlersOf(context: CliContext): Promise<Partial<Record<ApiOperation, ApiHandler>>> {
+  const [pool, redis] = [await context.pool(), await context.redis()]
+  const debits = new Debits(pool, redis)
+  const parts = { pool, redis, debits, tellAdmission: (ids: readonly string[]) => tellAdmission(context, ids) }
+  const environment = { allowPrivateProviders: isOn(process.env, 'SLUICE_PRIVATE_PROVIDERS') }
+  return {
+    ...linkHandlers(parts),
+    ...agentHandlers(parts),
+    ...approvalHandlers(parts),
+    ...referralHandlers(parts),
+    ...providerHandlers({ pool, environment }),
+  }
+}
+
+function callOf(operation: ApiOperation, { accountId, params, query, body }: OperatorRequest): ApiCall {
+  const route = API_ROUTES[operation]
+  return {
+    params: params ?? {},
+    query: route.query === undefined ? {} : checkQuery(route.query, new URLSearchParams(query).toString()),
+    body: route.body === undefined ? {} : checkBody(route.body, body ?? {}),
+    caller: { kind: 'session', sessionId: '', address: '', accountId },
+    accountId,
+    actor: OPERATOR,
+    requestId: newId('req'),
+    approvalId: '',
+    part: '',
+  }
+}
+
+/** Flags of commands that list. */
+export const LIST_FLAGS = {
+  limit: { value: 'N', help: 'how many entries at most (20)' },
+  after: { value: 'ID', help: 'go on behind this entry' },
+}
+
+/** The page that the flags name. */
+export function pageOf(args: Arguments): Record<string, string> {
+  const given = Object.keys(LIST_FLAGS).map((name) => [name, flag(args, name)] as const)
+  return Object.fromEntries(given.filter((entry): entry is readonly [string, string] => entry[1] !== undefined))
+}
+
+export interface ListJson<Entry> {
+  readonly data: readonly Entry[]
+  readonly has_more: boolean
+}
+
+/** Prints a list: its JSON for programs, a table for people. */
+export function printList<Entry extends { id?: string }>(
+  context: CliContext,
+  list: ListJson<Entry>,
+  headings: readonly string[],
+  cells: (entry: Entry) => readonly string[],
+): undefined {
+  context.print(list, table(headings, list.data.map(cells)))
+  const last = list.data.at(-1)?.id
+  if (list.has_more) context.warn(`there are more${last === undefined ? '' : `: --after ${last}`}`)
+}

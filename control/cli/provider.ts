@@ -1,0 +1,84 @@
+import { OPERATOR } from '../activity/activity.ts'
+import { withTransaction } from '../db/pool.ts'
+import { providerJson } from '../providers/providerHandlers.ts'
+import { removeProvider } from '../providers/providers.ts'
+import { type Arguments, argument, type CommandGroup, flag, UsageError } from './command.ts'
+import { type CliContext, CommandError } from './context.ts'
+import { knownAccount } from './knownAccount.ts'
+import { LIST_FLAGS, type ListJson, operate, pageOf, printList } from './operate.ts'
+import { facts } from './table.ts'
+
+type ProviderJson = ReturnType<typeof providerJson>
+
+function print(context: CliContext, provider: ProviderJson): undefined {
+  const text = facts([
+    ['provider', provider.id],
+    ['name', provider.name],
+    ['address', provider.base_url],
+    ['dialect', provider.dialect],
+    ['data policy', provider.data_policy],
+    ['models', provider.models.join(', ')],
+    ['checked', provider.checked_at],
+  ])
+  context.print(provider, text)
+}
+
+async function list(args: Arguments, context: CliContext): Promise<undefined> {
+  const query = pageOf(args)
+  const providers = await operate<ListJson<ProviderJson>>(context, 'list_providers', { accountId: '', query })
+  return printList(context, providers, ['PROVIDER', 'NAME', 'ADDRESS', 'DIALECT', 'MODELS', 'CHECKED'], (provider) => {
+    const { id, name, base_url, dialect, models, checked_at } = provider
+    return [id, name, base_url, dialect, String(models.length), checked_at]
+  })
+}
+
+/** A key comes from the environment, so that it stands in no list of processes. */
+function keyOf(args: Arguments): string | undefined {
+  const name = flag(args, 'key-env')
+  if (name === undefined) return undefined
+  const key = process.env[name]
+  if (key) return key
+  throw new CommandError(`${name} is not set; set it to the key of the endpoint`)
+}
+
+async function register(args: Arguments, context: CliContext): Promise<undefined> {
+  const accountId = await knownAccount(args, context)
+  const [name, dialect, dataPolicy] = ['name', 'dialect', 'data-policy'].map((flagName) => flag(args, flagName))
+  if (name === undefined) throw new UsageError('say how it is called: --name TEXT')
+  const apiKey = keyOf(args)
+  const body = {
+    name,
+    base_url: argument(args, 'URL'),
+    ...(dialect !== undefined && { dialect }),
+    ...(dataPolicy !== undefined && { data_policy: dataPolicy }),
+    ...(apiKey !== undefined && { api_key: apiKey }),
+  }
+  return print(context, await operate<ProviderJson>(context, 'register_provider', { accountId, body }))
+}
+
+async function remove(args: Arguments, context: CliContext): Promise<undefined> {
+  const id = argument(args, 'ID')
+  const pool = await context.pool()
+  const removed = await withTransaction(pool, (client) => removeProvider(client, OPERATOR, id, undefined))
+  context.print({ ...providerJson(removed), removed: true }, `${id} (${removed.baseUrl}) is off the list`)
+}
+
+export const PROVIDER: CommandGroup = {
+  name: 'provider',
+  summary: 'endpoints that accounts have registered',
+  commands: [
+    { synopsis: 'list', summary: 'Lists the registered endpoints, newest first.', flags: LIST_FLAGS, run: list },
+    {
+      synopsis: 'register ACCOUNT URL',
+      summary: 'Checks an endpoint and registers it for an account.',
+      flags: {
+        name: { value: 'TEXT', help: 'how it is called' },
+        dialect: { value: 'DIALECT', help: 'openai or anthropic (openai)' },
+        'data-policy': { value: 'POLICY', help: 'none or retained (retained)' },
+        'key-env': { value: 'NAME', help: 'the environment variable with a key for the check' },
+      },
+      run: register,
+    },
+    { synopsis: 'remove ID', summary: 'Takes an endpoint off the list.', run: remove },
+  ],
+}

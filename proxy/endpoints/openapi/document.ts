@@ -1,0 +1,165 @@
+import type { ApiAuth, ApiRoute, JsonSchema, ObjectSchema } from '../../../control/contract/api/route.ts'
+import { API_ROUTES } from '../../../control/contract/api/routes.ts'
+import { PROXY_OPERATIONS, type ProxyOperation } from './modelOperations.ts'
+
+/** A row of the table of routes. */
+export interface ServedRoute {
+  readonly method: string
+  readonly path: string
+}
+
+const API = new Map(Object.entries(API_ROUTES).map(([id, route]) => [`${route.method} ${route.path}`, { id, route }]))
+
+/** The formats by which control checks texts, under the names that JSON Schema has for them. */
+const FORMATS: Readonly<Record<string, string>> = { usd: 'decimal', time: 'date-time', day: 'date' }
+
+type Security = readonly Readonly<Record<string, readonly string[]>>[]
+const KEY = { api_key: [] }
+const SESSION = { session: [] }
+const SECURITY: Readonly<Record<ApiAuth | ProxyOperation['auth'], Security>> = {
+  none: [],
+  open: [],
+  paid: [],
+  sign_in: [SESSION],
+  session: [SESSION],
+  key: [KEY],
+  key_or_session: [KEY, SESSION],
+  optional: [{}, KEY, SESSION],
+}
+
+const ERROR: JsonSchema = {
+  type: 'object',
+  required: ['error'],
+  properties: {
+    type: { type: 'string', const: 'error' },
+    error: {
+      type: 'object',
+      required: ['message', 'type', 'code', 'param'],
+      properties: {
+        message: { type: 'string', description: 'What to change' },
+        type: { type: 'string' },
+        code: { type: ['string', 'null'] },
+        param: { type: ['string', 'null'], description: 'The field at fault' },
+      },
+    },
+    request_id: { type: 'string' },
+  },
+}
+
+const HEADERS = {
+  'Idempotency-Key': 'The same request with the same key is done once within 24 hours',
+  'x-approval-id': "The approval of an agent's owner by which the request runs",
+} as const
+
+/**
+ * The OpenAPI 3.1 document of everything that is served, https://spec.openapis.org/oas/v3.1.1. What control serves is
+ * described by the schemas that its requests are checked against; a route that nothing is said of is left out.
+ */
+export function openapiDocument(served: readonly ServedRoute[]) {
+  const paths: Record<string, Record<string, unknown>> = {}
+  for (const { method, path } of served) {
+    for (const [shown, operation] of operationsOf(method, path)) {
+      paths[shown] = { ...paths[shown], [method.toLowerCase()]: operation }
+    }
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Sluice', version: '1', description: 'A metered gateway to AI models.' },
+    servers: [{ url: '/' }],
+    paths,
+    components: {
+      schemas: { Error: ERROR },
+      securitySchemes: {
+        api_key: { type: 'http', scheme: 'bearer', description: 'An API key: sk_...' },
+        session: { type: 'http', scheme: 'bearer', description: 'A session: ses_..., see /v1/auth/verify' },
+      },
+    },
+  }
+}
+
+function operationsOf(method: string, path: string): [path: string, operation: unknown][] {
+  const name = `${method} ${path}`
+  const api = API.get(name)
+  if (api !== undefined) return [[path, apiOperation(api.id, api.route)]]
+  const own = PROXY_OPERATIONS[name]
+  if (own === undefined) return []
+  return (own.paths ?? [path]).map((shown) => [shown, proxyOperation(method, shown, own)])
+}
+
+function apiOperation(id: string, { method, path, auth, summary, query, body }: ApiRoute) {
+  const answerType = path.endsWith('.csv') ? 'text/csv' : 'application/json'
+  const headers = [
+    ...(body === undefined || auth === 'none' ? [] : ['Idempotency-Key' as const]),
+    ...(id === 'pay_from_agent' ? ['x-approval-id' as const] : []),
+  ]
+  return {
+    operationId: id,
+    summary,
+    security: SECURITY[auth],
+    parameters: [...pathParameters(path), ...queryParameters(query), ...headers.map(headerParameter)],
+    ...(body !== undefined && {
+      requestBody: bodyOf('application/json', body, method === 'POST' && body.required.length > 0),
+    }),
+    responses: responsesOf(200, answerType),
+  }
+}
+
+function proxyOperation(method: string, path: string, operation: ProxyOperation) {
+  const { summary, auth, body, bodyType = 'application/json', answerType, status = 200 } = operation
+  const headers = auth === 'key' && body !== undefined ? [headerParameter('x-approval-id')] : []
+  return {
+    operationId: `${method} ${path}`
+      .toLowerCase()
+      .replace(/[^a-z0-9]+/g, '_')
+      .replace(/_$/, ''),
+    summary,
+    security: SECURITY[auth],
+    parameters: [...pathParameters(path), ...headers],
+    ...(body !== undefined && { requestBody: bodyOf(bodyType, body, true) }),
+    responses: responsesOf(status, answerType ?? 'application/json'),
+  }
+}
+
+function pathParameters(path: string) {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => {
+    return { name, in: 'path', required: true, schema: { type: 'string' } }
+  })
+}
+
+function queryParameters(query: ObjectSchema | undefined) {
+  return Object.entries(query?.properties ?? {}).map(([name, schema]) => {
+    const { description, ...rest } = shown(schema)
+    return { name, in: 'query', required: query?.required.includes(name) === true, description, schema: rest }
+  })
+}
+
+function headerParameter(name: keyof typeof HEADERS) {
+  return { name, in: 'header', required: false, description: HEADERS[name], schema: { type: 'string' } }
+}
+
+const bodyOf = (type: string, schema: ObjectSchema, required: boolean) => ({
+  required,
+  content: { [type]: { schema: shown(schema) } },
+})
+
+/** A status of 2xx says that it was done; what else may come is in the error shape. */
+function responsesOf(status: number, type: string) {
+  const failed = { schema: { $ref: '#/components/schemas/Error' } }
+  return {
+    [status === 200 ? '2XX' : String(status)]: { description: 'Done', content: { [type]: {} } },
+    default: { description: 'Refused or failed', content: { 'application/json': failed } },
+  }
+}
+
+/** A schema with the formats that readers of the document know. */
+function shown(schema: JsonSchema): JsonSchema {
+  const entries = Object.entries(schema).map(([name, value]) => {
+    if (name === 'format') return [name, FORMATS[String(value)] ?? value]
+    if (name === 'properties') {
+      const properties = Object.entries(value as Record<string, JsonSchema>)
+      return [name, Object.fromEntries(properties.map(([field, inner]) => [field, shown(inner)]))]
+    }
+    return [name, name === 'items' ? shown(value as JsonSchema) : value]
+  })
+  return Object.fromEntries(entries) as JsonSchema
+}

@@ -1,0 +1,189 @@
+import { type JsonSchema, members, type ObjectSchema } from '../../../control/contract/api/route.ts'
+import { limits } from '../../../control/contract/limits.ts'
+
+/** What the document says of a route that the proxy serves by itself. */
+export interface ProxyOperation {
+  readonly summary: string
+  readonly auth: 'none' | 'key' | 'paid'
+  /** Where one row of the table serves several paths, or a path below a prefix. */
+  readonly paths?: readonly string[]
+  readonly body?: ObjectSchema
+  readonly bodyType?: 'application/json' | 'multipart/form-data'
+  /** Of the usual answer; application/json when absent. */
+  readonly answerType?: string
+  /** The usual status; 200 when absent. */
+  readonly status?: number
+}
+
+const text = (description: string): JsonSchema => ({ type: 'string', description })
+const integer = (description: string): JsonSchema => ({ type: 'integer', description })
+const MODEL = text('The id of a model from GET /v1/models')
+const FILE = (description: string): JsonSchema => ({ type: 'string', format: 'binary', description })
+
+/** Bodies of models have members beyond these, which go to the provider as they are. */
+const open = (properties: Readonly<Record<string, JsonSchema>>, required: readonly string[]): ObjectSchema => ({
+  ...members({ model: MODEL, ...properties }, ['model', ...required]),
+  additionalProperties: true,
+})
+
+const MESSAGES: JsonSchema = {
+  type: 'array',
+  minItems: 1,
+  maxItems: limits.messagesMax,
+  items: { type: 'object' },
+  description: 'The conversation',
+}
+const SAMPLING = {
+  stream: { type: 'boolean', description: 'Whether the answer comes as server-sent events' },
+  temperature: { type: 'number', minimum: 0, maximum: 2, description: 'Randomness' },
+  provider: {
+    type: 'object',
+    description: 'Wishes on routing and privacy: allow_retention (true or false), max_price',
+  },
+}
+const TOKENS = integer("At most so many tokens of output, up to the model's max_output; sets the hold")
+const MAX_TOKENS = { max_tokens: TOKENS, max_completion_tokens: TOKENS }
+
+const CHAT = open(
+  {
+    messages: MESSAGES,
+    ...MAX_TOKENS,
+    ...SAMPLING,
+    n: { type: 'integer', const: 1, description: 'Always 1' },
+    tools: { type: 'array', maxItems: limits.toolsMax, items: { type: 'object' }, description: 'Functions to call' },
+    response_format: { type: 'object', description: 'JSON mode, or a JSON schema' },
+    reasoning_effort: text('For models that reason'),
+  },
+  ['messages'],
+)
+
+interface Sold {
+  readonly path: string
+  readonly operation: Omit<ProxyOperation, 'auth'>
+}
+
+/** What keys pay for and, below /x402, whoever pays for the request itself. */
+const SOLD: readonly Sold[] = [
+  { path: '/v1/chat/completions', operation: { summary: 'A chat completion, streamed or not', body: CHAT } },
+  {
+    path: '/v1/completions',
+    operation: {
+      summary: 'A text completion, for models that serve them',
+      body: open({ prompt: text('A text, or an array of one text'), max_tokens: TOKENS, ...SAMPLING }, []),
+    },
+  },
+  {
+    path: '/v1/embeddings',
+    operation: {
+      summary: 'Vectors of texts',
+      body: open({ input: { description: 'A text, or an array of texts' } }, ['input']),
+    },
+  },
+  {
+    path: '/v1/images/generations',
+    operation: {
+      summary: 'Images of a prompt',
+      body: open(
+        {
+          prompt: text('What is in the picture'),
+          n: integer('How many'),
+          size: text('Width and height, as 1024x1024'),
+        },
+        ['prompt'],
+      ),
+    },
+  },
+  {
+    path: '/v1/images/edits',
+    operation: {
+      summary: 'An image, edited',
+      bodyType: 'multipart/form-data',
+      body: open({ prompt: text('What to change'), image: FILE('The picture') }, ['prompt', 'image']),
+    },
+  },
+  {
+    path: '/v1/audio/speech',
+    operation: {
+      summary: 'Speech of a text',
+      body: open({ input: text('The text'), response_format: text('An audio format') }, ['input']),
+      answerType: 'audio/*',
+    },
+  },
+  {
+    path: '/v1/audio/transcriptions',
+    operation: {
+      summary: 'The text of an audio file (WAV, FLAC, MP3 or Ogg) of at most four hours',
+      bodyType: 'multipart/form-data',
+      body: open({ file: FILE('The audio file'), response_format: text('json or text') }, ['file']),
+    },
+  },
+  {
+    path: '/v1/rerank',
+    operation: {
+      summary: 'Documents by how well they answer a query',
+      body: open(
+        {
+          query: text('The query'),
+          documents: { type: 'array', maxItems: limits.rerankDocumentsMax, items: {}, description: 'Texts' },
+        },
+        ['query', 'documents'],
+      ),
+    },
+  },
+  {
+    path: '/v1/videos/generations',
+    operation: {
+      summary: 'A video clip, made as a job',
+      status: 202,
+      body: open(
+        { prompt: text('What is in the clip'), seconds: integer('How long'), image: text('The first frame') },
+        ['prompt'],
+      ),
+    },
+  },
+]
+
+const soldOperations = SOLD.flatMap(({ path, operation }): [string, ProxyOperation][] => [
+  [`POST ${path}`, { ...operation, auth: 'key' }],
+  [`POST /x402${path}`, { ...operation, summary: `${operation.summary}; paid for by itself`, auth: 'paid' }],
+])
+
+const read = (summary: string, auth: ProxyOperation['auth'] = 'none', ...paths: string[]): ProxyOperation => ({
+  summary,
+  auth,
+  ...(paths.length > 0 && { paths }),
+})
+
+/** By the method and path of the table of routes. */
+export const PROXY_OPERATIONS: Readonly<Record<string, ProxyOperation>> = {
+  ...Object.fromEntries(soldOperations),
+  'POST /v1/messages': {
+    summary: 'The same models in the Messages format',
+    auth: 'key',
+    body: open({ messages: MESSAGES, max_tokens: TOKENS, ...SAMPLING }, ['messages']),
+  },
+  'POST /v1/messages/count_tokens': {
+    summary: 'The input tokens of a Messages request; free',
+    auth: 'key',
+    body: open({ messages: MESSAGES }, ['messages']),
+  },
+  'POST /v1/responses': {
+    summary: 'The same models in the Responses format; nothing is stored',
+    auth: 'key',
+    body: open({ input: { description: 'A text, or an array of items with the history' }, max_output_tokens: TOKENS }, [
+      'input',
+    ]),
+  },
+  'GET /v1/videos/*': read('The state of a job; its clip', 'key', '/v1/videos/{id}', '/v1/videos/{id}/content'),
+  'GET /v1/models': read('The models that serve now'),
+  'GET /v1/models/*': read('One model', 'none', '/v1/models/{id}'),
+  'GET /v1/pricing': read('The price sheet in force'),
+  'GET /v1/pricing/sheets': read('Every price sheet ever served'),
+  'GET /v1/pricing/sheets/*': read('One price sheet', 'none', '/v1/pricing/sheets/{version}'),
+  'GET /v1/limits': read('Rates, sizes and timeouts'),
+  'GET /v1/receipts/*': read('One receipt with its place in the usage log', 'key', '/v1/receipts/{id}'),
+  'GET /x402/v1/receipts/*': read('One receipt, for everybody', 'none', '/x402/v1/receipts/{id}'),
+  'GET /health': read('The state of the parts'),
+  'GET /ready': read('Whether requests can be served'),
+  'GET /v1/openapi.json': read('This document'),
+}

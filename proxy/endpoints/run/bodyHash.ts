@@ -1,0 +1,18 @@
+import { createHash, hash } from 'node:crypto'
+import type { Limits } from '../../../control/contract/limits.ts'
+import { isMultipart, parseMultipart } from '../../upload/multipart.ts'
+
+/**
+ * What tells the bodies of two requests apart: SHA-256, base64url. Of a form it is that of its fields and files, because
+ * clients choose another boundary whenever they send it.
+ * @throws GatewayError as `parseMultipart`
+ */
+export function bodyHash(body: Buffer, contentType: string, limits: Limits): string {
+  if (!isMultipart(contentType)) return hash('sha256', body, 'base64url')
+  const sum = createHash('sha256')
+  for (const { name, filename, data } of parseMultipart(body, contentType, limits)) {
+    // The length keeps the end of one part from being taken for the beginning of the next.
+    sum.update(`${JSON.stringify([name, filename, data.length])}\n`).update(data)
+  }
+  return sum.digest('base64url')
+}
