@@ -32,6 +32,7 @@ import type { VideoJobs } from './endpoints/videos/jobs.ts'
 import { videoReadHandler } from './endpoints/videos/read.ts'
 import type { PaymentServices } from './payments/paidRequest.ts'
 import type { RouteEntry } from './server/routeTable.ts'
+import { pageHandler } from './site/page.ts'
 import type { RouteHealth } from './upstream/routeHealth.ts'
 
 /** What the endpoints of a process are made of. */
@@ -103,6 +104,8 @@ export function routes(parts: RouteParts): RouteEntry[] {
     { method: 'GET', path: '/v1/limits', handler: limitsHandler(limits) },
     { method: 'GET', path: '/v1/receipts/*', handler: receiptHandler(keys, rpc) },
     { method: 'GET', path: '/x402/v1/receipts/*', handler: publicReceiptHandler(rpc) },
+    { method: 'GET', path: '/skill.md', handler: pageHandler('skill.md', payments.publicUrl) },
+    { method: 'GET', path: '/llms.txt', handler: pageHandler('llms.txt', payments.publicUrl) },
     { method: 'GET', path: '/health', handler: healthHandler(catalog, health, vitals) },
     { method: 'GET', path: '/ready', handler: readyHandler(catalog, vitals) },
     ...apiEndpoints({ rpc, limits, trustedProxies }),

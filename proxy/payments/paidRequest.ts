@@ -14,6 +14,7 @@ import { type HoldWaiter, LOST_ANSWER } from '../admission/holds.ts'
 import { ControlUnavailable, type RpcClient } from '../bus/rpcClient.ts'
 import type { CatalogStore } from '../catalog/catalogStore.ts'
 import type { AnswerDecorator, Exchange, FailureAnswer, HeaderList } from '../server/exchange.ts'
+import { ownAddress } from '../server/ownAddress.ts'
 import { readAgent } from './agent.ts'
 import type { CheckedPayment } from './checkedPayment.ts'
 import { type PaymentCredential, readPaymentCredential } from './credential.ts'
@@ -163,7 +164,7 @@ export class PaidRequest implements AnswerDecorator {
 
   private ask(terms: PaymentTerms, priced: Priced, requestId: string): Asked {
     const { host, acceptPayment } = this.exchange.head
-    const base = this.services.publicUrl === '' ? `http://${cleanHost(host)}` : this.services.publicUrl
+    const base = ownAddress(this.services.publicUrl, host)
     const windowSeconds = Math.floor(this.services.limits.quoteWindowMs / 1_000)
     const realm = base.slice(base.indexOf('//') + 2)
     return { terms, priced, url: base + priced.path, realm, windowSeconds, acceptPayment, requestId }
@@ -234,9 +235,4 @@ function claimedPayer(credential: PaymentCredential, bytesMax: number): Address 
   if (credential.kind === 'none') return NOBODY
   const source = readCredential(credential.authorization, bytesMax)?.source ?? ''
   return parseAddress(sourceAccount(source)?.address) ?? NOBODY
-}
-
-/** A host is put into headers and into addresses, so only what a host can be is. */
-function cleanHost(host: string): string {
-  return /^[\w.:[\]-]{1,255}$/.test(host) ? host : 'localhost'
 }
