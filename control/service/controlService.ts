@@ -16,6 +16,7 @@ import { DebitKeeper } from '../debits/debitKeeper.ts'
 import { Housekeeper } from '../housekeeping/housekeeper.ts'
 import { LinkExpirer } from '../links/linkExpirer.ts'
 import { ControlMetrics } from '../metrics.ts'
+import { countOpenMoney } from '../payments/openMoney.ts'
 import type { PaymentsService } from '../payments/paymentsService.ts'
 import { CatalogKeeper } from '../pricing/catalogKeeper.ts'
 import { SettlementConsumer } from '../settlement/consumer.ts'
@@ -74,6 +75,7 @@ export class ControlService {
       settlement: () => settlement.stats,
       orphansVoided: () => orphans.voided,
       backlog: () => sampleBacklog(this.#redis),
+      ...(this.#environment.payments && { openMoney: () => countOpenMoney(this.#pool) }),
     })
     this.#running.push({ name: 'metrics', stop: async () => metrics.close() })
     this.#startPayments()
