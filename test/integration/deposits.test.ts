@@ -3,7 +3,7 @@
 // book with the chain.
 import assert from 'node:assert/strict'
 import test, { after, afterEach, before } from 'node:test'
-import { encodeFunctionData, getAddress, parseAbi, parseEther } from 'viem'
+import { encodeFunctionData, getAddress, keccak256, parseAbi, parseEther } from 'viem'
 import { PAYMENT_ABI } from '../../control/payments/settlementCall.ts'
 import { api, apiOk, assertRefused } from '../support/apiClient.ts'
 import { chat, completion } from '../support/chatClient.ts'
@@ -16,6 +16,7 @@ import {
   type SignedDeposit,
   signDeposit,
 } from '../support/moneyClient.ts'
+import { credential, signedTransfer } from '../support/mppClient.ts'
 import { codeOf, HELLO, payFor, paymentHeader, post, quote } from '../support/paidClient.ts'
 import { type PaidStack, startPaidStack } from '../support/paidStack.ts'
 import { until } from '../support/stack.ts'
@@ -341,4 +342,19 @@ test('control restarts: transfers of meanwhile are credited, and those of before
   await until('both are credited', async () => (await coinOf(paid, holder))[0] === 3)
   await paid.audited()
   assert.deepEqual(await coinOf(paid, holder), [3, 3])
+})
+
+test('a transfer that was credited as a deposit does not pay for a request as well', async () => {
+  const holder = await newHolder(paid)
+  const challenge = (await quote(paid)).challenges[1]
+  assert.ok(challenge)
+  const raw = await signedTransfer(paid.chain, challenge, holder.wallet)
+  await paid.chain.client.sendRawTransaction({ serializedTransaction: raw })
+  await until('it is credited', async () => (await listOf(paid, holder, 'deposits')).length === 1)
+  const payload = { type: 'hash', hash: keccak256(raw) }
+  const reply = await post(paid, HELLO, { authorization: credential(challenge, payload, holder.wallet) })
+  assert.equal(codeOf(reply), 'mpp_invalid_challenge', reply.text)
+  await paid.audited()
+  const [{ amount } = { amount: { coin: '' } }] = await listOf(paid, holder, 'deposits')
+  assert.deepEqual(await coinOf(paid, holder), [Number(amount.coin), Number(amount.coin)])
 })
