@@ -18,8 +18,10 @@ import { depositHandlers } from '../payments/depositHandlers.ts'
 import type { PaymentsService } from '../payments/paymentsService.ts'
 import { withdrawalHandlers } from '../payments/withdrawalHandlers.ts'
 import { platformHandlers } from '../platform/platformHandlers.ts'
+import { providerHandlers } from '../providers/providerHandlers.ts'
 import { receiptListHandler } from '../receipts/receiptListHandler.ts'
 import type { ReceiptReader } from '../receipts/receiptReader.ts'
+import { referralHandlers } from '../referrals/referralHandlers.ts'
 import { sessionOf } from '../sessions/sessions.ts'
 import { signInHandlers } from '../sessions/signInHandlers.ts'
 import { WalletProofs } from '../sessions/walletProof.ts'
@@ -35,7 +37,7 @@ export interface ApiParts {
   readonly receipts: ReceiptReader
   readonly debits: Debits
   readonly tellAdmission: (accountIds: readonly string[]) => Promise<unknown>
-  readonly environment: Pick<Environment, 'publicUrl' | 'chainRpcUrl'>
+  readonly environment: Pick<Environment, 'publicUrl' | 'chainRpcUrl' | 'allowPrivateProviders'>
   /** Undefined when the gateway takes no payments. */
   readonly payments: PaymentsService | undefined
 }
@@ -58,6 +60,8 @@ export function newApiRouter(parts: ApiParts): ApiRouter {
       ...agentHandlers(parts),
       ...platformHandlers(parts),
       ...approvalHandlers(parts),
+      ...referralHandlers(parts),
+      ...providerHandlers(parts),
       ...depositHandlers({ pool, payments, accountOfWallet }),
       ...withdrawalHandlers({ pool, debits: parts.debits, payments, accountOfWallet }),
       get_statement: statementHandler(pool),

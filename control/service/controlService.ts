@@ -14,12 +14,15 @@ import { createPool, type Pool } from '../db/pool.ts'
 import { Debits } from '../debits/debit.ts'
 import { DebitKeeper } from '../debits/debitKeeper.ts'
 import { Housekeeper } from '../housekeeping/housekeeper.ts'
+import { KeyAnnouncer } from '../keys/keyAnnouncer.ts'
 import { LinkExpirer } from '../links/linkExpirer.ts'
 import { ControlMetrics } from '../metrics.ts'
 import { countOpenMoney } from '../payments/openMoney.ts'
 import type { PaymentsService } from '../payments/paymentsService.ts'
 import { CatalogKeeper } from '../pricing/catalogKeeper.ts'
+import { ReferralPayer } from '../referrals/referralPayer.ts'
 import { SettlementConsumer } from '../settlement/consumer.ts'
+import { StatusKeeper } from '../status/statusKeeper.ts'
 import { sampleBacklog } from './backlog.ts'
 import { addressForLog, type Environment } from './environment.ts'
 import { newPayments } from './newPayments.ts'
@@ -92,7 +95,12 @@ export class ControlService {
     rpc.start()
     this.#running.push({ name: 'rpc', stop: () => rpc.stop(limits.shutdownTimeoutMs / 2) })
     const jobs = { pool: this.#pool, log: this.#log }
-    for (const job of [new Housekeeper(jobs), new LinkExpirer(jobs)]) {
+    for (const job of [
+      new Housekeeper(jobs),
+      new LinkExpirer(jobs),
+      new ReferralPayer(jobs),
+      new StatusKeeper({ ...jobs, redis: this.#redis }),
+    ]) {
       this.#running.push({ name: job.constructor.name, stop: () => job.stop() })
     }
     return metrics.listen(metricsPort)
@@ -153,7 +161,8 @@ export class ControlService {
     const orphans = new OrphanVoider(options)
     const events = new EventDispatcher(options)
     const debits = new DebitKeeper({ ...options, debits: this.#debits })
-    const loops = [new AdmissionKeeper(options), events, new GrantSweeper(options), debits, orphans]
+    const announcer = new KeyAnnouncer(options)
+    const loops = [new AdmissionKeeper(options), events, new GrantSweeper(options), debits, orphans, announcer]
     this.#running.push({
       name: 'admission',
       stop: async () => void (await Promise.all(loops.map((loop) => loop.stop()))),

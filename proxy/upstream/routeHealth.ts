@@ -35,6 +35,11 @@ export class RouteHealth {
     return health.openUntilMs <= nowMs && !health.trying
   }
 
+  /** Whether the provider asked to be left alone for now. */
+  isCooling(routeId: string, nowMs: number): boolean {
+    return (this.routes.get(routeId)?.coolUntilMs ?? 0) > nowMs
+  }
+
   /** Milliseconds until the route may be tried again; 0 when it may be now. */
   waitMs(routeId: string, nowMs: number): number {
     const health = this.routes.get(routeId)

@@ -32,6 +32,12 @@ const CASES: { behaviour: string; name: string; maxTokens?: number; prices?: Tok
     { name: 'at the threshold', behaviour: 'prompt=100,cached=60' },
     { name: 'long by its cached tokens', behaviour: 'prompt=101,cached=100', prices: LONG },
     { name: 'long and written', behaviour: 'prompt=500,cached=100,cache_write=200', prices: LONG },
+    {
+      ...{ name: 'long and written for an hour', behaviour: 'prompt=500,cached=100,cache_write=80,cache_write_1h=120' },
+      ...{ prices: LONG, anthropicOnly: true },
+    },
+    { name: 'long thinking', behaviour: 'thinking=4,reasoning=40,completion=52,prompt=300', prices: LONG },
+    { name: 'a tool call from the cache', behaviour: 'tool,chunks=5,prompt=90,cached=60' },
     { name: 'nothing', behaviour: 'usage=zero' },
   ]
 

@@ -41,7 +41,15 @@ const provider: Provider = {
 }
 
 function routeOf(index: number): Route {
-  return { id: `mock/${index}`, provider, upstreamModel: String(index), enabled: true, costUnits: null }
+  return {
+    id: `mock/${index}`,
+    provider,
+    upstreamModel: String(index),
+    enabled: true,
+    switchedOff: false,
+    offered: true,
+    costUnits: null,
+  }
 }
 
 interface Outcome {
@@ -129,10 +137,10 @@ const deed = fc.oneof(
 test('every operation has a rule, and jobs are those that must not be made twice', () => {
   assert.deepEqual(Object.keys(OPERATION_RULES).sort(), [...ENDPOINTS].sort())
   const having = (failover: string) => ENDPOINTS.filter((endpoint) => OPERATION_RULES[endpoint].failover === failover)
-  assert.deepEqual(having('when_not_taken'), ['videos'])
+  assert.deepEqual(having('when_not_taken'), ['videos', 'tools'])
   assert.deepEqual(having('when_refused'), ['images', 'image_edits'])
   const ownStatus = ENDPOINTS.filter((endpoint) => OPERATION_RULES[endpoint].ownStatus)
-  assert.deepEqual(ownStatus, ['videos'])
+  assert.deepEqual(ownStatus, ['videos', 'tools'])
 })
 
 test('property: a job goes to at most one provider that may have taken it, always on a new connection', async () => {

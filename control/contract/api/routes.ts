@@ -4,6 +4,8 @@ import { KEY_ROUTES } from './keyRoutes.ts'
 import { LINK_ROUTES } from './linkRoutes.ts'
 import { MONEY_ROUTES } from './moneyRoutes.ts'
 import { PLATFORM_ROUTES } from './platformRoutes.ts'
+import { PROVIDER_ROUTES } from './providerRoutes.ts'
+import { REFERRAL_ROUTES } from './referralRoutes.ts'
 import { type ApiRoute, pathExpression } from './route.ts'
 import { SIGN_IN_ROUTES } from './signInRoutes.ts'
 
@@ -14,6 +16,8 @@ const TABLE = {
   ...LINK_ROUTES,
   ...AGENT_ROUTES,
   ...PLATFORM_ROUTES,
+  ...REFERRAL_ROUTES,
+  ...PROVIDER_ROUTES,
   ...MONEY_ROUTES,
 } as const
 
