@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { RpcObserver } from './bus/rpcServer.ts'
+import { NO_OPEN_MONEY, type OpenMoney } from './payments/openMoney.ts'
 import { type BacklogSample, EMPTY_BACKLOG } from './service/backlog.ts'
 import type { SettlementStats } from './settlement/consumer.ts'
 
@@ -14,6 +15,8 @@ export interface MetricsSources {
   orphansVoided(): number
   /** Reads Redis; a rejection leaves the last numbers. */
   backlog(): Promise<BacklogSample>
+  /** Reads the book; absent when no payments are taken. A rejection leaves the last numbers. */
+  openMoney?(): Promise<OpenMoney>
 }
 
 /** The metrics of control, served on 127.0.0.1 alone. Labels come from closed sets. */
@@ -23,6 +26,7 @@ export class ControlMetrics {
   readonly #rpcSeconds: Histogram<'operation'>
   readonly #server: Server
   #backlog = EMPTY_BACKLOG
+  #openMoney = NO_OPEN_MONEY
 
   constructor(sources: MetricsSources) {
     const registers = [this.#registry]
@@ -42,6 +46,7 @@ export class ControlMetrics {
     })
     this.#addSettlement(sources)
     this.#addBacklog()
+    if (sources.openMoney !== undefined) this.#addOpenMoney()
     this.#server = createServer((request, response) => {
       if (request.method !== 'GET' || request.url !== '/metrics') {
         response.writeHead(404).end()
@@ -75,6 +80,7 @@ export class ControlMetrics {
 
   async #text(sources: MetricsSources): Promise<string> {
     this.#backlog = await sources.backlog().catch(() => this.#backlog)
+    this.#openMoney = (await sources.openMoney?.().catch(() => undefined)) ?? this.#openMoney
     return this.#registry.metrics()
   }
 
@@ -105,22 +111,39 @@ export class ControlMetrics {
   }
 
   #addBacklog(): void {
-    const add = (name: string, help: string, value: (sample: BacklogSample) => number) => {
-      const read = () => value(this.#backlog)
-      new Gauge({
-        name: `sluice_control_${name}`,
-        help,
-        registers: [this.#registry],
-        collect() {
-          this.set(read())
-        },
-      })
-    }
+    const add = (name: string, help: string, value: (sample: BacklogSample) => number) =>
+      this.#addGauge(name, help, () => value(this.#backlog))
     add('ledger_stream_entries', 'Ended requests not yet booked', (sample) => sample.ledgerEntries)
     add('ledger_stream_pending', 'Of these, given to a consumer', (sample) => sample.ledgerPending)
     add('settlement_lag_seconds', 'Age of the oldest of these', (sample) => sample.ledgerLagMs / 1_000)
     add('rpc_stream_entries', 'Calls waiting or under way', (sample) => sample.rpcEntries)
     add('holds_open', 'Holds not ended yet', (sample) => sample.holdsOpen)
     add('hold_oldest_seconds', 'Age of the oldest hold', (sample) => sample.holdOldestMs / 1_000)
+  }
+
+  #addOpenMoney(): void {
+    const add = (name: string, help: string, field: keyof OpenMoney) =>
+      this.#addGauge(name, help, () => this.#openMoney[field])
+    add('payments_settling', 'Payments whose transfer is in no block yet', 'paymentsSettling')
+    add('payments_serving', 'Payments made whose requests are being served', 'paymentsServing')
+    add('refunds_sending', 'Refunds not sent yet', 'refundsSending')
+    add('refunds_stuck', 'Refunds that failed too often and wait for an operator', 'refundsStuck')
+    add('deposits_settling', 'Gasless deposits not credited yet', 'depositsSettling')
+    add('withdrawals_sending', 'Withdrawals not sent yet', 'withdrawalsSending')
+    add('withdrawal_oldest_seconds', 'Age of the oldest of these', 'withdrawalOldestSeconds')
+    add('transactions_pending', 'Transactions of the gateway in no block', 'transactionsPending')
+    add('transaction_oldest_seconds', 'Age of the oldest of these', 'transactionOldestSeconds')
+  }
+
+  /** A number that is read out when asked for. */
+  #addGauge(name: string, help: string, read: () => number): void {
+    new Gauge({
+      name: `sluice_control_${name}`,
+      help,
+      registers: [this.#registry],
+      collect() {
+        this.set(read())
+      },
+    })
   }
 }

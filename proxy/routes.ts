@@ -38,6 +38,7 @@ import type { VideoJobs } from './endpoints/videos/jobs.ts'
 import { videoReadHandler } from './endpoints/videos/read.ts'
 import type { PaymentServices } from './payments/paidRequest.ts'
 import type { RouteEntry } from './server/routeTable.ts'
+import { pageHandler } from './site/page.ts'
 import type { IncidentStore } from './status/incidentStore.ts'
 import type { RouteHealth } from './upstream/routeHealth.ts'
 
@@ -117,6 +118,8 @@ export function routes(parts: RouteParts): RouteEntry[] {
     { method: 'GET', path: '/v1/limits', handler: limitsHandler(limits) },
     { method: 'GET', path: '/v1/receipts/*', handler: receiptHandler(keys, rpc) },
     { method: 'GET', path: '/x402/v1/receipts/*', handler: publicReceiptHandler(rpc) },
+    { method: 'GET', path: '/skill.md', handler: pageHandler('skill.md', payments.publicUrl) },
+    { method: 'GET', path: '/llms.txt', handler: pageHandler('llms.txt', payments.publicUrl) },
     { method: 'GET', path: '/v1/status', handler: statusHandler({ catalog, health, vitals, incidents }) },
     { method: 'GET', path: '/v1/status/history', handler: statusHistoryHandler(incidents, limits) },
     { method: 'GET', path: '/health', handler: healthHandler(catalog, health, vitals) },

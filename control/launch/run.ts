@@ -52,7 +52,7 @@ async function refuseConflicts(settings: Settings, pidFile: string): Promise<voi
 }
 
 function welcome(stack: RunningStack, settings: Settings): string {
-  const { baseUrl, metricsUrl, controlMetricsUrl, account, models, isDemo } = stack
+  const { baseUrl, metricsUrl, controlMetricsUrl, account, models, isDemo, payer } = stack
   const [model = 'MODEL'] = models
   const body = JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: 'Hello' }] })
   return `
@@ -68,9 +68,15 @@ Sluice is running${isDemo ? ' with a mock provider (no provider key is set; see 
 Try it:
 
   curl -N ${baseUrl}/v1/chat/completions -H 'Authorization: Bearer ${account.api_key}' -H 'Content-Type: application/json' -d '${body}'
-
+${payer === undefined ? '' : PAYING}
 Ctrl-C stops it; accounts and receipts stay in ${relative('.', settings.dataDir) || '.'}/.`
 }
+
+const PAYING = `
+Pay for a request by itself, without a key, on a development chain with test tokens:
+
+  npm run demo:pay
+`
 
 async function runUntilAsked(show: (text: string) => void): Promise<number> {
   const asked = new StopRequest()

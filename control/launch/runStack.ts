@@ -2,6 +2,8 @@ import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { limits } from '../contract/limits.ts'
 import { workerStopMaxMs } from '../contract/stopTime.ts'
+import { AnvilMissing } from './chain/anvil.ts'
+import { type DemoChain, type DemoPayer, startDemoChain } from './chain/demoChain.ts'
 import { type DemoAccount, provideDemoAccount } from './demoAccount.ts'
 import { chooseCatalog } from './demoCatalog.ts'
 import { freePort } from './freePort.ts'
@@ -27,6 +29,8 @@ export interface RunningStack {
   readonly models: readonly string[]
   readonly account: DemoAccount
   readonly isDemo: boolean
+  /** Has test tokens on the demo's own chain; undefined when there is none. */
+  readonly payer: DemoPayer | undefined
 }
 
 /** Everything that `make run` starts, in order; it is stopped in the opposite order. */
@@ -52,7 +56,13 @@ export class StackRunner {
     const databaseUrl = this.settings.databaseUrl ?? (await this.startDatabase())
     const redisUrl = this.settings.redisUrl ?? (await this.startCache())
     const catalog = await chooseCatalog(this.settings, process.env)
-    this.writePrivate('run.json', { database_url: databaseUrl, redis_url: redisUrl, catalog: catalog.path })
+    const chain = catalog.providerPort === undefined ? undefined : await this.startChain()
+    this.writePrivate('run.json', {
+      database_url: databaseUrl,
+      redis_url: redisUrl,
+      catalog: catalog.path,
+      chain_rpc_url: chain?.node.rpcUrl ?? process.env['CHAIN_RPC_URL'],
+    })
     const env = {
       DATABASE_URL: databaseUrl,
       REDIS_URL: redisUrl,
@@ -64,6 +74,7 @@ export class StackRunner {
     }
     const control = await this.startProgram('control', 'control/main.js', [], {
       ...env,
+      ...chain?.env,
       SLUICE_CONTROL_METRICS_PORT: await metricsPortOf('SLUICE_CONTROL_METRICS_PORT'),
     })
     const proxy = await this.startProgram('proxy', 'proxy/main.js', [], {
@@ -79,8 +90,10 @@ export class StackRunner {
     const account = await provideDemoAccount(join(dataDir, 'demo.json'), baseUrl, env)
     const models = await listModels(baseUrl, account.api_key)
     const metrics = { metrics_url: metricsUrl, control_metrics_url: controlMetricsUrl }
-    this.writePrivate('demo.json', { base_url: baseUrl, ...account, models, ...metrics })
-    return { baseUrl, metricsUrl, controlMetricsUrl, models, account, isDemo: catalog.providerPort !== undefined }
+    const paying = chain === undefined ? {} : { chain_rpc_url: chain.node.rpcUrl, payer: chain.payer }
+    this.writePrivate('demo.json', { base_url: baseUrl, ...account, models, ...metrics, ...paying })
+    const isDemo = catalog.providerPort !== undefined
+    return { baseUrl, metricsUrl, controlMetricsUrl, models, account, isDemo, payer: chain?.payer }
   }
 
   /** Stops everything that was started, the proxy first, so that running streams can end. */
@@ -116,6 +129,20 @@ export class StackRunner {
     const redis = await startRedis({ dir, logFile: this.logFile('redis') })
     this.keep(redis.process, () => redis.process.start())
     return redis.url
+  }
+
+  /** A chain of its own for the demo, whose tokens are worth nothing; undefined where the operator has named one. */
+  private async startChain(): Promise<DemoChain | undefined> {
+    if (process.env['CHAIN_RPC_URL'] || process.env['SLUICE_PAYMENTS'] || this.settings.databaseUrl !== undefined)
+      return
+    const chain = await startDemoChain(this.settings.dataDir, this.logFile('chain')).catch((error: unknown) => {
+      if (!(error instanceof AnvilMissing)) throw error
+      this.show(`Payments are off: ${error.message}.`)
+      return undefined
+    })
+    if (chain === undefined) return
+    this.keep(chain.node.process, () => chain.node.start())
+    return chain
   }
 
   private async startProgram(

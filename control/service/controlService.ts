@@ -17,6 +17,7 @@ import { Housekeeper } from '../housekeeping/housekeeper.ts'
 import { KeyAnnouncer } from '../keys/keyAnnouncer.ts'
 import { LinkExpirer } from '../links/linkExpirer.ts'
 import { ControlMetrics } from '../metrics.ts'
+import { countOpenMoney } from '../payments/openMoney.ts'
 import type { PaymentsService } from '../payments/paymentsService.ts'
 import { CatalogKeeper } from '../pricing/catalogKeeper.ts'
 import { ReferralPayer } from '../referrals/referralPayer.ts'
@@ -77,6 +78,7 @@ export class ControlService {
       settlement: () => settlement.stats,
       orphansVoided: () => orphans.voided,
       backlog: () => sampleBacklog(this.#redis),
+      ...(this.#environment.payments && { openMoney: () => countOpenMoney(this.#pool) }),
     })
     this.#running.push({ name: 'metrics', stop: async () => metrics.close() })
     this.#startPayments()

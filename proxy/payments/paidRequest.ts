@@ -19,6 +19,7 @@ import type { CheckedPayment } from './checkedPayment.ts'
 import { type PaymentCredential, readPaymentCredential } from './credential.ts'
 import { checkMpp } from './mppCheck.ts'
 import type { Priced } from './offers.ts'
+import { ownAddress } from './ownAddress.ts'
 import { type Asked, paidHeaders, paymentRequired } from './paymentAnswer.ts'
 import type { TermsCache } from './termsCache.ts'
 import type { PaymentVerifier } from './verifier.ts'
@@ -163,7 +164,7 @@ export class PaidRequest implements AnswerDecorator {
 
   private ask(terms: PaymentTerms, priced: Priced, requestId: string): Asked {
     const { host, acceptPayment } = this.exchange.head
-    const base = this.services.publicUrl === '' ? `http://${cleanHost(host)}` : this.services.publicUrl
+    const base = ownAddress(this.services.publicUrl, host)
     const windowSeconds = Math.floor(this.services.limits.quoteWindowMs / 1_000)
     const realm = base.slice(base.indexOf('//') + 2)
     // A tool of the Model Context Protocol has an address of its own.
@@ -236,9 +237,4 @@ function claimedPayer(credential: PaymentCredential, bytesMax: number): Address 
   if (credential.kind === 'none') return NOBODY
   const source = readCredential(credential.authorization, bytesMax)?.source ?? ''
   return parseAddress(sourceAccount(source)?.address) ?? NOBODY
-}
-
-/** A host is put into headers and into addresses, so only what a host can be is. */
-function cleanHost(host: string): string {
-  return /^[\w.:[\]-]{1,255}$/.test(host) ? host : 'localhost'
 }

@@ -3,7 +3,7 @@
 // book with the chain.
 import assert from 'node:assert/strict'
 import test, { after, afterEach, before } from 'node:test'
-import { encodeFunctionData, getAddress, parseAbi, parseEther } from 'viem'
+import { encodeFunctionData, getAddress, parseAbi } from 'viem'
 import { PAYMENT_ABI } from '../../control/payments/settlementCall.ts'
 import { api, apiOk, assertRefused } from '../support/apiClient.ts'
 import { chat, completion } from '../support/chatClient.ts'
@@ -306,39 +306,4 @@ test('a deposit whose authorization is used up on its way fails, and nothing is 
   await until('it has failed', async () => (await statusOf(holder, made.body.id)) === 'failed')
   await paid.audited()
   assert.deepEqual(await coinOf(paid, holder), [0, 0])
-})
-
-test('tokens that a linked wallet sends are credited once, by what they are worth; those of others are not', async () => {
-  const [holder, stranger] = [await newHolder(paid), await paid.chain.newPayer()]
-  const { address } = paid.chain.treasury
-  await paid.chain.transfer('coin', holder.wallet, address, parseEther('3'))
-  await paid.chain.transfer('stablecoin', holder.wallet, address, 1_500_000n)
-  await paid.chain.transfer('coin', stranger, address, parseEther('7'))
-  await paid.chain.transfer('coin', holder.wallet, paid.chain.relayer.address, parseEther('1'))
-  await paid.chain.transfer('coin', holder.wallet, address, 1n)
-  await paid.audited()
-  // Three coins and a dollar and a half of the stablecoin, which is three coins.
-  assert.deepEqual(await coinOf(paid, holder), [6, 6])
-  const list = await listOf(paid, holder, 'deposits')
-  assert.deepEqual(
-    list.map((entry) => [entry['source'], entry['asset'], entry.amount.usd, entry.status]),
-    [
-      ['transfer', 'stablecoin', '1.5', 'credited'],
-      ['transfer', 'coin', '1.5', 'credited'],
-    ],
-  )
-  completion(await chat(paid.stack.baseUrl, holder.apiKey, { model: 'test/small', max_tokens: 100 }))
-})
-
-test('control restarts: transfers of meanwhile are credited, and those of before not again', async () => {
-  const holder = await newHolder(paid)
-  const { address } = paid.chain.treasury
-  await paid.chain.transfer('coin', holder.wallet, address, parseEther('1'))
-  await paid.audited()
-  await paid.stack.control.kill9()
-  await paid.chain.transfer('coin', holder.wallet, address, parseEther('2'))
-  await paid.stack.control.start()
-  await until('both are credited', async () => (await coinOf(paid, holder))[0] === 3)
-  await paid.audited()
-  assert.deepEqual(await coinOf(paid, holder), [3, 3])
 })

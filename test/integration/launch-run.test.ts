@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import test from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { freePort } from '../../control/launch/freePort.ts'
 import { processOf } from '../../control/launch/leftover.ts'
 import { compiled } from '../../control/launch/paths.ts'
@@ -60,7 +62,27 @@ function leftovers(dir: string): number[] {
   return [
     processOf(join(dir, '.sluice/redis/redis.pid'), /(redis|valkey)-server/),
     processOf(join(dir, '.sluice/postgres/postmaster.pid'), /postgres/),
+    processOf(join(dir, '.sluice/chain/anvil.pid'), /anvil/),
   ].filter((pid) => pid !== undefined)
+}
+
+const root = new URL('../../../', import.meta.url)
+
+/** What a stranger sees who pays the running demo for a request. */
+async function demoPay(dir: string): Promise<string> {
+  return output(dir, fileURLToPath(new URL('scripts/demo-pay.mjs', root)))
+}
+
+async function audit(dir: string): Promise<void> {
+  const shown = await output(dir, compiled('control/cli.js'), 'audit')
+  assert.match(shown, /holds +the treasury has the tokens of the book +2 tokens/)
+}
+
+/** Runs a program on the demo's data. @returns what it wrote, once it has succeeded */
+async function output(dir: string, ...args: string[]): Promise<string> {
+  const env = { ...process.env, SLUICE_DATA: join(dir, '.sluice'), DATABASE_URL: '', REDIS_URL: '' }
+  const { stdout } = await promisify(execFile)(process.execPath, args, { env, cwd: dir, timeout: START_TIMEOUT_MS })
+  return stdout
 }
 
 function readDemo(dir: string): Demo {
@@ -77,7 +99,7 @@ test('it serves a demo, stops cleanly, and comes back with the same account and 
   t.after(() => first.child.kill('SIGTERM'))
   await running(first)
   const demo = readDemo(dir)
-  assert.equal(leftovers(dir).length, 2, 'PostgreSQL and Redis run')
+  assert.equal(leftovers(dir).length, 3, 'PostgreSQL, Redis and the development chain run')
   assert.equal(demo.base_url, `http://127.0.0.1:${port}`)
   assert.ok(first.output().includes(demo.api_key) && first.output().includes('curl -N'), first.output())
   for (const url of [demo.metrics_url, demo.control_metrics_url]) {
@@ -93,6 +115,10 @@ test('it serves a demo, stops cleanly, and comes back with the same account and 
   assert.equal(answer.status, 200, await answer.clone().text())
   const requestId = answer.headers.get('x-request-id')
   await answer.arrayBuffer()
+  assert.match(
+    await demoPay(dir),
+    /402: [\s\S]*Paid [\s\S]*The answer[\s\S]*Refunded +0\.\d+ USD Coin in transaction 0x/,
+  )
   await interrupt(first)
   await assert.rejects(fetch(demo.base_url))
   for (const file of ['run.pid', 'run.json']) assert.equal(existsSync(join(dir, '.sluice', file)), false, file)
@@ -105,6 +131,8 @@ test('it serves a demo, stops cleanly, and comes back with the same account and 
   assert.deepEqual([again.api_key, again.account_id], [demo.api_key, demo.account_id])
   const receipt = await fetch(`${demo.base_url}/v1/receipts/${requestId}`, { headers })
   assert.equal(receipt.status, 200)
+  assert.match(await demoPay(dir), /Refunded +0\.\d+ USD Coin in transaction 0x/, 'the chain goes on where it was')
+  await audit(dir)
   assert.doesNotMatch(second.output(), /^(control|proxy|provider): /m, 'a restart is nothing to warn of')
   await interrupt(second)
 })

@@ -5,6 +5,7 @@ import type { PaymentPayload } from '@x402/core/types'
 import type { Payer } from '../support/chain.ts'
 import { type Asset, codeOf, HELLO, payFor, paymentHeader, post, quote } from '../support/paidClient.ts'
 import { type PaidStack, startPaidStack } from '../support/paidStack.ts'
+import { signPayment } from '../support/payloads.ts'
 import { until } from '../support/stack.ts'
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
@@ -139,6 +140,7 @@ test('payment_invalid: signatures and windows that do not hold', async () => {
     'an early window': { authorization: { ...authorization, validAfter: '4000000000' } },
     'a past window': { authorization: { ...authorization, validBefore: '1' } },
     'another payer': { authorization: { ...authorization, from: paid.chain.relayer.address } },
+    'signed for another chain': (await signPayment(payer, { ...payload.accepted, network: 'eip155:8453' })).payload,
   }
   for (const [what, change] of Object.entries(changes)) {
     const reply = await send({ ...payload, payload: { ...payload.payload, ...change } })

@@ -12,6 +12,8 @@ export const COIN_USD = '0.5'
 export interface PaidStackOptions extends StackOptions {
   /** More members of the payments file. */
   payments?: Record<string, unknown>
+  /** The node can be stopped and started, and goes on where it was. */
+  keepChain?: boolean
 }
 
 /** A stack that takes payments on a chain of its own. */
@@ -42,7 +44,7 @@ const QUICK = {
 } as const
 
 export async function startPaidStack(options: PaidStackOptions = {}): Promise<PaidStack> {
-  const chain = await startChain()
+  const chain = await startChain({ keepState: options.keepChain === true })
   const rpc = await RpcProxy.start(chain.rpcUrl)
   const dir = makeTempDir('payments')
   const file = join(dir, 'payments.yaml')

@@ -6,6 +6,8 @@ import { freePort } from '../freePort.ts'
 import { stopLeftover } from '../leftover.ts'
 import { ManagedProcess } from '../managedProcess.ts'
 
+/** Other platforms than that of the optional dependency in package.json have a package each, of the same version. */
+const VERSION = '1.7.1'
 const PORT_ATTEMPTS = 5
 const PROBE_TIMEOUT_MS = 1_000
 /** Seconds between dumps of the state, for a node that is killed. */
@@ -24,6 +26,11 @@ export interface AnvilOptions {
   readonly keepState?: boolean
   /** More flags, such as ['--block-time', '1']. */
   readonly flags?: readonly string[]
+}
+
+/** There is no node for this platform, or its optional package was left out. */
+export class AnvilMissing extends Error {
+  override readonly name = 'AnvilMissing'
 }
 
 /** A node of a development chain that this process has started. */
@@ -50,7 +57,7 @@ export class AnvilNode {
 
 /**
  * The program in the package for this platform. The package's own `bin` is a wrapper whose end does not end the node.
- * @throws Error that says what to install
+ * @throws AnvilMissing that says what to install
  */
 function findAnvil(): string {
   const cpu = process.arch === 'x64' ? 'amd64' : process.arch
@@ -61,12 +68,13 @@ function findAnvil(): string {
   } catch {
     // Said below.
   }
-  throw new Error(`${name} is not installed; run npm install with optional packages, or set CHAIN_RPC_URL to a node`)
+  const what = `${name} is not installed; run npm install --no-save ${name}@${VERSION}, or set CHAIN_RPC_URL to a node`
+  throw new AnvilMissing(what)
 }
 
 /**
  * Starts a node of a development chain on this machine alone and waits until it answers.
- * @throws Error that says what to install, or why it did not start
+ * @throws AnvilMissing that says what to install; Error that says why it did not start
  */
 export async function startAnvil(options: AnvilOptions): Promise<AnvilNode> {
   const program = findAnvil()

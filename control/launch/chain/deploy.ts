@@ -22,8 +22,9 @@ const POLLING_MS = 20
 const CREATE2_DEPLOYER: Address = '0x4e59b44847b379578588920cA78FbF26c0B4956C'
 /** Leads to the address that Permit2 has on every chain; https://docs.uniswap.org/contracts/permit2/overview */
 const PERMIT2_SALT: Hex = '0x0000000000000000000000000000000000000000d3af2663da51c10215000000'
-const PERMIT2: Address = '0x000000000022D473030F116dDEE9F6B43aC78BA3'
-const EXACT_PROXY: Address = '0x402085c248EeA27D92E8b30b2C58ed07f9E20001'
+export const PERMIT2: Address = '0x000000000022D473030F116dDEE9F6B43aC78BA3'
+/** The spender of x402 `exact`. */
+export const EXACT_PROXY: Address = '0x402085c248EeA27D92E8b30b2C58ed07f9E20001'
 
 /** Functions of the demo tokens that fill wallets. */
 export const DEMO_TOKEN_ABI = parseAbi([

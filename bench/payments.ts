@@ -1,0 +1,189 @@
+// How many payments control settles on a chain: checked, booked, sent, in a block, credited and held, each once.
+// node dist/bench/payments.js [payments] [--json]
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import type { Address } from 'viem'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { ensureAdmission } from '../control/admission/keeper.ts'
+import { Signer } from '../control/chain/signer.ts'
+import { newId } from '../control/contract/ids.ts'
+import { parseAddress } from '../control/contract/payments/address.ts'
+import { type Eip3009Payment, replayKey } from '../control/contract/payments/signedPayment.ts'
+import type { PaymentAsset } from '../control/contract/payments/terms.ts'
+import { paymentDigest } from '../control/contract/payments/typedData.ts'
+import { connectRedis } from '../control/contract/redis.ts'
+import { migrate } from '../control/db/migrate.ts'
+import { createPool, type Pool } from '../control/db/pool.ts'
+import { DEV_CHAIN_ID, startAnvil } from '../control/launch/chain/anvil.ts'
+import {
+  DEMO_TOKEN_ABI,
+  type DevClient,
+  deployContracts,
+  devClient,
+  devPrivateKey,
+} from '../control/launch/chain/deploy.ts'
+import { startPostgres } from '../control/launch/postgres.ts'
+import { startRedis } from '../control/launch/redis.ts'
+import type { PaymentOrder } from '../control/payments/paymentOrder.ts'
+import { PaymentsService } from '../control/payments/paymentsService.ts'
+
+const AT_ONCE = [1, 32] as const
+const AMOUNT = 4_200n
+const UNITS = 4_200_000
+const TOKENS = 1_000_000_000n
+const WAIT_MS = 30_000
+const READY_MS = 20_000
+
+interface Figure {
+  readonly atOnce: number
+  readonly payments: number
+  readonly perSecond: number
+  /** From the order to the hold. */
+  readonly medianMs: number
+  readonly p99Ms: number
+}
+
+interface Ground {
+  readonly pool: Pool
+  readonly payments: PaymentsService
+  readonly client: DevClient
+  readonly asset: PaymentAsset
+  readonly treasury: Signer
+}
+
+type Wallet = ReturnType<typeof privateKeyToAccount>
+
+async function newPayers({ client, asset }: Ground, count: number): Promise<Wallet[]> {
+  const payers = Array.from({ length: count }, () => privateKeyToAccount(generatePrivateKey()))
+  for (const { address } of payers) {
+    const call = { address: asset.address, abi: DEMO_TOKEN_ABI, functionName: 'mint', args: [address, TOKENS] } as const
+    await client.waitForTransactionReceipt({ hash: await client.writeContract(call) })
+  }
+  return payers
+}
+
+/** A request whose payment is signed and checked, as a proxy hands it over. */
+async function newOrder({ asset, treasury }: Ground, payer: Wallet, nonce: number): Promise<PaymentOrder> {
+  const { address: token, name, version } = asset
+  const from = payer.address.toLowerCase() as Address
+  const unsigned: Eip3009Payment = {
+    ...{ method: 'eip3009', chainId: DEV_CHAIN_ID, token, name, version, from, to: treasury.address, value: AMOUNT },
+    ...{ validAfter: 0n, validBefore: BigInt(Math.floor(Date.now() / 1_000) + 3_600), signature: '0x' },
+    nonce: `0x${nonce.toString(16).padStart(64, '0')}`,
+  }
+  const payment = { ...unsigned, signature: await payer.sign({ hash: paymentDigest(unsigned) }) }
+  return {
+    ...{ requestId: newId('req'), protocol: 'x402', payer: from, replayKey: replayKey(payment), asset: asset.id },
+    transfer: { token, from, to: treasury.address, amount: AMOUNT },
+    ...{ units: UNITS, holdUnits: UNITS, owner: newId('own'), model: 'acme/chat-small', endpoint: 'chat' },
+    ...{ sheetVersion: 1, streamed: false, challengeId: '', agent: '', serveByMs: Date.now() + WAIT_MS },
+    ...{ payment, contractDigest: undefined, transaction: undefined },
+  }
+}
+
+/** Every payer pays one after the other, all of them at once. */
+async function measure(ground: Ground, atOnce: number, count: number): Promise<Figure> {
+  const payers = await newPayers(ground, atOnce)
+  const each = Math.ceil(count / atOnce)
+  const orders = await Promise.all(
+    payers.map((payer) => Promise.all(Array.from({ length: each }, (_, nonce) => newOrder(ground, payer, nonce)))),
+  )
+  const times: number[] = []
+  const begin = performance.now()
+  await Promise.all(
+    orders.map(async (own) => {
+      for (const order of own) {
+        const at = performance.now()
+        await ground.payments.settle({ ...order, serveByMs: Date.now() + WAIT_MS }, WAIT_MS)
+        times.push(performance.now() - at)
+      }
+    }),
+  )
+  const elapsedMs = performance.now() - begin
+  times.sort((a, b) => a - b)
+  const at = (share: number) => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0
+  const perSecond = (times.length / elapsedMs) * 1_000
+  return { atOnce, payments: times.length, perSecond, medianMs: at(0.5), p99Ms: at(0.99) }
+}
+
+/** The treasury has on the chain what the book says was paid. */
+async function verify({ pool, client, asset, treasury }: Ground, count: number): Promise<void> {
+  const args = [treasury.address] as const
+  const token = { address: asset.address, abi: DEMO_TOKEN_ABI } as const
+  const has = await client.readContract({ ...token, functionName: 'balanceOf', args })
+  const booked = await pool.query<{ units: number }>(`SELECT sum(units) AS units FROM transfers WHERE kind = 'pay_in'`)
+  const isRight = has === AMOUNT * BigInt(count) && booked.rows[0]?.units === UNITS * count
+  if (!isRight) throw new Error(`${count} payments: ${has} on the chain, ${booked.rows[0]?.units} units in the book`)
+}
+
+async function ready(payments: PaymentsService): Promise<void> {
+  const deadlineMs = performance.now() + READY_MS
+  while (!payments.isReady) {
+    if (performance.now() > deadlineMs) throw new Error('payments are not taken')
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+async function main(): Promise<void> {
+  const [count = 320] = process.argv
+    .slice(2)
+    .filter((text) => /^\d+$/.test(text))
+    .map(Number)
+  const log = pino({ level: process.env['LOG_LEVEL'] ?? 'error' })
+  const dir = mkdtempSync(join(tmpdir(), 'sluice-bench-payments-'))
+  // PostgreSQL runs as another user when this program runs as root.
+  chmodSync(dir, 0o755)
+  const postgres = await startPostgres({ dir: join(dir, 'pg'), logFile: join(dir, 'pg.log') })
+  const redisServer = await startRedis({ dir: join(dir, 'redis'), logFile: join(dir, 'redis.log') })
+  const node = await startAnvil({ dir: join(dir, 'chain'), logFile: join(dir, 'chain.log') })
+  const pool = createPool(await postgres.provideDatabase('bench'))
+  const redis = connectRedis(redisServer.url, 'wait')
+  const client = devClient(node.rpcUrl)
+  await migrate(pool)
+  await ensureAdmission({ pool, redis, log })
+  const { stablecoin } = await deployContracts(client)
+  const asset: PaymentAsset = {
+    ...{ id: 'stablecoin', address: parseAddress(stablecoin) ?? stablecoin, decimals: 6, name: 'USD Coin' },
+    ...{ version: '2', method: 'eip3009', usdUnits: 1_000_000_000 },
+  }
+  const [treasury, relayer] = [new Signer(devPrivateKey(1)), new Signer(devPrivateKey(2))]
+  const payments = new PaymentsService({
+    config: {
+      ...{ chainId: DEV_CHAIN_ID, rpcUrl: node.rpcUrl, confirmations: 1, finalBlocks: 30, depositConfirmations: 1 },
+      ...{ assets: [asset], agentRegistry: null, refundMinUnits: 1, depositMinUnits: 1, withdrawalMinUnits: 1 },
+      ...{ treasury, relayers: [relayer] },
+    },
+    ...{ pool, redis, log, accountOfWallet: async () => undefined, coinUsdUnits: async () => 1_000_000_000 },
+  })
+  try {
+    await ready(payments)
+    const ground: Ground = { pool, payments, client, asset, treasury }
+    const figures: Figure[] = []
+    for (const atOnce of AT_ONCE) figures.push(await measure(ground, atOnce, count))
+    await verify(
+      ground,
+      figures.reduce((sum, { payments: made }) => sum + made, 0),
+    )
+    const isJson = process.argv.includes('--json')
+    console.log(isJson ? JSON.stringify(figures) : figures.map(sentence).join('\n'))
+  } finally {
+    await payments.stop(0)
+    redis.disconnect()
+    await pool.end()
+    await node.process.stop()
+    await redisServer.process.stop()
+    await postgres.process.stop()
+    rmSync(dir, { recursive: true, force: true })
+  }
+}
+
+function sentence({ atOnce, payments, perSecond, medianMs, p99Ms }: Figure): string {
+  const times = `median ${medianMs.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms`
+  return `payments, ${atOnce} at once: ${perSecond.toFixed(0)} a second to the hold (${payments} made; ${times})`
+}
+
+// The servers are stopped when the process exits, which a signal alone does not make it do in order.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1))
+await main()
