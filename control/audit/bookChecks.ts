@@ -1,5 +1,6 @@
 import type { Client } from '../db/pool.ts'
 import { type AuditCheck, Faults, type Invariant } from './check.ts'
+import { MOVEMENT_INVARIANTS } from './movementChecks.ts'
 import { PAYMENT_INVARIANTS } from './paymentChecks.ts'
 import { REFERRAL_INVARIANTS } from './referralChecks.ts'
 
@@ -116,10 +117,17 @@ const INVARIANTS: readonly Invariant[] = [
   },
 ]
 
+const ALL_INVARIANTS: readonly Invariant[] = [
+  ...INVARIANTS,
+  ...PAYMENT_INVARIANTS,
+  ...MOVEMENT_INVARIANTS,
+  ...REFERRAL_INVARIANTS,
+]
+
 /** Checks the invariants of the book inside one transaction, so that all of them see the same moment. */
 export async function checkBook(client: Client): Promise<AuditCheck[]> {
   const checks: AuditCheck[] = []
-  for (const { name, checked, faults: query } of [...INVARIANTS, ...PAYMENT_INVARIANTS, ...REFERRAL_INVARIANTS]) {
+  for (const { name, checked, faults: query } of ALL_INVARIANTS) {
     const faults = new Faults()
     const found = await client.query({ text: `${query} LIMIT ${FAULTS_READ_MAX}`, rowMode: 'array' })
     for (const [fault] of found.rows as unknown[][]) faults.add(String(fault))

@@ -3,6 +3,8 @@ import { GatewayError } from '../contract/errors.ts'
 import { UnknownKeyError } from '../keys/keys.ts'
 import { TooManyGrantsError } from '../ledger/grantCredits.ts'
 import { ReusedRefError } from '../ledger/reusedRefError.ts'
+import { RouteSwitchError } from '../pricing/routeSwitches.ts'
+import { IncidentError } from '../status/incidents.ts'
 import { ACCOUNT } from './account.ts'
 import { AGENT } from './agent.ts'
 import { APPROVAL } from './approval.ts'
@@ -21,20 +23,23 @@ import {
 } from './command.ts'
 import { CliContext, CommandError } from './context.ts'
 import { HOLDS } from './holds.ts'
+import { INCIDENT } from './incident.ts'
 import { KEY } from './key.ts'
 import { LINK } from './link.ts'
 import { PROVIDER } from './provider.ts'
 import { REFERRAL } from './referral.ts'
+import { ROUTE } from './route.ts'
 import { SESSION } from './session.ts'
+import { TRAIL } from './trail.ts'
 import { WALLET } from './wallet.ts'
 
 const GROUPS: readonly CommandGroup[] = [
   ...[ACCOUNT, KEY, WALLET, SESSION, LINK, AGENT, APPROVAL, REFERRAL, PROVIDER],
-  ...[CATALOG, AUDIT, HOLDS],
+  ...[CATALOG, ROUTE, INCIDENT, TRAIL, AUDIT, HOLDS],
 ]
 const TOLD_IN_A_LINE = [
   ...[CommandError, UsageError, UnknownAccountError, UnknownKeyError],
-  ...[ReusedRefError, TooManyGrantsError, GatewayError],
+  ...[ReusedRefError, TooManyGrantsError, GatewayError, RouteSwitchError, IncidentError],
 ]
 const EXIT_FAILED = 1
 const EXIT_USAGE = 2

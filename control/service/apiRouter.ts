@@ -14,7 +14,9 @@ import { keyHandlers } from '../keys/keyHandlers.ts'
 import type { ApiKey } from '../keys/keyRow.ts'
 import { keyInForce } from '../keys/resolveKey.ts'
 import { linkHandlers } from '../links/linkHandlers.ts'
+import { depositHandlers } from '../payments/depositHandlers.ts'
 import type { PaymentsService } from '../payments/paymentsService.ts'
+import { withdrawalHandlers } from '../payments/withdrawalHandlers.ts'
 import { platformHandlers } from '../platform/platformHandlers.ts'
 import { providerHandlers } from '../providers/providerHandlers.ts'
 import { receiptListHandler } from '../receipts/receiptListHandler.ts'
@@ -25,6 +27,7 @@ import { signInHandlers } from '../sessions/signInHandlers.ts'
 import { WalletProofs } from '../sessions/walletProof.ts'
 import { statementHandler } from '../statements/statementHandler.ts'
 import { walletHandlers } from '../wallets/walletHandlers.ts'
+import { accountOfWallet } from '../wallets/wallets.ts'
 import type { Environment } from './environment.ts'
 
 export interface ApiParts {
@@ -41,7 +44,7 @@ export interface ApiParts {
 
 /** The account API with a handler for each of its operations, each from the folder of its resource. */
 export function newApiRouter(parts: ApiParts): ApiRouter {
-  const { pool, redis, log, receipts, environment } = parts
+  const { pool, redis, log, receipts, environment, payments } = parts
   const { publicUrl, chainRpcUrl } = environment
   const contracts = chainRpcUrl === undefined ? undefined : new ContractWallets(chainRpcUrl)
   const proofs = new WalletProofs({ db: pool, publicUrl, contracts })
@@ -59,6 +62,8 @@ export function newApiRouter(parts: ApiParts): ApiRouter {
       ...approvalHandlers(parts),
       ...referralHandlers(parts),
       ...providerHandlers(parts),
+      ...depositHandlers({ pool, payments, accountOfWallet }),
+      ...withdrawalHandlers({ pool, debits: parts.debits, payments, accountOfWallet }),
       get_statement: statementHandler(pool),
       list_receipts: receiptListHandler(receipts),
     },

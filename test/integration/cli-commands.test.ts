@@ -237,7 +237,7 @@ test('the audit says of every invariant whether it holds, and fails when one doe
 })
 
 const MISTAKES: ReadonlyArray<[args: string[], code: number, says: RegExp]> = [
-  [['bogus'], 2, /there is no "bogus"; there are: account, key, wallet, session, link, agent, .*catalog, audit, holds/],
+  [['bogus'], 2, /there is no "bogus"; there are: account, key, wallet, session, link, .*trail, audit, holds/],
   [
     ['account', 'bogus'],
     2,

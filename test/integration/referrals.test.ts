@@ -102,8 +102,10 @@ test('a share of the coin that is charged is paid to the referrer out of revenue
   const seen = await referrals(referrer.apiKey)
   assert.deepEqual([seen.referred, seen.data.length, seen.data[0]?.earned.units], [1, 1, String(earned)])
   assert.match((await referrals(referred.token)).referred_at ?? '', /^20/)
-  const account = await apiOk<{ available: { coin: string } }>(url, 'GET', '/v1/account', { token: referrer.token })
-  assert.equal(Math.round(Number(account.available.coin) * 1e9), earned, 'it can be spent')
+  await until('it can be spent', async () => {
+    const account = await apiOk<{ available: { coin: string } }>(url, 'GET', '/v1/account', { token: referrer.token })
+    return Math.round(Number(account.available.coin) * 1e9) === earned
+  })
 })
 
 test('credits earn nothing, and what an agent spends counts for its owner', async () => {

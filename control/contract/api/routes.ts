@@ -2,6 +2,7 @@ import { ACCOUNT_ROUTES } from './accountRoutes.ts'
 import { AGENT_ROUTES } from './agentRoutes.ts'
 import { KEY_ROUTES } from './keyRoutes.ts'
 import { LINK_ROUTES } from './linkRoutes.ts'
+import { MONEY_ROUTES } from './moneyRoutes.ts'
 import { PLATFORM_ROUTES } from './platformRoutes.ts'
 import { PROVIDER_ROUTES } from './providerRoutes.ts'
 import { REFERRAL_ROUTES } from './referralRoutes.ts'
@@ -17,6 +18,7 @@ const TABLE = {
   ...PLATFORM_ROUTES,
   ...REFERRAL_ROUTES,
   ...PROVIDER_ROUTES,
+  ...MONEY_ROUTES,
 } as const
 
 export type ApiOperation = keyof typeof TABLE

@@ -14,6 +14,8 @@ export const GATEWAY_ERRORS = {
   receipt_not_found: row(404, 'There is no receipt with this id.'),
   key_not_found: row(404, 'The account has no key with this id; see /v1/account/keys.'),
   wallet_not_found: row(404, 'This wallet is not linked to the account; see /v1/account/wallets.'),
+  deposit_not_found: row(404, 'The account has no deposit with this id; see /v1/account/deposits.'),
+  withdrawal_not_found: row(404, 'The account has no withdrawal with this id; see /v1/account/withdrawals.'),
   link_not_found: row(404, 'There is no link with this token or id.'),
   link_gone: row(410, 'This link is claimed, cancelled or expired; ask for another one.'),
   code_not_found: row(404, 'No account has this referral code; check how it is written.'),
