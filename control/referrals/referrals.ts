@@ -1,6 +1,6 @@
 import { type Actor, recordActivity } from '../activity/activity.ts'
 import { GatewayError, invalidRequest } from '../contract/errors.ts'
-import { newId } from '../contract/ids.ts'
+import { isId, newId } from '../contract/ids.ts'
 import { limits } from '../contract/limits.ts'
 import type { Client, Queryable } from '../db/pool.ts'
 import { clientNetwork } from '../net/clientNetwork.ts'
@@ -36,10 +36,11 @@ const asReferral = (row: ReferralRow): Referral => ({
 /**
  * Attaches an account to the one that has the code, for good, inside the caller's transaction. What is booked from now
  * on counts.
- * @throws GatewayError already_referred; code_not_found; invalid_request for the account's own code; attach_velocity when
- *   too many accounts were attached from the client's network
+ * @throws GatewayError already_referred; code_not_found; invalid_request for the account's own code and for an agent;
+ *   attach_velocity when too many accounts were attached from the client's network
  */
 export async function attachReferrer(client: Client, actor: Actor, accountId: string, code: string): Promise<Referral> {
+  if (isId('agt', accountId)) throw invalidRequest('An agent has no referrer; its owner has.')
   // Whoever counts receipts now is waited for: what is counted then is before the place that is read below.
   await client.query('SELECT 1 FROM referral_cursor FOR SHARE')
   const referrerId = await accountOfCode(client, code)

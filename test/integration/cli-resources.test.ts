@@ -150,6 +150,8 @@ test('referrals are shown and attached', async () => {
   await fails(/already has a referrer/, 1, 'referral', 'attach', two.accountId, code)
   assert.match(await text('referral', 'show', one.accountId), /brought: +1[\s\S]*REFERRAL .*COIN .*SINCE\nrfl_/)
   await fails(/code must be/, 1, 'referral', 'attach', one.accountId, 'x')
+  const { id: agentId } = await ok<{ id: string }>('agent', 'create', one.accountId, 'unreferred')
+  await fails(/an agent has no referrer/i, 1, 'referral', 'attach', agentId, code)
 })
 
 test('providers are registered with a key of the environment, listed and removed', async () => {

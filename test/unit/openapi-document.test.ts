@@ -26,13 +26,14 @@ GET /v1/statements/{YYYY-MM}.csv, GET /v1/receipts, GET /v1/receipts/{id}, GET /
 GET /v1/agents/{slug}, PATCH /v1/agents/{slug}, POST /v1/agents/{slug}/fund, POST /v1/agents/{slug}/key,
 POST /v1/agents/{slug}/pay, GET /v1/agents/{slug}/approvals, GET /v1/agents/leaderboard, GET /v1/platform/keys,
 POST /v1/platform/keys/{id}/revoke, GET /v1/platform/usage, GET /v1/providers, POST /v1/providers, GET /v1/referrals,
-POST /v1/links, POST /v1/links/{token}/claim, POST /v1/links/{id}/cancel`
+POST /v1/links, POST /v1/links/{token}/claim, POST /v1/links/{id}/cancel, GET /v1/tools, POST /v1/tools/{id},
+GET /v1/status, GET /v1/status/history`
 
 /** Those that are not, or not everywhere yet. */
 const OPEN = `
-GET /v1/batches/{id}, GET /v1/batches/{id}/result, GET /v1/tools, POST /v1/tools/{id}, GET /v1/locks,
+GET /v1/batches/{id}, GET /v1/batches/{id}/result, GET /v1/locks,
 POST /v1/locks/quote, POST /v1/locks/orders, GET /v1/locks/mine, GET /v1/pricing/observations, GET /v1/catalog,
-GET /v1/catalog/signer, GET /v1/catalog/signature, GET /v1/status, GET /v1/status/history, GET /v1/ecosystem,
+GET /v1/catalog/signer, GET /v1/catalog/signature, GET /v1/ecosystem,
 GET /v1/holders/rewards, GET /v1/holders/rewards/{address}, GET /v1/holders/rewards/me, GET /v1/privacy/attestation,
 GET /v1/stats, GET /v1/flows, GET /v1/rankings, GET /v1/index, GET /v1/network, GET /v1/reserve,
 GET /v1/reserve/history, GET /v1/reserve/attestations/latest, GET /v1/settlements, GET /v1/scoin`
