@@ -18,6 +18,7 @@ import { parseRedisAddress } from './bus/link/redisAddress.ts'
 import { RedisLink } from './bus/link/redisLink.ts'
 import { Pulse } from './bus/pulse.ts'
 import { RpcClient } from './bus/rpcClient.ts'
+import { disabledRoutes } from './catalog/catalog.ts'
 import { CatalogStore } from './catalog/catalogStore.ts'
 import { readConfig } from './config.ts'
 import type { Vitals } from './endpoints/health.ts'
@@ -63,8 +64,9 @@ const keys = new KeyCache(rpc, limits)
 const catalog = new CatalogStore({
   redis: commands,
   environment: process.env,
-  onChange: ({ sheet, providers, tools }) => {
+  onChange: ({ sheet, providers, models, tools }) => {
     log.info({ sheet: sheet.version }, 'catalog in force')
+    health.setDisabled(disabledRoutes(models))
     for (const provider of providers.values()) {
       if (provider.keyMissing)
         log.warn({ provider: provider.id }, 'its key is not in the environment; its routes are off')

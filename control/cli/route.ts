@@ -1,7 +1,7 @@
 import { OPERATOR } from '../activity/activity.ts'
-import { publishCatalogRecord } from '../bus/feed.ts'
 import { type Client, withTransaction } from '../db/pool.ts'
-import { disableRoute, enableRoute, type ListedRoute, listRoutes, type Switched } from '../pricing/routeSwitches.ts'
+import { disableRoute, enableRoute, type ListedRoute, listRoutes } from '../pricing/routeSwitches.ts'
+import { syncCatalog } from '../pricing/syncCatalog.ts'
 import { type Arguments, argument, type CommandGroup, flag, UsageError } from './command.ts'
 import type { CliContext } from './context.ts'
 import { table } from './table.ts'
@@ -41,12 +41,12 @@ async function change(
   context: CliContext,
   route: string,
   what: 'disabled' | 'enabled',
-  work: (client: Client) => Promise<Switched>,
+  work: (client: Client) => Promise<readonly ListedRoute[]>,
 ): Promise<undefined> {
   const pool = await context.pool()
-  const { version, record, routes } = await withTransaction(pool, work)
+  const routes = await withTransaction(pool, work)
   try {
-    await publishCatalogRecord(await context.redis(), version, record)
+    await syncCatalog(pool, await context.redis())
   } catch (error) {
     context.warn(`note: the proxies will hear of it from control: ${(error as Error).message}`)
   }

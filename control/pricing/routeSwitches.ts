@@ -27,13 +27,6 @@ export interface ListedRoute {
   readonly disabledBy: RouteSwitch | undefined
 }
 
-/** What a switch has changed. */
-export interface Switched {
-  readonly version: number
-  readonly record: Buffer
-  readonly routes: readonly ListedRoute[]
-}
-
 const ALL = '/*'
 
 export async function routeSwitches(db: Queryable): Promise<RouteSwitch[]> {
@@ -71,9 +64,16 @@ function listed(record: sluice.CatalogRecord, switches: readonly RouteSwitch[]):
 
 /**
  * Disables a route, or all of a provider, in the caller's transaction; what is disabled already gets the new reason.
+ * Redis gets it from `syncCatalog`.
+ * @returns the routes of the catalog
  * @throws RouteSwitchError when the catalog in force has no such route
  */
-export async function disableRoute(client: Client, actor: Actor, route: string, reason: string): Promise<Switched> {
+export async function disableRoute(
+  client: Client,
+  actor: Actor,
+  route: string,
+  reason: string,
+): Promise<readonly ListedRoute[]> {
   await lockPublication(client)
   const known = (await listRoutes(client)).some((one) => switchOf([{ route, reason, disabledAtMs: 0 }], partsOf(one)))
   if (!known) throw new RouteSwitchError(`the catalog in force has no route ${route}; see route list`)
@@ -87,10 +87,11 @@ export async function disableRoute(client: Client, actor: Actor, route: string, 
 }
 
 /**
- * Takes a switch back, in the caller's transaction.
+ * Takes a switch back, in the caller's transaction; Redis gets it from `syncCatalog`.
+ * @returns the routes of the catalog
  * @throws RouteSwitchError when the route is not disabled by hand, or only with its whole provider
  */
-export async function enableRoute(client: Client, actor: Actor, route: string): Promise<Switched> {
+export async function enableRoute(client: Client, actor: Actor, route: string): Promise<readonly ListedRoute[]> {
   await lockPublication(client)
   const removed = await client.query('DELETE FROM route_switches WHERE route = $1', [route])
   if (removed.rowCount === 0) {
@@ -109,8 +110,8 @@ function partsOf({ route }: ListedRoute): { provider: string; model: string } {
   return { provider: route.slice(0, slash), model: route.slice(slash + 1) }
 }
 
-/** Puts the switches into the record in force. */
-async function republish(client: Client): Promise<Switched> {
+/** Puts the switches into the record in force. @returns its routes */
+async function republish(client: Client): Promise<readonly ListedRoute[]> {
   const before = await currentRecord(client)
   if (before === undefined) throw new RouteSwitchError('no catalog is published yet: start control')
   const record = sluice.CatalogRecord.decode(before)
@@ -121,5 +122,5 @@ async function republish(client: Client): Promise<Switched> {
   }
   const after = Buffer.from(sluice.CatalogRecord.encode(record).finish())
   if (!after.equals(before)) await insertRecord(client, record.version, after, Date.now())
-  return { version: record.version, record: after, routes: listed(record, switches) }
+  return listed(record, switches)
 }

@@ -59,7 +59,7 @@ export async function openIncident(client: Client, actor: Actor, incident: NewIn
  */
 export async function closeIncident(client: Client, actor: Actor, id: string, resolution: string): Promise<Incident> {
   const closed = await client.query<IncidentRow>(
-    `UPDATE incidents SET closed_at = now(), resolution = $2 WHERE id = $1 AND closed_at IS NULL RETURNING ${COLUMNS}`,
+    `UPDATE incidents SET closed_at = greatest(now(), opened_at), resolution = $2 WHERE id = $1 AND closed_at IS NULL RETURNING ${COLUMNS}`,
     [id, resolution],
   )
   if (closed.rows.length === 0) {

@@ -18,13 +18,19 @@ export function encodeStatus(incidents: readonly Incident[]): Buffer {
   return Buffer.from(sluice.StatusRecord.encode(record as sluice.StatusRecord).finish())
 }
 
+/** A change that comes between every look and the write before it is left to the next call. */
+const WRITES_MAX = 3
+
 /**
  * Puts what the book says into Redis and tells every proxy, where Redis says something else.
  * @returns whether it did
  */
 export async function syncStatus(db: Queryable, redis: Redis): Promise<boolean> {
-  const record = encodeStatus(await shownIncidents(db))
-  if ((await redis.getBuffer(STATUS_KEY))?.equals(record) === true) return false
-  await publishStatusRecord(redis, record)
-  return true
+  // Another process may have read the book before a change of this one and write after it, so that both look again.
+  for (let written = 0; ; written++) {
+    const record = encodeStatus(await shownIncidents(db))
+    if ((await redis.getBuffer(STATUS_KEY))?.equals(record) === true) return written > 0
+    if (written === WRITES_MAX) return true
+    await publishStatusRecord(redis, record)
+  }
 }

@@ -211,6 +211,12 @@ export function cheapestFirst(routes: readonly Route[]): readonly Route[] {
   return [...routes].sort((a, b) => (cost(a) === cost(b) ? 0 : cost(a) - cost(b)))
 }
 
+/** The ids of the routes that the operator has disabled by hand. */
+export function disabledRoutes(models: ReadonlyMap<string, Model>): ReadonlySet<string> {
+  const routes = [...models.values()].flatMap((model) => model.routes)
+  return new Set(routes.filter((route) => route.switchedOff).map((route) => route.id))
+}
+
 /** Dialects that requests can be sent in. */
 const SPOKEN: ReadonlySet<Dialect> = new Set(['openai', 'anthropic'])
 

@@ -206,6 +206,7 @@ export class Attempts implements UpstreamListener {
     if (refusal.retryAfterMs > 0) health.coolDown(this.route.id, nowMs + refusal.retryAfterMs)
     if (refusal.routeFault) health.failed(this.route.id, nowMs, refusal.perhapsRequest ? accountId : undefined)
     else health.undecided(this.route.id)
+    while (this.next < routes.length && health.isDisabled(routes[this.next].id)) this.next++
     const left = this.next < routes.length && this.tried < limits.routeAttemptsMax && nowMs < this.deadlineMs
     if (refusal.elsewhere && mayMoveOn && left) {
       this.send(routes[this.next++], false)

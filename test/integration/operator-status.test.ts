@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { after, before, test } from 'node:test'
 import { STATUS_KEY } from '../../control/contract/redisKeys.ts'
+import { createPool } from '../../control/db/pool.ts'
 import { assertError, chat, chatStream, completion } from '../support/chatClient.ts'
 import { type Stack, startStack, until } from '../support/stack.ts'
 
@@ -234,6 +235,12 @@ test('incidents that make no sense are refused with what to change', async () =>
   await cliFails(1, /there is no incident inc_1/, 'incident', 'close', 'inc_1')
   const { data } = await cli<{ data: Incident[] }>('incident', 'list', '--all')
   await cliFails(1, /is closed already/, 'incident', 'close', data[0].id)
+  // Not even the database lets what was said be changed.
+  const pool = createPool(stack.databaseUrl)
+  for (const change of ["UPDATE incidents SET resolution = 'x'", 'DELETE FROM incidents']) {
+    await assert.rejects(pool.query(change), /append only/)
+  }
+  await pool.end()
 })
 
 test('who changed what is in the audit trail', async () => {

@@ -59,7 +59,9 @@ interface Outcome {
 }
 
 /** Runs one request over routes that do as they are told; a route that is asked again does the same again. */
-async function play(rule: OperationRule, deeds: readonly Deed[]): Promise<Outcome> {
+async function play(rule: OperationRule, deeds: readonly Deed[], disabled: readonly number[] = []): Promise<Outcome> {
+  const health = new RouteHealth(limits)
+  health.setDisabled(new Set(disabled.map((index) => routeOf(index).id)))
   const asked: { route: string; fresh: boolean }[] = []
   const transport: Transport = {
     send: (request: UpstreamRequest, listener: UpstreamListener) => {
@@ -88,7 +90,7 @@ async function play(rule: OperationRule, deeds: readonly Deed[]): Promise<Outcom
     }
     const attempts = new Attempts({
       transport,
-      health: new RouteHealth(limits),
+      health,
       limits,
       rule,
       accountId: 'acct',
@@ -203,3 +205,12 @@ for (const [endpoint, status, shown] of [
     assert.deepEqual([error?.status, error?.code], [shown, 'upstream_rejected'])
   })
 }
+
+test('a request that is under way does not turn to a route that was disabled since', async () => {
+  const routesOf = ({ asked }: Outcome) => asked.map(({ route }) => route)
+  const deeds: Deed[] = [{ status: 500 }, 'good', 'good']
+  assert.deepEqual(routesOf(await play(OPERATION_RULES.chat, deeds)), ['0', '1'])
+  assert.deepEqual(routesOf(await play(OPERATION_RULES.chat, deeds, [1])), ['0', '2'])
+  const refused = await play(OPERATION_RULES.chat, deeds, [1, 2])
+  assert.deepEqual([routesOf(refused), refused.error?.code], [['0'], 'upstream_unavailable'])
+})
