@@ -1,6 +1,6 @@
 import { getAddress } from 'viem/utils'
 import { recordActivity } from '../activity/activity.ts'
-import { preparedWrite, type ReadHandler, type WriteHandler } from '../api/call.ts'
+import { type ApiCall, preparedWrite, type ReadHandler, type WriteHandler } from '../api/call.ts'
 import { listJson, pageOf } from '../api/lists.ts'
 import { GatewayError } from '../contract/errors.ts'
 import type { Address } from '../contract/payments/address.ts'
@@ -49,14 +49,15 @@ export function depositHandlers(parts: DepositParts): Record<DepositOperation, R
         return { json: depositJson(deposit, await coinPrice(pool)) }
       },
     },
-    create_deposit: preparedWrite<CheckedDeposit>({
-      prepare: async (call) => {
-        const payments = paymentsOf(parts)
-        const order = readDeposit(call.body, payments.terms, payments.config.depositMinUnits)
-        await requireLinked(parts, pool, call.accountId, order.payment.from)
-        return payments.deposits.check(order)
-      },
+    create_deposit: preparedWrite<CheckedDeposit | GatewayError>({
+      // A refusal waits for `write`: sent again under its Idempotency-Key, a deposit is used and yet answered as at first.
+      prepare: (call) =>
+        checkDeposit(parts, call).catch((error: unknown) => {
+          if (error instanceof GatewayError) return error
+          throw error
+        }),
       write: async ({ accountId, actor }, client, checked) => {
+        if (checked instanceof GatewayError) throw checked
         const { deposits } = paymentsOf(parts)
         await requireLinked(parts, client, accountId, checked.order.payment.from)
         const details = { amount: formatUsd(checked.order.units), wallet: checked.order.payment.from }
@@ -70,6 +71,13 @@ export function depositHandlers(parts: DepositParts): Record<DepositOperation, R
       },
     }),
   }
+}
+
+async function checkDeposit(parts: DepositParts, { body, accountId }: ApiCall): Promise<CheckedDeposit> {
+  const payments = paymentsOf(parts)
+  const order = readDeposit(body, payments.terms, payments.config.depositMinUnits)
+  await requireLinked(parts, parts.pool, accountId, order.payment.from)
+  return payments.deposits.check(order)
 }
 
 /**

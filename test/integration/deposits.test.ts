@@ -3,8 +3,7 @@
 // book with the chain.
 import assert from 'node:assert/strict'
 import test, { after, afterEach, before } from 'node:test'
-import { encodeFunctionData, getAddress, parseAbi } from 'viem'
-import { PAYMENT_ABI } from '../../control/payments/settlementCall.ts'
+import { getAddress, parseAbi } from 'viem'
 import { api, apiOk, assertRefused } from '../support/apiClient.ts'
 import { chat, completion } from '../support/chatClient.ts'
 import {
@@ -95,6 +94,25 @@ test('an API key deposits to its own account from its linked wallet', async () =
   await credited(holder, made.body.id)
 })
 
+test('a wallet that is a contract deposits when it says that it signed, and only then', async () => {
+  const [owner, other] = [await newHolder(paid), await newHolder(paid)]
+  const address = await paid.chain.newContractWallet(owner.wallet.address)
+  await paid.chain.mint('stablecoin', address, FUNDS)
+  const linked = await paid.stack.cli('wallet', 'link', owner.accountId, address)
+  assert.equal(linked.code, 0, linked.stderr)
+  const wallet = { ...owner.wallet, address }
+  assertRefused(
+    await deposit(paid, owner, await signDeposit(paid, wallet, TWO, {}, other.wallet)),
+    400,
+    'authorization_invalid',
+    'signature',
+  )
+  const made = await deposit(paid, owner, await signDeposit(paid, wallet, TWO, {}, owner.wallet))
+  assert.equal(made.status, 202, made.text)
+  await credited(owner, made.body.id)
+  assert.equal(await paid.chain.balanceOf('stablecoin', address), FUNDS - TWO)
+})
+
 test('each authorization that does not hold is refused by its code, and nothing is taken', async () => {
   const [holder, stranger] = [await newHolder(paid), await newHolder(paid)]
   const seconds = Math.floor(Date.now() / 1_000)
@@ -179,6 +197,18 @@ test('an authorization is used once: sent again, at once, in another writing, or
   assert.equal(await paid.has('stablecoin', holder.wallet), FUNDS - TWO)
 })
 
+test('an Idempotency-Key makes it safe to send again', async () => {
+  const holder = await newHolder(paid)
+  const body = await signDeposit(paid, holder.wallet, TWO)
+  const send = () => deposit(paid, holder, body, { 'idempotency-key': 'again' })
+  const first = await send()
+  await credited(holder, first.body.id)
+  const second = await send()
+  assert.deepEqual([second.status, second.body.id], [202, first.body.id], second.text)
+  await paid.audited()
+  assert.deepEqual(await coinOf(paid, holder), [4, 4])
+})
+
 test('an authorization that its wallet has cancelled is used', async () => {
   const holder = await newHolder(paid)
   const body = await signDeposit(paid, holder.wallet, TWO)
@@ -257,53 +287,4 @@ test('another deposit of the wallet waits until the first is in a block', async 
   const second = await deposit(paid, holder, body)
   await credited(holder, second.body.id)
   assert.deepEqual((await coinOf(paid, holder))[0], 8)
-})
-
-test('control dies between the commit and the sending: the next one sends, once', async () => {
-  const holder = await newHolder(paid)
-  paid.rpc.refused.add('eth_sendRawTransaction')
-  const made = await deposit(paid, holder, await signDeposit(paid, holder.wallet, TWO))
-  assert.equal(made.status, 202, made.text)
-  await paid.stack.control.kill9()
-  paid.rpc.refused.clear()
-  await paid.stack.control.start()
-  await credited(holder, made.body.id)
-  assert.equal(await paid.has('stablecoin', holder.wallet), FUNDS - TWO)
-})
-
-test('somebody else sends the authorization first: it is credited all the same, once', async () => {
-  const holder = await newHolder(paid)
-  const body = await signDeposit(paid, holder.wallet, TWO)
-  paid.rpc.refused.add('eth_sendRawTransaction')
-  const made = await deposit(paid, holder, body)
-  assert.equal(made.status, 202, made.text)
-  await sendForeign(body)
-  paid.rpc.refused.clear()
-  await until('it is credited', async () => (await coinOf(paid, holder))[0] === 4)
-  await paid.audited()
-  assert.deepEqual(await coinOf(paid, holder), [4, 4])
-  assert.notEqual(await statusOf(holder, made.body.id), 'pending')
-})
-
-/** Anybody may send what was signed. */
-async function sendForeign({ authorization, signature }: SignedDeposit): Promise<void> {
-  const { from, to, value, validAfter, validBefore, nonce } = authorization
-  const head = [from, to, BigInt(value), BigInt(validAfter), BigInt(validBefore), nonce] as const
-  const args = [...head, signature] as never
-  const data = encodeFunctionData({ abi: PAYMENT_ABI, functionName: 'transferWithAuthorization', args })
-  const hash = await paid.chain.client.sendTransaction({ to: paid.chain.contracts.stablecoin, data })
-  const receipt = await paid.chain.client.waitForTransactionReceipt({ hash })
-  assert.equal(receipt.status, 'success')
-}
-
-test('a deposit whose authorization is used up on its way fails, and nothing is credited', async () => {
-  const holder = await newHolder(paid)
-  const body = await signDeposit(paid, holder.wallet, TWO)
-  paid.rpc.refused.add('eth_sendRawTransaction')
-  const made = await deposit(paid, holder, body)
-  await paid.chain.transfer('stablecoin', holder.wallet, paid.chain.relayer.address, FUNDS)
-  paid.rpc.refused.clear()
-  await until('it has failed', async () => (await statusOf(holder, made.body.id)) === 'failed')
-  await paid.audited()
-  assert.deepEqual(await coinOf(paid, holder), [0, 0])
 })
