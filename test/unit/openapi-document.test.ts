@@ -1,17 +1,13 @@
 // Goal: the table of routes, the OpenAPI document and the contract's tables say the same. Method: the document is made from
 // the proxy's own table, validated by the OpenAPI 3.1 schema, and held against a frozen list of the contract's rows.
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import test from 'node:test'
 import SwaggerParser from '@apidevtools/swagger-parser'
 import { API_ROUTES } from '../../control/contract/api/routes.ts'
-import { projectRoot } from '../../control/launch/paths.ts'
 import { openapiDocument } from '../../proxy/endpoints/openapi/document.ts'
 import { RouteTable } from '../../proxy/server/routeTable.ts'
 import { servedRoutes } from '../support/servedRoutes.ts'
 
-const SPEC = join(projectRoot, '../shared/spec.md')
 const METHODS = ['get', 'post', 'patch', 'delete'] as const
 
 /** The rows of the contract that are served. */
@@ -29,24 +25,7 @@ POST /v1/platform/keys/{id}/revoke, GET /v1/platform/usage, GET /v1/providers, P
 POST /v1/links, POST /v1/links/{token}/claim, POST /v1/links/{id}/cancel, GET /v1/tools, POST /v1/tools/{id},
 GET /v1/status, GET /v1/status/history`
 
-/** Those that are not, or not everywhere yet. */
-const OPEN = `
-GET /v1/batches/{id}, GET /v1/batches/{id}/result, GET /v1/locks,
-POST /v1/locks/quote, POST /v1/locks/orders, GET /v1/locks/mine, GET /v1/pricing/observations, GET /v1/catalog,
-GET /v1/catalog/signer, GET /v1/catalog/signature, GET /v1/ecosystem,
-GET /v1/holders/rewards, GET /v1/holders/rewards/{address}, GET /v1/holders/rewards/me, GET /v1/privacy/attestation,
-GET /v1/stats, GET /v1/flows, GET /v1/rankings, GET /v1/index, GET /v1/network, GET /v1/reserve,
-GET /v1/reserve/history, GET /v1/reserve/attestations/latest, GET /v1/settlements, GET /v1/scoin`
-
 const listed = (text: string): string[] => text.trim().split(/,\s+/)
-
-/** Every row of the contract's tables of endpoints. */
-function specRows(text: string): string[] {
-  return [...text.matchAll(/^\| (GET|POST|PATCH|DELETE) \| ([^|]+) \|/gm)].flatMap(([, method, paths = '']) => {
-    const each = paths.split(',').map((path) => path.trim())
-    return each.filter((path) => path.startsWith('/')).map((path) => `${method} ${path}`)
-  })
-}
 
 interface Operation {
   readonly operationId: string
@@ -93,11 +72,6 @@ test('every route that is served is in it, and nothing else', () => {
 test('every row of the contract that is served is in it', () => {
   const names = new Set(operations.map(({ name }) => name.replace('{month}', '{YYYY-MM}')))
   for (const row of listed(SERVED)) assert.ok(names.has(row), `${row} is missing`)
-})
-
-test('the frozen rows are those of spec.md', { skip: existsSync(SPEC) ? false : `${SPEC} is not here` }, () => {
-  const rows = specRows(readFileSync(SPEC, 'utf8'))
-  assert.deepEqual([...new Set(rows)].sort(), [...listed(SERVED), ...listed(OPEN)].sort())
 })
 
 test('what control checks is what is described', () => {

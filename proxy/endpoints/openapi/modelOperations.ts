@@ -196,4 +196,6 @@ export const PROXY_OPERATIONS: Readonly<Record<string, ProxyOperation>> = {
   'GET /health': read('The state of the parts'),
   'GET /ready': read('Whether requests can be served'),
   'GET /v1/openapi.json': read('This document'),
+  'GET /skill.md': read('How an agent pays for a request, as text'),
+  'GET /llms.txt': read('What is served, as text for language models'),
 }
