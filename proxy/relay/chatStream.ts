@@ -7,7 +7,7 @@ import { NOWHERE, type OutBuffer } from './outBuffer.ts'
 import type { RelayStream, StreamState, StreamTail } from './relayStream.ts'
 import { appendChunk, type ChunkIdentity } from './rewrite.ts'
 import { appendComment, joinLines, parseBytes } from './sseText.ts'
-import { readUsage, type UsageBounds, usageJson } from './usage.ts'
+import { readUsage, type UsageBounds, usageJson } from '../../control/contract/openaiUsage.ts'
 
 const DONE = Buffer.from('[DONE]')
 

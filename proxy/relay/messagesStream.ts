@@ -7,7 +7,7 @@ import { NOWHERE, type OutBuffer } from './outBuffer.ts'
 import type { RelayStream, StreamState, StreamTail } from './relayStream.ts'
 import type { ChunkIdentity } from './rewrite.ts'
 import { appendComment, joinLines, parseBytes } from './sseText.ts'
-import type { UsageBounds } from './usage.ts'
+import type { UsageBounds } from '../../control/contract/openaiUsage.ts'
 
 const END = Buffer.from('\n\n')
 const HEADS = EVENT_KINDS.map((kind) => Buffer.from(`event: ${kind}\ndata: `))

@@ -4,7 +4,7 @@ import { errorEvent } from './errorEvent.ts'
 import type { FinishReason, MessageWriter } from './message.ts'
 import { NOWHERE } from './outBuffer.ts'
 import type { StreamTail } from './relayStream.ts'
-import { usageJson } from './usage.ts'
+import { usageJson } from '../../control/contract/openaiUsage.ts'
 
 /** Writes a message as chat.completion.chunk events, for providers that speak another dialect. */
 export class OpenaiWriter implements MessageWriter {

@@ -6,7 +6,7 @@ import { EventScan } from '../../proxy/relay/eventScan.ts'
 import { MessagesStream } from '../../proxy/relay/messagesStream.ts'
 import { OutBuffer } from '../../proxy/relay/outBuffer.ts'
 import { chunkIdentity } from '../../proxy/relay/rewrite.ts'
-import { usageBounds } from '../../proxy/relay/usage.ts'
+import { usageBounds } from '../../control/contract/openaiUsage.ts'
 
 const REQUEST_ID = 'req_01ARZ3NDEKTSV4RRFFQ69G5FAV'
 const MODEL = 'acme/chat-small'

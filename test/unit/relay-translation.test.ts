@@ -10,7 +10,7 @@ import { OpenaiReader } from '../../proxy/relay/openaiReader.ts'
 import { OpenaiWriter } from '../../proxy/relay/openaiWriter.ts'
 import { OutBuffer } from '../../proxy/relay/outBuffer.ts'
 import { TranslatedStream } from '../../proxy/relay/translatedStream.ts'
-import { usageBounds } from '../../proxy/relay/usage.ts'
+import { usageBounds } from '../../control/contract/openaiUsage.ts'
 
 const BOUNDS = usageBounds(128_000, 16_384)
 const EVENT_BYTES_MAX = 4_194_304

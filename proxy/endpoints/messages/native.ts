@@ -4,7 +4,7 @@ import { anthropicUsageJson, readAnthropicUsage } from '../../relay/anthropicUsa
 import type { JsonObject } from '../../relay/jsonObject.ts'
 import { MessagesStream } from '../../relay/messagesStream.ts'
 import { chunkIdentity } from '../../relay/rewrite.ts'
-import { usageBounds } from '../../relay/usage.ts'
+import { usageBounds } from '../../../control/contract/openaiUsage.ts'
 import { anthropicHeaders } from '../../upstream/dialects/anthropicHeaders.ts'
 import { MESSAGES_PATH } from '../chat/anthropicAsk.ts'
 import { blocksIn, parseAnthropicAnswer, writtenBytes, writtenIn } from '../chat/anthropicMessage.ts'

@@ -50,10 +50,13 @@ export abstract class MeteredRun implements HoldWaiter, AttemptListener, EndingW
   protected ending = false
   protected bill: Bill = NO_BILL
 
-  private readonly metered: Metered
-  private heldUnits = 0
+  protected heldUnits = 0
   /** On Redis's clock, as the book has it. */
-  private heldAtMs = 0
+  protected heldAtMs = 0
+  /** The approval by which an agent's request runs. */
+  protected approvalId = ''
+
+  private readonly metered: Metered
   private provider = ''
   private firstByteMs = 0
   private status: RunStatus = 'failed'
@@ -61,8 +64,6 @@ export abstract class MeteredRun implements HoldWaiter, AttemptListener, EndingW
   private clamped = false
   /** Fixed with the outcome, so that the client's receipt and the book's show the same. */
   private durationMs = 0
-  /** The approval by which an agent's request runs. */
-  private approvalId = ''
 
   constructor(exchange: Exchange, principal: Principal, metered: Metered, services: RunServices) {
     this.exchange = exchange
@@ -92,6 +93,12 @@ export abstract class MeteredRun implements HoldWaiter, AttemptListener, EndingW
       return
     }
     this.held(heldUnits)
+    this.services.metrics.noteOverhead(performance.now() - this.exchange.arrivedAt)
+    this.serve()
+  }
+
+  /** Has a provider serve what is held. */
+  protected serve(): void {
     this.attempts = new Attempts({
       transport: this.services.transport,
       health: this.services.health,
@@ -103,7 +110,6 @@ export abstract class MeteredRun implements HoldWaiter, AttemptListener, EndingW
       listener: this,
       onFault: this.services.onRouteFault,
     })
-    this.services.metrics.noteOverhead(performance.now() - this.exchange.arrivedAt)
     this.attempts.start()
   }
 
