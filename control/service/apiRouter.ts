@@ -4,6 +4,7 @@ import { accountHandlers } from '../accounts/accountHandlers.ts'
 import { agentHandlers } from '../agents/agentHandlers.ts'
 import { approvalHandlers } from '../agents/approvalHandlers.ts'
 import { ApiRouter } from '../api/apiRouter.ts'
+import { batchHandlers } from '../batch/batchHandlers.ts'
 import type { Caller } from '../api/call.ts'
 import { ContractWallets } from '../chain/contractSignature.ts'
 import { GatewayError } from '../contract/errors.ts'
@@ -54,6 +55,7 @@ export function newApiRouter(parts: ApiParts): ApiRouter {
       ...linkHandlers(parts),
       ...agentHandlers(parts),
       ...platformHandlers(parts),
+      ...batchHandlers(pool),
       ...approvalHandlers(parts),
       get_statement: statementHandler(pool),
       list_receipts: receiptListHandler(receipts),

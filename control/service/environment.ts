@@ -11,6 +11,8 @@ export interface Environment {
   readonly publicUrl: URL | undefined
   /** JSON-RPC of the chain that contract wallets are on; undefined for none. */
   readonly chainRpcUrl: string | undefined
+  /** Webhooks may go to private addresses. */
+  readonly allowPrivateWebhooks?: boolean
   /** How payments are taken; undefined for none. */
   readonly payments?: PaymentsConfig | undefined
 }
@@ -27,6 +29,7 @@ export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
     metricsPort: portOf(env['SLUICE_CONTROL_METRICS_PORT'] ?? '0'),
     publicUrl: webAddress(env, 'SLUICE_PUBLIC_URL', 'https://gateway.example.com'),
     chainRpcUrl: webAddress(env, 'CHAIN_RPC_URL', 'https://rpc.example.com')?.href,
+    allowPrivateWebhooks: env['SLUICE_WEBHOOKS_PRIVATE'] === '1',
   }
 }
 

@@ -1,10 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
-import { GatewayError } from '../../control/contract/errors.ts'
+import { type ErrorCode, GatewayError } from '../../control/contract/errors.ts'
 import { sluice } from '../../control/contract/generated/messages.js'
 import type { Limits } from '../../control/contract/limits.ts'
 import { holdsKey, shardOf } from '../../control/contract/redisKeys.ts'
 import { ControlUnavailable, type RpcClient } from '../bus/rpcClient.ts'
+
+/** What control says before it takes a hold; anything else may come after that. */
+const REFUSALS: ReadonlySet<ErrorCode> = new Set(['batch_unavailable', 'invalid_request', 'rate_limited'])
 
 export interface BatchJobsOptions {
   readonly rpc: Pick<RpcClient, 'call'>
@@ -45,7 +48,8 @@ export class BatchJobs {
         await rpc.call('submit_batch', sluice.SubmitBatchRequest.encode(message).finish()),
       )
     } catch (error) {
-      if (error instanceof GatewayError && error.row !== 'internal_error') throw shown(error)
+      if (error instanceof GatewayError && REFUSALS.has(error.row)) throw shown(error)
+      if (!(error instanceof GatewayError || error instanceof ControlUnavailable)) throw error
       const isUnsent = error instanceof ControlUnavailable && error.unsent
       if (isUnsent || (await this.isStillHeld(job, since))) throw notTaken(error)
       return undefined

@@ -1,5 +1,6 @@
 import { ACCOUNT_ROUTES } from './accountRoutes.ts'
 import { AGENT_ROUTES } from './agentRoutes.ts'
+import { BATCH_ROUTES } from './batchRoutes.ts'
 import { KEY_ROUTES } from './keyRoutes.ts'
 import { LINK_ROUTES } from './linkRoutes.ts'
 import { PLATFORM_ROUTES } from './platformRoutes.ts'
@@ -13,6 +14,7 @@ const TABLE = {
   ...LINK_ROUTES,
   ...AGENT_ROUTES,
   ...PLATFORM_ROUTES,
+  ...BATCH_ROUTES,
 } as const
 
 export type ApiOperation = keyof typeof TABLE
