@@ -49,6 +49,9 @@ export const INTEGER_OPTIONS = [
   'state_fail_first',
   'clip_error',
   'clip_cut',
+  // Batches: milliseconds until one is over, and so many first ones whose answer is lost after they were made.
+  'work',
+  'lost_batches',
 ] as const
 
 /** Options that are on or off: `html200` or `comments=1`. */
@@ -76,6 +79,9 @@ export const FLAG_OPTIONS = [
   'refuse',
   // A video job that does not say how long its clip is.
   'noseconds',
+  // Batches: every line of the answer twice; every line an error.
+  'twice',
+  'badlines',
 ] as const
 
 /** Options with one of a few words. */
@@ -94,6 +100,8 @@ export const WORD_OPTIONS = {
   encoding: ['float', 'base64'],
   // How a video job ends; a stuck one never does.
   video: ['completed', 'failed', 'stuck'],
+  // How a batch ends: with all lines; refused as a whole; out of time, with every second line; never by itself.
+  ends: ['completed', 'failed', 'expired', 'stuck'],
 } as const
 
 export type IntegerOption = (typeof INTEGER_OPTIONS)[number]

@@ -1,4 +1,5 @@
 import type { Client } from '../db/pool.ts'
+import { BATCH_INVARIANTS } from './batchChecks.ts'
 import { type AuditCheck, Faults, type Invariant } from './check.ts'
 import { PAYMENT_INVARIANTS } from './paymentChecks.ts'
 
@@ -118,7 +119,7 @@ const INVARIANTS: readonly Invariant[] = [
 /** Checks the invariants of the book inside one transaction, so that all of them see the same moment. */
 export async function checkBook(client: Client): Promise<AuditCheck[]> {
   const checks: AuditCheck[] = []
-  for (const { name, checked, faults: query } of [...INVARIANTS, ...PAYMENT_INVARIANTS]) {
+  for (const { name, checked, faults: query } of [...INVARIANTS, ...PAYMENT_INVARIANTS, ...BATCH_INVARIANTS]) {
     const faults = new Faults()
     const found = await client.query({ text: `${query} LIMIT ${FAULTS_READ_MAX}`, rowMode: 'array' })
     for (const [fault] of found.rows as unknown[][]) faults.add(String(fault))

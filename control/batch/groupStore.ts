@@ -149,4 +149,3 @@ export async function fullJobsOfGroup(db: Queryable, groupId: string): Promise<J
 export function backoffMs(attempts: number, leastMs: number, mostMs: number): number {
   return Math.min(mostMs, leastMs * 2 ** Math.min(Math.max(0, attempts - 1), 20))
 }
-

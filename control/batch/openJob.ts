@@ -24,7 +24,10 @@ export interface OpenJobParts {
  * @throws GatewayError invalid_request for the webhook, rate_limited for the key, batch_unavailable; the hold is the
  *   proxy's then. Every other error may come before or after the hold was taken.
  */
-export async function openJob(parts: OpenJobParts, request: sluice.SubmitBatchRequest): Promise<sluice.SubmitBatchReply> {
+export async function openJob(
+  parts: OpenJobParts,
+  request: sluice.SubmitBatchRequest,
+): Promise<sluice.SubmitBatchReply> {
   const { pool, holds, now } = parts
   checkWebhook(request.webhookUrl, parts.allowPrivate)
   const routes = await runnableRoutes(parts, request)
@@ -45,9 +48,15 @@ export async function openJob(parts: OpenJobParts, request: sluice.SubmitBatchRe
  * Looks after jobs whose opening was interrupted: those whose hold is taken go on, the others never were.
  * @returns how many were looked at
  */
-export async function recoverOpening(
-  { pool, holds, now }: { pool: Pool; holds: Pick<BatchHolds, 'held'>; now: () => number },
-): Promise<number> {
+export async function recoverOpening({
+  pool,
+  holds,
+  now,
+}: {
+  pool: Pool
+  holds: Pick<BatchHolds, 'held'>
+  now: () => number
+}): Promise<number> {
   const found = await pool.query<{ id: string; account_id: string; key_id: string }>(
     `SELECT id, account_id, key_id FROM batch_jobs WHERE state = 'opening' AND created_at_ms <= $1 LIMIT $2`,
     [now() - limits.batchOpenMs, limits.batchPassMax],

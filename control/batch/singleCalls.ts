@@ -9,7 +9,7 @@ import { backoffMs } from './groupStore.ts'
 import { JOB_COLUMNS, type JobRow, type JobWithBody, requestText } from './jobRow.ts'
 import { decide, requeue } from './jobStore.ts'
 import { parse } from './lines.ts'
-import { decideAnswer, decideFailure, type Decision } from './outcome.ts'
+import { type Decision, decideAnswer, decideFailure } from './outcome.ts'
 import type { BatchProvider, Providers } from './providers.ts'
 
 const LOST_ANSWER = 'The answer of the provider was lost. The job was not sent a second time.'
@@ -54,7 +54,8 @@ export class SingleCalls {
       `SELECT ${JOB_COLUMNS} FROM batch_jobs WHERE state = 'calling' AND call_by_ms <= $1 LIMIT $2`,
       [now(), limits.batchPassMax],
     )
-    for (const job of found.rows) await decide(pool, job.id, decideFailure(job, 'failed', LOST_ANSWER, now()), ['calling'])
+    for (const job of found.rows)
+      await decide(pool, job.id, decideFailure(job, 'failed', LOST_ANSWER, now()), ['calling'])
     return found.rows.length
   }
 

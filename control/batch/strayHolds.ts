@@ -28,9 +28,17 @@ export async function strayAmong(db: Queryable, holds: readonly HoldRecord[]): P
  * Gives up holds that were taken over for a job which is not there: its control stood still in between for longer than
  * anybody waited.
  */
-export async function voidStrayHolds(
-  { pool, redis, holds, log }: { pool: Pool; redis: Redis; holds: BatchHolds; log: Logger },
-): Promise<void> {
+export async function voidStrayHolds({
+  pool,
+  redis,
+  holds,
+  log,
+}: {
+  pool: Pool
+  redis: Redis
+  holds: BatchHolds
+  log: Logger
+}): Promise<void> {
   const [seconds] = await redis.time()
   const nowMs = Number(seconds) * 1_000
   for await (const page of batchHolds(redis)) {

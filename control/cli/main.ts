@@ -5,6 +5,7 @@ import { TooManyGrantsError } from '../ledger/grantCredits.ts'
 import { ReusedRefError } from '../ledger/reusedRefError.ts'
 import { ACCOUNT } from './account.ts'
 import { AUDIT } from './audit.ts'
+import { BATCH } from './batch.ts'
 import { CATALOG } from './catalog.ts'
 import {
   type Command,
@@ -23,7 +24,7 @@ import { KEY } from './key.ts'
 import { SESSION } from './session.ts'
 import { WALLET } from './wallet.ts'
 
-const GROUPS: readonly CommandGroup[] = [ACCOUNT, KEY, WALLET, SESSION, CATALOG, AUDIT, HOLDS]
+const GROUPS: readonly CommandGroup[] = [ACCOUNT, KEY, WALLET, SESSION, CATALOG, AUDIT, HOLDS, BATCH]
 const TOLD_IN_A_LINE = [
   ...[CommandError, UsageError, UnknownAccountError, UnknownKeyError],
   ...[ReusedRefError, TooManyGrantsError, GatewayError],
