@@ -50,7 +50,7 @@ export class MockBatches {
 
   addRoutes(app: TemplatedApp): void {
     app.post('/v1/files', (res) => this.read(res, (bytes) => this.upload(res, bytes.toString())))
-    app.post('/v1/batches', (res) => this.read(res, (bytes) => this.create(res, bytes.toString())))
+    app.post('/v1/batches', (res) => this.read(res, (bytes, isGone) => this.create(res, bytes.toString(), isGone)))
     app.post('/v1/batches/*', (res, req) => {
       const [id = '', verb] = req.getUrl().slice('/v1/batches/'.length).split('/')
       this.read(res, () => this.cancel(res, this.batches.get(id), verb))
@@ -76,13 +76,13 @@ export class MockBatches {
     this.batches.clear()
   }
 
-  private read(res: HttpResponse, done: (bytes: Buffer) => void): void {
+  private read(res: HttpResponse, done: (bytes: Buffer, isGone: () => boolean) => void): void {
     let gone = false
     res.onAborted(() => {
       gone = true
     })
     readBytes(res, (bytes) => {
-      if (!gone) res.cork(() => (bytes === undefined ? refuse(res, 'The body is too large') : done(bytes)))
+      if (!gone) res.cork(() => (bytes === undefined ? refuse(res, 'The body is too large') : done(bytes, () => gone)))
     })
   }
 
@@ -96,7 +96,7 @@ export class MockBatches {
     send(res, '200 OK', { id, object: 'file', purpose: 'batch', bytes: end - start })
   }
 
-  private create(res: HttpResponse, text: string): void {
+  private create(res: HttpResponse, text: string, isGone: () => boolean): void {
     const order = parse(text)
     const file = this.files.get(String(order?.['input_file_id']))
     if (order === undefined || file === undefined) return refuse(res, 'There is no such file')
@@ -116,7 +116,10 @@ export class MockBatches {
       res.close()
       return
     }
-    send(res, '200 OK', bodyOf(batch))
+    // It is taken at once, whenever that is said.
+    setTimeout(() => {
+      if (!isGone()) send(res, '200 OK', bodyOf(batch))
+    }, behaviour.slowHeadersMs)
   }
 
   private list(res: HttpResponse, after: string): void {

@@ -120,7 +120,7 @@ export class BatchApi {
     contentType = '',
     body?: string | Buffer,
   ): Promise<HttpAnswer> {
-    const timeoutMs = this.#leftMs()
+    const timeoutMs = Math.floor(this.#leftMs())
     if (timeoutMs <= 0) throw new Error('the time for this batch is over')
     const { baseUrl, apiKey } = this.#provider
     const answer = await this.#call({

@@ -37,7 +37,15 @@ const MODELS = [
   model('test/attested', 'chat-small', { attested: true }),
   model('test/claude', '', { routes: [{ provider: 'claude', model: 'chat-small' }] }),
 ]
-const LIMITS = { batchGatherMs: 300, batchTickMs: 50, batchPollMs: 100, batchRetryMs: 100, housekeepingMs: 300 }
+const LIMITS = {
+  batchGatherMs: 300,
+  batchTickMs: 50,
+  batchPollMs: 100,
+  batchRetryMs: 100,
+  housekeepingMs: 300,
+  apiRequestsPerMinute: 60_000,
+  apiRequestBurst: 10_000,
+}
 
 let stack: Stack
 let key: string
@@ -154,10 +162,10 @@ test('a job is there for the key that made it alone', async () => {
   const job = await submitted(stack, key, { model: 'test/batch' })
   const other = (await stack.createAccount()).apiKey
   for (const path of [job.poll, job.result]) {
-    assertRefused(await api(stack.baseUrl, 'GET', path, { token: other }), 404, null)
-    assertRefused(await api(stack.baseUrl, 'GET', path, {}), 401, null)
+    assertRefused(await api(stack.baseUrl, 'GET', path, { token: other }), 404, 'not_found')
+    assertRefused(await api(stack.baseUrl, 'GET', path, {}), 401, 'invalid_api_key')
   }
-  assertRefused(await api(stack.baseUrl, 'GET', '/v1/batches/batch_1', { token: key }), 404, null)
+  assertRefused(await api(stack.baseUrl, 'GET', '/v1/batches/batch_1', { token: key }), 404, 'not_found')
 })
 
 test('what cannot be a batch job is refused, with nothing held', async () => {

@@ -88,6 +88,8 @@ export interface ReceivedHook {
 export class HookReceiver {
   readonly received: ReceivedHook[] = []
   status = 200
+  /** It reads and does not answer. */
+  hang = false
   private readonly server: Server
 
   private constructor(server: Server) {
@@ -97,7 +99,7 @@ export class HookReceiver {
         const header = (name: string): string => String(req.headers[name] ?? '')
         const [id, timestamp, signature] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map(header)
         this.received.push({ id: id ?? '', timestamp: timestamp ?? '', signature: signature ?? '', body })
-        res.writeHead(this.status).end('ok')
+        if (!this.hang) res.writeHead(this.status).end('ok')
       })
     })
   }
