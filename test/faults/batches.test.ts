@@ -168,6 +168,8 @@ test('the proxy is killed after a job was taken: the job goes on, its hold stays
 })
 
 test('without control no job is taken and nothing stays held', async () => {
+  // The proxy knows the key from here on.
+  await assertEndsOnce(await submitted(stack, key, { model: 'test/batch' }))
   await stack.control.kill9()
   const answer = await submit(stack, key, { model: 'test/batch' })
   assertRefused(answer, 503, 'batch_unavailable')
