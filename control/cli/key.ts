@@ -1,7 +1,6 @@
 import { accountOf, UnknownAccountError } from '../accounts/accounts.ts'
 import { OPERATOR } from '../activity/activity.ts'
 import { publishKeyChanged } from '../bus/feed.ts'
-import { limits } from '../contract/limits.ts'
 import { formatUsd } from '../contract/units.ts'
 import { type Client, withTransaction } from '../db/pool.ts'
 import { changeKey, endKey, makeKey } from '../keys/keyChanges.ts'
@@ -64,14 +63,13 @@ function keyText(key: ApiKey): string {
   ])
 }
 
-/** Tells the proxies; they would otherwise go on with what they know for up to a minute. */
+/** Tells the proxies at once, also while no control runs that would do it. */
 async function announce(context: CliContext, key: ApiKey): Promise<void> {
   try {
     const [redis, hashes] = [await context.redis(), await affectedHashes(await context.pool(), key)]
     await Promise.all(hashes.map((hash) => publishKeyChanged(redis, hash)))
   } catch (error) {
-    const seconds = limits.keyCacheTtlMs / 1_000
-    context.warn(`the book is changed, but the proxies could not be told; they follow within ${seconds} s (${error})`)
+    context.warn(`the book is changed, but the proxies could not be told; control tells them when it can (${error})`)
   }
 }
 

@@ -19,16 +19,18 @@ export async function keyInForce(db: Queryable, keyHash: string): Promise<ApiKey
   return key === undefined || key.platformKeyId === null ? key : boundToPlatform(db, key, key.platformKeyId)
 }
 
-/** A sub-key is in force as long as its platform key is, and paused with it. */
+/** A sub-key is in force as long as its platform key is, paused with it, and ends with it. */
 async function boundToPlatform(db: Queryable, key: ApiKey, platformKeyId: string): Promise<ApiKey | undefined> {
-  const found = await db.query<{ paused: boolean }>({
+  const found = await db.query<{ paused: boolean; expires_at: Date | null }>({
     name: 'platform_key',
-    text: `SELECT paused FROM api_keys
+    text: `SELECT paused, expires_at FROM api_keys
            WHERE id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`,
     values: [platformKeyId],
   })
   const [platform] = found.rows
-  return platform && { ...key, paused: key.paused || platform.paused }
+  if (platform === undefined) return undefined
+  const ends = [key.expiresAtMs, platform.expires_at?.getTime()].filter((ms) => typeof ms === 'number')
+  return { ...key, paused: key.paused || platform.paused, expiresAtMs: ends.length > 0 ? Math.min(...ends) : null }
 }
 
 /**

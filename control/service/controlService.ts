@@ -15,6 +15,7 @@ import { createPool, type Pool } from '../db/pool.ts'
 import { Debits } from '../debits/debit.ts'
 import { DebitKeeper } from '../debits/debitKeeper.ts'
 import { Housekeeper } from '../housekeeping/housekeeper.ts'
+import { KeyAnnouncer } from '../keys/keyAnnouncer.ts'
 import { LinkExpirer } from '../links/linkExpirer.ts'
 import { ControlMetrics } from '../metrics.ts'
 import type { PaymentsService } from '../payments/paymentsService.ts'
@@ -167,7 +168,8 @@ export class ControlService {
     const orphans = new OrphanVoider(options)
     const events = new EventDispatcher(options)
     const debits = new DebitKeeper({ ...options, debits: this.#debits })
-    const loops = [new AdmissionKeeper(options), events, new GrantSweeper(options), debits, orphans]
+    const announcer = new KeyAnnouncer(options)
+    const loops = [new AdmissionKeeper(options), events, new GrantSweeper(options), debits, orphans, announcer]
     this.#running.push({
       name: 'admission',
       stop: async () => void (await Promise.all(loops.map((loop) => loop.stop()))),

@@ -136,8 +136,13 @@ export class KeyCache {
     } else {
       const oldest = makeRoom(this.entries, this.limits.keyCacheEntriesMax)
       if (oldest !== undefined) oldest.current = false
-      this.entries.set(keyHash, { principal, refreshAtMs: nowMs + this.limits.keyCacheTtlMs, current: true })
+      this.entries.set(keyHash, { principal, refreshAtMs: nowMs + this.lifetimeMs(), current: true })
     }
+  }
+
+  /** Keys that were met together, as after a start, are not all asked for again together. */
+  private lifetimeMs(): number {
+    return this.limits.keyCacheTtlMs * (0.5 + Math.random() / 2)
   }
 
   private forget(keyHash: string): void {

@@ -217,6 +217,9 @@ class Run {
         const [entries, taken] = [await book.redis.xlen(ledgerStream(shard)), await book.redis.hlen(debitsKey(shard))]
         if (entries > 0 || taken > 0) return false
       }
+      // A link that ends while the sums are compared would be in one of them only.
+      const ending = `SELECT count(*) FROM links WHERE status = 'open' AND expires_at < now() + interval '1 minute'`
+      if ((await scalar<number>(book.pool, ending)) > 0) return false
       if ((await scalar<number>(book.pool, 'SELECT count(*) FROM admission_events')) > 0) return false
       return admissionIsOpen(book)
     })

@@ -15,9 +15,7 @@ local nowMs = math.floor(nowMicros / 1000)
 local hourNow = math.floor(nowSec / 3600)
 local dayNow = math.floor(nowSec / 86400)
 
-local function int(number)
-  return string.format('%.0f', number)
-end
+local format = string.format
 
 -- Months since 1970 by the days-to-civil algorithm, years starting in March.
 local function monthOf(days)
@@ -33,10 +31,13 @@ local function monthOf(days)
   return (year - 1970) * 12 + month
 end
 local monthNow = monthOf(dayNow)
+-- Numbers that Redis is given are written by it without an exponent up to 2^53; they need no text made of them here.
+local hourText, dayText, monthText = format('%.0f', hourNow), format('%.0f', dayNow), format('%.0f', monthNow)
+local windowsText = hourText .. '|' .. dayText .. '|' .. monthText
 
 local function parseGrants(text)
   local grants = {}
-  for id, expires, free in string.gmatch(text or '', '([^,;]+),(%d+),(%d+)') do
+  for id, expires, free in string.gmatch(text, '([^,;]+),(%d+),(%d+)') do
     grants[#grants + 1] = { id, tonumber(expires), tonumber(free) }
   end
   return grants
@@ -45,11 +46,33 @@ end
 local function formatGrants(grants)
   local parts = {}
   for i, grant in ipairs(grants) do
-    parts[i] = grant[1] .. ',' .. int(grant[2]) .. ',' .. int(grant[3])
+    parts[i] = format('%s,%.0f,%.0f', grant[1], grant[2], grant[3])
   end
   return table.concat(parts, ';')
 end
 
+-- Takes units from what is left of grants, the soonest to expire first; returns what remains to be taken, and the split.
+local function takeFromGrants(grants, units)
+  local split = ''
+  for _, grant in ipairs(grants) do
+    if units > 0 and grant[2] > nowMs and grant[3] > 0 then
+      local part = math.min(units, grant[3])
+      grant[3] = grant[3] - part
+      units = units - part
+      split = format(split == '' and '%s%s=%.0f' or '%s,%s=%.0f', split, grant[1], part)
+    end
+  end
+  return units, split
+end
+
+-- A refusal counts against the rate as well: a key without money must not be a way to keep the gateway busy.
+local function refuse(k, a, tat, code, left)
+  if redis.call('HEXISTS', KEYS[k + 3], ARGV[a]) == 1 then return DUPLICATE, 0, 0 end
+  if tat then redis.call('HSET', KEYS[k + 2], 'tat', tat) end
+  return code, left, 0
+end
+
+local NO_GRANTS = {}
 local epochs, backlogs = {}, {}
 local streamMax = tonumber(ARGV[2])
 
@@ -67,71 +90,61 @@ local function holdItem(k, a)
   local account = redis.call('HMGET', KEYS[k + 1], 'coin', 'g')
   if not account[1] then return NO_ACCOUNT, 0, 0 end
   local counters = redis.call('HMGET', KEYS[k + 2], 'hw', 'hs', 'dw', 'ds', 'mw', 'ms', 'bs', 'tat')
-  if redis.call('HEXISTS', KEYS[k + 3], ARGV[a]) == 1 then return DUPLICATE, 0, 0 end
 
   local tat
   if ARGV[a + 9] ~= '' then
     local interval, burst = string.match(ARGV[a + 9], '^(%d+),(%d+)$')
-    interval, burst = tonumber(interval), tonumber(burst)
     tat = math.max(tonumber(counters[8] or 0), nowMicros)
     local wait = tat - nowMicros - interval * (burst - 1)
-    if wait > 0 then return RATE, 0, math.ceil(wait / 1000) end
+    if wait > 0 then
+      if redis.call('HEXISTS', KEYS[k + 3], ARGV[a]) == 1 then return DUPLICATE, 0, 0 end
+      return RATE, 0, math.ceil(wait / 1000)
+    end
     tat = tat + interval
   end
 
   local coin = tonumber(account[1])
-  local grants = parseGrants(account[2])
+  local grants = NO_GRANTS
   local available = coin
-  for _, grant in ipairs(grants) do
-    if grant[2] > nowMs then available = available + grant[3] end
+  if account[2] and account[2] ~= '' then
+    grants = parseGrants(account[2])
+    for _, grant in ipairs(grants) do
+      if grant[2] > nowMs then available = available + grant[3] end
+    end
   end
 
   local want, least = tonumber(ARGV[a + 3]), tonumber(ARGV[a + 4])
-  -- A refusal counts against the rate as well: a key without money must not be a way to keep the gateway busy.
-  local function refuse(code, left)
-    if tat then redis.call('HSET', KEYS[k + 2], 'tat', int(tat)) end
-    return code, left, 0
-  end
-  if available < least then return refuse(BALANCE, available) end
+  if available < least then return refuse(k, a, tat, BALANCE, available) end
   local amount = math.min(want, available)
 
-  local hourSpent = counters[1] == int(hourNow) and tonumber(counters[2]) or 0
-  local daySpent = counters[3] == int(dayNow) and tonumber(counters[4]) or 0
-  local monthSpent = counters[5] == int(monthNow) and tonumber(counters[6]) or 0
+  local hourSpent = counters[1] == hourText and tonumber(counters[2]) or 0
+  local daySpent = counters[3] == dayText and tonumber(counters[4]) or 0
+  local monthSpent = counters[5] == monthText and tonumber(counters[6]) or 0
   local lifeSpent = tonumber(counters[7] or 0)
-  local spent = { hourSpent, daySpent, monthSpent, lifeSpent }
   for i = 1, 4 do
     local cap = ARGV[a + 4 + i]
     if cap ~= '' then
-      local left = tonumber(cap) - spent[i]
-      if left < least then return refuse(CAP_HOUR + i - 1, math.max(left, 0)) end
+      local left = tonumber(cap) - (i == 1 and hourSpent or i == 2 and daySpent or i == 3 and monthSpent or lifeSpent)
+      if left < least then return refuse(k, a, tat, CAP_HOUR + i - 1, math.max(left, 0)) end
       amount = math.min(amount, left)
     end
   end
 
-  local need, split = amount, {}
-  for _, grant in ipairs(grants) do
-    if need > 0 and grant[2] > nowMs and grant[3] > 0 then
-      local part = math.min(need, grant[3])
-      grant[3] = grant[3] - part
-      need = need - part
-      split[#split + 1] = grant[1] .. '=' .. int(part)
-    end
-  end
-  if #split > 0 then
-    redis.call('HSET', KEYS[k + 1], 'coin', int(coin - need), 'g', formatGrants(grants))
+  local need, split = takeFromGrants(grants, amount)
+  local hold = format('%.0f|%.0f|%s|%s|%s|%.0f|%s|%s',
+    amount, nowMs, ARGV[a + 1], ARGV[a + 2], windowsText, need, split, ARGV[a + 10])
+  -- The first of the writes, as it finds out whether the request has its hold already.
+  if redis.call('HSETNX', KEYS[k + 3], ARGV[a], hold) == 0 then return DUPLICATE, 0, 0 end
+  if split ~= '' then
+    redis.call('HSET', KEYS[k + 1], 'coin', coin - need, 'g', formatGrants(grants))
   else
-    redis.call('HSET', KEYS[k + 1], 'coin', int(coin - need))
+    redis.call('HSET', KEYS[k + 1], 'coin', coin - need)
   end
   redis.call('HSET', KEYS[k + 2],
-    'hw', int(hourNow), 'hs', int(hourSpent + amount),
-    'dw', int(dayNow), 'ds', int(daySpent + amount),
-    'mw', int(monthNow), 'ms', int(monthSpent + amount),
-    'bs', int(lifeSpent + amount), 'tat', int(tat or 0))
-  redis.call('HSET', KEYS[k + 3], ARGV[a], table.concat({
-    int(amount), int(nowMs), ARGV[a + 1], ARGV[a + 2], int(hourNow), int(dayNow), int(monthNow),
-    int(need), table.concat(split, ','), ARGV[a + 10],
-  }, '|'))
+    'hw', hourNow, 'hs', hourSpent + amount,
+    'dw', dayNow, 'ds', daySpent + amount,
+    'mw', monthNow, 'ms', monthSpent + amount,
+    'bs', lifeSpent + amount, 'tat', tat or 0)
   return OK, amount, 0
 end
 

@@ -11,13 +11,11 @@ local nowMs = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local minuteNow = math.floor(tonumber(time[1]) / 60)
 local rememberMinutes = tonumber(ARGV[2])
 
-local function int(number)
-  return string.format('%.0f', number)
-end
+local format = string.format
 
 local function firstResult(prefix, requestId)
   for back = 0, rememberMinutes do
-    local done = redis.call('HGET', prefix .. ':' .. int(minuteNow - back), requestId)
+    local done = redis.call('HGET', format('%s:%.0f', prefix, minuteNow - back), requestId)
     if done == 'v' then return ALREADY_VOIDED, -1 end
     if done then return ALREADY_SETTLED, tonumber(done) end
   end
@@ -26,47 +24,72 @@ end
 
 -- Spends the charge from the parts of the hold in their order and gives the rest back.
 local function release(accountKey, coinPart, parts, charge)
-  local account = redis.call('HMGET', accountKey, 'coin', 'g')
-  local left, split, back = charge, {}, {}
-  for id, text in string.gmatch(parts, '([^=,]+)=(%d+)') do
-    local part = tonumber(text)
-    local taken = math.min(left, part)
-    left = left - taken
-    if taken > 0 then split[#split + 1] = id .. '=' .. int(taken) end
-    if part > taken then back[id] = part - taken end
+  local left, split, back = charge, '', nil
+  if parts ~= '' then
+    for id, text in string.gmatch(parts, '([^=,]+)=(%d+)') do
+      local part = tonumber(text)
+      local taken = math.min(left, part)
+      left = left - taken
+      if taken > 0 then split = format(split == '' and '%s%s=%.0f' or '%s,%s=%.0f', split, id, taken) end
+      if part > taken then
+        back = back or {}
+        back[id] = part - taken
+      end
+    end
   end
-  local coinBack = coinPart - left
-  if left > 0 then split[#split + 1] = 'coin=' .. int(left) end
-  redis.call('HSET', accountKey, 'coin', int(tonumber(account[1] or 0) + coinBack))
-  if next(back) ~= nil then
-    local grants = string.gsub(account[2] or '', '([^,;]+),(%d+),(%d+)', function(id, expires, free)
-      if back[id] then return id .. ',' .. expires .. ',' .. int(tonumber(free) + back[id]) end
-    end)
+  if left > 0 then split = format(split == '' and '%scoin=%.0f' or '%s,coin=%.0f', split, left) end
+  if coinPart > left then redis.call('HINCRBY', accountKey, 'coin', coinPart - left) end
+  if back then
+    local grants = string.gsub(redis.call('HGET', accountKey, 'g') or '', '([^,;]+),(%d+),(%d+)',
+      function(id, expires, free)
+        if back[id] then return format('%s,%s,%.0f', id, expires, tonumber(free) + back[id]) end
+      end)
     redis.call('HSET', accountKey, 'g', grants)
   end
-  return table.concat(split, ',')
+  return split
 end
 
 -- A refund goes back to the windows that the hold was counted in; windows that have passed are left alone.
 local function refundWindows(countersKey, hour, day, month, units)
   local c = redis.call('HMGET', countersKey, 'hw', 'hs', 'dw', 'ds', 'mw', 'ms', 'bs')
-  local writes = { 'bs', int(tonumber(c[7] or 0) - units) }
-  if c[1] == hour then writes[3], writes[4] = 'hs', int(tonumber(c[2]) - units) end
-  if c[3] == day then writes[#writes + 1] = 'ds'; writes[#writes + 1] = int(tonumber(c[4]) - units) end
-  if c[5] == month then writes[#writes + 1] = 'ms'; writes[#writes + 1] = int(tonumber(c[6]) - units) end
+  local writes = { 'bs', tonumber(c[7] or 0) - units }
+  if c[1] == hour then writes[3], writes[4] = 'hs', tonumber(c[2]) - units end
+  if c[3] == day then writes[#writes + 1] = 'ds'; writes[#writes + 1] = tonumber(c[4]) - units end
+  if c[5] == month then writes[#writes + 1] = 'ms'; writes[#writes + 1] = tonumber(c[6]) - units end
   redis.call('HSET', countersKey, unpack(writes))
+end
+
+local open = {}
+local function isOpen(epochKey)
+  if open[epochKey] == nil then open[epochKey] = redis.call('EXISTS', epochKey) == 1 end
+  return open[epochKey]
+end
+
+local doneKeys = {}
+local function remember(prefix, requestId, charged)
+  local doneKey = doneKeys[prefix]
+  local isFirst = doneKey == nil
+  if isFirst then
+    doneKey = format('%s:%.0f', prefix, minuteNow)
+    doneKeys[prefix] = doneKey
+  end
+  redis.call('HSET', doneKey, requestId, charged < 0 and 'v' or charged)
+  -- Only the first entry of this call can be the first one of all.
+  if isFirst and redis.call('HLEN', doneKey) == 1 then
+    redis.call('EXPIRE', doneKey, (rememberMinutes + 2) * 60)
+  end
 end
 
 local function settleItem(k, a)
   local hold = redis.call('HGET', KEYS[k + 3], ARGV[a])
   if not hold then
     local code, units = firstResult(KEYS[k + 5], ARGV[a])
-    if code == UNKNOWN and redis.call('EXISTS', KEYS[k]) == 0 then return CLOSED, 0 end
+    if code == UNKNOWN and not isOpen(KEYS[k]) then return CLOSED, 0 end
     return code, units
   end
-  if redis.call('EXISTS', KEYS[k]) == 0 then return CLOSED, 0 end
-  local amount, heldAt, _, _, hour, day, month, coinPart, parts =
-    string.match(hold, '^(%d+)|(%d+)|([^|]*)|([^|]*)|(%d+)|(%d+)|(%d+)|(%d+)|([^|]*)|')
+  if not isOpen(KEYS[k]) then return CLOSED, 0 end
+  local amount, heldAt, hour, day, month, coinPart, parts =
+    string.match(hold, '^(%d+)|(%d+)|[^|]*|[^|]*|(%d+)|(%d+)|(%d+)|(%d+)|([^|]*)|')
   amount = tonumber(amount)
   local asked = tonumber(ARGV[a + 1])
   local charge = math.max(0, math.min(asked, amount))
@@ -75,12 +98,8 @@ local function settleItem(k, a)
   redis.call('HDEL', KEYS[k + 3], ARGV[a])
   local split = release(KEYS[k + 1], tonumber(coinPart), parts, charge)
   if amount > charge then refundWindows(KEYS[k + 2], hour, day, month, amount - charge) end
-  redis.call('XADD', KEYS[k + 4], '*', 'e', ARGV[a + 2], 'c', int(charged), 't', heldAt, 's', split)
-  local doneKey = KEYS[k + 5] .. ':' .. int(minuteNow)
-  if redis.call('HSET', doneKey, ARGV[a], charged < 0 and 'v' or int(charged)) == 1
-    and redis.call('HLEN', doneKey) == 1 then
-    redis.call('EXPIRE', doneKey, (rememberMinutes + 2) * 60)
-  end
+  redis.call('XADD', KEYS[k + 4], '*', 'e', ARGV[a + 2], 'c', charged, 't', heldAt, 's', split)
+  remember(KEYS[k + 5], ARGV[a], charged)
   return SETTLED, charged
 end
 
