@@ -43,7 +43,7 @@ async function ownJob(pool: Pool, { params, caller }: ApiCall): Promise<JobRow> 
 }
 
 function costHeaders(job: JobRow): readonly string[] {
-  return job.state === 'done' ? ['x-cost-units', String(job.charge_units ?? 0), 'x-request-id', job.id] : []
+  return job.state === 'done' ? ['x-cost-units', String(job.charge_units ?? 0)] : []
 }
 
 /** @throws GatewayError not_ready, batch_failed, batch_expired */

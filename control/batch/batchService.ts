@@ -42,6 +42,11 @@ export class BatchService {
   readonly #singles: SingleCalls
   readonly #callWebhook: CallPublic
   readonly #loops: Loop[] = []
+  #ends: Loop | undefined
+  /** Whether any job is open, as far as is known; saves the other loops from asking. */
+  #hasOpen = true
+  #known: Providers | undefined
+  #providersAtMs = 0
 
   constructor(options: BatchServiceOptions) {
     const { pool, redis, log } = options
@@ -52,22 +57,26 @@ export class BatchService {
     this.holds = new BatchHolds(redis, pool)
     const parts = { pool, holds: this.holds, log, call, now }
     this.#groups = new GroupWorker(parts)
-    this.#singles = new SingleCalls({ ...parts, onDone: () => this.#wake() })
+    this.#singles = new SingleCalls({ ...parts, onDone: () => this.#ends?.wake() })
     this.#callWebhook = options.callWebhook ?? publicCaller(options.allowPrivate)
   }
 
-  /** Begins to work; without it, `pass` and the like do single rounds. */
+  /** Begins to work. */
   start(): void {
     const { log } = this.#options
-    const rounds: Record<string, () => Promise<void>> = {
-      'batch jobs': () => this.pass(),
-      'ends of batch jobs': () => this.passEnds(),
-      webhooks: () => this.passWebhooks(),
+    const repeat = (name: string, ms: number, round: () => Promise<void>): Loop => {
+      const loop = new Loop(name, ms, log, () => round())
+      this.#loops.push(loop)
+      return loop
     }
-    for (const [name, round] of Object.entries(rounds)) {
-      this.#loops.push(new Loop(name, limits.batchTickMs, log, () => round()))
+    this.#ends = repeat('ends of batch jobs', limits.batchTickMs, () => this.#end())
+    repeat('batch jobs', limits.batchTickMs, () => this.#run())
+    // A provider that does not answer holds up its lane alone.
+    for (let lane = 0; lane < limits.batchLanes; lane++) {
+      repeat('batches of providers', limits.batchTickMs, () => this.#carry())
     }
-    this.#loops.push(new Loop('old batch results', limits.housekeepingMs, log, () => this.passOld()))
+    repeat('webhooks', limits.batchTickMs, () => this.#tell())
+    repeat('old batch results', limits.housekeepingMs, () => this.#erase())
   }
 
   async stop(): Promise<void> {
@@ -82,28 +91,36 @@ export class BatchService {
     return sluice.SubmitBatchReply.encode(await openJob(parts, request)).finish()
   }
 
-  /** One round of everything up to the decision of what becomes of the jobs. */
-  async pass(): Promise<void> {
+  /** Packs, calls and expires what is due. */
+  async #run(): Promise<void> {
     const { pool } = this.#options
+    const open = await pool.query('SELECT FROM batch_jobs WHERE ended_at_ms IS NULL LIMIT 1')
+    this.#hasOpen = open.rowCount === 1
+    if (!this.#hasOpen) return
     const providers = await this.#providers()
     const packing = [...providers.values()].filter((provider) => provider.batch).map((provider) => provider.id)
     await recoverOpening({ pool, holds: this.holds, now: this.#now })
     await this.#singles.failLost()
     await packGroups(pool, packing, this.#now())
-    for (let steps = 0; steps < limits.batchPassMax && (await this.#groups.step(providers)); steps++);
     await this.#singles.start(providers)
     await expireJobs(pool, this.#now())
-    this.#wake()
+  }
+
+  /** Carries groups that are due to their providers and back. */
+  async #carry(): Promise<void> {
+    if (!this.#hasOpen) return
+    const providers = await this.#providers()
+    for (let steps = 0; steps < limits.batchPassMax && (await this.#groups.step(providers)); steps++) this.#ends?.wake()
   }
 
   /** Ends the jobs that are decided. */
-  async passEnds(): Promise<void> {
+  async #end(): Promise<void> {
     const { pool, log } = this.#options
     await endDecided({ pool, holds: this.holds, log, now: this.#now })
   }
 
   /** Sends the webhooks that are due. */
-  async passWebhooks(): Promise<void> {
+  async #tell(): Promise<void> {
     const { pool, log } = this.#options
     const options = { pool, log, call: this.#callWebhook, now: this.#now }
     for (let rounds = 0; rounds < limits.batchPassMax; rounds++) {
@@ -112,7 +129,7 @@ export class BatchService {
   }
 
   /** Erases what is kept no longer, and gives up holds that no job stands for. */
-  async passOld(): Promise<void> {
+  async #erase(): Promise<void> {
     const { pool, redis, log } = this.#options
     await voidStrayHolds({ pool, redis, holds: this.holds, log })
     for (let rounds = 0; rounds < limits.batchPassMax; rounds++) {
@@ -120,16 +137,13 @@ export class BatchService {
     }
   }
 
-  /** Every job that a call was made for has been seen to its end. */
-  async idle(timeoutMs: number): Promise<void> {
-    await this.#singles.stop(timeoutMs)
-  }
-
-  #providers(): Promise<Providers> {
-    return readProviders(this.#options.pool, this.#options.environment)
-  }
-
-  #wake(): void {
-    for (const loop of this.#loops.slice(1, 2)) loop.wake()
+  async #providers(): Promise<Providers> {
+    const { pool, environment } = this.#options
+    const isOld = performance.now() - this.#providersAtMs >= limits.catalogCheckMs
+    if (isOld || this.#known === undefined) {
+      this.#known = await readProviders(pool, environment)
+      this.#providersAtMs = performance.now()
+    }
+    return this.#known
   }
 }

@@ -139,6 +139,7 @@ const DEFAULTS = {
   batchGatherMs: 2_000,
   batchGroupJobsMax: 1_000,
   batchGroupBytesMax: 33_554_432,
+  batchLanes: 4,
   batchLeaseMs: 120_000,
   batchFindGraceMs: 60_000,
   batchFindPagesMax: 50,
