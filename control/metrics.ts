@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { type BatchSample, NO_BATCHES } from './batch/batchSample.ts'
 import type { RpcObserver } from './bus/rpcServer.ts'
 import { type BacklogSample, EMPTY_BACKLOG } from './service/backlog.ts'
 import type { SettlementStats } from './settlement/consumer.ts'
@@ -14,6 +15,8 @@ export interface MetricsSources {
   orphansVoided(): number
   /** Reads Redis; a rejection leaves the last numbers. */
   backlog(): Promise<BacklogSample>
+  /** Reads the book; a rejection leaves the last numbers. */
+  batches(): Promise<BatchSample>
 }
 
 /** The metrics of control, served on 127.0.0.1 alone. Labels come from closed sets. */
@@ -23,6 +26,7 @@ export class ControlMetrics {
   readonly #rpcSeconds: Histogram<'operation'>
   readonly #server: Server
   #backlog = EMPTY_BACKLOG
+  #batches = NO_BATCHES
 
   constructor(sources: MetricsSources) {
     const registers = [this.#registry]
@@ -42,6 +46,7 @@ export class ControlMetrics {
     })
     this.#addSettlement(sources)
     this.#addBacklog()
+    this.#addBatches()
     this.#server = createServer((request, response) => {
       if (request.method !== 'GET' || request.url !== '/metrics') {
         response.writeHead(404).end()
@@ -75,6 +80,7 @@ export class ControlMetrics {
 
   async #text(sources: MetricsSources): Promise<string> {
     this.#backlog = await sources.backlog().catch(() => this.#backlog)
+    this.#batches = await sources.batches().catch(() => this.#batches)
     return this.#registry.metrics()
   }
 
@@ -104,17 +110,27 @@ export class ControlMetrics {
     })
   }
 
+  /** A number that is read out when asked for. */
+  #addGauge(name: string, help: string, read: () => number): void {
+    new Gauge({
+      name: `sluice_control_${name}`,
+      help,
+      registers: [this.#registry],
+      collect() {
+        this.set(read())
+      },
+    })
+  }
+
+  #addBatches(): void {
+    this.#addGauge('batch_jobs_open', 'Batch jobs not ended yet, counted up to 100,000', () => this.#batches.jobsOpen)
+    this.#addGauge('batch_job_oldest_seconds', 'Age of the oldest of these', () => this.#batches.oldestMs / 1_000)
+    this.#addGauge('webhooks_waiting', 'Webhooks not delivered yet', () => this.#batches.webhooksWaiting)
+  }
+
   #addBacklog(): void {
     const add = (name: string, help: string, value: (sample: BacklogSample) => number) => {
-      const read = () => value(this.#backlog)
-      new Gauge({
-        name: `sluice_control_${name}`,
-        help,
-        registers: [this.#registry],
-        collect() {
-          this.set(read())
-        },
-      })
+      this.#addGauge(name, help, () => value(this.#backlog))
     }
     add('ledger_stream_entries', 'Ended requests not yet booked', (sample) => sample.ledgerEntries)
     add('ledger_stream_pending', 'Of these, given to a consumer', (sample) => sample.ledgerPending)

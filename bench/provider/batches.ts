@@ -61,6 +61,12 @@ export class MockBatches {
       const [id = ''] = req.getUrl().slice('/v1/files/'.length).split('/')
       this.content(res, id)
     })
+    app.del('/v1/files/*', (res, req) => {
+      const id = req.getUrl().slice('/v1/files/'.length)
+      const deleted = this.files.delete(id) || id.includes('-of-')
+      send(res, deleted ? '200 OK' : '404 Not Found', { id, object: 'file', deleted })
+    })
+    app.get('/_files', (res) => send(res, '200 OK', [...this.files.keys()]))
     app.get('/_batches', (res) =>
       send(
         res,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { limits } from '../contract/limits.ts'
-import type { CallHttp, HttpAnswer } from '../net/providerCall.ts'
+import type { CallHttp, HttpAnswer, HttpCall } from '../net/providerCall.ts'
 import type { BatchProvider } from './providers.ts'
 
 /** What a batch's lines are sent to, as OpenAI names it. https://platform.openai.com/docs/api-reference/batch */
@@ -109,12 +109,17 @@ export class BatchApi {
     return answer.body.toString('utf8').split('\n')
   }
 
-  #ask(method: 'GET' | 'POST', path: string, contentType = '', body?: string | Buffer): Promise<HttpAnswer> {
+  /** Removes a file, which the provider would keep for long. */
+  async remove(fileId: string): Promise<void> {
+    await this.#ask('DELETE', `/files/${encodeURIComponent(fileId)}`)
+  }
+
+  #ask(method: HttpCall['method'], path: string, contentType = '', body?: string | Buffer): Promise<HttpAnswer> {
     return this.#send(method, path, SHORT_ANSWER_BYTES, contentType, body)
   }
 
   async #send(
-    method: 'GET' | 'POST',
+    method: HttpCall['method'],
     path: string,
     answerBytesMax: number,
     contentType = '',

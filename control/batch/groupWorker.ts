@@ -99,7 +99,8 @@ export class GroupWorker {
     const nowMs = now()
     if (OVER.has(batch.status)) {
       await this.#collect(group, batch, api)
-      return this.#end(group, endOf(batch, group), batch.reason)
+      await this.#end(group, endOf(batch, group), batch.reason)
+      return this.#removeFiles(group, batch, api)
     }
     if (nowMs >= group.deadline_ms) return this.#end(group, 'expired', '')
     const cancelAtMs = group.deadline_ms - limits.batchCancelLeadMs
@@ -130,6 +131,14 @@ export class GroupWorker {
         jobs.delete(line.customId)
       }
     }
+  }
+
+  /** Requests and answers do not stay with the provider; one that will not remove them changes nothing. */
+  async #removeFiles(group: GroupRow, batch: UpstreamBatch, api: BatchApi): Promise<void> {
+    const fileIds = [group.input_file_id ?? '', batch.outputFileId, batch.errorFileId].filter((id) => id !== '')
+    const removed = await Promise.allSettled(fileIds.map((id) => api.remove(id)))
+    const failed = removed.filter((one) => one.status === 'rejected').length
+    if (failed > 0) this.#options.log.warn({ group: group.id, failed }, 'files of a batch were left with its provider')
   }
 
   /** Nothing more comes for the jobs of the group that are left. */

@@ -19,7 +19,7 @@ export class CallError extends Error {
 }
 
 export interface HttpCall {
-  readonly method: 'GET' | 'POST'
+  readonly method: 'GET' | 'POST' | 'DELETE'
   readonly url: string
   /** Name to value. */
   readonly headers: Readonly<Record<string, string>>

@@ -5,6 +5,7 @@ import { EventDispatcher } from '../admission/dispatcher.ts'
 import { GrantSweeper } from '../admission/grantSweeper.ts'
 import { AdmissionKeeper, ensureAdmission } from '../admission/keeper.ts'
 import { OrphanVoider } from '../admission/orphanVoider.ts'
+import { sampleBatches } from '../batch/batchSample.ts'
 import { BatchService } from '../batch/batchService.ts'
 import { RpcServer } from '../bus/rpcServer.ts'
 import { newId } from '../contract/ids.ts'
@@ -76,6 +77,7 @@ export class ControlService {
       settlement: () => settlement.stats,
       orphansVoided: () => orphans.voided,
       backlog: () => sampleBacklog(this.#redis),
+      batches: () => sampleBatches(this.#pool, Date.now()),
     })
     this.#running.push({ name: 'metrics', stop: async () => metrics.close() })
     this.#startPayments()

@@ -85,6 +85,10 @@ test('the openai client submits a job, and reads its state and its result', asyn
   assert.deepEqual([result.usage?.prompt_tokens, result.usage?.completion_tokens], [100, 10])
   assert.equal(result.receipt?.cost.units, '60000')
   assertBatchReconciled(over, await upstreamBatches(stack))
+  await until(
+    'the file is removed',
+    async () => (await (await fetch(new URL('/_files', stack.provider.url()))).text()) === '[]',
+  )
   await stack.settled()
   const receipt = await api(stack.baseUrl, 'GET', `/v1/receipts/${job.request_id}`, { token: key })
   const { log: _, ...booked } = receipt.body

@@ -126,6 +126,7 @@ export class ModelProvider {
     if (path === '/files') return this.upload(String(body))
     if (path === '/batches') return method === 'POST' ? this.create(String(body)) : this.list()
     const [, kind, id, verb] = path.split('/')
+    if (method === 'DELETE') return answer(200, { id, deleted: this.files.delete(id ?? '') })
     if (kind === 'files') return this.content(id ?? '')
     const batch = this.batches.find((one) => one.id === id)
     if (batch === undefined) return answer(404, { error: { message: 'no such batch' } })
