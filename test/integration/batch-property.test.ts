@@ -1,4 +1,4 @@
-// Goal: whatever a provider answers, in whatever order, however often, and whenever control is restarted, a batch job ends
+// Goal: whatever a provider answers, in whatever order, however late and often, and whenever control is restarted, a batch job ends
 // in one state, with one charge or none, its hold released, and it is run at most once. Method: fast-check chooses jobs,
 // faults of calls, ends of batches and steps of the clock over a real book; Redis and the provider are models.
 import './batch-limits.ts'
@@ -20,6 +20,7 @@ const FAULTS: readonly Fault[] = [
   'garbage',
   'crash',
   'crash_after',
+  'late',
 ]
 
 let pool: Pool
@@ -38,6 +39,7 @@ type Step =
   | { readonly kind: 'clock'; readonly ms: number }
   | { readonly kind: 'restart' }
   | { readonly kind: 'lose' }
+  | { readonly kind: 'release' }
   | { readonly kind: 'pass' }
 
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -64,7 +66,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       ms: fc.constantFrom(500, 3_000, 20_000, 130_000, 700_000, DAY_MS / 2),
     }),
   },
-  { weight: 3, arbitrary: fc.constantFrom({ kind: 'restart' as const }, { kind: 'lose' as const }) },
+  { weight: 3, arbitrary: fc.constantFrom<Step[]>({ kind: 'restart' }, { kind: 'lose' }, { kind: 'release' }) },
   { weight: 8, arbitrary: fc.constant({ kind: 'pass' as const }) },
 )
 
@@ -83,6 +85,7 @@ async function take(world: BatchWorld, step: Step): Promise<void> {
   else if (step.kind === 'restart') world.restart()
   else if (step.kind === 'lose') world.holds.loseAnswers++
   else if (step.kind === 'pass') await world.pass()
+  else if (step.kind === 'release') await world.release()
   else {
     const open = world.provider.batches.find((batch) => batch.status === 'in_progress')
     if (open === undefined) return
@@ -99,6 +102,7 @@ test('any order of answers, duplicates and restarts: one end, one charge, no hol
       for (const one of steps) await take(world, one)
       world.provider.faults.length = 0
       world.holds.loseAnswers = 0
+      await world.release()
       for (let i = 0; i < 8; i++) {
         await world.pass()
         world.nowMs += DAY_MS / 4

@@ -30,7 +30,7 @@ export const PROVIDERS: Providers = new Map(
 )
 
 /** What happens to the next call: before it is done, or after. */
-export type Fault = 'none' | 'unsent' | 'lost_before' | 'lost_after' | 'busy' | 'broken' | 'garbage' | Crash
+export type Fault = 'none' | 'unsent' | 'lost_before' | 'lost_after' | 'busy' | 'broken' | 'garbage' | 'late' | Crash
 
 /** The process ends, before the call is done or after. */
 type Crash = 'crash' | 'crash_after'
@@ -95,12 +95,18 @@ export class ModelProvider {
     if (fault === 'crash') return this.crash()
     const done = this.serve(call)
     if (fault === 'crash_after') return this.crash()
+    if (fault === 'late') {
+      this.onCrash()
+      await new Promise<void>((resolve) => this.late.push(resolve))
+    }
     if (fault === 'lost_after') throw new CallError('lost', true)
     if (fault === 'garbage') return { status: 200, body: Buffer.from('<html>'), retryAfterSeconds: 0 }
     return done
   }
 
-  /** Told when a process ends in a call, which then never does. */
+  /** Calls whose answers are held back, for processes that others have taken for dead meanwhile. */
+  readonly late: (() => void)[] = []
+  /** Told when a process ends in a call, which then never does, or comes to a stand in one. */
   onCrash: () => void = () => undefined
 
   private crash(): Promise<never> {
@@ -240,8 +246,18 @@ export class BatchWorld {
     const crashed = new Promise<void>((resolve) => {
       this.provider.onCrash = resolve
     })
-    const isCrash = await Promise.race([this.round().then(() => false), crashed.then(() => true)])
+    const round = this.round()
+    round.catch(() => undefined)
+    const isCrash = await Promise.race([round.then(() => false), crashed.then(() => true)])
     if (isCrash) this.restart()
+  }
+
+  /** Lets the processes that came to a stand go on, beside the one that has taken their place. */
+  async release(): Promise<void> {
+    for (let turn = 0; turn < 20; turn++) {
+      for (const go of this.provider.late.splice(0)) go()
+      await this.pool.query('SELECT 1')
+    }
   }
 
   private async round(): Promise<void> {
