@@ -20,6 +20,9 @@ import { responsesSurface } from './endpoints/responses/surface.ts'
 import { credentialPrecheck } from './endpoints/run/checkKey.ts'
 import { keyedHandler, type Serve } from './endpoints/run/serve.ts'
 import type { RunServices } from './endpoints/run/services.ts'
+import { statusHandler, statusHistoryHandler } from './endpoints/status.ts'
+import { toolServe } from './endpoints/tools/call.ts'
+import { toolsHandler } from './endpoints/tools/list.ts'
 import { embeddings } from './endpoints/units/embeddings.ts'
 import { unitPrecheck, unitServe, uploadPrecheck } from './endpoints/units/handler.ts'
 import { imageEdits } from './endpoints/units/imageEdits.ts'
@@ -34,6 +37,7 @@ import { videoReadHandler } from './endpoints/videos/read.ts'
 import type { BatchJobs } from './jobs/batchJobs.ts'
 import type { PaymentServices } from './payments/paidRequest.ts'
 import type { RouteEntry } from './server/routeTable.ts'
+import type { IncidentStore } from './status/incidentStore.ts'
 import type { RouteHealth } from './upstream/routeHealth.ts'
 
 /** What the endpoints of a process are made of. */
@@ -47,6 +51,7 @@ export interface RouteParts {
   readonly rpc: RpcClient
   readonly limits: Limits
   readonly vitals: () => Vitals
+  readonly incidents: IncidentStore
   readonly payments: PaymentServices
   /** See `clientAddress`. */
   readonly trustedProxies: number
@@ -54,7 +59,8 @@ export interface RouteParts {
 
 /** Every path that is served, a row each. */
 export function routes(parts: RouteParts): RouteEntry[] {
-  const { keys, catalog, services, videos, batches, health, rpc, limits, vitals, payments, trustedProxies } = parts
+  const { keys, catalog, services, videos, batches, health, rpc, limits, vitals, incidents, payments, trustedProxies } =
+    parts
   const keyed = (path: string, serve: Serve, more: Partial<RouteEntry> = {}): RouteEntry => ({
     ...{ method: 'POST', path, handler: keyedHandler(serve, keys, services), precheck: credentialPrecheck },
     ...more,
@@ -98,6 +104,9 @@ export function routes(parts: RouteParts): RouteEntry[] {
     ...unit('/v1/rerank', rerank),
     ...sold('/v1/videos/generations', videoServe({ catalog, jobs: videos }), { drainCode: 'restarting' }),
     { method: 'GET', path: '/v1/videos/*', handler: videoReadHandler({ keys, catalog, jobs: videos, services }) },
+    { method: 'GET', path: '/v1/tools', handler: toolsHandler(catalog) },
+    { method: 'GET', path: '/v1/tools/*', handler: toolsHandler(catalog) },
+    keyed('/v1/tools/*', toolServe(catalog)),
     { method: 'GET', path: '/v1/models', handler: modelsHandler(catalog, health) },
     { method: 'GET', path: '/v1/models/*', handler: modelsHandler(catalog, health) },
     { method: 'GET', path: '/v1/pricing', handler: pricingHandler(catalog, health) },
@@ -106,6 +115,8 @@ export function routes(parts: RouteParts): RouteEntry[] {
     { method: 'GET', path: '/v1/limits', handler: limitsHandler(limits) },
     { method: 'GET', path: '/v1/receipts/*', handler: receiptHandler(keys, rpc) },
     { method: 'GET', path: '/x402/v1/receipts/*', handler: publicReceiptHandler(rpc) },
+    { method: 'GET', path: '/v1/status', handler: statusHandler({ catalog, health, vitals, incidents }) },
+    { method: 'GET', path: '/v1/status/history', handler: statusHistoryHandler(incidents, limits) },
     { method: 'GET', path: '/health', handler: healthHandler(catalog, health, vitals) },
     { method: 'GET', path: '/ready', handler: readyHandler(catalog, vitals) },
     ...apiEndpoints({ rpc, limits, trustedProxies }),

@@ -18,6 +18,7 @@ import { parseRedisAddress } from './bus/link/redisAddress.ts'
 import { RedisLink } from './bus/link/redisLink.ts'
 import { Pulse } from './bus/pulse.ts'
 import { RpcClient } from './bus/rpcClient.ts'
+import { disabledRoutes } from './catalog/catalog.ts'
 import { CatalogStore } from './catalog/catalogStore.ts'
 import { readConfig } from './config.ts'
 import type { Vitals } from './endpoints/health.ts'
@@ -35,6 +36,7 @@ import { PaymentVerifier } from './payments/verifier.ts'
 import { OutBuffer } from './relay/outBuffer.ts'
 import { routes } from './routes.ts'
 import { Server } from './server/server.ts'
+import { IncidentStore } from './status/incidentStore.ts'
 import { TokenCounter } from './tokens/tokenCounter.ts'
 import { newTransport } from './upstream/newTransport.ts'
 import { RouteHealth } from './upstream/routeHealth.ts'
@@ -63,15 +65,20 @@ const keys = new KeyCache(rpc, limits)
 const catalog = new CatalogStore({
   redis: commands,
   environment: process.env,
-  onChange: ({ sheet, providers }) => {
+  onChange: ({ sheet, providers, models, tools }) => {
     log.info({ sheet: sheet.version }, 'catalog in force')
+    health.setDisabled(disabledRoutes(models))
     for (const provider of providers.values()) {
       if (provider.keyMissing)
         log.warn({ provider: provider.id }, 'its key is not in the environment; its routes are off')
     }
+    for (const { id, route } of tools.values()) {
+      if (route.provider.keyMissing) log.warn({ tool: id }, 'its key is not in the environment; it is not sold')
+    }
   },
   onFault: fault('reading the catalog'),
 })
+const incidents = new IncidentStore(commands, fault('reading the incidents'))
 const address = config.redisCluster ? null : parseRedisAddress(config.redisUrl)
 const link = address === null ? undefined : new RedisLink({ address, limits, onFault: fault('redis link') })
 const script = (name: ScriptName) => link?.script(name) ?? defineScript(commands, name)
@@ -102,9 +109,11 @@ const feed = new FeedReader(
   {
     onKeyChanged: (keyHash) => keys.drop(keyHash),
     onCatalogPublished: () => catalog.renew(),
+    onStatusChanged: () => incidents.renew(),
     onGap: () => {
       keys.clear()
       catalog.renew()
+      incidents.renew()
     },
   },
   fault('reading the feed'),
@@ -120,7 +129,7 @@ const services: RunServices = {
   outgoing: new OutBuffer(),
   active: new ActiveRuns(),
   agents: new AgentGate(rpc, fault('giving an approval back')),
-  tokens: new TokenCounter(limits),
+  tokens: new TokenCounter(limits, fault('an idle thread')),
   onCrash: (error, requestId) => log.error({ err: error, requestId }, 'a request failed by a fault of the gateway'),
   onRouteFault: (route, reason) => {
     metrics.noteRouteFault(route.provider.id)
@@ -132,6 +141,7 @@ const workers = new WorkerPool({
   idleTimeoutMs: limits.verifyThreadIdleMs,
   queueMax: limits.verifyPendingMax,
   taskTimeoutMs: limits.verifyTimeoutMs,
+  onFault: fault('an idle thread'),
 })
 const payments: PaymentServices = {
   ...{ rpc, catalog, limits, owner, publicUrl: config.publicUrl },
@@ -148,7 +158,7 @@ const vitals = (): Vitals => ({ redis: connected(), control: pulse.alive, draini
 
 const server = new Server({
   routes: routes({
-    ...{ keys, catalog, services, videos, batches, health, rpc, limits, vitals, payments },
+    ...{ keys, catalog, services, videos, batches, health, rpc, limits, vitals, incidents, payments },
     trustedProxies: config.trustedProxies,
   }),
   limits,
@@ -196,7 +206,11 @@ async function start(): Promise<void> {
   await feed.start()
   await untilDone('control to publish a catalog', () => catalog.refresh())
   // What was published while this connection was gone may have been announced in vain.
-  commands.on('ready', () => catalog.renew())
+  commands.on('ready', () => {
+    catalog.renew()
+    incidents.renew()
+  })
+  incidents.renew()
   pulse.start()
   settlements.replayJournal()
   const port = await server.listen(config.host, config.port)

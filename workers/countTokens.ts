@@ -1,34 +1,48 @@
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
+import { pieceEnd, type TextSample } from './textSample.ts'
 
 /** The time that a stretch without spaces takes grows with the square of its length, so that text is cut. */
 const PIECE_CHARACTERS = 512
-const SPACE = /\s/
 // Text that looks like a control token of the encoding is text.
 const AS_TEXT = { disallowedSpecial: new Set<string>() }
 
+export interface CountInput {
+  readonly texts: readonly TextSample[]
+  /** How long a thread may be at it, from its start. */
+  readonly workMs: number
+  /** When nobody waits for the answer any more, as of Date.now. */
+  readonly endsAtMs: number
+}
+
 /**
  * Counts the tokens of each text by the encoding o200k_base, which comes close for models of other makers too. Cutting
- * adds at most one token per piece, and none where a piece ends at a space.
+ * adds at most one token per piece, and none where a piece ends at a space. What is not in a sample, or when time runs
+ * out not counted yet, is taken to have as many tokens a character as what was counted.
+ * @returns null when it began too late to count anything
  */
-export function run(texts: readonly string[]): number[] {
-  return texts.map(count)
+export function run({ texts, workMs, endsAtMs }: CountInput): number[] | null {
+  const startMs = performance.now()
+  const leftMs = Math.min(workMs, endsAtMs - Date.now())
+  if (leftMs <= 0) return null
+  // Each text has a share of the time, and what those before it have not used.
+  return texts.map((text, i) => count(text, startMs + (leftMs * (i + 1)) / texts.length))
 }
 
-function count(text: string): number {
+function count({ pieces, characters }: TextSample, deadlineMs: number): number {
   let tokens = 0
-  for (let from = 0; from < text.length; ) {
-    const to = pieceEnd(text, from)
-    tokens += countTokens(text.slice(from, to), AS_TEXT)
-    from = to
+  let counted = 0
+  for (const piece of pieces) {
+    for (let from = 0; from < piece.length; ) {
+      const to = pieceEnd(piece, from, PIECE_CHARACTERS)
+      tokens += countTokens(piece.slice(from, to), AS_TEXT)
+      counted += to - from
+      from = to
+      if (performance.now() >= deadlineMs) return extrapolate(tokens, counted, characters)
+    }
   }
-  return tokens
+  return extrapolate(tokens, counted, characters)
 }
 
-// A space belongs to the word after it, so a piece ends before one; else anywhere but within a character.
-function pieceEnd(text: string, from: number): number {
-  const end = from + PIECE_CHARACTERS
-  if (end >= text.length) return text.length
-  for (let at = end; at > from + PIECE_CHARACTERS / 2; at--) if (SPACE.test(text[at])) return at
-  const last = text.charCodeAt(end - 1)
-  return last >= 0xd800 && last <= 0xdbff ? end - 1 : end
+function extrapolate(tokens: number, counted: number, characters: number): number {
+  return counted === characters ? tokens : Math.ceil((tokens * characters) / counted)
 }

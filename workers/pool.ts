@@ -7,6 +7,7 @@ import { Piscina } from 'piscina'
 export interface Tasks {
   readonly countTokens: typeof import('./countTokens.ts').run
   readonly verifyPayments: typeof import('./verifyPayments.ts').run
+  readonly wake: typeof import('./wake.ts').run
 }
 export type TaskName = keyof Tasks
 
@@ -18,6 +19,8 @@ export interface PoolBounds {
   /** Given to a task from its start in the queue; a thread that takes longer is ended. */
   readonly taskTimeoutMs: number
   readonly idleTimeoutMs: number
+  /** Told of a thread that fails while it has no task; another takes its place with the next one. */
+  readonly onFault: (error: Error) => void
 }
 
 /** As many tasks wait as may wait; nothing was done. */
@@ -29,6 +32,7 @@ export class PoolBusy extends Error {
 export class WorkerPool {
   private readonly bounds: PoolBounds
   private readonly threads: Piscina
+  private closed = false
 
   constructor(bounds: PoolBounds) {
     this.bounds = bounds
@@ -40,6 +44,8 @@ export class WorkerPool {
       // Threads that are asleep in a blocking wait cannot be unref'd and would keep a process from ending.
       atomics: 'disabled',
     })
+    // Without a listener, this event would end the process.
+    this.threads.on('error', bounds.onFault)
   }
 
   /** Threads at most; batches are split so that all can work. */
@@ -57,15 +63,27 @@ export class WorkerPool {
   ): Promise<Awaited<ReturnType<Tasks[Name]>>> {
     const { queueMax, taskTimeoutMs } = this.bounds
     if (this.threads.queueSize >= queueMax) throw new PoolBusy(`${queueMax} tasks wait for a worker thread`)
-    return this.threads.run(input, {
-      filename: new URL(`./${name}.js`, import.meta.url).href,
-      name: 'run',
-      signal: AbortSignal.timeout(taskTimeoutMs),
-    })
+    try {
+      return await this.threads.run(input, { ...taskOf(name), signal: AbortSignal.timeout(taskTimeoutMs) })
+    } catch (error) {
+      this.replaceThread()
+      throw error
+    }
+  }
+
+  // The thread may have ended with its task, and the pool starts another one only with the next that comes.
+  private replaceThread(): void {
+    if (this.closed || this.threads.queueSize === 0 || this.threads.threads.length >= this.bounds.threadsMax) return
+    this.threads.run(undefined, taskOf('wake')).catch(() => undefined)
   }
 
   /** Ends all threads; what they were doing fails. */
   close(): Promise<void> {
+    this.closed = true
     return this.threads.destroy()
   }
+}
+
+function taskOf(name: TaskName): { filename: string; name: string } {
+  return { filename: new URL(`./${name}.js`, import.meta.url).href, name: 'run' }
 }

@@ -51,7 +51,13 @@ export async function addPayments(bench: Bench): Promise<() => Promise<void>> {
     })
   assert.equal((await byViem()).toLowerCase(), from)
   bench.add('payment: signature (viem)', byViem)
-  const pool = new WorkerPool({ taskTimeoutMs: 60_000, threadsMax: 1, idleTimeoutMs: 60_000, queueMax: 1_000 })
+  const pool = new WorkerPool({
+    taskTimeoutMs: 60_000,
+    threadsMax: 1,
+    idleTimeoutMs: 60_000,
+    queueMax: 1_000,
+    onFault: assert.ifError,
+  })
   const verifier = new PaymentVerifier(pool, { verifyBatchMax: 64, verifyPendingMax: 1_000 })
   assert.equal((await verifier.verify({ payment })).kind, 'signed')
   bench.add('payment: signature by a thread', async () => {

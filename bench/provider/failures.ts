@@ -34,8 +34,13 @@ export function answerError(
   res.writeStatus(`${status} ${REASONS[status] ?? 'Error'}`)
   res.writeHeader('content-type', form === 'html' ? 'text/html' : 'application/json')
   if (retryAfter !== undefined) res.writeHeader('retry-after', String(retryAfter))
+  const text = errorBody(form, status, message ?? `The mock provider was asked for status ${status}`)
   exchange.sent(status, 0, 0, null)
-  exchange.end('error', errorBody(form, status, message ?? `The mock provider was asked for status ${status}`))
+  exchange.end('error', withBilled(text, behaviour?.integers.error_billed))
+}
+
+function withBilled(text: string, billed: number | undefined): string {
+  return billed === undefined ? text : `${text.slice(0, -1)},"usage":{"results":${billed}}}`
 }
 
 function errorBody(form: string, status: number, message: string): string {

@@ -8,6 +8,7 @@ import type { ServedLog } from './log.ts'
 import { embeddingsAnswer, imagesAnswer, type MediaAnswer, rerankAnswer, transcriptionAnswer } from './mediaAnswers.ts'
 import { type RequestHead, readBytes, readHead } from './request.ts'
 import { Speech } from './speech.ts'
+import { scrapeAnswer, searchAnswer } from './tools.ts'
 import type { TimerWheel } from './wheel.ts'
 
 /** The fields of a request, from JSON or from a form; a file is {filename, type, bytes, sha256}. */
@@ -19,6 +20,8 @@ const ANSWERS: Readonly<Record<string, (behaviour: Behaviour, fields: Fields) =>
   '/v1/images/edits': imagesAnswer,
   '/v1/audio/transcriptions': transcriptionAnswer,
   '/v1/rerank': rerankAnswer,
+  '/v1/search': searchAnswer,
+  '/v1/scrape': scrapeAnswer,
 }
 const SPEECH = '/v1/audio/speech'
 

@@ -21,7 +21,7 @@ const ABSURD = 1e12
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
 /** A count as the behaviour's `usage` reports it; undefined reports none. */
-function reported(behaviour: Behaviour, count: number): number | undefined {
+export function reported(behaviour: Behaviour, count: number): number | undefined {
   switch (behaviour.words.usage) {
     case 'none':
     case 'null':

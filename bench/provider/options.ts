@@ -28,6 +28,8 @@ export const INTEGER_OPTIONS = [
   'images',
   'seconds',
   'searches',
+  // Results that a search finds; `searches` are those it bills.
+  'results',
   'bytes',
   'dims',
   // An HTTP error status, and its Retry-After in seconds.
@@ -35,6 +37,8 @@ export const INTEGER_OPTIONS = [
   'retry_after',
   // So many first requests with this model name fail with status 500.
   'fail_first',
+  // What an error answer of a tool's upstream says that it billed.
+  'error_billed',
   // Bytes per write, and the size in bytes of the first content frame.
   'split',
   'bigevent',
@@ -98,8 +102,8 @@ export const WORD_OPTIONS = {
   // Whose answers to a rerank it gives, and the one encoding of embeddings that it knows.
   style: ['cohere', 'jina'],
   encoding: ['float', 'base64'],
-  // How a video job ends; a stuck one never does.
-  video: ['completed', 'failed', 'stuck'],
+  // How a video job ends; a stuck one never does, a held one when POST /_videos/release tells it.
+  video: ['completed', 'failed', 'stuck', 'held'],
   // How a batch ends: with all lines; refused as a whole; out of time, with every second line; never by itself.
   ends: ['completed', 'failed', 'expired', 'stuck'],
 } as const

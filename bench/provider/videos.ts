@@ -23,6 +23,8 @@ export interface VideoJob {
   /** How often its state was asked for, and its clip fetched. */
   polls: number
   downloads: number
+  /** What was sent of its clip, in all fetches. */
+  clip_bytes_sent: number
   /** The request, but for its image. */
   body: Record<string, unknown>
   image_characters: number
@@ -32,6 +34,7 @@ interface Job extends VideoJob {
   behaviour: Behaviour
   createdMs: number
   askedSeconds: number
+  released: boolean
 }
 
 /** POST /v1/videos, GET /v1/videos/{id} and its content; what happens is asked for by the model's name. */
@@ -60,6 +63,10 @@ export class MockVideos {
       const [id = '', part] = req.getUrl().slice('/v1/videos/'.length).split('/')
       if (part === 'content') this.content(res, this.jobs.get(id))
       else this.state(res, this.jobs.get(id))
+    })
+    app.post('/_videos/release', (res) => {
+      for (const job of this.jobs.values()) job.released = true
+      sendJson(res, '200 OK', {})
     })
     app.get('/_videos', (res) => sendJson(res, '200 OK', [...this.jobs.values()].map(bookEntry)))
   }
@@ -110,7 +117,7 @@ export class MockVideos {
     job.downloads++
     const { clip_error: error } = job.behaviour.integers
     if (error !== undefined) return sendJson(res, `${error} Error`, { error: { message: 'asked to fail' } })
-    sendClip(res, job.behaviour.integers.clip ?? CLIP_BYTES, job.behaviour.integers.clip_cut)
+    sendClip(res, job)
   }
 }
 
@@ -129,11 +136,13 @@ function newJob(model: string, behaviour: Behaviour, body: Record<string, unknow
     seconds_billed: 0,
     polls: 0,
     downloads: 0,
+    clip_bytes_sent: 0,
     body: rest,
     image_characters: image === undefined ? 0 : JSON.stringify(image).length,
     behaviour,
     createdMs: Date.now(),
     askedSeconds: Number(body['seconds'] ?? SECONDS_DEFAULT),
+    released: false,
   }
 }
 
@@ -141,8 +150,10 @@ function statusOf(job: Job): VideoJob['status'] {
   const { queue = 0, make = 0 } = job.behaviour.integers
   const agedMs = Date.now() - job.createdMs
   if (agedMs < queue) return 'queued'
-  if (agedMs < queue + make || job.behaviour.words.video === 'stuck') return 'in_progress'
-  return job.behaviour.words.video === 'failed' ? 'failed' : 'completed'
+  const ending = job.behaviour.words.video
+  const waits = ending === 'stuck' || (ending === 'held' && !job.released)
+  if (agedMs < queue + make || waits) return 'in_progress'
+  return ending === 'failed' ? 'failed' : 'completed'
 }
 
 function reportedSeconds(job: Job): number {
@@ -167,7 +178,13 @@ function jobBody(job: Job): Record<string, unknown> {
 }
 
 function bookEntry(job: Job): VideoJob {
-  const { behaviour: _behaviour, createdMs: _createdMs, askedSeconds: _askedSeconds, ...entry } = job
+  const {
+    behaviour: _behaviour,
+    createdMs: _createdMs,
+    askedSeconds: _askedSeconds,
+    released: _released,
+    ...entry
+  } = job
   const status = statusOf(job)
   return { ...entry, status, seconds_billed: status === 'completed' ? reportedSeconds(job) : 0 }
 }
@@ -185,8 +202,9 @@ function sendJson(res: HttpResponse, status: string, body: unknown): void {
   res.cork(() => res.writeStatus(status).writeHeader('content-type', 'application/json').end(JSON.stringify(body)))
 }
 
-/** Sends a clip as fast as the reader takes it. @param cut bytes after which the connection is destroyed */
-function sendClip(res: HttpResponse, bytes: number, cut: number | undefined): void {
+/** Sends a clip as fast as the reader takes it; one that is cut breaks the connection. */
+function sendClip(res: HttpResponse, job: Job): void {
+  const { clip: bytes = CLIP_BYTES, clip_cut: cut } = job.behaviour.integers
   const stopAt = Math.min(bytes, cut ?? bytes)
   let sent = 0
   let gone = false
@@ -194,6 +212,7 @@ function sendClip(res: HttpResponse, bytes: number, cut: number | undefined): vo
     while (!gone && sent < stopAt) {
       const piece = clipPiece(sent, Math.min(PIECE_BYTES, stopAt - sent))
       sent += piece.length
+      job.clip_bytes_sent += piece.length
       let fits = true
       res.cork(() => {
         fits = res.write(piece)

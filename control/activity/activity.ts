@@ -12,6 +12,8 @@ export interface Actor {
 }
 
 export const OPERATOR: Actor = { kind: 'operator', id: '' }
+/** In place of an account: what belongs to none, such as routes and incidents. */
+export const GATEWAY_WIDE = ''
 export const GATEWAY: Actor = { kind: 'gateway', id: '' }
 
 export interface Change {

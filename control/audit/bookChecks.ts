@@ -1,7 +1,9 @@
 import type { Client } from '../db/pool.ts'
 import { BATCH_INVARIANTS } from './batchChecks.ts'
 import { type AuditCheck, Faults, type Invariant } from './check.ts'
+import { MOVEMENT_INVARIANTS } from './movementChecks.ts'
 import { PAYMENT_INVARIANTS } from './paymentChecks.ts'
+import { REFERRAL_INVARIANTS } from './referralChecks.ts'
 
 const FAULTS_READ_MAX = 1_000
 
@@ -116,10 +118,18 @@ const INVARIANTS: readonly Invariant[] = [
   },
 ]
 
+const ALL_INVARIANTS: readonly Invariant[] = [
+  ...INVARIANTS,
+  ...PAYMENT_INVARIANTS,
+  ...MOVEMENT_INVARIANTS,
+  ...REFERRAL_INVARIANTS,
+  ...BATCH_INVARIANTS,
+]
+
 /** Checks the invariants of the book inside one transaction, so that all of them see the same moment. */
 export async function checkBook(client: Client): Promise<AuditCheck[]> {
   const checks: AuditCheck[] = []
-  for (const { name, checked, faults: query } of [...INVARIANTS, ...PAYMENT_INVARIANTS, ...BATCH_INVARIANTS]) {
+  for (const { name, checked, faults: query } of ALL_INVARIANTS) {
     const faults = new Faults()
     const found = await client.query({ text: `${query} LIMIT ${FAULTS_READ_MAX}`, rowMode: 'array' })
     for (const [fault] of found.rows as unknown[][]) faults.add(String(fault))

@@ -5,7 +5,6 @@ import { sluice } from '../contract/generated/messages.js'
 import { limits } from '../contract/limits.ts'
 import type { Pool } from '../db/pool.ts'
 import { type CallHttp, callHttp } from '../net/providerCall.ts'
-import { type CallPublic, publicCaller } from '../net/publicCall.ts'
 import { BatchHolds } from './batchHolds.ts'
 import { endDecided } from './charger.ts'
 import { eraseOld, expireJobs } from './expiry.ts'
@@ -30,7 +29,6 @@ export interface BatchServiceOptions {
   /** Milliseconds since 1970; the system's clock when absent. */
   readonly now?: () => number
   readonly callProvider?: CallHttp
-  readonly callWebhook?: CallPublic
 }
 
 /** Batch jobs from their submission to their end. Several controls may run it side by side. */
@@ -40,7 +38,6 @@ export class BatchService {
   readonly #now: () => number
   readonly #groups: GroupWorker
   readonly #singles: SingleCalls
-  readonly #callWebhook: CallPublic
   readonly #loops: Loop[] = []
   #ends: Loop | undefined
   /** Whether any job is open, as far as is known; saves the other loops from asking. */
@@ -58,7 +55,6 @@ export class BatchService {
     const parts = { pool, holds: this.holds, log, call, now }
     this.#groups = new GroupWorker(parts)
     this.#singles = new SingleCalls({ ...parts, onDone: () => this.#ends?.wake() })
-    this.#callWebhook = options.callWebhook ?? publicCaller(options.allowPrivate)
   }
 
   /** Begins to work. */
@@ -121,8 +117,8 @@ export class BatchService {
 
   /** Sends the webhooks that are due. */
   async #tell(): Promise<void> {
-    const { pool, log } = this.#options
-    const options = { pool, log, call: this.#callWebhook, now: this.#now }
+    const { pool, log, allowPrivate } = this.#options
+    const options = { pool, log, allowPrivate, now: this.#now }
     for (let rounds = 0; rounds < limits.batchPassMax; rounds++) {
       if ((await sendWebhooks(options)) < limits.webhooksAtOnceMax) return
     }

@@ -1,15 +1,18 @@
 import type { Logger } from 'pino'
 import { limits } from '../contract/limits.ts'
 import type { Pool } from '../db/pool.ts'
-import { CallError } from '../net/providerCall.ts'
-import { type CallPublic, HostError } from '../net/publicCall.ts'
+import { FetchError, fetchPublic } from '../net/fetchPublic.ts'
 import { signatureHeaders } from './webhookSecret.ts'
 import { type Attempt, type DueWebhook, noteAttempt, takeDueWebhooks } from './webhookStore.ts'
+
+/** Nobody reads the answers; one that is larger counts as none. */
+const ANSWER_BYTES_MAX = 1_048_576
 
 export interface WebhookSenderOptions {
   readonly pool: Pool
   readonly log: Logger
-  readonly call: CallPublic
+  /** Webhooks may go to private addresses. */
+  readonly allowPrivate: boolean
   readonly now: () => number
 }
 
@@ -23,24 +26,24 @@ export async function sendWebhooks(options: WebhookSenderOptions): Promise<numbe
   return due.length
 }
 
-async function sendOne({ pool, log, call, now }: WebhookSenderOptions, hook: DueWebhook): Promise<void> {
+async function sendOne({ pool, log, allowPrivate, now }: WebhookSenderOptions, hook: DueWebhook): Promise<void> {
   const atMs = now()
   const begin = performance.now()
   let status: number | null = null
   let fault = ''
   try {
-    const answer = await call({
+    const answer = await fetchPublic(new URL(hook.url), {
       method: 'POST',
-      url: hook.url,
       headers: { 'content-type': 'application/json', ...signatureHeaders(hook.secret, hook.id, atMs, hook.body) },
       body: hook.body,
       timeoutMs: limits.webhookTimeoutMs,
-      answerBytesMax: 0,
+      bytesMax: ANSWER_BYTES_MAX,
+      allowPrivate,
     })
     status = answer.status
     if (status < 200 || status > 299) fault = `answered ${status}`
   } catch (error) {
-    if (!(error instanceof CallError || error instanceof HostError)) throw error
+    if (!(error instanceof FetchError)) throw error
     fault = error.message
   }
   const attempt: Attempt = { atMs, tookMs: Math.round(performance.now() - begin), status, fault: fault.slice(0, 500) }

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis'
 import { sluice } from '../contract/generated/messages.js'
 import { limits } from '../contract/limits.ts'
-import { CATALOG_KEY, FEED_STREAM } from '../contract/redisKeys.ts'
+import { CATALOG_KEY, FEED_STREAM, STATUS_KEY } from '../contract/redisKeys.ts'
 
 async function publishEvent(redis: Redis, event: sluice.FeedEvent.$Properties): Promise<void> {
   const bytes = Buffer.from(sluice.FeedEvent.encode(event as sluice.FeedEvent).finish())
@@ -17,4 +17,10 @@ export function publishKeyChanged(redis: Redis, keyHash: string): Promise<void> 
 export async function publishCatalogRecord(redis: Redis, version: number, record: Buffer): Promise<void> {
   await redis.set(CATALOG_KEY, record)
   await publishEvent(redis, { catalogPublished: version })
+}
+
+/** Puts a StatusRecord in force in Redis, then tells every proxy. */
+export async function publishStatusRecord(redis: Redis, record: Buffer): Promise<void> {
+  await redis.set(STATUS_KEY, record)
+  await publishEvent(redis, { statusChanged: true })
 }

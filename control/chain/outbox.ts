@@ -1,4 +1,5 @@
 import type { Hex } from 'viem'
+import { GatewayError } from '../contract/errors.ts'
 import type { Address } from '../contract/payments/address.ts'
 import type { Client, Queryable } from '../db/pool.ts'
 import type { Fees } from './fees.ts'
@@ -73,7 +74,12 @@ export async function storeTransaction(client: Client, signer: Signer, order: Or
   return { id, ...signed }
 }
 
-/** Stores a transaction that the payer has sent, or signed to be sent. @param raw absent when only its hash is known */
+/**
+ * Stores a transaction that the payer has sent, or signed to be sent. What the scan of transfers reads at the same time
+ * waits for the commit, so that a transfer is counted here or there.
+ * @param raw absent when only its hash is known
+ * @throws GatewayError authorization_used when it was counted as a deposit before; roll back then
+ */
 export async function storeForeign(
   client: Client,
   order: Pick<Order, 'purpose' | 'ref' | 'transfer'>,
@@ -81,6 +87,11 @@ export async function storeForeign(
   raw: Hex | undefined,
 ): Promise<number> {
   const { purpose, ref, transfer } = order
+  await client.query('SELECT FROM chain_identity FOR SHARE')
+  const counted = await client.query(`SELECT FROM chain_transfers WHERE hash = $1 AND purpose = 'deposit' LIMIT 1`, [
+    hash,
+  ])
+  if (counted.rowCount !== 0) throw new GatewayError('authorization_used')
   const stored = await client.query<{ id: number }>(
     `INSERT INTO chain_transactions (purpose, ref, token, transfer_from, transfer_to, amount)
      VALUES ($1, $2, $3, $4, $5, $6) RETURNING id`,

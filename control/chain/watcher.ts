@@ -4,7 +4,7 @@ import { Loop } from '../admission/loop.ts'
 import { limits } from '../contract/limits.ts'
 import type { Pool } from '../db/pool.ts'
 import type { ChainClient } from './chainClient.ts'
-import type { StoredTransaction } from './outbox.ts'
+import type { Purpose, StoredTransaction } from './outbox.ts'
 import { type OutcomeHandlers, OutcomeRecorder } from './recorder.ts'
 import { type TransactionRow, type TransactionState, transactionOf } from './transactionRow.ts'
 
@@ -22,7 +22,7 @@ export interface WatcherOptions {
   readonly log: Logger
   readonly handlers: OutcomeHandlers
   /** Blocks that a transaction has to be deep, its own counted, before it counts. */
-  readonly confirmations: number
+  readonly confirmations: Readonly<Record<Purpose, number>>
 }
 
 /** Sends stored transactions and finds out what became of them. */
@@ -32,7 +32,7 @@ export class TransactionWatcher {
   readonly #chain: ChainClient
   readonly #log: Logger
   readonly #watched = new Map<number, Watched>()
-  readonly #confirmations: number
+  readonly #confirmations: Readonly<Record<Purpose, number>>
   readonly #loop: Loop
   #pollMs = POLL_FIRST_MS
   #timer: NodeJS.Timeout | undefined
@@ -123,10 +123,12 @@ export class TransactionWatcher {
   async #poll(): Promise<void> {
     if (this.#watched.size === 0) return
     const before = this.#watched.size
-    const depth = this.#confirmations - 1
-    const head = depth > 0 ? await this.#chain.getBlockNumber() : 0n
-    const looks = [...this.#watched.values()].map(async ({ row }) => {
+    const watched = [...this.#watched.values()]
+    const isAnyDeep = watched.some(({ row }) => this.#confirmations[row.purpose] > 1)
+    const head = isAnyDeep ? await this.#chain.getBlockNumber() : 0n
+    const looks = watched.map(async ({ row }) => {
       const receipt = await this.receiptOf(row)
+      const depth = this.#confirmations[row.purpose] - 1
       if (receipt === undefined || (depth > 0 && receipt.blockNumber + BigInt(depth) > head)) return
       await this.recorder.record(row, receipt)
       // Another control may have recorded it; then nobody else tells those who wait here.

@@ -34,6 +34,10 @@ async function isFile(path: string): Promise<boolean> {
 
 /** Keys that are not in this environment; control or the proxies may well have them in theirs. */
 function warnOfUnsetKeys(catalog: Catalog, context: CliContext): void {
+  for (const { id, apiKeyEnv } of catalog.tools) {
+    if (apiKeyEnv === '' || process.env[apiKeyEnv]) continue
+    context.warn(`note: ${apiKeyEnv} is not set here; a proxy without it does not sell ${id}`)
+  }
   for (const { id, apiKeyEnv } of catalog.providers) {
     if (apiKeyEnv === '' || process.env[apiKeyEnv]) continue
     context.warn(`note: ${apiKeyEnv} is not set here; a proxy without it leaves out the routes to ${id}`)

@@ -3,6 +3,8 @@ import { GatewayError } from '../contract/errors.ts'
 import { UnknownKeyError } from '../keys/keys.ts'
 import { TooManyGrantsError } from '../ledger/grantCredits.ts'
 import { ReusedRefError } from '../ledger/reusedRefError.ts'
+import { RouteSwitchError } from '../pricing/routeSwitches.ts'
+import { IncidentError } from '../status/incidents.ts'
 import { ACCOUNT } from './account.ts'
 import { AUDIT } from './audit.ts'
 import { BATCH } from './batch.ts'
@@ -20,14 +22,20 @@ import {
 } from './command.ts'
 import { CliContext, CommandError } from './context.ts'
 import { HOLDS } from './holds.ts'
+import { INCIDENT } from './incident.ts'
 import { KEY } from './key.ts'
+import { ROUTE } from './route.ts'
 import { SESSION } from './session.ts'
+import { TRAIL } from './trail.ts'
 import { WALLET } from './wallet.ts'
 
-const GROUPS: readonly CommandGroup[] = [ACCOUNT, KEY, WALLET, SESSION, CATALOG, AUDIT, HOLDS, BATCH]
+const GROUPS: readonly CommandGroup[] = [
+  ...[ACCOUNT, KEY, WALLET, SESSION, CATALOG, ROUTE, INCIDENT],
+  ...[TRAIL, AUDIT, HOLDS, BATCH],
+]
 const TOLD_IN_A_LINE = [
   ...[CommandError, UsageError, UnknownAccountError, UnknownKeyError],
-  ...[ReusedRefError, TooManyGrantsError, GatewayError],
+  ...[ReusedRefError, TooManyGrantsError, GatewayError, RouteSwitchError, IncidentError],
 ]
 const EXIT_FAILED = 1
 const EXIT_USAGE = 2

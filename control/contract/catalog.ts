@@ -16,6 +16,7 @@ export const ENDPOINTS = [
   'transcriptions',
   'rerank',
   'videos',
+  'tools',
 ] as const
 export type Endpoint = (typeof ENDPOINTS)[number]
 

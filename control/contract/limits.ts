@@ -20,7 +20,11 @@ const DEFAULTS = {
   // Counting tokens, in worker threads of each proxy process.
   countThreadsMax: 1,
   countQueueMax: 32,
+  /** In the queue; then a count takes countWorkMs at most, and extrapolates what it has not come to. */
   countTimeoutMs: 10_000,
+  countWorkMs: 2_000,
+  /** Of a longer text, as much is counted, spread over it. */
+  countCharactersMax: 1_048_576,
   countsOpenMax: 256,
   countsPerKeyMax: 16,
   estimateTimeoutMs: 1_000,
@@ -40,6 +44,12 @@ const DEFAULTS = {
   speechCharactersMax: 4_096,
   audioSecondsMax: 14_400,
   rerankDocumentsMax: 10_000,
+
+  // Priced tools.
+  toolInputBytesMax: 262_144,
+  toolAnswerBytesMax: 8_388_608,
+  toolTimeoutMs: 60_000,
+  toolAddressTimeoutMs: 2_000,
 
   // Rates. Burst is what may arrive at once after a quiet time.
   requestsPerMinute: 60_000,
@@ -215,6 +225,14 @@ const DEFAULTS = {
   refundPaymentsMax: 1_000,
   refundAttemptsMax: 5,
   refundRefusedMs: 60_000,
+  depositCheckMs: 1_000,
+  depositCheckMax: 50,
+  /** How long an authorization has to be valid at least, so that its transfer gets into a block. */
+  depositWindowMinMs: 60_000,
+  depositSignatureBytesMax: 2_048,
+  withdrawalCheckMs: 1_000,
+  withdrawalBatchMax: 50,
+  withdrawalsOpenMax: 5,
 
   // The account API. Its timeout leaves room to answer 503 within two seconds when control is down.
   apiTimeoutMs: 1_800,
@@ -253,6 +271,21 @@ const DEFAULTS = {
   linkLifetimeMaxMs: 31_536_000_000,
   linksPerAccountMax: 1_000,
   linkExpiryMs: 2_000,
+  referralShareBps: 500,
+  referralPayMs: 60_000,
+  referralBatchMax: 5_000,
+  referralAttachesMax: 5,
+  referralAttachWindowMs: 86_400_000,
+  providersPerAccountMax: 20,
+  providerChecksPerMinute: 10,
+  providerCheckMs: 1_200,
+  providerCheckBytesMax: 1_048_576,
+  providerModelsMax: 500,
+  statusCheckMs: 5_000,
+  incidentsOpenMax: 100,
+  incidentsShownMax: 500,
+  incidentDaysShown: 90,
+  routeSwitchesMax: 10_000,
   housekeepingMs: 60_000,
   housekeepingBatchMax: 5_000,
   chainTimeoutMs: 1_200,

@@ -66,6 +66,8 @@ export const BATCH_OWNER = 'batches'
 export const OWNERS_KEY = 'owners'
 /** String: the CatalogRecord in force. */
 export const CATALOG_KEY = 'catalog'
+/** String: the StatusRecord in force. */
+export const STATUS_KEY = 'status'
 /** Stream: FeedEvents from control to every proxy. */
 export const FEED_STREAM = 'feed'
 /** Streams: RpcRequests from the proxies that requests wait for, those that only read, the account API's, and payments. */

@@ -26,10 +26,7 @@ export interface HttpCall {
   readonly body?: string | Buffer
   /** The whole call, its answer included, takes no longer. */
   readonly timeoutMs: number
-  /** Zero: the answer's body is of no interest. */
   readonly answerBytesMax: number
-  /** Absent: an agent of the system's resolver. */
-  readonly agent?: Agent
 }
 
 export interface HttpAnswer {
@@ -41,9 +38,6 @@ export interface HttpAnswer {
 
 /** Makes one HTTP call; redirects are answers like any other. */
 export type CallHttp = (call: HttpCall) => Promise<HttpAnswer>
-
-const EMPTY = Buffer.alloc(0)
-const DUMPED_BYTES_MAX = 65_536
 
 const shared = new Agent({ connect: { timeout: 5_000 } })
 
@@ -63,10 +57,9 @@ export const callHttp: CallHttp = async (call) => {
       reset: true,
       headersTimeout: call.timeoutMs,
       bodyTimeout: call.timeoutMs,
-      dispatcher: call.agent ?? shared,
+      dispatcher: shared,
     })
-    const body = call.answerBytesMax === 0 ? EMPTY : await readBody(answer.body, call.answerBytesMax)
-    if (call.answerBytesMax === 0) await answer.body.dump({ limit: DUMPED_BYTES_MAX })
+    const body = await readBody(answer.body, call.answerBytesMax)
     const seconds = Number(answer.headers['retry-after'] ?? 0)
     return { status: answer.statusCode, body, retryAfterSeconds: seconds >= 0 ? Math.ceil(seconds) : 0 }
   } catch (error) {

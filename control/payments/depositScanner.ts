@@ -3,6 +3,7 @@ import { pad, type RpcLog } from 'viem'
 import { Loop } from '../admission/loop.ts'
 import type { ChainClient } from '../chain/chainClient.ts'
 import { TRANSFER_TOPIC } from '../chain/transferLog.ts'
+import { newId } from '../contract/ids.ts'
 import { limits } from '../contract/limits.ts'
 import type { Address } from '../contract/payments/address.ts'
 import { tokenUsdUnits, unitsOf } from '../contract/payments/conversion.ts'
@@ -10,6 +11,7 @@ import type { PaymentAsset } from '../contract/payments/terms.ts'
 import { type Client, type Pool, withTransaction } from '../db/pool.ts'
 import { tryLock } from '../db/tryLock.ts'
 import { creditCoin } from '../ledger/creditCoin.ts'
+import { insertDeposit } from './depositRow.ts'
 
 /** Any constant will do, as long as nothing else in this database locks it. */
 const SCAN_LOCK = 7_204_042
@@ -88,6 +90,7 @@ export class DepositScanner {
   async #book(scannedBlock: number, transfers: readonly Seen[]): Promise<void> {
     const { pool, log } = this.#options
     await withTransaction(pool, async (client) => {
+      await client.query('SELECT FROM chain_identity FOR UPDATE')
       for (const transfer of transfers) {
         if (await isOwn(client, transfer.hash)) continue
         const account = await this.#credit(client, transfer)
@@ -117,10 +120,23 @@ export class DepositScanner {
     const accountId = await accountOfWallet(client, transfer.from)
     if (asset === undefined || accountId === undefined) return undefined
     const usdUnits = tokenUsdUnits(asset, await coinUsdUnits(client))
-    const units = unitsOf(transfer.amount, asset.decimals, usdUnits)
+    const units = creditOf(transfer.amount, asset.decimals, usdUnits)
     if (units === 0) return undefined
-    await creditCoin(client, { accountId, units, ref: `${transfer.hash}:${transfer.logIndex}`, kind: DEPOSIT })
+    const ref = `${transfer.hash}:${transfer.logIndex}`
+    await creditCoin(client, { accountId, units, ref, kind: DEPOSIT })
+    const { from: wallet, token, amount } = transfer
+    const row = { id: newId('dep'), accountId, replayKey: ref, wallet, asset: asset.id, token, amount, units }
+    await insertDeposit(client, { ...row, source: 'transfer', state: 'credited' })
     return accountId
+  }
+}
+
+/** @returns 0 for what is worth less than a unit, and for more than an account can hold */
+function creditOf(amount: bigint, decimals: number, usdUnits: number): number {
+  try {
+    return unitsOf(amount, decimals, usdUnits)
+  } catch {
+    return 0
   }
 }
 

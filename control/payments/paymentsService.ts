@@ -13,12 +13,15 @@ import type { PaymentTerms } from '../contract/payments/terms.ts'
 import type { Pool } from '../db/pool.ts'
 import { bindChain } from './bindChain.ts'
 import { PaymentCloser } from './closer.ts'
+import { depositOutcome } from './depositOutcome.ts'
 import { DepositScanner, type ScannerOptions } from './depositScanner.ts'
+import { Deposits } from './deposits.ts'
 import type { PaymentOrder } from './paymentOrder.ts'
 import { paymentOutcome } from './paymentOutcome.ts'
 import type { PaymentsConfig } from './paymentsConfig.ts'
 import { Refunder, refundOutcome } from './refunds.ts'
 import { PaymentSettler, type Settled } from './settler.ts'
+import { Withdrawer, withdrawalOutcome } from './withdrawals.ts'
 
 const STOP_CHECK_MS = 20
 
@@ -27,6 +30,13 @@ export interface PaymentsOptions extends Pick<ScannerOptions, 'accountOfWallet' 
   readonly pool: Pool
   readonly redis: Redis
   readonly log: Logger
+}
+
+const HANDLERS: OutcomeHandlers = {
+  payment: paymentOutcome,
+  refund: refundOutcome,
+  deposit: depositOutcome,
+  withdrawal: withdrawalOutcome,
 }
 
 /** What runs once the chain is known to be the right one. */
@@ -38,6 +48,8 @@ interface Running {
   readonly closer: PaymentCloser
   readonly refunder: Refunder
   readonly scanner: DepositScanner
+  readonly deposits: Deposits
+  readonly withdrawer: Withdrawer
   /** What an earlier process left has been seen to. */
   isSwept: boolean
 }
@@ -69,10 +81,25 @@ export class PaymentsService {
    * @throws GatewayError, also funds_lease while another control may still be at it or this one leaves
    */
   async settle(order: PaymentOrder, waitMs: number): Promise<Settled> {
-    const running = this.#ready()
-    if (this.#stopping.signal.aborted || !running.isSwept)
-      throw new GatewayError('funds_lease', { retryAfterSeconds: 1 })
-    return running.settler.settle(order, waitMs)
+    return this.#settled().settler.settle(order, waitMs)
+  }
+
+  /**
+   * Takes gasless deposits.
+   * @throws GatewayError funds_lease while another control may still be at one or this one leaves; chain_unavailable
+   */
+  get deposits(): Deposits {
+    return this.#settled().deposits
+  }
+
+  /** Sends withdrawals. @throws GatewayError as `deposits` */
+  get withdrawer(): Withdrawer {
+    return this.#settled().withdrawer
+  }
+
+  /** What the operator has set. */
+  get config(): PaymentsConfig {
+    return this.#options.config
   }
 
   /** To be told when requests were booked, so that what goes back does not wait for the next look. */
@@ -88,8 +115,16 @@ export class PaymentsService {
     if (running === undefined) return
     const deadlineMs = performance.now() + timeoutMs
     while (running.settler.size > 0 && performance.now() < deadlineMs) await sleep(STOP_CHECK_MS)
-    await Promise.all([running.closer.stop(), running.refunder.stop(), running.sweeper.stop(), running.scanner.stop()])
+    const { closer, refunder, sweeper, scanner, deposits, withdrawer } = running
+    await Promise.all([closer, refunder, sweeper, scanner, deposits, withdrawer].map((part) => part.stop()))
     await running.watcher.stop()
+  }
+
+  #settled(): Running {
+    const running = this.#ready()
+    if (this.#stopping.signal.aborted || !running.isSwept)
+      throw new GatewayError('funds_lease', { retryAfterSeconds: 1 })
+    return running
   }
 
   #ready(): Running {
@@ -119,13 +154,16 @@ export class PaymentsService {
     const { config, pool, redis, log } = this.#options
     const { chainId, treasury, relayers, confirmations, finalBlocks } = config
     const fees = new FeeOracle(chain)
-    const handlers: OutcomeHandlers = {
-      payment: paymentOutcome,
-      refund: refundOutcome,
-      deposit: paymentOutcome,
-      withdrawal: refundOutcome,
-    }
-    const watcher = new TransactionWatcher({ pool, chain, log, handlers, confirmations })
+    const watcher = new TransactionWatcher({
+      ...{ pool, chain, log, handlers: HANDLERS },
+      // What is served or sent at once is small; what is deposited may be withdrawn again.
+      confirmations: {
+        payment: confirmations,
+        refund: confirmations,
+        deposit: config.depositConfirmations,
+        withdrawal: confirmations,
+      },
+    })
     const signers = new Map([treasury, ...relayers].map((signer) => [signer.address as string, signer]))
     const sweeper = new TransactionSweeper({ pool, chain, chainId, watcher, fees, signers, finalBlocks, log })
     const contracts = new ContractWallets(config.rpcUrl)
@@ -148,6 +186,11 @@ export class PaymentsService {
       treasury: treasury.address,
       confirmations: config.depositConfirmations,
     })
+    const deposits = new Deposits({
+      ...{ pool, chain, chainId, contracts, fees, watcher, relayers, log },
+      treasury: treasury.address,
+    })
+    const withdrawer = new Withdrawer({ pool, chain, chainId, treasury, fees, watcher, log })
     const terms: PaymentTerms = {
       chainId,
       payTo: treasury.address,
@@ -156,7 +199,10 @@ export class PaymentsService {
       spender: relayers[0].address,
       quoteSecret,
     }
-    const running: Running = { terms, watcher, sweeper, settler, closer, refunder, scanner, isSwept: false }
+    const running: Running = {
+      ...{ terms, watcher, sweeper, settler, closer, refunder, scanner, deposits, withdrawer },
+      isSwept: false,
+    }
     void sweeper.swept.then(() => {
       running.isSwept = true
     })

@@ -152,12 +152,15 @@ export class Refunder {
   }
 }
 
-/** Refunds whose newest transaction can make no transfer any more. */
+/**
+ * Refunds whose newest transaction can make no transfer any more: one that failed in a block that may still be taken
+ * back might succeed in another one.
+ */
 async function failedRefunds(pool: Pool): Promise<string[]> {
   const found = await pool.query<{ id: string }>(
     `SELECT id FROM refunds r WHERE state = 'sending' AND NOT EXISTS (
        SELECT FROM chain_transactions t WHERE t.purpose = 'refund' AND t.ref = r.id || '#' || r.attempts
-         AND t.state IN ('pending', 'mined'))
+         AND (t.state IN ('pending', 'mined') OR (t.state = 'reverted' AND NOT t.final)))
      LIMIT $1`,
     [limits.refundBatchMax],
   )

@@ -18,6 +18,7 @@ import type { VideoSettings } from '../contract/video.ts'
 import type { Price } from './price.ts'
 import { readPrice } from './priceReader.ts'
 import { readRouteCost } from './routeCost.ts'
+import { type CatalogTool, readTool } from './toolReader.ts'
 import { addressOf, booleanOf, choiceOf, idOf, textOf, tokensOf, usdOf, variableOf } from './values.ts'
 import { readVideoSettings } from './videoReader.ts'
 import { CatalogError, type Field, YamlReader } from './yamlReader.ts'
@@ -77,6 +78,7 @@ export interface Catalog {
   readonly coinUsdUnits: number
   readonly providers: readonly CatalogProvider[]
   readonly models: readonly CatalogModel[]
+  readonly tools: readonly CatalogTool[]
 }
 
 /**
@@ -103,7 +105,7 @@ export async function readCatalogFile(path: string): Promise<Catalog> {
  */
 export function parseCatalog(file: string, text: string): Catalog {
   const reader = new YamlReader(file, text)
-  const map = reader.map(reader.root, ['coin', 'providers', 'models'])
+  const map = reader.map(reader.root, ['coin', 'providers', 'models', 'tools'])
   const coinUsdUnits = readCoin(reader, reader.required(map, reader.root, 'coin'))
   const providerFields = reader.list(reader.required(map, reader.root, 'providers'))
   const providers = providerFields.map((field) => readProvider(reader, field))
@@ -112,8 +114,11 @@ export function parseCatalog(file: string, text: string): Catalog {
   const modelFields = reader.list(reader.required(map, reader.root, 'models'))
   const models = modelFields.map((field) => readModel(reader, field, dialects))
   refuseRepeated(reader, modelFields, models)
+  const toolFields = reader.list(map.get('tools'))
+  const tools = toolFields.map((field) => readTool(reader, field))
+  refuseRepeated(reader, toolFields, tools)
   reader.finish()
-  return { coinUsdUnits, providers, models }
+  return { coinUsdUnits, providers, models, tools }
 }
 
 function readCoin(reader: YamlReader, field: Field | undefined): number {

@@ -1,13 +1,12 @@
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import { publishCatalogRecord } from '../bus/feed.ts'
-import { sluice } from '../contract/generated/messages.js'
 import { limits } from '../contract/limits.ts'
 import { CATALOG_KEY } from '../contract/redisKeys.ts'
 import type { Pool } from '../db/pool.ts'
 import { readCatalogFile } from './catalogFile.ts'
 import { type Published, publishCatalog } from './publish.ts'
-import { currentRecord } from './sheetStore.ts'
+import { syncCatalog } from './syncCatalog.ts'
 import { CatalogError } from './yamlReader.ts'
 
 /** What the keeper works with. */
@@ -83,10 +82,7 @@ export class CatalogKeeper {
   /** Puts the record of the book into Redis where Redis shows another one or none. */
   async restore(): Promise<void> {
     const { pool, redis, log } = this.#parts
-    const record = await currentRecord(pool)
-    if (record === undefined || (await redis.getBuffer(CATALOG_KEY))?.equals(record) === true) return
-    const { version } = sluice.CatalogRecord.decode(record)
-    await publishCatalogRecord(redis, version, record)
-    log.warn({ version }, 'Redis did not hold the catalog in force; it was put back')
+    const version = await syncCatalog(pool, redis)
+    if (version !== undefined) log.warn({ version }, 'Redis did not hold the catalog in force; it was put back')
   }
 }

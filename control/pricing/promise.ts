@@ -3,6 +3,7 @@ import { formatUsd } from '../contract/units.ts'
 import type { Catalog, CatalogModel } from './catalogFile.ts'
 import { effectiveRates, type Price, priceFromJson, UNIT_OF } from './price.ts'
 import type { Sheet } from './sheet.ts'
+import { toolViolations } from './toolPromise.ts'
 
 const CLASSES: ReadonlyArray<[key: string, rate: keyof RateSet]> = [
   ['input', 'input'],
@@ -49,7 +50,7 @@ export function promiseViolations(catalog: Catalog, promised: readonly Sheet[]):
       }
     }
   }
-  return [...worst.values()]
+  return [...worst.values(), ...toolViolations(catalog, promised)]
 }
 
 /** One line for the operator. */

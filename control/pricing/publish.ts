@@ -1,7 +1,9 @@
 import { type Client, type Pool, type Queryable, withTransaction } from '../db/pool.ts'
 import type { Catalog } from './catalogFile.ts'
 import { promiseViolations, violationText } from './promise.ts'
+import { lockPublication } from './publicationLock.ts'
 import { encodeRecord } from './record.ts'
+import { routeSwitches } from './routeSwitches.ts'
 import { buildSheet, promiseEndMs, sheetContentHash } from './sheet.ts'
 import {
   currentRecord,
@@ -13,9 +15,6 @@ import {
   type StoredSheet,
 } from './sheetStore.ts'
 import { CatalogError } from './yamlReader.ts'
-
-// Any number that nothing else in the book locks: publications happen one after the other.
-const PUBLISH_LOCK = 7_301_010
 
 export interface Published {
   readonly version: number
@@ -34,14 +33,15 @@ export interface Published {
  */
 export async function publishCatalog(pool: Pool, catalog: Catalog, nowMs: number = Date.now()): Promise<Published> {
   return withTransaction(pool, async (client) => {
-    await client.query('SELECT pg_advisory_xact_lock($1)', [PUBLISH_LOCK])
+    await lockPublication(client)
     const latest = await latestSheet(client)
     const isNewSheet = latest?.contentHash !== sheetContentHash(catalog)
     const sheet =
       latest && !isNewSheet ? latest : await publishSheet(client, catalog, (latest?.version ?? 0) + 1, nowMs)
     const ids = catalog.models.map((model) => model.id)
     const listedAtMs = await noteModels(client, ids, nowMs)
-    const record = encodeRecord(catalog, { ...sheet, sheetJson: sheet.text, listedAtMs })
+    const switches = await routeSwitches(client)
+    const record = encodeRecord(catalog, { ...sheet, sheetJson: sheet.text, listedAtMs }, switches)
     const isNewRecord = (await currentRecord(client))?.equals(record) !== true
     if (isNewRecord) await insertRecord(client, sheet.version, record, nowMs)
     return { version: sheet.version, isNewSheet, isNewRecord, record }

@@ -4,6 +4,8 @@ import { sluice } from '../contract/generated/messages.js'
 import type { VideoSettings } from '../contract/video.ts'
 import type { Catalog, CatalogModel } from './catalogFile.ts'
 import { type Price, statedRates, UNIT_OF } from './price.ts'
+import { type RouteSwitch, switchOf } from './routeSwitches.ts'
+import type { CatalogTool } from './toolReader.ts'
 
 /** What surrounds a catalog once it is published. Times are milliseconds since 1970. */
 export interface Publication {
@@ -15,8 +17,15 @@ export interface Publication {
   readonly listedAtMs: ReadonlyMap<string, number>
 }
 
-/** The CatalogRecord that the proxies work by, encoded. Equal catalogs give equal bytes. */
-export function encodeRecord(catalog: Catalog, publication: Publication): Buffer {
+/**
+ * The CatalogRecord that the proxies work by, encoded. Equal catalogs give equal bytes.
+ * @param switches the routes that the operator has disabled by hand
+ */
+export function encodeRecord(
+  catalog: Catalog,
+  publication: Publication,
+  switches: readonly RouteSwitch[] = [],
+): Buffer {
   const record: sluice.CatalogRecord.$Properties = {
     version: publication.version,
     publishedAtMs: publication.publishedAtMs,
@@ -24,12 +33,17 @@ export function encodeRecord(catalog: Catalog, publication: Publication): Buffer
     coinUsdUnits: catalog.coinUsdUnits,
     sheetJson: Buffer.from(publication.sheetJson),
     providers: catalog.providers.map((provider) => ({ ...provider })),
-    models: catalog.models.map((model) => modelRecord(model, publication.listedAtMs.get(model.id) ?? 0)),
+    models: catalog.models.map((model) => modelRecord(model, publication.listedAtMs.get(model.id) ?? 0, switches)),
+    tools: catalog.tools.map(toolRecord),
   }
   return Buffer.from(sluice.CatalogRecord.encode(record).finish())
 }
 
-function modelRecord(model: CatalogModel, createdAtMs: number): sluice.ModelRecord.$Properties {
+function modelRecord(
+  model: CatalogModel,
+  createdAtMs: number,
+  switches: readonly RouteSwitch[],
+): sluice.ModelRecord.$Properties {
   return {
     id: model.id,
     name: model.name,
@@ -46,11 +60,25 @@ function modelRecord(model: CatalogModel, createdAtMs: number): sluice.ModelReco
     ratesBatch: ratesRecord(model.price, 'batch_'),
     unitRates: unitRatesRecord(model.price, model.modality),
     unitRatesPrivate: model.pricePrivate && unitRatesRecord(model.pricePrivate, model.modality),
-    routes: model.routes.map((route) => ({ ...route })),
+    routes: model.routes.map((route) => ({
+      ...route,
+      ...(switchOf(switches, route) && { switchedOff: true }),
+    })),
     attested: model.attested,
     unverified: !model.verified,
     createdAtMs,
     video: model.video && videoRecord(model.video),
+  }
+}
+
+function toolRecord(tool: CatalogTool): sluice.ToolRecord.$Properties {
+  const { price, cost, inputSchema, request, ...rest } = tool
+  return {
+    ...rest,
+    price: { ...price },
+    cost: { ...cost },
+    ...{ inputSchema: JSON.stringify(inputSchema), request: JSON.stringify(request) },
+    ...{ result: { ...tool.result }, output: { ...tool.output } },
   }
 }
 

@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto'
 import { formatUsd } from '../contract/units.ts'
 import type { Catalog, CatalogModel } from './catalogFile.ts'
 import { type PriceJson, priceJson, UNIT_OF } from './price.ts'
+import { type ToolPriceJson, toolPriceJson } from './toolPrice.ts'
+import type { CatalogTool } from './toolReader.ts'
 
 /** How long a published price may not rise (spec, "Price sheet"). */
 export const PROMISE_DAYS = 30
@@ -24,6 +26,15 @@ export interface SheetModel {
   routes: Array<{ provider: string; enabled: boolean; data_policy: string }>
 }
 
+/** A priced tool as it stands in a public sheet. */
+export interface SheetTool {
+  id: string
+  name: string
+  price: ToolPriceJson
+  enabled: boolean
+  rate_locked_until: string
+}
+
 /** GET /v1/pricing (spec, "Price sheet"). */
 export interface Sheet {
   version: string
@@ -31,6 +42,8 @@ export interface Sheet {
   rate_lock: { days: number; valid_until: string }
   coin: { usd: string }
   models: SheetModel[]
+  /** Absent from sheets without tools. */
+  tools?: SheetTool[]
 }
 
 /** When the promise of a sheet ends. Times are milliseconds since 1970. */
@@ -48,7 +61,12 @@ export function buildSheet(catalog: Catalog, version: number, validUntilMs: numb
     rate_lock: { days: PROMISE_DAYS, valid_until: validUntil },
     coin: { usd: formatUsd(catalog.coinUsdUnits) },
     models: catalog.models.map((model) => sheetModel(model, policies, validUntil)),
+    ...(catalog.tools.length > 0 && { tools: catalog.tools.map((tool) => sheetTool(tool, validUntil)) }),
   }
+}
+
+function sheetTool({ id, name, price, enabled }: CatalogTool, validUntil: string): SheetTool {
+  return { id, name, price: toolPriceJson(price), enabled, rate_locked_until: validUntil }
 }
 
 function sheetModel(model: CatalogModel, policies: ReadonlyMap<string, string>, validUntil: string): SheetModel {

@@ -108,6 +108,11 @@ export class YamlReader {
     return field.value.items.map((item, index) => this.#field(field, `${field.path}[${index}]`, item))
   }
 
+  /** The whole value of a field as JSON has it, for what is not read member by member. */
+  json(field: Field): unknown {
+    return isNode(field.value) ? (field.value.toJS(this.#document) as unknown) : null
+  }
+
   /** The plain value of a field, or undefined where a list or a map stands. */
   scalar(field: Field): unknown {
     return isScalar(field.value) ? field.value.value : undefined

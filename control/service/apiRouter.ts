@@ -15,15 +15,20 @@ import { keyHandlers } from '../keys/keyHandlers.ts'
 import type { ApiKey } from '../keys/keyRow.ts'
 import { keyInForce } from '../keys/resolveKey.ts'
 import { linkHandlers } from '../links/linkHandlers.ts'
+import { depositHandlers } from '../payments/depositHandlers.ts'
 import type { PaymentsService } from '../payments/paymentsService.ts'
+import { withdrawalHandlers } from '../payments/withdrawalHandlers.ts'
 import { platformHandlers } from '../platform/platformHandlers.ts'
+import { providerHandlers } from '../providers/providerHandlers.ts'
 import { receiptListHandler } from '../receipts/receiptListHandler.ts'
 import type { ReceiptReader } from '../receipts/receiptReader.ts'
+import { referralHandlers } from '../referrals/referralHandlers.ts'
 import { sessionOf } from '../sessions/sessions.ts'
 import { signInHandlers } from '../sessions/signInHandlers.ts'
 import { WalletProofs } from '../sessions/walletProof.ts'
 import { statementHandler } from '../statements/statementHandler.ts'
 import { walletHandlers } from '../wallets/walletHandlers.ts'
+import { accountOfWallet } from '../wallets/wallets.ts'
 import type { Environment } from './environment.ts'
 
 export interface ApiParts {
@@ -33,14 +38,14 @@ export interface ApiParts {
   readonly receipts: ReceiptReader
   readonly debits: Debits
   readonly tellAdmission: (accountIds: readonly string[]) => Promise<unknown>
-  readonly environment: Pick<Environment, 'publicUrl' | 'chainRpcUrl'>
+  readonly environment: Pick<Environment, 'publicUrl' | 'chainRpcUrl' | 'allowPrivateProviders'>
   /** Undefined when the gateway takes no payments. */
   readonly payments: PaymentsService | undefined
 }
 
 /** The account API with a handler for each of its operations, each from the folder of its resource. */
 export function newApiRouter(parts: ApiParts): ApiRouter {
-  const { pool, redis, log, receipts, environment } = parts
+  const { pool, redis, log, receipts, environment, payments } = parts
   const { publicUrl, chainRpcUrl } = environment
   const contracts = chainRpcUrl === undefined ? undefined : new ContractWallets(chainRpcUrl)
   const proofs = new WalletProofs({ db: pool, publicUrl, contracts })
@@ -57,6 +62,10 @@ export function newApiRouter(parts: ApiParts): ApiRouter {
       ...platformHandlers(parts),
       ...batchHandlers(pool),
       ...approvalHandlers(parts),
+      ...referralHandlers(parts),
+      ...providerHandlers(parts),
+      ...depositHandlers({ pool, payments, accountOfWallet }),
+      ...withdrawalHandlers({ pool, debits: parts.debits, payments, accountOfWallet }),
       get_statement: statementHandler(pool),
       list_receipts: receiptListHandler(receipts),
     },

@@ -21,7 +21,9 @@ import { LinkExpirer } from '../links/linkExpirer.ts'
 import { ControlMetrics } from '../metrics.ts'
 import type { PaymentsService } from '../payments/paymentsService.ts'
 import { CatalogKeeper } from '../pricing/catalogKeeper.ts'
+import { ReferralPayer } from '../referrals/referralPayer.ts'
 import { SettlementConsumer } from '../settlement/consumer.ts'
+import { StatusKeeper } from '../status/statusKeeper.ts'
 import { sampleBacklog } from './backlog.ts'
 import { addressForLog, type Environment } from './environment.ts'
 import { newPayments } from './newPayments.ts'
@@ -96,7 +98,12 @@ export class ControlService {
     rpc.start()
     this.#running.push({ name: 'rpc', stop: () => rpc.stop(limits.shutdownTimeoutMs / 2) })
     const jobs = { pool: this.#pool, log: this.#log }
-    for (const job of [new Housekeeper(jobs), new LinkExpirer(jobs)]) {
+    for (const job of [
+      new Housekeeper(jobs),
+      new LinkExpirer(jobs),
+      new ReferralPayer(jobs),
+      new StatusKeeper({ ...jobs, redis: this.#redis }),
+    ]) {
       this.#running.push({ name: job.constructor.name, stop: () => job.stop() })
     }
     return metrics.listen(metricsPort)

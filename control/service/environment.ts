@@ -11,6 +11,8 @@ export interface Environment {
   readonly publicUrl: URL | undefined
   /** JSON-RPC of the chain that contract wallets are on; undefined for none. */
   readonly chainRpcUrl: string | undefined
+  /** Whether customers may register endpoints with private addresses and without TLS. */
+  readonly allowPrivateProviders: boolean
   /** Webhooks may go to private addresses. */
   readonly allowPrivateWebhooks?: boolean
   /** How payments are taken; undefined for none. */
@@ -29,7 +31,8 @@ export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
     metricsPort: portOf(env['SLUICE_CONTROL_METRICS_PORT'] ?? '0'),
     publicUrl: webAddress(env, 'SLUICE_PUBLIC_URL', 'https://gateway.example.com'),
     chainRpcUrl: webAddress(env, 'CHAIN_RPC_URL', 'https://rpc.example.com')?.href,
-    allowPrivateWebhooks: env['SLUICE_WEBHOOKS_PRIVATE'] === '1',
+    allowPrivateProviders: isOn(env, 'SLUICE_PRIVATE_PROVIDERS'),
+    allowPrivateWebhooks: isOn(env, 'SLUICE_WEBHOOKS_PRIVATE'),
   }
 }
 
@@ -45,6 +48,12 @@ function webAddress(env: NodeJS.ProcessEnv, name: string, example: string): URL 
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url?.protocol === 'http:' || url?.protocol === 'https:') return url
   throw new Error(`${name} must be an http:// or https:// address such as ${example}, not ${addressForLog(text)}`)
+}
+
+function isOn(env: NodeJS.ProcessEnv, name: string): boolean {
+  const value = env[name] ?? ''
+  if (value === '' || value === '0' || value === '1') return value === '1'
+  throw new Error(`${name} must be 1 or 0, not ${value}`)
 }
 
 function portOf(text: string): number {

@@ -9,6 +9,7 @@ const RETRY_MS = 100
 export interface FeedListener {
   onKeyChanged(keyHash: string): void
   onCatalogPublished(): void
+  onStatusChanged(): void
   /** Events may have been missed: everything cached has to be read anew. */
   onGap(): void
 }
@@ -69,6 +70,7 @@ export class FeedReader {
         const event = sluice.FeedEvent.decode(fields[1])
         if (event.keyChanged) this.listener.onKeyChanged(event.keyChanged)
         else if (event.catalogPublished) this.listener.onCatalogPublished()
+        else if (event.statusChanged) this.listener.onStatusChanged()
       }
     }
   }

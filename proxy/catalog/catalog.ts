@@ -11,6 +11,7 @@ import type { ModelRates } from '../../control/contract/charge.ts'
 import { sluice } from '../../control/contract/generated/messages.js'
 import { type UnitRates, unitRates } from '../../control/contract/unitRates.ts'
 import { type VideoSettings, videoSettings } from '../../control/contract/video.ts'
+import { decodeTool, type Tool } from './tool.ts'
 
 /** The most that Anthropic states for the prompt which it puts before a request with tools, rounded up. */
 const TOOL_PROMPT_TOKENS = 600
@@ -38,8 +39,20 @@ export interface Route {
   /** The provider's own name of the model. */
   readonly upstreamModel: string
   readonly enabled: boolean
+  /** The operator has disabled it by hand. */
+  readonly switchedOff: boolean
+  /** Enabled, but for that. */
+  readonly offered: boolean
   /** What the provider charges, in units, to compare the routes of a model by; null where it is not stated. */
   readonly costUnits: number | null
+}
+
+/** What is sold: a model or a tool. */
+export interface Sold {
+  readonly id: string
+  /** What is counted on receipts: image, character, second, search, call, result; '' for tokens. */
+  readonly unit: string
+  readonly sheet: Sheet
 }
 
 /** Those of a model's routes that can be asked, in the order they are tried. */
@@ -101,6 +114,7 @@ export interface Sheet {
 export interface Catalog {
   readonly sheet: Sheet
   readonly models: ReadonlyMap<string, Model>
+  readonly tools: ReadonlyMap<string, Tool>
   readonly providers: ReadonlyMap<string, Provider>
 }
 
@@ -127,7 +141,8 @@ export function decodeCatalog(bytes: Uint8Array, environment: NodeJS.ProcessEnv)
     const decoded = decodeModel(sluice.ModelRecord.create(model), providers, sheet)
     models.set(decoded.id, decoded)
   }
-  return { sheet, models, providers }
+  const tools = record.tools.map((tool) => decodeTool(tool, sheet, environment))
+  return { sheet, models, providers, tools: new Map(tools.map((tool) => [tool.id, tool])) }
 }
 
 function decodeProvider(record: sluice.ProviderRecord, environment: NodeJS.ProcessEnv): Provider {
@@ -196,18 +211,27 @@ export function cheapestFirst(routes: readonly Route[]): readonly Route[] {
   return [...routes].sort((a, b) => (cost(a) === cost(b) ? 0 : cost(a) - cost(b)))
 }
 
+/** The ids of the routes that the operator has disabled by hand. */
+export function disabledRoutes(models: ReadonlyMap<string, Model>): ReadonlySet<string> {
+  const routes = [...models.values()].flatMap((model) => model.routes)
+  return new Set(routes.filter((route) => route.switchedOff).map((route) => route.id))
+}
+
 /** Dialects that requests can be sent in. */
 const SPOKEN: ReadonlySet<Dialect> = new Set(['openai', 'anthropic'])
 
 function decodeRoute(record: sluice.RouteRecord, providers: ReadonlyMap<string, Provider>): Route[] {
   const provider = providers.get(record.provider)
   if (provider === undefined) return []
+  const offered = record.enabled && !provider.keyMissing && SPOKEN.has(provider.dialect)
   return [
     {
       id: `${provider.id}/${record.model}`,
       provider,
       upstreamModel: record.model,
-      enabled: record.enabled && !provider.keyMissing && SPOKEN.has(provider.dialect),
+      enabled: offered && !record.switchedOff,
+      switchedOff: record.switchedOff,
+      offered,
       costUnits: record.costUnits ?? null,
     },
   ]

@@ -1,10 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import { CATALOG_KEY } from '../../control/contract/redisKeys.ts'
+import { KeptRecord } from '../bus/keptRecord.ts'
 import { type Catalog, decodeCatalog, type Model } from './catalog.ts'
-
-const RETRY_MS = 100
-const RETRY_MAX_MS = 2_000
+import type { Tool } from './tool.ts'
 
 export interface CatalogStoreOptions {
   readonly redis: Pick<Redis, 'getBuffer'>
@@ -17,14 +15,15 @@ export interface CatalogStoreOptions {
 
 /** The catalog in force, read from Redis and read again whenever control publishes. */
 export class CatalogStore {
-  private readonly options: CatalogStoreOptions
+  private readonly record: KeptRecord
   private catalog: Catalog | undefined
-  private bytes: Buffer | undefined
-  private wanted = false
-  private renewing = false
 
-  constructor(options: CatalogStoreOptions) {
-    this.options = options
+  constructor({ redis, environment, onChange, onFault }: CatalogStoreOptions) {
+    const decode = (bytes: Buffer): void => {
+      this.catalog = decodeCatalog(bytes, environment)
+      onChange(this.catalog)
+    }
+    this.record = new KeptRecord({ redis, key: CATALOG_KEY, onChange: decode, onFault })
   }
 
   /** Null until control has published for the first time. */
@@ -37,41 +36,21 @@ export class CatalogStore {
     return this.catalog?.models.get(id)
   }
 
+  /** A priced tool by its id. */
+  tool(id: string): Tool | undefined {
+    return this.catalog?.tools.get(id)
+  }
+
   /**
    * Reads the catalog.
    * @returns whether there is one
    */
-  async refresh(): Promise<boolean> {
-    const bytes = await this.options.redis.getBuffer(CATALOG_KEY)
-    if (bytes === null) return this.catalog !== undefined
-    if (this.bytes !== undefined && bytes.equals(this.bytes)) return true
-    this.catalog = decodeCatalog(bytes, this.options.environment)
-    this.bytes = bytes
-    this.options.onChange(this.catalog)
-    return true
+  refresh(): Promise<boolean> {
+    return this.record.refresh()
   }
 
   /** Reads the catalog in the background, again and again until that succeeds once after this call. */
   renew(): void {
-    this.wanted = true
-    if (!this.renewing) void this.renewUntilDone()
-  }
-
-  private async renewUntilDone(): Promise<void> {
-    this.renewing = true
-    let pauseMs = RETRY_MS
-    while (this.wanted) {
-      this.wanted = false
-      try {
-        await this.refresh()
-        pauseMs = RETRY_MS
-      } catch (error) {
-        this.options.onFault(error)
-        this.wanted = true
-        await sleep(pauseMs, undefined, { ref: false })
-        pauseMs = Math.min(pauseMs * 2, RETRY_MAX_MS)
-      }
-    }
-    this.renewing = false
+    this.record.renew()
   }
 }

@@ -14,6 +14,7 @@ const VERSION = /^[1-9][0-9]{0,8}$/
 interface SheetModel {
   id: string
   available: boolean
+  routes: { enabled: boolean }[]
 }
 
 /** GET /v1/pricing: the price sheet in force, with what serves right now. */
@@ -25,6 +26,8 @@ export function pricingHandler(catalog: CatalogStore, health: RouteHealth): Hand
     for (const entry of document.models) {
       const model = models.get(entry.id)
       entry.available = model !== undefined && serves(model, health, nowMs)
+      // Both are written from one catalog, in its order.
+      for (const [place, route] of entry.routes.entries()) if (model?.routes[place]?.switchedOff) route.enabled = false
     }
     exchange.answer(200, JSON_TYPE, JSON.stringify(document))
   }

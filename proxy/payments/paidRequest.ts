@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { type ErrorCode, GatewayError, isErrorCode } from '../../control/contract/errors.ts'
+import { type ErrorCode, errorBody, GatewayError, isErrorCode } from '../../control/contract/errors.ts'
 import { sluice } from '../../control/contract/generated/messages.js'
 import type { Limits } from '../../control/contract/limits.ts'
 import { type Address, networkOf, parseAddress } from '../../control/contract/payments/address.ts'
@@ -7,9 +7,9 @@ import { tokenUsdUnits, unitsOf } from '../../control/contract/payments/conversi
 import { paymentToMessage } from '../../control/contract/payments/messages.ts'
 import { readCredential, sourceAccount } from '../../control/contract/payments/mpp.ts'
 import type { PaymentTerms } from '../../control/contract/payments/terms.ts'
+import type { Verdict } from '../../control/contract/payments/verdict.ts'
 import { readPaymentHeader } from '../../control/contract/payments/x402.ts'
 import type { ReceiptPaid } from '../../control/contract/receipt.ts'
-import type { Verdict } from '../../workers/verifyPayments.ts'
 import { type HoldWaiter, LOST_ANSWER } from '../admission/holds.ts'
 import { ControlUnavailable, type RpcClient } from '../bus/rpcClient.ts'
 import type { CatalogStore } from '../catalog/catalogStore.ts'
@@ -26,6 +26,7 @@ import { checkX402 } from './x402Check.ts'
 
 /** Who a request is priced for that carries no payment. */
 const NOBODY: Address = `0x${'00'.repeat(20)}`
+const JSON_TYPE = 'application/json; charset=utf-8'
 const COST_HEADER = 'x-cost-units'
 /** Endpoints whose answers carry `receipt.paid` in place of the cost in a header. */
 const PAID_IN_RECEIPT: ReadonlySet<string> = new Set(['chat', 'completions'])
@@ -104,6 +105,11 @@ export class PaidRequest implements AnswerDecorator {
   }
 
   onFailure(error: GatewayError): FailureAnswer | undefined {
+    // What was paid once is never asked for again, whatever status a provider answers with; it is refunded.
+    if (this.receipt !== undefined) {
+      const headers = this.credential.kind === 'x402' ? this.paidHeaders : []
+      return { contentType: JSON_TYPE, body: errorBody(error, this.exchange.id), headers }
+    }
     return error.status === 402 && this.asked !== undefined ? paymentRequired(error, this.asked) : undefined
   }
 

@@ -1,7 +1,7 @@
 import { GatewayError } from '../../control/contract/errors.ts'
 import type { Limits } from '../../control/contract/limits.ts'
+import type { PaymentCheck, Verdict } from '../../control/contract/payments/verdict.ts'
 import type { WorkerPool } from '../../workers/pool.ts'
-import type { PaymentCheck, Verdict } from '../../workers/verifyPayments.ts'
 
 interface Waiting {
   readonly check: PaymentCheck

@@ -1,53 +1,74 @@
 import { GatewayError } from '../../control/contract/errors.ts'
 import type { Limits } from '../../control/contract/limits.ts'
+import type { CountInput } from '../../workers/countTokens.ts'
 import { PoolBusy, WorkerPool } from '../../workers/pool.ts'
+import { sampleText } from '../../workers/textSample.ts'
 
 const RETRY_SECONDS = 1
+/** Of the time that an answer is waited for, what is left for its way. */
+const WAY_SHARE = 0.2
 
-/** Counts tokens by a tokenizer, in worker threads: for questions, and where a provider has not counted. */
+/**
+ * Counts tokens by a tokenizer, in worker threads: for questions, and where a provider has not counted. Long texts are
+ * sampled, and a count that takes long ends early; the rest is extrapolated.
+ */
 export class TokenCounter {
   private readonly pool: WorkerPool
-  private readonly estimateTimeoutMs: number
+  private readonly limits: Limits
 
-  constructor(limits: Limits) {
-    this.estimateTimeoutMs = limits.estimateTimeoutMs
+  /** @param onFault told of threads that fail while they have nothing to do */
+  constructor(limits: Limits, onFault: (error: unknown) => void) {
+    this.limits = limits
     this.pool = new WorkerPool({
       threadsMax: limits.countThreadsMax,
       queueMax: limits.countQueueMax,
-      taskTimeoutMs: limits.countTimeoutMs,
+      // A count ends by itself before that, so that only a thread that hangs is ended.
+      taskTimeoutMs: limits.countTimeoutMs + 2 * limits.countWorkMs,
       idleTimeoutMs: limits.workerIdleMs,
+      onFault,
     })
   }
 
   /**
    * The tokens of each text.
-   * @throws GatewayError 503 when too many texts wait or these take too long
+   * @throws GatewayError 503 when too many texts wait or these would wait too long
    */
   async count(texts: readonly string[]): Promise<number[]> {
+    const { countTimeoutMs } = this.limits
     try {
-      return await this.pool.run('countTokens', texts)
+      const counts = await this.pool.run('countTokens', this.input(texts, countTimeoutMs))
+      if (counts === null) throw new Error(`no thread was free within ${countTimeoutMs} ms`)
+      return counts
     } catch (error) {
       const message =
         error instanceof PoolBusy
           ? 'Too many texts wait for their tokens to be counted; try again after Retry-After seconds.'
-          : 'The tokens could not be counted in time; send less text, or try again after Retry-After seconds.'
+          : 'The tokens could not be counted in time; try again after Retry-After seconds.'
       throw new GatewayError('too_many_requests_open', { message, retryAfterSeconds: RETRY_SECONDS, cause: error })
     }
   }
 
   /** The tokens of each text, or null when they cannot be counted soon. Never rejects. */
   countSoon(texts: readonly string[]): Promise<number[] | null> {
+    const { estimateTimeoutMs } = this.limits
     return new Promise((resolve) => {
-      const timer = setTimeout(() => resolve(null), this.estimateTimeoutMs)
+      const timer = setTimeout(() => resolve(null), estimateTimeoutMs)
       const done = (counts: number[] | null): void => {
         clearTimeout(timer)
         resolve(counts)
       }
-      this.pool.run('countTokens', texts).then(done, () => done(null))
+      const input = this.input(texts, estimateTimeoutMs * (1 - WAY_SHARE))
+      this.pool.run('countTokens', input).then(done, () => done(null))
     })
   }
 
   close(): Promise<void> {
     return this.pool.close()
+  }
+
+  private input(texts: readonly string[], withinMs: number): CountInput {
+    const { countWorkMs, countCharactersMax } = this.limits
+    const samples = texts.map((text) => sampleText(text, countCharactersMax))
+    return { texts: samples, workMs: countWorkMs, endsAtMs: Date.now() + withinMs }
   }
 }

@@ -39,6 +39,9 @@ export interface AttemptListener {
   onCrashed(error: unknown): void
 }
 
+/** What an error answer means for its request. */
+export type Classify = (status: number, body: string, retryAfterMs: number) => Refusal
+
 export interface AttemptsOptions {
   readonly transport: Transport
   readonly health: RouteHealth
@@ -50,6 +53,8 @@ export interface AttemptsOptions {
   readonly routes: readonly Route[]
   readonly makeRequest: (route: Route, totalTimeoutMs: number, fresh: boolean) => UpstreamRequest
   readonly listener: AttemptListener
+  /** Sorts error answers; absent for those of a model's provider. */
+  readonly classify?: Classify | undefined
   /** Told of what the client is not: our credential refused, a route failing. */
   readonly onFault: (route: Route, reason: string) => void
 }
@@ -184,8 +189,9 @@ export class Attempts implements UpstreamListener {
     const waitMs = headers === undefined ? 0 : retryAfterMs(headers, Date.now(), maxMs)
     this.options.onFault(this.route, `status ${status}`)
     const body = Buffer.concat(this.refusedBody).toString('utf8')
-    const { rule } = this.options
-    const refusal = classifyRefusal(status, readProviderError(body), waitMs, rule.ownStatus)
+    const { rule, classify } = this.options
+    const refusal =
+      classify?.(status, body, waitMs) ?? classifyRefusal(status, readProviderError(body), waitMs, rule.ownStatus)
     this.moveOn(refusal, mayMoveOnAfterStatus(rule, status))
   }
 
@@ -200,6 +206,7 @@ export class Attempts implements UpstreamListener {
     if (refusal.retryAfterMs > 0) health.coolDown(this.route.id, nowMs + refusal.retryAfterMs)
     if (refusal.routeFault) health.failed(this.route.id, nowMs, refusal.perhapsRequest ? accountId : undefined)
     else health.undecided(this.route.id)
+    while (this.next < routes.length && health.isDisabled(routes[this.next].id)) this.next++
     const left = this.next < routes.length && this.tried < limits.routeAttemptsMax && nowMs < this.deadlineMs
     if (refusal.elsewhere && mayMoveOn && left) {
       this.send(routes[this.next++], false)

@@ -20,6 +20,8 @@ export interface OperationRule {
 
 const SERVED_AT_ONCE: OperationRule = { failover: 'before_output', ownStatus: false }
 const BILLED_WHEN_MADE: OperationRule = { failover: 'when_refused', ownStatus: false }
+// A tool has one upstream, whose own status the client sees.
+const TOOL: OperationRule = { failover: 'when_not_taken', ownStatus: true }
 const JOB: OperationRule = { failover: 'when_not_taken', ownStatus: true }
 
 /** The rule of every operation. */
@@ -35,6 +37,7 @@ export const OPERATION_RULES: Readonly<Record<Endpoint, OperationRule>> = {
   transcriptions: SERVED_AT_ONCE,
   rerank: SERVED_AT_ONCE,
   videos: JOB,
+  tools: TOOL,
 }
 
 /** Whether another route may be asked after a failure of the transport, before any output. */

@@ -21,9 +21,19 @@ interface Health {
 export class RouteHealth {
   private readonly limits: Limits
   private readonly routes = new Map<string, Health>()
+  private disabled: ReadonlySet<string> = new Set()
 
   constructor(limits: Limits) {
     this.limits = limits
+  }
+
+  /** Says which routes are disabled now, so that no request that is under way turns to one of them. */
+  setDisabled(routeIds: ReadonlySet<string>): void {
+    this.disabled = routeIds
+  }
+
+  isDisabled(routeId: string): boolean {
+    return this.disabled.has(routeId)
   }
 
   /** Whether a request may go to the route now. */
@@ -33,6 +43,11 @@ export class RouteHealth {
     if (health.coolUntilMs > nowMs) return false
     if (!this.hasTripped(health)) return true
     return health.openUntilMs <= nowMs && !health.trying
+  }
+
+  /** Whether the provider asked to be left alone for now. */
+  isCooling(routeId: string, nowMs: number): boolean {
+    return (this.routes.get(routeId)?.coolUntilMs ?? 0) > nowMs
   }
 
   /** Milliseconds until the route may be tried again; 0 when it may be now. */

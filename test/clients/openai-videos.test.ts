@@ -5,7 +5,14 @@ import { clipByte } from '../../bench/provider.ts'
 import { newId } from '../../control/contract/ids.ts'
 import { assertSecondsReconciled } from '../support/reconcile.ts'
 import { type Stack, startStack, until } from '../support/stack.ts'
-import { providerVideos, SECOND_UNITS, type VideoObject, videoModel } from '../support/videoClient.ts'
+import {
+  providerVideos,
+  releaseVideos,
+  rewriteVideo,
+  SECOND_UNITS,
+  type VideoObject,
+  videoModel,
+} from '../support/videoClient.ts'
 
 let stack: Stack
 let client: OpenAI
@@ -15,8 +22,8 @@ let sent = 0
 before(async () => {
   stack = await startStack({
     workers: 2,
-    limits: { videoPollMinMs: 50, videoKeptMs: 3_000 },
-    catalog: { models: [videoModel('test/clip', 'mock,make=500'), videoModel('test/failing', 'mock,video=failed')] },
+    limits: { videoPollMinMs: 50 },
+    catalog: { models: [videoModel('test/clip', 'mock,video=held'), videoModel('test/failing', 'mock,video=failed')] },
   })
   const { apiKey } = await stack.createAccount({ credits: '100' })
   const counted: typeof fetch = (input, init) => {
@@ -43,6 +50,7 @@ test('the official client follows a job and downloads its clip', async () => {
   })
   // It is told not to try again by itself.
   assert.equal(sent, sentBefore + 1)
+  await releaseVideos(stack)
   await until('the clip is made', async () => {
     video = await client.videos.retrieve(job.id)
     return video.status === 'completed'
@@ -57,14 +65,11 @@ test('the official client follows a job and downloads its clip', async () => {
   assert.equal(bytes.length, 65_536)
   assert.ok(bytes.every((byte, at) => byte === clipByte(at)))
 
-  let gone: unknown
-  await until('the clip has expired', async () => {
-    gone = await client.videos.downloadContent(job.id).then(
-      () => undefined,
-      (error: unknown) => error,
-    )
-    return gone !== undefined
-  })
+  await rewriteVideo(stack, job.id, { madeAgoMs: 1_800_001 })
+  const gone = await client.videos.downloadContent(job.id).then(
+    () => undefined,
+    (error: unknown) => error,
+  )
   assert.ok(gone instanceof APIError)
   assert.deepEqual([gone.status, gone.code], [410, 'video_expired'])
 })

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sluice } from '../../control/contract/generated/messages.js'
 import { shardOf } from '../../control/contract/redisKeys.ts'
 import { defineScript, SettleCode } from '../../control/contract/scripts.ts'
+import { VideoState } from '../../control/contract/video.ts'
 import { keysOfEnding, settleCall } from '../../proxy/admission/ending.ts'
 import { assertError, receiptOf } from '../support/chatClient.ts'
 import { assertSecondsReconciled } from '../support/reconcile.ts'
@@ -16,6 +17,7 @@ import {
   generate,
   newVideo,
   providerVideos,
+  rewriteVideo,
   SECOND_UNITS,
   type VideoObject,
   videoIn,
@@ -221,16 +223,19 @@ test('a clip that was made when its worker died is charged by whoever reads it f
     const job = await newVideo(stack.baseUrl, apiKey, { model: 'test/quick' })
     await videoIn(stack.baseUrl, apiKey, job.id, ['completed'])
     await stack.settled()
-    // The job as it stands when its worker dies between the settlement and the last write, and the same before it.
-    await stack.withRedis(async (redis) => {
-      const [key] = await redis.keys(`video:{*}:${job.id}`)
-      await redis.hset(key, 's', '3')
-    })
+    // The job as it stands when its worker dies between the settlement and the last write. Whoever reads it soon after the
+    // clip was made leaves it to its own worker: it is still being made.
+    await rewriteVideo(stack, job.id, { state: VideoState.MADE, madeAgoMs: -60_000 })
     const shown = JSON.parse((await videoReply(stack.baseUrl, apiKey, job.id)).text) as VideoObject
     assert.equal(shown.status, 'in_progress')
     assertError(await contentReply(stack.baseUrl, apiKey, job.id), 409, 'video_not_ready')
+    await rewriteVideo(stack, job.id, { madeAgoMs: 10_000 })
     const again = await videoIn(stack.baseUrl, apiKey, job.id, ['completed'])
     assert.equal(again.receipt?.cost.units, String(4 * SECOND_UNITS))
+    assert.equal((await clipOf(stack.baseUrl, apiKey, job.id)).length, 65_536)
+    // Only a clip that is made and was held for its time is gone.
+    await rewriteVideo(stack, job.id, { madeAgoMs: 1_800_001 })
+    assertError(await contentReply(stack.baseUrl, apiKey, job.id), 410, 'video_expired')
     await stack.settled()
     const { json } = await stack.cli('account', 'show', accountId)
     assert.equal((json as { balance: { credits: string } }).balance.credits, '999.6')

@@ -13,7 +13,6 @@ import { sendWebhooks } from '../../control/batch/webhookSender.ts'
 import { batchIdOf } from '../../control/contract/batch.ts'
 import { migrate } from '../../control/db/migrate.ts'
 import { createPool, type Pool } from '../../control/db/pool.ts'
-import { publicCaller } from '../../control/net/publicCall.ts'
 import { assertSigned, HookReceiver } from '../support/batchClient.ts'
 import { BatchWorld } from '../support/batchWorld.ts'
 import { freshDatabase } from '../support/services.ts'
@@ -105,7 +104,7 @@ test('a receiver that is away for an hour gets the webhook after it, once', asyn
   try {
     const secret = await webhookSecretOf(pool, 'key_1')
     const id = await doneJob(receiver.url)
-    const options = { pool, log, call: publicCaller(true), now: world.now }
+    const options = { pool, log, allowPrivate: true, now: world.now }
     receiver.status = 503
     for (let minute = 0; minute < 60; minute++) {
       await sendWebhooks(options)
@@ -144,7 +143,7 @@ test('nothing is sent to a private address, whatever its name, and the log says 
       world = new BatchWorld(pool)
       await webhookSecretOf(pool, 'key_1')
       await doneJob(`http://${host}:${port}/`)
-      await sendWebhooks({ pool, log, call: publicCaller(false), now: world.now })
+      await sendWebhooks({ pool, log, allowPrivate: false, now: world.now })
       const [hook] = await listWebhooks(pool, { state: 'waiting', limit: 10 })
       assert.match(hook?.fault ?? '', /not_public/)
     }
@@ -157,7 +156,7 @@ test('nothing is sent to a private address, whatever its name, and the log says 
 test('a webhook that nobody takes is given up after three days', async () => {
   await webhookSecretOf(pool, 'key_1')
   await doneJob('http://127.0.0.1:9/')
-  const options = { pool, log, call: publicCaller(true), now: world.now }
+  const options = { pool, log, allowPrivate: true, now: world.now }
   for (let hour = 0; hour < 80; hour++) {
     await sendWebhooks(options)
     world.nowMs += DAY_MS / 24

@@ -237,7 +237,11 @@ test('the audit says of every invariant whether it holds, and fails when one doe
 })
 
 const MISTAKES: ReadonlyArray<[args: string[], code: number, says: RegExp]> = [
-  [['bogus'], 2, /there is no "bogus"; there are: account, key, wallet, session, catalog, audit, holds/],
+  [
+    ['bogus'],
+    2,
+    /there is no "bogus"; there are: account, key, wallet, session, catalog, route, incident, trail, audit, holds/,
+  ],
   [
     ['account', 'bogus'],
     2,

@@ -18,22 +18,37 @@ const PRICE = {
   },
 }
 
-/** What a provider does, and the charge for it at PRICE. */
-const CASES: { behaviour: string; name: string; maxTokens?: number; prices?: TokenPrices; anthropicOnly?: boolean }[] =
-  [
-    { name: 'plain', behaviour: 'prompt=11' },
-    { name: 'cut short by max_tokens', behaviour: 'prompt=11', maxTokens: 3 },
-    { name: 'a tool call', behaviour: 'tool,chunks=5,prompt=11' },
-    { name: 'thinking', behaviour: 'thinking=4,reasoning=40,completion=52,prompt=11' },
-    { name: 'read from the cache', behaviour: 'prompt=90,cached=60' },
-    { name: 'written to the cache', behaviour: 'prompt=90,cache_write=50' },
-    { name: 'read and written', behaviour: 'prompt=90,cached=40,cache_write=50,completion=1' },
-    { name: 'written for an hour', behaviour: 'prompt=90,cache_write=20,cache_write_1h=30', anthropicOnly: true },
-    { name: 'at the threshold', behaviour: 'prompt=100,cached=60' },
-    { name: 'long by its cached tokens', behaviour: 'prompt=101,cached=100', prices: LONG },
-    { name: 'long and written', behaviour: 'prompt=500,cached=100,cache_write=200', prices: LONG },
-    { name: 'nothing', behaviour: 'usage=zero' },
-  ]
+/** What a provider does, and what it is charged at. */
+interface Case {
+  name: string
+  behaviour: string
+  maxTokens?: number
+  prices?: TokenPrices
+  /** Reported apart, and part of the output. */
+  reasoning?: number
+  anthropicOnly?: boolean
+}
+
+const CASES: Case[] = [
+  { name: 'plain', behaviour: 'prompt=11' },
+  { name: 'cut short by max_tokens', behaviour: 'prompt=11', maxTokens: 3 },
+  { name: 'a tool call', behaviour: 'tool,chunks=5,prompt=11' },
+  { name: 'thinking', behaviour: 'thinking=4,reasoning=40,completion=52,prompt=11', reasoning: 40 },
+  { name: 'read from the cache', behaviour: 'prompt=90,cached=60' },
+  { name: 'written to the cache', behaviour: 'prompt=90,cache_write=50' },
+  { name: 'read and written', behaviour: 'prompt=90,cached=40,cache_write=50,completion=1' },
+  { name: 'written for an hour', behaviour: 'prompt=90,cache_write=20,cache_write_1h=30', anthropicOnly: true },
+  { name: 'at the threshold', behaviour: 'prompt=100,cached=60' },
+  { name: 'long by its cached tokens', behaviour: 'prompt=101,cached=100', prices: LONG },
+  { name: 'long and written', behaviour: 'prompt=500,cached=100,cache_write=200', prices: LONG },
+  {
+    ...{ name: 'long and written for an hour', behaviour: 'prompt=500,cached=100,cache_write=80,cache_write_1h=120' },
+    ...{ prices: LONG, anthropicOnly: true },
+  },
+  { name: 'long thinking', behaviour: 'thinking=4,reasoning=40,completion=52,prompt=300', prices: LONG, reasoning: 40 },
+  { name: 'a tool call from the cache', behaviour: 'tool,chunks=5,prompt=90,cached=60' },
+  { name: 'nothing', behaviour: 'usage=zero' },
+]
 
 const upstream = (behaviour: string) => `mock,chunks=12,${behaviour}`
 const idOf = (dialect: string, name: string) => `${dialect}/${name.replaceAll(/[^a-z0-9]+/g, '-')}`
@@ -203,7 +218,7 @@ async function askResponses(model: string, stream: boolean, maxTokens: number | 
   }
 }
 
-for (const { name, prices = SHORT, maxTokens, anthropicOnly } of CASES) {
+for (const { name, prices = SHORT, maxTokens, anthropicOnly, reasoning = 0 } of CASES) {
   describe(name, () => {
     for (const stream of [true, false]) {
       test(`every format over both dialects say and charge the same, stream ${stream}`, async () => {
@@ -229,6 +244,7 @@ for (const { name, prices = SHORT, maxTokens, anthropicOnly } of CASES) {
             [receipt.usage.prompt_tokens, receipt.usage.completion_tokens],
             pair,
           )
+          assert.equal(receipt.usage.reasoning_tokens, reasoning, pair)
           assert.equal(receipt.clamped, false)
           assertReconciled(receipt, log, prices)
         }

@@ -35,6 +35,7 @@ before(async () => {
         ...both('limited', 'mock,error=429,retry_after=3'),
         ...both('attested', 'mock', { attested: true }),
         ...both('nocount', 'mock,nocount'),
+        ...both('vast', 'mock,nocount', { context: 100_000_000 }),
         ...both('counts', 'mock,prompt=4711'),
         ...both('nocount-bad', 'mock,error=400'),
         { id: 'openai/chat-only', routes: [{ provider: 'openai', model: 'mock' }] },
@@ -226,6 +227,17 @@ describe('counting tokens', () => {
     assert.equal(reply.status, 200, reply.text)
     return JSON.parse(reply.text) as { input_tokens: number; estimated?: boolean }
   }
+
+  test('of a text of several mebibytes, by a sample of it', async () => {
+    const sentence = 'The quick brown fox jumps over the lazy dog. '
+    const repeats = Math.ceil((3 * 1_048_576) / sentence.length)
+    const body = { model: 'openai/vast', messages: [{ role: 'user', content: sentence.repeat(repeats) }] }
+    const reply = await countTokens(stack.baseUrl, apiKey, body)
+    const { input_tokens: tokens, estimated } = JSON.parse(reply.text) as { input_tokens: number; estimated: boolean }
+    // Ten tokens a sentence.
+    assert.ok(Math.abs(tokens / (10 * repeats) - 1) < 0.05, `${tokens} tokens of ${repeats} sentences`)
+    assert.equal(estimated, true)
+  })
 
   test('is exact where the provider counts, and costs nothing', async () => {
     assert.deepEqual(await count('anthropic/counts', { system: 's', tools: [TOOL], max_tokens: 5, stream: true }), {

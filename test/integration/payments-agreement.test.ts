@@ -17,7 +17,13 @@ import { type Payer, startChain, type TestChain } from '../support/chain.ts'
 import { requirementsFor, signPayment } from '../support/payloads.ts'
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
-const pool = new WorkerPool({ taskTimeoutMs: 60_000, threadsMax: 2, idleTimeoutMs: 1_000, queueMax: 100 })
+const pool = new WorkerPool({
+  taskTimeoutMs: 60_000,
+  threadsMax: 2,
+  idleTimeoutMs: 1_000,
+  queueMax: 100,
+  onFault: assert.ifError,
+})
 const verifier = new PaymentVerifier(pool, limits)
 let chain: TestChain
 let payer: Payer

@@ -21,7 +21,12 @@ afterEach(async () => {
   bench.rpc.refused.clear()
   bench.rpc.lost.clear()
   await bench.chain.client.setAutomine(true)
-  await bench.chain.client.mine({ blocks: 1 })
+  await until('what failed in a block is final, and sent again', async () => {
+    await bench.chain.client.mine({ blocks: 1 })
+    const open = `SELECT (SELECT count(*) FROM refunds WHERE state = 'sending')
+      + (SELECT count(*) FROM chain_transactions WHERE state = 'pending')`
+    return (await scalarOf<number>(open)) === 0
+  })
   await bench.settled()
   await bench.audit()
 })

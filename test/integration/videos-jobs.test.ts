@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
 import { after, before, test } from 'node:test'
 import { clipByte } from '../../bench/provider.ts'
 import { newId } from '../../control/contract/ids.ts'
@@ -11,6 +13,7 @@ import {
   generate,
   newVideo,
   providerVideos,
+  releaseVideos,
   SECOND_UNITS,
   videoIn,
   videoModel,
@@ -18,6 +21,8 @@ import {
 } from '../support/videoClient.ts'
 
 const POLL_MIN_MS = 50
+const FLOOD_BYTES = 100_000_000
+const HELD_UP = 8
 
 let stack: Stack
 let account: TestAccount
@@ -30,7 +35,8 @@ before(async () => {
       models: [
         { id: 'test/small' },
         videoModel('test/clip', 'mock,make=300'),
-        videoModel('test/queued', 'mock,queue=400,make=400'),
+        videoModel('test/held', 'mock,video=held'),
+        videoModel('test/queued', 'mock,queue=1500,video=held'),
         videoModel('test/short', 'mock,make=100,seconds=3'),
         videoModel('test/long', 'mock,make=100,seconds=20'),
         videoModel('test/none', 'mock,make=100,seconds=0'),
@@ -38,6 +44,7 @@ before(async () => {
         videoModel('test/failing', 'mock,make=200,video=failed'),
         videoModel('test/lasting', 'mock,make=15000'),
         videoModel('test/large', 'mock,clip=20000000'),
+        videoModel('test/flood', `mock,clip=${FLOOD_BYTES}`),
       ],
     },
   })
@@ -52,14 +59,15 @@ async function completed(model: string, body: Record<string, unknown> = {}) {
 }
 
 test('a job is taken, made, charged by its seconds and fetched', async () => {
-  const taken = await newVideo(stack.baseUrl, account.apiKey, { model: 'test/clip', seconds: 8 })
-  assert.deepEqual([taken.object, taken.status, taken.seconds, taken.model], ['video', 'in_progress', '8', 'test/clip'])
+  const taken = await newVideo(stack.baseUrl, account.apiKey, { model: 'test/held', seconds: 8 })
+  assert.deepEqual([taken.object, taken.status, taken.seconds, taken.model], ['video', 'in_progress', '8', 'test/held'])
   assert.deepEqual(taken.hold, { units: String(8 * SECOND_UNITS), usd: '0.8', coin: '0.8' })
   assert.deepEqual([taken.receipt, taken.error, taken.completed_at, taken.expires_at], [null, null, null, null])
   const notReady = await contentReply(stack.baseUrl, account.apiKey, taken.id)
   assertError(notReady, 409, 'video_not_ready')
   assert.equal(notReady.headers.get('x-should-retry'), 'false')
 
+  await releaseVideos(stack)
   const done = await videoIn(stack.baseUrl, account.apiKey, taken.id, ['completed'])
   assert.equal(done.progress, 100)
   assert.equal(Number(done.expires_at) - Number(done.completed_at), 1_800)
@@ -97,6 +105,7 @@ test('states follow each other, as every worker tells them', async () => {
   for (let last = ''; last !== 'completed'; ) {
     const { status, progress } = JSON.parse((await videoReply(stack.baseUrl, account.apiKey, taken.id)).text)
     if (status !== last) seen.push(status)
+    if (status === 'in_progress') await releaseVideos(stack)
     assert.ok(progress >= 0 && progress <= 100 && (progress === 100) === (status === 'completed'))
     last = status
   }
@@ -149,6 +158,36 @@ test('a clip of any size is sent on while a slow client holds it up', async () =
   })
   assert.deepEqual([head.status, head.headers.get('content-type')], [200, 'video/mp4'])
 })
+
+test('clips that nobody reads stop at the provider, and memory stays', async () => {
+  const job = await completed('test/flood')
+  const before = await residentBytes()
+  const path = `/v1/videos/${job.id}/content`
+  const calls = Array.from({ length: HELD_UP }, () =>
+    request(stack.baseUrl + path, { agent: false, headers: { authorization: `Bearer ${account.apiKey}` } }).end(),
+  )
+  const answers = await Promise.all(calls.map(async (call) => (await once(call, 'response'))[0] as IncomingMessage))
+  let sent = -1
+  await until('the provider sends nothing any more', async () => {
+    const last = sent
+    sent = (await providerVideos(stack)).find((entry) => entry.request_id === job.request_id)?.clip_bytes_sent ?? 0
+    return sent > 0 && sent === last
+  })
+  // What the sockets on the way hold is the system's; all clips together would be four times as much.
+  assert.ok(sent < (HELD_UP * FLOOD_BYTES) / 4, `${sent} bytes have left the provider`)
+  const grown = (await residentBytes()) - before
+  assert.ok(grown < 100_000_000, `${grown} bytes more`)
+  const [first, ...others] = answers
+  for (const other of others) other.destroy()
+  let bytes = 0
+  for await (const part of first) bytes += (part as Buffer).length
+  assert.equal(bytes, FLOOD_BYTES)
+})
+
+async function residentBytes(): Promise<number> {
+  const metrics = await (await fetch(stack.metricsUrl)).text()
+  return Number(/^sluice_resident_bytes (\d+)/m.exec(metrics)?.[1])
+}
 
 test('whoever asks for a job, at whichever worker, has its provider asked soon, but not more often than it may be', async () => {
   const { id, request_id: requestId } = await newVideo(stack.baseUrl, account.apiKey, { model: 'test/lasting' })

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { type Address, type Hex, maxUint256, parseEther } from 'viem'
+import { type Address, type Hex, maxUint256, parseAbi, parseEther } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { type AnvilNode, type AnvilOptions, DEV_CHAIN_ID, startAnvil } from '../../control/launch/chain/anvil.ts'
 import {
@@ -15,6 +15,10 @@ import {
 import { makeTempDir, removeTempDir } from './tempDir.ts'
 
 const PERMIT2: Address = '0x000000000022D473030F116dDEE9F6B43aC78BA3'
+const REGISTRY_ABI = parseAbi([
+  'function register() returns (uint256)',
+  'function setAgentWallet(uint256 agentId, address newWallet, uint256 deadline, bytes signature)',
+])
 const TREASURY_INDEX = 1
 const RELAYER_INDEX = 2
 
@@ -94,6 +98,37 @@ export class TestChain {
   balanceOf(token: 'coin' | 'stablecoin', address: Address): Promise<bigint> {
     const call = { address: this.contracts[token], abi: DEMO_TOKEN_ABI, functionName: 'balanceOf' } as const
     return this.client.readContract({ ...call, args: [address] })
+  }
+
+  /** Registers an ERC-8004 agent. @returns its id */
+  async registerAgent(owner: Payer): Promise<bigint> {
+    const call = { address: this.contracts.registry, abi: REGISTRY_ABI } as const
+    const { result } = await this.client.simulateContract({ ...call, functionName: 'register', account: owner })
+    await this.wait(await this.client.writeContract({ ...call, functionName: 'register', account: owner }))
+    return result
+  }
+
+  /** Gives an agent a wallet beside its owner. */
+  async setAgentWallet(owner: Payer, agentId: bigint, wallet: Payer): Promise<void> {
+    const { registry } = this.contracts
+    const { timestamp } = await this.client.getBlock()
+    const deadline = timestamp + 120n
+    const signature = await wallet.signTypedData({
+      domain: { name: 'ERC8004IdentityRegistry', version: '1', chainId: this.chainId, verifyingContract: registry },
+      types: {
+        AgentWalletSet: [
+          { name: 'agentId', type: 'uint256' },
+          { name: 'newWallet', type: 'address' },
+          { name: 'owner', type: 'address' },
+          { name: 'deadline', type: 'uint256' },
+        ],
+      },
+      primaryType: 'AgentWalletSet',
+      message: { agentId, newWallet: wallet.address, owner: owner.address, deadline },
+    })
+    const args = [agentId, wallet.address, deadline, signature] as const
+    const call = { address: registry, abi: REGISTRY_ABI, functionName: 'setAgentWallet', args } as const
+    await this.wait(await this.client.writeContract({ ...call, account: owner }))
   }
 
   /** A contract wallet (ERC-1271) whose owner signs for it. */

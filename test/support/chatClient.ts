@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { GatewayError, isErrorCode } from '../../control/contract/errors.ts'
 
 export interface ChatBody {
   model: string
@@ -95,11 +96,12 @@ export function completion(reply: Reply): Record<string, unknown> & { receipt: R
   return JSON.parse(reply.text) as Record<string, unknown> & { receipt: Receipt }
 }
 
-/** Asserts that a reply is this error, in the error shape, with the request id in both headers. */
+/** Asserts that a reply is this error, in the error shape and of its type, with the request id in both headers. */
 export function assertError(reply: Reply, status: number, code: string | null, param?: string): ErrorBody['error'] {
   assert.equal(reply.status, status, reply.text)
   const { error } = JSON.parse(reply.text) as ErrorBody
   assert.equal(error.code, code, reply.text)
+  if (code !== null && isErrorCode(code)) assert.equal(error.type, new GatewayError(code, { status }).type, reply.text)
   assert.equal(typeof error.message, 'string')
   assert.notEqual(error.message, '')
   if (param !== undefined) assert.equal(error.param, param)

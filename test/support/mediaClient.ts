@@ -38,7 +38,13 @@ export async function postForm(url: string, apiKey: string, fields: Record<strin
   return send(url, apiKey, form)
 }
 
-async function send(url: string, apiKey: string, body: string | FormData, headers = {}): Promise<Reply> {
+/** Sends a body with a key. */
+export async function send(
+  url: string,
+  apiKey: string,
+  body: string | FormData,
+  headers: Record<string, string> = {},
+): Promise<Reply> {
   const response = await fetch(url, {
     method: 'POST',
     headers: { authorization: `Bearer ${apiKey}`, ...headers },

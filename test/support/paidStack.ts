@@ -109,6 +109,8 @@ async function isSettled(pool: Pool, chain: TestChain): Promise<boolean> {
     `SELECT (SELECT count(*) FROM payments WHERE state IN ('settling', 'paid')
              OR (state = 'closed' AND back_amount > 0 AND refund_id IS NULL))
        + (SELECT count(*) FROM refunds WHERE state = 'sending')
+       + (SELECT count(*) FROM deposits WHERE state = 'settling')
+       + (SELECT count(*) FROM withdrawals WHERE state = 'sending')
        + (SELECT count(*) FROM chain_transactions WHERE state = 'pending')
        + (SELECT count(*) FROM admission_events) AS count,
        (SELECT scanned_block FROM chain_identity) AS scanned`,

@@ -22,9 +22,17 @@ export interface TestProvider {
   [member: string]: unknown
 }
 
+export interface TestTool {
+  id: string
+  upstream: { base_url?: string; [member: string]: unknown }
+  [member: string]: unknown
+}
+
 export interface TestCatalogOptions {
   models?: readonly TestModel[]
   providers?: readonly TestProvider[]
+  /** Priced tools; their upstream is the mock provider unless it says otherwise. */
+  tools?: readonly TestTool[]
   coinUsd?: string
 }
 
@@ -50,5 +58,10 @@ export function testCatalog(providerUrl: string, options: TestCatalogOptions = {
     routes: [{ provider: 'mock', model: upstream }],
     ...model,
   }))
-  return JSON.stringify({ coin: { usd: options.coinUsd ?? '1' }, providers, models }, null, 2)
+  const tools = (options.tools ?? []).map((tool) => ({
+    ...tool,
+    upstream: { base_url: providerUrl, ...tool.upstream },
+  }))
+  const some = tools.length > 0 ? { tools } : {}
+  return JSON.stringify({ coin: { usd: options.coinUsd ?? '1' }, providers, models, ...some }, null, 2)
 }

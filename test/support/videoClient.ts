@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { VideoJob } from '../../bench/provider.ts'
+import type { VideoState } from '../../control/contract/video.ts'
 import type { Receipt, Reply } from './chatClient.ts'
 import { type Stack, until } from './stack.ts'
 import type { TestModel } from './testCatalog.ts'
@@ -100,6 +101,26 @@ export async function videoIn(
   })
   assert.ok(job !== undefined)
   return job
+}
+
+/** Has the mock provider finish the clips that it holds back (`video=held`). */
+export async function releaseVideos(stack: Stack): Promise<void> {
+  const response = await fetch(`${stack.provider.url().replace('/v1', '')}/_videos/release`, { method: 'POST' })
+  assert.equal(response.status, 200)
+}
+
+/** Moves the moment at which a clip was made, and changes the state of its job: what Redis has of it. */
+export async function rewriteVideo(
+  stack: Stack,
+  videoId: string,
+  change: { madeAgoMs?: number; state?: VideoState },
+): Promise<void> {
+  await stack.withRedis(async (redis) => {
+    const [key] = await redis.keys(`video:{*}:${videoId}`)
+    const [seconds] = await redis.time()
+    if (change.madeAgoMs !== undefined) await redis.hset(key, 'm', Number(seconds) * 1_000 - change.madeAgoMs)
+    if (change.state !== undefined) await redis.hset(key, 's', change.state)
+  })
 }
 
 /** What the mock provider's own book says of its jobs. */

@@ -41,7 +41,15 @@ const provider: Provider = {
 }
 
 function routeOf(index: number): Route {
-  return { id: `mock/${index}`, provider, upstreamModel: String(index), enabled: true, costUnits: null }
+  return {
+    id: `mock/${index}`,
+    provider,
+    upstreamModel: String(index),
+    enabled: true,
+    switchedOff: false,
+    offered: true,
+    costUnits: null,
+  }
 }
 
 interface Outcome {
@@ -51,7 +59,9 @@ interface Outcome {
 }
 
 /** Runs one request over routes that do as they are told; a route that is asked again does the same again. */
-async function play(rule: OperationRule, deeds: readonly Deed[]): Promise<Outcome> {
+async function play(rule: OperationRule, deeds: readonly Deed[], disabled: readonly number[] = []): Promise<Outcome> {
+  const health = new RouteHealth(limits)
+  health.setDisabled(new Set(disabled.map((index) => routeOf(index).id)))
   const asked: { route: string; fresh: boolean }[] = []
   const transport: Transport = {
     send: (request: UpstreamRequest, listener: UpstreamListener) => {
@@ -80,7 +90,7 @@ async function play(rule: OperationRule, deeds: readonly Deed[]): Promise<Outcom
     }
     const attempts = new Attempts({
       transport,
-      health: new RouteHealth(limits),
+      health,
       limits,
       rule,
       accountId: 'acct',
@@ -129,10 +139,10 @@ const deed = fc.oneof(
 test('every operation has a rule, and jobs are those that must not be made twice', () => {
   assert.deepEqual(Object.keys(OPERATION_RULES).sort(), [...ENDPOINTS].sort())
   const having = (failover: string) => ENDPOINTS.filter((endpoint) => OPERATION_RULES[endpoint].failover === failover)
-  assert.deepEqual(having('when_not_taken'), ['videos'])
+  assert.deepEqual(having('when_not_taken'), ['videos', 'tools'])
   assert.deepEqual(having('when_refused'), ['images', 'image_edits'])
   const ownStatus = ENDPOINTS.filter((endpoint) => OPERATION_RULES[endpoint].ownStatus)
-  assert.deepEqual(ownStatus, ['videos'])
+  assert.deepEqual(ownStatus, ['videos', 'tools'])
 })
 
 test('property: a job goes to at most one provider that may have taken it, always on a new connection', async () => {
@@ -195,3 +205,12 @@ for (const [endpoint, status, shown] of [
     assert.deepEqual([error?.status, error?.code], [shown, 'upstream_rejected'])
   })
 }
+
+test('a request that is under way does not turn to a route that was disabled since', async () => {
+  const routesOf = ({ asked }: Outcome) => asked.map(({ route }) => route)
+  const deeds: Deed[] = [{ status: 500 }, 'good', 'good']
+  assert.deepEqual(routesOf(await play(OPERATION_RULES.chat, deeds)), ['0', '1'])
+  assert.deepEqual(routesOf(await play(OPERATION_RULES.chat, deeds, [1])), ['0', '2'])
+  const refused = await play(OPERATION_RULES.chat, deeds, [1, 2])
+  assert.deepEqual([routesOf(refused), refused.error?.code], [['0'], 'upstream_unavailable'])
+})

@@ -7,16 +7,32 @@ import { limits } from '../../control/contract/limits.ts'
 import { promptTexts } from '../../proxy/tokens/promptTexts.ts'
 import { TokenCounter } from '../../proxy/tokens/tokenCounter.ts'
 import { run } from '../../workers/countTokens.ts'
-import { PoolBusy, WorkerPool } from '../../workers/pool.ts'
+import { PoolBusy, type TaskName, WorkerPool } from '../../workers/pool.ts'
+import { sampleText } from '../../workers/textSample.ts'
+import { until } from '../support/stack.ts'
+
+const MIB = 1_048_576
+const AS_TEXT = { disallowedSpecial: new Set<string>() }
+const inputOf = (texts: readonly string[], workMs = 60_000) => ({
+  texts: texts.map((text) => sampleText(text, limits.countCharactersMax)),
+  workMs,
+  endsAtMs: Date.now() + 60_000,
+})
+/** Words of which no two are the same. */
+const numbers = (length: number): string =>
+  Array.from({ length: Math.ceil(length / 6) }, (_, i) => (60_466_176 + i * 7_919).toString(36))
+    .join(' ')
+    .slice(0, length)
+const countsOf = (texts: readonly string[], workMs?: number): number[] => run(inputOf(texts, workMs)) ?? []
 
 describe('the tokenizer', () => {
   test('known counts', () => {
-    assert.deepEqual(run(['', 'hello world', 'The quick brown fox jumps over the lazy dog.']), [0, 2, 10])
+    assert.deepEqual(countsOf(['', 'hello world', 'The quick brown fox jumps over the lazy dog.']), [0, 2, 10])
   })
 
   test('text that looks like a control token is text', () => {
-    assert.deepEqual(run(['<|endoftext|>']), [countTokens('<|endoftext|>', { disallowedSpecial: new Set() })])
-    assert.ok(run(['<|endoftext|>'])[0] > 1)
+    assert.deepEqual(countsOf(['<|endoftext|>']), [countTokens('<|endoftext|>', AS_TEXT)])
+    assert.ok(countsOf(['<|endoftext|>'])[0] > 1)
   })
 
   test('cutting a long text adds at most a token per piece, and loses none', () => {
@@ -29,8 +45,8 @@ describe('the tokenizer', () => {
     fc.assert(
       fc.property(words, (parts) => {
         const text = parts.join(' ')
-        const whole = countTokens(text, { disallowedSpecial: new Set() })
-        const [cut] = run([text])
+        const whole = countTokens(text, AS_TEXT)
+        const [cut] = countsOf([text])
         // A cut within a repeated character or a surrogate pair may also shorten a merge by a token on each side.
         assert.ok(Math.abs(cut - whole) <= 2 * Math.ceil(text.length / 256), `${cut} for ${whole}`)
       }),
@@ -38,10 +54,39 @@ describe('the tokenizer', () => {
     )
   })
 
-  test('a megabyte without a space takes no longer than its words would', () => {
-    const startMs = performance.now()
-    run(['a'.repeat(1_000_000)])
-    assert.ok(performance.now() - startMs < 5_000)
+  test('a piece of a text is never cut within a character, and all pieces together are the text', () => {
+    for (const text of ['', 'x', '😀'.repeat(40_000), 'a b'.repeat(30_000)]) {
+      const { pieces, characters } = sampleText(text, MIB)
+      assert.equal(characters, text.length)
+      assert.equal(pieces.join('').length, text.length)
+      for (const piece of pieces) assert.ok(text.includes(piece) && !/^[\udc00-\udfff]/.test(piece))
+    }
+  })
+
+  test('what has no time left is not begun; one that runs out of time says how much it would be', () => {
+    assert.equal(run({ ...inputOf(['hello world']), endsAtMs: Date.now() - 1 }), null)
+    const text = numbers(MIB)
+    const timed = (workMs?: number) => {
+      const startMs = performance.now()
+      const [tokens] = countsOf([text], workMs)
+      return { tokens, tookMs: performance.now() - startMs }
+    }
+    const whole = timed()
+    const early = timed(1)
+    assert.ok(early.tookMs < whole.tookMs / 2, `${early.tookMs} ms of ${whole.tookMs}`)
+    assert.ok(Math.abs(early.tokens / whole.tokens - 1) < 0.3, `${early.tokens} for ${whole.tokens}`)
+  })
+
+  test('of a text that is too long a sample is counted that is spread over it', () => {
+    // One half has far more tokens a character than the other, so that either alone would be wrong.
+    const text = 'the quick brown fox '.repeat(MIB / 40) + numbers(MIB / 2)
+    const sample = sampleText(text, MIB / 4)
+    const taken = sample.pieces.reduce((sum, piece) => sum + piece.length, 0)
+    assert.ok(taken <= MIB / 4 && taken > MIB / 8, `${taken} of ${text.length} are taken`)
+    const [estimate] = run({ ...inputOf([]), texts: [sample] }) ?? []
+    const [whole] = countsOf([text])
+    assert.ok(estimate !== whole && Math.abs(estimate / whole - 1) < 0.05, `${estimate} for ${whole}`)
+    assert.ok(sampleText('x'.repeat(20 * MIB), MIB).pieces.join('').length <= MIB)
   })
 })
 
@@ -68,11 +113,14 @@ test('the texts of a request: messages, calls, tools; images and frames beside t
 })
 
 describe('the worker threads', () => {
-  const bounds = { threadsMax: 1, queueMax: 2, taskTimeoutMs: 20_000, idleTimeoutMs: 1_000 }
+  const faults: Error[] = []
+  const onFault = (error: unknown) => void faults.push(error as Error)
+  const bounds = { threadsMax: 1, queueMax: 2, taskTimeoutMs: 20_000, idleTimeoutMs: 1_000, onFault }
   const slow = [Array.from({ length: 40_000 }, (_, i) => (i * 7_919_777).toString(36)).join('')]
+  const failing = '../test/support/threadFaults' as TaskName as 'countTokens'
   const counters: TokenCounter[] = []
   const counter = (changes: Partial<typeof limits>) => {
-    const made = new TokenCounter({ ...limits, ...changes })
+    const made = new TokenCounter({ ...limits, ...changes }, onFault)
     counters.push(made)
     return made
   }
@@ -80,17 +128,33 @@ describe('the worker threads', () => {
 
   test('a task is done by a thread', async () => {
     const pool = new WorkerPool(bounds)
-    assert.deepEqual(await pool.run('countTokens', ['hello world', '']), [2, 0])
+    assert.deepEqual(await pool.run('countTokens', inputOf(['hello world', ''])), [2, 0])
     await pool.close()
   })
 
   test('a full queue refuses at once, and what was in it is still done', async () => {
     const pool = new WorkerPool(bounds)
-    const first = pool.run('countTokens', slow)
-    const waiting = [pool.run('countTokens', ['a']), pool.run('countTokens', ['b'])]
-    await assert.rejects(pool.run('countTokens', ['c']), PoolBusy)
+    const first = pool.run('countTokens', inputOf(slow))
+    const waiting = [pool.run('countTokens', inputOf(['a'])), pool.run('countTokens', inputOf(['b']))]
+    await assert.rejects(pool.run('countTokens', inputOf(['c'])), PoolBusy)
     assert.deepEqual(await Promise.all(waiting), [[1], [1]])
-    assert.ok((await first)[0] > 0)
+    assert.ok(((await first) ?? [])[0] > 0)
+    await pool.close()
+  })
+
+  test('a thread that fails while it has nothing to do ends nothing but itself', async () => {
+    const pool = new WorkerPool(bounds)
+    assert.equal(await pool.run(failing, inputOf([])), null)
+    await until('the pool tells of it', () => faults.some((error) => error.message === 'failed with no task'))
+    assert.deepEqual(await pool.run('countTokens', inputOf(['hello world'])), [2])
+    await pool.close()
+  })
+
+  test('what waits behind a task whose thread ends is done by another thread', async () => {
+    const pool = new WorkerPool(bounds)
+    const first = assert.rejects(pool.run(failing, inputOf(['end'])), /exited/)
+    assert.deepEqual(await pool.run('countTokens', inputOf(['hello world'])), [2])
+    await first
     await pool.close()
   })
 

@@ -3,7 +3,10 @@ import { AGENT_ROUTES } from './agentRoutes.ts'
 import { BATCH_ROUTES } from './batchRoutes.ts'
 import { KEY_ROUTES } from './keyRoutes.ts'
 import { LINK_ROUTES } from './linkRoutes.ts'
+import { MONEY_ROUTES } from './moneyRoutes.ts'
 import { PLATFORM_ROUTES } from './platformRoutes.ts'
+import { PROVIDER_ROUTES } from './providerRoutes.ts'
+import { REFERRAL_ROUTES } from './referralRoutes.ts'
 import { type ApiRoute, pathExpression } from './route.ts'
 import { SIGN_IN_ROUTES } from './signInRoutes.ts'
 
@@ -15,6 +18,9 @@ const TABLE = {
   ...AGENT_ROUTES,
   ...PLATFORM_ROUTES,
   ...BATCH_ROUTES,
+  ...REFERRAL_ROUTES,
+  ...PROVIDER_ROUTES,
+  ...MONEY_ROUTES,
 } as const
 
 export type ApiOperation = keyof typeof TABLE

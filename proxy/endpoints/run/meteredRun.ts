@@ -1,14 +1,14 @@
 import type { Endpoint } from '../../../control/contract/catalog.ts'
-import { GatewayError } from '../../../control/contract/errors.ts'
+import { type ErrorCode, GatewayError } from '../../../control/contract/errors.ts'
 import { sluice } from '../../../control/contract/generated/messages.js'
 import { receiptJson } from '../../../control/contract/receipt.ts'
 import type { AgentPolicy, Principal } from '../../access/principal.ts'
 import { type HoldWaiter, LOST_ANSWER } from '../../admission/holds.ts'
 import type { Ending, EndingWaiter } from '../../admission/settlements.ts'
-import type { Model, Route } from '../../catalog/catalog.ts'
+import type { Model, Route, Sold } from '../../catalog/catalog.ts'
 import type { Exchange, GoneListener } from '../../server/exchange.ts'
-import { type AttemptListener, Attempts } from '../../upstream/attempts.ts'
-import { OPERATION_RULES } from '../../upstream/operationRules.ts'
+import { type AttemptListener, Attempts, type Classify } from '../../upstream/attempts.ts'
+import { OPERATION_RULES, type OperationRule } from '../../upstream/operationRules.ts'
 import type { TransportFailure, UpstreamHeaders, UpstreamRequest } from '../../upstream/transport.ts'
 import type { ActiveRun } from './activeRuns.ts'
 import { type Bill, NO_BILL, type RunStatus, SOURCE, STATUS } from './bill.ts'
@@ -17,9 +17,9 @@ import type { RunServices } from './services.ts'
 const VOID = -1
 
 /** What is held for a request, and who may serve it. */
-export interface Metered {
+export interface Metered<Item extends Sold = Model> {
   readonly endpoint: Endpoint
-  readonly model: Model
+  readonly model: Item
   /** In the order they are tried. */
   readonly routes: readonly Route[]
   /** The worst case, and the least that the hold may shrink to. */
@@ -33,7 +33,9 @@ export interface Metered {
  * The life of a metered request: hold, provider, settlement. What is asked of the provider, how the answer is relayed
  * and what it costs is left to the operations.
  */
-export abstract class MeteredRun implements HoldWaiter, AttemptListener, EndingWaiter, GoneListener, ActiveRun {
+export abstract class MeteredRun<Item extends Sold = Model>
+  implements HoldWaiter, AttemptListener, EndingWaiter, GoneListener, ActiveRun
+{
   readonly requestId: string
   readonly principal: Principal
   wantUnits: number
@@ -43,20 +45,24 @@ export abstract class MeteredRun implements HoldWaiter, AttemptListener, EndingW
 
   protected readonly exchange: Exchange
   protected readonly services: RunServices
-  protected readonly model: Model
+  protected readonly model: Item
   protected attempts: Attempts | undefined
   protected headSeen = false
   /** The outcome is decided; nothing that arrives later changes it. */
   protected ending = false
   protected bill: Bill = NO_BILL
+  /** What the client is told of a fault of the gateway itself. */
+  protected readonly crashCode: ErrorCode = 'internal_error'
 
+  /** Sorts error answers where they are not those of a model's provider. */
+  protected readonly classify?: Classify
   protected heldUnits = 0
   /** On Redis's clock, as the book has it. */
   protected heldAtMs = 0
   /** The approval by which an agent's request runs. */
   protected approvalId = ''
 
-  private readonly metered: Metered
+  private readonly metered: Metered<Item>
   private provider = ''
   private firstByteMs = 0
   private status: RunStatus = 'failed'
@@ -65,7 +71,7 @@ export abstract class MeteredRun implements HoldWaiter, AttemptListener, EndingW
   /** Fixed with the outcome, so that the client's receipt and the book's show the same. */
   private durationMs = 0
 
-  constructor(exchange: Exchange, principal: Principal, metered: Metered, services: RunServices) {
+  constructor(exchange: Exchange, principal: Principal, metered: Metered<Item>, services: RunServices) {
     this.exchange = exchange
     this.principal = principal
     this.metered = metered
@@ -103,12 +109,13 @@ export abstract class MeteredRun implements HoldWaiter, AttemptListener, EndingW
       transport: this.services.transport,
       health: this.services.health,
       limits: this.services.limits,
-      rule: OPERATION_RULES[this.metered.endpoint],
+      rule: this.rule(),
       accountId: this.principal.accountId,
       routes: this.metered.routes,
       makeRequest: (route, totalTimeoutMs, fresh) => this.makeRequest(route, totalTimeoutMs, fresh),
       listener: this,
       onFault: this.services.onRouteFault,
+      classify: this.classify?.bind(this),
     })
     this.attempts.start()
   }
@@ -141,7 +148,7 @@ export abstract class MeteredRun implements HoldWaiter, AttemptListener, EndingW
   onCrashed(error: unknown): void {
     this.services.onCrash(error, this.requestId)
     this.attempts?.cancel()
-    const fault = new GatewayError('internal_error')
+    const fault = new GatewayError(this.crashCode)
     if (!this.ending) {
       if (this.exchange.begun) this.settle('partial', this.billOfPart(), fault.code)
       else this.settle('failed', NO_BILL, fault.code)
@@ -207,6 +214,14 @@ export abstract class MeteredRun implements HoldWaiter, AttemptListener, EndingW
   protected deliver(ending: Ending): void {
     this.count(ending.chargeUnits)
     this.services.settlements.end(ending, this.principal, this)
+  }
+
+  /** Who pays for a request by itself sees the provider's own status; chat is the same for everybody. */
+  private rule(): OperationRule {
+    const { endpoint } = this.metered
+    const rule = OPERATION_RULES[endpoint]
+    const isChat = endpoint === 'chat' || endpoint === 'completions'
+    return this.services.paid === undefined || isChat ? rule : { ...rule, ownStatus: true }
   }
 
   /** The receipt of the outcome as the ledger has accepted it. */

@@ -1,0 +1,59 @@
+import type { Invariant } from './check.ts'
+
+/** What has to hold of deposits and withdrawals by the book alone. */
+export const MOVEMENT_INVARIANTS: readonly Invariant[] = [
+  {
+    name: 'every deposit is credited once',
+    checked: `SELECT count(*) || ' deposits, ' || count(*) FILTER (WHERE state = 'failed') || ' of them failed' FROM deposits`,
+    faults: `
+      SELECT d.id || ' is ' || d.state || ' with ' || d.units || ' units, credited ' || coalesce(t.units, 0)
+      FROM deposits d LEFT JOIN
+        (SELECT ref, credit, sum(units) AS units FROM transfers WHERE kind = 'deposit' GROUP BY ref, credit) t
+        ON t.ref = CASE d.source WHEN 'transfer' THEN d.replay_key ELSE d.id END AND t.credit = 'coin:' || d.account_id
+      WHERE coalesce(t.units, 0) <> CASE WHEN d.state = 'credited' THEN d.units ELSE 0 END
+      UNION ALL
+      SELECT t.ref || ' is credited as a deposit that is not there' FROM transfers t
+      WHERE t.kind = 'deposit' AND NOT EXISTS (SELECT FROM deposits d WHERE d.id = t.ref OR d.replay_key = t.ref)`,
+  },
+  {
+    name: 'every credited deposit is on the chain',
+    checked: `SELECT count(*) || ' transactions' FROM chain_transactions WHERE purpose = 'deposit'`,
+    faults: `
+      SELECT d.id || ' is ' || d.state || ' and has ' || count(t.id) || ' transfers on the chain'
+      FROM deposits d LEFT JOIN chain_transactions t
+        ON t.purpose = 'deposit' AND t.ref IN (d.id, d.id || ':other') AND t.state = 'mined'
+      WHERE d.source = 'authorization' AND NOT EXISTS (SELECT FROM chain_transactions w WHERE w.purpose = 'deposit'
+        AND w.ref IN (d.id, d.id || ':other') AND w.state = 'pending')
+      GROUP BY d.id, d.state
+      HAVING count(t.id) <> CASE
+        WHEN d.state <> 'credited' OR EXISTS (SELECT FROM transfers l WHERE l.kind = 'deposit_lost' AND l.ref = d.id) THEN 0
+        ELSE 1 END
+      UNION ALL
+      SELECT d.id || ' is of a transfer that was not seen on the chain' FROM deposits d
+      WHERE d.source = 'transfer' AND NOT EXISTS (SELECT FROM chain_transfers t
+        WHERE t.hash || ':' || t.log_index = d.replay_key AND t.purpose = 'deposit' AND t.amount = d.amount)
+      UNION ALL
+      SELECT hash || ' was counted twice, as a deposit and as a transaction of the gateway' FROM chain_transfers t
+      WHERE t.purpose = 'deposit' AND EXISTS (SELECT FROM chain_attempts a WHERE a.hash = t.hash)`,
+  },
+  {
+    name: 'every withdrawal is in escrow, sent once or returned',
+    checked: `SELECT count(*) || ' withdrawals, ' || count(*) FILTER (WHERE state = 'sending') || ' of them not sent'
+      FROM withdrawals`,
+    faults: `
+      SELECT coalesce(w.id, e.id) || ' is ' || coalesce(w.state, 'not there') || ' with ' || coalesce(w.units, 0) ||
+        ' units, in escrow are ' || coalesce(e.units, 0)
+      FROM withdrawals w FULL JOIN (
+        SELECT split_part(ref, ':', 1) AS id, sum(CASE WHEN credit = 'escrow' THEN units ELSE -units END) AS units
+        FROM transfers WHERE kind IN ('withdrawal', 'withdrawal_sent', 'withdrawal_unsent', 'withdrawal_returned')
+        GROUP BY 1) e ON e.id = w.id
+      WHERE coalesce(e.units, 0) <> CASE WHEN w.state = 'sending' THEN w.units ELSE 0 END
+      UNION ALL
+      SELECT w.id || ' is ' || w.state || ' and has ' || count(t.id) || ' transfers on the chain'
+      FROM withdrawals w LEFT JOIN chain_transactions t
+        ON t.purpose = 'withdrawal' AND split_part(t.ref, '#', 1) = w.id AND t.state = 'mined'
+      WHERE NOT EXISTS (SELECT FROM chain_transactions p WHERE p.purpose = 'withdrawal'
+        AND split_part(p.ref, '#', 1) = w.id AND p.state = 'pending')
+      GROUP BY w.id, w.state HAVING count(t.id) <> CASE w.state WHEN 'sent' THEN 1 ELSE 0 END`,
+  },
+]

@@ -1,0 +1,47 @@
+import type { Invariant } from './check.ts'
+
+/** What has to hold of referrals: every coin charge counts once, and what is paid is the share of what was counted. */
+export const REFERRAL_INVARIANTS: readonly Invariant[] = [
+  {
+    name: 'every coin charge of a referred account counts once',
+    checked: `SELECT count(*) || ' referrals, counted up to ' || (SELECT position FROM referral_cursor) FROM referrals`,
+    faults: `
+      SELECT f.id || ' counted ' || f.base_units || ', its shares ' || coalesce(s.units, 0) || ', its charges ' ||
+        coalesce(c.units, 0)
+      FROM referrals f
+      LEFT JOIN (SELECT referral_id, sum(base_units) AS units FROM referral_shares GROUP BY 1) s ON s.referral_id = f.id
+      LEFT JOIN (
+        SELECT g.id, sum(t.units) AS units
+        FROM receipts r
+        LEFT JOIN agents a ON a.id = r.account_id
+        JOIN referrals g ON g.account_id = coalesce(a.owner_id, r.account_id) AND g.from_position <= r.position
+        JOIN transfers t ON t.ref = r.request_id AND t.kind = 'charge' AND t.debit = 'coin:' || r.account_id
+        WHERE r.position < (SELECT position FROM referral_cursor)
+        GROUP BY g.id
+      ) c ON c.id = f.id
+      WHERE f.base_units <> coalesce(s.units, 0) OR f.base_units <> coalesce(c.units, 0)
+      UNION ALL
+      SELECT 'counted up to ' || c.position || ' of ' || h.size || ' receipts' FROM referral_cursor c, usage_log_head h
+      WHERE c.position > h.size`,
+  },
+  {
+    name: 'every referral is paid its share',
+    checked: `SELECT count(*) || ' shares' FROM referral_shares`,
+    faults: `
+      SELECT f.id || ' earned ' || f.earned_units || ' and ' || f.rest || '/10000, its shares ' || coalesce(s.units, 0) ||
+        ', due were ' || coalesce(s.due, 0) || '/10000'
+      FROM referrals f LEFT JOIN (
+        SELECT referral_id, sum(units) AS units, sum(base_units * share_bps) AS due FROM referral_shares GROUP BY 1
+      ) s ON s.referral_id = f.id
+      WHERE f.earned_units <> coalesce(s.units, 0) OR f.earned_units * 10000::numeric + f.rest <> coalesce(s.due, 0)
+      UNION ALL
+      SELECT coalesce(s.referral_id || ':' || s.to_position, t.ref) || ' is a share of ' || coalesce(s.units, 0) ||
+        ', paid were ' || coalesce(t.units, 0)
+      FROM (
+        SELECT s.*, 'revenue' AS payer, f.referrer_id FROM referral_shares s JOIN referrals f ON f.id = s.referral_id
+      ) s
+      FULL JOIN (SELECT * FROM transfers WHERE kind = 'referral') t ON t.ref = s.referral_id || ':' || s.to_position
+        AND t.debit = s.payer AND t.credit = 'coin:' || s.referrer_id
+      WHERE coalesce(s.units, 0) <> coalesce(t.units, 0)`,
+  },
+]

@@ -1,0 +1,24 @@
+import { GATEWAY_WIDE, listActivity } from '../activity/activity.ts'
+import { limits } from '../contract/limits.ts'
+import type { Arguments, CommandGroup } from './command.ts'
+import type { CliContext } from './context.ts'
+import { table } from './table.ts'
+
+async function trail(_args: Arguments, context: CliContext): Promise<undefined> {
+  const data = await listActivity(await context.pool(), GATEWAY_WIDE, limits.listPageMax, '')
+  const rows = data.map((entry) => [
+    entry.created_at,
+    entry.type,
+    entry.actor.type,
+    entry.target,
+    JSON.stringify(entry.details),
+  ])
+  const text = rows.length === 0 ? 'nothing was changed' : table(['WHEN', 'WHAT', 'BY', 'TARGET', 'DETAILS'], rows)
+  context.print({ data }, text)
+}
+
+export const TRAIL: CommandGroup = {
+  name: 'trail',
+  summary: 'list what was changed of routes and incidents',
+  commands: [{ synopsis: '', summary: 'Lists the last changes that belong to no account, newest first.', run: trail }],
+}

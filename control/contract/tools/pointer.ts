@@ -1,0 +1,17 @@
+const FORM = /^(?:\/(?:[^~/]|~[01])*)*$/
+
+/** Whether a text is a JSON Pointer (RFC 6901). */
+export function isPointer(text: string): boolean {
+  return FORM.test(text)
+}
+
+/** What a JSON Pointer (RFC 6901) leads to; undefined where there is nothing. */
+export function valueAt(document: unknown, pointer: string): unknown {
+  let value = document
+  for (const segment of pointer.split('/').slice(1)) {
+    if (typeof value !== 'object' || value === null) return undefined
+    const name = segment.replaceAll('~1', '/').replaceAll('~0', '~')
+    value = Object.hasOwn(value, name) ? (value as Readonly<Record<string, unknown>>)[name] : undefined
+  }
+  return value
+}

@@ -1,0 +1,144 @@
+import type { Logger } from 'pino'
+import { Loop } from '../admission/loop.ts'
+import { type ChainClient, readChain } from '../chain/chainClient.ts'
+import type { FeeOracle } from '../chain/fees.ts'
+import { storeTransaction } from '../chain/outbox.ts'
+import type { OutcomeHandler } from '../chain/recorder.ts'
+import type { Signer } from '../chain/signer.ts'
+import type { TransactionWatcher } from '../chain/watcher.ts'
+import { limits } from '../contract/limits.ts'
+import { type Pool, withTransaction } from '../db/pool.ts'
+import { tryLock } from '../db/tryLock.ts'
+import { ESCROW, PAYMENTS_IN } from '../ledger/accounts.ts'
+import { creditCoin } from '../ledger/creditCoin.ts'
+import { postTransfers } from '../ledger/postTransfers.ts'
+import { PAYMENT_ABI, transferCall } from './settlementCall.ts'
+import { estimateGas } from './simulation.ts'
+import { ATTEMPT, dueWithdrawals, moveWithdrawal, type Withdrawal } from './withdrawalRow.ts'
+
+/** Any constant will do, as long as nothing else in this database locks it. */
+const WITHDRAWAL_LOCK = 7_204_043
+
+/**
+ * Kinds of the transfers that withdrawals are booked by: set aside (by its id), sent, taken back by the chain, and
+ * returned to the account because the token refuses the wallet.
+ */
+export const WITHDRAWAL = 'withdrawal'
+export const WITHDRAWAL_SENT = 'withdrawal_sent'
+export const WITHDRAWAL_UNSENT = 'withdrawal_unsent'
+export const WITHDRAWAL_RETURNED = 'withdrawal_returned'
+
+export interface WithdrawerOptions {
+  readonly pool: Pool
+  readonly chain: ChainClient
+  readonly chainId: number
+  readonly treasury: Signer
+  readonly fees: FeeOracle
+  readonly watcher: TransactionWatcher
+  readonly log: Logger
+}
+
+/**
+ * Sends what accounts withdraw: each withdrawal by one transfer of the treasury. One that failed is sent again only when
+ * nothing that was sent before can still be made.
+ */
+export class Withdrawer {
+  readonly #options: WithdrawerOptions
+  readonly #loop: Loop
+
+  constructor(options: WithdrawerOptions) {
+    this.#options = options
+    this.#loop = new Loop('withdrawals', limits.withdrawalCheckMs, options.log, (signal) => this.#pass(signal))
+  }
+
+  wake(): void {
+    this.#loop.wake()
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop()
+  }
+
+  async #pass(signal: AbortSignal): Promise<void> {
+    const { pool } = this.#options
+    if ((await dueWithdrawals(pool, 1)).length === 0) return
+    await tryLock(pool, WITHDRAWAL_LOCK, async () => {
+      // Read again: what another control sent a moment ago is due no more.
+      for (const withdrawal of await dueWithdrawals(pool, limits.withdrawalBatchMax)) {
+        if (signal.aborted) return
+        await this.#send(withdrawal)
+      }
+    })
+  }
+
+  async #send(withdrawal: Withdrawal): Promise<void> {
+    const { pool, chain, treasury, fees, watcher, chainId, log } = this.#options
+    const { id, wallet, token, amount } = withdrawal
+    const call = transferCall(token, wallet, amount)
+    const gas = await estimateGas(chain, treasury.address, call)
+    if (gas === undefined) {
+      const balanceOf = {
+        abi: PAYMENT_ABI,
+        address: token,
+        functionName: 'balanceOf',
+        args: [treasury.address],
+      } as const
+      const has = await readChain(() => chain.readContract(balanceOf))
+      if (has >= amount) return this.#return(withdrawal)
+      log.error({ withdrawal: id, token, amount: amount.toString(), has: has.toString() }, 'the treasury lacks tokens')
+      return
+    }
+    const price = await fees.current()
+    const attempt = withdrawal.attempts + 1
+    const stored = await withTransaction(pool, async (client) => {
+      const taken = await client.query(
+        `UPDATE withdrawals SET attempts = $2 WHERE id = $1 AND attempts = $2 - 1 AND state = 'sending'`,
+        [id, attempt],
+      )
+      if (taken.rowCount === 0) return undefined
+      const transfer = { token, from: treasury.address, to: wallet, amount }
+      const order = {
+        purpose: 'withdrawal',
+        ref: `${id}${ATTEMPT}${attempt}`,
+        chainId,
+        ...call,
+        gas,
+        fees: price,
+        transfer,
+      }
+      return storeTransaction(client, treasury, order as Parameters<typeof storeTransaction>[2])
+    })
+    if (stored !== undefined) await watcher.send(stored, 0)
+  }
+
+  /** The token does not let this wallet have it, such as one that its issuer has blocked. */
+  async #return({ id, wallet, token }: Withdrawal): Promise<void> {
+    const { pool, log } = this.#options
+    await withTransaction(pool, async (client) => {
+      const moved = await moveWithdrawal(client, id, 'sending', 'returned')
+      if (moved === undefined) return
+      const { accountId, units, moveRef } = moved
+      await creditCoin(client, { accountId, units, ref: moveRef, kind: WITHDRAWAL_RETURNED, from: ESCROW })
+    })
+    log.error({ withdrawal: id, wallet, token }, 'the token refuses a withdrawal; its account has the coin back')
+  }
+}
+
+const withdrawalId = (ref: string): string => ref.slice(0, ref.indexOf(ATTEMPT))
+
+/** Books what became of the transactions of withdrawals. */
+export const withdrawalOutcome: OutcomeHandler = {
+  async mined(client, ref) {
+    const moved = await moveWithdrawal(client, withdrawalId(ref), 'sending', 'sent')
+    if (moved === undefined) return
+    const { units, moveRef } = moved
+    await postTransfers(client, [{ kind: WITHDRAWAL_SENT, ref: moveRef, debit: ESCROW, credit: PAYMENTS_IN, units }])
+  },
+  // The Withdrawer sends it again, as another transaction.
+  async reverted(client, ref) {
+    const moved = await moveWithdrawal(client, withdrawalId(ref), 'sent', 'sending')
+    if (moved === undefined) return
+    const { units, moveRef } = moved
+    await postTransfers(client, [{ kind: WITHDRAWAL_UNSENT, ref: moveRef, debit: PAYMENTS_IN, credit: ESCROW, units }])
+  },
+}

@@ -1,0 +1,37 @@
+import type { Catalog } from './catalogFile.ts'
+import type { PromiseViolation } from './promise.ts'
+import type { Sheet } from './sheet.ts'
+import { toolPriceFromJson } from './toolPrice.ts'
+
+/**
+ * Compares the prices of tools with the sheets whose promise still holds. A price that turns from flat to one by
+ * result, or back, rises when it can cost more for one result than it did.
+ * @returns one violation per tool and price key, that of the lowest promise
+ */
+export function toolViolations(catalog: Catalog, promised: readonly Sheet[]): PromiseViolation[] {
+  const tools = new Map(catalog.tools.map((tool) => [tool.id, tool]))
+  const worst = new Map<string, PromiseViolation>()
+  for (const sheet of promised) {
+    for (const listed of sheet.tools ?? []) {
+      const now = tools.get(listed.id)?.price
+      if (now === undefined) continue
+      const before = toolPriceFromJson(listed.price)
+      const compared = [
+        { key: now.perResult ? 'price.base' : 'price.call', old: before.callUnits, new: now.callUnits },
+        { key: 'price.result', old: before.resultUnits, new: now.resultUnits },
+      ]
+      for (const { key, old, new: newUnits } of compared) {
+        const id = `${listed.id} ${key}`
+        const known = worst.get(id)
+        if (newUnits <= old || (known !== undefined && known.promisedUnits <= old)) continue
+        const unit = key === 'price.result' ? 'result' : 'call'
+        const { version, rate_lock } = sheet
+        worst.set(id, {
+          ...{ model: listed.id, key, promisedUnits: old, newUnits, unit },
+          ...{ sheet: version, until: rate_lock.valid_until },
+        })
+      }
+    }
+  }
+  return [...worst.values()]
+}

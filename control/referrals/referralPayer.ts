@@ -1,0 +1,20 @@
+import type { Logger } from 'pino'
+import { Loop } from '../admission/loop.ts'
+import { limits } from '../contract/limits.ts'
+import type { Pool } from '../db/pool.ts'
+import { payShares } from './share.ts'
+
+/** Pays referrers what is due, a stretch of the usage log after the other. */
+export class ReferralPayer {
+  readonly #loop: Loop
+
+  constructor({ pool, log }: { pool: Pool; log: Logger }) {
+    this.#loop = new Loop('referrals', limits.referralPayMs, log, async () => {
+      if (await payShares(pool)) this.#loop.wake()
+    })
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop()
+  }
+}

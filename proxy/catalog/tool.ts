@@ -1,0 +1,93 @@
+import { sluice } from '../../control/contract/generated/messages.js'
+import { compileInput, type InputCheck, type InputSchema } from '../../control/contract/tools/inputSchema.ts'
+import { type ToolRates, toolRates } from '../../control/contract/tools/rates.ts'
+import type { Template } from '../../control/contract/tools/template.ts'
+import type { Route, Sheet } from './catalog.ts'
+
+/** Where in an upstream's answer things are, as JSON Pointers (RFC 6901); '' is nowhere. */
+export interface AnswerPlaces {
+  /** The list of results. */
+  readonly results: string
+  /** The members of each result by the names that clients see; none takes results as they are. */
+  readonly result: readonly (readonly [name: string, pointer: string])[]
+  /** The members of the output beside the results. */
+  readonly output: readonly (readonly [name: string, pointer: string])[]
+  /** How many results the upstream bills. */
+  readonly billed: string
+  /** The address that a page had in the end. */
+  readonly finalUrl: string
+}
+
+/** A priced tool as requests need it. */
+export interface Tool {
+  readonly id: string
+  readonly name: string
+  readonly description: string
+  /** In the catalog, and with the key that its upstream needs. */
+  readonly enabled: boolean
+  /** Its upstream keeps what it is sent. */
+  readonly retained: boolean
+  readonly price: ToolRates
+  /** Results are priced, and counted on receipts; else calls are. */
+  readonly unit: 'call' | 'result'
+  readonly cost: ToolRates
+  readonly inputSchema: InputSchema
+  readonly checkInput: InputCheck
+  /** The member of the input that bounds the results; '' for none. */
+  readonly limit: string
+  /** The most results that there can be; 0 where they are not bounded. */
+  readonly resultsMax: number
+  /** The member of the input that is an address on the public internet; '' for none. */
+  readonly publicUrl: string
+  readonly route: Route
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  /** '' is Authorization: Bearer. */
+  readonly keyHeader: string
+  readonly request: Template
+  readonly places: AnswerPlaces
+  readonly sheet: Sheet
+}
+
+/** Decodes a tool of the catalog in force. @param environment where the keys of upstreams are */
+export function decodeTool(bare: sluice.ToolRecord.$Properties, sheet: Sheet, environment: NodeJS.ProcessEnv): Tool {
+  const record = sluice.ToolRecord.create(bare)
+  const inputSchema = JSON.parse(record.inputSchema) as InputSchema
+  const { id, name, description, retained, limit, resultsMax, publicUrl, path, keyHeader } = record
+  const route = routeOf(record, environment)
+  const { results, billed, finalUrl } = record
+  const price = toolRates(record.price)
+  return {
+    ...{ id, name, description, retained, price, inputSchema, limit, resultsMax, publicUrl, route, path, keyHeader },
+    enabled: route.enabled,
+    unit: record.price?.perResult === true ? 'result' : 'call',
+    cost: toolRates(record.cost),
+    checkInput: compileInput(inputSchema),
+    method: record.method === 'GET' ? 'GET' : 'POST',
+    request: JSON.parse(record.request) as Template,
+    places: { results, billed, finalUrl, result: Object.entries(record.result), output: Object.entries(record.output) },
+    sheet,
+  }
+}
+
+/** The one upstream of a tool, in the form that attempts and route health know. */
+function routeOf(record: sluice.ToolRecord, environment: NodeJS.ProcessEnv): Route {
+  const url = new URL(record.baseUrl)
+  const apiKey = record.apiKeyEnv === '' ? '' : (environment[record.apiKeyEnv] ?? '').trim()
+  const keyMissing = record.apiKeyEnv !== '' && apiKey === ''
+  const provider = {
+    ...{ id: `tool:${record.id}`, origin: url.origin, host: url.host, basePath: url.pathname.replace(/\/+$/, '') },
+    ...{ dialect: 'openai' as const, apiKey, keyMissing, maxTokensField: '' },
+    dataPolicy: record.retained ? ('retained' as const) : ('none' as const),
+  }
+  const enabled = record.enabled && !keyMissing
+  return {
+    id: provider.id,
+    provider,
+    upstreamModel: record.id,
+    enabled,
+    offered: enabled,
+    switchedOff: false,
+    costUnits: null,
+  }
+}

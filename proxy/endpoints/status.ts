@@ -1,0 +1,110 @@
+import {
+  type Incident,
+  incidentJson,
+  type ServiceState,
+  stateDuring,
+  worstState,
+} from '../../control/contract/incidents.ts'
+import type { Limits } from '../../control/contract/limits.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import type { CatalogStore } from '../catalog/catalogStore.ts'
+import type { Handler } from '../server/exchange.ts'
+import type { IncidentStore } from '../status/incidentStore.ts'
+import type { RouteHealth } from '../upstream/routeHealth.ts'
+import type { Vitals } from './health.ts'
+import { serves } from './models.ts'
+
+const JSON_TYPE = 'application/json; charset=utf-8'
+const DAY_MS = 86_400_000
+
+export interface StatusParts {
+  readonly catalog: CatalogStore
+  readonly health: RouteHealth
+  readonly vitals: () => Vitals
+  readonly incidents: IncidentStore
+}
+
+/**
+ * GET /v1/status: the state of the service and of its parts as this process sees them, made worse by what the operator
+ * says of it, with the open incidents. It is answered from memory, whatever is away.
+ */
+export function statusHandler({ catalog, health, vitals, incidents }: StatusParts): Handler {
+  return (exchange) => {
+    const nowMs = Date.now()
+    const open = incidents.all.filter((incident) => incident.closedAtMs === null)
+    const { redis, control } = vitals()
+    const models = modelsNow(catalog.current, health, open, nowMs)
+    const components: { name: string; status: ServiceState }[] = [
+      { name: 'models', status: models.status },
+      // Nothing runs that cannot be held for.
+      { name: 'ledger', status: redis ? 'operational' : 'major_outage' },
+      // Requests go on without it.
+      { name: 'account_api', status: control ? 'operational' : 'degraded_performance' },
+    ]
+    const said = open.filter(concernsAll).map(({ impact }) => stateDuring(impact))
+    const { listed, serving, unavailable } = models
+    exchange.answer(
+      200,
+      JSON_TYPE,
+      JSON.stringify({
+        object: 'status',
+        status: worstState([...components.map(({ status }) => status), ...said]),
+        components,
+        models: { listed, serving, unavailable },
+        incidents: open.map(incidentJson),
+        updated_at: new Date(nowMs).toISOString(),
+      }),
+    )
+  }
+}
+
+/** GET /v1/status/history: the days of the last months, newest first, and the incidents in them. */
+export function statusHistoryHandler(incidents: IncidentStore, limits: Pick<Limits, 'incidentDaysShown'>): Handler {
+  let made: { readonly of: readonly Incident[]; readonly today: number; readonly text: string } | undefined
+  return (exchange) => {
+    const nowMs = Date.now()
+    const today = Math.floor(nowMs / DAY_MS)
+    if (made?.of !== incidents.all || made.today !== today) {
+      made = { of: incidents.all, today, text: historyJson(incidents.all, today, limits.incidentDaysShown) }
+    }
+    exchange.answer(200, JSON_TYPE, made.text)
+  }
+}
+
+/** An incident that names models makes them worse, not the whole service. */
+function concernsAll({ models }: Incident): boolean {
+  return models.length === 0
+}
+
+/** Models that no provider is set up for are not offered, and so not missing. */
+function modelsNow(catalog: Catalog | null, health: RouteHealth, open: readonly Incident[], nowMs: number) {
+  const offered = [...(catalog?.models.values() ?? [])].filter(
+    (model) => !model.unverified && model.routes.some((route) => route.offered),
+  )
+  const unavailable = offered.filter((model) => !serves(model, health, nowMs)).map((model) => model.id)
+  const serving = offered.length - unavailable.length
+  const said = open.filter((incident) => !concernsAll(incident)).map(({ impact }) => milder(stateDuring(impact)))
+  const seen: ServiceState = serving === 0 ? 'major_outage' : unavailable.length > 0 ? 'partial_outage' : 'operational'
+  return { listed: offered.length, serving, unavailable, status: worstState([seen, ...said]) }
+}
+
+/** What is out for some models alone is no more than a part of the service. */
+function milder(state: ServiceState): ServiceState {
+  return state === 'major_outage' ? 'partial_outage' : state
+}
+
+function historyJson(incidents: readonly Incident[], today: number, days: number): string {
+  const data = Array.from({ length: days }, (_, back) => {
+    const startMs = (today - back) * DAY_MS
+    const during = incidents.filter(
+      ({ openedAtMs, closedAtMs }) => openedAtMs < startMs + DAY_MS && (closedAtMs ?? startMs) >= startMs,
+    )
+    const states = during.map((incident) => {
+      const state = stateDuring(incident.impact)
+      return concernsAll(incident) ? state : milder(state)
+    })
+    const date = new Date(startMs).toISOString().slice(0, 10)
+    return { date, status: worstState(states), incidents: during.map(({ id }) => id) }
+  })
+  return JSON.stringify({ object: 'status_history', days: data, incidents: incidents.map(incidentJson) })
+}

@@ -1,0 +1,90 @@
+import { GatewayError } from '../../../control/contract/errors.ts'
+import type { Limits } from '../../../control/contract/limits.ts'
+import type { ToolInput } from '../../../control/contract/tools/inputSchema.ts'
+import { toolUnits } from '../../../control/contract/tools/rates.ts'
+import type { Principal } from '../../access/principal.ts'
+import type { CatalogStore } from '../../catalog/catalogStore.ts'
+import type { Tool } from '../../catalog/tool.ts'
+import type { RouteHealth } from '../../upstream/routeHealth.ts'
+import { parseJsonObject } from '../parseJson.ts'
+import { checkTool } from '../run/checkTool.ts'
+import { type Preferences, readPreferences, refuseMaxPrice } from '../run/preferences.ts'
+import type { Serve } from '../run/serve.ts'
+import { toolOf } from './list.ts'
+import { checkPublicUrl } from './publicUrl.ts'
+import { type ToolCall, ToolRun } from './run.ts'
+
+/** POST /v1/tools/{id}: runs a priced tool. The body is the tool's input, and may carry `provider` as chat does. */
+export function toolServe(catalog: CatalogStore): Serve {
+  return (exchange, body, principal, services) => {
+    const { limits, health } = services
+    const tool = toolOf(exchange.head.path, catalog)
+    checkTool(principal, tool.id)
+    if (!tool.enabled) throw new GatewayError('tool_unavailable')
+    const { input, preferences } = readInput(body, limits)
+    tool.checkInput(input)
+    refuseMaxPrice(preferences)
+    checkRetention(tool, preferences, principal)
+    checkHealth(tool, health, exchange.startedAtMs)
+    const call = priced(tool, input)
+    const begin = (): void => {
+      // Nothing was held yet, so a client that has left meanwhile leaves nothing behind.
+      if (!exchange.gone) new ToolRun(exchange, principal, call, services).start()
+    }
+    if (tool.publicUrl === '' || input[tool.publicUrl] === undefined) return begin()
+    return checkPublicUrl(input[tool.publicUrl], tool.publicUrl, limits.toolAddressTimeoutMs).then(begin)
+  }
+}
+
+/** @throws GatewayError 400 */
+function readInput(body: Buffer, limits: Limits): { input: ToolInput; preferences: Preferences } {
+  if (body.length > limits.toolInputBytesMax) {
+    throw new GatewayError('body_too_large', { message: `Send at most ${limits.toolInputBytesMax} bytes to a tool.` })
+  }
+  try {
+    const { provider, ...input } = parseJsonObject(body, limits.jsonDepthMax)
+    return { input, preferences: readPreferences(provider) }
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.row !== 'invalid_request') throw error
+    const { message, param } = error
+    throw new GatewayError('tool_input_invalid', param === null ? { message } : { message, param })
+  }
+}
+
+/**
+ * Tools whose upstream keeps records run for who has said so: in the request, or else for the key or its account. A
+ * request cannot take back the privacy of its key. @throws GatewayError retention_required
+ */
+function checkRetention(tool: Tool, { allowRetention }: Preferences, principal: Principal): void {
+  if (!tool.retained) return
+  if (principal.noLogs || principal.privateTier) {
+    const message = 'This tool keeps records, which the privacy mode of this key rules out; use another key.'
+    throw new GatewayError('retention_required', { message })
+  }
+  if (!(allowRetention ?? principal.allowRetention)) {
+    throw new GatewayError('retention_required', { param: 'provider.allow_retention' })
+  }
+}
+
+/** @throws GatewayError upstream_rate_limited or tool_upstream_error while the upstream is to be left alone */
+function checkHealth({ route }: Tool, health: RouteHealth, nowMs: number): void {
+  const waitMs = health.waitMs(route.id, nowMs)
+  if (waitMs === 0) return
+  const retryAfterSeconds = Math.max(1, Math.ceil(waitMs / 1000))
+  if (health.isCooling(route.id, nowMs)) throw new GatewayError('upstream_rate_limited', { retryAfterSeconds })
+  const message = "The tool's provider keeps failing; nothing was sent or charged. Try again after Retry-After seconds."
+  throw new GatewayError('tool_upstream_error', { message, retryAfterSeconds })
+}
+
+/** @throws GatewayError tool_input_invalid where the input asks for more results than the tool gives */
+function priced(tool: Tool, input: ToolInput): ToolCall {
+  const { limit, resultsMax, price } = tool
+  const asked = limit === '' ? undefined : input[limit]
+  const isCount = typeof asked === 'number' && Number.isSafeInteger(asked) && asked >= 1 && asked <= resultsMax
+  if (asked !== undefined && !isCount) {
+    const message = `${limit} must be a whole number from 1 to ${resultsMax}.`
+    throw new GatewayError('tool_input_invalid', { message, param: limit })
+  }
+  const results = isCount ? asked : resultsMax
+  return { tool, input, resultsMax: results, holdUnits: toolUnits(price, results) }
+}

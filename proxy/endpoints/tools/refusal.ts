@@ -1,0 +1,34 @@
+import { GatewayError } from '../../../control/contract/errors.ts'
+import { readProviderError } from '../../upstream/dialects/openaiErrors.ts'
+import { cleanMessage, type Refusal } from '../../upstream/refusal.ts'
+
+/** Sorts the error answer of a tool's upstream. @param status not 2xx */
+export function classifyToolRefusal(status: number, body: string, retryAfterMs: number): Refusal {
+  const rest = { elsewhere: false, retryAfterMs }
+  if (status === 429) {
+    const retryAfterSeconds = Math.max(1, Math.ceil(retryAfterMs / 1000))
+    const error = new GatewayError('upstream_rate_limited', { retryAfterSeconds })
+    return { ...rest, error, routeFault: false, retryAfterMs: Math.max(retryAfterMs, 1000) }
+  }
+  // The gateway's own standing with the upstream is not the client's business.
+  if (status === 401 || status === 402 || status === 403) {
+    return { ...rest, error: new GatewayError('tool_error'), routeFault: true }
+  }
+  if (status === 408 || status === 504) {
+    return { ...rest, error: new GatewayError('tool_timeout'), routeFault: true, perhapsRequest: true }
+  }
+  if (status >= 400 && status < 500) {
+    const reason = cleanMessage(readProviderError(body).message)
+    const message = reason === '' ? undefined : `The tool's provider refused the input: ${reason}`
+    const error = new GatewayError('tool_input_rejected', { status, ...(message !== undefined && { message }) })
+    return { ...rest, error, routeFault: false }
+  }
+  return { ...rest, error: new GatewayError('tool_upstream_error'), routeFault: true, perhapsRequest: true }
+}
+
+/** What the client is told of a failure to reach an upstream, in place of what is said of a model's provider. */
+export function toolError(error: GatewayError): GatewayError {
+  if (error.row === 'upstream_timeout') return new GatewayError('tool_timeout', { cause: error.cause })
+  if (error.row === 'upstream_unavailable') return new GatewayError('tool_upstream_error', { cause: error.cause })
+  return error
+}

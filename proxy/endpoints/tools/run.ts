@@ -1,0 +1,229 @@
+import { GatewayError } from '../../../control/contract/errors.ts'
+import type { ToolInput } from '../../../control/contract/tools/inputSchema.ts'
+import { toolUnits } from '../../../control/contract/tools/rates.ts'
+import { fillTemplate } from '../../../control/contract/tools/template.ts'
+import type { Principal } from '../../access/principal.ts'
+import type { Tool } from '../../catalog/tool.ts'
+import { isObject, parseObject } from '../../relay/jsonObject.ts'
+import type { Exchange } from '../../server/exchange.ts'
+import type { Classify } from '../../upstream/attempts.ts'
+import type { UpstreamHeaders, UpstreamRequest } from '../../upstream/transport.ts'
+import { type Bill, NO_BILL, NO_USAGE } from '../run/bill.ts'
+import { MeteredRun } from '../run/meteredRun.ts'
+import type { RunServices } from '../run/services.ts'
+import { isPlain } from '../units/unitRun.ts'
+import { parseAnswer, readAnswer, reportedResults } from './answer.ts'
+import { mayBePublic } from './publicUrl.ts'
+import { classifyToolRefusal, toolError } from './refusal.ts'
+
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+/** A call of a tool whose input is sound. */
+export interface ToolCall {
+  readonly tool: Tool
+  readonly input: ToolInput
+  /** The most results that it gives; 0 where they are not bounded. */
+  readonly resultsMax: number
+  readonly holdUnits: number
+}
+
+/**
+ * One call of a priced tool. Its upstream bills what it answers: what fails before that costs nothing, and what fails
+ * after it costs what the upstream billed, without the margin.
+ */
+export class ToolRun extends MeteredRun<Tool> {
+  protected override readonly crashCode = 'tool_error'
+  protected override readonly classify: Classify = (status, body, retryAfterMs) => {
+    this.refusedBody = body
+    return classifyToolRefusal(status, body, retryAfterMs)
+  }
+
+  private readonly call: ToolCall
+  private pieces: Buffer[] = []
+  private bytes = 0
+  private refusedBody = ''
+  /** JSON text without the brace at its end, for the receipt to be put in. */
+  private answer: string | undefined
+  private failure: GatewayError | undefined
+  /** The client has gone, and the answer is awaited all the same because the upstream bills for it. */
+  private detached = false
+
+  constructor(exchange: Exchange, principal: Principal, call: ToolCall, services: RunServices) {
+    const { tool, holdUnits } = call
+    const held = { wantUnits: holdUnits, leastUnits: holdUnits }
+    super(
+      exchange,
+      principal,
+      { endpoint: 'tools', model: tool, routes: [tool.route], ...held, streamed: false },
+      services,
+    )
+    this.call = call
+  }
+
+  onData(bytes: Buffer): void {
+    if (this.ending) return
+    this.noteFirstByte()
+    this.bytes += bytes.length
+    if (this.bytes > this.services.limits.toolAnswerBytesMax) {
+      this.attempts?.cancel()
+      this.failAnswered()
+      return
+    }
+    this.pieces.push(Buffer.from(bytes))
+  }
+
+  onEnd(): void {
+    if (this.ending) return
+    const { tool, resultsMax } = this.call
+    const parsed = parseAnswer(Buffer.concat(this.pieces), this.services.limits.jsonDepthMax)
+    this.pieces = []
+    const answer = parsed === null ? null : readAnswer(parsed, tool.places, resultsMax)
+    if (answer === null) {
+      this.failAnswered(parsed === null ? 0 : (reportedResults(parsed, tool.places, resultsMax) ?? 0))
+      return
+    }
+    // A page may have led somewhere else, where the client could not have asked for it.
+    if (answer.finalUrl !== '' && tool.publicUrl !== '' && !mayBePublic(answer.finalUrl)) {
+      const message = 'The page led to an address that is not on the public internet; what it billed is charged.'
+      this.failAnswered(answer.billed, new GatewayError('tool_upstream_error', { message }))
+      return
+    }
+    const output = JSON.stringify(answer.output)
+    this.answer = `{"id":"${this.requestId}","object":"tool.result","tool":${JSON.stringify(tool.id)},"output":${output}`
+    const quantity = tool.unit === 'result' ? answer.billed : 1
+    const units = toolUnits(tool.price, answer.billed)
+    this.settle('ok', { units, usage: NO_USAGE, quantity, source: 'reported' }, this.detached ? 'client_gone' : null)
+  }
+
+  onBroken(): void {
+    if (!this.ending) this.failAnswered()
+  }
+
+  override onRefused(refused: GatewayError): void {
+    if (this.ending) return
+    const error = toolError(refused)
+    const billed = parseObject(this.refusedBody)
+    const { tool, resultsMax } = this.call
+    const results = billed === null ? null : reportedResults(billed, tool.places, resultsMax)
+    if (error.row === 'tool_upstream_error' && results !== null) {
+      this.failAnswered(results, error)
+      return
+    }
+    this.settle('failed', NO_BILL, error.code)
+    this.failWith(error)
+  }
+
+  // Upstreams bill a call whether or not anybody waits for it, so its answer is read to the end.
+  onGone(): void {
+    if (this.ending || this.attempts === undefined || this.detach()) return
+    this.attempts.cancel()
+    this.settle('partial', this.billOfPart(), 'client_gone')
+  }
+
+  cut(): void {
+    if (this.ending) return
+    const fault = new GatewayError('gateway_restarting')
+    this.attempts?.cancel()
+    // Before the hold is answered there is nothing to settle yet; its answer finds the end decided.
+    if (this.attempts === undefined) this.ending = true
+    else this.settle('cut', NO_BILL, fault.code)
+    this.failWith(fault)
+  }
+
+  onSettled(chargedUnits: number): void {
+    this.close()
+    const headers = ['x-cost-units', String(chargedUnits)]
+    if (this.failure !== undefined) this.fail(this.failure, headers)
+    else if (this.answer !== undefined) {
+      const body = `${this.answer},"receipt":${this.receipt(chargedUnits)}}`
+      this.exchange.answer(200, JSON_TYPE, body, headers)
+    }
+  }
+
+  onSettleDelayed(): void {
+    this.close()
+    if (this.failure !== undefined) this.fail(this.failure)
+    else if (this.answer !== undefined) this.exchange.answer(200, JSON_TYPE, `${this.answer}}`)
+  }
+
+  protected makeRequest(_route: unknown, totalTimeoutMs: number, fresh: boolean): UpstreamRequest {
+    const { tool, input } = this.call
+    const { provider } = tool.route
+    const { limits } = this.services
+    const asked = fillTemplate(tool.request, input)
+    const isGet = tool.method === 'GET'
+    const headers = ['accept', 'application/json', 'accept-encoding', 'identity', 'x-request-id', this.requestId]
+    if (!isGet) headers.push('content-type', 'application/json')
+    if (provider.apiKey !== '') {
+      if (tool.keyHeader === '') headers.push('authorization', `Bearer ${provider.apiKey}`)
+      else headers.push(tool.keyHeader, provider.apiKey)
+    }
+    return {
+      ...{ origin: provider.origin, host: provider.host, method: tool.method, headers, fresh },
+      path: `${provider.basePath}${tool.path}${isGet ? queryOf(asked) : ''}` || '/',
+      body: isGet ? null : JSON.stringify(asked),
+      connectTimeoutMs: limits.connectTimeoutMs,
+      firstByteTimeoutMs: Math.min(limits.firstByteTimeoutMs, limits.toolTimeoutMs),
+      idleTimeoutMs: limits.idleTimeoutMs,
+      totalTimeoutMs: Math.min(totalTimeoutMs, limits.toolTimeoutMs),
+    }
+  }
+
+  // With the head of an answer the upstream has taken the call, and bills it.
+  protected answerBegins(headers: UpstreamHeaders): void {
+    this.attempts?.commit()
+    if (isPlain(headers)) return
+    this.attempts?.cancel()
+    this.failAnswered()
+  }
+
+  protected billOfPart(): Bill {
+    return this.billAtCost(0)
+  }
+
+  // Nothing is sent before the answer is whole.
+  protected faultEvents(): null {
+    return null
+  }
+
+  protected override close(): void {
+    if (this.detached) this.services.metrics.counters.detached--
+    this.detached = false
+    super.close()
+  }
+
+  /** Ends a call that the upstream has answered, and billed, without a result. @param results that it billed */
+  private failAnswered(results = 0, error = new GatewayError('tool_upstream_error')): void {
+    this.failure = error
+    this.settle('partial', this.billAtCost(results), error.code)
+  }
+
+  private billAtCost(results: number): Bill {
+    const { tool } = this.call
+    const quantity = tool.unit === 'result' ? results : 1
+    return { units: toolUnits(tool.cost, results), usage: NO_USAGE, quantity, source: 'reported' }
+  }
+
+  private fail(error: GatewayError, headers?: readonly string[]): void {
+    this.services.metrics.noteError(error.row)
+    this.exchange.fail(error, headers)
+  }
+
+  private detach(): boolean {
+    const { counters } = this.services.metrics
+    if (counters.detached >= this.services.limits.detachedRequestsMax) return false
+    counters.detached++
+    this.detached = true
+    return true
+  }
+}
+
+/** The members of a request as a query, with its question mark; '' for none. */
+function queryOf(asked: unknown): string {
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(isObject(asked) ? asked : {})) {
+    query.append(name, typeof value === 'string' ? value : JSON.stringify(value))
+  }
+  const text = query.toString()
+  return text === '' ? '' : `?${text}`
+}
