@@ -28,6 +28,16 @@ export interface Decision {
  * @param answer the parsed body of status 200
  */
 export function decideAnswer(job: JobRow, answer: Completion, nowMs: number): Decision {
+  try {
+    return priced(job, answer, nowMs)
+  } catch (error) {
+    // Nested too deep to be written down, say. One answer must not hold up those that came with it.
+    if (!(error instanceof RangeError || error instanceof TypeError)) throw error
+    return decideFailure(job, 'failed', 'The answer of the provider cannot be read.', nowMs)
+  }
+}
+
+function priced(job: JobRow, answer: Completion, nowMs: number): Decision {
   if (isErrorAnswer(answer)) return decideFailure(job, 'failed', errorText(answer['error']), nowMs)
   const reported = readUsage(answer['usage'], usageBounds(job.context, job.max_output))
   const usage = reported ?? estimated(job, answer)
