@@ -37,7 +37,7 @@ async function ownJob(pool: Pool, { params, caller }: ApiCall): Promise<JobRow> 
   const id = params['id'] ?? ''
   const job = isId('batch', id) ? await jobOf(pool, requestIdOfBatch(id)) : undefined
   if (job === undefined || caller.kind !== 'key' || job.key_id !== caller.keyId) {
-    throw new GatewayError('not_found', { message: 'There is no batch job with this id for this key.' })
+    throw new GatewayError('batch_not_found')
   }
   return job
 }

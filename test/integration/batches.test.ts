@@ -165,10 +165,10 @@ test('a job is there for the key that made it alone', async () => {
   const job = await submitted(stack, key, { model: 'test/batch' })
   const other = (await stack.createAccount()).apiKey
   for (const path of [job.poll, job.result]) {
-    assertRefused(await api(stack.baseUrl, 'GET', path, { token: other }), 404, 'not_found')
+    assertRefused(await api(stack.baseUrl, 'GET', path, { token: other }), 404, 'batch_not_found')
     assertRefused(await api(stack.baseUrl, 'GET', path, {}), 401, 'invalid_api_key')
   }
-  assertRefused(await api(stack.baseUrl, 'GET', '/v1/batches/batch_1', { token: key }), 404, 'not_found')
+  assertRefused(await api(stack.baseUrl, 'GET', '/v1/batches/batch_1', { token: key }), 404, 'batch_not_found')
 })
 
 test('what cannot be a batch job is refused, with nothing held', async () => {

@@ -91,8 +91,12 @@ export const ROWS: Readonly<Record<string, Row>> = {
   'GET /v1/videos/*': row(keyed('200', DENIED), undefined, '/v1/videos/<video>'),
   'GET /v1/videos/* (clip)': row(keyed('200', DENIED), undefined, '/v1/videos/<clip>/content'),
 
-  'GET /v1/batches/{id}': row(keyed('404 not_found'), undefined, `/v1/batches/batch_${'0'.repeat(26)}`),
-  'GET /v1/batches/{id}/result': row(keyed('404 not_found'), undefined, `/v1/batches/batch_${'0'.repeat(26)}/result`),
+  'GET /v1/batches/{id}': row(keyed('404 batch_not_found'), undefined, `/v1/batches/batch_${'0'.repeat(26)}`),
+  'GET /v1/batches/{id}/result': row(
+    keyed('404 batch_not_found'),
+    undefined,
+    `/v1/batches/batch_${'0'.repeat(26)}/result`,
+  ),
 
   'GET /v1/models': row(all('200')),
   'GET /v1/models/*': row(all('200'), undefined, '/v1/models/test/small'),
