@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { startProvider } from './provider/server.ts'
 
+export type { BatchEntry } from './provider/batches.ts'
 export type { Outcome, ProviderStats, Served } from './provider/log.ts'
 export type { Provider, ProviderOptions } from './provider/server.ts'
 export { startProvider } from './provider/server.ts'

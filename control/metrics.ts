@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { type BatchSample, NO_BATCHES } from './batch/batchSample.ts'
 import type { RpcObserver } from './bus/rpcServer.ts'
 import { NO_OPEN_MONEY, type OpenMoney } from './payments/openMoney.ts'
 import { type BacklogSample, EMPTY_BACKLOG } from './service/backlog.ts'
@@ -17,6 +18,8 @@ export interface MetricsSources {
   backlog(): Promise<BacklogSample>
   /** Reads the book; absent when no payments are taken. A rejection leaves the last numbers. */
   openMoney?(): Promise<OpenMoney>
+  /** Reads the book; a rejection leaves the last numbers. */
+  batches(): Promise<BatchSample>
 }
 
 /** The metrics of control, served on 127.0.0.1 alone. Labels come from closed sets. */
@@ -27,6 +30,7 @@ export class ControlMetrics {
   readonly #server: Server
   #backlog = EMPTY_BACKLOG
   #openMoney = NO_OPEN_MONEY
+  #batches = NO_BATCHES
 
   constructor(sources: MetricsSources) {
     const registers = [this.#registry]
@@ -47,6 +51,7 @@ export class ControlMetrics {
     this.#addSettlement(sources)
     this.#addBacklog()
     if (sources.openMoney !== undefined) this.#addOpenMoney()
+    this.#addBatches()
     this.#server = createServer((request, response) => {
       if (request.method !== 'GET' || request.url !== '/metrics') {
         response.writeHead(404).end()
@@ -81,6 +86,7 @@ export class ControlMetrics {
   async #text(sources: MetricsSources): Promise<string> {
     this.#backlog = await sources.backlog().catch(() => this.#backlog)
     this.#openMoney = (await sources.openMoney?.().catch(() => undefined)) ?? this.#openMoney
+    this.#batches = await sources.batches().catch(() => this.#batches)
     return this.#registry.metrics()
   }
 
@@ -110,6 +116,24 @@ export class ControlMetrics {
     })
   }
 
+  /** A number that is read out when asked for. */
+  #addGauge(name: string, help: string, read: () => number): void {
+    new Gauge({
+      name: `sluice_control_${name}`,
+      help,
+      registers: [this.#registry],
+      collect() {
+        this.set(read())
+      },
+    })
+  }
+
+  #addBatches(): void {
+    this.#addGauge('batch_jobs_open', 'Batch jobs not ended yet, counted up to 100,000', () => this.#batches.jobsOpen)
+    this.#addGauge('batch_job_oldest_seconds', 'Age of the oldest of these', () => this.#batches.oldestMs / 1_000)
+    this.#addGauge('webhooks_waiting', 'Webhooks not delivered yet', () => this.#batches.webhooksWaiting)
+  }
+
   #addBacklog(): void {
     const add = (name: string, help: string, value: (sample: BacklogSample) => number) =>
       this.#addGauge(name, help, () => value(this.#backlog))
@@ -133,17 +157,5 @@ export class ControlMetrics {
     add('withdrawal_oldest_seconds', 'Age of the oldest of these', 'withdrawalOldestSeconds')
     add('transactions_pending', 'Transactions of the gateway in no block', 'transactionsPending')
     add('transaction_oldest_seconds', 'Age of the oldest of these', 'transactionOldestSeconds')
-  }
-
-  /** A number that is read out when asked for. */
-  #addGauge(name: string, help: string, read: () => number): void {
-    new Gauge({
-      name: `sluice_control_${name}`,
-      help,
-      registers: [this.#registry],
-      collect() {
-        this.set(read())
-      },
-    })
   }
 }

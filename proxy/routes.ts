@@ -3,6 +3,7 @@ import type { KeyCache } from './access/keyCache.ts'
 import type { RpcClient } from './bus/rpcClient.ts'
 import type { CatalogStore } from './catalog/catalogStore.ts'
 import { apiEndpoints } from './endpoints/api.ts'
+import { batchStart } from './endpoints/batches/run.ts'
 import { chatServe } from './endpoints/chat/chat.ts'
 import type { ChatSurface } from './endpoints/chat/codec.ts'
 import { chatSurface } from './endpoints/chat/surface.ts'
@@ -36,6 +37,7 @@ import { transcriptions } from './endpoints/units/transcriptions.ts'
 import { videoServe } from './endpoints/videos/generate.ts'
 import type { VideoJobs } from './endpoints/videos/jobs.ts'
 import { videoReadHandler } from './endpoints/videos/read.ts'
+import type { BatchJobs } from './jobs/batchJobs.ts'
 import type { PaymentServices } from './payments/paidRequest.ts'
 import type { RouteEntry } from './server/routeTable.ts'
 import { pageHandler } from './site/page.ts'
@@ -48,6 +50,7 @@ export interface RouteParts {
   readonly catalog: CatalogStore
   readonly services: RunServices
   readonly videos: VideoJobs
+  readonly batches: BatchJobs
   readonly health: RouteHealth
   readonly rpc: RpcClient
   readonly limits: Limits
@@ -62,7 +65,8 @@ export interface RouteParts {
 
 /** Every path that is served, a row each. */
 export function routes(parts: RouteParts): RouteEntry[] {
-  const { keys, catalog, services, videos, health, rpc, limits, vitals, incidents, payments, trustedProxies } = parts
+  const { keys, catalog, services, videos, batches, health, rpc, limits, vitals, incidents, payments, trustedProxies } =
+    parts
   const keyed = (path: string, serve: Serve, more: Partial<RouteEntry> = {}): RouteEntry => ({
     ...{ method: 'POST', path, handler: keyedHandler(serve, keys, services), precheck: credentialPrecheck },
     ...more,
@@ -88,7 +92,7 @@ export function routes(parts: RouteParts): RouteEntry[] {
   }
   const chat = (surface: ChatSurface): Serve => chatServe(surface, catalog)
   const served: RouteEntry[] = [
-    ...sold('/v1/chat/completions', chat(chatSurface)),
+    ...sold('/v1/chat/completions', chatServe(chatSurface, catalog, batchStart(batches))),
     keyed('/v1/messages', chat(messagesSurface)),
     {
       method: 'POST',

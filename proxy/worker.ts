@@ -26,6 +26,7 @@ import { ActiveRuns } from './endpoints/run/activeRuns.ts'
 import { AgentGate } from './endpoints/run/agentGate.ts'
 import type { RunServices } from './endpoints/run/services.ts'
 import { VideoJobs } from './endpoints/videos/jobs.ts'
+import { BatchJobs } from './jobs/batchJobs.ts'
 import { VideoStore } from './jobs/videoStore.ts'
 import { VideoWakes } from './jobs/videoWakes.ts'
 import { RequestMetrics } from './metrics/requestMetrics.ts'
@@ -150,13 +151,14 @@ const payments: PaymentServices = {
 }
 const videoWakes = new VideoWakes({ commands, subscriber, owner, onFault: fault('waking a video job') })
 const videos = new VideoJobs(new VideoStore(commands, limits), videoWakes, limits)
+const batches = new BatchJobs({ rpc, commands, owner, limits })
 let draining = false
 const mayLeave = newSignal()
 const vitals = (): Vitals => ({ redis: connected(), control: pulse.alive, draining })
 
 const server = new Server({
   routes: routes({
-    ...{ keys, catalog, services, videos, health, rpc, limits, vitals, incidents, payments },
+    ...{ keys, catalog, services, videos, batches, health, rpc, limits, vitals, incidents, payments },
     trustedProxies: config.trustedProxies,
     site: { publicUrl: config.publicUrl, listenHost: config.host },
   }),

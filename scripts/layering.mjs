@@ -39,8 +39,9 @@ const RULES = [
     breaks: (from, to) => to === 'uWebSockets.js' && !isIn(from, 'proxy/server') && !isIn(from, 'bench'),
   },
   {
-    why: 'only proxy/upstream knows undici',
-    breaks: (from, to) => to === 'undici' && !isIn(from, 'proxy/upstream') && !isHarness(from),
+    why: 'only proxy/upstream and control/net know undici',
+    breaks: (from, to) =>
+      to === 'undici' && !isIn(from, 'proxy/upstream') && !isIn(from, 'control/net') && !isHarness(from),
   },
   {
     why: 'only control opens PostgreSQL',

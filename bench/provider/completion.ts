@@ -61,6 +61,15 @@ function chatAnswer(
   return { body, contentBytes: message.contentBytes }
 }
 
+/** A whole chat completion and the usage that it reports, as a line of a batch carries it. */
+export function completionOf(behaviour: Behaviour, request: ChatBody): { body: string; usage: ReportedUsage | null } {
+  const limit = contentLimit(behaviour, request)
+  const usage = usageOf(behaviour, request.promptTokens, limit.frames)
+  const message = messageOf(behaviour, 'chat', limit.frames)
+  const usageJson = usage !== null ? JSON.stringify(usage) : behaviour.words.usage === 'null' ? 'null' : undefined
+  return { body: completionText(behaviour, 'chat', message.json, limit.finishReason, usageJson), usage }
+}
+
 function messageOf(behaviour: Behaviour, kind: Kind, frames: number): { json: string; contentBytes: number } {
   const key = `${kind} ${frames} ${behaviour.name}`
   let message = messages.get(key)

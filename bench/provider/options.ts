@@ -53,6 +53,9 @@ export const INTEGER_OPTIONS = [
   'state_fail_first',
   'clip_error',
   'clip_cut',
+  // Batches: milliseconds until one is over, and so many first ones whose answer is lost after they were made.
+  'work',
+  'lost_batches',
 ] as const
 
 /** Options that are on or off: `html200` or `comments=1`. */
@@ -80,6 +83,9 @@ export const FLAG_OPTIONS = [
   'refuse',
   // A video job that does not say how long its clip is.
   'noseconds',
+  // Batches: every line of the answer twice; every line an error.
+  'twice',
+  'badlines',
 ] as const
 
 /** Options with one of a few words. */
@@ -98,6 +104,8 @@ export const WORD_OPTIONS = {
   encoding: ['float', 'base64'],
   // How a video job ends; a stuck one never does, a held one when POST /_videos/release tells it.
   video: ['completed', 'failed', 'stuck', 'held'],
+  // How a batch ends: with all lines; refused as a whole; out of time, with every second line; never by itself.
+  ends: ['completed', 'failed', 'expired', 'stuck'],
 } as const
 
 export type IntegerOption = (typeof INTEGER_OPTIONS)[number]

@@ -1,5 +1,6 @@
 import type { HttpResponse, TemplatedApp } from 'uWebSockets.js'
 import uws from 'uWebSockets.js'
+import { MockBatches } from './batches.ts'
 import { answerWhole } from './completion.ts'
 import type { Kind } from './events.ts'
 import { Exchange } from './exchange.ts'
@@ -83,6 +84,8 @@ function addRoutes(app: TemplatedApp, log: ServedLog, wheel: TimerWheel): void {
   post('/v1/messages/count_tokens', 'messages', answerCount)
   addMediaRoutes(app, log, wheel, failures)
   videos.addRoutes(app)
+  const batches = new MockBatches(failures)
+  batches.addRoutes(app)
   app.get('/v1/models', (res) => {
     const data = [{ id: 'chat-small', object: 'model', created: 1_763_683_200, owned_by: 'mock' }]
     sendJson(res, JSON.stringify({ object: 'list', data }))
@@ -97,6 +100,7 @@ function addRoutes(app: TemplatedApp, log: ServedLog, wheel: TimerWheel): void {
     log.reset()
     failures.clear()
     videos.reset()
+    batches.reset()
     sendJson(res, '{}')
   })
   app.any('/*', (res) => {

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import { sluice } from '../contract/generated/messages.js'
 import { limits } from '../contract/limits.ts'
-import { accountKeys, holdsKey, OWNERS_KEY, SHARD_COUNT, settleKeys } from '../contract/redisKeys.ts'
+import { accountKeys, BATCH_OWNER, holdsKey, OWNERS_KEY, SHARD_COUNT, settleKeys } from '../contract/redisKeys.ts'
 import { defineScript, type Script, SettleCode } from '../contract/scripts.ts'
 import type { HoldRecord } from './holdRecord.ts'
 import { readHolds, scanHoldsKeys } from './listHolds.ts'
@@ -116,7 +116,7 @@ export class OrphanVoider {
 
   /** Finds the holds of owners that are not in `owners`, and holds that outlived every time limit. */
   async #scan(signal: AbortSignal): Promise<void> {
-    const keys = await scanHoldsKeys(this.#redis)
+    const keys = (await scanHoldsKeys(this.#redis)).filter((key) => key.owner !== BATCH_OWNER)
     await adoptOwners(this.#redis, keys)
     const [seconds] = await this.#redis.time()
     const oldestMs = Number(seconds) * 1_000 - limits.holdAgeMaxMs

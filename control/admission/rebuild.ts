@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis'
 import { newId } from '../contract/ids.ts'
 import { limits } from '../contract/limits.ts'
-import { OWNERS_KEY, SHARD_COUNT } from '../contract/redisKeys.ts'
+import { BATCH_OWNER, OWNERS_KEY, SHARD_COUNT } from '../contract/redisKeys.ts'
 import type { Pool } from '../db/pool.ts'
 import { type HoldsKey, scanHoldsKeys } from './listHolds.ts'
 import { loadShard } from './loadShard.ts'
@@ -85,5 +85,7 @@ async function clearState(redis: Redis, writer: ShardWriter): Promise<void> {
 /** Has the owners of these holds watched, also those that Redis forgot. A living one goes on beating. */
 export async function adoptOwners(redis: Redis, holdsKeys: readonly HoldsKey[]): Promise<void> {
   const owners = new Set(holdsKeys.map((key) => key.owner))
+  // No process beats for the holds of batch jobs: their jobs end them.
+  owners.delete(BATCH_OWNER)
   for (const owner of owners) await redis.zadd(OWNERS_KEY, 'NX', 0, owner)
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { Redis } from 'ioredis'
 import type { Script } from '../contract/scripts.ts'
 
-type ControlScriptName = 'guarded' | 'forgetOwner' | 'settleLost' | 'takeDebit' | 'giveBack' | 'payHold'
+type ControlScriptName = 'guarded' | 'forgetOwner' | 'settleLost' | 'takeDebit' | 'giveBack' | 'payHold' | 'handOver'
 
 /** Makes a script that only control runs callable on a connection. @returns a function of keys and arguments */
 export function controlScript(redis: Redis, name: ControlScriptName): Script {

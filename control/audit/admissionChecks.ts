@@ -6,11 +6,12 @@ import { listHolds } from '../admission/listHolds.ts'
 import { answersOf } from '../admission/scripts.ts'
 import { windowsAt } from '../admission/windows.ts'
 import { limits } from '../contract/limits.ts'
-import { epochKey, OWNERS_KEY, SHARD_COUNT } from '../contract/redisKeys.ts'
+import { BATCH_OWNER, epochKey, OWNERS_KEY, SHARD_COUNT } from '../contract/redisKeys.ts'
 import { textArray } from '../db/arrays.ts'
 import type { Client, Pool } from '../db/pool.ts'
 import { compareBalances } from './admissionBalances.ts'
 import { compareKeys } from './admissionKeys.ts'
+import { checkBatchHolds } from './batchChecks.ts'
 import { type AuditCheck, Faults } from './check.ts'
 import { addDebits } from './debitChecks.ts'
 import { inSnapshot } from './snapshot.ts'
@@ -40,6 +41,8 @@ async function compareOnce(client: Client, redis: Redis): Promise<AuditCheck[]> 
   const holds = await listHolds(redis)
   const held = new HeldParts(windows)
   for (const hold of holds) held.add(hold)
+  const ofBatches = holds.filter((hold) => hold.owner === BATCH_OWNER)
+  const own = holds.filter((hold) => hold.owner !== BATCH_OWNER)
   const debits = await addDebits(client, redis, held, nowMs)
   const balances = new Faults()
   const accounts = await compareBalances(client, redis, unread, held, balances)
@@ -56,8 +59,9 @@ async function compareOnce(client: Client, redis: Redis): Promise<AuditCheck[]> 
     },
     debits,
     await checkEnded(client, holds),
-    await checkOwners(redis, holds, nowMs),
-    checkAges(holds, nowMs),
+    await checkOwners(redis, own, nowMs),
+    checkAges(own, nowMs),
+    await checkBatchHolds(client, ofBatches, nowMs),
   ]
 }
 

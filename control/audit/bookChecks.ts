@@ -1,4 +1,5 @@
 import type { Client } from '../db/pool.ts'
+import { BATCH_INVARIANTS } from './batchChecks.ts'
 import { type AuditCheck, Faults, type Invariant } from './check.ts'
 import { MOVEMENT_INVARIANTS } from './movementChecks.ts'
 import { PAYMENT_INVARIANTS } from './paymentChecks.ts'
@@ -122,6 +123,7 @@ const ALL_INVARIANTS: readonly Invariant[] = [
   ...PAYMENT_INVARIANTS,
   ...MOVEMENT_INVARIANTS,
   ...REFERRAL_INVARIANTS,
+  ...BATCH_INVARIANTS,
 ]
 
 /** Checks the invariants of the book inside one transaction, so that all of them see the same moment. */

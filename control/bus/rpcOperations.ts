@@ -15,6 +15,7 @@ export interface RpcRequests {
   api: sluice.ApiRequest
   payment_terms: undefined
   settle_payment: sluice.SettlePaymentRequest
+  submit_batch: sluice.SubmitBatchRequest
 }
 
 /** What an operation may know of its call. */
@@ -42,6 +43,7 @@ const DECODERS: { [Name in RpcOperation]: (payload: Uint8Array) => RpcRequests[N
   api: (payload) => sluice.ApiRequest.decode(payload),
   payment_terms: () => undefined,
   settle_payment: (payload) => sluice.SettlePaymentRequest.decode(payload),
+  submit_batch: (payload) => sluice.SubmitBatchRequest.decode(payload),
 }
 
 export function isRpcOperation(name: string): name is RpcOperation {

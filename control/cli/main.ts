@@ -9,6 +9,7 @@ import { ACCOUNT } from './account.ts'
 import { AGENT } from './agent.ts'
 import { APPROVAL } from './approval.ts'
 import { AUDIT } from './audit.ts'
+import { BATCH } from './batch.ts'
 import { CATALOG } from './catalog.ts'
 import {
   type Command,
@@ -35,7 +36,7 @@ import { WALLET } from './wallet.ts'
 
 const GROUPS: readonly CommandGroup[] = [
   ...[ACCOUNT, KEY, WALLET, SESSION, LINK, AGENT, APPROVAL, REFERRAL, PROVIDER],
-  ...[CATALOG, ROUTE, INCIDENT, TRAIL, AUDIT, HOLDS],
+  ...[CATALOG, ROUTE, INCIDENT, BATCH, TRAIL, AUDIT, HOLDS],
 ]
 const TOLD_IN_A_LINE = [
   ...[CommandError, UsageError, UnknownAccountError, UnknownKeyError],

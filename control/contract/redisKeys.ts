@@ -60,6 +60,8 @@ export function settleKeys(keys: AccountKeys, holds: string): string[] {
 }
 
 export const LEDGER_GROUP = 'control'
+/** The owner of the holds of batch jobs, which are control's and outlive every process. */
+export const BATCH_OWNER = 'batches'
 /** Sorted set: proxy processes by their last heartbeat on Redis's clock, in milliseconds. */
 export const OWNERS_KEY = 'owners'
 /** String: the CatalogRecord in force. */
@@ -73,6 +75,8 @@ export const RPC_STREAM = 'rpc'
 export const RPC_READS_STREAM = 'rpc:reads'
 export const RPC_API_STREAM = 'rpc:api'
 export const RPC_PAYMENTS_STREAM = 'rpc:payments'
+/** Batch jobs, whose bodies are large. */
+export const RPC_BATCHES_STREAM = 'rpc:batches'
 export const RPC_GROUP = 'control'
 /** Pub/sub channel: RpcReplies to one proxy process. */
 export const rpcReplyChannel = (owner: string): string => `rpc:reply:${owner}`

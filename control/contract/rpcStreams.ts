@@ -1,5 +1,5 @@
 import { limits } from './limits.ts'
-import { RPC_API_STREAM, RPC_PAYMENTS_STREAM, RPC_READS_STREAM, RPC_STREAM } from './redisKeys.ts'
+import { RPC_API_STREAM, RPC_BATCHES_STREAM, RPC_PAYMENTS_STREAM, RPC_READS_STREAM, RPC_STREAM } from './redisKeys.ts'
 
 /** A stream of calls with its own bounds, so that no kind of call is held up behind another. */
 export interface RpcStream {
@@ -30,12 +30,20 @@ const PAYMENTS: RpcStream = {
   entriesMax: limits.paymentsInFlightMax * 4,
 }
 
-export const RPC_STREAMS: readonly RpcStream[] = [CALLS, READS, API, PAYMENTS]
+/** Batch jobs on their way to control: few at a time, because each may be large. */
+const BATCHES: RpcStream = {
+  stream: RPC_BATCHES_STREAM,
+  placesMax: limits.batchSubmitsMax,
+  entriesMax: limits.batchSubmitsMax * 8,
+}
+
+export const RPC_STREAMS: readonly RpcStream[] = [CALLS, READS, API, PAYMENTS, BATCHES]
 
 const BY_OPERATION: ReadonlyMap<string, RpcStream> = new Map([
   ...['get_receipt', 'list_sheets', 'get_sheet', 'payment_terms'].map((operation) => [operation, READS] as const),
   ['api', API],
   ['settle_payment', PAYMENTS],
+  ['submit_batch', BATCHES],
 ])
 
 /** The stream that a call goes through. */

@@ -39,7 +39,7 @@ function demoCatalog(port: number): string {
   return `# Written at every start without a provider key. For your own models, see catalog.yaml.
 coin: { usd: "1" }
 providers:
-  - { id: demo, base_url: "http://127.0.0.1:${port}/v1", dialect: openai, data_policy: none }
+  - { id: demo, base_url: "http://127.0.0.1:${port}/v1", dialect: openai, data_policy: none, batch: true }
 models:
   - id: demo/chat-small
     name: Demo Chat Small
@@ -49,7 +49,7 @@ models:
     context: 128000
     max_output: 16384
     default_output: 1024
-    price: { input: "0.15", output: "0.60", cached_input: "0.075" }
+    price: { input: "0.15", output: "0.60", cached_input: "0.075", batch_input: "0.075", batch_output: "0.30" }
     routes: [ { provider: demo, model: "chat-small,chunks=24,delay=30" } ]
   - id: demo/chat-large
     name: Demo Chat Large

@@ -25,7 +25,7 @@ import { CatalogError, type Field, YamlReader } from './yamlReader.ts'
 
 const FILE_BYTES_MAX = 4_194_304
 const IMAGE_TOKENS = 1_500
-const PROVIDER_KEYS = ['id', 'base_url', 'dialect', 'api_key_env', 'data_policy', 'max_tokens_field']
+const PROVIDER_KEYS = ['id', 'base_url', 'dialect', 'api_key_env', 'data_policy', 'max_tokens_field', 'batch']
 const ROUTE_KEYS = ['provider', 'model', 'enabled', 'cost']
 const MODEL_KEYS = [
   ...['id', 'name', 'owned_by', 'modality', 'endpoints', 'context', 'max_output', 'default_output', 'image_tokens'],
@@ -40,6 +40,8 @@ export interface CatalogProvider {
   readonly apiKeyEnv: string
   readonly dataPolicy: DataPolicy
   readonly maxTokensField: string
+  /** It serves the files and batches of the OpenAI dialect. */
+  readonly batch: boolean
 }
 
 export interface CatalogRoute {
@@ -141,13 +143,17 @@ function refuseRepeated(reader: YamlReader, fields: readonly Field[], entries: R
 function readProvider(reader: YamlReader, field: Field): CatalogProvider {
   const map = reader.map(field, PROVIDER_KEYS)
   const maxTokensField = map.get('max_tokens_field')
+  const batch = map.get('batch')
+  const dialect = choiceOf(reader, reader.required(map, field, 'dialect'), DIALECTS) ?? 'openai'
+  if (batch && dialect !== 'openai') reader.problem(batch, 'is for providers of the dialect openai')
   return {
     id: idOf(reader, reader.required(map, field, 'id')),
     baseUrl: addressOf(reader, reader.required(map, field, 'base_url')),
-    dialect: choiceOf(reader, reader.required(map, field, 'dialect'), DIALECTS) ?? 'openai',
+    dialect,
     apiKeyEnv: variableOf(reader, map.get('api_key_env')),
     dataPolicy: choiceOf(reader, reader.required(map, field, 'data_policy'), DATA_POLICIES) ?? 'retained',
     maxTokensField: choiceOf(reader, maxTokensField, ['max_tokens', 'max_completion_tokens']) ?? '',
+    batch: booleanOf(reader, batch, false),
   }
 }
 

@@ -5,6 +5,7 @@ import { agentHandlers } from '../agents/agentHandlers.ts'
 import { approvalHandlers } from '../agents/approvalHandlers.ts'
 import { ApiRouter } from '../api/apiRouter.ts'
 import type { Caller } from '../api/call.ts'
+import { batchHandlers } from '../batch/batchHandlers.ts'
 import { ContractWallets } from '../chain/contractSignature.ts'
 import { GatewayError } from '../contract/errors.ts'
 import { sluice } from '../contract/generated/messages.js'
@@ -59,6 +60,7 @@ export function newApiRouter(parts: ApiParts): ApiRouter {
       ...linkHandlers(parts),
       ...agentHandlers(parts),
       ...platformHandlers(parts),
+      ...batchHandlers(pool),
       ...approvalHandlers(parts),
       ...referralHandlers(parts),
       ...providerHandlers(parts),

@@ -5,6 +5,8 @@ import { EventDispatcher } from '../admission/dispatcher.ts'
 import { GrantSweeper } from '../admission/grantSweeper.ts'
 import { AdmissionKeeper, ensureAdmission } from '../admission/keeper.ts'
 import { OrphanVoider } from '../admission/orphanVoider.ts'
+import { sampleBatches } from '../batch/batchSample.ts'
+import { BatchService } from '../batch/batchService.ts'
 import { RpcServer } from '../bus/rpcServer.ts'
 import { newId } from '../contract/ids.ts'
 import { limits } from '../contract/limits.ts'
@@ -79,9 +81,11 @@ export class ControlService {
       orphansVoided: () => orphans.voided,
       backlog: () => sampleBacklog(this.#redis),
       ...(this.#environment.payments && { openMoney: () => countOpenMoney(this.#pool) }),
+      batches: () => sampleBatches(this.#pool, Date.now()),
     })
     this.#running.push({ name: 'metrics', stop: async () => metrics.close() })
     this.#startPayments()
+    const batches = this.#startBatches()
     const handlers = rpcHandlers({
       pool: this.#pool,
       redis: this.#redis,
@@ -90,6 +94,7 @@ export class ControlService {
       tellAdmission: (accountIds) => events.bring(accountIds),
       environment: this.#environment,
       payments: this.#payments,
+      batches,
     })
     const rpc = new RpcServer(redisUrl, handlers, this.#log, metrics.observeRpc)
     rpc.start()
@@ -145,6 +150,19 @@ export class ControlService {
     const payments = newPayments(config, this.#pool, this.#redis, this.#log)
     this.#payments = payments
     this.#running.push({ name: 'payments', stop: () => payments.stop(limits.shutdownTimeoutMs / 4) })
+  }
+
+  #startBatches(): BatchService {
+    const batches = new BatchService({
+      pool: this.#pool,
+      redis: this.#redis,
+      log: this.#log,
+      environment: process.env,
+      allowPrivate: this.#environment.allowPrivateWebhooks === true,
+    })
+    batches.start()
+    this.#running.push({ name: 'batches', stop: () => batches.stop() })
+    return batches
   }
 
   /** Admission opens only over a state that is known to match the book. */

@@ -13,6 +13,8 @@ export interface Environment {
   readonly chainRpcUrl: string | undefined
   /** Whether customers may register endpoints with private addresses and without TLS. */
   readonly allowPrivateProviders: boolean
+  /** Webhooks may go to private addresses. */
+  readonly allowPrivateWebhooks?: boolean
   /** How payments are taken; undefined for none. */
   readonly payments?: PaymentsConfig | undefined
 }
@@ -30,6 +32,7 @@ export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
     publicUrl: webAddress(env, 'SLUICE_PUBLIC_URL', 'https://gateway.example.com'),
     chainRpcUrl: webAddress(env, 'CHAIN_RPC_URL', 'https://rpc.example.com')?.href,
     allowPrivateProviders: isOn(env, 'SLUICE_PRIVATE_PROVIDERS'),
+    allowPrivateWebhooks: isOn(env, 'SLUICE_WEBHOOKS_PRIVATE'),
   }
 }
 

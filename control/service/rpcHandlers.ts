@@ -1,6 +1,7 @@
 import { balanceJson } from '../accounts/accountJson.ts'
 import { settleLost } from '../admission/settleLost.ts'
 import { approvalRpc } from '../agents/approvalRpc.ts'
+import type { BatchService } from '../batch/batchService.ts'
 import type { RpcHandlers } from '../bus/rpcOperations.ts'
 import { sluice } from '../contract/generated/messages.js'
 import { resolveKey } from '../keys/resolveKey.ts'
@@ -10,8 +11,8 @@ import { ReceiptReader } from '../receipts/receiptReader.ts'
 import { type ApiParts, newApiRouter } from './apiRouter.ts'
 
 /** What answers the proxies' calls, over the book and the admission state. */
-export function rpcHandlers(parts: Omit<ApiParts, 'receipts'>): RpcHandlers {
-  const { pool, redis, payments } = parts
+export function rpcHandlers(parts: Omit<ApiParts, 'receipts'> & { readonly batches: BatchService }): RpcHandlers {
+  const { pool, redis, payments, batches } = parts
   const receipts = new ReceiptReader(pool, redis)
   const api = newApiRouter({ ...parts, receipts })
   return {
@@ -34,5 +35,6 @@ export function rpcHandlers(parts: Omit<ApiParts, 'receipts'>): RpcHandlers {
       return sluice.ApiReply.encode(reply as sluice.ApiReply).finish()
     },
     ...paymentHandlers(payments, redis),
+    submit_batch: (request) => batches.open(request),
   }
 }

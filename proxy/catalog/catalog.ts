@@ -90,8 +90,8 @@ export interface Model {
   /** The same for routing: in the order of the catalog, and with the cheapest first. */
   readonly usualOrder: RouteOrder
   readonly cheapestOrder: RouteOrder
-  /** Sold as batch jobs too. */
-  readonly hasBatch: boolean
+  /** What a batch job is charged by; null where the model is not sold in batches. */
+  readonly ratesBatch: sluice.Rates.$Properties | null
   readonly attested: boolean
   /** The model has not yet returned a verified result. */
   readonly unverified: boolean
@@ -186,7 +186,7 @@ function decodeModel(record: sluice.ModelRecord, providers: ReadonlyMap<string, 
     enabledRoutes,
     usualOrder: orderOf(enabledRoutes),
     cheapestOrder: orderOf(cheapestFirst(enabledRoutes)),
-    hasBatch: record.ratesBatch !== null && record.ratesBatch !== undefined,
+    ratesBatch: record.ratesBatch ?? null,
     attested: record.attested,
     unverified: record.unverified,
     createdAtMs: record.createdAtMs,

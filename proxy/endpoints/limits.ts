@@ -58,6 +58,12 @@ export function limitsHandler(limits: Limits): Handler {
       image_side_pixels: limits.videoImageSideMax,
       downloads_per_key_and_process: limits.videoDownloadsPerKeyMax,
     },
+    batches: {
+      body_bytes: limits.batchBodyBytesMax,
+      open_jobs_per_key: limits.batchJobsPerKeyMax,
+      job_seconds: limits.batchLifetimeMs / 1000,
+      result_kept_seconds: limits.batchResultKeptMs / 1000,
+    },
     timeouts_seconds: {
       connect: limits.connectTimeoutMs / 1000,
       first_byte: limits.firstByteTimeoutMs / 1000,

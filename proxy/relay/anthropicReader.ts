@@ -1,9 +1,9 @@
 import type { TokenUsage } from '../../control/contract/charge.ts'
+import type { UsageBounds } from '../../control/contract/openaiUsage.ts'
 import { AnthropicUsage } from './anthropicUsage.ts'
 import { FrameReader, type FrameSink } from './frameReader.ts'
 import { isObject, type JsonObject, parseObject } from './jsonObject.ts'
 import { type FinishReason, type MessageReader, type MessageSink, TOOL_CALLS_MAX } from './message.ts'
-import type { UsageBounds } from './usage.ts'
 
 const FINISH_REASONS: ReadonlyMap<unknown, FinishReason> = new Map<unknown, FinishReason>([
   ['max_tokens', 'length'],

@@ -1,6 +1,6 @@
 import type { TokenUsage } from '../../control/contract/charge.ts'
+import { countOf, type UsageBounds } from '../../control/contract/openaiUsage.ts'
 import { isObject, type JsonObject } from './jsonObject.ts'
-import { countOf, type UsageBounds } from './usage.ts'
 
 /**
  * The usage of a Messages answer. A stream reports it in parts that replace each other member by member: the prompt at

@@ -1,4 +1,5 @@
 import type { TokenUsage } from '../../control/contract/charge.ts'
+import { readUsage, type UsageBounds, usageJson } from '../../control/contract/openaiUsage.ts'
 import { ChunkScan } from './chunkScan.ts'
 import { ChunkTemplate } from './chunkTemplate.ts'
 import { errorEvent } from './errorEvent.ts'
@@ -7,7 +8,6 @@ import { NOWHERE, type OutBuffer } from './outBuffer.ts'
 import type { RelayStream, StreamState, StreamTail } from './relayStream.ts'
 import { appendChunk, type ChunkIdentity } from './rewrite.ts'
 import { appendComment, joinLines, parseBytes } from './sseText.ts'
-import { readUsage, type UsageBounds, usageJson } from './usage.ts'
 
 const DONE = Buffer.from('[DONE]')
 

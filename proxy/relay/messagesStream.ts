@@ -1,4 +1,5 @@
 import type { TokenUsage } from '../../control/contract/charge.ts'
+import type { UsageBounds } from '../../control/contract/openaiUsage.ts'
 import { anthropicErrorEvent, MESSAGE_END } from './anthropicEvents.ts'
 import { AnthropicUsage } from './anthropicUsage.ts'
 import { ERROR, EVENT_KINDS, EventScan, MESSAGE_START, MESSAGE_STOP } from './eventScan.ts'
@@ -7,7 +8,6 @@ import { NOWHERE, type OutBuffer } from './outBuffer.ts'
 import type { RelayStream, StreamState, StreamTail } from './relayStream.ts'
 import type { ChunkIdentity } from './rewrite.ts'
 import { appendComment, joinLines, parseBytes } from './sseText.ts'
-import type { UsageBounds } from './usage.ts'
 
 const END = Buffer.from('\n\n')
 const HEADS = EVENT_KINDS.map((kind) => Buffer.from(`event: ${kind}\ndata: `))

@@ -1,8 +1,8 @@
 import type { TokenUsage } from '../../control/contract/charge.ts'
+import { readUsage, type UsageBounds } from '../../control/contract/openaiUsage.ts'
 import { FrameReader, type FrameSink } from './frameReader.ts'
 import { isObject, type JsonObject, parseObject } from './jsonObject.ts'
 import { type FinishReason, type MessageReader, type MessageSink, TOOL_CALLS_MAX } from './message.ts'
-import { readUsage, type UsageBounds } from './usage.ts'
 
 const DONE = '[DONE]'
 const FINISH_REASONS: ReadonlyMap<unknown, FinishReason> = new Map<unknown, FinishReason>([

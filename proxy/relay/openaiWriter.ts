@@ -1,10 +1,10 @@
 import type { TokenUsage } from '../../control/contract/charge.ts'
+import { usageJson } from '../../control/contract/openaiUsage.ts'
 import { STREAM_END } from './chatStream.ts'
 import { errorEvent } from './errorEvent.ts'
 import type { FinishReason, MessageWriter } from './message.ts'
 import { NOWHERE } from './outBuffer.ts'
 import type { StreamTail } from './relayStream.ts'
-import { usageJson } from './usage.ts'
 
 /** Writes a message as chat.completion.chunk events, for providers that speak another dialect. */
 export class OpenaiWriter implements MessageWriter {

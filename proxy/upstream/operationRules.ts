@@ -61,3 +61,10 @@ export function mayMoveOnAfterStatus(rule: OperationRule, status: number): boole
 export function mayReuseConnection(rule: OperationRule): boolean {
   return rule.failover === 'before_output'
 }
+
+/** The rule of an endpoint. Who pays for a request by itself sees the provider's own status; chat is the same for everybody. */
+export function ruleOf(endpoint: Endpoint, isPaid: boolean): OperationRule {
+  const rule = OPERATION_RULES[endpoint]
+  const isChat = endpoint === 'chat' || endpoint === 'completions'
+  return isPaid && !isChat ? { ...rule, ownStatus: true } : rule
+}

@@ -95,6 +95,13 @@ export const ROWS: Readonly<Record<string, Row>> = {
   'GET /v1/tools': row(all('200')),
   'GET /v1/tools/*': row(all('404 tool_not_found'), undefined, '/v1/tools/none'),
   'POST /v1/tools/*': row(keyed('404 tool_not_found'), {}, '/v1/tools/none'),
+  'GET /v1/batches/{id}': row(keyed('404 batch_not_found'), undefined, `/v1/batches/batch_${'0'.repeat(26)}`),
+  'GET /v1/batches/{id}/result': row(
+    keyed('404 batch_not_found'),
+    undefined,
+    `/v1/batches/batch_${'0'.repeat(26)}/result`,
+  ),
+
   'GET /v1/models': row(all('200')),
   'GET /v1/models/*': row(all('200'), undefined, '/v1/models/test/small'),
   'GET /v1/pricing': row(all('200')),

@@ -62,7 +62,7 @@ async function withClient(handlers: Partial<RpcHandlers>, work: (client: RpcClie
     ...{ ping: nothing, resolve_key: nothing, settle_lost: nothing, get_sheet: nothing },
     ...{ get_receipt: nothing, get_balance: nothing, api: nothing, list_sheets: nothing },
     ...{ ask_approval: nothing, use_approval: nothing, release_approval: nothing },
-    ...{ payment_terms: nothing, settle_payment: nothing },
+    ...{ payment_terms: nothing, settle_payment: nothing, submit_batch: nothing },
     ...handlers,
   }
   const rpc = new RpcServer(server.url, all, pino({ enabled: false }))

@@ -38,6 +38,7 @@ const handlers: RpcHandlers = {
   get_receipt: async () => Buffer.from('{}'),
   api: async () => Buffer.alloc(0),
   get_balance: async () => Buffer.alloc(0),
+  submit_batch: async () => Buffer.alloc(0),
   list_sheets: async () => Buffer.from('[]'),
   get_sheet: async ({ version }) => Buffer.from(String(version)),
   settle_lost: async () => Buffer.alloc(0),

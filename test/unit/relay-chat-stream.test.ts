@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { usageBounds } from '../../control/contract/openaiUsage.ts'
 import { ChatStream } from '../../proxy/relay/chatStream.ts'
 import { ChunkScan } from '../../proxy/relay/chunkScan.ts'
 import { OutBuffer } from '../../proxy/relay/outBuffer.ts'
 import { chunkIdentity, textIdentity } from '../../proxy/relay/rewrite.ts'
-import { usageBounds } from '../../proxy/relay/usage.ts'
 
 const REQUEST_ID = 'req_01ARZ3NDEKTSV4RRFFQ69G5FAV'
 const MODEL = 'acme/chat-small'

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import type { TokenUsage } from '../../control/contract/charge.ts'
 import { GatewayError } from '../../control/contract/errors.ts'
+import { usageBounds } from '../../control/contract/openaiUsage.ts'
 import { AnthropicReader } from '../../proxy/relay/anthropicReader.ts'
 import { AnthropicWriter } from '../../proxy/relay/anthropicWriter.ts'
 import type { FinishReason, MessageReader, MessageSink, MessageWriter } from '../../proxy/relay/message.ts'
@@ -10,7 +11,6 @@ import { OpenaiReader } from '../../proxy/relay/openaiReader.ts'
 import { OpenaiWriter } from '../../proxy/relay/openaiWriter.ts'
 import { OutBuffer } from '../../proxy/relay/outBuffer.ts'
 import { TranslatedStream } from '../../proxy/relay/translatedStream.ts'
-import { usageBounds } from '../../proxy/relay/usage.ts'
 
 const BOUNDS = usageBounds(128_000, 16_384)
 const EVENT_BYTES_MAX = 4_194_304

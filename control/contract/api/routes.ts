@@ -1,5 +1,6 @@
 import { ACCOUNT_ROUTES } from './accountRoutes.ts'
 import { AGENT_ROUTES } from './agentRoutes.ts'
+import { BATCH_ROUTES } from './batchRoutes.ts'
 import { KEY_ROUTES } from './keyRoutes.ts'
 import { LINK_ROUTES } from './linkRoutes.ts'
 import { MONEY_ROUTES } from './moneyRoutes.ts'
@@ -16,6 +17,7 @@ const TABLE = {
   ...LINK_ROUTES,
   ...AGENT_ROUTES,
   ...PLATFORM_ROUTES,
+  ...BATCH_ROUTES,
   ...REFERRAL_ROUTES,
   ...PROVIDER_ROUTES,
   ...MONEY_ROUTES,

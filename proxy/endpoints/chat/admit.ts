@@ -1,3 +1,4 @@
+import type { Dialect } from '../../../control/contract/catalog.ts'
 import type { ModelRates } from '../../../control/contract/charge.ts'
 import { GatewayError } from '../../../control/contract/errors.ts'
 import type { Principal } from '../../access/principal.ts'
@@ -23,6 +24,9 @@ export interface Admitted {
   readonly size: HoldSize
 }
 
+/** Control calls the providers of batch jobs, and speaks this alone. */
+const BATCH_DIALECTS: ReadonlySet<Dialect> = new Set(['openai'])
+
 /**
  * Checks a chat request against its model and its key, and sizes its hold. Nothing is held when it throws.
  * @throws GatewayError with the code of the first rule that the request breaks
@@ -36,27 +40,32 @@ export function admit(
   nowMs: number,
 ): Admitted {
   const model = checkModel(request.modelId, found, surface.endpoint, principal)
-  if (request.batch) refuseBatch(request, principal, model)
+  if (request.batch) checkBatch(request, principal, model)
   checkContext(request, model)
   const rates = ratesFor(model, principal, request)
-  const policy = { ...routePolicy(request, principal), dialects: surface.dialects }
+  const dialects = request.batch ? BATCH_DIALECTS : surface.dialects
+  const policy = { ...routePolicy(request, principal), dialects }
   const routes = chooseRoutes(model, policy, health, nowMs)
   const promptTokens = promptTokensMax(request.prompt, rates, model.imageTokens, model.toolTokens)
   const outputTokens = request.maxTokens ?? defaultOutput(request, model)
   return { model, rates, routes, size: sizeHold(rates, promptTokens, outputTokens, request.maxTokens === null) }
 }
 
-// Batch jobs are not taken yet, so a request that could be one is told to come back.
-function refuseBatch(request: ChatRequest, principal: Principal, model: Model): never {
+/** @throws GatewayError batch_unavailable, private_batch_unavailable for what cannot be a batch job */
+function checkBatch(request: ChatRequest, principal: Principal, model: Model): void {
   if (principal.paysPerRequest) {
     throw new GatewayError('batch_unavailable', { message: 'A batch job needs an API key; send it to /v1.' })
   }
-  if (principal.privateTier) throw new GatewayError('private_batch_unavailable')
+  if (principal.privateTier || model.attested) throw new GatewayError('private_batch_unavailable')
   if (request.stream) throw new GatewayError('batch_unavailable', { message: 'A batch job cannot be streamed.' })
   if (principal.noLogs) throw new GatewayError('batch_unavailable', { message: 'A key in no-logs mode has no batch.' })
-  if (!model.hasBatch) throw new GatewayError('batch_unavailable', { message: `${model.id} has no batch rates.` })
-  const message = 'The gateway takes no batch jobs now; try again after Retry-After seconds.'
-  throw new GatewayError('batch_unavailable', { message, status: 503, retryAfterSeconds: 60 })
+  if (model.ratesBatch === null) {
+    throw new GatewayError('batch_unavailable', { message: `${model.id} has no batch rates.`, param: 'model' })
+  }
+  if (!model.enabledRoutes.some((route) => BATCH_DIALECTS.has(route.provider.dialect))) {
+    const message = `No provider of ${model.id} runs batch jobs now; send the request without batch.`
+    throw new GatewayError('batch_unavailable', { message, param: 'model' })
+  }
 }
 
 /** @throws GatewayError context_length_exceeded for what the model cannot take or give */

@@ -1,17 +1,43 @@
+import { GatewayError } from '../../../control/contract/errors.ts'
+import type { Principal } from '../../access/principal.ts'
 import type { CatalogStore } from '../../catalog/catalogStore.ts'
+import type { Exchange } from '../../server/exchange.ts'
 import { parseJsonObject } from '../parseJson.ts'
 import type { Serve } from '../run/serve.ts'
-import { admit } from './admit.ts'
+import type { RunServices } from '../run/services.ts'
+import { type Admitted, admit } from './admit.ts'
 import { BodyRun } from './bodyRun.ts'
 import type { ChatSurface } from './codec.ts'
+import type { ChatRequest } from './request.ts'
 import { StreamRun } from './streamRun.ts'
 
-/** Serves one endpoint of the chat models. */
-export function chatServe(surface: ChatSurface, catalog: CatalogStore): Serve {
+/** Starts a request that is admitted as a batch job. */
+export type StartBatch = (
+  exchange: Exchange,
+  principal: Principal,
+  request: ChatRequest,
+  admitted: Admitted,
+  services: RunServices,
+) => void
+
+/** Endpoints whose requests cannot ask for a batch refuse it as they read. */
+function noBatch(): never {
+  throw new GatewayError('batch_unavailable')
+}
+
+/**
+ * Serves one endpoint of the chat models.
+ * @param startBatch where requests can ask for a batch
+ */
+export function chatServe(surface: ChatSurface, catalog: CatalogStore, startBatch: StartBatch = noBatch): Serve {
   return (exchange, body, principal, services) => {
     const request = surface.read(parseJsonObject(body, services.limits.jsonDepthMax), services.limits)
     const model = catalog.model(request.modelId)
     const admitted = admit(request, surface, principal, model, services.health, exchange.startedAtMs)
+    if (request.batch) {
+      startBatch(exchange, principal, request, admitted, services)
+      return
+    }
     const Kind = request.stream ? StreamRun : BodyRun
     new Kind(exchange, principal, request, admitted, surface, services).start()
   }

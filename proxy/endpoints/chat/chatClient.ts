@@ -1,7 +1,7 @@
 import type { TokenUsage } from '../../../control/contract/charge.ts'
+import { usageJson } from '../../../control/contract/openaiUsage.ts'
 import type { Message, ToolCall } from '../../relay/message.ts'
 import { OpenaiWriter } from '../../relay/openaiWriter.ts'
-import { usageJson } from '../../relay/usage.ts'
 import type { AnswerContext } from './codec.ts'
 import type { ClientSide } from './translate.ts'
 

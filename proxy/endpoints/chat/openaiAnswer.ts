@@ -1,14 +1,11 @@
 import type { TokenUsage } from '../../../control/contract/charge.ts'
+import { choicesOf, completionText, isErrorAnswer, outputBytes } from '../../../control/contract/completion.ts'
+import { readUsage, usageBounds } from '../../../control/contract/openaiUsage.ts'
 import { nestsDeeper } from '../../relay/jsonDepth.ts'
 import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
-import { readUsage, usageBounds, usageJson } from '../../relay/usage.ts'
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
 import { isGiven } from '../run/fields.ts'
 import type { AnswerContext, Rejected, WholeAnswer } from './codec.ts'
-import { jsonBytes, textBytes } from './text.ts'
-
-/** What the gateway itself says of an answer, whatever the provider said. */
-const OWN_MEMBERS: ReadonlySet<string> = new Set(['id', 'object', 'model', 'usage', 'receipt'])
 
 /** A completion of a provider of the OpenAI dialect, for a client that speaks the same. */
 class OpenaiAnswer implements WholeAnswer {
@@ -44,12 +41,7 @@ class OpenaiAnswer implements WholeAnswer {
 
   text(billed: TokenUsage, receipt: string): string {
     const { requestId, model } = this.context
-    const { answer, object } = this
-    let text = `{"id":"${requestId}","object":"${object}","model":${JSON.stringify(model.id)}`
-    for (const name in answer) {
-      if (!OWN_MEMBERS.has(name)) text += `,${JSON.stringify(name)}:${JSON.stringify(answer[name])}`
-    }
-    return `${text},"usage":${usageJson(billed)}${receipt === '' ? '' : `,"receipt":${receipt}`}}`
+    return completionText(this.answer, { requestId, modelId: model.id, object: this.object }, billed, receipt)
   }
 }
 
@@ -83,31 +75,10 @@ export function parseCompletion(body: Buffer, depthMax: number): JsonObject | nu
   }
 }
 
-/** UTF-8 bytes of what the model wrote. */
-export function outputBytes(answer: JsonObject): number {
-  let bytes = 0
-  for (const { text, message } of choicesOf(answer)) {
-    bytes += textBytes(text)
-    if (!isObject(message)) continue
-    bytes += textBytes(message['content']) + textBytes(message['reasoning_content']) + jsonBytes(message['tool_calls'])
-  }
-  return bytes
-}
-
 function writtenText(answer: JsonObject): string {
   const written = choicesOf(answer).flatMap(({ text, message }) => {
     const { content, reasoning_content: reasoning, tool_calls: calls } = isObject(message) ? message : {}
     return [text, reasoning, content, isGiven(calls) ? JSON.stringify(calls) : '']
   })
   return written.filter((text) => typeof text === 'string' && text !== '').join('\n')
-}
-
-function choicesOf(answer: JsonObject): JsonObject[] {
-  return Array.isArray(answer['choices']) ? answer['choices'].filter(isObject) : []
-}
-
-/** Whether an answer of status 200 is an error or has no choices. */
-export function isErrorAnswer(answer: JsonObject): boolean {
-  if (answer['error'] !== undefined && answer['error'] !== null) return true
-  return !Array.isArray(answer['choices']) || answer['choices'].length === 0
 }

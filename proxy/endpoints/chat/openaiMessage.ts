@@ -1,10 +1,11 @@
+import { isErrorAnswer, outputBytes } from '../../../control/contract/completion.ts'
+import { readUsage, usageBounds } from '../../../control/contract/openaiUsage.ts'
 import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
 import type { Message, ToolCall } from '../../relay/message.ts'
 import { finishReason } from '../../relay/openaiReader.ts'
-import { readUsage, usageBounds } from '../../relay/usage.ts'
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
 import type { AnswerContext, Rejected } from './codec.ts'
-import { isErrorAnswer, outputBytes, parseCompletion } from './openaiAnswer.ts'
+import { parseCompletion } from './openaiAnswer.ts'
 
 /** Reads a chat completion into a message for a client that speaks another format. */
 export function readOpenaiMessage(body: Buffer, context: AnswerContext): Message | Rejected {

@@ -1,3 +1,4 @@
+import { jsonBytes } from '../../../control/contract/completion.ts'
 import { GatewayError, invalidRequest } from '../../../control/contract/errors.ts'
 import type { Limits } from '../../../control/contract/limits.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
@@ -5,13 +6,14 @@ import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
 import { isGiven, readBoolean, readModelId, readNumber, readPositiveInteger } from '../run/fields.ts'
 import { type Preferences, readPreferences } from '../run/preferences.ts'
 import { readMessages } from './prompt.ts'
-import { jsonBytes } from './text.ts'
 
 /** A chat request that is sound by itself; what depends on the model is checked against it later. */
 export interface ChatRequest {
   /** Public model id, suffixes taken off. */
   readonly modelId: string
   readonly batch: boolean
+  /** Called when a batch job ends; absent or '' for nobody. */
+  readonly webhookUrl?: string
   readonly cheapest: boolean
   readonly stream: boolean
   /** The client wants the usage chunk. */
@@ -58,10 +60,12 @@ export function readChatRequest(body: JsonObject, limits: Limits): ChatRequest {
   prompt.tools = addTools(body, forward, limits)
   prompt.textBytes += jsonBytes(forward['tools']) + jsonBytes(forward['response_format'])
   prompt.textBytes += jsonBytes(forward['tool_choice'])
+  const batch = model.batch || readBoolean(body, 'batch')
   const maxTokensName = isGiven(body['max_completion_tokens']) ? 'max_completion_tokens' : 'max_tokens'
   return {
     modelId: model.modelId,
-    batch: model.batch || readBoolean(body, 'batch'),
+    batch,
+    webhookUrl: batch ? readWebhookUrl(body['webhook_url'], limits) : '',
     cheapest: model.cheapest,
     stream,
     includeUsage: readIncludeUsage(body['stream_options']),
@@ -71,6 +75,18 @@ export function readChatRequest(body: JsonObject, limits: Limits): ChatRequest {
     preferences: readPreferences(body['provider']),
     forward,
   }
+}
+
+/** @throws GatewayError 400 for what is no address of the web */
+function readWebhookUrl(value: unknown, limits: Limits): string {
+  if (!isGiven(value)) return ''
+  const max = limits.webhookUrlCharactersMax
+  const url = typeof value === 'string' && value.length <= max && URL.canParse(value) ? new URL(value) : undefined
+  if (url !== undefined && (url.protocol === 'https:' || url.protocol === 'http:') && url.username === '') {
+    return url.href
+  }
+  const message = `webhook_url must be an https:// or http:// address of at most ${max} characters, without a user name.`
+  throw invalidRequest(message, 'webhook_url')
 }
 
 function refuseFunctions(body: JsonObject): void {

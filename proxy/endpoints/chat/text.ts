@@ -10,13 +10,3 @@ export function readText(value: unknown, field: string, size: PromptSize): strin
   size.textBytes += Buffer.byteLength(value)
   return value
 }
-
-/** UTF-8 bytes of a value as JSON; 0 for null and undefined. */
-export function jsonBytes(value: unknown): number {
-  return value === undefined || value === null ? 0 : Buffer.byteLength(JSON.stringify(value))
-}
-
-/** UTF-8 bytes of a string; 0 for anything else. */
-export function textBytes(value: unknown): number {
-  return typeof value === 'string' ? Buffer.byteLength(value) : 0
-}

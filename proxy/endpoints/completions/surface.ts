@@ -1,7 +1,7 @@
 import type { Dialect } from '../../../control/contract/catalog.ts'
+import { usageBounds } from '../../../control/contract/openaiUsage.ts'
 import { ChatStream } from '../../relay/chatStream.ts'
 import { textIdentity } from '../../relay/rewrite.ts'
-import { usageBounds } from '../../relay/usage.ts'
 import type { ChatCodec, ChatSurface } from '../chat/codec.ts'
 import { readTextAnswer } from '../chat/openaiAnswer.ts'
 import { OpenaiAsk, TEXT } from '../chat/openaiAsk.ts'

@@ -1,7 +1,8 @@
+import { jsonBytes } from '../../../control/contract/completion.ts'
 import { invalidRequest } from '../../../control/contract/errors.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
-import { jsonBytes, readText } from '../chat/text.ts'
+import { readText } from '../chat/text.ts'
 import { isGiven } from '../run/fields.ts'
 import { withCache } from './cacheControl.ts'
 

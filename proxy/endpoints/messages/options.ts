@@ -1,9 +1,10 @@
+import { jsonBytes } from '../../../control/contract/completion.ts'
 import { invalidRequest } from '../../../control/contract/errors.ts'
 import type { Limits } from '../../../control/contract/limits.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
 import { THINKING_TOKENS_MIN } from '../chat/anthropicThinking.ts'
-import { jsonBytes, readText } from '../chat/text.ts'
+import { readText } from '../chat/text.ts'
 import { isGiven, readBoolean } from '../run/fields.ts'
 import { withCache } from './cacheControl.ts'
 

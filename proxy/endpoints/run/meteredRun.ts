@@ -8,7 +8,7 @@ import type { Ending, EndingWaiter } from '../../admission/settlements.ts'
 import type { Model, Route, Sold } from '../../catalog/catalog.ts'
 import type { Exchange, GoneListener } from '../../server/exchange.ts'
 import { type AttemptListener, Attempts, type Classify } from '../../upstream/attempts.ts'
-import { OPERATION_RULES, type OperationRule } from '../../upstream/operationRules.ts'
+import { ruleOf } from '../../upstream/operationRules.ts'
 import type { TransportFailure, UpstreamHeaders, UpstreamRequest } from '../../upstream/transport.ts'
 import type { ActiveRun } from './activeRuns.ts'
 import { type Bill, NO_BILL, type RunStatus, SOURCE, STATUS } from './bill.ts'
@@ -57,10 +57,13 @@ export abstract class MeteredRun<Item extends Sold = Model>
 
   /** Sorts error answers where they are not those of a model's provider. */
   protected readonly classify?: Classify
-  private readonly metered: Metered<Item>
-  private heldUnits = 0
+  protected heldUnits = 0
   /** On Redis's clock, as the book has it. */
-  private heldAtMs = 0
+  protected heldAtMs = 0
+  /** The approval by which an agent's request runs. */
+  protected approvalId = ''
+
+  private readonly metered: Metered<Item>
   private provider = ''
   private firstByteMs = 0
   private status: RunStatus = 'failed'
@@ -68,8 +71,6 @@ export abstract class MeteredRun<Item extends Sold = Model>
   private clamped = false
   /** Fixed with the outcome, so that the client's receipt and the book's show the same. */
   private durationMs = 0
-  /** The approval by which an agent's request runs. */
-  private approvalId = ''
 
   constructor(exchange: Exchange, principal: Principal, metered: Metered<Item>, services: RunServices) {
     this.exchange = exchange
@@ -99,11 +100,17 @@ export abstract class MeteredRun<Item extends Sold = Model>
       return
     }
     this.held(heldUnits)
+    this.services.metrics.noteOverhead(performance.now() - this.exchange.arrivedAt)
+    this.serve()
+  }
+
+  /** Has a provider serve what is held. */
+  protected serve(): void {
     this.attempts = new Attempts({
       transport: this.services.transport,
       health: this.services.health,
       limits: this.services.limits,
-      rule: this.rule(),
+      rule: ruleOf(this.metered.endpoint, this.services.paid !== undefined),
       accountId: this.principal.accountId,
       routes: this.metered.routes,
       makeRequest: (route, totalTimeoutMs, fresh) => this.makeRequest(route, totalTimeoutMs, fresh),
@@ -111,7 +118,6 @@ export abstract class MeteredRun<Item extends Sold = Model>
       onFault: this.services.onRouteFault,
       classify: this.classify?.bind(this),
     })
-    this.services.metrics.noteOverhead(performance.now() - this.exchange.arrivedAt)
     this.attempts.start()
   }
 
@@ -209,14 +215,6 @@ export abstract class MeteredRun<Item extends Sold = Model>
   protected deliver(ending: Ending): void {
     this.count(ending.chargeUnits)
     this.services.settlements.end(ending, this.principal, this)
-  }
-
-  /** Who pays for a request by itself sees the provider's own status; chat is the same for everybody. */
-  private rule(): OperationRule {
-    const { endpoint } = this.metered
-    const rule = OPERATION_RULES[endpoint]
-    const isChat = endpoint === 'chat' || endpoint === 'completions'
-    return this.services.paid === undefined || isChat ? rule : { ...rule, ownStatus: true }
   }
 
   /** The receipt of the outcome as the ledger has accepted it. */

@@ -1,4 +1,4 @@
-import type { TokenUsage } from '../../control/contract/charge.ts'
+import type { TokenUsage } from './charge.ts'
 
 const BYTES_PER_TOKEN = 4
 const PACKED_FRAME_BYTES = 8

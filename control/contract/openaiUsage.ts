@@ -1,4 +1,4 @@
-import { promptTokens, type TokenUsage } from '../../control/contract/charge.ts'
+import { promptTokens, type TokenUsage } from './charge.ts'
 
 /** What a usage is believed up to; beyond, a report is taken for a fault and counts as missing. */
 export interface UsageBounds {

@@ -1,0 +1,39 @@
+import type { HoldRecord } from '../admission/holdRecord.ts'
+import { strayAmong } from '../batch/strayHolds.ts'
+import { limits } from '../contract/limits.ts'
+import type { Client } from '../db/pool.ts'
+import { type AuditCheck, Faults, type Invariant } from './check.ts'
+
+/** What has to be true of batch jobs in the book. */
+export const BATCH_INVARIANTS: readonly Invariant[] = [
+  {
+    name: 'every batch job is charged as its receipt says',
+    checked: `SELECT count(*) || ' jobs, ' || count(*) FILTER (WHERE ended_at_ms IS NULL) || ' of them open'
+              FROM batch_jobs`,
+    faults: `
+      SELECT j.id || ' is ' || j.state || ' and was charged ' || coalesce(j.charge_units, 0) || ', its receipt ' ||
+        r.charge_units
+      FROM batch_jobs j JOIN receipts r ON r.request_id = j.id
+      WHERE j.state IN ('opening', 'queued', 'grouped', 'calling')
+        OR (j.ended_at_ms IS NOT NULL AND coalesce(j.charge_units, 0) <> r.charge_units)
+        OR (j.state = 'done') <> (r.status IN ('ok', 'partial')) AND j.ended_at_ms IS NOT NULL`,
+  },
+]
+
+/** The hold of a batch job stands for as long as the job is open, and no longer. */
+export async function checkBatchHolds(
+  client: Client,
+  holds: readonly HoldRecord[],
+  nowMs: number,
+): Promise<AuditCheck> {
+  const faults = new Faults()
+  for (let i = 0; i < holds.length; i += limits.auditPageMax) {
+    const page = holds.slice(i, i + limits.auditPageMax)
+    for (const hold of await strayAmong(client, page)) faults.add(`${hold.requestId} is held and no open job has it`)
+    for (const { requestId, heldAtMs } of page) {
+      const isOld = nowMs - heldAtMs > limits.batchLifetimeMs + limits.holdAgeMaxMs
+      if (isOld) faults.add(`${requestId} is held since ${heldAtMs}`)
+    }
+  }
+  return faults.check('every hold of a batch has its job', `${holds.length} holds`)
+}

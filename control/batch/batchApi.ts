@@ -1,0 +1,203 @@
+import { randomUUID } from 'node:crypto'
+import { limits } from '../contract/limits.ts'
+import type { CallHttp, HttpAnswer, HttpCall } from '../net/providerCall.ts'
+import type { BatchProvider } from './providers.ts'
+
+/** What a batch's lines are sent to, as OpenAI names it. https://platform.openai.com/docs/api-reference/batch */
+export const LINE_PATH = '/v1/chat/completions'
+const WINDOW = '24h'
+/** Under which our own id of a batch is kept with it. */
+const GROUP_NAME = 'sluice_group'
+const SHORT_ANSWER_BYTES = 4_194_304
+
+/** A batch as its provider tells of it. */
+export interface UpstreamBatch {
+  readonly id: string
+  readonly status: string
+  readonly outputFileId: string
+  readonly errorFileId: string
+  /** Our own id of it; '' where the provider tells none. */
+  readonly groupId: string
+  /** Why the provider would not run it; '' for no reason. */
+  readonly reason: string
+}
+
+/** A provider's answer that is not what was asked for. */
+export class ProviderRefusal extends Error {
+  override name = 'ProviderRefusal'
+  readonly status: number
+  readonly retryAfterMs: number
+
+  constructor({ status, body, retryAfterSeconds }: HttpAnswer) {
+    super(reasonOf(body) || `the provider answered ${status}`)
+    this.status = status
+    this.retryAfterMs = retryAfterSeconds * 1000
+  }
+
+  /** The provider has not done it and may do it later. */
+  get isBusy(): boolean {
+    return this.status === 429 || this.status === 503
+  }
+
+  /** Asking again would not help. */
+  get isFinal(): boolean {
+    return this.status >= 400 && this.status < 500 && this.status !== 408 && this.status !== 409 && !this.isBusy
+  }
+}
+
+/** The files and batches of a provider. Every call rejects with CallError or ProviderRefusal. */
+export class BatchApi {
+  readonly #provider: BatchProvider
+  readonly #call: CallHttp
+  readonly #leftMs: () => number
+
+  /** @param leftMs how long a call may take from now; none is begun once it is not above zero */
+  constructor(provider: BatchProvider, call: CallHttp, leftMs: () => number) {
+    this.#provider = provider
+    this.#call = call
+    this.#leftMs = leftMs
+  }
+
+  /** Uploads the lines of a batch. @returns the id of the file */
+  async upload(name: string, lines: string): Promise<string> {
+    const boundary = `sluice-${randomUUID()}`
+    const body = Buffer.from(
+      `--${boundary}\r\ncontent-disposition: form-data; name="purpose"\r\n\r\nbatch\r\n` +
+        `--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="${name}.jsonl"\r\n` +
+        `content-type: application/jsonl\r\n\r\n${lines}\r\n--${boundary}--\r\n`,
+    )
+    const answer = await this.#ask('POST', '/files', `multipart/form-data; boundary=${boundary}`, body)
+    return textOf(objectOf(answer), 'id')
+  }
+
+  /** Submits a batch of an uploaded file. */
+  async create(fileId: string, groupId: string): Promise<UpstreamBatch> {
+    const order = {
+      input_file_id: fileId,
+      endpoint: LINE_PATH,
+      completion_window: WINDOW,
+      metadata: { [GROUP_NAME]: groupId },
+    }
+    return batchOf(await this.#ask('POST', '/batches', 'application/json', JSON.stringify(order)))
+  }
+
+  async retrieve(id: string): Promise<UpstreamBatch> {
+    return batchOf(await this.#ask('GET', `/batches/${encodeURIComponent(id)}`))
+  }
+
+  async cancel(id: string): Promise<void> {
+    await this.#ask('POST', `/batches/${encodeURIComponent(id)}/cancel`, 'application/json', '{}')
+  }
+
+  /** Looks among the provider's batches, newest first, for the one of a group. */
+  async find(groupId: string): Promise<UpstreamBatch | undefined> {
+    for (let after = '', page = 0; page < limits.batchFindPagesMax; page++) {
+      const query = `?limit=100${after === '' ? '' : `&after=${encodeURIComponent(after)}`}`
+      const list = objectOf(await this.#ask('GET', `/batches${query}`))
+      const batches = Array.isArray(list['data']) ? list['data'].map(readBatch) : []
+      const found = batches.find((batch) => batch.groupId === groupId)
+      if (found !== undefined) return found
+      after = batches.at(-1)?.id ?? ''
+      if (list['has_more'] !== true || after === '') return undefined
+    }
+    throw new Error(`the provider has more than ${limits.batchFindPagesMax} pages of batches`)
+  }
+
+  /** The lines of a file. */
+  async lines(fileId: string): Promise<string[]> {
+    const answer = await this.#send('GET', `/files/${encodeURIComponent(fileId)}/content`, limits.batchFileBytesMax)
+    return answer.body.toString('utf8').split('\n')
+  }
+
+  /** Removes a file, which the provider would keep for long. */
+  async remove(fileId: string): Promise<void> {
+    await this.#ask('DELETE', `/files/${encodeURIComponent(fileId)}`)
+  }
+
+  #ask(method: HttpCall['method'], path: string, contentType = '', body?: string | Buffer): Promise<HttpAnswer> {
+    return this.#send(method, path, SHORT_ANSWER_BYTES, contentType, body)
+  }
+
+  async #send(
+    method: HttpCall['method'],
+    path: string,
+    answerBytesMax: number,
+    contentType = '',
+    body?: string | Buffer,
+  ): Promise<HttpAnswer> {
+    const timeoutMs = Math.floor(this.#leftMs())
+    if (timeoutMs <= 0) throw new Error('the time for this batch is over')
+    const { baseUrl, apiKey } = this.#provider
+    const answer = await this.#call({
+      method,
+      url: baseUrl + path,
+      headers: providerHeaders(apiKey, contentType),
+      ...(body === undefined ? {} : { body }),
+      timeoutMs,
+      answerBytesMax,
+    })
+    if (answer.status < 200 || answer.status > 299) throw new ProviderRefusal(answer)
+    return answer
+  }
+}
+
+/** The headers of a call to a provider. @param contentType '' for a call without a body */
+export function providerHeaders(apiKey: string, contentType: string): Record<string, string> {
+  return {
+    accept: 'application/json',
+    ...(contentType === '' ? {} : { 'content-type': contentType }),
+    ...(apiKey === '' ? {} : { authorization: `Bearer ${apiKey}` }),
+  }
+}
+
+/** What a provider's error says, in words; '' where it says nothing. */
+export function reasonOf(body: Buffer): string {
+  try {
+    const { error } = objectOf({ status: 0, body, retryAfterSeconds: 0 })
+    const message = typeof error === 'object' && error !== null ? Reflect.get(error, 'message') : error
+    return typeof message === 'string' ? message : ''
+  } catch {
+    return ''
+  }
+}
+
+function objectOf({ body }: HttpAnswer): Record<string, unknown> {
+  const parsed: unknown = JSON.parse(body.toString('utf8'))
+  if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return parsed as Record<string, unknown>
+  throw new Error('the provider answered no JSON object')
+}
+
+function textOf(object: Record<string, unknown>, name: string): string {
+  const value = object[name]
+  if (typeof value === 'string' && value !== '') return value
+  throw new Error(`the provider answered without ${name}`)
+}
+
+function batchOf(answer: HttpAnswer): UpstreamBatch {
+  const batch = readBatch(objectOf(answer))
+  if (batch.id === '') throw new Error('the provider answered a batch without id')
+  return batch
+}
+
+function readBatch(value: unknown): UpstreamBatch {
+  const batch = typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+  const text = (name: string): string => (typeof batch[name] === 'string' ? batch[name] : '')
+  const metadata = batch['metadata']
+  const groupId: unknown = typeof metadata === 'object' && metadata !== null ? Reflect.get(metadata, GROUP_NAME) : ''
+  return {
+    id: text('id'),
+    status: text('status'),
+    outputFileId: text('output_file_id'),
+    errorFileId: text('error_file_id'),
+    groupId: typeof groupId === 'string' ? groupId : '',
+    reason: firstError(batch['errors']),
+  }
+}
+
+/** `errors` is a list object: {object: "list", data: [{code, message}]}. */
+function firstError(errors: unknown): string {
+  const data: unknown = typeof errors === 'object' && errors !== null ? Reflect.get(errors, 'data') : undefined
+  const first: unknown = Array.isArray(data) ? data[0] : undefined
+  const message: unknown = typeof first === 'object' && first !== null ? Reflect.get(first, 'message') : undefined
+  return typeof message === 'string' ? message : ''
+}

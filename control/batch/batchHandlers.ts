@@ -1,0 +1,68 @@
+import type { ApiCall, ReadHandler } from '../api/call.ts'
+import { requestIdOfBatch } from '../contract/batch.ts'
+import { GatewayError } from '../contract/errors.ts'
+import { isId } from '../contract/ids.ts'
+import { limits } from '../contract/limits.ts'
+import type { Pool } from '../db/pool.ts'
+import { type JobRow, statusOf } from './jobRow.ts'
+import { jobOf } from './jobStore.ts'
+import { failureOf, shownJob } from './shownJob.ts'
+import { webhookSecretOf } from './webhookSecret.ts'
+
+const RETRY_SECONDS = 15
+
+/** GET /v1/batches/{id} and its result. */
+export function batchHandlers(pool: Pool): Record<'get_batch' | 'get_batch_result', ReadHandler> {
+  return {
+    get_batch: {
+      read: async (call) => {
+        const job = await ownJob(pool, call)
+        const secret = job.webhook_url === '' ? '' : await webhookSecretOf(pool, job.key_id)
+        return { text: shownJob(job, secret), headers: costHeaders(job) }
+      },
+    },
+    get_batch_result: {
+      read: async (call) => {
+        const job = await ownJob(pool, call)
+        refuseWithoutResult(job)
+        const { text, next } = await resultPart(pool, job, call.part)
+        return { text, nextPart: next, headers: costHeaders(job) }
+      },
+    },
+  }
+}
+
+/** @throws GatewayError 404 for a job that is not known, or another key's */
+async function ownJob(pool: Pool, { params, caller }: ApiCall): Promise<JobRow> {
+  const id = params['id'] ?? ''
+  const job = isId('batch', id) ? await jobOf(pool, requestIdOfBatch(id)) : undefined
+  if (job === undefined || caller.kind !== 'key' || job.key_id !== caller.keyId) {
+    throw new GatewayError('batch_not_found')
+  }
+  return job
+}
+
+function costHeaders(job: JobRow): readonly string[] {
+  return job.state === 'done' ? ['x-cost-units', String(job.charge_units ?? 0)] : []
+}
+
+/** @throws GatewayError not_ready, batch_failed, batch_expired */
+function refuseWithoutResult(job: JobRow): void {
+  if (statusOf(job.state) === 'submitted') throw new GatewayError('not_ready', { retryAfterSeconds: RETRY_SECONDS })
+  const failure = failureOf(job)
+  if (failure !== null) throw new GatewayError(failure.code, { message: failure.message })
+}
+
+/** A part of the completion; the receipt comes behind the last one. @throws GatewayError result_expired */
+async function resultPart(pool: Pool, job: JobRow, part: string): Promise<{ text: string; next: string }> {
+  const from = Number(part || 0)
+  const found = await pool.query<{ piece: string | null; size: number }>(
+    'SELECT substr(result, $2::integer + 1, $3::integer) AS piece, length(result) AS size FROM batch_jobs WHERE id = $1',
+    [job.id, from, limits.batchResultPartChars],
+  )
+  const { piece = null, size = 0 } = found.rows[0] ?? {}
+  if (piece === null) throw new GatewayError('result_expired')
+  const end = from + limits.batchResultPartChars
+  if (end < size) return { text: piece, next: String(end) }
+  return { text: `${piece.slice(0, -1)},"receipt":${job.receipt ?? 'null'}}`, next: '' }
+}

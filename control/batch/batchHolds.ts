@@ -1,0 +1,72 @@
+import type { Redis } from 'ioredis'
+import { controlScript } from '../admission/scripts.ts'
+import { settleLost } from '../admission/settleLost.ts'
+import { limits } from '../contract/limits.ts'
+import { accountKeys, BATCH_OWNER, holdsKey, settleKeys, shardOf } from '../contract/redisKeys.ts'
+import { defineScript, type Script, SettleCode } from '../contract/scripts.ts'
+import type { Pool } from '../db/pool.ts'
+
+const VOID = -1
+
+/** Whose hold it is. */
+export interface HoldOf {
+  readonly id: string
+  readonly account_id: string
+  readonly key_id: string
+}
+
+/** How a hold was ended: by now, and with what was charged; `voided` when it was given up before. */
+export type Ended = { readonly chargedUnits: number; readonly voided: boolean } | 'later'
+
+/** The holds of batch jobs in Redis. Every call rejects with Redis's error. */
+export class BatchHolds {
+  readonly #redis: Redis
+  readonly #pool: Pool
+  readonly #handOver: Script
+  readonly #settle: Script
+
+  constructor(redis: Redis, pool: Pool) {
+    this.#redis = redis
+    this.#pool = pool
+    this.#handOver = controlScript(redis, 'handOver')
+    this.#settle = defineScript(redis, 'settle')
+  }
+
+  /**
+   * Takes a hold over from the proxy that took it; once it is taken, that proxy can not end it any more.
+   * @param byMs the latest time, on Redis's clock
+   * @returns false when the proxy has it no more, or it is too late
+   */
+  async takeOver(job: HoldOf, owner: string, byMs: number): Promise<boolean> {
+    const shard = shardOf(job.account_id)
+    return (await this.#handOver([holdsKey(shard, owner), holdsKey(shard, BATCH_OWNER)], [job.id, byMs])) === 1
+  }
+
+  /** Which of the jobs have their hold. */
+  async held(jobs: readonly HoldOf[]): Promise<boolean[]> {
+    const asked = jobs.map((job) => this.#redis.hexists(holdsKey(shardOf(job.account_id), BATCH_OWNER), job.id))
+    return (await Promise.all(asked)).map((found) => found === 1)
+  }
+
+  /**
+   * Ends the hold of a job, exactly once by its request id.
+   * @param chargeUnits what is charged; null charges nothing
+   * @param settlement the Settlement message
+   * @returns 'later' while admission is closed
+   */
+  async end(job: HoldOf, chargeUnits: number | null, settlement: Buffer): Promise<Ended> {
+    const shard = shardOf(job.account_id)
+    const keys = settleKeys(accountKeys(shard, job.account_id, job.key_id), holdsKey(shard, BATCH_OWNER))
+    const args = [1, limits.rememberResultMinutes, job.id, chargeUnits ?? VOID, settlement]
+    const [code, units] = (await this.#settle(keys, args)) as [number, number]
+    if (code === SettleCode.CLOSED) return 'later'
+    if (code === SettleCode.UNKNOWN) return this.#endLost(settlement, chargeUnits)
+    return { chargedUnits: Math.max(0, units), voided: code === SettleCode.ALREADY_VOIDED }
+  }
+
+  /** It was ended some time ago, or the hold was lost with Redis. The book knows which. */
+  async #endLost(settlement: Buffer, chargeUnits: number | null): Promise<Ended> {
+    const chargedUnits = await settleLost(this.#redis, this.#pool, settlement)
+    return { chargedUnits, voided: chargeUnits !== null && chargeUnits > 0 && chargedUnits === 0 }
+  }
+}

@@ -1,0 +1,66 @@
+import type { Logger } from 'pino'
+import { releaseApproval } from '../agents/approvals.ts'
+import { limits } from '../contract/limits.ts'
+import { type Client, type Pool, withTransaction } from '../db/pool.ts'
+import type { BatchHolds, Ended } from './batchHolds.ts'
+import { JOB_COLUMNS, type JobRow } from './jobRow.ts'
+import { receiptOf } from './outcome.ts'
+import { addWebhook } from './webhookStore.ts'
+
+const GIVEN_UP = 'The hold of the job was given up before its result was charged.'
+
+export interface ChargerOptions {
+  readonly pool: Pool
+  readonly holds: Pick<BatchHolds, 'end'>
+  readonly log: Logger
+  readonly now: () => number
+}
+
+/**
+ * Ends jobs whose outcome is decided: first the hold in Redis, which takes the charge once however often it is asked,
+ * then the job in the book, together with the webhook that tells of it.
+ * @returns how many were ended
+ */
+export async function endDecided(options: ChargerOptions): Promise<number> {
+  const { pool, log } = options
+  const found = await pool.query<JobRow>(
+    `SELECT ${JOB_COLUMNS} FROM batch_jobs WHERE state = 'ending' ORDER BY id LIMIT $1`,
+    [limits.batchPassMax],
+  )
+  let ended = 0
+  for (const job of found.rows) {
+    try {
+      if (await endOne(options, job)) ended++
+    } catch (error) {
+      log.warn({ job: job.id, err: error }, 'a batch job could not be ended yet')
+    }
+  }
+  return ended
+}
+
+async function endOne({ pool, holds, now }: ChargerOptions, job: JobRow): Promise<boolean> {
+  const charge = job.outcome === 'done' ? (job.charge_units ?? 0) : null
+  const ended = await holds.end(job, charge, job.settlement ?? Buffer.alloc(0))
+  if (ended === 'later') return false
+  return withTransaction(pool, (client) => close(client, job, ended, now()))
+}
+
+/** Writes the end of a job, once. */
+async function close(client: Client, job: JobRow, ended: Exclude<Ended, 'later'>, nowMs: number): Promise<boolean> {
+  // A job whose hold was given up has another receipt in the book, which charges nothing: so it has no result either.
+  const isLost = job.outcome === 'done' && ended.voided
+  const outcome = isLost ? 'failed' : (job.outcome ?? 'failed')
+  const chargedUnits = outcome === 'done' ? ended.chargedUnits : 0
+  const receipt = isLost ? null : receiptOf(job, chargedUnits)
+  const closed = await client.query<JobRow>(
+    `UPDATE batch_jobs SET state = $2, outcome = $2, charge_units = $3, receipt = $4, ended_at_ms = $5,
+       error_message = CASE WHEN $6 THEN $7 ELSE error_message END, result = CASE WHEN $6 THEN NULL ELSE result END
+     WHERE id = $1 AND state = 'ending' RETURNING ${JOB_COLUMNS}`,
+    [job.id, outcome, chargedUnits, receipt, nowMs, isLost, GIVEN_UP],
+  )
+  const [row] = closed.rows
+  if (row === undefined) return false
+  if (outcome !== 'done' && row.approval_id !== '') await releaseApproval(client, row.approval_id, row.id)
+  if (row.webhook_url !== '') await addWebhook(client, row, nowMs)
+  return true
+}

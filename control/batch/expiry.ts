@@ -1,0 +1,38 @@
+import { limits } from '../contract/limits.ts'
+import type { Pool } from '../db/pool.ts'
+import { JOB_COLUMNS, type JobRow } from './jobRow.ts'
+import { decide } from './jobStore.ts'
+import { decideFailure } from './outcome.ts'
+
+/**
+ * Ends jobs whose time is over: those that nobody has sent at once; those that travel in a group a little later, because
+ * the group itself is asked a last time at their end.
+ * @returns how many
+ */
+export async function expireJobs(pool: Pool, nowMs: number): Promise<number> {
+  const found = await pool.query<JobRow>(
+    `SELECT ${JOB_COLUMNS} FROM batch_jobs
+     WHERE (state = 'queued' AND deadline_ms <= $1) OR (state = 'grouped' AND deadline_ms <= $2)
+     ORDER BY deadline_ms LIMIT $3`,
+    [nowMs, nowMs - limits.batchExpireGraceMs, limits.batchPassMax],
+  )
+  let expired = 0
+  for (const job of found.rows) {
+    if (await decide(pool, job.id, decideFailure(job, 'expired', '', nowMs), ['queued', 'grouped'])) expired++
+  }
+  return expired
+}
+
+/** Erases results that are kept no longer, and webhooks whose log nobody needs any more. @returns whether there may be more */
+export async function eraseOld(pool: Pool, nowMs: number): Promise<boolean> {
+  const results = await pool.query(
+    `UPDATE batch_jobs SET result = NULL WHERE id IN (
+       SELECT id FROM batch_jobs WHERE result IS NOT NULL AND ended_at_ms <= $1 LIMIT $2)`,
+    [nowMs - limits.batchResultKeptMs, limits.batchPassMax],
+  )
+  const hooks = await pool.query(
+    `DELETE FROM webhooks WHERE id IN (SELECT id FROM webhooks WHERE ended_at_ms <= $1 LIMIT $2)`,
+    [nowMs - limits.webhookKeptMs, limits.batchPassMax],
+  )
+  return Math.max(results.rowCount ?? 0, hooks.rowCount ?? 0) >= limits.batchPassMax
+}

@@ -1,0 +1,151 @@
+import { newId } from '../contract/ids.ts'
+import { limits } from '../contract/limits.ts'
+import { textArray } from '../db/arrays.ts'
+import { type Client, type Pool, type Queryable, withTransaction } from '../db/pool.ts'
+import { JOB_COLUMNS, type JobRow, type JobWithBody } from './jobRow.ts'
+
+/** A group of jobs that travel in one batch of a provider. Times are milliseconds since 1970. */
+export interface GroupRow {
+  readonly id: string
+  readonly provider: string
+  readonly upstream_model: string
+  readonly state: 'sending' | 'sent' | 'ended'
+  readonly deadline_ms: number
+  readonly lease: string
+  readonly attempts: number
+  readonly input_file_id: string | null
+  /** When it was last sent; from then on the provider may have it. */
+  readonly posted_at_ms: number | null
+  readonly upstream_id: string | null
+  readonly cancelled: boolean
+}
+
+const COLUMNS = `id, provider, upstream_model, state, deadline_ms, lease, attempts, input_file_id, posted_at_ms,
+  upstream_id, cancelled`
+
+interface Waiting {
+  readonly provider: string
+  readonly upstream_model: string
+}
+
+/**
+ * Packs waiting jobs of providers that take batches into new groups, those of one model together, because a batch is of
+ * one model. Jobs wait a moment for others to travel with.
+ * @param providers ids of the providers that take batches
+ * @returns how many groups were made
+ */
+export async function packGroups(pool: Pool, providers: readonly string[], nowMs: number): Promise<number> {
+  if (providers.length === 0) return 0
+  const waiting = await pool.query<Waiting>(
+    `SELECT provider, upstream_model FROM batch_jobs
+     WHERE state = 'queued' AND provider = ANY ($1::text[]) AND due_at_ms <= $2
+     GROUP BY provider, upstream_model HAVING min(created_at_ms) <= $3 OR count(*) >= $4 LIMIT $5`,
+    [textArray(providers), nowMs, nowMs - limits.batchGatherMs, limits.batchGroupJobsMax, limits.batchPassMax],
+  )
+  let made = 0
+  for (const kind of waiting.rows) made += await withTransaction(pool, (client) => packGroup(client, kind, nowMs))
+  return made
+}
+
+async function packGroup(client: Client, { provider, upstream_model }: Waiting, nowMs: number): Promise<number> {
+  const found = await client.query<{ id: string; body_bytes: number; deadline_ms: number }>(
+    `SELECT id, body_bytes, deadline_ms FROM batch_jobs
+     WHERE state = 'queued' AND provider = $1 AND upstream_model = $2 AND due_at_ms <= $3 AND deadline_ms > $3
+     ORDER BY created_at_ms, id LIMIT $4 FOR UPDATE SKIP LOCKED`,
+    [provider, upstream_model, nowMs, limits.batchGroupJobsMax],
+  )
+  let bytes = 0
+  const jobs = found.rows.filter(({ body_bytes }, i) => {
+    bytes += body_bytes
+    return i === 0 || bytes <= limits.batchGroupBytesMax
+  })
+  if (jobs.length === 0) return 0
+  const id = newId('bgr')
+  await client.query(
+    `INSERT INTO batch_groups (id, provider, upstream_model, state, created_at_ms, deadline_ms, due_at_ms)
+     VALUES ($1, $2, $3, 'sending', $4, $5, $4)`,
+    [id, provider, upstream_model, nowMs, Math.min(...jobs.map((job) => job.deadline_ms))],
+  )
+  await client.query(`UPDATE batch_jobs SET state = 'grouped', group_id = $1 WHERE id = ANY ($2::text[])`, [
+    id,
+    textArray(jobs.map((job) => job.id)),
+  ])
+  return 1
+}
+
+/**
+ * Takes a group that is due, for as long as limits.batchLeaseMs; nobody else looks at it meanwhile.
+ * @returns undefined when none is due
+ */
+export async function leaseGroup(db: Queryable, nowMs: number): Promise<GroupRow | undefined> {
+  const leased = await db.query<GroupRow>(
+    `UPDATE batch_groups SET leased_until_ms = $1::bigint + $2::bigint, lease = $3, attempts = attempts + 1
+     WHERE id = (SELECT id FROM batch_groups WHERE state <> 'ended' AND due_at_ms <= $1 AND leased_until_ms <= $1
+                 ORDER BY due_at_ms LIMIT 1 FOR UPDATE SKIP LOCKED)
+     RETURNING ${COLUMNS}`,
+    [nowMs, limits.batchLeaseMs, newId('bgr')],
+  )
+  return leased.rows[0]
+}
+
+/** What a lease ends with. */
+export interface GroupChange {
+  readonly state?: GroupRow['state']
+  readonly dueAtMs?: number
+  readonly inputFileId?: string
+  /** null: the provider surely has it not. */
+  readonly postedAtMs?: number | null
+  readonly upstreamId?: string
+  readonly cancelled?: boolean
+  /** What failed before has gone well. */
+  readonly attempts?: number
+  /** Ends the lease. */
+  readonly release?: boolean
+}
+
+const CHANGES: Readonly<Record<Exclude<keyof GroupChange, 'release'>, string>> = {
+  state: 'state',
+  dueAtMs: 'due_at_ms',
+  inputFileId: 'input_file_id',
+  postedAtMs: 'posted_at_ms',
+  upstreamId: 'upstream_id',
+  cancelled: 'cancelled',
+  attempts: 'attempts',
+}
+
+/** Changes a leased group. @throws Error when the lease is over and somebody else has it */
+export async function changeGroup(db: Queryable, group: GroupRow, change: GroupChange): Promise<void> {
+  const sets = [change.release === true ? 'leased_until_ms = 0' : 'lease = lease']
+  const values: unknown[] = [group.id, group.lease]
+  for (const [name, column] of Object.entries(CHANGES)) {
+    const value = change[name as keyof typeof CHANGES]
+    if (value === undefined) continue
+    values.push(value)
+    sets.push(`${column} = $${values.length}`)
+  }
+  const changed = await db.query(`UPDATE batch_groups SET ${sets.join(', ')} WHERE id = $1 AND lease = $2`, values)
+  if (changed.rowCount !== 1) throw new Error(`group ${group.id} is another one's now`)
+}
+
+/** The jobs of a group that wait for the provider. */
+export async function jobsOfGroup(db: Queryable, groupId: string): Promise<JobRow[]> {
+  const found = await db.query<JobRow>(
+    `SELECT ${JOB_COLUMNS} FROM batch_jobs WHERE group_id = $1 AND state = 'grouped' ORDER BY id`,
+    [groupId],
+  )
+  return found.rows
+}
+
+/** The same with their requests. */
+export async function fullJobsOfGroup(db: Queryable, groupId: string): Promise<JobWithBody[]> {
+  const found = await db.query<JobWithBody>(
+    `SELECT ${JOB_COLUMNS}, body FROM batch_jobs WHERE group_id = $1 AND state = 'grouped' ORDER BY id`,
+    [groupId],
+  )
+  return found.rows
+}
+
+/** How long to wait before the next attempt. */
+export function backoffMs(attempts: number, leastMs: number, mostMs: number): number {
+  return Math.min(mostMs, leastMs * 2 ** Math.min(Math.max(0, attempts - 1), 20))
+}

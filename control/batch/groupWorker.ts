@@ -1,0 +1,182 @@
+import type { Logger } from 'pino'
+import { limits } from '../contract/limits.ts'
+import type { Pool } from '../db/pool.ts'
+import { CallError, type CallHttp } from '../net/providerCall.ts'
+import { BatchApi, LINE_PATH, ProviderRefusal, type UpstreamBatch } from './batchApi.ts'
+import type { BatchHolds } from './batchHolds.ts'
+import { backoffMs, changeGroup, fullJobsOfGroup, type GroupRow, jobsOfGroup, leaseGroup } from './groupStore.ts'
+import { type JobRow, type JobWithBody, requestText } from './jobRow.ts'
+import { decide } from './jobStore.ts'
+import { readLines } from './lines.ts'
+import { customIdOf, decideAnswer, decideFailure } from './outcome.ts'
+import type { Providers } from './providers.ts'
+
+/** The states in which a provider does nothing more for a batch. */
+const OVER: ReadonlySet<string> = new Set(['completed', 'failed', 'expired', 'cancelled'])
+const LOST_HOLD = 'The hold of the job was lost, so it was not run.'
+
+export interface GroupWorkerOptions {
+  readonly pool: Pool
+  readonly holds: Pick<BatchHolds, 'held'>
+  readonly log: Logger
+  readonly call: CallHttp
+  readonly now: () => number
+}
+
+/** Brings groups of jobs to their provider and fetches what became of them, one step of one group at a time. */
+export class GroupWorker {
+  readonly #options: GroupWorkerOptions
+
+  constructor(options: GroupWorkerOptions) {
+    this.#options = options
+  }
+
+  /** Does the next step of a group that is due. @returns false when none is */
+  async step(providers: Providers): Promise<boolean> {
+    const { pool, now, log } = this.#options
+    const group = await leaseGroup(pool, now())
+    if (group === undefined) return false
+    const provider = providers.get(group.provider)
+    const endMs = performance.now() + limits.batchLeaseMs - limits.batchLeaseMs / 4
+    try {
+      if (provider === undefined) throw new Error('the provider is not in the catalog, or its key is not set')
+      const api = new BatchApi(provider, this.#options.call, () => endMs - performance.now())
+      if (group.state === 'sending') await this.#send(group, api)
+      else await this.#poll(group, api)
+    } catch (error) {
+      log.warn({ group: group.id, provider: group.provider, err: error }, 'a batch waits for its next attempt')
+      await this.#later(group, error)
+    }
+    return true
+  }
+
+  async #send(group: GroupRow, api: BatchApi): Promise<void> {
+    const { pool, now } = this.#options
+    if (group.posted_at_ms !== null) {
+      const found = await api.find(group.id)
+      if (found !== undefined) return this.#sent(group, found)
+      // What was sent a moment ago may not be listed yet.
+      const listedByMs = group.posted_at_ms + limits.batchFindGraceMs
+      if (now() < listedByMs) return changeGroup(pool, group, { dueAtMs: listedByMs, release: true })
+    }
+    if (now() >= group.deadline_ms) return this.#end(group, 'expired', '')
+    const jobs = await this.#runnable(group)
+    if (jobs.length === 0) return changeGroup(pool, group, { state: 'ended', release: true })
+    const fileId = group.input_file_id ?? (await api.upload(group.id, jobs.map(lineOf).join('\n')))
+    await changeGroup(pool, group, { inputFileId: fileId, postedAtMs: now() })
+    try {
+      await this.#sent(group, await api.create(fileId, group.id))
+    } catch (error) {
+      if (error instanceof ProviderRefusal && error.isFinal) return this.#end(group, 'failed', error.message)
+      const surelyNot = error instanceof CallError ? !error.maybeSent : error instanceof ProviderRefusal && error.isBusy
+      if (surelyNot) await changeGroup(pool, group, { postedAtMs: group.posted_at_ms })
+      throw error
+    }
+  }
+
+  async #sent(group: GroupRow, { id }: UpstreamBatch): Promise<void> {
+    const { pool, now } = this.#options
+    const dueAtMs = now() + limits.batchPollMs
+    await changeGroup(pool, group, { state: 'sent', upstreamId: id, dueAtMs, attempts: 0, release: true })
+  }
+
+  /** The jobs whose holds stand; the others are not run. */
+  async #runnable(group: GroupRow): Promise<JobWithBody[]> {
+    const { pool, holds, now } = this.#options
+    const jobs = await fullJobsOfGroup(pool, group.id)
+    // An uploaded file stays as it is.
+    if (group.input_file_id !== null) return jobs
+    const held = await holds.held(jobs)
+    for (const [i, job] of jobs.entries()) {
+      if (held[i] !== true) await decide(pool, job.id, decideFailure(job, 'failed', LOST_HOLD, now()), ['grouped'])
+    }
+    return jobs.filter((_, i) => held[i] === true)
+  }
+
+  async #poll(group: GroupRow, api: BatchApi): Promise<void> {
+    const { pool, now } = this.#options
+    const batch = await api.retrieve(group.upstream_id ?? '')
+    const nowMs = now()
+    if (OVER.has(batch.status)) {
+      await this.#collect(group, batch, api)
+      await this.#end(group, endOf(batch, group), batch.reason)
+      return this.#removeFiles(group, batch, api)
+    }
+    if (nowMs >= group.deadline_ms) return this.#end(group, 'expired', '')
+    const cancelAtMs = group.deadline_ms - limits.batchCancelLeadMs
+    if (nowMs >= cancelAtMs && !group.cancelled) {
+      // What is finished by then comes all the same.
+      await api.cancel(batch.id)
+      await changeGroup(pool, group, { cancelled: true })
+    }
+    const pauseMs = backoffMs(group.attempts, limits.batchPollMs, limits.batchPollMs * 4)
+    const next = [nowMs + pauseMs, group.deadline_ms, ...(nowMs < cancelAtMs ? [cancelAtMs] : [])]
+    await changeGroup(pool, group, { dueAtMs: Math.min(...next), release: true })
+  }
+
+  /** Reads what the provider has made of the jobs. An expired or cancelled batch may have made some, too. */
+  async #collect(group: GroupRow, batch: UpstreamBatch, api: BatchApi): Promise<void> {
+    const { pool, now } = this.#options
+    const jobs = new Map((await jobsOfGroup(pool, group.id)).map((job) => [customIdOf(job), job]))
+    for (const fileId of [batch.outputFileId, batch.errorFileId]) {
+      if (fileId === '') continue
+      for (const line of readLines(await api.lines(fileId))) {
+        const job = jobs.get(line.customId)
+        if (job === undefined) continue
+        const decision =
+          line.completion === null
+            ? decideFailure(job, line.isExpired ? 'expired' : 'failed', line.reason, now())
+            : decideAnswer(job, line.completion, now())
+        await decide(pool, job.id, decision, ['grouped'], group.id)
+        jobs.delete(line.customId)
+      }
+    }
+  }
+
+  /** Requests and answers do not stay with the provider; one that will not remove them changes nothing. */
+  async #removeFiles(group: GroupRow, batch: UpstreamBatch, api: BatchApi): Promise<void> {
+    const fileIds = [group.input_file_id ?? '', batch.outputFileId, batch.errorFileId].filter((id) => id !== '')
+    const removed = await Promise.allSettled(fileIds.map((id) => api.remove(id)))
+    const failed = removed.filter((one) => one.status === 'rejected').length
+    if (failed > 0) this.#options.log.warn({ group: group.id, failed }, 'files of a batch were left with its provider')
+  }
+
+  /** Nothing more comes for the jobs of the group that are left. */
+  async #end(group: GroupRow, outcome: 'failed' | 'expired', reason: string): Promise<void> {
+    const { pool, now } = this.#options
+    for (const job of await jobsOfGroup(pool, group.id)) {
+      await decide(pool, job.id, decideFailure(job, outcome, reason, now()), ['grouped'], group.id)
+    }
+    await changeGroup(pool, group, { state: 'ended', release: true })
+  }
+
+  async #later(group: GroupRow, error: unknown): Promise<void> {
+    const { pool, now, log } = this.#options
+    const refusal = error instanceof ProviderRefusal ? error : undefined
+    try {
+      if (group.state === 'sending' && refusal?.isFinal === true && group.posted_at_ms === null) {
+        await this.#end(group, 'failed', refusal.message)
+        return
+      }
+      if (now() >= group.deadline_ms) {
+        await this.#end(group, 'expired', '')
+        return
+      }
+      const pauseMs = backoffMs(group.attempts, limits.batchRetryMs, limits.batchRetryMaxMs)
+      const dueAtMs = now() + Math.max(pauseMs, Math.min(refusal?.retryAfterMs ?? 0, limits.batchRetryMaxMs))
+      await changeGroup(pool, group, { dueAtMs: Math.min(dueAtMs, group.deadline_ms), release: true })
+    } catch (fault) {
+      // The lease ends by itself.
+      log.warn({ group: group.id, err: fault }, 'a batch could not be put off')
+    }
+  }
+}
+
+/** What a batch that is over makes of the jobs that it has no line for. */
+function endOf({ status }: UpstreamBatch, { cancelled }: GroupRow): 'failed' | 'expired' {
+  return status === 'expired' || (status === 'cancelled' && cancelled) ? 'expired' : 'failed'
+}
+
+function lineOf(job: JobRow & { readonly body: string }): string {
+  return `{"custom_id":"${customIdOf(job)}","method":"POST","url":"${LINE_PATH}","body":${requestText(job)}}`
+}

@@ -1,0 +1,53 @@
+import { textArray } from '../db/arrays.ts'
+import type { Queryable } from '../db/pool.ts'
+import { JOB_COLUMNS, type JobRow } from './jobRow.ts'
+import type { Decision } from './outcome.ts'
+
+/** States in which a job waits for a provider, or for what a provider says. */
+export type OpenState = 'queued' | 'grouped' | 'calling'
+
+/**
+ * Fixes what becomes of a job, once: nothing happens where that is decided already, or where the job is not where its
+ * decider believes it.
+ * @param from the states it may be in
+ * @param groupId of the group that it travels in; null for a job that was called for itself
+ * @returns whether this was it
+ */
+export async function decide(
+  db: Queryable,
+  jobId: string,
+  decision: Decision,
+  from: readonly OpenState[],
+  groupId: string | null = null,
+): Promise<boolean> {
+  const { outcome, chargeUnits, settlement, result, errorMessage } = decision
+  const decided = await db.query(
+    `UPDATE batch_jobs SET state = 'ending', outcome = $2, charge_units = $3, settlement = $4, result = $5,
+       error_message = $6, body = NULL
+     WHERE id = $1 AND state = ANY ($7::text[]) AND ($8::text IS NULL OR group_id = $8)`,
+    [jobId, outcome, chargeUnits, settlement, result, errorMessage.replaceAll('\u0000', ''), textArray(from), groupId],
+  )
+  return decided.rowCount === 1
+}
+
+/** One job, or undefined. */
+export async function jobOf(db: Queryable, id: string): Promise<JobRow | undefined> {
+  const found = await db.query<JobRow>(`SELECT ${JOB_COLUMNS} FROM batch_jobs WHERE id = $1`, [id])
+  return found.rows[0]
+}
+
+/** Puts a job back into the queue, for whoever's turn it is then. */
+export async function requeue(
+  db: Queryable,
+  jobId: string,
+  from: OpenState,
+  turn: { readonly route: number; readonly provider: string; readonly model: string; readonly dueAtMs: number },
+): Promise<boolean> {
+  const put = await db.query(
+    `UPDATE batch_jobs SET state = 'queued', route = $3, provider = $4, upstream_model = $5, due_at_ms = $6,
+       call_by_ms = NULL, group_id = NULL
+     WHERE id = $1 AND state = $2`,
+    [jobId, from, turn.route, turn.provider, turn.model, turn.dueAtMs],
+  )
+  return put.rowCount === 1
+}

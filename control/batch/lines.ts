@@ -1,0 +1,57 @@
+import type { Completion } from '../contract/completion.ts'
+import { limits } from '../contract/limits.ts'
+import { errorText } from './outcome.ts'
+
+/** The code of a line that the provider had no time for. */
+const EXPIRED = 'batch_expired'
+
+/** What a provider says of one job. */
+export interface ResultLine {
+  readonly customId: string
+  /** null where there is none. */
+  readonly completion: Completion | null
+  readonly isExpired: boolean
+  /** Why there is none. */
+  readonly reason: string
+}
+
+/**
+ * Reads an output or error file of a batch: {custom_id, response: {status_code, body} or null, error: {code, message} or
+ * null} a line. What is no such line says nothing of any job and is left out.
+ */
+export function readLines(lines: readonly string[]): ResultLine[] {
+  return lines.flatMap((text) => {
+    const line = text.trim() === '' ? undefined : readLine(text)
+    return line === undefined ? [] : [line]
+  })
+}
+
+function readLine(text: string): ResultLine | undefined {
+  const line = parse(text)
+  const customId = line?.['custom_id']
+  if (line === undefined || typeof customId !== 'string') return undefined
+  if (Buffer.byteLength(text) > limits.batchResultBytesMax) {
+    return { customId, completion: null, isExpired: false, reason: 'The result is larger than the gateway keeps.' }
+  }
+  const response = recordOf(line['response'])
+  const body = recordOf(response?.['body'])
+  if (response?.['status_code'] === 200 && body !== undefined) {
+    return { customId, completion: body, isExpired: false, reason: '' }
+  }
+  const error = line['error'] ?? body?.['error']
+  return { customId, completion: null, isExpired: recordOf(error)?.['code'] === EXPIRED, reason: errorText(error) }
+}
+
+/** A JSON object, or undefined for what is none. */
+export function parse(text: string): Record<string, unknown> | undefined {
+  try {
+    return recordOf(JSON.parse(text))
+  } catch {
+    return undefined
+  }
+}
+
+function recordOf(value: unknown): Record<string, unknown> | undefined {
+  const isRecord = typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isRecord ? (value as Record<string, unknown>) : undefined
+}

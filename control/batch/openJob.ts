@@ -1,0 +1,152 @@
+import { isIP } from 'node:net'
+import { GatewayError, invalidRequest } from '../contract/errors.ts'
+import { sluice } from '../contract/generated/messages.js'
+import { limits } from '../contract/limits.ts'
+import { isPublicAddress } from '../contract/net/publicAddress.ts'
+import type { Pool, Queryable } from '../db/pool.ts'
+import type { BatchHolds } from './batchHolds.ts'
+import type { JobRoute } from './jobRow.ts'
+import type { Providers } from './providers.ts'
+import { webhookSecretOf } from './webhookSecret.ts'
+
+export interface OpenJobParts {
+  readonly pool: Pool
+  readonly holds: Pick<BatchHolds, 'takeOver'>
+  readonly providers: () => Promise<Providers>
+  readonly now: () => number
+  /** Webhooks may go to private addresses. */
+  readonly allowPrivate: boolean
+}
+
+/**
+ * Takes a job and its hold from a proxy. The job is written first, then its hold is taken, then it may run; what ends in
+ * between is seen to by `recoverOpening`.
+ * @throws GatewayError invalid_request for the webhook, rate_limited for the key, batch_unavailable; the hold is the
+ *   proxy's then. Every other error may come before or after the hold was taken.
+ */
+export async function openJob(
+  parts: OpenJobParts,
+  request: sluice.SubmitBatchRequest,
+): Promise<sluice.SubmitBatchReply> {
+  const { pool, holds, now } = parts
+  checkWebhook(request.webhookUrl, parts.allowPrivate)
+  const routes = await runnableRoutes(parts, request)
+  await checkRoom(pool, request.keyId)
+  const webhookSecret = request.webhookUrl === '' ? '' : await webhookSecretOf(pool, request.keyId)
+  const createdAtMs = now()
+  await insertOpening(pool, request, routes, createdAtMs)
+  const job = { id: request.requestId, account_id: request.accountId, key_id: request.keyId }
+  if (!(await holds.takeOver(job, request.owner, request.takeByMs))) {
+    await pool.query(`DELETE FROM batch_jobs WHERE id = $1 AND state = 'opening'`, [job.id])
+    throw new GatewayError('batch_unavailable', { message: 'The request took too long to be taken; send it again.' })
+  }
+  await pool.query(`UPDATE batch_jobs SET state = 'queued' WHERE id = $1 AND state = 'opening'`, [job.id])
+  return sluice.SubmitBatchReply.create({ createdAtMs, webhookSecret } as sluice.SubmitBatchReply)
+}
+
+/**
+ * Looks after jobs whose opening was interrupted: those whose hold is taken go on, the others never were.
+ * @returns how many were looked at
+ */
+export async function recoverOpening({
+  pool,
+  holds,
+  now,
+}: {
+  pool: Pool
+  holds: Pick<BatchHolds, 'held'>
+  now: () => number
+}): Promise<number> {
+  const found = await pool.query<{ id: string; account_id: string; key_id: string }>(
+    `SELECT id, account_id, key_id FROM batch_jobs WHERE state = 'opening' AND created_at_ms <= $1 LIMIT $2`,
+    [now() - limits.batchOpenMs, limits.batchPassMax],
+  )
+  if (found.rows.length === 0) return 0
+  const held = await holds.held(found.rows)
+  for (const [i, { id }] of found.rows.entries()) {
+    const query =
+      held[i] === true
+        ? `UPDATE batch_jobs SET state = 'queued' WHERE id = $1 AND state = 'opening'`
+        : `DELETE FROM batch_jobs WHERE id = $1 AND state = 'opening'`
+    await pool.query(query, [id])
+  }
+  return found.rows.length
+}
+
+/** A name is resolved when it is called; an address can be refused at once. */
+function checkWebhook(url: string, allowPrivate: boolean): void {
+  if (url === '' || allowPrivate) return
+  const { hostname } = new URL(url)
+  const host = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
+  const isPrivate = host === 'localhost' || host.endsWith('.localhost') || (isIP(host) !== 0 && !isPublicAddress(host))
+  if (isPrivate) throw invalidRequest('webhook_url must lead to an address of the public internet.')
+}
+
+async function runnableRoutes(parts: OpenJobParts, request: sluice.SubmitBatchRequest): Promise<JobRoute[]> {
+  const providers = await parts.providers()
+  const routes = request.routes.map((route) => sluice.BatchRoute.create(route))
+  const known = routes.filter(({ provider }) => providers.has(provider))
+  if (known.length > 0) return known.map(({ provider, model, limitName }) => ({ provider, model, limit: limitName }))
+  throw new GatewayError('batch_unavailable', {
+    message: 'No provider of the model runs batch jobs now; try again after Retry-After seconds.',
+  })
+}
+
+async function checkRoom(db: Queryable, keyId: string): Promise<void> {
+  const counted = await db.query<{ own: number; all: number }>(
+    `SELECT (SELECT count(*) FROM (SELECT FROM batch_jobs WHERE key_id = $1 AND ended_at_ms IS NULL LIMIT $2) o) AS own,
+       (SELECT reltuples::bigint FROM pg_class WHERE oid = 'batch_jobs_open'::regclass) AS all`,
+    [keyId, limits.batchJobsPerKeyMax],
+  )
+  const { own = 0, all = 0 } = counted.rows[0] ?? {}
+  if (own >= limits.batchJobsPerKeyMax) {
+    const message = `A key may have ${limits.batchJobsPerKeyMax} batch jobs open; wait until some have ended.`
+    throw new GatewayError('rate_limited', { message, retryAfterSeconds: 60 })
+  }
+  if (all >= limits.batchJobsOpenMax) throw new GatewayError('batch_unavailable', { message: 'Too many jobs wait.' })
+}
+
+async function insertOpening(
+  db: Queryable,
+  request: sluice.SubmitBatchRequest,
+  routes: readonly JobRoute[],
+  nowMs: number,
+): Promise<void> {
+  const [first] = routes
+  const body = Buffer.from(request.body).toString('utf8')
+  const rates = Buffer.from(sluice.Rates.encode(sluice.Rates.create(request.rates ?? {})).finish())
+  const row = {
+    id: request.requestId,
+    account_id: request.accountId,
+    key_id: request.keyId,
+    state: 'opening',
+    owner: request.owner,
+    model: request.model,
+    sheet_version: request.sheetVersion,
+    coin_usd_units: request.coinUsdUnits,
+    rates,
+    hold_units: request.holdUnits,
+    held_at_ms: request.heldAtMs,
+    started_at_ms: request.startedAtMs,
+    created_at_ms: nowMs,
+    deadline_ms: nowMs + limits.batchLifetimeMs,
+    approval_id: request.approvalId,
+    webhook_url: request.webhookUrl,
+    routes: JSON.stringify(routes),
+    provider: first?.provider ?? '',
+    upstream_model: first?.model ?? '',
+    max_tokens: request.maxTokens,
+    context: request.context,
+    max_output: request.maxOutput,
+    prompt_bytes: request.promptBytes,
+    prompt_extra_tokens: request.promptExtraTokens,
+    body,
+    body_bytes: request.body.length,
+    due_at_ms: nowMs,
+  }
+  const names = Object.keys(row)
+  await db.query(
+    `INSERT INTO batch_jobs (${names.join(', ')}) VALUES (${names.map((_, i) => `$${i + 1}`).join(', ')})`,
+    Object.values(row),
+  )
+}

@@ -1,0 +1,156 @@
+import { batchIdOf } from '../contract/batch.ts'
+import { modelRates } from '../contract/catalog.ts'
+import { chargeUnits, type TokenUsage } from '../contract/charge.ts'
+import { type Completion, completionText, isErrorAnswer, outputBytes } from '../contract/completion.ts'
+import { estimateUsage } from '../contract/estimate.ts'
+import { sluice } from '../contract/generated/messages.js'
+import { readUsage, usageBounds } from '../contract/openaiUsage.ts'
+import { type ReceiptFields, receiptJson } from '../contract/receipt.ts'
+import type { JobRow, Outcome } from './jobRow.ts'
+
+const NO_USAGE: TokenUsage = { input: 0, cachedInput: 0, cacheWrite5m: 0, cacheWrite1h: 0, output: 0, reasoning: 0 }
+const DURATION_MS_MAX = 2 ** 31 - 1
+const MESSAGE_CHARACTERS_MAX = 1_000
+
+/** What becomes of a job, decided: what it is charged and what its owner gets. */
+export interface Decision {
+  readonly outcome: Outcome
+  readonly chargeUnits: number
+  readonly settlement: Buffer
+  /** The completion without its receipt; null where there is none. */
+  readonly result: string | null
+  readonly errorMessage: string
+}
+
+/**
+ * What a provider's answer makes of a job: done, charged by its usage at the rates of the job and never beyond its hold;
+ * or failed, when it is none.
+ * @param answer the parsed body of status 200
+ */
+export function decideAnswer(job: JobRow, answer: Completion, nowMs: number): Decision {
+  try {
+    return priced(job, answer, nowMs)
+  } catch (error) {
+    // Nested too deep to be written down, say. One answer must not hold up those that came with it.
+    if (!(error instanceof RangeError || error instanceof TypeError)) throw error
+    return decideFailure(job, 'failed', 'The answer of the provider cannot be read.', nowMs)
+  }
+}
+
+function priced(job: JobRow, answer: Completion, nowMs: number): Decision {
+  if (isErrorAnswer(answer)) return decideFailure(job, 'failed', errorText(answer['error']), nowMs)
+  const reported = readUsage(answer['usage'], usageBounds(job.context, job.max_output))
+  const usage = reported ?? estimated(job, answer)
+  const rates = modelRates(sluice.Rates.decode(job.rates))
+  const due = chargeUnits(rates, usage)
+  const charge = Math.min(due, job.hold_units)
+  const settlement = encode(job, nowMs, {
+    status: sluice.Status.OK,
+    chargeUnits: charge,
+    usage: usageMessage(usage),
+    usageSource: reported === null ? sluice.UsageSource.ESTIMATED : sluice.UsageSource.REPORTED,
+    clamped: due > job.hold_units,
+  })
+  const identity = { requestId: job.id, modelId: job.model, object: 'chat.completion' }
+  const result = completionText(answer, identity, usage, '')
+  return { outcome: 'done', chargeUnits: charge, settlement, result, errorMessage: '' }
+}
+
+/** A job that ends without a result, which charges nothing. @param reason for its owner, or '' */
+export function decideFailure(job: JobRow, outcome: 'failed' | 'expired', reason: string, nowMs: number): Decision {
+  const errorCode = outcome === 'failed' ? 'batch_failed' : 'batch_expired'
+  const settlement = encode(job, nowMs, { status: sluice.Status.FAILED, errorCode })
+  const errorMessage = reason.slice(0, MESSAGE_CHARACTERS_MAX)
+  return { outcome, chargeUnits: 0, settlement, result: null, errorMessage }
+}
+
+/** What a provider says is wrong, in words. */
+export function errorText(error: unknown): string {
+  if (typeof error === 'string') return error
+  const message: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, 'message') : undefined
+  return typeof message === 'string' ? message : 'The provider answered without a completion.'
+}
+
+/**
+ * The receipt of a job that is over, as JSON text: the same that the book shows.
+ * @param chargedUnits what was really taken
+ */
+export function receiptOf(job: JobRow, chargedUnits: number): string {
+  const told = sluice.Settlement.decode(job.settlement ?? Buffer.alloc(0))
+  const usage = told.usage ?? {}
+  const fields: ReceiptFields = {
+    requestId: job.id,
+    status: told.status === sluice.Status.OK ? 'ok' : 'failed',
+    model: job.model,
+    endpoint: 'chat',
+    sheetVersion: job.sheet_version,
+    costUnits: chargedUnits,
+    holdUnits: job.hold_units,
+    coinUsdUnits: job.coin_usd_units,
+    usage: {
+      input: usage.input ?? 0,
+      cachedInput: usage.cachedInput ?? 0,
+      cacheWrite5m: usage.cacheWrite_5m ?? 0,
+      cacheWrite1h: usage.cacheWrite_1h ?? 0,
+      output: usage.output ?? 0,
+      reasoning: usage.reasoning ?? 0,
+    },
+    quantity: 0,
+    unit: '',
+    usageSource: SOURCES.get(told.usageSource) ?? 'none',
+    clamped: told.clamped,
+    streamed: false,
+    createdMs: job.held_at_ms,
+    durationMs: told.durationMs,
+    errorCode: told.errorCode === '' ? null : told.errorCode,
+  }
+  return receiptJson(fields)
+}
+
+const SOURCES: ReadonlyMap<sluice.UsageSource, ReceiptFields['usageSource']> = new Map([
+  [sluice.UsageSource.REPORTED, 'reported'],
+  [sluice.UsageSource.ESTIMATED, 'estimated'],
+])
+
+function estimated(job: JobRow, answer: Completion): TokenUsage {
+  return estimateUsage({
+    promptBytes: job.prompt_bytes,
+    promptExtraTokens: job.prompt_extra_tokens,
+    frames: 1,
+    outputBytes: outputBytes(answer),
+  })
+}
+
+function usageMessage(usage: TokenUsage): sluice.Usage.$Properties {
+  return {
+    input: usage.input,
+    cachedInput: usage.cachedInput,
+    cacheWrite_5m: usage.cacheWrite5m,
+    cacheWrite_1h: usage.cacheWrite1h,
+    output: usage.output,
+    reasoning: usage.reasoning,
+  }
+}
+
+function encode(job: JobRow, nowMs: number, ending: Partial<sluice.Settlement.$Properties>): Buffer {
+  const message = {
+    requestId: job.id,
+    accountId: job.account_id,
+    keyId: job.key_id,
+    model: job.model,
+    endpoint: 'chat',
+    provider: job.provider,
+    sheetVersion: job.sheet_version,
+    holdUnits: job.hold_units,
+    usage: usageMessage(NO_USAGE),
+    startedAtMs: job.started_at_ms,
+    durationMs: Math.min(Math.max(0, nowMs - job.started_at_ms), DURATION_MS_MAX),
+    ...ending,
+  }
+  return Buffer.from(sluice.Settlement.encode(message as sluice.Settlement).finish())
+}
+
+/** The name of a job in what is sent to a provider. */
+export function customIdOf(job: Pick<JobRow, 'id'>): string {
+  return batchIdOf(job.id)
+}

@@ -1,0 +1,33 @@
+import { sluice } from '../contract/generated/messages.js'
+import type { Queryable } from '../db/pool.ts'
+import { currentRecord } from '../pricing/sheetStore.ts'
+
+/** A provider as batch jobs reach it. */
+export interface BatchProvider {
+  readonly id: string
+  /** Without a slash at its end. */
+  readonly baseUrl: string
+  readonly apiKey: string
+  /** It takes many jobs at once; the others are called for each. */
+  readonly batch: boolean
+}
+
+/** The providers that can be asked now, by id. */
+export type Providers = ReadonlyMap<string, BatchProvider>
+
+/**
+ * The providers of the catalog in force that speak the OpenAI dialect and whose keys this process has.
+ * @param environment where the keys are
+ */
+export async function readProviders(db: Queryable, environment: NodeJS.ProcessEnv): Promise<Providers> {
+  const encoded = await currentRecord(db)
+  const providers = new Map<string, BatchProvider>()
+  if (encoded === undefined) return providers
+  for (const record of sluice.CatalogRecord.decode(encoded).providers) {
+    const { id, baseUrl, dialect, apiKeyEnv, batch } = sluice.ProviderRecord.create(record)
+    const apiKey = apiKeyEnv === '' ? '' : (environment[apiKeyEnv] ?? '').trim()
+    if (dialect !== 'openai' || (apiKeyEnv !== '' && apiKey === '')) continue
+    providers.set(id, { id, baseUrl: baseUrl.replace(/\/+$/, ''), apiKey, batch })
+  }
+  return providers
+}

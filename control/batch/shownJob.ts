@@ -1,0 +1,37 @@
+import { batchJobJson } from '../contract/batch.ts'
+import { sluice } from '../contract/generated/messages.js'
+import { type JobRow, statusOf } from './jobRow.ts'
+
+const CODES = { failed: 'batch_failed', expired: 'batch_expired' } as const
+const MESSAGES = {
+  failed: 'The provider failed the job; it was not charged.',
+  expired: 'The job was not finished within its time; it was not charged.',
+} as const
+
+/** Why a job ended without a result; null for one that did not. */
+export function failureOf(job: JobRow): { code: 'batch_failed' | 'batch_expired'; message: string } | null {
+  if (job.state !== 'failed' && job.state !== 'expired') return null
+  const reason = job.error_message === '' ? '' : ` ${job.error_message}`
+  return { code: CODES[job.state], message: MESSAGES[job.state] + reason }
+}
+
+/** The batch.job object, as JSON text. @param webhookSecret '' where the reader is not to have it */
+export function shownJob(job: JobRow, webhookSecret: string): string {
+  const rates = sluice.Rates.decode(job.rates)
+  return batchJobJson({
+    requestId: job.id,
+    status: statusOf(job.state),
+    model: job.model,
+    createdAtMs: job.created_at_ms,
+    deadlineMs: job.deadline_ms,
+    endedAtMs: job.ended_at_ms,
+    holdUnits: job.hold_units,
+    coinUsdUnits: job.coin_usd_units,
+    sheetVersion: job.sheet_version,
+    rates,
+    error: failureOf(job),
+    receipt: job.receipt ?? '',
+    webhookUrl: job.webhook_url,
+    webhookSecret,
+  })
+}

@@ -1,0 +1,163 @@
+import type { Logger } from 'pino'
+import { limits } from '../contract/limits.ts'
+import { textArray } from '../db/arrays.ts'
+import type { Pool } from '../db/pool.ts'
+import { CallError, type CallHttp, type HttpAnswer } from '../net/providerCall.ts'
+import { providerHeaders, reasonOf } from './batchApi.ts'
+import type { BatchHolds } from './batchHolds.ts'
+import { backoffMs } from './groupStore.ts'
+import { JOB_COLUMNS, type JobRow, type JobWithBody, requestText } from './jobRow.ts'
+import { decide, requeue } from './jobStore.ts'
+import { parse } from './lines.ts'
+import { type Decision, decideAnswer, decideFailure } from './outcome.ts'
+import type { BatchProvider, Providers } from './providers.ts'
+
+const LOST_ANSWER = 'The answer of the provider was lost. The job was not sent a second time.'
+const LOST_HOLD = 'The hold of the job was lost, so it was not run.'
+
+export interface SingleCallsOptions {
+  readonly pool: Pool
+  readonly holds: Pick<BatchHolds, 'held'>
+  readonly log: Logger
+  readonly call: CallHttp
+  readonly now: () => number
+  /** Told when a job is decided or may be sent again. */
+  readonly onDone: () => void
+}
+
+/**
+ * Runs jobs of providers that take no batches, each by a call of its own: a few at once, at a steady pace. A call that
+ * may have been read is never made again; when its answer is lost, the job fails and costs nothing.
+ */
+export class SingleCalls {
+  readonly #options: SingleCallsOptions
+  readonly #open = new Map<string, Set<Promise<void>>>()
+  readonly #nextStartMs = new Map<string, number>()
+
+  constructor(options: SingleCallsOptions) {
+    this.#options = options
+  }
+
+  /** Starts what may start now. @returns how many calls were started */
+  async start(providers: Providers): Promise<number> {
+    let started = 0
+    for (const provider of providers.values()) {
+      if (!provider.batch && (await this.#startOne(provider))) started++
+    }
+    return started
+  }
+
+  /** Fails jobs whose call ended with its process. @returns how many */
+  async failLost(): Promise<number> {
+    const { pool, now } = this.#options
+    const found = await pool.query<JobRow>(
+      `SELECT ${JOB_COLUMNS} FROM batch_jobs WHERE state = 'calling' AND call_by_ms <= $1 LIMIT $2`,
+      [now(), limits.batchPassMax],
+    )
+    for (const job of found.rows)
+      await decide(pool, job.id, decideFailure(job, 'failed', LOST_ANSWER, now()), ['calling'])
+    return found.rows.length
+  }
+
+  /** Resolves when no call is under way, or after `timeoutMs`. */
+  async stop(timeoutMs: number): Promise<void> {
+    const calls = Promise.all([...this.#open.values()].flatMap((own) => [...own]))
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, timeoutMs)
+    })
+    await Promise.race([calls, late])
+    clearTimeout(timer)
+  }
+
+  async #startOne(provider: BatchProvider): Promise<boolean> {
+    const own = this.#open.get(provider.id) ?? new Set()
+    this.#open.set(provider.id, own)
+    const isEarly = performance.now() < (this.#nextStartMs.get(provider.id) ?? 0)
+    if (isEarly || own.size >= limits.batchCallsPerProviderMax) return false
+    const job = await this.#take(provider.id)
+    if (job === undefined) return false
+    this.#nextStartMs.set(provider.id, performance.now() + limits.batchCallPaceMs)
+    const calling = this.#run(provider, job).finally(() => {
+      own.delete(calling)
+      this.#options.onDone()
+    })
+    own.add(calling)
+    return true
+  }
+
+  /** From here on the job counts as called: whatever happens, nobody calls it a second time without a reason. */
+  async #take(providerId: string): Promise<JobWithBody | undefined> {
+    const { pool, now } = this.#options
+    const nowMs = now()
+    const taken = await pool.query<JobWithBody>(
+      `UPDATE batch_jobs SET state = 'calling', attempts = attempts + 1, call_by_ms = $3
+       WHERE id = (SELECT id FROM batch_jobs WHERE state = 'queued' AND provider = ANY ($1::text[]) AND due_at_ms <= $2
+                     AND deadline_ms > $2
+                   ORDER BY due_at_ms, id LIMIT 1 FOR UPDATE SKIP LOCKED)
+       RETURNING ${JOB_COLUMNS}, body`,
+      [textArray([providerId]), nowMs, nowMs + limits.batchCallTimeoutMs + limits.batchCallMarginMs],
+    )
+    return taken.rows[0]
+  }
+
+  async #run(provider: BatchProvider, job: JobWithBody): Promise<void> {
+    const { holds, now, log } = this.#options
+    try {
+      const [isHeld] = await holds.held([job])
+      if (isHeld !== true) await this.#decide(job, decideFailure(job, 'failed', LOST_HOLD, now()))
+      else await this.#ask(provider, job)
+    } catch (error) {
+      // The job stays as it is: its answer may be lost, and then it fails in its time.
+      log.warn({ job: job.id, provider: provider.id, err: error }, 'a batch job could not be seen to its end')
+    }
+  }
+
+  async #ask(provider: BatchProvider, job: JobWithBody): Promise<void> {
+    const { call, now } = this.#options
+    let answer: HttpAnswer
+    try {
+      answer = await call({
+        method: 'POST',
+        url: `${provider.baseUrl}/chat/completions`,
+        headers: { ...providerHeaders(provider.apiKey, 'application/json'), 'x-request-id': job.id },
+        body: requestText(job),
+        timeoutMs: limits.batchCallTimeoutMs,
+        answerBytesMax: limits.batchResultBytesMax,
+      })
+    } catch (error) {
+      if (!(error instanceof CallError)) throw error
+      if (error.maybeSent) return this.#decide(job, decideFailure(job, 'failed', LOST_ANSWER, now()))
+      return this.#again(job, error.message, 0, true)
+    }
+    if (answer.status === 200) return this.#decide(job, this.#read(job, answer))
+    const reason = reasonOf(answer.body) || `The provider answered ${answer.status}.`
+    const isBusy = answer.status === 429 || answer.status === 503
+    if (!isBusy && answer.status < 500) return this.#decide(job, decideFailure(job, 'failed', reason, now()))
+    return this.#again(job, reason, answer.retryAfterSeconds * 1000, !isBusy)
+  }
+
+  #read(job: JobRow, answer: HttpAnswer): Decision {
+    const completion = parse(answer.body.toString('utf8'))
+    const nowMs = this.#options.now()
+    if (completion !== undefined) return decideAnswer(job, completion, nowMs)
+    return decideFailure(job, 'failed', 'The provider answered with what is no completion.', nowMs)
+  }
+
+  async #decide(job: JobRow, decision: Decision): Promise<void> {
+    await decide(this.#options.pool, job.id, decision, ['calling'])
+  }
+
+  /** The provider has not run the job: it is sent again later, to the next one that may serve it where there is one. */
+  async #again(job: JobRow, reason: string, waitMs: number, nextRoute: boolean): Promise<void> {
+    const { pool, now } = this.#options
+    if (job.attempts >= limits.batchAttemptsMax) {
+      return this.#decide(job, decideFailure(job, 'failed', reason, now()))
+    }
+    const turn = nextRoute ? (job.route + 1) % job.routes.length : job.route
+    const route = job.routes[turn] ?? { provider: job.provider, model: job.upstream_model }
+    const pauseMs = Math.max(backoffMs(job.attempts, limits.batchRetryMs, limits.batchRetryMaxMs), waitMs)
+    const dueAtMs = now() + Math.min(pauseMs, limits.batchRetryMaxMs)
+    await requeue(pool, job.id, 'calling', { route: turn, provider: route.provider, model: route.model, dueAtMs })
+  }
+}

@@ -1,0 +1,69 @@
+import type { Redis } from 'ioredis'
+import type { Logger } from 'pino'
+import type { HoldRecord } from '../admission/holdRecord.ts'
+import { readHolds, scanHoldsKeys } from '../admission/listHolds.ts'
+import { sluice } from '../contract/generated/messages.js'
+import { limits } from '../contract/limits.ts'
+import { BATCH_OWNER } from '../contract/redisKeys.ts'
+import { textArray } from '../db/arrays.ts'
+import type { Pool, Queryable } from '../db/pool.ts'
+import type { BatchHolds } from './batchHolds.ts'
+
+/** Every hold of a batch job. */
+export async function* batchHolds(redis: Redis): AsyncGenerator<HoldRecord[]> {
+  for (const key of await scanHoldsKeys(redis, `holds:*:${BATCH_OWNER}`)) yield* readHolds(redis, key)
+}
+
+/** Those of the holds that no open job stands for. */
+export async function strayAmong(db: Queryable, holds: readonly HoldRecord[]): Promise<HoldRecord[]> {
+  const found = await db.query<{ id: string }>(
+    'SELECT id FROM batch_jobs WHERE id = ANY ($1::text[]) AND ended_at_ms IS NULL',
+    [textArray(holds.map((hold) => hold.requestId))],
+  )
+  const open = new Set(found.rows.map((row) => row.id))
+  return holds.filter((hold) => !open.has(hold.requestId))
+}
+
+/**
+ * Gives up holds that were taken over for a job which is not there: its control stood still in between for longer than
+ * anybody waited.
+ */
+export async function voidStrayHolds({
+  pool,
+  redis,
+  holds,
+  log,
+}: {
+  pool: Pool
+  redis: Redis
+  holds: BatchHolds
+  log: Logger
+}): Promise<void> {
+  const [seconds] = await redis.time()
+  const nowMs = Number(seconds) * 1_000
+  for await (const page of batchHolds(redis)) {
+    const old = page.filter((hold) => nowMs - hold.heldAtMs > 2 * limits.batchOpenMs)
+    if (old.length === 0) continue
+    for (const hold of await strayAmong(pool, old)) {
+      const settlement = sluice.Settlement.encode(sluice.Settlement.create(orphan(hold, nowMs))).finish()
+      const job = { id: hold.requestId, account_id: hold.accountId, key_id: hold.keyId }
+      await holds.end(job, null, Buffer.from(settlement))
+      log.warn({ request: hold.requestId, units: hold.holdUnits }, 'a hold without its batch job was voided')
+    }
+  }
+}
+
+function orphan(hold: HoldRecord, nowMs: number): sluice.Settlement.$Properties {
+  return {
+    requestId: hold.requestId,
+    accountId: hold.accountId,
+    keyId: hold.keyId,
+    model: hold.model,
+    endpoint: hold.endpoint,
+    sheetVersion: hold.sheetVersion,
+    status: sluice.Status.ORPHANED,
+    holdUnits: hold.holdUnits,
+    startedAtMs: hold.heldAtMs,
+    durationMs: Math.min(Math.max(nowMs - hold.heldAtMs, 0), 2 ** 31 - 1),
+  } as sluice.Settlement.$Properties
+}

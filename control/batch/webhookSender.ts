@@ -1,0 +1,54 @@
+import type { Logger } from 'pino'
+import { limits } from '../contract/limits.ts'
+import type { Pool } from '../db/pool.ts'
+import { FetchError, fetchPublic } from '../net/fetchPublic.ts'
+import { signatureHeaders } from './webhookSecret.ts'
+import { type Attempt, type DueWebhook, noteAttempt, takeDueWebhooks } from './webhookStore.ts'
+
+/** Nobody reads the answers; one that is larger counts as none. */
+const ANSWER_BYTES_MAX = 1_048_576
+
+export interface WebhookSenderOptions {
+  readonly pool: Pool
+  readonly log: Logger
+  /** Webhooks may go to private addresses. */
+  readonly allowPrivate: boolean
+  readonly now: () => number
+}
+
+/**
+ * Sends the webhooks that are due, a few at once.
+ * @returns how many attempts were made
+ */
+export async function sendWebhooks(options: WebhookSenderOptions): Promise<number> {
+  const due = await takeDueWebhooks(options.pool, options.now())
+  await Promise.all(due.map((hook) => sendOne(options, hook)))
+  return due.length
+}
+
+async function sendOne({ pool, log, allowPrivate, now }: WebhookSenderOptions, hook: DueWebhook): Promise<void> {
+  const atMs = now()
+  const begin = performance.now()
+  let status: number | null = null
+  let fault = ''
+  try {
+    const answer = await fetchPublic(new URL(hook.url), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...signatureHeaders(hook.secret, hook.id, atMs, hook.body) },
+      body: hook.body,
+      timeoutMs: limits.webhookTimeoutMs,
+      bytesMax: ANSWER_BYTES_MAX,
+      allowPrivate,
+    })
+    status = answer.status
+    if (status < 200 || status > 299) fault = `answered ${status}`
+  } catch (error) {
+    if (!(error instanceof FetchError)) throw error
+    fault = error.message
+  }
+  const attempt: Attempt = { atMs, tookMs: Math.round(performance.now() - begin), status, fault: fault.slice(0, 500) }
+  await noteAttempt(pool, hook, attempt)
+  const told = { webhook: hook.id, job: hook.job_id, attempt: hook.attempts, status, fault }
+  if (fault === '') log.info(told, 'a webhook was delivered')
+  else log.warn(told, 'a webhook was not taken')
+}

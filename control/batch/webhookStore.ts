@@ -1,0 +1,86 @@
+import { newId } from '../contract/ids.ts'
+import { limits } from '../contract/limits.ts'
+import type { Queryable } from '../db/pool.ts'
+import { backoffMs } from './groupStore.ts'
+import type { JobRow } from './jobRow.ts'
+import { shownJob } from './shownJob.ts'
+
+const ATTEMPT_MARGIN_MS = 2_000
+
+/** A webhook that is to be sent now. */
+export interface DueWebhook {
+  readonly id: string
+  readonly job_id: string
+  readonly key_id: string
+  readonly url: string
+  readonly body: string
+  readonly secret: string
+  /** Which attempt this is, from 1. */
+  readonly attempts: number
+  readonly created_at_ms: number
+}
+
+/** What became of an attempt. */
+export interface Attempt {
+  readonly atMs: number
+  readonly tookMs: number
+  /** The receiver's status; null where there was no answer. */
+  readonly status: number | null
+  /** Why it counts as failed; '' when it does not. */
+  readonly fault: string
+}
+
+/** Has the end of a job told; once a job. */
+export async function addWebhook(db: Queryable, job: JobRow, nowMs: number): Promise<void> {
+  const id = newId('evt', nowMs)
+  const head = JSON.stringify({ id, type: `batch.${job.state}`, timestamp: new Date(nowMs).toISOString() })
+  const body = `${head.slice(0, -1)},"data":${shownJob({ ...job, webhook_url: '' }, '')}}`
+  await db.query(
+    `INSERT INTO webhooks (id, job_id, key_id, url, body, created_at_ms, due_at_ms)
+     VALUES ($1, $2, $3, $4, $5, $6, $6) ON CONFLICT (job_id) DO NOTHING`,
+    [id, job.id, job.key_id, job.webhook_url, body, nowMs],
+  )
+}
+
+/**
+ * Takes webhooks that are due. Each is due again at the next step of its backoff, which is later than any attempt takes,
+ * so that one whose sender dies is sent again, and never by two at once.
+ */
+export async function takeDueWebhooks(db: Queryable, nowMs: number): Promise<DueWebhook[]> {
+  const taken = await db.query<DueWebhook>(
+    `UPDATE webhooks w SET attempts = attempts + 1,
+       due_at_ms = $1::bigint + LEAST($3::bigint, $2::bigint * power(2, LEAST(w.attempts, 20))::bigint)
+     FROM webhook_secrets s
+     WHERE s.key_id = w.key_id AND w.id IN (
+       SELECT id FROM webhooks WHERE state = 'waiting' AND due_at_ms <= $1 ORDER BY due_at_ms LIMIT $4
+       FOR UPDATE SKIP LOCKED)
+     RETURNING w.id, w.job_id, w.key_id, w.url, w.body, w.attempts, w.created_at_ms, s.secret`,
+    [nowMs, firstRetryMs(), limits.webhookRetryMaxMs, limits.webhooksAtOnceMax],
+  )
+  return taken.rows
+}
+
+/** Notes what became of an attempt; the webhook is over when it was taken, or is too old for another one. */
+export async function noteAttempt(db: Queryable, hook: DueWebhook, attempt: Attempt): Promise<void> {
+  const { atMs, tookMs, status, fault } = attempt
+  await db.query(
+    `INSERT INTO webhook_attempts (webhook_id, attempt, at_ms, took_ms, status, fault)
+     VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
+    [hook.id, hook.attempts, atMs, tookMs, status, fault],
+  )
+  const isOld = atMs + backoffMs(hook.attempts, firstRetryMs(), limits.webhookRetryMaxMs) >= giveUpAtMs(hook)
+  if (fault !== '' && !isOld) return
+  await db.query(`UPDATE webhooks SET state = $2, ended_at_ms = $3 WHERE id = $1 AND state = 'waiting'`, [
+    hook.id,
+    fault === '' ? 'delivered' : 'given_up',
+    atMs + tookMs,
+  ])
+}
+
+function firstRetryMs(): number {
+  return Math.max(limits.webhookRetryMs, limits.webhookTimeoutMs + ATTEMPT_MARGIN_MS)
+}
+
+function giveUpAtMs(hook: DueWebhook): number {
+  return hook.created_at_ms + limits.webhookLifetimeMs
+}

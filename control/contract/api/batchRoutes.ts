@@ -1,0 +1,17 @@
+import type { ApiRoute } from './route.ts'
+
+/** Batch jobs, which are submitted as chat completions. */
+export const BATCH_ROUTES = {
+  get_batch: {
+    method: 'GET',
+    path: '/v1/batches/{id}',
+    auth: 'key',
+    summary: 'A batch job and its state, for the key that it was made with',
+  },
+  get_batch_result: {
+    method: 'GET',
+    path: '/v1/batches/{id}/result',
+    auth: 'key',
+    summary: 'The completion of a batch job that is done, with its receipt',
+  },
+} as const satisfies Record<string, ApiRoute>

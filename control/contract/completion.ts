@@ -1,0 +1,69 @@
+import type { TokenUsage } from './charge.ts'
+import { usageJson } from './openaiUsage.ts'
+
+/** A completion of the OpenAI dialect, parsed. */
+export type Completion = Record<string, unknown>
+
+/** What the gateway itself says of an answer, whatever the provider said. */
+const OWN_MEMBERS: ReadonlySet<string> = new Set(['id', 'object', 'model', 'usage', 'receipt'])
+
+export interface CompletionIdentity {
+  readonly requestId: string
+  /** The public id of the model. */
+  readonly modelId: string
+  /** `chat.completion` or `text_completion`. */
+  readonly object: string
+}
+
+/**
+ * A provider's completion as the client gets it, as JSON text: under the gateway's id, model and usage.
+ * @param receipt as JSON text, or '' for none
+ */
+export function completionText(
+  answer: Completion,
+  { requestId, modelId, object }: CompletionIdentity,
+  usage: TokenUsage,
+  receipt: string,
+): string {
+  let text = `{"id":"${requestId}","object":"${object}","model":${JSON.stringify(modelId)}`
+  for (const name in answer) {
+    if (!OWN_MEMBERS.has(name)) text += `,${JSON.stringify(name)}:${JSON.stringify(answer[name])}`
+  }
+  return `${text},"usage":${usageJson(usage)}${receipt === '' ? '' : `,"receipt":${receipt}`}}`
+}
+
+/** Whether an answer of status 200 is an error or has no choices. */
+export function isErrorAnswer(answer: Completion): boolean {
+  if (answer['error'] !== undefined && answer['error'] !== null) return true
+  return !Array.isArray(answer['choices']) || answer['choices'].length === 0
+}
+
+/** The choices of a completion that are objects. */
+export function choicesOf(answer: Completion): Completion[] {
+  return Array.isArray(answer['choices']) ? answer['choices'].filter(isRecord) : []
+}
+
+/** UTF-8 bytes of what the model wrote. */
+export function outputBytes(answer: Completion): number {
+  let bytes = 0
+  for (const { text, message } of choicesOf(answer)) {
+    bytes += textBytes(text)
+    if (!isRecord(message)) continue
+    bytes += textBytes(message['content']) + textBytes(message['reasoning_content']) + jsonBytes(message['tool_calls'])
+  }
+  return bytes
+}
+
+/** UTF-8 bytes of a value as JSON; 0 for null and undefined. */
+export function jsonBytes(value: unknown): number {
+  return value === undefined || value === null ? 0 : Buffer.byteLength(JSON.stringify(value))
+}
+
+/** UTF-8 bytes of a string; 0 for anything else. */
+export function textBytes(value: unknown): number {
+  return typeof value === 'string' ? Buffer.byteLength(value) : 0
+}
+
+function isRecord(value: unknown): value is Completion {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

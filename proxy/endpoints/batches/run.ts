@@ -1,0 +1,153 @@
+import { batchJobJson } from '../../../control/contract/batch.ts'
+import { GatewayError } from '../../../control/contract/errors.ts'
+import type { Principal } from '../../access/principal.ts'
+import { grantedOutputTokens } from '../../admission/holdSize.ts'
+import type { Route } from '../../catalog/catalog.ts'
+import type { BatchJobs, BatchSubmission } from '../../jobs/batchJobs.ts'
+import type { Exchange } from '../../server/exchange.ts'
+import type { UpstreamRequest } from '../../upstream/transport.ts'
+import type { Admitted } from '../chat/admit.ts'
+import type { StartBatch } from '../chat/chat.ts'
+import type { ChatRequest } from '../chat/request.ts'
+import { type Bill, NO_BILL } from '../run/bill.ts'
+import { MeteredRun } from '../run/meteredRun.ts'
+import type { RunServices } from '../run/services.ts'
+
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+/** Starts batch jobs: requests for chat completions that are answered with a job. */
+export function batchStart(batches: BatchJobs): StartBatch {
+  return (exchange, principal, request, admitted, services) => {
+    const body = Buffer.from(JSON.stringify(request.forward))
+    const { batchBodyBytesMax } = services.limits
+    if (body.length > batchBodyBytesMax) {
+      const message = `A batch job may have at most ${batchBodyBytesMax} bytes of messages and tools; shorten it.`
+      throw new GatewayError('body_too_large', { message })
+    }
+    new BatchRun(exchange, principal, request, admitted, body, batches, services).start()
+  }
+}
+
+/** The submission of a batch job: its hold is taken like any other, and handed over to control with the job. */
+class BatchRun extends MeteredRun {
+  private readonly request: ChatRequest
+  private readonly admitted: Admitted
+  private readonly body: Buffer
+  private readonly batches: BatchJobs
+
+  constructor(
+    exchange: Exchange,
+    principal: Principal,
+    request: ChatRequest,
+    admitted: Admitted,
+    body: Buffer,
+    batches: BatchJobs,
+    services: RunServices,
+  ) {
+    const { model, routes, size } = admitted
+    const { wantUnits, leastUnits } = size
+    super(exchange, principal, { endpoint: 'chat', model, routes, wantUnits, leastUnits, streamed: false }, services)
+    this.request = request
+    this.admitted = admitted
+    this.body = body
+    this.batches = batches
+  }
+
+  protected override serve(): void {
+    this.handOver().catch((error: unknown) => this.onCrashed(error))
+  }
+
+  private async handOver(): Promise<void> {
+    const job = this.submission()
+    try {
+      const taken = await this.batches.submit(job)
+      this.ending = true
+      this.close()
+      this.exchange.answer(202, JSON_TYPE, this.jobJson(taken?.createdAtMs || Date.now(), taken?.webhookSecret ?? ''))
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error
+      this.settle('failed', NO_BILL, error.code)
+      this.failWith(error)
+    }
+  }
+
+  private submission(): BatchSubmission {
+    const { principal, model, request, exchange } = this
+    const { routes, size } = this.admitted
+    return {
+      requestId: this.requestId,
+      accountId: principal.accountId,
+      keyId: principal.keyId,
+      model: model.id,
+      sheetVersion: model.sheet.version,
+      coinUsdUnits: model.sheet.coinUsdUnits,
+      holdUnits: this.heldUnits,
+      heldAtMs: this.heldAtMs,
+      startedAtMs: exchange.startedAtMs,
+      rates: model.ratesBatch as BatchSubmission['rates'],
+      routes: routes.map(({ provider, upstreamModel }) => ({
+        provider: provider.id,
+        model: upstreamModel,
+        limitName: provider.maxTokensField || request.maxTokensName,
+      })) as NonNullable<BatchSubmission['routes']>,
+      maxTokens: grantedOutputTokens(size, this.heldUnits),
+      context: model.context,
+      maxOutput: model.maxOutput,
+      promptBytes: request.prompt.textBytes,
+      promptExtraTokens: request.prompt.images * model.imageTokens,
+      body: this.body,
+      webhookUrl: request.webhookUrl ?? '',
+      approvalId: this.approvalId,
+    }
+  }
+
+  private jobJson(createdAtMs: number, webhookSecret: string): string {
+    const { model, request } = this
+    return batchJobJson({
+      requestId: this.requestId,
+      status: 'submitted',
+      model: model.id,
+      createdAtMs,
+      deadlineMs: createdAtMs + this.services.limits.batchLifetimeMs,
+      endedAtMs: null,
+      holdUnits: this.heldUnits,
+      coinUsdUnits: model.sheet.coinUsdUnits,
+      sheetVersion: model.sheet.version,
+      rates: model.ratesBatch ?? {},
+      error: null,
+      receipt: '',
+      webhookUrl: request.webhookUrl ?? '',
+      webhookSecret,
+    })
+  }
+
+  onSettled(): void {
+    this.close()
+  }
+
+  onSettleDelayed(): void {
+    this.close()
+  }
+
+  // A job that is being handed over is handed over to its end, whoever waits for the answer: that takes moments.
+  onGone(): void {}
+  cut(): void {}
+
+  // No provider is asked from here.
+  onData(): void {}
+  onEnd(): void {}
+  onBroken(): void {}
+  protected answerBegins(): void {}
+
+  protected makeRequest(route: Route): UpstreamRequest {
+    throw new Error(`a batch job asks ${route.id} through control`)
+  }
+
+  protected billOfPart(): Bill {
+    return NO_BILL
+  }
+
+  protected faultEvents(): null {
+    return null
+  }
+}

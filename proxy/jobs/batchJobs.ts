@@ -1,0 +1,85 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Redis } from 'ioredis'
+import { type ErrorCode, GatewayError } from '../../control/contract/errors.ts'
+import { sluice } from '../../control/contract/generated/messages.js'
+import type { Limits } from '../../control/contract/limits.ts'
+import { holdsKey, shardOf } from '../../control/contract/redisKeys.ts'
+import { ControlUnavailable, type RpcClient } from '../bus/rpcClient.ts'
+
+/** What control says before it takes a hold; anything else may come after that. */
+const REFUSALS: ReadonlySet<ErrorCode> = new Set(['batch_unavailable', 'invalid_request', 'rate_limited'])
+
+export interface BatchJobsOptions {
+  readonly rpc: Pick<RpcClient, 'call'>
+  readonly commands: Redis
+  readonly owner: string
+  readonly limits: Limits
+}
+
+export type BatchSubmission = Omit<sluice.SubmitBatchRequest.$Properties, 'owner' | 'takeByMs'> & {
+  readonly requestId: string
+  readonly accountId: string
+  readonly heldAtMs: number
+}
+
+/** What control said of a job that it has taken; undefined when it has taken it and could not say so. */
+export type Taken = sluice.SubmitBatchReply | undefined
+
+/** Hands batch jobs over to control, each together with its hold. */
+export class BatchJobs {
+  private readonly options: BatchJobsOptions
+
+  constructor(options: BatchJobsOptions) {
+    this.options = options
+  }
+
+  /**
+   * Hands a job over. When control does not answer, the hold says what became of it: control takes a job by taking its
+   * hold, which it does before a time that is waited for here.
+   * @throws GatewayError when the job is not taken: what control says of it, or batch_unavailable; the hold is still held
+   */
+  async submit(job: BatchSubmission): Promise<Taken> {
+    const { rpc, owner, limits } = this.options
+    const since = performance.now()
+    const takeByMs = job.heldAtMs + limits.rpcTimeoutMs
+    const message = { ...job, owner, takeByMs } as sluice.SubmitBatchRequest
+    try {
+      return sluice.SubmitBatchReply.decode(
+        await rpc.call('submit_batch', sluice.SubmitBatchRequest.encode(message).finish()),
+      )
+    } catch (error) {
+      if (error instanceof GatewayError && REFUSALS.has(error.row)) throw shown(error)
+      if (!(error instanceof GatewayError || error instanceof ControlUnavailable)) throw error
+      const isUnsent = error instanceof ControlUnavailable && error.unsent
+      if (isUnsent || (await this.isStillHeld(job, since))) throw notTaken(error)
+      return undefined
+    }
+  }
+
+  private async isStillHeld({ accountId, requestId }: BatchSubmission, since: number): Promise<boolean> {
+    const { commands, owner, limits } = this.options
+    await sleep(Math.max(0, since + limits.rpcTimeoutMs + 1 - performance.now()))
+    try {
+      return (await commands.hexists(holdsKey(shardOf(accountId), owner), requestId)) === 1
+    } catch {
+      // Redis is away: the hold is given up as soon as it is back, and with it the job.
+      return true
+    }
+  }
+}
+
+/** Calls carry the code of an error and its message alone. */
+function shown(error: GatewayError): GatewayError {
+  if (error.row === 'batch_unavailable') return notTaken(error, error.message)
+  if (error.row !== 'invalid_request') return error
+  return new GatewayError('invalid_request', { message: error.message, param: 'webhook_url' })
+}
+
+function notTaken(cause: unknown, message?: string): GatewayError {
+  return new GatewayError('batch_unavailable', {
+    message: message ?? 'The gateway takes no batch jobs now; try again after Retry-After seconds.',
+    status: 503,
+    retryAfterSeconds: 5,
+    cause,
+  })
+}
