@@ -30,7 +30,15 @@ before(async () => {
       videoModel('test/video', 'mock'),
     ],
   }
-  const limits = { ...rates, ...more, sessionsPerWalletMax: 1_000, videoJobsPerKeyMax: 100, videoPollMinMs: 20 }
+  const limits = {
+    ...rates,
+    ...more,
+    sessionsPerWalletMax: 1_000,
+    signInRequestsPerMinute: 60_000,
+    signInRequestBurst: 10_000,
+    videoJobsPerKeyMax: 100,
+    videoPollMinMs: 20,
+  }
   stack = await startStack({ catalog, limits, env: { SLUICE_PRIVATE_PROVIDERS: '1' } })
   url = stack.baseUrl
   owner = await newOwner(stack, { coin: '50', credits: '50' })

@@ -191,6 +191,11 @@ export const PROXY_OPERATIONS: Readonly<Record<string, ProxyOperation>> = {
     paths: ['/v1/tools/{id}'],
     body: { type: 'object', properties: {}, required: [] },
   },
+  'POST /mcp': {
+    summary: 'The Model Context Protocol over streamable HTTP, without sessions; the body is one JSON-RPC message',
+    auth: 'none',
+    body: { type: 'object', properties: { jsonrpc: { const: '2.0' } }, required: ['jsonrpc'] },
+  },
   'GET /v1/status': read('The state of the service and its open incidents'),
   'GET /v1/status/history': read('The state of the service over time'),
   'GET /health': read('The state of the parts'),
