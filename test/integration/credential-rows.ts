@@ -97,6 +97,8 @@ export const ROWS: Readonly<Record<string, Row>> = {
   'GET /v1/pricing/sheets': row(all('200')),
   'GET /v1/pricing/sheets/*': row(all('200'), undefined, '/v1/pricing/sheets/1'),
   'GET /v1/limits': row(all('200')),
+  'GET /skill.md': row(all('200')),
+  'GET /llms.txt': row(all('200')),
   'GET /health': row(all('200')),
   'GET /ready': row(all('200')),
 
@@ -127,6 +129,18 @@ export const ROWS: Readonly<Record<string, Row>> = {
   'PATCH /v1/account/keys/{id}': row(session('200', DENIED), { name: 'n' }, '/v1/account/keys/<key>'),
   'DELETE /v1/account/keys/{id}': row(session('200', DENIED), undefined, '/v1/account/keys/<key>'),
   'GET /v1/keys/{id}/limits': row(session('200', DENIED), undefined, '/v1/keys/<key>/limits'),
+
+  'GET /v1/account/funding': row(either(NO_PAYMENTS)),
+  'GET /v1/account/deposits': row(session('200')),
+  'POST /v1/account/deposits': row(either(BAD), {}),
+  'GET /v1/account/deposits/{id}': row(either('404 deposit_not_found'), undefined, '/v1/account/deposits/dep_1'),
+  'GET /v1/account/withdrawals': row(session('200')),
+  'POST /v1/account/withdrawals': row(session(BAD), {}),
+  'GET /v1/account/withdrawals/{id}': row(
+    session('404 withdrawal_not_found'),
+    undefined,
+    '/v1/account/withdrawals/wdr_1',
+  ),
 
   'GET /v1/links': row(session('200')),
   'POST /v1/links': row(session('201', '402 insufficient_balance'), { amount: '0.01' }),
