@@ -97,10 +97,10 @@ export const ROWS: Readonly<Record<string, Row>> = {
   'GET /v1/pricing/sheets': row(all('200')),
   'GET /v1/pricing/sheets/*': row(all('200'), undefined, '/v1/pricing/sheets/1'),
   'GET /v1/limits': row(all('200')),
-  'GET /skill.md': row(all('200')),
-  'GET /llms.txt': row(all('200')),
   'GET /health': row(all('200')),
   'GET /ready': row(all('200')),
+  'GET /skill.md': row(all('200')),
+  'GET /llms.txt': row(all('200')),
 
   'GET /v1/receipts': row(either('200')),
   'GET /v1/receipts/*': row(keyed('200', '404 receipt_not_found'), undefined, '/v1/receipts/<receipt>'),
@@ -124,23 +124,27 @@ export const ROWS: Readonly<Record<string, Row>> = {
     `/v1/account/wallets/0x${'1'.repeat(40)}`,
   ),
 
-  'GET /v1/account/keys': row(session('200')),
-  'POST /v1/account/keys': row(session('201'), {}),
-  'PATCH /v1/account/keys/{id}': row(session('200', DENIED), { name: 'n' }, '/v1/account/keys/<key>'),
-  'DELETE /v1/account/keys/{id}': row(session('200', DENIED), undefined, '/v1/account/keys/<key>'),
-  'GET /v1/keys/{id}/limits': row(session('200', DENIED), undefined, '/v1/keys/<key>/limits'),
-
   'GET /v1/account/funding': row(either(NO_PAYMENTS)),
   'GET /v1/account/deposits': row(session('200')),
   'POST /v1/account/deposits': row(either(BAD), {}),
-  'GET /v1/account/deposits/{id}': row(either('404 deposit_not_found'), undefined, '/v1/account/deposits/dep_1'),
+  'GET /v1/account/deposits/{id}': row(
+    either('404 deposit_not_found'),
+    undefined,
+    '/v1/account/deposits/dep_0123456789ABCDEFGHJKMNPQRS',
+  ),
   'GET /v1/account/withdrawals': row(session('200')),
   'POST /v1/account/withdrawals': row(session(BAD), {}),
   'GET /v1/account/withdrawals/{id}': row(
     session('404 withdrawal_not_found'),
     undefined,
-    '/v1/account/withdrawals/wdr_1',
+    '/v1/account/withdrawals/wdr_0123456789ABCDEFGHJKMNPQRS',
   ),
+
+  'GET /v1/account/keys': row(session('200')),
+  'POST /v1/account/keys': row(session('201'), {}),
+  'PATCH /v1/account/keys/{id}': row(session('200', DENIED), { name: 'n' }, '/v1/account/keys/<key>'),
+  'DELETE /v1/account/keys/{id}': row(session('200', DENIED), undefined, '/v1/account/keys/<key>'),
+  'GET /v1/keys/{id}/limits': row(session('200', DENIED), undefined, '/v1/keys/<key>/limits'),
 
   'GET /v1/links': row(session('200')),
   'POST /v1/links': row(session('201', '402 insufficient_balance'), { amount: '0.01' }),
