@@ -115,8 +115,6 @@ export const ROWS: Readonly<Record<string, Row>> = {
   'GET /llms.txt': row(all('200')),
   'GET /health': row(all('200')),
   'GET /ready': row(all('200')),
-  'GET /skill.md': row(all('200')),
-  'GET /llms.txt': row(all('200')),
 
   'GET /v1/receipts': row(either('200')),
   'GET /v1/receipts/*': row(keyed('200', '404 receipt_not_found'), undefined, '/v1/receipts/<receipt>'),
