@@ -9,6 +9,8 @@ import { TEST_POSTGRES_SETTINGS } from './support/services.ts'
 import { makeTempDir, removeTempDir } from './support/tempDir.ts'
 
 const FOLDERS = ['unit', 'integration', 'clients', 'faults']
+// Tests wait for processes to start and for times to pass, so two cores have work for three of them.
+const FILES_AT_ONCE = 3
 const TEST_TIMEOUT_MS = 300_000
 const LONG_TEST_TIMEOUT_MS = 3_600_000
 const here = fileURLToPath(new URL('.', import.meta.url))
@@ -35,7 +37,7 @@ function isFolder(name: string): boolean {
 }
 
 async function runNode(files: readonly string[], env: NodeJS.ProcessEnv, timeoutMs: number): Promise<number> {
-  const flags = ['--enable-source-maps', '--test', '--test-concurrency=2', `--test-timeout=${timeoutMs}`]
+  const flags = ['--enable-source-maps', '--test', `--test-concurrency=${FILES_AT_ONCE}`, `--test-timeout=${timeoutMs}`]
   const child = spawn(process.execPath, [...flags, ...files], { stdio: 'inherit', env: { ...process.env, ...env } })
   const pass = (signal: NodeJS.Signals) => child.kill(signal)
   process.on('SIGINT', pass).on('SIGTERM', pass)

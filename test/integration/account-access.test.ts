@@ -125,7 +125,7 @@ test('every route says the right thing to every kind of credential', async () =>
       const answer = await api(url, method, target, { token: tokenOf(kind), ...body })
       checked++
       if (refusal !== undefined) assertRefused(answer, ...withKind(refusal, `${method} ${path} ${kind}`, answer))
-      else assert.ok(!NOT_LET_IN.has(codeOf(answer)), `${method} ${path} ${kind}: ${answer.text}`)
+      else assert.ok(isLetIn(answer), `${method} ${path} ${kind}: ${answer.text}`)
     }
   }
   assert.ok(checked > 80, String(checked))
@@ -139,6 +139,9 @@ const NOT_LET_IN = new Set([
   'account_not_linked',
   'not_found',
 ])
+/** Of deposits and withdrawals a gateway without a chain says that it has none, to who may ask. */
+const isLetIn = (answer: ApiAnswer): boolean =>
+  !NOT_LET_IN.has(codeOf(answer)) || answer.text.includes('This gateway has no chain')
 const codeOf = ({ body }: ApiAnswer): string => String((body as { error?: { code?: string } }).error?.code)
 
 function withKind([status, code]: Refusal, name: string, answer: ApiAnswer): Refusal {

@@ -34,8 +34,8 @@ before(async () => {
     ...rates,
     ...more,
     sessionsPerWalletMax: 1_000,
-    signInRequestsPerMinute: 60_000,
-    signInRequestBurst: 10_000,
+    signaturesPerMinute: 600_000,
+    signatureBurst: 100_000,
     videoJobsPerKeyMax: 100,
     videoPollMinMs: 20,
   }
