@@ -1,7 +1,8 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { compiled } from '../../control/launch/paths.ts'
+import type { CliAnswer } from './cliServer.ts'
 
 export interface CliResult {
   code: number | null
@@ -19,6 +20,46 @@ export async function runCli(args: readonly string[], env: NodeJS.ProcessEnv): P
   })
   const [[code], stdout, stderr] = await Promise.all([once(child, 'close'), text(child.stdout), text(child.stderr)])
   return { code, stdout, stderr, json: parse(stdout) }
+}
+
+/** The operator's command line in a process that runs one command after the other. */
+export class CliProcess {
+  readonly #env: NodeJS.ProcessEnv
+  readonly #waiting = new Map<number, (result: CliResult) => void>()
+  #child: ChildProcess | undefined
+  #calls = 0
+
+  constructor(env: NodeJS.ProcessEnv) {
+    this.#env = env
+  }
+
+  run(args: readonly string[]): Promise<CliResult> {
+    this.#child ??= this.#start()
+    const id = this.#calls++
+    this.#child.send({ id, args })
+    return new Promise((resolve) => this.#waiting.set(id, resolve))
+  }
+
+  async stop(): Promise<void> {
+    const child = this.#child
+    this.#child = undefined
+    if (child === undefined || child.exitCode !== null) return
+    child.disconnect()
+    await once(child, 'exit')
+  }
+
+  #start(): ChildProcess {
+    const child = fork(compiled('test/support/cliServer.js'), { env: { ...process.env, ...this.#env }, execArgv: [] })
+    child.on('message', ({ id, code, stdout, stderr }: CliAnswer) => {
+      this.#waiting.get(id)?.({ code, stdout, stderr, json: parse(stdout) })
+      this.#waiting.delete(id)
+    })
+    child.on('exit', (code) => {
+      for (const resolve of this.#waiting.values()) resolve({ code, stdout: '', stderr: 'it died', json: undefined })
+      this.#waiting.clear()
+    })
+    return child
+  }
 }
 
 function parse(output: string): unknown {

@@ -8,7 +8,7 @@ import type { Served } from '../../bench/provider.ts'
 import type { LimitName } from '../../control/contract/limits.ts'
 import { accountKey, ledgerStream, SHARD_COUNT, shardOf } from '../../control/contract/redisKeys.ts'
 import { waitReady } from '../../control/launch/waitReady.ts'
-import { type CliResult, runCli } from './cli.ts'
+import { CliProcess, type CliResult } from './cli.ts'
 import { freshDatabase, startTestPostgres, startTestRedis, type TestServer } from './services.ts'
 import { makeTempDir, removeTempDir } from './tempDir.ts'
 import { type TestCatalogOptions, testCatalog } from './testCatalog.ts'
@@ -53,7 +53,7 @@ export class Stack {
   readonly control: TestProcess
   readonly proxy: TestProcess
   readonly providerProcess: TestProcess
-  private readonly env: NodeJS.ProcessEnv
+  private readonly commands: CliProcess
 
   constructor(parts: {
     dir: string
@@ -69,7 +69,7 @@ export class Stack {
     this.redis = parts.redis
     this.postgres = parts.postgres
     this.providerProcess = parts.provider
-    this.env = {
+    const env = {
       DATABASE_URL: parts.databaseUrl,
       REDIS_URL: parts.redis.url,
       SLUICE_CATALOG: join(dir, 'catalog.yaml'),
@@ -80,8 +80,9 @@ export class Stack {
       HOST: '127.0.0.1',
       ...options.env,
     }
-    this.control = new TestProcess('control', 'control/main.js', [], dir, this.env)
-    this.proxy = new TestProcess('proxy', 'proxy/main.js', [], dir, this.env)
+    this.commands = new CliProcess(env)
+    this.control = new TestProcess('control', 'control/main.js', [], dir, env)
+    this.proxy = new TestProcess('proxy', 'proxy/main.js', [], dir, env)
   }
 
   /** Without /v1. */
@@ -135,7 +136,7 @@ export class Stack {
 
   /** Runs the operator's command line against this stack, with --json. */
   cli(...args: string[]): Promise<CliResult> {
-    return runCli([...args, '--json'], this.env)
+    return this.commands.run([...args, '--json'])
   }
 
   /** Makes an account with a key and waits until requests can be held on it. */
@@ -206,7 +207,7 @@ export class Stack {
   /** Stops everything and removes its data. */
   async stop(): Promise<void> {
     await this.proxy.stop()
-    await Promise.all([this.control.stop(), this.providerProcess.stop()])
+    await Promise.all([this.control.stop(), this.providerProcess.stop(), this.commands.stop()])
     await Promise.all([this.redis.stop(), this.postgres?.stop()])
     removeTempDir(this.dir)
   }
