@@ -37,6 +37,7 @@ export async function simulatePayment(
 
 /**
  * The gas that a call takes, with a margin.
+ * @param blockNumber the block after which it is looked at; the newest one when left out
  * @returns undefined when the contract refuses it
  * @throws GatewayError chain_unavailable
  */
@@ -44,9 +45,10 @@ export async function estimateGas(
   chain: ChainClient,
   sender: Address,
   call: { to: Address; data: `0x${string}` },
+  blockNumber?: bigint,
 ): Promise<bigint | undefined> {
   try {
-    const gas = await chain.estimateGas({ account: sender, ...call })
+    const gas = await chain.estimateGas({ account: sender, ...call, ...(blockNumber !== undefined && { blockNumber }) })
     const withMargin = (gas * GAS_MARGIN.numerator) / GAS_MARGIN.denominator
     return withMargin > BigInt(limits.gasPerTransactionMax) ? undefined : withMargin
   } catch (error) {

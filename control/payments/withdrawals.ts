@@ -72,22 +72,11 @@ export class Withdrawer {
   }
 
   async #send(withdrawal: Withdrawal): Promise<void> {
-    const { pool, chain, treasury, fees, watcher, chainId, log } = this.#options
+    const { pool, chain, treasury, fees, watcher, chainId } = this.#options
     const { id, wallet, token, amount } = withdrawal
     const call = transferCall(token, wallet, amount)
     const gas = await estimateGas(chain, treasury.address, call)
-    if (gas === undefined) {
-      const balanceOf = {
-        abi: PAYMENT_ABI,
-        address: token,
-        functionName: 'balanceOf',
-        args: [treasury.address],
-      } as const
-      const has = await readChain(() => chain.readContract(balanceOf))
-      if (has >= amount) return this.#return(withdrawal)
-      log.error({ withdrawal: id, token, amount: amount.toString(), has: has.toString() }, 'the treasury lacks tokens')
-      return
-    }
+    if (gas === undefined) return this.#refused(withdrawal)
     const price = await fees.current()
     const attempt = withdrawal.attempts + 1
     const stored = await withTransaction(pool, async (client) => {
@@ -97,18 +86,29 @@ export class Withdrawer {
       )
       if (taken.rowCount === 0) return undefined
       const transfer = { token, from: treasury.address, to: wallet, amount }
-      const order = {
-        purpose: 'withdrawal',
-        ref: `${id}${ATTEMPT}${attempt}`,
-        chainId,
-        ...call,
-        gas,
-        fees: price,
-        transfer,
-      }
-      return storeTransaction(client, treasury, order as Parameters<typeof storeTransaction>[2])
+      const ref = `${id}${ATTEMPT}${attempt}`
+      const order = { purpose: 'withdrawal', ref, chainId, ...call, gas, fees: price, transfer } as const
+      return storeTransaction(client, treasury, order)
     })
     if (stored !== undefined) await watcher.send(stored, 0)
+  }
+
+  /**
+   * The token refuses the transfer: because the treasury has too little, then it waits, or because of the wallet. Both
+   * are looked at after one block, or a treasury that is filled meanwhile would look like a wallet that is refused.
+   */
+  async #refused(withdrawal: Withdrawal): Promise<void> {
+    const { chain, treasury, log } = this.#options
+    const { id, wallet, token, amount } = withdrawal
+    const blockNumber = await readChain(() => chain.getBlockNumber())
+    const read = { abi: PAYMENT_ABI, address: token, functionName: 'balanceOf', blockNumber } as const
+    const has = await readChain(() => chain.readContract({ ...read, args: [treasury.address] }))
+    if (has < amount) {
+      log.error({ withdrawal: id, token, amount: amount.toString(), has: has.toString() }, 'the treasury lacks tokens')
+      return
+    }
+    const gas = await estimateGas(chain, treasury.address, transferCall(token, wallet, amount), blockNumber)
+    if (gas === undefined) await this.#return(withdrawal)
   }
 
   /** The token does not let this wallet have it, such as one that its issuer has blocked. */

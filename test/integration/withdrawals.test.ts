@@ -175,6 +175,20 @@ test('a treasury without tokens: it waits, and is sent once they are there', asy
   assert.equal(await paid.has('coin', holder.wallet), parseEther('50000'))
 })
 
+test('a treasury that is filled between two looks at it: the withdrawal is sent, not given back', async () => {
+  const holder = await newHolder(paid, '60000', NOTHING)
+  paid.rpc.meanwhile.set('eth_estimateGas', async () => {
+    for (let i = 0; i < 6; i++) await fillTreasury()
+  })
+  const before = await paid.chain.balanceOf('coin', paid.chain.treasury.address)
+  assert.ok(before < parseEther('55000'), 'the treasury has too little at first')
+  const withdrawal = await accepted(holder, { amount: '55000' })
+  await sent(holder, withdrawal)
+  assert.equal(paid.rpc.meanwhile.size, 0)
+  await paid.audited()
+  assert.equal(await paid.has('coin', holder.wallet), parseEther('55000'))
+})
+
 test('a wallet that the token refuses: the account has its coin back', async () => {
   const holder = await newHolder(paid, '10', NOTHING)
   // Tokens refuse the zero address, which nobody can sign for: the operator links it.

@@ -15,6 +15,8 @@ export class RpcProxy {
   readonly refused = new Set<string>()
   /** Methods whose calls reach the node and whose answers are lost. */
   readonly lost = new Set<string>()
+  /** What happens once after the node has answered a method, before the gateway reads the answer. */
+  readonly meanwhile = new Map<string, () => Promise<void>>()
   /** Methods in the order they were called. */
   readonly calls: string[] = []
   readonly #server: Server
@@ -61,6 +63,11 @@ export class RpcProxy {
       )
       if (response === undefined) return undefined
       answers.push(...((await response.json()) as unknown[]))
+    }
+    for (const { method } of passed) {
+      const happens = this.meanwhile.get(method)
+      this.meanwhile.delete(method)
+      await happens?.()
     }
     if (calls.some(({ method }) => this.lost.has(method))) return undefined
     return JSON.stringify(Array.isArray(parsed) ? answers : answers[0])
