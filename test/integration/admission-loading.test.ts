@@ -75,3 +75,16 @@ test('what is being booked while its shard is loaded is waited for', async () =>
   assert.equal(await proxy.freeCoin(accountId), 890)
   await assertCleanAudit(book)
 })
+
+test('a shard that is marked while all are loaded is loaded once more, whatever the clock of the book says', async () => {
+  await openAccount(1_000)
+  await book.redis.flushall()
+  const beforeOpen = async (): Promise<void> => {
+    await book.pool.query(
+      `INSERT INTO admission_dirty (shard, reason, at) VALUES (3, 'test', now() - interval '1 hour')`,
+    )
+  }
+  assert.equal(await ensureAdmission({ pool: book.pool, redis: book.redis, log, beforeOpen }), 'rebuilt')
+  assert.equal(await ensure(), 'reloaded')
+  assert.equal(await ensure(), 'unchanged')
+})
