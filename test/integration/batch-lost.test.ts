@@ -8,6 +8,7 @@ import { EventDispatcher } from '../../control/admission/dispatcher.ts'
 import { drainStream } from '../../control/admission/drainStream.ts'
 import { ensureAdmission } from '../../control/admission/keeper.ts'
 import { BatchHolds } from '../../control/batch/batchHolds.ts'
+import { BatchService } from '../../control/batch/batchService.ts'
 import { endDecided } from '../../control/batch/charger.ts'
 import { decide, jobOf } from '../../control/batch/jobStore.ts'
 import { openJob } from '../../control/batch/openJob.ts'
@@ -15,8 +16,8 @@ import { decideAnswer } from '../../control/batch/outcome.ts'
 import { sluice } from '../../control/contract/generated/messages.js'
 import { newId } from '../../control/contract/ids.ts'
 import { SHARD_COUNT } from '../../control/contract/redisKeys.ts'
-import { PROVIDERS, USAGE } from '../support/batchWorld.ts'
-import { assertCleanAudit, type Book, log, newAccount, startBook, TestProxy, until } from './ledger-support.ts'
+import { CHARGE, PROVIDERS, USAGE } from '../support/batchWorld.ts'
+import { assertCleanAudit, type Book, log, newAccount, scalar, startBook, TestProxy, until } from './ledger-support.ts'
 
 const HOLD = 1_000
 const RATES = { input: 500_000, output: 1_000_000 }
@@ -71,6 +72,17 @@ async function decidedJob(accountId: string): Promise<string> {
 
 const endJobs = () => endDecided({ pool: book.pool, holds, log, now: Date.now })
 
+/** Runs the work of control on batch jobs until the book has the receipt of a request. */
+async function untilBooked(requestId: string): Promise<void> {
+  const service = new BatchService({ pool: book.pool, redis: book.redis, log, environment: {}, allowPrivate: true })
+  service.start()
+  const isBooked = async (): Promise<boolean> => {
+    await drainAll()
+    return (await scalar<number>(book.pool, 'SELECT count(*) FROM receipts WHERE request_id = $1', [requestId])) === 1
+  }
+  await until('there is a receipt', isBooked).finally(() => service.stop())
+}
+
 async function assertDone(requestId: string, charged: number): Promise<void> {
   const job = await jobOf(book.pool, requestId)
   assert.deepEqual([job?.state, job?.charge_units], ['done', charged])
@@ -91,4 +103,26 @@ test('a job whose hold is lost is done for what the account has left, also for n
   assert.equal(await endJobs(), 1)
   await drainAll()
   await assertDone(requestId, 0)
+})
+
+test('a job that was done is charged although Redis lost its hold and its charge', async () => {
+  const accountId = await openAccount(HOLD)
+  const requestId = await decidedJob(accountId)
+  assert.equal(await endJobs(), 1)
+  await book.redis.flushall()
+  await ensure()
+  await untilBooked(requestId)
+  await assertDone(requestId, CHARGE)
+})
+
+test('a job that was done is charged although Redis went back to before its charge', async () => {
+  const accountId = await openAccount(HOLD)
+  const requestId = await decidedJob(accountId)
+  const keys = await book.redis.keys('*')
+  const before = await Promise.all(keys.map((key) => book.redis.dumpBuffer(key)))
+  assert.equal(await endJobs(), 1)
+  await book.redis.flushall()
+  for (const [i, key] of keys.entries()) await book.redis.restore(key, 0, before[i] ?? assert.fail())
+  await untilBooked(requestId)
+  await assertDone(requestId, CHARGE)
 })
