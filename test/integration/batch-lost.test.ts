@@ -7,6 +7,7 @@ import { after, before, beforeEach, test } from 'node:test'
 import { EventDispatcher } from '../../control/admission/dispatcher.ts'
 import { drainStream } from '../../control/admission/drainStream.ts'
 import { ensureAdmission } from '../../control/admission/keeper.ts'
+import { runAudit } from '../../control/audit/runAudit.ts'
 import { BatchHolds } from '../../control/batch/batchHolds.ts'
 import { BatchService } from '../../control/batch/batchService.ts'
 import { endDecided } from '../../control/batch/charger.ts'
@@ -15,6 +16,7 @@ import { openJob } from '../../control/batch/openJob.ts'
 import { decideAnswer } from '../../control/batch/outcome.ts'
 import { sluice } from '../../control/contract/generated/messages.js'
 import { newId } from '../../control/contract/ids.ts'
+import { limits } from '../../control/contract/limits.ts'
 import { SHARD_COUNT } from '../../control/contract/redisKeys.ts'
 import { CHARGE, PROVIDERS, USAGE } from '../support/batchWorld.ts'
 import { assertCleanAudit, type Book, log, newAccount, scalar, startBook, TestProxy, until } from './ledger-support.ts'
@@ -111,6 +113,15 @@ test('a job that was done is charged although Redis lost its hold and its charge
   assert.equal(await endJobs(), 1)
   await book.redis.flushall()
   await ensure()
+  const shift = (ms: number) =>
+    book.pool.query('UPDATE batch_jobs SET ended_at_ms = ended_at_ms + $2 WHERE id = $1', [requestId, ms])
+  await shift(-2 * limits.holdAgeMaxMs)
+  const wrong = (await runAudit(book.pool, book.redis)).filter((check) => !check.ok)
+  assert.deepEqual(
+    wrong.map((check) => check.detail),
+    [`${requestId} is done, was charged ${CHARGE} and has no receipt`],
+  )
+  await shift(2 * limits.holdAgeMaxMs)
   await untilBooked(requestId)
   await assertDone(requestId, CHARGE)
 })
