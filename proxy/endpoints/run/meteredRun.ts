@@ -2,6 +2,7 @@ import type { Endpoint } from '../../../control/contract/catalog.ts'
 import { type ErrorCode, GatewayError } from '../../../control/contract/errors.ts'
 import { sluice } from '../../../control/contract/generated/messages.js'
 import { receiptJson } from '../../../control/contract/receipt.ts'
+import { usageMessage } from '../../../control/contract/usageMessage.ts'
 import type { AgentPolicy, Principal } from '../../access/principal.ts'
 import { type HoldWaiter, LOST_ANSWER } from '../../admission/holds.ts'
 import type { Ending, EndingWaiter } from '../../admission/settlements.ts'
@@ -308,7 +309,6 @@ export abstract class MeteredRun<Item extends Sold = Model>
 
   private settlementMessage(chargeUnits: number): Uint8Array {
     const { model, metered, bill } = this
-    const { usage } = bill
     this.durationMs = Math.max(0, Date.now() - this.exchange.startedAtMs)
     return sluice.Settlement.encode({
       requestId: this.requestId,
@@ -323,16 +323,7 @@ export abstract class MeteredRun<Item extends Sold = Model>
       streamed: metered.streamed,
       holdUnits: this.heldUnits,
       chargeUnits,
-      usage: {
-        input: usage.input,
-        cachedInput: usage.cachedInput,
-        cacheWrite_5m: usage.cacheWrite5m,
-        cacheWrite_1h: usage.cacheWrite1h,
-        output: usage.output,
-        reasoning: usage.reasoning,
-        quantity: bill.quantity,
-        unit: bill.quantity > 0 ? model.unit : '',
-      },
+      usage: usageMessage(bill.usage, bill.quantity, bill.quantity > 0 ? model.unit : ''),
       usageSource: SOURCE[bill.source],
       clamped: this.clamped,
       startedAtMs: this.exchange.startedAtMs,
