@@ -1,8 +1,6 @@
-import { GatewayError } from '../../../control/contract/errors.ts'
 import type { Route } from '../../catalog/catalog.ts'
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
 import type { UpstreamHeaders } from '../../upstream/transport.ts'
-import { NO_BILL } from '../run/bill.ts'
 import type { WholeAnswer } from './codec.ts'
 import { ChatRun } from './run.ts'
 
@@ -13,7 +11,6 @@ export class BodyRun extends ChatRun {
   private pieces: Buffer[] = []
   private bytes = 0
   private answer: WholeAnswer | undefined
-  private detached = false
 
   onData(bytes: Buffer): void {
     if (this.ending) return
@@ -47,30 +44,6 @@ export class BodyRun extends ChatRun {
     // The commit is the last thing that happens to an answer in one piece, so nothing can break after it.
   }
 
-  // Providers bill an answer in one piece whether or not anybody waits for it, so it is read to its end.
-  onGone(): void {
-    if (this.ending) return
-    const { counters } = this.services.metrics
-    // Before the hold is answered there is nothing to end yet; its answer finds the client gone.
-    if (this.attempts === undefined) return
-    if (counters.detached < this.services.limits.detachedRequestsMax) {
-      counters.detached++
-      this.detached = true
-    } else {
-      this.attempts.cancel()
-      this.settle('partial', this.billOfPart(), 'client_gone')
-    }
-  }
-
-  cut(): void {
-    if (this.ending) return
-    this.attempts?.cancel()
-    const fault = new GatewayError('gateway_restarting')
-    if (this.attempts === undefined) this.ending = true
-    else this.settle('cut', NO_BILL, fault.code)
-    this.failWith(fault)
-  }
-
   onSettled(chargedUnits: number): void {
     this.close()
     if (this.answer === undefined) return
@@ -81,12 +54,6 @@ export class BodyRun extends ChatRun {
   onSettleDelayed(): void {
     this.close()
     if (this.answer !== undefined) this.exchange.answer(200, JSON_TYPE, this.answer.text(this.bill.usage, ''))
-  }
-
-  protected override close(): void {
-    if (this.detached) this.services.metrics.counters.detached--
-    this.detached = false
-    super.close()
   }
 
   override onAttempt(route: Route): void {

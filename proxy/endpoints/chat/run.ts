@@ -9,14 +9,14 @@ import type { Exchange } from '../../server/exchange.ts'
 import { promptTexts } from '../../tokens/promptTexts.ts'
 import type { UpstreamRequest } from '../../upstream/transport.ts'
 import type { Bill } from '../run/bill.ts'
-import { MeteredRun } from '../run/meteredRun.ts'
+import { DetachableRun } from '../run/detachableRun.ts'
 import type { RunServices } from '../run/services.ts'
 import type { Admitted } from './admit.ts'
 import type { AnswerContext, ChatAsk, ChatCodec, ChatSurface } from './codec.ts'
 import type { ChatRequest } from './request.ts'
 
 /** A chat request, whatever format its client and its provider speak. */
-export abstract class ChatRun extends MeteredRun {
+export abstract class ChatRun extends DetachableRun {
   protected readonly request: ChatRequest
   protected readonly surface: ChatSurface
   protected outputFrames = 0

@@ -54,18 +54,16 @@ export class StreamRun extends ChatRun implements DrainListener {
     this.attempts?.resume()
   }
 
-  onGone(): void {
+  override onGone(): void {
     // Before the hold is answered there is nothing to end yet; its answer finds the client gone.
     if (this.ending || this.attempts === undefined) return
-    const { metrics, limits } = this.services
+    // Where all output is there and only its bill is missing, that is worth a moment.
     const awaitsUsage = this.stream?.finished === true && this.stream.usage === null
-    if (!awaitsUsage || metrics.counters.detached >= limits.detachedRequestsMax) {
+    if (!awaitsUsage || !this.detach()) {
       this.leave()
       return
     }
-    // All output is there and only its bill is missing, which is worth a moment.
-    metrics.counters.detached++
-    this.lingering = setTimeout(() => this.leave(), limits.lingerMs)
+    this.lingering = setTimeout(() => this.leave(), this.services.limits.lingerMs)
     this.attempts.resume()
   }
 
@@ -76,12 +74,10 @@ export class StreamRun extends ChatRun implements DrainListener {
     this.preambleBytes = 0
   }
 
-  cut(): void {
+  override cut(): void {
     if (this.ending) return
-    this.attempts?.cancel()
     this.fault = new GatewayError(this.committed ? 'stream_cut' : 'gateway_restarting')
-    if (this.attempts === undefined) this.ending = true
-    else this.settle('cut', NO_BILL, this.fault.code)
+    this.cutOff(this.fault.code)
     if (!this.committed) this.failWith(this.fault)
   }
 
@@ -183,7 +179,6 @@ export class StreamRun extends ChatRun implements DrainListener {
   }
 
   protected override close(): void {
-    if (this.lingering !== undefined) this.services.metrics.counters.detached--
     clearTimeout(this.lingering)
     this.lingering = undefined
     super.close()

@@ -213,6 +213,14 @@ export abstract class MeteredRun<Item extends Sold = Model>
     }
   }
 
+  /** Settles a request that the gateway itself ends. */
+  protected cutOff(errorCode: string | null): void {
+    this.attempts?.cancel()
+    // Before the hold is answered there is nothing to settle yet; its answer finds the end decided.
+    if (this.attempts === undefined) this.ending = true
+    else this.settle('cut', NO_BILL, errorCode)
+  }
+
   protected deliver(ending: Ending): void {
     this.count(ending.chargeUnits)
     this.services.settlements.end(ending, this.principal, this)

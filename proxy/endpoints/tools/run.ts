@@ -9,7 +9,7 @@ import type { Exchange } from '../../server/exchange.ts'
 import type { Classify } from '../../upstream/attempts.ts'
 import type { UpstreamHeaders, UpstreamRequest } from '../../upstream/transport.ts'
 import { type Bill, NO_BILL, NO_USAGE } from '../run/bill.ts'
-import { MeteredRun } from '../run/meteredRun.ts'
+import { DetachableRun } from '../run/detachableRun.ts'
 import type { RunServices } from '../run/services.ts'
 import { isPlain } from '../units/unitRun.ts'
 import { parseAnswer, readAnswer, reportedResults } from './answer.ts'
@@ -31,7 +31,7 @@ export interface ToolCall {
  * One call of a priced tool. Its upstream bills what it answers: what fails before that costs nothing, and what fails
  * after it costs what the upstream billed, without the margin.
  */
-export class ToolRun extends MeteredRun<Tool> {
+export class ToolRun extends DetachableRun<Tool> {
   protected override readonly crashCode = 'tool_error'
   protected override readonly classify: Classify = (status, body, retryAfterMs) => {
     this.refusedBody = body
@@ -45,8 +45,6 @@ export class ToolRun extends MeteredRun<Tool> {
   /** JSON text without the brace at its end, for the receipt to be put in. */
   private answer: string | undefined
   private failure: GatewayError | undefined
-  /** The client has gone, and the answer is awaited all the same because the upstream bills for it. */
-  private detached = false
 
   constructor(exchange: Exchange, principal: Principal, call: ToolCall, services: RunServices) {
     const { tool, holdUnits } = call
@@ -113,23 +111,6 @@ export class ToolRun extends MeteredRun<Tool> {
     this.failWith(error)
   }
 
-  // Upstreams bill a call whether or not anybody waits for it, so its answer is read to the end.
-  onGone(): void {
-    if (this.ending || this.attempts === undefined || this.detach()) return
-    this.attempts.cancel()
-    this.settle('partial', this.billOfPart(), 'client_gone')
-  }
-
-  cut(): void {
-    if (this.ending) return
-    const fault = new GatewayError('gateway_restarting')
-    this.attempts?.cancel()
-    // Before the hold is answered there is nothing to settle yet; its answer finds the end decided.
-    if (this.attempts === undefined) this.ending = true
-    else this.settle('cut', NO_BILL, fault.code)
-    this.failWith(fault)
-  }
-
   onSettled(chargedUnits: number): void {
     this.close()
     const headers = ['x-cost-units', String(chargedUnits)]
@@ -186,12 +167,6 @@ export class ToolRun extends MeteredRun<Tool> {
     return null
   }
 
-  protected override close(): void {
-    if (this.detached) this.services.metrics.counters.detached--
-    this.detached = false
-    super.close()
-  }
-
   /** Ends a call that the upstream has answered, and billed, without a result. @param results that it billed */
   private failAnswered(results = 0, error = new GatewayError('tool_upstream_error')): void {
     this.failure = error
@@ -207,14 +182,6 @@ export class ToolRun extends MeteredRun<Tool> {
   private fail(error: GatewayError, headers?: readonly string[]): void {
     this.services.metrics.noteError(error.row)
     this.exchange.fail(error, headers)
-  }
-
-  private detach(): boolean {
-    const { counters } = this.services.metrics
-    if (counters.detached >= this.services.limits.detachedRequestsMax) return false
-    counters.detached++
-    this.detached = true
-    return true
   }
 }
 

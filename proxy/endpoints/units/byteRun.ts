@@ -59,14 +59,14 @@ export class ByteRun extends UnitRun<BytePlan> implements DrainListener {
     this.attempts?.resume()
   }
 
-  onGone(): void {
+  override onGone(): void {
     if (this.ending || this.attempts === undefined) return
     // Whether the provider takes the request decides what it costs.
     if (!this.headSeen && this.detach()) return
     this.leave()
   }
 
-  cut(): void {
+  override cut(): void {
     if (this.ending) return
     const fault = new GatewayError(this.committed ? 'stream_cut' : 'gateway_restarting')
     this.broken = true

@@ -1,4 +1,3 @@
-import { GatewayError } from '../../../control/contract/errors.ts'
 import type { Route } from '../../catalog/catalog.ts'
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
 import type { UpstreamHeaders } from '../../upstream/transport.ts'
@@ -49,20 +48,6 @@ export class PieceRun extends UnitRun<PiecePlan> {
 
   onBroken(): void {
     // The commit is the last thing that happens to an answer in one piece, so nothing can break after it.
-  }
-
-  // Providers bill an answer in one piece whether or not anybody waits for it, so it is read to its end.
-  onGone(): void {
-    if (this.ending || this.attempts === undefined || this.detach()) return
-    this.attempts.cancel()
-    this.settle('partial', this.billOfPart(), 'client_gone')
-  }
-
-  cut(): void {
-    if (this.ending) return
-    const fault = new GatewayError('gateway_restarting')
-    this.cutOff(fault.code)
-    this.failWith(fault)
   }
 
   onSettled(chargedUnits: number): void {

@@ -179,9 +179,7 @@ export class VideoRun extends MeteredRun implements FollowedVideo {
     this.leaving = true
     this.alarm.ring()
     if (this.ending || this.upstreamId !== '') return
-    this.attempts?.cancel()
-    if (this.attempts === undefined) this.ending = true
-    else this.settle('cut', NO_BILL, LOST)
+    this.cutOff(LOST)
     this.forget()
     this.failWith(new GatewayError('restarting'))
   }
