@@ -1,6 +1,6 @@
 import type { Route } from '../../catalog/catalog.ts'
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
-import type { UpstreamHeaders } from '../../upstream/transport.ts'
+import { isPlain, type UpstreamHeaders } from '../../upstream/transport.ts'
 import type { WholeAnswer } from './codec.ts'
 import { ChatRun } from './run.ts'
 
@@ -63,8 +63,6 @@ export class BodyRun extends ChatRun {
   }
 
   protected answerBegins(headers: UpstreamHeaders): void {
-    // The request asked for plain bytes; a provider that compresses all the same cannot be read.
-    const encoding = headers.get('content-encoding')?.toLowerCase() ?? 'identity'
-    if (encoding !== 'identity') this.attempts?.reject(refusalOfError(null))
+    if (!isPlain(headers)) this.attempts?.reject(refusalOfError(null))
   }
 }

@@ -4,7 +4,7 @@ import type { OutBuffer } from '../../relay/outBuffer.ts'
 import type { RelayStream } from '../../relay/relayStream.ts'
 import type { DrainListener } from '../../server/exchange.ts'
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
-import type { UpstreamHeaders } from '../../upstream/transport.ts'
+import { isPlain, type UpstreamHeaders } from '../../upstream/transport.ts'
 import { NO_BILL } from '../run/bill.ts'
 import { ChatRun } from './run.ts'
 
@@ -91,10 +91,8 @@ export class StreamRun extends ChatRun implements DrainListener {
 
   protected answerBegins(headers: UpstreamHeaders): void {
     this.stream = this.codec.stream(this.answerContext)
-    // The request asked for plain bytes; a provider that compresses all the same cannot be read.
-    const encoding = headers.get('content-encoding')?.toLowerCase() ?? 'identity'
     const type = headers.get('content-type')?.toLowerCase() ?? EVENT_STREAM
-    if (!type.startsWith(EVENT_STREAM) || encoding !== 'identity') this.attempts?.reject(refusalOfError(null))
+    if (!type.startsWith(EVENT_STREAM) || !isPlain(headers)) this.attempts?.reject(refusalOfError(null))
   }
 
   // Until the first real output another route may still serve, so what came before it is kept back.

@@ -1,11 +1,11 @@
 import { GatewayError } from '../../../control/contract/errors.ts'
 import type { DrainListener } from '../../server/exchange.ts'
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
-import type { UpstreamHeaders } from '../../upstream/transport.ts'
+import { isPlain, type UpstreamHeaders } from '../../upstream/transport.ts'
 import type { Bill } from '../run/bill.ts'
 import { NO_BILL } from '../run/bill.ts'
 import type { BytePlan } from './operation.ts'
-import { isPlain, UnitRun } from './unitRun.ts'
+import { UnitRun } from './unitRun.ts'
 
 const NOTHING = Buffer.alloc(0)
 const MEDIA_TYPE = /^(?:audio\/[a-z0-9.+-]{1,64}|application\/octet-stream)(?:;.*)?$/i

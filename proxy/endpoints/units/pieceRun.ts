@@ -1,9 +1,9 @@
 import type { Route } from '../../catalog/catalog.ts'
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
-import type { UpstreamHeaders } from '../../upstream/transport.ts'
+import { isPlain, type UpstreamHeaders } from '../../upstream/transport.ts'
 import type { Bill } from '../run/bill.ts'
 import type { PieceAnswer, PiecePlan } from './operation.ts'
-import { isPlain, UnitRun } from './unitRun.ts'
+import { UnitRun } from './unitRun.ts'
 
 /** A request whose answer comes in one piece. */
 export class PieceRun extends UnitRun<PiecePlan> {

@@ -2,7 +2,7 @@ import type { Principal } from '../../access/principal.ts'
 import type { Route } from '../../catalog/catalog.ts'
 import type { BodyLease, Exchange } from '../../server/exchange.ts'
 import { openaiHeaders } from '../../upstream/dialects/openaiHeaders.ts'
-import type { UpstreamHeaders, UpstreamRequest } from '../../upstream/transport.ts'
+import type { UpstreamRequest } from '../../upstream/transport.ts'
 import { DetachableRun } from '../run/detachableRun.ts'
 import type { Metered } from '../run/meteredRun.ts'
 import type { RunServices } from '../run/services.ts'
@@ -43,9 +43,4 @@ export abstract class UnitRun<Plan extends UnitPlan> extends DetachableRun {
     this.upload?.release()
     super.close()
   }
-}
-
-/** Whether an answer is sent as it is: a provider that compresses, though asked not to, cannot be read. */
-export function isPlain(headers: UpstreamHeaders): boolean {
-  return (headers.get('content-encoding')?.toLowerCase() ?? 'identity') === 'identity'
 }

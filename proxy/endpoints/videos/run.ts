@@ -13,7 +13,7 @@ import {
   type UpstreamVideo,
   type VideoOrder,
 } from '../../upstream/dialects/openaiVideos.ts'
-import type { UpstreamHeaders, UpstreamRequest } from '../../upstream/transport.ts'
+import { isPlain, type UpstreamHeaders, type UpstreamRequest } from '../../upstream/transport.ts'
 import { videoState } from '../../upstream/videoState.ts'
 import { type Bill, NO_BILL, NO_USAGE } from '../run/bill.ts'
 import { MeteredRun } from '../run/meteredRun.ts'
@@ -125,8 +125,7 @@ export class VideoRun extends MeteredRun implements FollowedVideo {
   }
 
   protected answerBegins(headers: UpstreamHeaders): void {
-    const encoding = headers.get('content-encoding')?.toLowerCase() ?? 'identity'
-    if (encoding !== 'identity') this.attempts?.reject(refusalOfError(null))
+    if (!isPlain(headers)) this.attempts?.reject(refusalOfError(null))
   }
 
   onData(bytes: Buffer): void {
