@@ -7,6 +7,7 @@ import { grantedOutputTokens } from '../../admission/holdSize.ts'
 import type { Route } from '../../catalog/catalog.ts'
 import type { Exchange } from '../../server/exchange.ts'
 import { promptTexts } from '../../tokens/promptTexts.ts'
+import { postRequest } from '../../upstream/postRequest.ts'
 import type { UpstreamRequest } from '../../upstream/transport.ts'
 import type { Bill } from '../run/bill.ts'
 import { DetachableRun } from '../run/detachableRun.ts'
@@ -50,25 +51,11 @@ export abstract class ChatRun extends DetachableRun {
 
   protected makeRequest(route: Route, totalTimeoutMs: number, fresh: boolean): UpstreamRequest {
     const { provider } = route
-    const { limits } = this.services
     if (this.ask === undefined || this.dialect !== provider.dialect) {
       this.dialect = provider.dialect
       this.ask = this.codec.ask(this.request, this.requestId, this.model)
     }
-    const { path, headers, body } = this.ask.make(route, this.maxTokens)
-    return {
-      origin: provider.origin,
-      host: provider.host,
-      path: provider.basePath + path,
-      method: 'POST',
-      headers,
-      body,
-      connectTimeoutMs: limits.connectTimeoutMs,
-      firstByteTimeoutMs: limits.firstByteTimeoutMs,
-      idleTimeoutMs: limits.idleTimeoutMs,
-      totalTimeoutMs,
-      fresh,
-    }
+    return postRequest(provider, this.ask.make(route, this.maxTokens), this.services.limits, totalTimeoutMs, fresh)
   }
 
   /** The codec for the provider that is being asked. */

@@ -2,6 +2,7 @@ import type { Principal } from '../../access/principal.ts'
 import type { Route } from '../../catalog/catalog.ts'
 import type { BodyLease, Exchange } from '../../server/exchange.ts'
 import { openaiHeaders } from '../../upstream/dialects/openaiHeaders.ts'
+import { postRequest } from '../../upstream/postRequest.ts'
 import type { UpstreamRequest } from '../../upstream/transport.ts'
 import { DetachableRun } from '../run/detachableRun.ts'
 import type { Metered } from '../run/meteredRun.ts'
@@ -22,21 +23,9 @@ export abstract class UnitRun<Plan extends UnitPlan> extends DetachableRun {
 
   protected makeRequest(route: Route, totalTimeoutMs: number, fresh: boolean): UpstreamRequest {
     const { provider } = route
-    const { limits } = this.services
     const { path, contentType, accept, body } = this.plan.ask(route)
-    return {
-      origin: provider.origin,
-      host: provider.host,
-      path: provider.basePath + path,
-      method: 'POST',
-      headers: openaiHeaders(provider, this.requestId, contentType, accept),
-      body,
-      connectTimeoutMs: limits.connectTimeoutMs,
-      firstByteTimeoutMs: limits.firstByteTimeoutMs,
-      idleTimeoutMs: limits.idleTimeoutMs,
-      totalTimeoutMs,
-      fresh,
-    }
+    const headers = openaiHeaders(provider, this.requestId, contentType, accept)
+    return postRequest(provider, { path, headers, body }, this.services.limits, totalTimeoutMs, fresh)
   }
 
   protected override close(): void {

@@ -13,6 +13,7 @@ import {
   type UpstreamVideo,
   type VideoOrder,
 } from '../../upstream/dialects/openaiVideos.ts'
+import { postRequest } from '../../upstream/postRequest.ts'
 import { isPlain, type UpstreamHeaders, type UpstreamRequest } from '../../upstream/transport.ts'
 import { videoState } from '../../upstream/videoState.ts'
 import { type Bill, NO_BILL, NO_USAGE } from '../run/bill.ts'
@@ -105,23 +106,9 @@ export class VideoRun extends MeteredRun implements FollowedVideo {
   }
 
   protected makeRequest(route: Route, totalTimeoutMs: number, fresh: boolean): UpstreamRequest {
-    const { provider } = route
-    const { limits } = this.services
     if (this.order === null) throw new Error('a provider has taken the job already')
-    const { path, headers, body } = askForVideo(route, this.order, this.requestId)
-    return {
-      origin: provider.origin,
-      host: provider.host,
-      path: provider.basePath + path,
-      method: 'POST',
-      headers,
-      body,
-      connectTimeoutMs: limits.connectTimeoutMs,
-      firstByteTimeoutMs: limits.firstByteTimeoutMs,
-      idleTimeoutMs: limits.idleTimeoutMs,
-      totalTimeoutMs,
-      fresh,
-    }
+    const asked = askForVideo(route, this.order, this.requestId)
+    return postRequest(route.provider, asked, this.services.limits, totalTimeoutMs, fresh)
   }
 
   protected answerBegins(headers: UpstreamHeaders): void {
