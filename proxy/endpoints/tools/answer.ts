@@ -1,8 +1,8 @@
+import { countOf } from '../../../control/contract/openaiUsage.ts'
 import { valueAt } from '../../../control/contract/tools/pointer.ts'
 import type { AnswerPlaces } from '../../catalog/tool.ts'
 import { nestsDeeper } from '../../relay/jsonDepth.ts'
 import { isObject, type JsonObject, parseObject } from '../../relay/jsonObject.ts'
-import { reportedCount } from '../units/counted.ts'
 
 /** A report may exceed what was asked for by this factor before it is taken for a fault. */
 const PLAUSIBLE_FACTOR = 2
@@ -53,7 +53,7 @@ export function readAnswer(answer: JsonObject, places: AnswerPlaces, resultsMax:
 export function reportedResults(answer: JsonObject, { billed }: AnswerPlaces, resultsMax: number): number | null {
   if (billed === '') return null
   const max = resultsMax === 0 ? Number.MAX_SAFE_INTEGER : resultsMax * PLAUSIBLE_FACTOR
-  return reportedCount(valueAt(answer, billed), max)
+  return countOf(valueAt(answer, billed), max)
 }
 
 function pick(value: unknown, places: AnswerPlaces['output']): JsonObject {

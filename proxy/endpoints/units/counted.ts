@@ -22,8 +22,3 @@ export function countedRates(model: Model, principal: Principal): UnitRates {
 export function countedBill(rates: UnitRates, quantity: number, source: RunSource, size = ''): Bill {
   return { units: quantityUnits(rates, quantity, size), usage: NO_USAGE, quantity, source }
 }
-
-/** A count that a provider reports, or null for one that is missing, negative, fractional, or beyond `max`. */
-export function reportedCount(value: unknown, max: number): number | null {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= max ? value : null
-}
