@@ -2,7 +2,7 @@ import type { GatewayError } from '../../../control/contract/errors.ts'
 import { countOf } from '../../../control/contract/openaiUsage.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Model, Route } from '../../catalog/catalog.ts'
-import type { JsonObject } from '../../relay/jsonObject.ts'
+import { type JsonObject, parseAnswer } from '../../relay/jsonObject.ts'
 import type { Exchange } from '../../server/exchange.ts'
 import { type AttemptListener, Attempts } from '../../upstream/attempts.ts'
 import { anthropicHeaders } from '../../upstream/dialects/anthropicHeaders.ts'
@@ -11,7 +11,6 @@ import { OPERATION_RULES } from '../../upstream/operationRules.ts'
 import type { RouteHealth } from '../../upstream/routeHealth.ts'
 import type { UpstreamRequest } from '../../upstream/transport.ts'
 import { MESSAGES_PATH } from '../chat/anthropicAsk.ts'
-import { parseCompletion } from '../chat/openaiAnswer.ts'
 import type { RunServices } from '../run/services.ts'
 import { messagesText } from './cacheControl.ts'
 import { nativeBody } from './native.ts'
@@ -88,7 +87,7 @@ export class ProviderCount implements AttemptListener {
   }
 
   onEnd(): void {
-    const answer = parseCompletion(Buffer.concat(this.pieces), this.services.limits.jsonDepthMax)
+    const answer = parseAnswer(Buffer.concat(this.pieces), this.services.limits.jsonDepthMax)
     const tokens = countOf(answer?.['input_tokens'], Number.MAX_SAFE_INTEGER)
     if (tokens === null) {
       this.attempts.reject(refusalOfError(answer?.['error'] ?? null))

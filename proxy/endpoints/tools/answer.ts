@@ -1,8 +1,7 @@
 import { countOf } from '../../../control/contract/openaiUsage.ts'
 import { valueAt } from '../../../control/contract/tools/pointer.ts'
 import type { AnswerPlaces } from '../../catalog/tool.ts'
-import { nestsDeeper } from '../../relay/jsonDepth.ts'
-import { isObject, type JsonObject, parseObject } from '../../relay/jsonObject.ts'
+import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
 
 /** A report may exceed what was asked for by this factor before it is taken for a fault. */
 const PLAUSIBLE_FACTOR = 2
@@ -14,11 +13,6 @@ export interface ToolAnswer {
   readonly billed: number
   /** Where a page was found in the end; '' where that is not told. */
   readonly finalUrl: string
-}
-
-/** An answer as JSON, or null for what is none. */
-export function parseAnswer(body: Buffer, depthMax: number): JsonObject | null {
-  return nestsDeeper(body, depthMax) ? null : parseObject(body.toString('utf8'))
 }
 
 /**
