@@ -4,7 +4,8 @@ import { readAnthropicUsage } from '../../relay/anthropicUsage.ts'
 import { isObject, type JsonObject, parseAnswer } from '../../relay/jsonObject.ts'
 import type { Message, ToolCall } from '../../relay/message.ts'
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
-import type { AnswerContext, Rejected } from './codec.ts'
+import type { Rejected } from '../../upstream/refusal.ts'
+import type { AnswerContext } from './codec.ts'
 
 /** A Messages answer, or why it is none. */
 export function parseAnthropicAnswer(body: Buffer, depthMax: number): { answer: JsonObject } | Rejected {

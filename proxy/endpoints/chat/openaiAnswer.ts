@@ -3,8 +3,9 @@ import { choicesOf, completionText, isErrorAnswer, outputBytes } from '../../../
 import { readUsage, usageBounds } from '../../../control/contract/openaiUsage.ts'
 import { isObject, type JsonObject, parseAnswer } from '../../relay/jsonObject.ts'
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
+import type { Rejected } from '../../upstream/refusal.ts'
 import { isGiven } from '../run/fields.ts'
-import type { AnswerContext, Rejected, WholeAnswer } from './codec.ts'
+import type { AnswerContext, WholeAnswer } from './codec.ts'
 
 /** A completion of a provider of the OpenAI dialect, for a client that speaks the same. */
 class OpenaiAnswer implements WholeAnswer {

@@ -4,7 +4,8 @@ import { isObject, type JsonObject, parseAnswer } from '../../relay/jsonObject.t
 import type { Message, ToolCall } from '../../relay/message.ts'
 import { finishReason } from '../../relay/openaiReader.ts'
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
-import type { AnswerContext, Rejected } from './codec.ts'
+import type { Rejected } from '../../upstream/refusal.ts'
+import type { AnswerContext } from './codec.ts'
 
 /** Reads a chat completion into a message for a client that speaks another format. */
 export function readOpenaiMessage(body: Buffer, context: AnswerContext): Message | Rejected {

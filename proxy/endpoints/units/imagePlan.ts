@@ -1,7 +1,7 @@
 import type { UnitRates } from '../../../control/contract/unitRates.ts'
 import type { Route } from '../../catalog/catalog.ts'
 import { arraySpans, objectSpans, type Span, spanBytes } from '../../relay/jsonSpans.ts'
-import type { Rejected } from '../chat/codec.ts'
+import type { Rejected } from '../../upstream/refusal.ts'
 import type { Bill } from '../run/bill.ts'
 import { countedBill, countedRates } from './counted.ts'
 import { chooseSize, type ImageRequest } from './imageRequest.ts'

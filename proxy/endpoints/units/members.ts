@@ -1,7 +1,7 @@
 import type { Limits } from '../../../control/contract/limits.ts'
 import { objectSpans, type Span, spanBytes, spanValue } from '../../relay/jsonSpans.ts'
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
-import type { Rejected } from '../chat/codec.ts'
+import type { Rejected } from '../../upstream/refusal.ts'
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
