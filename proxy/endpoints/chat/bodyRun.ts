@@ -1,4 +1,5 @@
 import type { Route } from '../../catalog/catalog.ts'
+import { AnswerBody } from '../../upstream/answerBody.ts'
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
 import { isPlain, type UpstreamHeaders } from '../../upstream/transport.ts'
 import type { WholeAnswer } from './codec.ts'
@@ -8,26 +9,18 @@ const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** A chat request that is answered in one piece. */
 export class BodyRun extends ChatRun {
-  private pieces: Buffer[] = []
-  private bytes = 0
+  private readonly body = new AnswerBody()
   private answer: WholeAnswer | undefined
 
   onData(bytes: Buffer): void {
     if (this.ending) return
     this.noteFirstByte()
-    this.bytes += bytes.length
-    if (this.bytes > this.services.limits.responseBodyBytesMax) {
-      this.attempts?.reject(refusalOfError(null))
-      return
-    }
-    this.pieces.push(Buffer.from(bytes))
+    if (!this.body.add(bytes, this.services.limits.responseBodyBytesMax)) this.attempts?.reject(refusalOfError(null))
   }
 
   onEnd(): void {
     if (this.ending) return
-    const body = this.pieces.length === 1 ? this.pieces[0] : Buffer.concat(this.pieces)
-    this.pieces = []
-    const answer = this.codec.answer(body, this.answerContext)
+    const answer = this.codec.answer(this.body.take(), this.answerContext)
     if ('rejected' in answer) {
       this.attempts?.reject(answer.rejected)
       return
@@ -58,8 +51,7 @@ export class BodyRun extends ChatRun {
 
   override onAttempt(route: Route): void {
     super.onAttempt(route)
-    this.pieces = []
-    this.bytes = 0
+    this.body.clear()
   }
 
   protected answerBegins(headers: UpstreamHeaders): void {

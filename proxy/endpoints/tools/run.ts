@@ -6,6 +6,7 @@ import type { Principal } from '../../access/principal.ts'
 import type { Tool } from '../../catalog/tool.ts'
 import { isObject, parseAnswer, parseObject } from '../../relay/jsonObject.ts'
 import type { Exchange } from '../../server/exchange.ts'
+import { AnswerBody } from '../../upstream/answerBody.ts'
 import type { Classify } from '../../upstream/attempts.ts'
 import { isPlain, type UpstreamHeaders, type UpstreamRequest } from '../../upstream/transport.ts'
 import { type Bill, NO_BILL, NO_USAGE } from '../run/bill.ts'
@@ -38,8 +39,7 @@ export class ToolRun extends DetachableRun<Tool> {
   }
 
   private readonly call: ToolCall
-  private pieces: Buffer[] = []
-  private bytes = 0
+  private readonly body = new AnswerBody()
   private refusedBody = ''
   /** JSON text without the brace at its end, for the receipt to be put in. */
   private answer: string | undefined
@@ -60,20 +60,15 @@ export class ToolRun extends DetachableRun<Tool> {
   onData(bytes: Buffer): void {
     if (this.ending) return
     this.noteFirstByte()
-    this.bytes += bytes.length
-    if (this.bytes > this.services.limits.toolAnswerBytesMax) {
-      this.attempts?.cancel()
-      this.failAnswered()
-      return
-    }
-    this.pieces.push(Buffer.from(bytes))
+    if (this.body.add(bytes, this.services.limits.toolAnswerBytesMax)) return
+    this.attempts?.cancel()
+    this.failAnswered()
   }
 
   onEnd(): void {
     if (this.ending) return
     const { tool, resultsMax } = this.call
-    const parsed = parseAnswer(Buffer.concat(this.pieces), this.services.limits.jsonDepthMax)
-    this.pieces = []
+    const parsed = parseAnswer(this.body.take(), this.services.limits.jsonDepthMax)
     const answer = parsed === null ? null : readAnswer(parsed, tool.places, resultsMax)
     if (answer === null) {
       this.failAnswered(parsed === null ? 0 : (reportedResults(parsed, tool.places, resultsMax) ?? 0))

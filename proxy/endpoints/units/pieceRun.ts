@@ -1,4 +1,5 @@
 import type { Route } from '../../catalog/catalog.ts'
+import { AnswerBody } from '../../upstream/answerBody.ts'
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
 import { isPlain, type UpstreamHeaders } from '../../upstream/transport.ts'
 import type { Bill } from '../run/bill.ts'
@@ -7,14 +8,12 @@ import { UnitRun } from './unitRun.ts'
 
 /** A request whose answer comes in one piece. */
 export class PieceRun extends UnitRun<PiecePlan> {
-  private pieces: Buffer[] = []
-  private bytes = 0
+  private readonly body = new AnswerBody()
   private answer: PieceAnswer | undefined
 
   override onAttempt(route: Route): void {
     super.onAttempt(route)
-    this.pieces = []
-    this.bytes = 0
+    this.body.clear()
   }
 
   protected answerBegins(headers: UpstreamHeaders): void {
@@ -24,19 +23,12 @@ export class PieceRun extends UnitRun<PiecePlan> {
   onData(bytes: Buffer): void {
     if (this.ending) return
     this.noteFirstByte()
-    this.bytes += bytes.length
-    if (this.bytes > this.services.limits.responseBodyBytesMax) {
-      this.attempts?.reject(refusalOfError(null))
-      return
-    }
-    this.pieces.push(Buffer.from(bytes))
+    if (!this.body.add(bytes, this.services.limits.responseBodyBytesMax)) this.attempts?.reject(refusalOfError(null))
   }
 
   onEnd(): void {
     if (this.ending) return
-    const body = this.pieces.length === 1 ? this.pieces[0] : Buffer.concat(this.pieces)
-    this.pieces = []
-    const answer = this.plan.answer(body)
+    const answer = this.plan.answer(this.body.take())
     if ('rejected' in answer) {
       this.attempts?.reject(answer.rejected)
       return

@@ -6,6 +6,7 @@ import type { Ending } from '../../admission/settlements.ts'
 import type { Route } from '../../catalog/catalog.ts'
 import type { VideoJobFields, Written } from '../../jobs/videoStore.ts'
 import type { Exchange } from '../../server/exchange.ts'
+import { AnswerBody } from '../../upstream/answerBody.ts'
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
 import {
   askForVideo,
@@ -47,8 +48,7 @@ export class VideoRun extends MeteredRun implements FollowedVideo {
   /** What the provider is asked; let go once it has taken the job, because of the image in it. */
   private order: VideoOrder | null
   private route: Route | null = null
-  private pieces: Buffer[] = []
-  private bytes = 0
+  private readonly body = new AnswerBody()
   private upstreamId = ''
   /** Before that the provider is not asked again, whoever wants to know. */
   private askAgainMs = Number.POSITIVE_INFINITY
@@ -101,8 +101,7 @@ export class VideoRun extends MeteredRun implements FollowedVideo {
   override onAttempt(route: Route): void {
     super.onAttempt(route)
     this.route = route
-    this.pieces = []
-    this.bytes = 0
+    this.body.clear()
   }
 
   protected makeRequest(route: Route, totalTimeoutMs: number, fresh: boolean): UpstreamRequest {
@@ -118,15 +117,12 @@ export class VideoRun extends MeteredRun implements FollowedVideo {
   onData(bytes: Buffer): void {
     if (this.ending) return
     this.noteFirstByte()
-    this.bytes += bytes.length
-    if (this.bytes > this.services.limits.videoStatusBytesMax) this.attempts?.reject(refusalOfError(null))
-    else this.pieces.push(Buffer.from(bytes))
+    if (!this.body.add(bytes, this.services.limits.videoStatusBytesMax)) this.attempts?.reject(refusalOfError(null))
   }
 
   onEnd(): void {
     if (this.ending) return
-    const video = readUpstreamVideo(Buffer.concat(this.pieces))
-    this.pieces = []
+    const video = readUpstreamVideo(this.body.take())
     if (video === null || this.route === null) {
       this.attempts?.reject(refusalOfError(null))
       return
