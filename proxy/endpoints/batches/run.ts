@@ -146,8 +146,4 @@ class BatchRun extends MeteredRun {
   protected billOfPart(): Bill {
     return NO_BILL
   }
-
-  protected faultEvents(): null {
-    return null
-  }
 }

@@ -70,7 +70,7 @@ export abstract class ChatRun extends DetachableRun {
     return { requestId, startedAtMs: exchange.startedAtMs, model, request, limits: services.limits }
   }
 
-  protected faultEvents(fault: GatewayError): string {
+  protected override faultEvents(fault: GatewayError): string {
     return this.surface.faultEvents(fault)
   }
 

@@ -108,7 +108,7 @@ export class ToolRun extends DetachableRun<Tool> {
   onSettled(chargedUnits: number): void {
     this.close()
     const headers = ['x-cost-units', String(chargedUnits)]
-    if (this.failure !== undefined) this.fail(this.failure, headers)
+    if (this.failure !== undefined) this.failWith(this.failure, headers)
     else if (this.answer !== undefined) {
       const body = `${this.answer},"receipt":${this.receipt(chargedUnits)}}`
       this.exchange.answer(200, JSON_TYPE, body, headers)
@@ -117,7 +117,7 @@ export class ToolRun extends DetachableRun<Tool> {
 
   onSettleDelayed(): void {
     this.close()
-    if (this.failure !== undefined) this.fail(this.failure)
+    if (this.failure !== undefined) this.failWith(this.failure)
     else if (this.answer !== undefined) this.exchange.answer(200, JSON_TYPE, `${this.answer}}`)
   }
 
@@ -156,11 +156,6 @@ export class ToolRun extends DetachableRun<Tool> {
     return this.billAtCost(0)
   }
 
-  // Nothing is sent before the answer is whole.
-  protected faultEvents(): null {
-    return null
-  }
-
   /** Ends a call that the upstream has answered, and billed, without a result. @param results that it billed */
   private failAnswered(results = 0, error = new GatewayError('tool_upstream_error')): void {
     this.failure = error
@@ -171,11 +166,6 @@ export class ToolRun extends DetachableRun<Tool> {
     const { tool } = this.call
     const quantity = tool.unit === 'result' ? results : 1
     return { units: toolUnits(tool.cost, results), usage: NO_USAGE, quantity, source: 'reported' }
-  }
-
-  private fail(error: GatewayError, headers?: readonly string[]): void {
-    this.services.metrics.noteError(error.row)
-    this.exchange.fail(error, headers)
   }
 }
 

@@ -2,8 +2,7 @@ import { GatewayError } from '../../../control/contract/errors.ts'
 import type { DrainListener } from '../../server/exchange.ts'
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
 import { isPlain, type UpstreamHeaders } from '../../upstream/transport.ts'
-import type { Bill } from '../run/bill.ts'
-import { NO_BILL } from '../run/bill.ts'
+import { type Bill, NO_BILL } from '../run/bill.ts'
 import type { BytePlan } from './operation.ts'
 import { UnitRun } from './unitRun.ts'
 
@@ -84,10 +83,6 @@ export class ByteRun extends UnitRun<BytePlan> implements DrainListener {
 
   protected billOfPart(): Bill {
     return this.plan.bill
-  }
-
-  protected faultEvents(): null {
-    return null
   }
 
   private commit(): void {

@@ -57,9 +57,4 @@ export class PieceRun extends UnitRun<PiecePlan> {
   protected billOfPart(): Bill {
     return this.plan.billUnseen
   }
-
-  // Nothing is sent before the answer is whole.
-  protected faultEvents(): null {
-    return null
-  }
 }

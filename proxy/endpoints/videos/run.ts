@@ -196,7 +196,7 @@ export class VideoRun extends MeteredRun implements FollowedVideo {
     return NO_BILL
   }
 
-  protected faultEvents(): string {
+  protected override faultEvents(): string {
     return ''
   }
 
