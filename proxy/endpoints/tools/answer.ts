@@ -21,23 +21,20 @@ export interface ToolAnswer {
  * @returns null when the answer has no results where they should be
  */
 export function readAnswer(answer: JsonObject, places: AnswerPlaces, resultsMax: number): ToolAnswer | null {
-  const finalUrl = places.finalUrl === '' ? undefined : valueAt(answer, places.finalUrl)
-  const rest = {
-    finalUrl: typeof finalUrl === 'string' ? finalUrl : '',
-    billed: reportedResults(answer, places, resultsMax) ?? 0,
-  }
+  const shownUrl = places.finalUrl === '' ? undefined : valueAt(answer, places.finalUrl)
+  const finalUrl = typeof shownUrl === 'string' ? shownUrl : ''
+  const reported = reportedResults(answer, places, resultsMax)
   if (places.results === '') {
-    if (places.output.length === 0) return { ...rest, output: answer }
-    const output = pick(answer, places.output)
-    return Object.keys(output).length === 0 ? null : { ...rest, output }
+    const output = places.output.length === 0 ? answer : pick(answer, places.output)
+    if (places.output.length > 0 && Object.keys(output).length === 0) return null
+    return { output, billed: reported ?? 0, finalUrl }
   }
   const found = valueAt(answer, places.results)
   if (!Array.isArray(found)) return null
   const list = found as unknown[]
   const shown = resultsMax === 0 ? list : list.slice(0, resultsMax)
   const results = places.result.length === 0 ? shown : shown.map((result) => pick(result, places.result))
-  const billed = reportedResults(answer, places, resultsMax) ?? list.length
-  return { ...rest, billed, output: { ...pick(answer, places.output), results } }
+  return { output: { ...pick(answer, places.output), results }, billed: reported ?? list.length, finalUrl }
 }
 
 /**
