@@ -47,14 +47,10 @@ export abstract class ImagePlan implements PiecePlan {
   }
 
   /** What the provider is asked for, but for its model, as texts. */
-  protected fields(): [name: string, text: string][] {
+  protected fields(): (readonly [name: string, text: string])[] {
     const { prompt, forward } = this.request
-    const fields: [string, string][] = [
-      ['prompt', prompt],
-      ...forward.map(([name, text]): [string, string] => [name, text]),
-    ]
-    if (this.size !== '') fields.push(['size', this.size])
-    return fields
+    const size: [string, string][] = this.size === '' ? [] : [['size', this.size]]
+    return [['prompt', prompt], ...forward, ...size]
   }
 
   private bodyOf(members: Members, data: Span, receipt: string): Buffer {
