@@ -1,11 +1,10 @@
 import type { Route } from '../../catalog/catalog.ts'
+import { JSON_TYPE } from '../../server/exchange.ts'
 import { AnswerBody } from '../../upstream/answerBody.ts'
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
 import { isPlain, type UpstreamHeaders } from '../../upstream/transport.ts'
 import type { WholeAnswer } from './codec.ts'
 import { ChatRun } from './run.ts'
-
-const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** A chat request that is answered in one piece. */
 export class BodyRun extends ChatRun {

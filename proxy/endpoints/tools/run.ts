@@ -5,7 +5,7 @@ import { fillTemplate } from '../../../control/contract/tools/template.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Tool } from '../../catalog/tool.ts'
 import { isObject, parseAnswer, parseObject } from '../../relay/jsonObject.ts'
-import type { Exchange } from '../../server/exchange.ts'
+import { type Exchange, JSON_TYPE } from '../../server/exchange.ts'
 import { AnswerBody } from '../../upstream/answerBody.ts'
 import type { Classify } from '../../upstream/attempts.ts'
 import { isPlain, type UpstreamHeaders, type UpstreamRequest } from '../../upstream/transport.ts'
@@ -15,8 +15,6 @@ import type { RunServices } from '../run/services.ts'
 import { readAnswer, reportedResults } from './answer.ts'
 import { mayBePublic } from './publicUrl.ts'
 import { classifyToolRefusal, toolError } from './refusal.ts'
-
-const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** A call of a tool whose input is sound. */
 export interface ToolCall {

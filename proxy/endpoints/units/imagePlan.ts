@@ -1,11 +1,12 @@
 import type { UnitRates } from '../../../control/contract/unitRates.ts'
 import type { Route } from '../../catalog/catalog.ts'
 import { arraySpans, objectSpans, type Span, spanBytes } from '../../relay/jsonSpans.ts'
+import { JSON_TYPE } from '../../server/exchange.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { Bill } from '../run/bill.ts'
 import { countedBill, countedRates } from './counted.ts'
 import { chooseSize, type ImageRequest } from './imageRequest.ts'
-import { JSON_TYPE, type Members, readMembers, rejected } from './members.ts'
+import { type Members, readMembers, rejected } from './members.ts'
 import type { PieceAnswer, PiecePlan, PlanContext, UnitAsk } from './operation.ts'
 
 const OWNED: ReadonlySet<string> = new Set(['created', 'model', 'data'])

@@ -3,8 +3,6 @@ import { objectSpans, type Span, spanBytes, spanValue } from '../../relay/jsonSp
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 
-export const JSON_TYPE = 'application/json; charset=utf-8'
-
 /** A provider's answer by its members, whose values stay the bytes that they are. */
 export class Members {
   readonly bytes: Buffer

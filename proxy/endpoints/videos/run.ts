@@ -5,7 +5,7 @@ import type { Principal } from '../../access/principal.ts'
 import type { Ending } from '../../admission/settlements.ts'
 import type { Route } from '../../catalog/catalog.ts'
 import type { VideoJobFields, Written } from '../../jobs/videoStore.ts'
-import type { Exchange } from '../../server/exchange.ts'
+import { type Exchange, JSON_TYPE } from '../../server/exchange.ts'
 import { AnswerBody } from '../../upstream/answerBody.ts'
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
 import {
@@ -26,7 +26,6 @@ import { jobJson } from './jobJson.ts'
 import type { FollowedVideo, VideoJobs } from './jobs.ts'
 import { Pace } from './pace.ts'
 
-const JSON_TYPE = 'application/json; charset=utf-8'
 const LOST = 'gateway_restart'
 
 /**
