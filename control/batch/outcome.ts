@@ -1,6 +1,6 @@
 import { batchIdOf } from '../contract/batch.ts'
 import { modelRates } from '../contract/catalog.ts'
-import { chargeUnits, type TokenUsage } from '../contract/charge.ts'
+import { chargeUnits, NO_USAGE, type TokenUsage } from '../contract/charge.ts'
 import { type Completion, completionText, isErrorAnswer, outputBytes } from '../contract/completion.ts'
 import { estimateUsage } from '../contract/estimate.ts'
 import { sluice } from '../contract/generated/messages.js'
@@ -9,7 +9,6 @@ import { type ReceiptFields, receiptJson } from '../contract/receipt.ts'
 import { usageMessage } from '../contract/usageMessage.ts'
 import type { JobRow, Outcome } from './jobRow.ts'
 
-const NO_USAGE: TokenUsage = { input: 0, cachedInput: 0, cacheWrite5m: 0, cacheWrite1h: 0, output: 0, reasoning: 0 }
 const DURATION_MS_MAX = 2 ** 31 - 1
 const MESSAGE_CHARACTERS_MAX = 1_000
 

@@ -1,7 +1,8 @@
+import { NO_USAGE } from '../../../control/contract/charge.ts'
 import { quantityUnits, type UnitRates } from '../../../control/contract/unitRates.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Model } from '../../catalog/catalog.ts'
-import { type Bill, NO_USAGE, type RunSource } from '../run/bill.ts'
+import type { Bill, RunSource } from '../run/bill.ts'
 import { tierRates } from '../run/checkModel.ts'
 
 /**

@@ -1,3 +1,4 @@
+import { NO_USAGE } from '../../../control/contract/charge.ts'
 import { GatewayError } from '../../../control/contract/errors.ts'
 import { quantityUnits, type UnitRates } from '../../../control/contract/unitRates.ts'
 import { VideoState, videoIdOf } from '../../../control/contract/video.ts'
@@ -17,7 +18,7 @@ import {
 import { postRequest } from '../../upstream/postRequest.ts'
 import { isPlain, type UpstreamHeaders, type UpstreamRequest } from '../../upstream/transport.ts'
 import { videoState } from '../../upstream/videoState.ts'
-import { type Bill, NO_BILL, NO_USAGE } from '../run/bill.ts'
+import { type Bill, NO_BILL } from '../run/bill.ts'
 import { MeteredRun } from '../run/meteredRun.ts'
 import type { RunServices } from '../run/services.ts'
 import type { AdmittedVideo } from './admit.ts'
