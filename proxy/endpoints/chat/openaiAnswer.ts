@@ -47,9 +47,7 @@ class OpenaiAnswer implements WholeAnswer {
 
 /** Reads a chat completion; an error, an empty one and what is no JSON are refusals. */
 export function readOpenaiAnswer(body: Buffer, context: AnswerContext): WholeAnswer | Rejected {
-  const answer = parseAnswer(body, context.limits.jsonDepthMax)
-  if (answer === null || isErrorAnswer(answer)) return { rejected: refusalOfError(answer?.['error']) }
-  return new OpenaiAnswer(answer, context, 'chat.completion')
+  return readCompletion(body, context, 'chat.completion')
 }
 
 /**
@@ -57,11 +55,15 @@ export function readOpenaiAnswer(body: Buffer, context: AnswerContext): WholeAns
  * @param preface is put before the text of the answer, and is none of the output
  */
 export function readTextAnswer(body: Buffer, context: AnswerContext, preface: string): WholeAnswer | Rejected {
+  const read = readCompletion(body, context, 'text_completion')
+  if (read instanceof OpenaiAnswer) read.prefix(preface)
+  return read
+}
+
+function readCompletion(body: Buffer, context: AnswerContext, object: string): OpenaiAnswer | Rejected {
   const answer = parseAnswer(body, context.limits.jsonDepthMax)
   if (answer === null || isErrorAnswer(answer)) return { rejected: refusalOfError(answer?.['error']) }
-  const read = new OpenaiAnswer(answer, context, 'text_completion')
-  read.prefix(preface)
-  return read
+  return new OpenaiAnswer(answer, context, object)
 }
 
 function writtenText(answer: JsonObject): string {
