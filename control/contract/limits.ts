@@ -199,7 +199,6 @@ const DEFAULTS = {
   verifyBatchMax: 64,
   verifyPendingMax: 4_096,
   verifyTimeoutMs: 10_000,
-  paymentChainTimeoutMs: 5_000,
   chainBatchMax: 100,
   chainPollMs: 250,
   chainSweepMs: 2_000,
