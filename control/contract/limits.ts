@@ -115,6 +115,7 @@ const DEFAULTS = {
   admissionPollMs: 250,
   keyChangePollMs: 250,
   keyChangesBatchMax: 1_000,
+  keyChangesBatchesMax: 20,
   admissionLoadBatchMax: 500,
   auditPageMax: 1_000,
   auditRechecksMax: 10,
