@@ -45,7 +45,14 @@ export function connectionOptions(url: string): pg.ClientConfig {
  * @param onError told of idle connections that break; the pool replaces them by itself
  */
 export function createPool(url: string, onError: (error: Error) => void = () => {}): Pool {
-  const pool = new pg.Pool({ ...connectionOptions(url), max: limits.databaseConnectionsMax, idleTimeoutMillis: 30_000 })
+  const pool = new pg.Pool({
+    ...connectionOptions(url),
+    // Statements that a transaction gives without waiting are sent at once, in their order. After one that failed the
+    // server refuses the others until the rollback.
+    pipeline: true,
+    max: limits.databaseConnectionsMax,
+    idleTimeoutMillis: 30_000,
+  })
   pool.on('error', onError)
   return pool
 }
