@@ -22,17 +22,28 @@ export interface ChargerOptions {
  * @returns how many were ended
  */
 export async function endDecided(options: ChargerOptions): Promise<number> {
-  const { pool, log } = options
-  const found = await pool.query<JobRow>(
-    `SELECT ${JOB_COLUMNS} FROM batch_jobs WHERE state = 'ending' ORDER BY id LIMIT $1`,
-    [limits.batchPassMax],
-  )
   let ended = 0
-  for (const job of found.rows) {
+  let last = ''
+  // Those that can not be ended yet hold up none behind them.
+  for (let page = 0; page < limits.batchPassMax; page++) {
+    const found = await options.pool.query<JobRow>(
+      `SELECT ${JOB_COLUMNS} FROM batch_jobs WHERE state = 'ending' AND id > $1 ORDER BY id LIMIT $2`,
+      [last, limits.batchPassMax],
+    )
+    ended += await endPage(options, found.rows)
+    last = found.rows.at(-1)?.id ?? ''
+    if (found.rows.length < limits.batchPassMax) break
+  }
+  return ended
+}
+
+async function endPage(options: ChargerOptions, jobs: readonly JobRow[]): Promise<number> {
+  let ended = 0
+  for (const job of jobs) {
     try {
       if (await endOne(options, job)) ended++
     } catch (error) {
-      log.warn({ job: job.id, err: error }, 'a batch job could not be ended yet')
+      options.log.warn({ job: job.id, err: error }, 'a batch job could not be ended yet')
     }
   }
   return ended

@@ -1,4 +1,5 @@
 import {
+  appendFileSync,
   closeSync,
   existsSync,
   mkdirSync,
@@ -7,7 +8,6 @@ import {
   readFileSync,
   renameSync,
   unlinkSync,
-  writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import type { Limits } from '../../control/contract/limits.ts'
@@ -62,11 +62,13 @@ export class Journal {
     }
     try {
       this.file ??= this.openSegment()
-      writeSync(this.file, line)
+      appendFileSync(this.file, line)
       this.count(this.path, line.length)
       this.entries++
       if (this.entries >= this.limits.settleQueueMax) this.close()
     } catch (error) {
+      // Part of the line may be there, behind which no other can be read.
+      this.close()
       this.onFault(new Error(`cannot write the settlement journal; lost: ${line}`, { cause: error }))
     }
   }

@@ -137,3 +137,17 @@ test('a job that was done is charged although Redis went back to before its char
   await untilBooked(requestId)
   await assertDone(requestId, CHARGE)
 })
+
+test('jobs that can not be ended yet hold up none behind them', async () => {
+  const accountId = await openAccount(4 * HOLD)
+  const waiting: string[] = []
+  for (let i = 0; i < limits.batchPassMax; i++) waiting.push(await decidedJob(accountId))
+  const last = await decidedJob(accountId)
+  const end: BatchHolds['end'] = (job, ...rest) =>
+    waiting.includes(job.id) ? Promise.resolve('later') : holds.end(job, ...rest)
+  assert.equal(await endDecided({ pool: book.pool, holds: { end }, log, now: Date.now }), 1)
+  assert.equal((await jobOf(book.pool, last))?.state, 'done')
+  assert.equal(await endJobs(), waiting.length)
+  await drainAll()
+  await assertDone(last, CHARGE)
+})

@@ -88,3 +88,35 @@ test('a folder that cannot be used is reported and never thrown', async () => {
   assert.equal(faults.length, 1)
   assert.match(String(faults[0]), /cannot write the settlement journal; lost: .*req_x/)
 })
+
+test('a disk that is full in the middle of an ending: that one is said to be lost, the next ones are not', () => {
+  const journalUrl = new URL('../../proxy/admission/journal.js', import.meta.url)
+  const limitsUrl = new URL('../../control/contract/limits.js', import.meta.url)
+  const endings = ['req_first', 'req_cut', 'req_next'].map((id) => ({ ...endingOf(id), settlement: '' }))
+  const script = `
+    process.on('SIGXFSZ', () => {})
+    const { Journal } = await import(${JSON.stringify(journalUrl.href)})
+    const { limits } = await import(${JSON.stringify(limitsUrl.href)})
+    const journal = new Journal(process.env.FOLDER, limits, (error) => console.log(error.message))
+    const settlement = Buffer.alloc(1_500)
+    for (const ending of ${JSON.stringify(endings)}) journal.append({ ...ending, settlement })
+    journal.close()`
+  // No file may grow beyond 3 KiB there: the second ending begins below that and ends above.
+  const child = spawnSync(
+    'bash',
+    ['-c', 'ulimit -f 3; exec "$0" --input-type=module -e "$1"', process.execPath, script],
+    {
+      env: { ...process.env, FOLDER: folder },
+      encoding: 'utf8',
+    },
+  )
+  assert.equal(child.status, 0, child.stderr)
+  assert.match(child.stdout, /^cannot write the settlement journal; lost: .*req_cut/)
+  const journal = new Journal(folder, limits, () => {})
+  const read: string[] = []
+  for (let segment = journal.claim(); segment !== undefined; segment = journal.claim()) {
+    read.push(...segment.endings.map(({ requestId }) => requestId))
+    journal.remove(segment)
+  }
+  assert.deepEqual(read, ['req_first', 'req_next'])
+})
