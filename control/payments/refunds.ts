@@ -80,17 +80,16 @@ export class Refunder {
   }
 
   async #pass(signal: AbortSignal): Promise<void> {
-    const { pool } = this.#options
-    const due = await dueRefunds(pool, this.#options.minUnits)
-    const failed = await failedRefunds(pool)
-    if (due.length === 0 && failed.length === 0) return
+    const { pool, minUnits } = this.#options
+    if ((await dueRefunds(pool, minUnits)).length === 0 && (await failedRefunds(pool)).length === 0) return
     await tryLock(pool, REFUND_LOCK, async () => {
-      for (const row of due) {
+      // Read again: what another control sent a moment ago is due no more.
+      for (const row of await dueRefunds(pool, minUnits)) {
         if (signal.aborted) return
         if ((this.#refusedUntil.get(row.payer + row.token) ?? 0) > performance.now()) continue
         await this.#refund(row)
       }
-      for (const id of failed) await this.#sendAgain(id)
+      for (const id of await failedRefunds(pool)) await this.#sendAgain(id)
     })
   }
 
@@ -131,7 +130,7 @@ export class Refunder {
     const row = found.rows[0]
     if (row === undefined) return
     if (row.attempts >= limits.refundAttemptsMax) {
-      await pool.query(`UPDATE refunds SET state = 'stuck' WHERE id = $1`, [id])
+      await pool.query(`UPDATE refunds SET state = 'stuck' WHERE id = $1 AND state = 'sending'`, [id])
       log.error({ refund: id, payer: row.payer }, 'a refund failed too often; an operator has to look at it')
       return
     }
@@ -142,13 +141,17 @@ export class Refunder {
     if (gas === undefined) return
     const price = await fees.current()
     const stored = await withTransaction(pool, async (client) => {
-      await client.query('UPDATE refunds SET attempts = attempts + 1 WHERE id = $1', [id])
+      const taken = await client.query(
+        `UPDATE refunds SET attempts = attempts + 1 WHERE id = $1 AND attempts = $2 AND state = 'sending'`,
+        [id, row.attempts],
+      )
+      if (taken.rowCount === 0) return undefined
       const transfer = { token, from: treasury.address, to: payer, amount }
       const ref = `${id}${ATTEMPT}${row.attempts + 1}`
       const order = { purpose: 'refund', ref, chainId, ...call, gas, fees: price, transfer } as const
       return storeTransaction(client, treasury, order)
     })
-    await watcher.send(stored, 0)
+    if (stored !== undefined) await watcher.send(stored, 0)
   }
 }
 

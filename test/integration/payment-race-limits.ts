@@ -1,0 +1,7 @@
+import './payment-limits.ts'
+
+// Imported before anything that reads the limits: the payer's own transactions are given up after a moment.
+process.env['SLUICE_LIMITS'] = JSON.stringify({
+  ...(JSON.parse(process.env['SLUICE_LIMITS'] ?? '{}') as object),
+  payerTransactionMs: 1_500,
+})

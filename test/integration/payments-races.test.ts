@@ -1,0 +1,106 @@
+// Goal: whatever order things happen in on the chain and between controls, each transfer is counted for one purpose, once,
+// and nobody's money stays without one. Method: control's side of payments on a real chain, and a node that lags.
+import './payment-race-limits.ts'
+import assert from 'node:assert/strict'
+import test, { after, afterEach, before } from 'node:test'
+import type { Pool } from '../../control/db/pool.ts'
+import type { PaymentOrder } from '../../control/payments/paymentOrder.ts'
+import type { Payer } from '../support/chain.ts'
+import { scalar, until } from './ledger-support.ts'
+import { type PaymentBench, startPaymentBench } from './payment-support.ts'
+
+const AMOUNT = 2_000n
+const FUNDS = 1_000_000_000n
+/** Runtime code that reverts whatever is called. */
+const REVERTS = '0x5f5ffd'
+let bench: PaymentBench
+
+before(async () => {
+  bench = await startPaymentBench({ finalBlocks: 5 })
+  // So that refunds can be sent whatever the chain takes back.
+  await bench.chain.mint('stablecoin', bench.chain.treasury.address, FUNDS)
+})
+afterEach(async () => {
+  bench.rpc.altered = undefined
+  bench.rpc.down = false
+  bench.rpc.refused.clear()
+  await bench.chain.client.setAutomine(true)
+  await bench.chain.client.mine({ blocks: 1 })
+  await bench.settled()
+  await bench.audit()
+})
+after(() => bench.stop())
+
+const scalarOf = <T>(sql: string, ...values: unknown[]) => scalar<T>(bench.book.pool, sql, values)
+const transactionState = (ref: string) => scalarOf<string>('SELECT state FROM chain_transactions WHERE ref = $1', ref)
+async function newOrder(serveMs = 10_000): Promise<[Payer, PaymentOrder]> {
+  const payer = await bench.chain.newPayer()
+  return [payer, { ...(await bench.order(payer, 'stablecoin', AMOUNT)), serveByMs: Date.now() + serveMs }]
+}
+
+/** A pool that stops once after a statement has been answered, until `meanwhile` has happened. */
+function pausing(pool: Pool, statement: RegExp, meanwhile: () => Promise<void>): Pool {
+  let isDone = false
+  const query = async (...args: unknown[]): Promise<unknown> => {
+    const result = (await Reflect.apply(pool.query, pool, args)) as { rowCount: number }
+    if (!isDone && statement.test(String(args[0])) && result.rowCount > 0) {
+      isDone = true
+      await meanwhile()
+    }
+    return result
+  }
+  return new Proxy(pool, {
+    get(target, name) {
+      if (name === 'query') return query
+      const value: unknown = Reflect.get(target, name)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+}
+
+test('two controls find the same failed refund: it is sent again once', async () => {
+  const [payer, order] = await newOrder()
+  await bench.settle(order)
+  await bench.chain.client.setAutomine(false)
+  await bench.serve(order, 500_000)
+  const refund = () => scalarOf<string | null>('SELECT refund_id FROM payments WHERE id = $1', order.requestId)
+  await until('the refund is signed', async () => (await refund()) !== null)
+  const id = await refund()
+  const pooled = async () => Object.keys((await bench.chain.client.getTxpoolContent()).pending).length
+  await until('it is in the pool', async () => (await pooled()) > 0)
+  const address = bench.chain.contracts.stablecoin
+  const code = await bench.chain.client.getCode({ address })
+  await bench.chain.client.setCode({ address, bytecode: REVERTS })
+  await bench.chain.client.mine({ blocks: 1 })
+  await bench.chain.client.setCode({ address, bytecode: code ?? '0x' })
+  await until('it has failed', async () => (await transactionState(`${id}#1`)) === 'reverted')
+  await bench.payments.stop(0)
+  await bench.chain.client.mine({ blocks: 6 })
+  let isLate = false
+  const pool = pausing(bench.book.pool, /SELECT id FROM refunds/, async () => {
+    bench.payments = bench.startPayments()
+    await until('the other one has sent it', async () => {
+      const attempts = await scalarOf<number>('SELECT attempts FROM refunds WHERE id = $1', id)
+      return attempts === 2 && (await pooled()) === 1
+    })
+    await until('the other one has done its pass', async () => {
+      return (
+        (await scalarOf<number>(`SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = 7204041`)) === 0
+      )
+    })
+    isLate = true
+  })
+  const late = bench.startPayments({}, { pool })
+  try {
+    await until('the late one goes on', async () => isLate)
+  } finally {
+    await late.stop(1_000)
+  }
+  await bench.chain.client.setAutomine(true)
+  await bench.chain.client.mine({ blocks: 1 })
+  await bench.settled()
+  const sent = `SELECT count(*) FROM chain_transactions WHERE purpose = 'refund' AND ref LIKE $1 AND state = 'mined'`
+  assert.equal(await scalarOf<number>(sent, `${id}#%`), 1)
+  assert.equal(await bench.chain.balanceOf('stablecoin', payer.address), FUNDS - 500n)
+})
+
