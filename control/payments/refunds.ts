@@ -224,24 +224,40 @@ function unitsBack(row: BackRow): { sentUnits: number; roundedUnits: number } {
 /** Books what became of the transactions of refunds. */
 export const refundOutcome: OutcomeHandler = {
   async mined(client, ref) {
-    const units = await changeState(client, ref, 'sending', 'sent')
-    if (units === undefined) return
-    await postTransfers(client, [{ kind: REFUND_SENT, ref, debit: ESCROW, credit: PAYMENTS_IN, units }])
+    const moved = await changeState(client, ref, 'sending', 'sent')
+    if (moved === undefined) return
+    await postTransfers(client, [{ kind: REFUND_SENT, debit: ESCROW, credit: PAYMENTS_IN, ...moved }])
   },
   // The next pass sends it again, as another transaction.
-  async reverted(client, ref) {
-    const units = await changeState(client, ref, 'sent', 'sending')
-    if (units === undefined) return
-    await postTransfers(client, [{ kind: REFUND_RETURNED, ref, debit: PAYMENTS_IN, credit: ESCROW, units }])
+  async unmade(client, ref) {
+    const moved = await changeState(client, ref, 'sent', 'sending')
+    if (moved === undefined) return
+    await postTransfers(client, [{ kind: REFUND_RETURNED, debit: PAYMENTS_IN, credit: ESCROW, ...moved }])
   },
 }
 
-/** @returns the units of the refund when it was in the state that it is changed from */
-async function changeState(client: Client, ref: string, from: string, to: string): Promise<number | undefined> {
+/**
+ * Follows the chain, which may take a transaction back and make it again, more than once.
+ * @returns the units of the refund, and a name for the transfer that books this change, when it was in the state that it
+ *   is changed from
+ */
+async function changeState(
+  client: Client,
+  ref: string,
+  from: string,
+  to: string,
+): Promise<{ units: number; ref: string } | undefined> {
   const [id = ''] = ref.split(ATTEMPT)
   const changed = await client.query<{ units: number }>(
     'UPDATE refunds SET state = $3 WHERE id = $1 AND state = $2 RETURNING units',
     [id, from, to],
   )
-  return changed.rows[0]?.units
+  const row = changed.rows[0]
+  if (row === undefined) return undefined
+  const returned = await client.query<{ times: number }>(
+    `SELECT count(*) AS times FROM transfers WHERE ref BETWEEN $1 AND $1 || ':~' AND kind = $2`,
+    [ref, REFUND_RETURNED],
+  )
+  const times = returned.rows[0]?.times ?? 0
+  return { units: row.units, ref: times === 0 ? ref : `${ref}:${times}` }
 }

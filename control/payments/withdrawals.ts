@@ -135,7 +135,7 @@ export const withdrawalOutcome: OutcomeHandler = {
     await postTransfers(client, [{ kind: WITHDRAWAL_SENT, ref: moveRef, debit: ESCROW, credit: PAYMENTS_IN, units }])
   },
   // The Withdrawer sends it again, as another transaction.
-  async reverted(client, ref) {
+  async unmade(client, ref) {
     const moved = await moveWithdrawal(client, withdrawalId(ref), 'sent', 'sending')
     if (moved === undefined) return
     const { units, moveRef } = moved

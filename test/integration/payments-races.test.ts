@@ -3,14 +3,18 @@
 import './payment-race-limits.ts'
 import assert from 'node:assert/strict'
 import test, { after, afterEach, before } from 'node:test'
+import { type Hex, parseGwei } from 'viem'
 import type { Pool } from '../../control/db/pool.ts'
 import type { PaymentOrder } from '../../control/payments/paymentOrder.ts'
+import { settlementCall } from '../../control/payments/settlementCall.ts'
 import type { Payer } from '../support/chain.ts'
 import { scalar, until } from './ledger-support.ts'
 import { type PaymentBench, startPaymentBench } from './payment-support.ts'
 
 const AMOUNT = 2_000n
+const UNITS = 2_000_000
 const FUNDS = 1_000_000_000n
+const SHORT_MS = 400
 /** Runtime code that reverts whatever is called. */
 const REVERTS = '0x5f5ffd'
 let bench: PaymentBench
@@ -32,10 +36,34 @@ afterEach(async () => {
 after(() => bench.stop())
 
 const scalarOf = <T>(sql: string, ...values: unknown[]) => scalar<T>(bench.book.pool, sql, values)
+const stateOf = (order: PaymentOrder) => scalarOf<string>('SELECT state FROM payments WHERE id = $1', order.requestId)
 const transactionState = (ref: string) => scalarOf<string>('SELECT state FROM chain_transactions WHERE ref = $1', ref)
+const booked = (kind: string, order: PaymentOrder) =>
+  scalarOf<number>(
+    `SELECT coalesce(sum(units), 0)::bigint FROM transfers WHERE kind = $1 AND split_part(ref, ':', 1) = $2`,
+    kind,
+    order.requestId,
+  )
+
 async function newOrder(serveMs = 10_000): Promise<[Payer, PaymentOrder]> {
   const payer = await bench.chain.newPayer()
   return [payer, { ...(await bench.order(payer, 'stablecoin', AMOUNT)), serveByMs: Date.now() + serveMs }]
+}
+
+/** The same payment by a transaction of the payer. */
+function byTransaction(order: PaymentOrder, hash: Hex): PaymentOrder {
+  const transaction = { hash, raw: undefined }
+  return { ...order, payment: undefined, transaction, replayKey: `transaction:${bench.chain.chainId}:${hash}` }
+}
+
+/** The transaction by which somebody else sends what a payer has signed. */
+async function foreignRaw(order: PaymentOrder): Promise<Hex> {
+  assert.ok(order.payment)
+  const sender = await bench.chain.newPayer({ approve: false })
+  return sender.signTransaction({
+    ...{ type: 'eip1559', chainId: bench.chain.chainId, nonce: 0, gas: 200_000n, ...settlementCall(order.payment) },
+    ...{ maxFeePerGas: parseGwei('100'), maxPriorityFeePerGas: parseGwei('1') },
+  })
 }
 
 /** A pool that stops once after a statement has been answered, until `meanwhile` has happened. */
@@ -102,5 +130,68 @@ test('two controls find the same failed refund: it is sent again once', async ()
   const sent = `SELECT count(*) FROM chain_transactions WHERE purpose = 'refund' AND ref LIKE $1 AND state = 'mined'`
   assert.equal(await scalarOf<number>(sent, `${id}#%`), 1)
   assert.equal(await bench.chain.balanceOf('stablecoin', payer.address), FUNDS - 500n)
+})
+
+test('blocks come back in another order, so that the own transaction pays and the foreign one fails: nothing is lost', async () => {
+  const [payer, order] = await newOrder(SHORT_MS)
+  const raw = await foreignRaw(order)
+  const snapshot = await bench.chain.client.snapshot()
+  const block = await bench.chain.client.getBlockNumber()
+  bench.rpc.refused.add('eth_sendRawTransaction')
+  await assert.rejects(bench.settle(order, SHORT_MS), { code: 'settlement_unconfirmed' })
+  await bench.chain.client.sendRawTransaction({ serializedTransaction: raw })
+  bench.rpc.refused.clear()
+  await until('the foreign one is found', async () => (await stateOf(order)) === 'closed')
+  await bench.settled()
+  await bench.chain.client.revert({ id: snapshot })
+  await bench.book.pool.query('UPDATE chain_identity SET scanned_block = $1', [Number(block)])
+  await bench.chain.client.mine({ blocks: 1 })
+  await until('the own one is first', async () => (await transactionState(order.requestId)) === 'mined')
+  await bench.chain.client.sendRawTransaction({ serializedTransaction: raw })
+  await until('the foreign one has failed', async () => {
+    return (await transactionState(`${order.requestId}:other`)) === 'reverted'
+  })
+  assert.equal(await booked('pay_in_lost', order), 0)
+  await bench.settled()
+  assert.equal(await bench.arrived('stablecoin', payer), 1)
+  assert.equal(await bench.chain.balanceOf('stablecoin', payer.address), FUNDS)
+})
+
+test('a payment that was lost with its block and is made after all: the house has its money back', async () => {
+  const [payer, order] = await newOrder()
+  const snapshot = await bench.chain.client.snapshot()
+  const block = await bench.chain.client.getBlockNumber()
+  await bench.settle(order)
+  await bench.serve(order, UNITS)
+  await bench.settled()
+  bench.rpc.refused.add('eth_sendRawTransaction')
+  await bench.chain.client.revert({ id: snapshot })
+  const second = await bench.chain.client.snapshot()
+  await bench.chain.transfer('stablecoin', payer, bench.chain.relayer.address, FUNDS)
+  await bench.book.pool.query('UPDATE chain_identity SET scanned_block = $1', [Number(block)])
+  bench.rpc.refused.clear()
+  await until('the loss is booked', async () => (await booked('pay_in_lost', order)) === UNITS)
+  await bench.chain.client.revert({ id: second })
+  await bench.book.pool.query('UPDATE chain_identity SET scanned_block = $1', [Number(block)])
+  await bench.chain.client.mine({ blocks: 1 })
+  await until('it is made', async () => (await transactionState(order.requestId)) === 'mined')
+  assert.equal(await booked('pay_in_found', order), UNITS)
+})
+
+test('a payer takes its transaction back with the block that it was in: the house bears it', async () => {
+  const [payer, signed] = await newOrder()
+  const snapshot = await bench.chain.client.snapshot()
+  const block = await bench.chain.client.getBlockNumber()
+  const nonce = await bench.chain.client.getTransactionCount({ address: payer.address })
+  const hash = await bench.chain.transfer('stablecoin', payer, bench.chain.treasury.address, AMOUNT)
+  const order = byTransaction(signed, hash)
+  await bench.settle(order)
+  await bench.serve(order, UNITS)
+  await bench.settled()
+  await bench.chain.client.revert({ id: snapshot })
+  await bench.chain.client.sendTransaction({ account: payer, nonce, to: payer.address })
+  await bench.book.pool.query('UPDATE chain_identity SET scanned_block = $1', [Number(block)])
+  await until('it is given up', async () => (await transactionState(order.requestId)) === 'displaced')
+  assert.equal(await booked('pay_in_lost', order), UNITS)
 })
 
