@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import test, { after, afterEach, before } from 'node:test'
 import { type Hex, parseGwei } from 'viem'
 import type { Pool } from '../../control/db/pool.ts'
+import { DEMO_TOKEN_ABI } from '../../control/launch/chain/deploy.ts'
 import type { PaymentOrder } from '../../control/payments/paymentOrder.ts'
 import { settlementCall } from '../../control/payments/settlementCall.ts'
 import type { Payer } from '../support/chain.ts'
@@ -195,3 +196,47 @@ test('a payer takes its transaction back with the block that it was in: the hous
   assert.equal(await booked('pay_in_lost', order), UNITS)
 })
 
+test('a payer sends its transfer again with a higher fee: it is found, and goes back as it came too late', async () => {
+  const [payer, signed] = await newOrder(SHORT_MS)
+  await bench.chain.client.setAutomine(false)
+  const nonce = await bench.chain.client.getTransactionCount({ address: payer.address })
+  const send = (gwei: string) =>
+    bench.chain.client.writeContract({
+      ...{ account: payer, address: bench.chain.contracts.stablecoin, abi: DEMO_TOKEN_ABI, functionName: 'transfer' },
+      ...{ args: [bench.chain.treasury.address, AMOUNT], nonce, gas: 100_000n },
+      ...{ maxFeePerGas: parseGwei(gwei), maxPriorityFeePerGas: parseGwei(gwei) },
+    })
+  const order = byTransaction(signed, await send('20'))
+  await assert.rejects(bench.settle(order, SHORT_MS), { code: 'settlement_unconfirmed' })
+  await send('40')
+  await bench.chain.client.mine({ blocks: 1 })
+  await bench.chain.client.setAutomine(true)
+  await until('the first is given up', async () => (await transactionState(order.requestId)) === 'displaced')
+  await until('it is decided', async () => (await stateOf(order)) !== 'settling')
+  await until('it is known to be paid', async () => (await stateOf(order)) === 'closed')
+  await bench.settled()
+  assert.equal(await bench.arrived('stablecoin', payer), 1)
+  assert.equal(await bench.chain.balanceOf('stablecoin', payer.address), FUNDS)
+})
+
+test('a node that has not read the block of a foreign settlement is asked again', async () => {
+  const [payer, order] = await newOrder(SHORT_MS)
+  const raw = await foreignRaw(order)
+  const old = await bench.chain.client.getBlockNumber()
+  bench.rpc.refused.add('eth_sendRawTransaction')
+  await assert.rejects(bench.settle(order, SHORT_MS), { code: 'settlement_unconfirmed' })
+  let looks = 0
+  // Requests for logs reach a node that lags behind the one that receipts come from.
+  bench.rpc.altered = ({ method, params }, answer) => {
+    const isLook = method === 'eth_getLogs' && JSON.stringify(params).includes(payer.address.slice(2).toLowerCase())
+    if (isLook && looks++ < 3) return { ...answer, result: [] }
+    if (method === 'eth_blockNumber' && looks < 4) return { ...answer, result: `0x${old.toString(16)}` }
+    return answer
+  }
+  await bench.chain.client.sendRawTransaction({ serializedTransaction: raw })
+  bench.rpc.refused.clear()
+  await until('it is decided', async () => (await stateOf(order)) === 'closed')
+  await bench.settled()
+  assert.ok(looks > 3)
+  assert.equal(await bench.chain.balanceOf('stablecoin', payer.address), FUNDS)
+})
