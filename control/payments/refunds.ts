@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { Loop } from '../admission/loop.ts'
 import type { ChainClient } from '../chain/chainClient.ts'
+import { eachApart } from '../chain/eachApart.ts'
 import type { FeeOracle } from '../chain/fees.ts'
 import { storeTransaction } from '../chain/outbox.ts'
 import type { OutcomeHandler } from '../chain/recorder.ts'
@@ -84,13 +85,17 @@ export class Refunder {
     if ((await dueRefunds(pool, minUnits)).length === 0 && (await failedRefunds(pool)).length === 0) return
     await tryLock(pool, REFUND_LOCK, async () => {
       // Read again: what another control sent a moment ago is due no more.
-      for (const row of await dueRefunds(pool, minUnits)) {
-        if (signal.aborted) return
-        if ((this.#refusedUntil.get(row.payer + row.token) ?? 0) > performance.now()) continue
-        await this.#refund(row)
-      }
-      for (const id of await failedRefunds(pool)) await this.#sendAgain(id)
+      const due = await dueRefunds(pool, minUnits)
+      const work = [
+        ...due.filter((row) => !this.#isRefused(row)).map((row) => () => this.#refund(row)),
+        ...(await failedRefunds(pool)).map((id) => () => this.#sendAgain(id)),
+      ]
+      await eachApart(work, signal, (send) => send())
     })
+  }
+
+  #isRefused({ payer, token }: DueRow): boolean {
+    return (this.#refusedUntil.get(payer + token) ?? 0) > performance.now()
   }
 
   async #refund(due: DueRow): Promise<void> {

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { Loop } from '../admission/loop.ts'
 import { type ChainClient, readChain } from '../chain/chainClient.ts'
+import { eachApart } from '../chain/eachApart.ts'
 import type { FeeOracle } from '../chain/fees.ts'
 import { storeTransaction } from '../chain/outbox.ts'
 import type { OutcomeHandler } from '../chain/recorder.ts'
@@ -64,10 +65,8 @@ export class Withdrawer {
     if ((await dueWithdrawals(pool, 1)).length === 0) return
     await tryLock(pool, WITHDRAWAL_LOCK, async () => {
       // Read again: what another control sent a moment ago is due no more.
-      for (const withdrawal of await dueWithdrawals(pool, limits.withdrawalBatchMax)) {
-        if (signal.aborted) return
-        await this.#send(withdrawal)
-      }
+      const due = await dueWithdrawals(pool, limits.withdrawalBatchMax)
+      await eachApart(due, signal, (withdrawal) => this.#send(withdrawal))
     })
   }
 

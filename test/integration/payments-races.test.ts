@@ -133,6 +133,30 @@ test('two controls find the same failed refund: it is sent again once', async ()
   assert.equal(await bench.chain.balanceOf('stablecoin', payer.address), FUNDS - 500n)
 })
 
+test('a refund that the node can not say anything about holds up no other', async () => {
+  const payers = [await newOrder(), await newOrder(), await newOrder()] as const
+  const odd = [payers[0][0], payers[1][0]].map(({ address }) => address.slice(2).toLowerCase())
+  const error = { code: -32_000, message: 'invalid opcode: INVALID' }
+  const selector = '0xa9059cbb'
+  bench.rpc.altered = ({ id, method, params }, answer) => {
+    const text = JSON.stringify(params)
+    const isOdd = method === 'eth_estimateGas' && text.includes(selector) && odd.some((one) => text.includes(one))
+    return isOdd ? { id, error } : answer
+  }
+  for (const [, order] of payers.slice(0, 2)) await bench.settle(order)
+  for (const [, order] of payers.slice(0, 2)) await bench.serve(order, UNITS / 2)
+  await until(
+    'both are owed',
+    async () => (await stateOf(payers[0][1])) === 'closed' && (await stateOf(payers[1][1])) === 'closed',
+  )
+  await bench.settle(payers[2][1])
+  await bench.serve(payers[2][1], UNITS / 2)
+  const has = (payer: Payer) => bench.chain.balanceOf('stablecoin', payer.address)
+  await until('the last has its own', async () => (await has(payers[2][0])) === FUNDS - AMOUNT / 2n)
+  assert.deepEqual([await has(payers[0][0]), await has(payers[1][0])], [FUNDS - AMOUNT, FUNDS - AMOUNT])
+  bench.rpc.altered = undefined
+})
+
 test('blocks come back in another order, so that the own transaction pays and the foreign one fails: nothing is lost', async () => {
   const [payer, order] = await newOrder(SHORT_MS)
   const raw = await foreignRaw(order)

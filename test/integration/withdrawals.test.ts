@@ -18,6 +18,7 @@ before(async () => {
 })
 afterEach(async () => {
   paid.rpc.down = false
+  paid.rpc.altered = undefined
   paid.rpc.refused.clear()
   await paid.chain.client.setAutomine(true)
   await paid.chain.client.mine({ blocks: 1 })
@@ -187,6 +188,19 @@ test('a treasury that is filled between two looks at it: the withdrawal is sent,
   assert.equal(paid.rpc.meanwhile.size, 0)
   await paid.audited()
   assert.equal(await paid.has('coin', holder.wallet), parseEther('55000'))
+})
+
+test('a withdrawal that the node can not say anything about holds up none behind it', async () => {
+  const [odd, holder] = [await newHolder(paid, '10', NOTHING), await newHolder(paid, '10', NOTHING)]
+  const wallet = odd.wallet.address.slice(2).toLowerCase()
+  // Not what nodes say of a contract that refuses.
+  const error = { code: -32_000, message: 'invalid opcode: INVALID' }
+  paid.rpc.altered = ({ id, method, params }, answer) =>
+    method === 'eth_estimateGas' && JSON.stringify(params).includes(wallet) ? { id, error } : answer
+  const first = await accepted(odd, { amount: '4' })
+  await sent(holder, await accepted(holder, { amount: '4' }))
+  paid.rpc.altered = undefined
+  await sent(odd, first)
 })
 
 test('a wallet that the token refuses: the account has its coin back', async () => {
