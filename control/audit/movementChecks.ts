@@ -12,8 +12,9 @@ export const MOVEMENT_INVARIANTS: readonly Invariant[] = [
         ON t.ref = CASE d.source WHEN 'transfer' THEN d.replay_key ELSE d.id END AND t.credit = 'coin:' || d.account_id
       WHERE coalesce(t.units, 0) <> CASE WHEN d.state = 'credited' THEN d.units ELSE 0 END
       UNION ALL
-      SELECT t.ref || ' is credited as a deposit that is not there' FROM transfers t
-      WHERE t.kind = 'deposit' AND NOT EXISTS (SELECT FROM deposits d WHERE d.id = t.ref OR d.replay_key = t.ref)`,
+      SELECT t.ref || ' is credited to ' || t.credit || ' as a deposit that is not there' FROM transfers t
+      WHERE t.kind = 'deposit' AND NOT EXISTS (SELECT FROM deposits d
+        WHERE (d.id = t.ref OR d.replay_key = t.ref) AND t.credit = 'coin:' || d.account_id)`,
   },
   {
     name: 'every credited deposit is on the chain',

@@ -58,10 +58,29 @@ export const PAYMENT_INVARIANTS: readonly Invariant[] = [
         FROM transfers WHERE kind IN ('refund_sent', 'refund_returned') GROUP BY 1) t ON t.id = f.id
       WHERE coalesce(t.units, 0) <> CASE f.state WHEN 'sent' THEN f.units ELSE 0 END
       UNION ALL
-      SELECT split_part(ref, '#', 1) || ' has ' || count(*) || ' transfers on the chain' FROM chain_transactions
-      WHERE purpose = 'refund' AND state = 'mined' GROUP BY split_part(ref, '#', 1) HAVING count(*) > 1
+      SELECT f.id || ' is ' || f.state || ' and has ' || count(*) FILTER (WHERE t.state = 'mined') || ' transfers on the chain'
+      FROM refunds f LEFT JOIN chain_transactions t ON t.purpose = 'refund' AND split_part(t.ref, '#', 1) = f.id
+      GROUP BY f.id, f.state
+      HAVING count(*) FILTER (WHERE t.state = 'mined') > 1 OR (count(*) FILTER (WHERE t.state = 'pending') = 0
+        AND count(*) FILTER (WHERE t.state = 'mined') <> CASE f.state WHEN 'sent' THEN 1 ELSE 0 END)
       UNION ALL
       SELECT id || ' is stuck' FROM refunds WHERE state = 'stuck'`,
+  },
+  {
+    name: 'every transaction moves what it is for',
+    checked: `SELECT count(*) || ' transactions' FROM chain_transactions`,
+    faults: `
+      SELECT 'transaction ' || t.id || ' for ' || t.ref || ' moves ' || t.amount || ' of ' || t.token || ' from ' ||
+        t.transfer_from || ' to ' || t.transfer_to
+      FROM chain_transactions t CROSS JOIN chain_identity i LEFT JOIN (
+        SELECT 'payment' AS purpose, id, token, amount, payer AS wallet, true AS is_in FROM payments
+        UNION ALL SELECT 'deposit', id, token, amount, wallet, true FROM deposits WHERE source = 'authorization'
+        UNION ALL SELECT 'refund', id, token, amount, payer, false FROM refunds
+        UNION ALL SELECT 'withdrawal', id, token, amount, wallet, false FROM withdrawals
+      ) r ON r.purpose = t.purpose AND r.id = split_part(split_part(t.ref, '#', 1), ':', 1)
+      WHERE r.id IS NULL OR t.token <> r.token OR t.amount <> r.amount
+        OR t.transfer_from <> CASE WHEN r.is_in THEN r.wallet ELSE i.treasury END
+        OR t.transfer_to <> CASE WHEN r.is_in THEN i.treasury ELSE r.wallet END`,
   },
   {
     name: 'every nonce went to its own transaction',

@@ -4,6 +4,7 @@ import './payment-race-limits.ts'
 import assert from 'node:assert/strict'
 import test, { after, afterEach, before } from 'node:test'
 import { type Hex, parseGwei } from 'viem'
+import { runAudit } from '../../control/audit/runAudit.ts'
 import type { Pool } from '../../control/db/pool.ts'
 import { DEMO_TOKEN_ABI } from '../../control/launch/chain/deploy.ts'
 import type { PaymentOrder } from '../../control/payments/paymentOrder.ts'
@@ -155,6 +156,31 @@ test('a refund that the node can not say anything about holds up no other', asyn
   await until('the last has its own', async () => (await has(payers[2][0])) === FUNDS - AMOUNT / 2n)
   assert.deepEqual([await has(payers[0][0]), await has(payers[1][0])], [FUNDS - AMOUNT, FUNDS - AMOUNT])
   bench.rpc.altered = undefined
+})
+
+test('the audit finds transactions that move something else than what they are for', async () => {
+  const [, order] = await newOrder()
+  await bench.settle(order)
+  await bench.serve(order, UNITS / 2)
+  await bench.settled()
+  const refund = await scalarOf<string>('SELECT refund_id FROM payments WHERE id = $1', order.requestId)
+  const found = async () =>
+    (await runAudit(bench.book.pool, bench.book.redis)).filter((check) => !check.ok).map((check) => check.name)
+  const change = (set: string, ref: string) =>
+    bench.book.pool.query(`UPDATE chain_transactions SET ${set} WHERE ref = $1`, [ref])
+  const [moves, sent] = ['every transaction moves what it is for', 'every refund is sent once']
+  const rows: Array<[change: string, undo: string, ref: string, found: string]> = [
+    ['amount = amount + 1', 'amount = amount - 1', `${refund}#1`, moves],
+    ['transfer_to = token', `transfer_to = '${order.payer}'`, `${refund}#1`, moves],
+    ['transfer_from = token', `transfer_from = '${order.payer}'`, order.requestId, moves],
+    [`token = transfer_from`, `token = '${order.transfer.token}'`, order.requestId, moves],
+    [`state = 'reverted'`, `state = 'mined'`, `${refund}#1`, sent],
+  ]
+  for (const [set, undo, ref, name] of rows) {
+    await change(set, ref)
+    assert.deepEqual(await found(), [name], set)
+    await change(undo, ref)
+  }
 })
 
 test('blocks come back in another order, so that the own transaction pays and the foreign one fails: nothing is lost', async () => {
