@@ -22,3 +22,13 @@ export async function eachApart<T>(
   }
   if (errors.length > 0) throw errors[0]
 }
+
+/**
+ * Where the next page of rows begins that may have to wait long, so that those behind them have their turn.
+ * @param pageMax the most rows that a page has
+ * @returns the key of the last row of a full page, else '' for the beginning
+ */
+export function cursorBehind<T>(rows: readonly T[], pageMax: number, keyOf: (row: T) => string): string {
+  const last = rows[pageMax - 1]
+  return last === undefined ? '' : keyOf(last)
+}

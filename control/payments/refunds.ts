@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { Loop } from '../admission/loop.ts'
 import type { ChainClient } from '../chain/chainClient.ts'
-import { eachApart } from '../chain/eachApart.ts'
+import { cursorBehind, eachApart } from '../chain/eachApart.ts'
 import type { FeeOracle } from '../chain/fees.ts'
 import { storeTransaction } from '../chain/outbox.ts'
 import type { OutcomeHandler } from '../chain/recorder.ts'
@@ -64,6 +64,9 @@ interface BackRow {
 export class Refunder {
   readonly #options: RefunderOptions
   readonly #loop: Loop
+  /** Payer and token, and the refund, behind which the next pass begins. */
+  #afterDue = ''
+  #afterFailed = ''
   /** Payer and token of refunds that can not be made now; a handful at worst, as each was a customer. */
   readonly #refusedUntil = new Map<string, number>()
 
@@ -82,13 +85,16 @@ export class Refunder {
 
   async #pass(signal: AbortSignal): Promise<void> {
     const { pool, minUnits } = this.#options
-    if ((await dueRefunds(pool, minUnits)).length === 0 && (await failedRefunds(pool)).length === 0) return
+    if ((await dueRefunds(pool, minUnits, '')).length === 0 && (await failedRefunds(pool, '')).length === 0) return
     await tryLock(pool, REFUND_LOCK, async () => {
       // Read again: what another control sent a moment ago is due no more.
-      const due = await dueRefunds(pool, minUnits)
+      const due = await dueRefunds(pool, minUnits, this.#afterDue)
+      const failed = await failedRefunds(pool, this.#afterFailed)
+      this.#afterDue = cursorBehind(due, limits.refundBatchMax, ({ payer, token }) => payer + token)
+      this.#afterFailed = cursorBehind(failed, limits.refundBatchMax, (id) => id)
       const work = [
         ...due.filter((row) => !this.#isRefused(row)).map((row) => () => this.#refund(row)),
-        ...(await failedRefunds(pool)).map((id) => () => this.#sendAgain(id)),
+        ...failed.map((id) => () => this.#sendAgain(id)),
       ]
       await eachApart(work, signal, (send) => send())
     })
@@ -164,25 +170,26 @@ export class Refunder {
  * Refunds whose newest transaction can make no transfer any more: one that failed in a block that may still be taken
  * back might succeed in another one.
  */
-async function failedRefunds(pool: Pool): Promise<string[]> {
+async function failedRefunds(pool: Pool, after: string): Promise<string[]> {
   const found = await pool.query<{ id: string }>(
     `SELECT id FROM refunds r WHERE state = 'sending' AND NOT EXISTS (
        SELECT FROM chain_transactions t WHERE t.purpose = 'refund' AND t.ref = r.id || '#' || r.attempts
          AND (t.state IN ('pending', 'mined') OR (t.state = 'reverted' AND NOT t.final)))
-     LIMIT $1`,
-    [limits.refundBatchMax],
+     ORDER BY id > $2 DESC, id LIMIT $1`,
+    [limits.refundBatchMax, after],
   )
   return found.rows.map((row) => row.id)
 }
 
 /** What is owed, by payer and token: all that came to the minimum, and all of those who were not served. */
-async function dueRefunds(pool: Pool, minUnits: number): Promise<DueRow[]> {
+async function dueRefunds(pool: Pool, minUnits: number, after: string): Promise<DueRow[]> {
   const found = await pool.query<DueRow>(
     `SELECT payer, token, (array_agg(id ORDER BY id))[1:$2] AS ids,
        (SELECT sum(back) FROM unnest((array_agg(back_amount ORDER BY id))[1:$2]) AS back)::text AS amount
      FROM payments WHERE state = 'closed' AND refund_id IS NULL AND back_amount > 0
-     GROUP BY payer, token HAVING bool_or(back_now) OR sum(back_units) >= $1 LIMIT $3`,
-    [minUnits, limits.refundPaymentsMax, limits.refundBatchMax],
+     GROUP BY payer, token HAVING bool_or(back_now) OR sum(back_units) >= $1
+     ORDER BY payer || token > $4 DESC, payer || token LIMIT $3`,
+    [minUnits, limits.refundPaymentsMax, limits.refundBatchMax, after],
   )
   return found.rows
 }

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { Loop } from '../admission/loop.ts'
 import { type ChainClient, readChain } from '../chain/chainClient.ts'
-import { eachApart } from '../chain/eachApart.ts'
+import { cursorBehind, eachApart } from '../chain/eachApart.ts'
 import type { FeeOracle } from '../chain/fees.ts'
 import { storeTransaction } from '../chain/outbox.ts'
 import type { OutcomeHandler } from '../chain/recorder.ts'
@@ -46,6 +46,8 @@ export interface WithdrawerOptions {
 export class Withdrawer {
   readonly #options: WithdrawerOptions
   readonly #loop: Loop
+  /** The withdrawal behind which the next pass begins. */
+  #after = ''
 
   constructor(options: WithdrawerOptions) {
     this.#options = options
@@ -62,10 +64,11 @@ export class Withdrawer {
 
   async #pass(signal: AbortSignal): Promise<void> {
     const { pool } = this.#options
-    if ((await dueWithdrawals(pool, 1)).length === 0) return
+    if ((await dueWithdrawals(pool, 1, '')).length === 0) return
     await tryLock(pool, WITHDRAWAL_LOCK, async () => {
       // Read again: what another control sent a moment ago is due no more.
-      const due = await dueWithdrawals(pool, limits.withdrawalBatchMax)
+      const due = await dueWithdrawals(pool, limits.withdrawalBatchMax, this.#after)
+      this.#after = cursorBehind(due, limits.withdrawalBatchMax, ({ id }) => id)
       await eachApart(due, signal, (withdrawal) => this.#send(withdrawal))
     })
   }

@@ -158,6 +158,29 @@ test('a refund that the node can not say anything about holds up no other', asyn
   bench.rpc.altered = undefined
 })
 
+test('a payer whom the token refuses holds up no other', async () => {
+  const made = [await newOrder(), await newOrder()].sort(([a], [b]) =>
+    a.address.toLowerCase() < b.address.toLowerCase() ? -1 : 1,
+  )
+  const [refused, other] = made as [[Payer, PaymentOrder], [Payer, PaymentOrder]]
+  const wallet = refused[0].address.slice(2).toLowerCase()
+  const error = { code: 3, message: 'execution reverted' }
+  bench.rpc.altered = ({ id, method, params }, answer) => {
+    const text = JSON.stringify(params)
+    return method === 'eth_estimateGas' && text.includes('0xa9059cbb') && text.includes(wallet) ? { id, error } : answer
+  }
+  for (const [, order] of made) {
+    await bench.settle(order)
+    await bench.serve(order, UNITS / 2)
+    await until('it is owed', async () => (await stateOf(order)) === 'closed')
+  }
+  const has = (payer: Payer) => bench.chain.balanceOf('stablecoin', payer.address)
+  await until('the other has its own', async () => (await has(other[0])) === FUNDS - AMOUNT / 2n)
+  assert.equal(await has(refused[0]), FUNDS - AMOUNT)
+  bench.rpc.altered = undefined
+  await bench.restart()
+})
+
 test('the audit finds transactions that move something else than what they are for', async () => {
   const [, order] = await newOrder()
   await bench.settle(order)

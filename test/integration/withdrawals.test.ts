@@ -13,7 +13,7 @@ let paid: PaidStack
 
 before(async () => {
   const rates = { apiRequestsPerMinute: 60_000, apiRequestBurst: 10_000, signInRequestBurst: 1_000 }
-  paid = await startPaidStack({ limits: { ...rates, withdrawalCheckMs: 50 } })
+  paid = await startPaidStack({ limits: { ...rates, withdrawalCheckMs: 50, withdrawalBatchMax: 1 } })
   await fillTreasury()
 })
 afterEach(async () => {
@@ -174,6 +174,15 @@ test('a treasury without tokens: it waits, and is sent once they are there', asy
   await sent(holder, withdrawal)
   await paid.audited()
   assert.equal(await paid.has('coin', holder.wallet), parseEther('50000'))
+})
+
+test('a withdrawal of a token that the treasury lacks holds up none of another token', async () => {
+  const [waits, holder] = [await newHolder(paid, '400000', NOTHING), await newHolder(paid, '10', NOTHING)]
+  const first = await accepted(waits, { amount: '300000' })
+  await sent(holder, await accepted(holder, { amount: '4', asset: 'stablecoin' }))
+  assert.equal(await paid.has('coin', waits.wallet), 0n)
+  await paid.chain.mint('coin', paid.chain.treasury.address, parseEther('300000'))
+  await sent(waits, first)
 })
 
 test('a treasury that is filled between two looks at it: the withdrawal is sent, not given back', async () => {
