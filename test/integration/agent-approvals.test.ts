@@ -2,6 +2,7 @@
 // whole stack; requests of an agent above its threshold, decided over HTTP; the provider's log says what ran.
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
+import { createPool } from '../../control/db/pool.ts'
 import { api, apiOk, assertRefused, type Json, newOwner, type Owner } from '../support/apiClient.ts'
 import { assertError, completion, type Reply } from '../support/chatClient.ts'
 import { type Stack, startStack, until } from '../support/stack.ts'
@@ -174,6 +175,26 @@ test('a request that was not charged leaves its approval to the next attempt', a
   await decide(second.id, 'approve')
   assert.equal((await send(broken, second.id)).status, 502)
   await until('it may be sent again', async () => (await send(broken, second.id)).status === 502)
+})
+
+test('what a proxy that died has left usable can be taken back', async () => {
+  const body = large(undefined, { model: 'test/broken' })
+  const { id } = await waits(body)
+  await decide(id, 'approve')
+  const failed = await send(body, id)
+  await stack.settled()
+  const usedBy = failed.headers.get('x-request-id')
+  const pool = createPool(stack.databaseUrl)
+  try {
+    // The proxy gives the approval back, which one that died did not.
+    await until('it is given back', async () => (await list('?status=approved')).some((one) => one.id === id))
+    await pool.query(`UPDATE approvals SET status = 'used', used_by = $2 WHERE id = $1`, [id, usedBy])
+  } finally {
+    await pool.end()
+  }
+  const { status, body: denied } = await decide(id, 'deny')
+  assert.deepEqual([status, denied.status], [200, 'denied'])
+  assertError(await send(body, id), 403, 'approval_denied')
 })
 
 test('a payment above the threshold waits, too', async () => {
