@@ -21,13 +21,12 @@ export const PAYMENT_INVARIANTS: readonly Invariant[] = [
       SELECT p.id || ' is ' || p.state || ' and has ' || count(t.id) || ' transfers on the chain'
       FROM payments p LEFT JOIN chain_transactions t
         ON t.purpose = 'payment' AND t.ref IN (p.id, p.id || ':other') AND t.state = 'mined'
+      LEFT JOIN (SELECT split_part(ref, ':', 1) AS id, sum(CASE kind WHEN 'pay_in_lost' THEN 1 ELSE -1 END) AS times
+        FROM transfers WHERE kind IN ('pay_in_lost', 'pay_in_found') GROUP BY 1) l ON l.id = p.id
       WHERE NOT EXISTS (SELECT FROM chain_transactions w WHERE w.purpose = 'payment'
         AND w.ref IN (p.id, p.id || ':other') AND w.state = 'pending')
-      GROUP BY p.id, p.state
-      HAVING count(t.id) <> CASE
-        WHEN p.state IN ('settling', 'failed')
-          OR EXISTS (SELECT FROM transfers l WHERE l.kind = 'pay_in_lost' AND l.ref = p.id) THEN 0
-        ELSE 1 END`,
+      GROUP BY p.id, p.state, l.times
+      HAVING count(t.id) <> CASE WHEN p.state IN ('settling', 'failed') THEN 0 ELSE 1 - coalesce(l.times, 0) END`,
   },
   {
     name: 'every payment is charged or goes back',
@@ -59,10 +58,29 @@ export const PAYMENT_INVARIANTS: readonly Invariant[] = [
         FROM transfers WHERE kind IN ('refund_sent', 'refund_returned') GROUP BY 1) t ON t.id = f.id
       WHERE coalesce(t.units, 0) <> CASE f.state WHEN 'sent' THEN f.units ELSE 0 END
       UNION ALL
-      SELECT split_part(ref, '#', 1) || ' has ' || count(*) || ' transfers on the chain' FROM chain_transactions
-      WHERE purpose = 'refund' AND state = 'mined' GROUP BY split_part(ref, '#', 1) HAVING count(*) > 1
+      SELECT f.id || ' is ' || f.state || ' and has ' || count(*) FILTER (WHERE t.state = 'mined') || ' transfers on the chain'
+      FROM refunds f LEFT JOIN chain_transactions t ON t.purpose = 'refund' AND split_part(t.ref, '#', 1) = f.id
+      GROUP BY f.id, f.state
+      HAVING count(*) FILTER (WHERE t.state = 'mined') > 1 OR (count(*) FILTER (WHERE t.state = 'pending') = 0
+        AND count(*) FILTER (WHERE t.state = 'mined') <> CASE f.state WHEN 'sent' THEN 1 ELSE 0 END)
       UNION ALL
       SELECT id || ' is stuck' FROM refunds WHERE state = 'stuck'`,
+  },
+  {
+    name: 'every transaction moves what it is for',
+    checked: `SELECT count(*) || ' transactions' FROM chain_transactions`,
+    faults: `
+      SELECT 'transaction ' || t.id || ' for ' || t.ref || ' moves ' || t.amount || ' of ' || t.token || ' from ' ||
+        t.transfer_from || ' to ' || t.transfer_to
+      FROM chain_transactions t CROSS JOIN chain_identity i LEFT JOIN (
+        SELECT 'payment' AS purpose, id, token, amount, payer AS wallet, true AS is_in FROM payments
+        UNION ALL SELECT 'deposit', id, token, amount, wallet, true FROM deposits WHERE source = 'authorization'
+        UNION ALL SELECT 'refund', id, token, amount, payer, false FROM refunds
+        UNION ALL SELECT 'withdrawal', id, token, amount, wallet, false FROM withdrawals
+      ) r ON r.purpose = t.purpose AND r.id = split_part(split_part(t.ref, '#', 1), ':', 1)
+      WHERE r.id IS NULL OR t.token <> r.token OR t.amount <> r.amount
+        OR t.transfer_from <> CASE WHEN r.is_in THEN r.wallet ELSE i.treasury END
+        OR t.transfer_to <> CASE WHEN r.is_in THEN i.treasury ELSE r.wallet END`,
   },
   {
     name: 'every nonce went to its own transaction',

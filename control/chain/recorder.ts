@@ -8,8 +8,8 @@ import { hasTransferred } from './transferLog.ts'
 export interface OutcomeHandler {
   /** The transfer was made. Called again when a block was taken back and the transaction got into another. */
   mined(client: Client, ref: string): Promise<void>
-  /** It is in a block and made no transfer. Called again likewise, also after `mined`. */
-  reverted(client: Client, ref: string): Promise<void>
+  /** It is in a block and made no transfer, or can get into none. Called again likewise, also after `mined`. */
+  unmade(client: Client, ref: string): Promise<void>
 }
 
 export type OutcomeHandlers = Readonly<Record<Purpose, OutcomeHandler>>
@@ -37,7 +37,7 @@ export class OutcomeRecorder {
         [row.id, state, receipt.transactionHash, Number(receipt.blockNumber), receipt.blockHash],
       )
       if (updated.rowCount === 0) return false
-      await this.#handlers[row.purpose][state](client, row.ref)
+      await this.#handlers[row.purpose][state === 'mined' ? 'mined' : 'unmade'](client, row.ref)
       return true
     })
     if (isNew) this.#onRecorded(row.id, state)
@@ -64,9 +64,15 @@ export class OutcomeRecorder {
 
   /** Notes that another transaction has used the nonce: this one can never be mined. An operator has to look at it. */
   async displace(row: TransactionRow): Promise<void> {
-    await this.#pool.query(`UPDATE chain_transactions SET state = 'displaced' WHERE id = $1 AND state = 'pending'`, [
-      row.id,
-    ])
-    this.#onRecorded(row.id, 'displaced')
+    const isNew = await withTransaction(this.#pool, async (client) => {
+      const updated = await client.query(
+        `UPDATE chain_transactions SET state = 'displaced' WHERE id = $1 AND state = 'pending'`,
+        [row.id],
+      )
+      if (updated.rowCount === 0) return false
+      await this.#handlers[row.purpose].unmade(client, row.ref)
+      return true
+    })
+    if (isNew) this.#onRecorded(row.id, 'displaced')
   }
 }

@@ -4,6 +4,7 @@ import { limits } from '../contract/limits.ts'
 import { type Pool, withTransaction } from '../db/pool.ts'
 import { tryLock } from '../db/tryLock.ts'
 import type { ChainClient } from './chainClient.ts'
+import { eachApart } from './eachApart.ts'
 import type { FeeOracle } from './fees.ts'
 import { storeAttempt } from './outbox.ts'
 import type { Signer } from './signer.ts'
@@ -59,10 +60,8 @@ export class TransactionSweeper {
   async #pass(signal: AbortSignal): Promise<void> {
     await tryLock(this.#options.pool, SWEEP_LOCK, async () => {
       await this.#checkBlocks()
-      for (const row of await pendingTransactions(this.#options.pool, limits.chainSweepMax)) {
-        if (signal.aborted) return
-        await this.#push(row)
-      }
+      const pending = await pendingTransactions(this.#options.pool, limits.chainSweepMax)
+      await eachApart(pending, signal, (row) => this.#push(row))
     })
     this.#tellSwept()
   }

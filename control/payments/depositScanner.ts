@@ -8,6 +8,7 @@ import { limits } from '../contract/limits.ts'
 import type { Address } from '../contract/payments/address.ts'
 import { tokenUsdUnits, unitsOf } from '../contract/payments/conversion.ts'
 import type { PaymentAsset } from '../contract/payments/terms.ts'
+import { textArray } from '../db/arrays.ts'
 import { type Client, type Pool, withTransaction } from '../db/pool.ts'
 import { tryLock } from '../db/tryLock.ts'
 import { creditCoin } from '../ledger/creditCoin.ts'
@@ -25,6 +26,8 @@ export interface ScannerOptions {
   readonly assets: readonly PaymentAsset[]
   /** Blocks that a transfer has to be deep, its own counted. */
   readonly confirmations: number
+  /** Blocks after which nothing is expected to be taken back; they are read again with every new one. */
+  readonly finalBlocks: number
   /** The account that a wallet is linked to. */
   readonly accountOfWallet: (client: Client, address: Address) => Promise<string | undefined>
   /** USD of one coin in units. */
@@ -43,8 +46,10 @@ interface Seen {
 }
 
 /**
- * Reads the transfers of the treasury's tokens, block by block and each once. What a linked wallet sends is a deposit of
- * its account; everything else that is not the gateway's own is noted, so that the audit can account for every token.
+ * Reads the transfers of the treasury's tokens, block by block, and books each transaction once: the blocks that the
+ * chain may still take back are read again with every new one, since what was in them may come back in others. What a
+ * linked wallet sends is a deposit of its account; everything else that is not the gateway's own is noted, so that the
+ * audit can account for every token.
  */
 export class DepositScanner {
   readonly #options: ScannerOptions
@@ -60,19 +65,22 @@ export class DepositScanner {
   }
 
   async #pass(): Promise<void> {
-    const { pool, chain, confirmations } = this.#options
+    const { pool, chain, confirmations, finalBlocks } = this.#options
+    const again = Math.min(finalBlocks, Math.floor(limits.chainScanBlocksMax / 2))
     const head = Number(await chain.getBlockNumber()) - (confirmations - 1)
     const more = await tryLock(pool, SCAN_LOCK, async () => {
       const found = await pool.query<{ scanned_block: number }>('SELECT scanned_block FROM chain_identity')
-      const first = (found.rows[0]?.scanned_block ?? head) + 1
+      const scanned = found.rows[0]?.scanned_block ?? head
+      const first = Math.max(scanned + 1 - again, 0)
       const last = Math.min(head, first + limits.chainScanBlocksMax - 1)
-      if (last < first) return false
+      if (last <= scanned) return false
       await this.#book(last, await this.#transfers(first, last))
       return last < head
     })
     if (more === true) this.#loop.wake()
   }
 
+  /** @throws when the node that answers does not have the last of the blocks, as one that lags behind */
   async #transfers(first: number, last: number): Promise<Seen[]> {
     const { chain, treasury, assets } = this.#options
     const address = assets.map((asset) => asset.address)
@@ -82,6 +90,8 @@ export class DepositScanner {
     const [came, went] = await Promise.all([
       read([TRANSFER_TOPIC, null, pad(treasury)]),
       read([TRANSFER_TOPIC, pad(treasury)]),
+      // In the same request, so that the same node answers: it leaves out what it does not have.
+      chain.getBlock({ blockNumber: BigInt(last) }),
     ])
     const seen = new Map([...came, ...went].flatMap(seenOf).map((one) => [`${one.hash}:${one.logIndex}`, one]))
     return [...seen.values()].sort((a, b) => a.block - b.block || a.logIndex - b.logIndex)
@@ -91,8 +101,7 @@ export class DepositScanner {
     const { pool, log } = this.#options
     await withTransaction(pool, async (client) => {
       await client.query('SELECT FROM chain_identity FOR UPDATE')
-      for (const transfer of transfers) {
-        if (await isOwn(client, transfer.hash)) continue
+      for (const transfer of await newTransfers(client, transfers)) {
         const account = await this.#credit(client, transfer)
         await client.query(
           `INSERT INTO chain_transfers
@@ -108,7 +117,7 @@ export class DepositScanner {
         if (account === undefined) log.warn(shown, 'a transfer of the treasury that nobody has asked for')
         else log.info({ ...shown, account }, 'a deposit arrived')
       }
-      await client.query('UPDATE chain_identity SET scanned_block = $1', [scannedBlock])
+      await client.query('UPDATE chain_identity SET scanned_block = greatest(scanned_block, $1)', [scannedBlock])
     })
   }
 
@@ -141,18 +150,29 @@ function creditOf(amount: bigint, decimals: number, usdUnits: number): number {
 }
 
 /**
- * Whether a transaction is one that the book follows. One that was given up, because it seemed not to come, has come:
- * it is looked for again.
+ * The transfers of transactions that the book neither follows nor has counted, and that were made after it opened their
+ * token. A transaction that the book follows and has given up, because it seemed not to come, has come: it is looked for
+ * again.
  */
-async function isOwn(client: Client, hash: string): Promise<boolean> {
-  const found = await client.query<{ transaction_id: number }>(
-    'SELECT transaction_id FROM chain_attempts WHERE hash = $1',
-    [hash],
+async function newTransfers(client: Client, transfers: readonly Seen[]): Promise<Seen[]> {
+  if (transfers.length === 0) return []
+  const hashes = [textArray([...new Set(transfers.map(({ hash }) => hash))])]
+  await client.query(
+    `UPDATE chain_transactions SET state = 'pending' WHERE state = 'displaced'
+       AND id IN (SELECT transaction_id FROM chain_attempts WHERE hash = ANY ($1::text[]))`,
+    hashes,
   )
-  const id = found.rows[0]?.transaction_id
-  if (id === undefined) return false
-  await client.query(`UPDATE chain_transactions SET state = 'pending' WHERE id = $1 AND state = 'displaced'`, [id])
-  return true
+  const found = await client.query<{ hash: string }>(
+    `SELECT hash FROM chain_attempts WHERE hash = ANY ($1::text[])
+     UNION SELECT hash FROM chain_transfers WHERE hash = ANY ($1::text[])`,
+    hashes,
+  )
+  const opened = await client.query<{ token: string; block_number: number }>(
+    'SELECT token, block_number FROM chain_openings',
+  )
+  const known = new Set(found.rows.map((row) => row.hash))
+  const openings = new Map(opened.rows.map((row) => [row.token, row.block_number]))
+  return transfers.filter(({ hash, token, block }) => !known.has(hash) && block > (openings.get(token) ?? 0))
 }
 
 function seenOf(log: RpcLog): Seen[] {

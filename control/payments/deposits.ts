@@ -13,10 +13,10 @@ import type { Address } from '../contract/payments/address.ts'
 import { replayKey } from '../contract/payments/signedPayment.ts'
 import { verdictOf } from '../contract/payments/verdict.ts'
 import { type Client, type Pool, type Queryable, withTransaction } from '../db/pool.ts'
+import { OTHER_SUFFIX } from './chainLoss.ts'
 import { type DepositOrder, refuseAuthorization } from './depositOrder.ts'
 import { type Deposit, depositOf, insertDeposit, unmovedDeposits } from './depositRow.ts'
 import { findForeignSettlement, nonceOf } from './foreignSettlement.ts'
-import { OTHER_SUFFIX } from './paymentOutcome.ts'
 import { settlementCall } from './settlementCall.ts'
 import { simulatePayment } from './simulation.ts'
 
@@ -132,7 +132,11 @@ export class Deposits {
     const { pool, chain, treasury, log } = this.#options
     const transfer = { token, from: wallet, to: treasury, amount }
     const nonce = nonceOf(key)
-    const hash = nonce && (await findForeignSettlement(pool, chain, transfer, nonce))
+    const tried = await pool.query<{ block: number }>(
+      `SELECT coalesce(max(block_number), 0) AS block FROM chain_transactions WHERE purpose = 'deposit' AND ref = $1`,
+      [id],
+    )
+    const hash = await findForeignSettlement(pool, chain, transfer, nonce, tried.rows[0]?.block ?? 0)
     const other = { purpose: 'deposit', ref: `${id}${OTHER_SUFFIX}`, transfer } as const
     const isOther = hash !== undefined && (await this.#storeOther(other, hash))
     if (isOther) return

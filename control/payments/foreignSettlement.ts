@@ -9,41 +9,45 @@ import type { Queryable } from '../db/pool.ts'
 const CANDIDATES_MAX = 20
 
 /**
- * Anybody may send a payment that was signed, and then it has paid although the gateway did not send it. Looks for such
- * a transaction in the last blocks: one that made the transfer with the authorization's nonce in its input, and that the
- * book does not know.
- * @param nonce 32 bytes
+ * Anybody may send a payment that was signed, and then it has paid although the gateway did not send it; and payers send
+ * a transaction of their own again with a higher fee. Looks for such a transaction in the last blocks: one that made the
+ * transfer, with the authorization's nonce in its input, and that the book does not know.
+ * @param nonce 32 bytes; undefined for a transfer that has none, which its amount tells apart
+ * @param seenBlock what was seen of the payment was in this block, so a node without it can not say
  * @throws GatewayError chain_unavailable
  */
 export async function findForeignSettlement(
   db: Queryable,
   chain: ChainClient,
   transfer: ExpectedTransfer,
-  nonce: Hex,
+  nonce: Hex | undefined,
+  seenBlock: number,
 ): Promise<Hex | undefined> {
-  const hashes = await readChain(() => transfersOf(chain, transfer))
+  const hashes = await readChain(() => transfersOf(chain, transfer, seenBlock))
   for (const hash of hashes.slice(-CANDIDATES_MAX).reverse()) {
+    if (await isKnown(db, hash)) continue
+    if (nonce === undefined) return hash
     const transaction = await readChain(() => chain.getTransaction({ hash }))
-    if (!transaction.input.toLowerCase().includes(nonce.slice(2))) continue
-    if (!(await isKnown(db, hash))) return hash
+    if (transaction.input.toLowerCase().includes(nonce.slice(2))) return hash
   }
   return undefined
 }
 
-async function transfersOf(chain: ChainClient, { token, from, to, amount }: ExpectedTransfer): Promise<Hex[]> {
+async function transfersOf(
+  chain: ChainClient,
+  { token, from, to, amount }: ExpectedTransfer,
+  seenBlock: number,
+): Promise<Hex[]> {
   const head = await chain.getBlockNumber()
   const first = head - BigInt(limits.chainLookbackBlocks)
-  const logs = await chain.request({
-    method: 'eth_getLogs',
-    params: [
-      {
-        address: token,
-        topics: [TRANSFER_TOPIC, pad(from), pad(to)],
-        fromBlock: `0x${(first > 0n ? first : 0n).toString(16)}`,
-        toBlock: 'latest',
-      },
-    ],
-  })
+  const fromBlock = `0x${(first > 0n ? first : 0n).toString(16)}` as const
+  const topics = [TRANSFER_TOPIC, pad(from), pad(to)]
+  // In one request, so that one node answers both.
+  const [logs, newest] = await Promise.all([
+    chain.request({ method: 'eth_getLogs', params: [{ address: token, topics, fromBlock, toBlock: 'latest' }] }),
+    chain.getBlockNumber(),
+  ])
+  if (newest < BigInt(seenBlock)) throw new Error(`the node has block ${newest} and not ${seenBlock} yet`)
   return logs.flatMap((log) =>
     log.transactionHash !== null && log.data !== '0x' && BigInt(log.data) === amount ? [log.transactionHash] : [],
   )

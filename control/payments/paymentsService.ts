@@ -185,6 +185,7 @@ export class PaymentsService {
       ...{ pool, chain, log, accountOfWallet, coinUsdUnits, assets: config.assets },
       treasury: treasury.address,
       confirmations: config.depositConfirmations,
+      finalBlocks,
     })
     const deposits = new Deposits({
       ...{ pool, chain, chainId, contracts, fees, watcher, relayers, log },

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { Loop } from '../admission/loop.ts'
 import type { ChainClient } from '../chain/chainClient.ts'
+import { cursorBehind, eachApart } from '../chain/eachApart.ts'
 import type { FeeOracle } from '../chain/fees.ts'
 import { storeTransaction } from '../chain/outbox.ts'
 import type { OutcomeHandler } from '../chain/recorder.ts'
@@ -63,6 +64,9 @@ interface BackRow {
 export class Refunder {
   readonly #options: RefunderOptions
   readonly #loop: Loop
+  /** Payer and token, and the refund, behind which the next pass begins. */
+  #afterDue = ''
+  #afterFailed = ''
   /** Payer and token of refunds that can not be made now; a handful at worst, as each was a customer. */
   readonly #refusedUntil = new Map<string, number>()
 
@@ -80,18 +84,24 @@ export class Refunder {
   }
 
   async #pass(signal: AbortSignal): Promise<void> {
-    const { pool } = this.#options
-    const due = await dueRefunds(pool, this.#options.minUnits)
-    const failed = await failedRefunds(pool)
-    if (due.length === 0 && failed.length === 0) return
+    const { pool, minUnits } = this.#options
+    if ((await dueRefunds(pool, minUnits, '')).length === 0 && (await failedRefunds(pool, '')).length === 0) return
     await tryLock(pool, REFUND_LOCK, async () => {
-      for (const row of due) {
-        if (signal.aborted) return
-        if ((this.#refusedUntil.get(row.payer + row.token) ?? 0) > performance.now()) continue
-        await this.#refund(row)
-      }
-      for (const id of failed) await this.#sendAgain(id)
+      // Read again: what another control sent a moment ago is due no more.
+      const due = await dueRefunds(pool, minUnits, this.#afterDue)
+      const failed = await failedRefunds(pool, this.#afterFailed)
+      this.#afterDue = cursorBehind(due, limits.refundBatchMax, ({ payer, token }) => payer + token)
+      this.#afterFailed = cursorBehind(failed, limits.refundBatchMax, (id) => id)
+      const work = [
+        ...due.filter((row) => !this.#isRefused(row)).map((row) => () => this.#refund(row)),
+        ...failed.map((id) => () => this.#sendAgain(id)),
+      ]
+      await eachApart(work, signal, (send) => send())
     })
+  }
+
+  #isRefused({ payer, token }: DueRow): boolean {
+    return (this.#refusedUntil.get(payer + token) ?? 0) > performance.now()
   }
 
   async #refund(due: DueRow): Promise<void> {
@@ -131,7 +141,7 @@ export class Refunder {
     const row = found.rows[0]
     if (row === undefined) return
     if (row.attempts >= limits.refundAttemptsMax) {
-      await pool.query(`UPDATE refunds SET state = 'stuck' WHERE id = $1`, [id])
+      await pool.query(`UPDATE refunds SET state = 'stuck' WHERE id = $1 AND state = 'sending'`, [id])
       log.error({ refund: id, payer: row.payer }, 'a refund failed too often; an operator has to look at it')
       return
     }
@@ -142,13 +152,17 @@ export class Refunder {
     if (gas === undefined) return
     const price = await fees.current()
     const stored = await withTransaction(pool, async (client) => {
-      await client.query('UPDATE refunds SET attempts = attempts + 1 WHERE id = $1', [id])
+      const taken = await client.query(
+        `UPDATE refunds SET attempts = attempts + 1 WHERE id = $1 AND attempts = $2 AND state = 'sending'`,
+        [id, row.attempts],
+      )
+      if (taken.rowCount === 0) return undefined
       const transfer = { token, from: treasury.address, to: payer, amount }
       const ref = `${id}${ATTEMPT}${row.attempts + 1}`
       const order = { purpose: 'refund', ref, chainId, ...call, gas, fees: price, transfer } as const
       return storeTransaction(client, treasury, order)
     })
-    await watcher.send(stored, 0)
+    if (stored !== undefined) await watcher.send(stored, 0)
   }
 }
 
@@ -156,25 +170,26 @@ export class Refunder {
  * Refunds whose newest transaction can make no transfer any more: one that failed in a block that may still be taken
  * back might succeed in another one.
  */
-async function failedRefunds(pool: Pool): Promise<string[]> {
+async function failedRefunds(pool: Pool, after: string): Promise<string[]> {
   const found = await pool.query<{ id: string }>(
     `SELECT id FROM refunds r WHERE state = 'sending' AND NOT EXISTS (
        SELECT FROM chain_transactions t WHERE t.purpose = 'refund' AND t.ref = r.id || '#' || r.attempts
          AND (t.state IN ('pending', 'mined') OR (t.state = 'reverted' AND NOT t.final)))
-     LIMIT $1`,
-    [limits.refundBatchMax],
+     ORDER BY id > $2 DESC, id LIMIT $1`,
+    [limits.refundBatchMax, after],
   )
   return found.rows.map((row) => row.id)
 }
 
 /** What is owed, by payer and token: all that came to the minimum, and all of those who were not served. */
-async function dueRefunds(pool: Pool, minUnits: number): Promise<DueRow[]> {
+async function dueRefunds(pool: Pool, minUnits: number, after: string): Promise<DueRow[]> {
   const found = await pool.query<DueRow>(
     `SELECT payer, token, (array_agg(id ORDER BY id))[1:$2] AS ids,
        (SELECT sum(back) FROM unnest((array_agg(back_amount ORDER BY id))[1:$2]) AS back)::text AS amount
      FROM payments WHERE state = 'closed' AND refund_id IS NULL AND back_amount > 0
-     GROUP BY payer, token HAVING bool_or(back_now) OR sum(back_units) >= $1 LIMIT $3`,
-    [minUnits, limits.refundPaymentsMax, limits.refundBatchMax],
+     GROUP BY payer, token HAVING bool_or(back_now) OR sum(back_units) >= $1
+     ORDER BY payer || token > $4 DESC, payer || token LIMIT $3`,
+    [minUnits, limits.refundPaymentsMax, limits.refundBatchMax, after],
   )
   return found.rows
 }
@@ -221,24 +236,40 @@ function unitsBack(row: BackRow): { sentUnits: number; roundedUnits: number } {
 /** Books what became of the transactions of refunds. */
 export const refundOutcome: OutcomeHandler = {
   async mined(client, ref) {
-    const units = await changeState(client, ref, 'sending', 'sent')
-    if (units === undefined) return
-    await postTransfers(client, [{ kind: REFUND_SENT, ref, debit: ESCROW, credit: PAYMENTS_IN, units }])
+    const moved = await changeState(client, ref, 'sending', 'sent')
+    if (moved === undefined) return
+    await postTransfers(client, [{ kind: REFUND_SENT, debit: ESCROW, credit: PAYMENTS_IN, ...moved }])
   },
   // The next pass sends it again, as another transaction.
-  async reverted(client, ref) {
-    const units = await changeState(client, ref, 'sent', 'sending')
-    if (units === undefined) return
-    await postTransfers(client, [{ kind: REFUND_RETURNED, ref, debit: PAYMENTS_IN, credit: ESCROW, units }])
+  async unmade(client, ref) {
+    const moved = await changeState(client, ref, 'sent', 'sending')
+    if (moved === undefined) return
+    await postTransfers(client, [{ kind: REFUND_RETURNED, debit: PAYMENTS_IN, credit: ESCROW, ...moved }])
   },
 }
 
-/** @returns the units of the refund when it was in the state that it is changed from */
-async function changeState(client: Client, ref: string, from: string, to: string): Promise<number | undefined> {
+/**
+ * Follows the chain, which may take a transaction back and make it again, more than once.
+ * @returns the units of the refund, and a name for the transfer that books this change, when it was in the state that it
+ *   is changed from
+ */
+async function changeState(
+  client: Client,
+  ref: string,
+  from: string,
+  to: string,
+): Promise<{ units: number; ref: string } | undefined> {
   const [id = ''] = ref.split(ATTEMPT)
   const changed = await client.query<{ units: number }>(
     'UPDATE refunds SET state = $3 WHERE id = $1 AND state = $2 RETURNING units',
     [id, from, to],
   )
-  return changed.rows[0]?.units
+  const row = changed.rows[0]
+  if (row === undefined) return undefined
+  const returned = await client.query<{ times: number }>(
+    `SELECT count(*) AS times FROM transfers WHERE ref BETWEEN $1 AND $1 || ':~' AND kind = $2`,
+    [ref, REFUND_RETURNED],
+  )
+  const times = returned.rows[0]?.times ?? 0
+  return { units: row.units, ref: times === 0 ? ref : `${ref}:${times}` }
 }

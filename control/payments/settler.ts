@@ -12,12 +12,12 @@ import { limits } from '../contract/limits.ts'
 import type { Address } from '../contract/payments/address.ts'
 import { type Pool, withTransaction } from '../db/pool.ts'
 import { checkAgent } from './agents.ts'
+import { OTHER_SUFFIX } from './chainLoss.ts'
 import { claimPayment, refuseConflict, type Sending } from './claim.ts'
 import { findForeignSettlement, nonceOf } from './foreignSettlement.ts'
 import { checkSent, checkSigned } from './payerTransaction.ts'
 import { takePaidHold } from './payHold.ts'
 import type { PaymentOrder } from './paymentOrder.ts'
-import { OTHER_SUFFIX } from './paymentOutcome.ts'
 import { markHeld, type PaymentRow, paymentOf } from './paymentRow.ts'
 import { refuseRecentlyRefused, rememberRefused } from './refusals.ts'
 import { refusalError, simulatePayment } from './simulation.ts'
@@ -155,7 +155,7 @@ export class PaymentSettler {
     const { refusal } = simulation
     if (refusal === 'authorization_used') {
       const nonce = nonceOf(order.replayKey)
-      const hash = nonce && (await findForeignSettlement(pool, chain, order.transfer, nonce))
+      const hash = await findForeignSettlement(pool, chain, order.transfer, nonce, simulation.block)
       if (hash !== undefined) return { by: 'other', hash, raw: undefined }
     }
     if (refusal === 'insufficient_funds' || refusal === 'allowance_required') {
@@ -181,8 +181,9 @@ export class PaymentSettler {
    */
   async resolveUnmoved(payment: PaymentRow, deadlineMs = performance.now()): Promise<void> {
     const { pool, chain, watcher } = this.#options
-    const found = await pool.query<{ transfer_from: `0x${string}`; transfer_to: `0x${string}` }>(
-      `SELECT transfer_from, transfer_to FROM chain_transactions WHERE purpose = 'payment' AND ref = $1`,
+    const found = await pool.query<{ transfer_from: Address; transfer_to: Address; block: number }>(
+      `SELECT transfer_from, transfer_to, coalesce(block_number, 0) AS block FROM chain_transactions
+       WHERE purpose = 'payment' AND ref = $1`,
       [payment.id],
     )
     const sides = found.rows[0]
@@ -190,7 +191,7 @@ export class PaymentSettler {
     const { token, amount } = payment
     const transfer = { token, from: sides.transfer_from, to: sides.transfer_to, amount }
     const nonce = nonceOf(payment.replayKey)
-    const hash = nonce && (await findForeignSettlement(pool, chain, transfer, nonce))
+    const hash = await findForeignSettlement(pool, chain, transfer, nonce, sides.block)
     if (hash === undefined) {
       await pool.query(`UPDATE payments SET state = 'failed' WHERE id = $1 AND state = 'settling'`, [payment.id])
       return

@@ -19,6 +19,8 @@ export type Simulation =
         ErrorCode,
         'authorization_used' | 'insufficient_funds' | 'allowance_required' | 'payment_invalid'
       >
+      /** The newest block when that was seen. */
+      readonly block: number
     }
 
 /**
@@ -32,7 +34,7 @@ export async function simulatePayment(
   sender: Address,
 ): Promise<Simulation> {
   const gas = await estimateGas(chain, sender, settlementCall(payment))
-  return gas === undefined ? { refusal: await refusalOf(chain, payment) } : { gas }
+  return gas === undefined ? refusalOf(chain, payment) : { gas }
 }
 
 /**
@@ -61,21 +63,23 @@ export async function estimateGas(
 async function refusalOf(
   chain: ChainClient,
   payment: SignedPayment,
-): Promise<Extract<Simulation, { refusal: unknown }>['refusal']> {
+): Promise<Extract<Simulation, { refusal: unknown }>> {
   const { token, from, value } = payment
   const read = { abi: PAYMENT_ABI, address: token } as const
-  const [used, balance, allowance] = await readChain(() =>
+  const [used, balance, allowance, newest] = await readChain(() =>
     Promise.all([
       isUsed(chain, payment),
       chain.readContract({ ...read, functionName: 'balanceOf', args: [from] }),
       payment.method === 'eip3009'
         ? value
         : chain.readContract({ ...read, functionName: 'allowance', args: [from, PERMIT2_ADDRESS] }),
+      chain.getBlockNumber(),
     ]),
   )
-  if (used) return 'authorization_used'
-  if (balance < value) return 'insufficient_funds'
-  return allowance < value ? 'allowance_required' : 'payment_invalid'
+  const block = Number(newest)
+  if (used) return { refusal: 'authorization_used', block }
+  if (balance < value) return { refusal: 'insufficient_funds', block }
+  return { refusal: allowance < value ? 'allowance_required' : 'payment_invalid', block }
 }
 
 /** Whether the chain has seen a payment's nonce. */

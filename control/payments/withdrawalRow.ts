@@ -102,15 +102,16 @@ export async function countOpenWithdrawals(db: Queryable, accountId: string): Pr
 /**
  * Withdrawals that have to be sent, oldest first: those of which no transaction may still make the transfer. One that
  * failed in a block counts only when that block can not be taken back any more, since in another one it may succeed.
+ * @param after the id behind which to begin; those up to it come last
  */
-export async function dueWithdrawals(db: Queryable, limit: number): Promise<Withdrawal[]> {
+export async function dueWithdrawals(db: Queryable, limit: number, after: string): Promise<Withdrawal[]> {
   const found = await db.query<Row>(
     `SELECT ${COLUMNS} FROM withdrawals w
      WHERE w.state = 'sending' AND NOT EXISTS (SELECT FROM chain_transactions t
        WHERE t.purpose = 'withdrawal' AND t.ref = w.id || '#' || w.attempts
          AND (t.state IN ('pending', 'mined') OR (t.state = 'reverted' AND NOT t.final)))
-     ORDER BY w.id LIMIT $1`,
-    [limit],
+     ORDER BY w.id > $2 DESC, w.id LIMIT $1`,
+    [limit, after],
   )
   return found.rows.map(asWithdrawal)
 }

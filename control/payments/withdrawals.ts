@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { Loop } from '../admission/loop.ts'
 import { type ChainClient, readChain } from '../chain/chainClient.ts'
+import { cursorBehind, eachApart } from '../chain/eachApart.ts'
 import type { FeeOracle } from '../chain/fees.ts'
 import { storeTransaction } from '../chain/outbox.ts'
 import type { OutcomeHandler } from '../chain/recorder.ts'
@@ -45,6 +46,8 @@ export interface WithdrawerOptions {
 export class Withdrawer {
   readonly #options: WithdrawerOptions
   readonly #loop: Loop
+  /** The withdrawal behind which the next pass begins. */
+  #after = ''
 
   constructor(options: WithdrawerOptions) {
     this.#options = options
@@ -61,13 +64,12 @@ export class Withdrawer {
 
   async #pass(signal: AbortSignal): Promise<void> {
     const { pool } = this.#options
-    if ((await dueWithdrawals(pool, 1)).length === 0) return
+    if ((await dueWithdrawals(pool, 1, '')).length === 0) return
     await tryLock(pool, WITHDRAWAL_LOCK, async () => {
       // Read again: what another control sent a moment ago is due no more.
-      for (const withdrawal of await dueWithdrawals(pool, limits.withdrawalBatchMax)) {
-        if (signal.aborted) return
-        await this.#send(withdrawal)
-      }
+      const due = await dueWithdrawals(pool, limits.withdrawalBatchMax, this.#after)
+      this.#after = cursorBehind(due, limits.withdrawalBatchMax, ({ id }) => id)
+      await eachApart(due, signal, (withdrawal) => this.#send(withdrawal))
     })
   }
 
@@ -135,7 +137,7 @@ export const withdrawalOutcome: OutcomeHandler = {
     await postTransfers(client, [{ kind: WITHDRAWAL_SENT, ref: moveRef, debit: ESCROW, credit: PAYMENTS_IN, units }])
   },
   // The Withdrawer sends it again, as another transaction.
-  async reverted(client, ref) {
+  async unmade(client, ref) {
     const moved = await moveWithdrawal(client, withdrawalId(ref), 'sent', 'sending')
     if (moved === undefined) return
     const { units, moveRef } = moved

@@ -23,10 +23,9 @@ export const JITTER_END = 2 ** 32
 /** With this many decimals, the jitter is worth less than a millionth of a cent. */
 const JITTER_DECIMALS_MIN = 16
 
-/** The atomic units that an asset's offer asks for; something, also where the request is free. */
+/** The atomic units that an asset's offer asks for; what can be credited, also where the request is free. */
 export function amountFor(asset: PaymentAsset, priced: Priced): bigint {
-  const amount = atomicFor(priced.units, asset.decimals, tokenUsdUnits(asset, priced.coinUsdUnits))
-  return amount > 0n ? amount : 1n
+  return atomicFor(Math.max(priced.units, 1), asset.decimals, tokenUsdUnits(asset, priced.coinUsdUnits))
 }
 
 /** What the quote of an offer binds. */

@@ -233,7 +233,9 @@ function refusedBy(reply: sluice.SettlePaymentReply, { protocol }: CheckedPaymen
   // For MPP a challenge that was paid is no challenge any more.
   const code = protocol === 'mpp' && known === 'authorization_used' ? 'mpp_invalid_challenge' : known
   const retry = reply.retryAfterSeconds > 0 ? { retryAfterSeconds: reply.retryAfterSeconds } : {}
-  return new GatewayError(code, { ...(code === known && { message: reply.errorMessage }), ...retry })
+  // Control may have taken the hold before it lost its way, and nobody serves it.
+  const mayBeHeld = known === 'settlement_unconfirmed' && { cause: LOST_ANSWER }
+  return new GatewayError(code, { ...(code === known && { message: reply.errorMessage }), ...retry, ...mayBeHeld })
 }
 
 /** Whose account a request is for when its payment holds; nothing is done in its name before that is proven. */

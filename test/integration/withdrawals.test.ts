@@ -13,11 +13,12 @@ let paid: PaidStack
 
 before(async () => {
   const rates = { apiRequestsPerMinute: 60_000, apiRequestBurst: 10_000, signInRequestBurst: 1_000 }
-  paid = await startPaidStack({ limits: { ...rates, withdrawalCheckMs: 50 } })
+  paid = await startPaidStack({ limits: { ...rates, withdrawalCheckMs: 50, withdrawalBatchMax: 1 } })
   await fillTreasury()
 })
 afterEach(async () => {
   paid.rpc.down = false
+  paid.rpc.altered = undefined
   paid.rpc.refused.clear()
   await paid.chain.client.setAutomine(true)
   await paid.chain.client.mine({ blocks: 1 })
@@ -175,6 +176,15 @@ test('a treasury without tokens: it waits, and is sent once they are there', asy
   assert.equal(await paid.has('coin', holder.wallet), parseEther('50000'))
 })
 
+test('a withdrawal of a token that the treasury lacks holds up none of another token', async () => {
+  const [waits, holder] = [await newHolder(paid, '400000', NOTHING), await newHolder(paid, '10', NOTHING)]
+  const first = await accepted(waits, { amount: '300000' })
+  await sent(holder, await accepted(holder, { amount: '4', asset: 'stablecoin' }))
+  assert.equal(await paid.has('coin', waits.wallet), 0n)
+  await paid.chain.mint('coin', paid.chain.treasury.address, parseEther('300000'))
+  await sent(waits, first)
+})
+
 test('a treasury that is filled between two looks at it: the withdrawal is sent, not given back', async () => {
   const holder = await newHolder(paid, '60000', NOTHING)
   paid.rpc.meanwhile.set('eth_estimateGas', async () => {
@@ -187,6 +197,19 @@ test('a treasury that is filled between two looks at it: the withdrawal is sent,
   assert.equal(paid.rpc.meanwhile.size, 0)
   await paid.audited()
   assert.equal(await paid.has('coin', holder.wallet), parseEther('55000'))
+})
+
+test('a withdrawal that the node can not say anything about holds up none behind it', async () => {
+  const [odd, holder] = [await newHolder(paid, '10', NOTHING), await newHolder(paid, '10', NOTHING)]
+  const wallet = odd.wallet.address.slice(2).toLowerCase()
+  // Not what nodes say of a contract that refuses.
+  const error = { code: -32_000, message: 'invalid opcode: INVALID' }
+  paid.rpc.altered = ({ id, method, params }, answer) =>
+    method === 'eth_estimateGas' && JSON.stringify(params).includes(wallet) ? { id, error } : answer
+  const first = await accepted(odd, { amount: '4' })
+  await sent(holder, await accepted(holder, { amount: '4' }))
+  paid.rpc.altered = undefined
+  await sent(odd, first)
 })
 
 test('a wallet that the token refuses: the account has its coin back', async () => {

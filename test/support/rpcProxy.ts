@@ -4,6 +4,13 @@ import type { AddressInfo } from 'node:net'
 interface Call {
   id: number
   method: string
+  params?: unknown[]
+}
+
+interface Answer {
+  id: number
+  result?: unknown
+  error?: { code: number; message: string }
 }
 
 /** Stands between the gateway and a node, to go wrong where a test wants it. */
@@ -17,6 +24,8 @@ export class RpcProxy {
   readonly lost = new Set<string>()
   /** What happens once after the node has answered a method, before the gateway reads the answer. */
   readonly meanwhile = new Map<string, () => Promise<void>>()
+  /** What the gateway is answered in place of what the node has answered to a call. */
+  altered: ((call: Call, answer: Answer) => Answer) | undefined
   /** Methods in the order they were called. */
   readonly calls: string[] = []
   readonly #server: Server
@@ -62,7 +71,8 @@ export class RpcProxy {
         () => undefined,
       )
       if (response === undefined) return undefined
-      answers.push(...((await response.json()) as unknown[]))
+      const given = (await response.json()) as Answer[]
+      answers.push(...passed.map((call) => this.#alter(call, given)))
     }
     for (const { method } of passed) {
       const happens = this.meanwhile.get(method)
@@ -71,5 +81,10 @@ export class RpcProxy {
     }
     if (calls.some(({ method }) => this.lost.has(method))) return undefined
     return JSON.stringify(Array.isArray(parsed) ? answers : answers[0])
+  }
+
+  #alter(call: Call, given: readonly Answer[]): Answer {
+    const answer = given.find(({ id }) => id === call.id) ?? { id: call.id }
+    return this.altered?.(call, answer) ?? answer
   }
 }

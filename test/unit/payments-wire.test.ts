@@ -11,6 +11,7 @@ import { type Asked, isAccepted, paymentFault } from '../../control/contract/pay
 import { newQuote, quoteFault } from '../../control/contract/payments/quote.ts'
 import type { PaymentAsset, PaymentTerms } from '../../control/contract/payments/terms.ts'
 import { readPaymentHeader, requirementsOf, X402_VERSION } from '../../control/contract/payments/x402.ts'
+import { amountFor } from '../../proxy/payments/offers.ts'
 
 const STABLECOIN: PaymentAsset = {
   id: 'stablecoin',
@@ -248,4 +249,18 @@ test('MPP: Accept-Payment', () => {
     assert.equal(acceptsEvmCharge(accept), true, accept)
   }
   assert.equal(acceptsEvmCharge('evm/charge;q=0, tempo/*'), false)
+})
+
+test('what is asked for a request can be credited and covers its hold in every token, also where it is free', () => {
+  const priced = { path: '/x402/v1/chat/completions', bodySha256: Buffer.alloc(32), sheetVersion: 1 }
+  const units = fc.oneof(fc.constantFrom(0, 1), fc.integer({ min: 0, max: 1_000_000_000_000 }))
+  fc.assert(
+    fc.property(units, fc.integer({ min: 1, max: 100_000_000_000 }), (wanted, coinUsdUnits) => {
+      for (const asset of [STABLECOIN, COIN]) {
+        const amount = amountFor(asset, { ...priced, units: wanted, coinUsdUnits })
+        const credited = unitsOf(amount, asset.decimals, asset.usdUnits || coinUsdUnits)
+        assert.ok(credited >= Math.max(wanted, 1), `${amount} of ${asset.id} is ${credited} units`)
+      }
+    }),
+  )
 })
