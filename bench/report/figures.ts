@@ -7,8 +7,6 @@ export type Value = (measurement: Measurement) => number
 
 /** CPU microseconds of the gateway for a request. */
 export const perRequest: Value = ({ cpuMicros, load }) => cpuMicros / load.requests
-/** CPU microseconds of the gateway for a data event of a stream. */
-export const perEvent: Value = ({ cpuMicros, load }) => cpuMicros / load.events
 
 /** A figure by round: rounds in which it was not measured are left out. */
 export type ByRound = ReadonlyMap<number, number>

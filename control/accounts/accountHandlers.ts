@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis'
 import { listActivity, recordActivity } from '../activity/activity.ts'
 import type { ReadHandler, WriteHandler } from '../api/call.ts'
 import { listJson, pageOf } from '../api/lists.ts'
-import { publishKeyChanged } from '../bus/feed.ts'
+import { announceKeyChanges } from '../bus/announceKeyChanges.ts'
 import type { Pool } from '../db/pool.ts'
 import { type UsageFields, usageQuery } from '../usage/usageQuery.ts'
 import { readUsage } from '../usage/usageReads.ts'
@@ -22,13 +22,13 @@ export function accountHandlers(
     },
     update_account: {
       write: async ({ accountId, actor, body }, client) => {
-        const keyHashes = await changeAccount(client, accountId, readChanges(body))
+        await changeAccount(client, accountId, readChanges(body))
         await recordActivity(client, actor, [
           { accountId, type: 'account.updated', target: accountId, details: { ...body } },
         ])
         return {
           json: await accountJson(client, redis, accountId),
-          afterCommit: () => Promise.all(keyHashes.map((hash) => publishKeyChanged(redis, hash))),
+          afterCommit: () => announceKeyChanges(pool, redis),
         }
       },
     },

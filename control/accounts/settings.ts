@@ -23,25 +23,19 @@ export interface AccountChanges {
 }
 
 /**
- * Changes an account, inside the caller's transaction.
- * @returns hashes of the keys whose records change by it; the caller has the proxies told once it is committed
+ * Changes an account, inside the caller's transaction. The caller has the proxies told with `announceKeyChanges` once it
+ * is committed.
  */
 export async function changeAccount(
   client: Queryable,
   accountId: string,
   { name, allowRetention }: AccountChanges,
-): Promise<string[]> {
+): Promise<void> {
   if (name !== undefined) await client.query('UPDATE accounts SET name = $2 WHERE id = $1', [accountId, name])
-  if (allowRetention === undefined) return []
+  if (allowRetention === undefined) return
   await client.query(
     `INSERT INTO account_settings (account_id, allow_retention) VALUES ($1, $2)
      ON CONFLICT (account_id) DO UPDATE SET allow_retention = $2`,
     [accountId, allowRetention],
   )
-  const keys = await client.query<{ hash: string }>(
-    `SELECT hash FROM api_keys WHERE revoked_at IS NULL
-       AND (account_id = $1 OR account_id IN (SELECT id FROM agents WHERE owner_id = $1))`,
-    [accountId],
-  )
-  return keys.rows.map((row) => row.hash)
 }

@@ -1,4 +1,4 @@
-import type { Client, Pool } from '../db/pool.ts'
+import { type Client, type Pool, withClient } from '../db/pool.ts'
 import { tryLock } from '../db/tryLock.ts'
 
 /** Any constant will do, as long as nothing else in this database locks it. */
@@ -26,22 +26,13 @@ export async function tryDebitLock(client: Client): Promise<boolean> {
 }
 
 /** Runs `work` while no transaction has taken a debit that it has not committed yet; waits for those that have. */
-export async function withoutDebits<T>(pool: Pool, work: () => Promise<T>): Promise<T> {
-  const client = await pool.connect()
-  let broken: Error | undefined
-  const onBroken = (error: Error): void => {
-    broken = error
-  }
-  client.on('error', onBroken)
-  try {
+export function withoutDebits<T>(pool: Pool, work: () => Promise<T>): Promise<T> {
+  return withClient(pool, async (client, onBroken) => {
     await client.query('SELECT pg_advisory_lock($1)', [DEBIT_LOCK])
     try {
       return await work()
     } finally {
       await client.query('SELECT pg_advisory_unlock($1)', [DEBIT_LOCK]).catch(onBroken)
     }
-  } finally {
-    client.off('error', onBroken)
-    client.release(broken)
-  }
+  })
 }

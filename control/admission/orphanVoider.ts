@@ -1,12 +1,12 @@
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
-import { sluice } from '../contract/generated/messages.js'
 import { limits } from '../contract/limits.ts'
 import { accountKeys, BATCH_OWNER, holdsKey, OWNERS_KEY, SHARD_COUNT, settleKeys } from '../contract/redisKeys.ts'
 import { defineScript, type Script, SettleCode } from '../contract/scripts.ts'
 import type { HoldRecord } from './holdRecord.ts'
 import { readHolds, scanHoldsKeys } from './listHolds.ts'
 import { Loop } from './loop.ts'
+import { orphanSettlement } from './orphanSettlement.ts'
 import { adoptOwners } from './rebuild.ts'
 import { answersOf, controlScript } from './scripts.ts'
 
@@ -18,25 +18,6 @@ interface Observation {
   score: string
   /** Since when the score was seen unchanged, on this process's steady clock. */
   sinceMs: number
-}
-
-/** What the receipt of a hold says whose proxy process is gone. */
-function orphanSettlement(hold: HoldRecord, nowMs: number): Buffer {
-  return Buffer.from(
-    sluice.Settlement.encode({
-      requestId: hold.requestId,
-      accountId: hold.accountId,
-      keyId: hold.keyId,
-      model: hold.model,
-      endpoint: hold.endpoint,
-      sheetVersion: hold.sheetVersion,
-      streamed: hold.streamed,
-      status: sluice.Status.ORPHANED,
-      holdUnits: hold.holdUnits,
-      startedAtMs: hold.heldAtMs,
-      durationMs: Math.min(Math.max(nowMs - hold.heldAtMs, 0), 2 ** 31 - 1),
-    }).finish(),
-  )
 }
 
 /**

@@ -2,12 +2,12 @@ import type { Redis } from 'ioredis'
 import { recordActivity } from '../activity/activity.ts'
 import type { ApiCall, ReadHandler, WriteHandler } from '../api/call.ts'
 import { listJson, pageOf } from '../api/lists.ts'
-import { publishKeyChanged } from '../bus/feed.ts'
+import { announceKeyChanges } from '../bus/announceKeyChanges.ts'
 import { invalidRequest } from '../contract/errors.ts'
 import { limits } from '../contract/limits.ts'
 import type { Client, Pool } from '../db/pool.ts'
 import type { Debits } from '../debits/debit.ts'
-import { keyOf, replaceSecret } from '../keys/keys.ts'
+import { replaceSecret } from '../keys/keys.ts'
 import { settingsJson } from '../keys/settingsJson.ts'
 import { namedAgent, ownedAgent, requireOwnerCredential } from './agentCaller.ts'
 import { agentKeyJson, agentSettingsJson, ownAgentJson, publicAgentJson } from './agentJson.ts'
@@ -71,18 +71,16 @@ export function agentHandlers(parts: AgentParts): Record<AgentOperation, ReadHan
         const agent = await ownedAgent(client, call)
         const { settings, policy } = await readAgentSettings(client, call.body)
         const changed = await updateAgent(client, agent, settings, policy)
-        const key = await keyOf(client, agent.keyId)
         await note(client, call, agent, 'agent.updated', { ...agentSettingsJson(settings), ...settingsJson(policy) })
         return {
           json: await ownAgentJson(client, redis, changed),
-          afterCommit: () => publishKeyChanged(redis, key?.hash ?? ''),
+          afterCommit: () => announceKeyChanges(pool, redis),
         }
       },
     },
     issue_agent_key: {
       write: async (call, client) => {
         const agent = await ownedAgent(client, call)
-        const before = await keyOf(client, agent.keyId)
         const { key, secret } = await replaceSecret(client, agent.keyId)
         const json = agentKeyJson(await noteIssued(client, agent), key)
         await note(client, call, agent, 'agent.key_issued', { last4: key.last4 })
@@ -90,8 +88,7 @@ export function agentHandlers(parts: AgentParts): Record<AgentOperation, ReadHan
           status: 201,
           json: { ...json, api_key: secret },
           repeatJson: { ...json, api_key: null },
-          // Who asked with the new one before it was there is told as well.
-          afterCommit: () => Promise.all([before?.hash ?? '', key.hash].map((hash) => publishKeyChanged(redis, hash))),
+          afterCommit: () => announceKeyChanges(pool, redis),
         }
       },
     },

@@ -1,14 +1,14 @@
 import { batchIdOf } from '../contract/batch.ts'
 import { modelRates } from '../contract/catalog.ts'
-import { chargeUnits, type TokenUsage } from '../contract/charge.ts'
+import { chargeUnits, NO_USAGE, type TokenUsage } from '../contract/charge.ts'
 import { type Completion, completionText, isErrorAnswer, outputBytes } from '../contract/completion.ts'
 import { estimateUsage } from '../contract/estimate.ts'
 import { sluice } from '../contract/generated/messages.js'
 import { readUsage, usageBounds } from '../contract/openaiUsage.ts'
 import { type ReceiptFields, receiptJson } from '../contract/receipt.ts'
+import { usageMessage } from '../contract/usageMessage.ts'
 import type { JobRow, Outcome } from './jobRow.ts'
 
-const NO_USAGE: TokenUsage = { input: 0, cachedInput: 0, cacheWrite5m: 0, cacheWrite1h: 0, output: 0, reasoning: 0 }
 const DURATION_MS_MAX = 2 ** 31 - 1
 const MESSAGE_CHARACTERS_MAX = 1_000
 
@@ -47,7 +47,7 @@ function priced(job: JobRow, answer: Completion, nowMs: number): Decision {
   const settlement = encode(job, nowMs, {
     status: sluice.Status.OK,
     chargeUnits: charge,
-    usage: usageMessage(usage),
+    usage: usageMessage(usage, 0, ''),
     usageSource: reported === null ? sluice.UsageSource.ESTIMATED : sluice.UsageSource.REPORTED,
     clamped: due > job.hold_units,
   })
@@ -121,17 +121,6 @@ function estimated(job: JobRow, answer: Completion): TokenUsage {
   })
 }
 
-function usageMessage(usage: TokenUsage): sluice.Usage.$Properties {
-  return {
-    input: usage.input,
-    cachedInput: usage.cachedInput,
-    cacheWrite_5m: usage.cacheWrite5m,
-    cacheWrite_1h: usage.cacheWrite1h,
-    output: usage.output,
-    reasoning: usage.reasoning,
-  }
-}
-
 function encode(job: JobRow, nowMs: number, ending: Partial<sluice.Settlement.$Properties>): Buffer {
   const message = {
     requestId: job.id,
@@ -142,7 +131,7 @@ function encode(job: JobRow, nowMs: number, ending: Partial<sluice.Settlement.$P
     provider: job.provider,
     sheetVersion: job.sheet_version,
     holdUnits: job.hold_units,
-    usage: usageMessage(NO_USAGE),
+    usage: usageMessage(NO_USAGE, 0, ''),
     startedAtMs: job.started_at_ms,
     durationMs: Math.min(Math.max(0, nowMs - job.started_at_ms), DURATION_MS_MAX),
     ...ending,

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import type { HoldRecord } from '../admission/holdRecord.ts'
 import { readHolds, scanHoldsKeys } from '../admission/listHolds.ts'
-import { sluice } from '../contract/generated/messages.js'
+import { orphanSettlement } from '../admission/orphanSettlement.ts'
 import { limits } from '../contract/limits.ts'
 import { BATCH_OWNER } from '../contract/redisKeys.ts'
 import { textArray } from '../db/arrays.ts'
@@ -45,25 +45,9 @@ export async function voidStrayHolds({
     const old = page.filter((hold) => nowMs - hold.heldAtMs > 2 * limits.batchOpenMs)
     if (old.length === 0) continue
     for (const hold of await strayAmong(pool, old)) {
-      const settlement = sluice.Settlement.encode(sluice.Settlement.create(orphan(hold, nowMs))).finish()
       const job = { id: hold.requestId, account_id: hold.accountId, key_id: hold.keyId }
-      await holds.end(job, null, Buffer.from(settlement))
+      await holds.end(job, null, orphanSettlement(hold, nowMs))
       log.warn({ request: hold.requestId, units: hold.holdUnits }, 'a hold without its batch job was voided')
     }
   }
-}
-
-function orphan(hold: HoldRecord, nowMs: number): sluice.Settlement.$Properties {
-  return {
-    requestId: hold.requestId,
-    accountId: hold.accountId,
-    keyId: hold.keyId,
-    model: hold.model,
-    endpoint: hold.endpoint,
-    sheetVersion: hold.sheetVersion,
-    status: sluice.Status.ORPHANED,
-    holdUnits: hold.holdUnits,
-    startedAtMs: hold.heldAtMs,
-    durationMs: Math.min(Math.max(nowMs - hold.heldAtMs, 0), 2 ** 31 - 1),
-  } as sluice.Settlement.$Properties
 }

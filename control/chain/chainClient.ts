@@ -1,12 +1,4 @@
-import {
-  BaseError,
-  createPublicClient,
-  ExecutionRevertedError,
-  HttpRequestError,
-  http,
-  type PublicClient,
-  TimeoutError,
-} from 'viem'
+import { BaseError, createPublicClient, ExecutionRevertedError, http, type PublicClient } from 'viem'
 import { GatewayError } from '../contract/errors.ts'
 import { limits } from '../contract/limits.ts'
 
@@ -32,14 +24,6 @@ export function chainUnavailable(cause: unknown): GatewayError {
 /** Whether a call reached a node that ran it and the contract refused. */
 export function isRevert(error: unknown): boolean {
   return error instanceof BaseError && error.walk((cause) => cause instanceof ExecutionRevertedError) !== null
-}
-
-/** Whether there was no answer of a node at all, so that the call may or may not have been done. */
-export function isUnanswered(error: unknown): boolean {
-  return (
-    error instanceof BaseError &&
-    error.walk((cause) => cause instanceof HttpRequestError || cause instanceof TimeoutError) !== null
-  )
 }
 
 /** Reads from the chain. @throws GatewayError chain_unavailable for whatever the node did not answer */

@@ -8,7 +8,6 @@ import {
 } from '../accounts/accounts.ts'
 import { changeAccount } from '../accounts/settings.ts'
 import { OPERATOR, recordActivity } from '../activity/activity.ts'
-import { publishKeyChanged } from '../bus/feed.ts'
 import { formatUsd, MAX_UNITS } from '../contract/units.ts'
 import { type Client, type Pool, type Queryable, withTransaction } from '../db/pool.ts'
 import { makeKey } from '../keys/keyChanges.ts'
@@ -18,6 +17,7 @@ import { coinText, sumText } from '../pricing/coinAmounts.ts'
 import { linkWallet } from '../wallets/wallets.ts'
 import { ACCOUNT_BOOKS } from './accountBooks.ts'
 import { tellAdmission } from './admission.ts'
+import { announce } from './announce.ts'
 import { type Arguments, argument, type CommandGroup, flag, isSet, UsageError } from './command.ts'
 import { type CliContext, CommandError } from './context.ts'
 import { SETTING_FLAGS, settingsOf, switchOf } from './keySettings.ts'
@@ -159,15 +159,12 @@ async function update(args: Arguments, context: CliContext): Promise<undefined> 
   const accountId = argument(args, 'ID')
   if ((await accountOf(pool, accountId)) === undefined) throw new UnknownAccountError(accountId)
   const changes = { ...(name !== undefined && { name }), ...(allowRetention !== undefined && { allowRetention }) }
-  const keyHashes = await withTransaction(pool, async (client) => {
+  await withTransaction(pool, async (client) => {
     const details = { name, allow_retention: allowRetention }
     await recordActivity(client, OPERATOR, [{ accountId, type: 'account.updated', target: accountId, details }])
-    return changeAccount(client, accountId, changes)
+    await changeAccount(client, accountId, changes)
   })
-  if (keyHashes.length > 0) {
-    const redis = await context.redis()
-    for (const hash of keyHashes) await publishKeyChanged(redis, hash)
-  }
+  if (allowRetention !== undefined) await announce(context)
   const { json, text } = await describe(pool, accountId)
   context.print(json, text)
 }

@@ -1,13 +1,13 @@
 import { accountOf, UnknownAccountError } from '../accounts/accounts.ts'
 import { OPERATOR } from '../activity/activity.ts'
-import { publishKeyChanged } from '../bus/feed.ts'
 import { formatUsd } from '../contract/units.ts'
 import { type Client, withTransaction } from '../db/pool.ts'
 import { changeKey, endKey, makeKey } from '../keys/keyChanges.ts'
 import { keyLimits } from '../keys/keyLimits.ts'
 import type { ApiKey } from '../keys/keyRow.ts'
-import { affectedHashes, keyOf, listKeys, UnknownKeyError } from '../keys/keys.ts'
+import { keyOf, listKeys, UnknownKeyError } from '../keys/keys.ts'
 import { stateOf } from '../keys/settingsJson.ts'
+import { announce } from './announce.ts'
 import { type Arguments, argument, type CommandGroup, isSet, UsageError } from './command.ts'
 import type { CliContext } from './context.ts'
 import { SETTING_FLAGS, settingsOf } from './keySettings.ts'
@@ -63,23 +63,12 @@ function keyText(key: ApiKey): string {
   ])
 }
 
-/** Tells the proxies at once, also while no control runs that would do it. */
-async function announce(context: CliContext, key: ApiKey): Promise<void> {
-  try {
-    const [redis, hashes] = [await context.redis(), await affectedHashes(await context.pool(), key)]
-    await Promise.all(hashes.map((hash) => publishKeyChanged(redis, hash)))
-  } catch (error) {
-    context.warn(`the book is changed, but the proxies could not be told; control tells them when it can (${error})`)
-  }
-}
-
 async function create(args: Arguments, context: CliContext): Promise<undefined> {
   const pool = await context.pool()
   const accountId = argument(args, 'ACCOUNT')
   if ((await accountOf(pool, accountId)) === undefined) throw new UnknownAccountError(accountId)
   const settings = await settingsOf(args, pool)
   const { key, secret } = await withTransaction(pool, (client) => makeKey(client, OPERATOR, accountId, settings))
-  await announce(context, key)
   const text = `${keyText(key)}\nAPI key:  ${secret}\nIt is shown this once; it is stored as a hash only.`
   context.print({ ...keyJson(key), api_key: secret }, text)
 }
@@ -90,7 +79,7 @@ async function change(
   edit: (client: Client, keyId: string) => Promise<ApiKey>,
 ): Promise<undefined> {
   const key = await withTransaction(await context.pool(), (client) => edit(client, argument(args, 'ID')))
-  await announce(context, key)
+  await announce(context)
   context.print(keyJson(key), keyText(key))
 }
 

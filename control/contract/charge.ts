@@ -28,6 +28,16 @@ export interface TokenUsage {
   reasoning: number
 }
 
+/** Nothing was used, or nothing that is priced by the token. */
+export const NO_USAGE: Readonly<TokenUsage> = {
+  input: 0,
+  cachedInput: 0,
+  cacheWrite5m: 0,
+  cacheWrite1h: 0,
+  output: 0,
+  reasoning: 0,
+}
+
 /** Rates as stated, with the classes that have no price of their own absent. */
 export interface StatedRates {
   input: number

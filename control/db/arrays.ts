@@ -6,15 +6,14 @@ export function intArray(values: readonly number[]): string {
   return `{${values.join(',')}}`
 }
 
+const SPECIAL = /["\\]/
+
 /** Text of a PostgreSQL array of strings, each of them quoted. */
 export function textArray(values: readonly string[]): string {
-  let text = '{'
-  for (let i = 0; i < values.length; i++) {
-    const value = values[i] ?? ''
-    const quoted = /["\\]/.test(value) ? value.replace(/["\\]/g, '\\$&') : value
-    text += i === 0 ? `"${quoted}"` : `,"${quoted}"`
-  }
-  return `${text}}`
+  if (values.length === 0) return '{}'
+  // Nearly all that is stored here needs no escapes, which one look at all of it together tells.
+  const escaped = SPECIAL.test(values.join('')) ? values.map((value) => value.replace(/["\\]/g, '\\$&')) : values
+  return `{"${escaped.join('","')}"}`
 }
 
 /** Text of a PostgreSQL array of byte strings in hex format. */

@@ -45,17 +45,26 @@ export function connectionOptions(url: string): pg.ClientConfig {
  * @param onError told of idle connections that break; the pool replaces them by itself
  */
 export function createPool(url: string, onError: (error: Error) => void = () => {}): Pool {
-  const pool = new pg.Pool({ ...connectionOptions(url), max: limits.databaseConnectionsMax, idleTimeoutMillis: 30_000 })
+  const pool = new pg.Pool({
+    ...connectionOptions(url),
+    // Statements that a transaction gives without waiting are sent at once, in their order. After one that failed the
+    // server refuses the others until the rollback.
+    pipeline: true,
+    max: limits.databaseConnectionsMax,
+    idleTimeoutMillis: 30_000,
+  })
   pool.on('error', onError)
   return pool
 }
 
 /**
- * Runs `work` in one transaction and commits it.
- * When this rejects, the transaction is rolled back, or (connection lost at the commit) its outcome is unknown: callers
- * have to be safe to repeat.
+ * Runs `work` on a connection of its own, which goes back to the pool afterwards, or is closed when it broke.
+ * @param work also gets a function to be told of a failure after which the connection must not be used again
  */
-export async function withTransaction<T>(pool: Pool, work: (client: Client) => Promise<T>): Promise<T> {
+export async function withClient<T>(
+  pool: Pool,
+  work: (client: Client, onBroken: (error: Error) => void) => Promise<T>,
+): Promise<T> {
   const client = await pool.connect()
   let broken: Error | undefined
   const onBroken = (error: Error): void => {
@@ -63,17 +72,28 @@ export async function withTransaction<T>(pool: Pool, work: (client: Client) => P
   }
   client.on('error', onBroken)
   try {
-    await client.query('BEGIN')
-    const result = await work(client)
-    await client.query('COMMIT')
-    return result
-  } catch (error) {
-    await client.query('ROLLBACK').catch((rollbackError: Error) => {
-      broken = rollbackError
-    })
-    throw error
+    return await work(client, onBroken)
   } finally {
     client.off('error', onBroken)
     client.release(broken)
   }
+}
+
+/**
+ * Runs `work` in one transaction and commits it.
+ * When this rejects, the transaction is rolled back, or (connection lost at the commit) its outcome is unknown: callers
+ * have to be safe to repeat.
+ */
+export function withTransaction<T>(pool: Pool, work: (client: Client) => Promise<T>): Promise<T> {
+  return withClient(pool, async (client, onBroken) => {
+    try {
+      await client.query('BEGIN')
+      const result = await work(client)
+      await client.query('COMMIT')
+      return result
+    } catch (error) {
+      await client.query('ROLLBACK').catch(onBroken)
+      throw error
+    }
+  })
 }

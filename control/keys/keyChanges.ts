@@ -6,7 +6,7 @@ import { settingsJson } from './settingsJson.ts'
 
 /**
  * Changes of keys with their entries in the audit trail, inside the caller's transaction. The caller has the proxies
- * told with `publishKeyChanged` once it is committed.
+ * told with `announceKeyChanges` once it is committed; not of a new key, whose random secret nobody can have used before.
  */
 export async function makeKey(
   client: Client,

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis'
 import type { ApiCall, ReadHandler, WriteHandler } from '../api/call.ts'
 import { listJson, pageOf } from '../api/lists.ts'
-import { publishKeyChanged } from '../bus/feed.ts'
+import { announceKeyChanges } from '../bus/announceKeyChanges.ts'
 import { GatewayError, invalidRequest } from '../contract/errors.ts'
 import { isId } from '../contract/ids.ts'
 import { limits } from '../contract/limits.ts'
@@ -9,7 +9,7 @@ import type { Client, Pool, Queryable } from '../db/pool.ts'
 import { changeKey, endKey, makeKey } from './keyChanges.ts'
 import { keyLimits } from './keyLimits.ts'
 import type { ApiKey } from './keyRow.ts'
-import { affectedHashes, keyOf, pageOfKeys, UnknownKeyError } from './keys.ts'
+import { keyOf, pageOfKeys, UnknownKeyError } from './keys.ts'
 import { readSettings } from './readSettings.ts'
 import { keyJson } from './settingsJson.ts'
 
@@ -17,10 +17,7 @@ type KeyOperation = 'list_keys' | 'create_key' | 'update_key' | 'revoke_key' | '
 
 /** The endpoints of an account's keys. */
 export function keyHandlers(pool: Pool, redis: Redis): Record<KeyOperation, ReadHandler | WriteHandler<unknown>> {
-  const told = (key: ApiKey) => async () => {
-    const hashes = await affectedHashes(pool, key)
-    await Promise.all(hashes.map((hash) => publishKeyChanged(redis, hash)))
-  }
+  const afterCommit = () => announceKeyChanges(pool, redis)
   return {
     list_keys: {
       read: async (call) => {
@@ -39,7 +36,6 @@ export function keyHandlers(pool: Pool, redis: Redis): Record<KeyOperation, Read
           status: 201,
           json: { ...json, api_key: secret },
           repeatJson: { ...json, api_key: null },
-          afterCommit: told(key),
         }
       },
     },
@@ -51,13 +47,13 @@ export function keyHandlers(pool: Pool, redis: Redis): Record<KeyOperation, Read
         const key = await changeKey(client, call.actor, before.id, settings).catch((error: unknown) => {
           throw error instanceof UnknownKeyError ? revoked() : error
         })
-        return { json: keyJson(key), afterCommit: told(key) }
+        return { json: keyJson(key), afterCommit }
       },
     },
     revoke_key: {
       write: async (call, client) => {
         const key = await endKey(client, call.actor, (await ownKey(client, call)).id)
-        return { json: { object: 'api_key', id: key.id, deleted: true }, afterCommit: told(key) }
+        return { json: { object: 'api_key', id: key.id, deleted: true }, afterCommit }
       },
     },
     get_key_limits: {

@@ -89,7 +89,7 @@ export async function createKey(
 }
 
 /**
- * Changes settings of a key. The caller publishes the change with `publishKeyChanged` once it is committed.
+ * Changes settings of a key. The caller has the proxies told with `announceKeyChanges` once it is committed.
  * @throws UnknownKeyError also for a revoked key, which stays as it is
  */
 export async function updateKey(db: Queryable, keyId: string, settings: KeySettings): Promise<ApiKey> {
@@ -118,15 +118,6 @@ export async function replaceSecret(db: Queryable, keyId: string): Promise<{ key
   )
   const [row] = changed.rows
   return { key: keyOrThrow(row && asApiKey(row), keyId), secret }
-}
-
-/** The hashes of a key and of the sub-keys that go by it: what the proxies hold of them changes with it. */
-export async function affectedHashes(db: Queryable, key: ApiKey): Promise<string[]> {
-  const found = await db.query<{ hash: string }>(
-    'SELECT hash FROM api_keys WHERE platform_key_id = $1 AND revoked_at IS NULL',
-    [key.id],
-  )
-  return [key.hash, ...found.rows.map((row) => row.hash)]
 }
 
 /** Revokes a key for good; revoking it again changes nothing. @throws UnknownKeyError */

@@ -2,7 +2,6 @@
 export const REVENUE = 'revenue'
 export const PAYMENTS_IN = 'payments_in'
 export const HOUSE = 'house'
-export const PROVIDER_COST = 'provider_cost'
 export const ESCROW = 'escrow'
 
 /** The ledger account of a customer's coin. */

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis'
 import type { ApiCall, ReadHandler, WriteHandler } from '../api/call.ts'
 import { listJson, pageOf } from '../api/lists.ts'
-import { publishKeyChanged } from '../bus/feed.ts'
+import { announceKeyChanges } from '../bus/announceKeyChanges.ts'
 import { GatewayError, invalidRequest } from '../contract/errors.ts'
 import { isId } from '../contract/ids.ts'
 import { limits } from '../contract/limits.ts'
@@ -45,7 +45,6 @@ export function platformHandlers({
           status: 201,
           json: { ...json, api_key: secret },
           repeatJson: { ...json, api_key: null },
-          afterCommit: () => publishKeyChanged(redis, key.hash),
         }
       },
     },
@@ -54,7 +53,7 @@ export function platformHandlers({
         const id = call.params['id'] ?? ''
         if (!isId('key', id)) throw new GatewayError('key_not_found')
         const key = await endSubKey(client, call.actor, callerKeyId(call), id)
-        return { json: subKeyJson(key), afterCommit: () => publishKeyChanged(redis, key.hash) }
+        return { json: subKeyJson(key), afterCommit: () => announceKeyChanges(pool, redis) }
       },
     },
     get_platform_usage: {

@@ -5,7 +5,7 @@ import { type Client, type Pool, withTransaction } from '../db/pool.ts'
 import { grantAccount } from '../ledger/accounts.ts'
 import { postTransfers, type Transfer } from '../ledger/postTransfers.ts'
 import { appendLeaves, lockHead } from '../usagelog/head.ts'
-import { chargesOf, expiryRef } from './charges.ts'
+import { chargesOf, expiryRef, lockBalances } from './charges.ts'
 import type { Entry } from './entry.ts'
 import { addKeyUsage } from './keyUsage.ts'
 import { advancePositions, readPositions, type StreamPosition } from './positions.ts'
@@ -36,31 +36,33 @@ type BookableEntry = Exclude<Entry, { kind: 'malformed' }>
 export async function bookEntries(pool: Pool, entries: readonly Entry[]): Promise<Booked> {
   return withTransaction(pool, async (client) => {
     // From here on this is the only batch being booked: what is found missing below stays missing.
-    const frontier = await lockHead(client)
-    const sorted = await leaveOutBooked(client, entries)
-    const charges = await chargesOf(client, sorted.fresh)
+    const [frontier, known] = await Promise.all([lockHead(client), readKnown(client, entries)])
+    const sorted = leaveOutBooked(entries, known)
+    const charges = chargesOf(sorted.fresh, known.balances)
     const receipts = charges.ended.map((entry) => entry.receipt)
     const rejects = [...sorted.rejects, ...charges.rejects]
-
-    await insertReceipts(client, frontier.size, receipts)
-    await appendLeaves(
-      client,
-      frontier,
-      receipts.map((receipt) => receipt.leafHash),
-    )
-    await postTransfers(client, charges.transfers)
-    await addKeyUsage(client, receipts)
-    await addUsageDays(client, receipts)
-    await noteExpiries(client, charges.transfers)
-    await keepRejects(client, rejects)
-    await advancePositions(
-      client,
-      entries.map((entry) => entry.raw),
-    )
-
     const dirty = new Set([...sorted.driftedShards, ...charges.shortShards])
     for (const reject of rejects) dirty.add(reject.raw.shard)
-    await markDirty(client, [...dirty])
+
+    // Each statement runs while the values of the next are put into their form.
+    await Promise.all([
+      insertReceipts(client, frontier.size, receipts),
+      postTransfers(client, charges.transfers),
+      appendLeaves(
+        client,
+        frontier,
+        receipts.map((receipt) => receipt.leafHash),
+      ),
+      addKeyUsage(client, receipts),
+      addUsageDays(client, receipts),
+      advancePositions(
+        client,
+        entries.map((entry) => entry.raw),
+      ),
+      markDirty(client, [...dirty]),
+    ])
+    await noteExpiries(client, charges.transfers)
+    await keepRejects(client, rejects)
     return {
       receipts: receipts.length,
       duplicates: sorted.duplicates,
@@ -97,9 +99,25 @@ interface Sorted {
   driftedShards: Set<number>
 }
 
-async function leaveOutBooked(client: Client, entries: readonly Entry[]): Promise<Sorted> {
-  const booked = await bookedAmong(client, entries)
-  const positions = await readPositions(client)
+/** What the book has that a batch is compared with. */
+interface Known {
+  /** Names of requests and expiries that are booked. */
+  booked: Set<string>
+  positions: Map<number, StreamPosition>
+  /** By ledger account, which stay locked. */
+  balances: Map<string, number>
+}
+
+async function readKnown(client: Client, entries: readonly Entry[]): Promise<Known> {
+  const [booked, positions, balances] = await Promise.all([
+    bookedAmong(client, entries),
+    readPositions(client),
+    lockBalances(client, entries),
+  ])
+  return { booked, positions, balances }
+}
+
+function leaveOutBooked(entries: readonly Entry[], { booked, positions }: Known): Sorted {
   const sorted: Sorted = { fresh: [], duplicates: 0, rejects: [], driftedShards: new Set() }
   const firstEntry = new Map<string, string>()
   for (const entry of entries) {

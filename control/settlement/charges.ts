@@ -19,11 +19,10 @@ export interface Charges {
 type BookableEntry = Exclude<Entry, { kind: 'malformed' }>
 
 /**
- * Turns entries into transfers that the balances cover, with the accounts locked until the end of the transaction.
- * An entry of an unknown account or grant is rejected whole.
+ * Turns entries into transfers that the balances cover. An entry of an unknown account or grant is rejected whole.
+ * @param balances from lockBalances in the same transaction; what is charged is taken off here
  */
-export async function chargesOf(client: Client, entries: readonly BookableEntry[]): Promise<Charges> {
-  const balances = await lockBalances(client, entries)
+export function chargesOf(entries: readonly BookableEntry[], balances: Map<string, number>): Charges {
   const charges: Charges = { ended: [], transfers: [], rejects: [], shortfallUnits: 0, shortShards: new Set() }
   for (const entry of entries) {
     const parts =
@@ -58,11 +57,12 @@ export function expiryRef(raw: { shard: number; id: string }): string {
   return `expire:${raw.shard}:${raw.id}`
 }
 
-async function lockBalances(client: Client, entries: readonly BookableEntry[]): Promise<Map<string, number>> {
+/** Reads the balances of all accounts that entries name, and locks them until the caller's transaction ends. */
+export async function lockBalances(client: Client, entries: readonly Entry[]): Promise<Map<string, number>> {
   const ids = new Set<string>()
   for (const entry of entries) {
     if (entry.kind === 'expired') ids.add(grantAccount(entry.grantId))
-    else for (const part of entry.parts) ids.add(part.ledgerAccount)
+    else if (entry.kind === 'ended') for (const part of entry.parts) ids.add(part.ledgerAccount)
   }
   if (ids.size === 0) return new Map()
   const found = await client.query<{ id: string; balance: number }>({

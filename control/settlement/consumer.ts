@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import { limits } from '../contract/limits.ts'
 import { connectRedis } from '../contract/redis.ts'
 import type { Pool } from '../db/pool.ts'
+import { Behind } from './behind.ts'
 import { bookBatch } from './bookBatch.ts'
 import type { Booked } from './bookEntries.ts'
 import { parseEntry, type RawEntry } from './entry.ts'
@@ -50,6 +51,8 @@ export class SettlementConsumer {
   readonly #reader: Redis
   readonly #commands: Redis
   readonly #done: Promise<void>
+  readonly #booking = new Behind()
+  readonly #removal = new Behind()
   #stopping = new AbortController()
   #countPerStream = COUNT_MIN
   #claimAtMs = 0
@@ -91,6 +94,7 @@ export class SettlementConsumer {
         await this.#bookPending()
         await this.#follow()
       } catch (error) {
+        await this.#finish().catch((cause: unknown) => log.warn({ err: cause }, 'settlement: a batch failed as well'))
         if (this.#stopped) break
         this.stats.retries++
         log.warn({ err: error }, 'settlement: reading the streams failed, trying again')
@@ -109,6 +113,8 @@ export class SettlementConsumer {
       const pending = await readGroup(this.#reader, this.#options.consumer, '0', this.#countPerStream, 0)
       if (pending.length === 0 || this.#stopped) return
       await this.#book(pending)
+      // What is not acknowledged would be read again.
+      await this.#finish()
     }
   }
 
@@ -121,10 +127,13 @@ export class SettlementConsumer {
       ahead?.catch(() => {})
       await this.#book(entries)
       await this.#claim()
+      if (ahead !== undefined) continue
+      await this.#finish()
       // A transaction costs much the same for one entry as for hundreds, so what comes next is given time to gather.
-      if (ahead === undefined) await this.#pause(limits.settlementGatherMs)
+      await this.#pause(limits.settlementGatherMs)
     }
     if (ahead !== undefined) await this.#book(await ahead)
+    await this.#finish()
   }
 
   async #read(blockMs: number): Promise<RawEntry[]> {
@@ -140,20 +149,36 @@ export class SettlementConsumer {
     if (performance.now() < this.#claimAtMs) return
     this.#claimAtMs = performance.now() + limits.settlementClaimIdleMs
     const { consumer } = this.#options
+    // What this consumer has in hand is not idle.
+    await this.#finish()
     for (;;) {
       const claimed = await claimIdle(this.#commands, consumer, limits.settlementClaimIdleMs, COUNT_MIN)
       if (claimed.length === 0 || this.#stopped) return
       await this.#book(claimed)
+      await this.#finish()
     }
   }
 
+  /** Begins to book entries; while a batch is being booked, the next is read and the one before is removed. */
   async #book(entries: readonly RawEntry[]): Promise<void> {
-    for (let i = 0; i < entries.length; i += limits.settlementBatchMax) {
-      const batch = entries.slice(i, i + limits.settlementBatchMax)
+    const size = Math.ceil(entries.length / Math.ceil(entries.length / limits.settlementBatchMax))
+    for (let i = 0; i < entries.length; i += size) {
+      const batch = entries.slice(i, i + size)
       // Deleted entries carry nothing; they only have to be acknowledged.
       const parsed = batch.filter((entry) => entry.fields !== null).map(parseEntry)
-      if (parsed.length > 0) this.#count(await this.#untilBooked(() => bookBatch(this.#options.pool, parsed)))
-      await removeEntries(this.#commands, batch)
+      await this.#booking.begin(async () => {
+        if (parsed.length > 0) this.#count(await this.#untilBooked(() => bookBatch(this.#options.pool, parsed)))
+        await this.#removal.begin(() => removeEntries(this.#commands, batch))
+      })
+    }
+  }
+
+  /** Waits until everything in hand is booked and removed. */
+  async #finish(): Promise<void> {
+    try {
+      await this.#booking.done()
+    } finally {
+      await this.#removal.done()
     }
   }
 

@@ -34,6 +34,14 @@ const USAGE_SOURCES: Readonly<Record<number, string>> = {
   [sluice.UsageSource.REPORTED]: 'reported',
   [sluice.UsageSource.ESTIMATED]: 'estimated',
 }
+/** The names of the fields of an entry, as their bytes. */
+const SETTLEMENT = 0x65 // e
+const CHARGED = 0x63 // c
+const HELD_AT = 0x74 // t
+const SPLIT = 0x73 // s
+const EXPIRED_GRANT = 0x78 // x
+type Field = typeof SETTLEMENT | typeof CHARGED | typeof HELD_AT | typeof SPLIT | typeof EXPIRED_GRANT
+
 const TEXT_MAX = 256
 /** The largest of PostgreSQL's integer. */
 const INT4_MAX = 2_147_483_647
@@ -45,30 +53,34 @@ class Malformed extends Error {}
 /** Reads one entry. Never throws: what can not be read comes back as malformed, with the reason. */
 export function parseEntry(raw: RawEntry): Entry {
   try {
-    const fields = namedFields(raw)
-    return fields.has('x') ? parseExpired(raw, fields) : parseEnded(raw, fields)
+    return fieldOf(raw, EXPIRED_GRANT) === undefined ? parseEnded(raw) : parseExpired(raw)
   } catch (error) {
     return { kind: 'malformed', raw, reason: (error as Error).message }
   }
 }
 
-function namedFields(raw: RawEntry): Map<string, Buffer> {
-  const fields = new Map<string, Buffer>()
+/** The value of the field that has this one character for its name. */
+function fieldOf(raw: RawEntry, name: Field): Buffer | undefined {
   const values = raw.fields ?? []
-  for (let i = 0; i + 1 < values.length; i += 2) fields.set(String(values[i]), values[i + 1] as Buffer)
-  return fields
+  for (let i = 0; i + 1 < values.length; i += 2) {
+    const found = values[i]
+    if (found?.length === 1 && found[0] === name) return values[i + 1]
+  }
+  return undefined
 }
 
-function parseExpired(raw: RawEntry, fields: Map<string, Buffer>): Entry {
-  return { kind: 'expired', raw, grantId: text('x', fields.get('x')), units: integer('c', fields.get('c'), 1) }
+function parseExpired(raw: RawEntry): Entry {
+  const grantId = identifier('x', String(fieldOf(raw, EXPIRED_GRANT)))
+  return { kind: 'expired', raw, grantId, units: integer('c', String(fieldOf(raw, CHARGED)), 1) }
 }
 
-function parseEnded(raw: RawEntry, fields: Map<string, Buffer>): Entry {
-  const encoded = fields.get('e')
+function parseEnded(raw: RawEntry): Entry {
+  const encoded = fieldOf(raw, SETTLEMENT)
   if (encoded === undefined) throw new Malformed('the entry has no settlement')
   const settlement = sluice.Settlement.decode(encoded)
-  const charged = integer('c', fields.get('c'), -1)
-  const receipt = receiptOf(settlement, charged, integer('t', fields.get('t'), 0), String(fields.get('s') ?? ''))
+  const charged = integer('c', String(fieldOf(raw, CHARGED)), -1)
+  const heldAtMs = integer('t', String(fieldOf(raw, HELD_AT)), 0)
+  const receipt = receiptOf(settlement, charged, heldAtMs, String(fieldOf(raw, SPLIT) ?? ''))
   const parts = partsOf(receipt.split, receipt.accountId)
   let units = 0
   for (const part of parts) units += part.units
@@ -120,13 +132,8 @@ function partsOf(split: string, accountId: string): ChargePart[] {
   return split.split(',').map((part) => {
     const [name = '', units = ''] = part.split('=')
     const ledgerAccount = name === 'coin' ? coinAccount(accountId) : grantAccount(identifier('split', name))
-    return { ledgerAccount, units: integer('split', Buffer.from(units), 1) }
+    return { ledgerAccount, units: integer('split', units, 1) }
   })
-}
-
-function text(name: string, value: Buffer | undefined): string {
-  if (value === undefined) throw new Malformed(`the entry has no field ${name}`)
-  return identifier(name, String(value))
 }
 
 function identifier(name: string, value: string): string {
@@ -145,8 +152,7 @@ function amount(name: string, value: number, max: number = Number.MAX_SAFE_INTEG
   return value
 }
 
-function integer(name: string, value: Buffer | undefined, least: number): number {
-  const digits = String(value ?? '')
+function integer(name: string, digits: string, least: number): number {
   const number = Number(digits)
   if (!/^-?\d{1,16}$/.test(digits) || !Number.isSafeInteger(number) || number < least) {
     throw new Malformed(`field ${name} is not an amount: ${digits.slice(0, TEXT_MAX)}`)

@@ -1,9 +1,7 @@
 import type { CatalogStore } from '../catalog/catalogStore.ts'
-import type { Handler } from '../server/exchange.ts'
+import { type Handler, JSON_TYPE } from '../server/exchange.ts'
 import type { RouteHealth } from '../upstream/routeHealth.ts'
 import { serves } from './models.ts'
-
-const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** What the process knows of the parts that it needs, without asking them. */
 export interface Vitals {

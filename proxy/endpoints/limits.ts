@@ -1,5 +1,5 @@
 import type { Limits } from '../../control/contract/limits.ts'
-import type { Handler } from '../server/exchange.ts'
+import { type Handler, JSON_TYPE } from '../server/exchange.ts'
 
 /** GET /v1/limits: what a client has to know of rates, sizes and times, as it is in force. */
 export function limitsHandler(limits: Limits): Handler {
@@ -79,5 +79,5 @@ export function limitsHandler(limits: Limits): Handler {
       idempotency_key_seconds: limits.idempotencyKeptMs / 1000,
     },
   })
-  return (exchange) => exchange.answer(200, 'application/json; charset=utf-8', body)
+  return (exchange) => exchange.answer(200, JSON_TYPE, body)
 }

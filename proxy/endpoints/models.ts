@@ -2,10 +2,9 @@ import { GatewayError } from '../../control/contract/errors.ts'
 import type { VideoSettings } from '../../control/contract/video.ts'
 import type { Catalog, Model } from '../catalog/catalog.ts'
 import type { CatalogStore } from '../catalog/catalogStore.ts'
-import type { Handler } from '../server/exchange.ts'
+import { type Handler, JSON_TYPE } from '../server/exchange.ts'
 import type { RouteHealth } from '../upstream/routeHealth.ts'
 
-const JSON_TYPE = 'application/json; charset=utf-8'
 const PREFIX = '/v1/models/'
 
 /** GET /v1/models and GET /v1/models/{id}: the models that serve now, in a shape that both common clients read. */

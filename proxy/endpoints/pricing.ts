@@ -2,12 +2,11 @@ import { GatewayError } from '../../control/contract/errors.ts'
 import { sluice } from '../../control/contract/generated/messages.js'
 import type { RpcClient } from '../bus/rpcClient.ts'
 import type { CatalogStore } from '../catalog/catalogStore.ts'
-import type { Handler } from '../server/exchange.ts'
+import { type Handler, JSON_TYPE } from '../server/exchange.ts'
 import type { RouteHealth } from '../upstream/routeHealth.ts'
 import { callControl } from './callControl.ts'
 import { required, serves } from './models.ts'
 
-const JSON_TYPE = 'application/json; charset=utf-8'
 const PREFIX = '/v1/pricing/sheets/'
 const VERSION = /^[1-9][0-9]{0,8}$/
 

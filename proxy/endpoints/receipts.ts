@@ -4,11 +4,9 @@ import { isId } from '../../control/contract/ids.ts'
 import { readApiKey } from '../access/credential.ts'
 import type { KeyCache } from '../access/keyCache.ts'
 import type { RpcClient } from '../bus/rpcClient.ts'
-import type { Handler } from '../server/exchange.ts'
+import { type Handler, JSON_TYPE } from '../server/exchange.ts'
 import { callControl } from './callControl.ts'
 import { checkKey } from './run/checkKey.ts'
-
-const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** GET /v1/receipts/{id}: one receipt of the key's own, with its place in the usage log. */
 export function receiptHandler(keys: KeyCache, rpc: RpcClient): Handler {

@@ -8,13 +8,12 @@ import {
 import type { Limits } from '../../control/contract/limits.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { CatalogStore } from '../catalog/catalogStore.ts'
-import type { Handler } from '../server/exchange.ts'
+import { type Handler, JSON_TYPE } from '../server/exchange.ts'
 import type { IncidentStore } from '../status/incidentStore.ts'
 import type { RouteHealth } from '../upstream/routeHealth.ts'
 import type { Vitals } from './health.ts'
 import { serves } from './models.ts'
 
-const JSON_TYPE = 'application/json; charset=utf-8'
 const DAY_MS = 86_400_000
 
 export interface StatusParts {

@@ -13,7 +13,13 @@ import type { ReceiptPaid } from '../../control/contract/receipt.ts'
 import { type HoldWaiter, LOST_ANSWER } from '../admission/holds.ts'
 import { ControlUnavailable, type RpcClient } from '../bus/rpcClient.ts'
 import type { CatalogStore } from '../catalog/catalogStore.ts'
-import type { AnswerDecorator, Exchange, FailureAnswer, HeaderList } from '../server/exchange.ts'
+import {
+  type AnswerDecorator,
+  type Exchange,
+  type FailureAnswer,
+  type HeaderList,
+  JSON_TYPE,
+} from '../server/exchange.ts'
 import { readAgent } from './agent.ts'
 import type { CheckedPayment } from './checkedPayment.ts'
 import { type PaymentCredential, readPaymentCredential } from './credential.ts'
@@ -27,7 +33,6 @@ import { checkX402 } from './x402Check.ts'
 
 /** Who a request is priced for that carries no payment. */
 const NOBODY: Address = `0x${'00'.repeat(20)}`
-const JSON_TYPE = 'application/json; charset=utf-8'
 const COST_HEADER = 'x-cost-units'
 /** Endpoints whose answers carry `receipt.paid` in place of the cost in a header. */
 const PAID_IN_RECEIPT: ReadonlySet<string> = new Set(['chat', 'completions'])

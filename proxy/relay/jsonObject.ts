@@ -1,3 +1,5 @@
+import { nestsDeeper } from './jsonDepth.ts'
+
 export type JsonObject = Record<string, unknown>
 
 /** Whether a value is a JSON object, not an array and not null. */
@@ -13,4 +15,9 @@ export function parseObject(text: string): JsonObject | null {
   } catch {
     return null
   }
+}
+
+/** The JSON object that a provider's answer is; null for anything else, and for one that nests deeper. */
+export function parseAnswer(body: Buffer, depthMax: number): JsonObject | null {
+  return nestsDeeper(body, depthMax) ? null : parseObject(body.toString('utf8'))
 }

@@ -1,5 +1,8 @@
 import type { GatewayError } from '../../control/contract/errors.ts'
 
+/** The content type of answers in JSON. */
+export const JSON_TYPE = 'application/json; charset=utf-8'
+
 /** The parts of a request's head that endpoints read. Names are lower case; an absent header is an empty string. */
 export interface RequestHead {
   readonly method: string

@@ -1,17 +1,17 @@
 import { STATUS_CODES } from 'node:http'
 import { errorBody, type GatewayError } from '../../control/contract/errors.ts'
-import type {
-  AnswerDecorator,
-  BodyLease,
-  DrainListener,
-  Exchange,
-  GoneListener,
-  HeaderList,
-  RequestHead,
+import {
+  type AnswerDecorator,
+  type BodyLease,
+  type DrainListener,
+  type Exchange,
+  type GoneListener,
+  type HeaderList,
+  JSON_TYPE,
+  type RequestHead,
 } from './exchange.ts'
 import type { HttpResponse } from './uws.ts'
 
-const JSON_TYPE = 'application/json; charset=utf-8'
 /** What follows the type of every stream. */
 const STREAM_FIELDS = '\r\ncache-control: no-cache\r\nx-accel-buffering: no'
 const EVENT_STREAM_HEAD = `text/event-stream; charset=utf-8${STREAM_FIELDS}`

@@ -1,3 +1,4 @@
+import { AnswerBody } from './answerBody.ts'
 import {
   type Transport,
   TransportFailure,
@@ -22,23 +23,18 @@ export function callWhole(transport: Transport, request: UpstreamRequest, bytesM
   return new Promise((resolve, reject) => {
     let status = 0
     let headers: UpstreamHeaders = { get: () => undefined }
-    const pieces: Buffer[] = []
-    let bytes = 0
+    const body = new AnswerBody()
     const call: UpstreamCall = transport.send(request, {
       onHead: (seen, seenHeaders) => {
         status = seen
         headers = seenHeaders
       },
       onData: (piece) => {
-        bytes += piece.length
-        if (bytes > bytesMax) {
-          call.cancel()
-          reject(new TransportFailure('malformed'))
-          return
-        }
-        pieces.push(Buffer.from(piece))
+        if (body.add(piece, bytesMax)) return
+        call.cancel()
+        reject(new TransportFailure('malformed'))
       },
-      onEnd: () => resolve({ status, headers, body: Buffer.concat(pieces) }),
+      onEnd: () => resolve({ status, headers, body: body.take() }),
       onFailure: reject,
     })
   })

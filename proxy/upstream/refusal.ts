@@ -16,6 +16,11 @@ export interface Refusal {
   readonly retryAfterMs: number
 }
 
+/** An answer that is none: an error, empty, or unreadable. */
+export interface Rejected {
+  readonly rejected: Refusal
+}
+
 /** What a dialect reads from a provider's error body. */
 export interface ProviderError {
   readonly message: string

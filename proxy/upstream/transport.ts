@@ -64,6 +64,11 @@ export interface UpstreamHeaders {
   get(name: string): string | undefined
 }
 
+/** Whether an answer is sent as it is: a provider that compresses, though asked not to, cannot be read. */
+export function isPlain(headers: UpstreamHeaders): boolean {
+  return (headers.get('content-encoding')?.toLowerCase() ?? 'identity') === 'identity'
+}
+
 /** A request under way. After `cancel` the listener hears nothing more. */
 export interface UpstreamCall {
   pause(): void

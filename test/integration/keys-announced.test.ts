@@ -2,6 +2,11 @@
 // Method: a whole stack whose keys are cached for ten minutes; the changes are made in the database alone.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { announceKeyChanges } from '../../control/bus/announceKeyChanges.ts'
+import { sluice } from '../../control/contract/generated/messages.js'
+import { hashSecret, newSecret } from '../../control/contract/ids.ts'
+import { limits } from '../../control/contract/limits.ts'
+import { FEED_STREAM } from '../../control/contract/redisKeys.ts'
 import { createPool, type Pool } from '../../control/db/pool.ts'
 import { apiOk, type Json, newOwner, type Owner } from '../support/apiClient.ts'
 import { chat, type ErrorBody } from '../support/chatClient.ts'
@@ -70,6 +75,19 @@ test('of the policy of an agent', async () => {
   const cap = 'UPDATE agents SET request_cap_units = $2 WHERE id = $1'
   await changes(key.api_key, 'request_cap_exceeded', cap, [agent.id, 1])
   await changes(key.api_key, null, cap, [agent.id, null])
+})
+
+test('everything that waits, once or more, also when several tell it at once', async () => {
+  const hashes = Array.from({ length: 2 * limits.keyChangesBatchMax + 1 }, () => hashSecret(newSecret('sk')))
+  await pool.query('INSERT INTO key_changes (hash) SELECT unnest($1::text[])', [hashes])
+  const told = await stack.withRedis(async (redis) => {
+    // The control of the stack is at it as well.
+    await Promise.all([1, 2, 3].map(() => announceKeyChanges(pool, redis)))
+    return redis.xrangeBuffer(FEED_STREAM, '-', '+')
+  })
+  const toldHashes = new Set(told.map(([, [, bytes]]) => bytes && sluice.FeedEvent.decode(bytes).keyChanged))
+  const missing = hashes.filter((hash) => !toldHashes.has(hash))
+  assert.deepEqual(missing, [])
 })
 
 test('what was told is not kept', async () => {

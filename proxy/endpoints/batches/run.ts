@@ -4,7 +4,7 @@ import type { Principal } from '../../access/principal.ts'
 import { grantedOutputTokens } from '../../admission/holdSize.ts'
 import type { Route } from '../../catalog/catalog.ts'
 import type { BatchJobs, BatchSubmission } from '../../jobs/batchJobs.ts'
-import type { Exchange } from '../../server/exchange.ts'
+import { type Exchange, JSON_TYPE } from '../../server/exchange.ts'
 import type { UpstreamRequest } from '../../upstream/transport.ts'
 import type { Admitted } from '../chat/admit.ts'
 import type { StartBatch } from '../chat/chat.ts'
@@ -12,8 +12,6 @@ import type { ChatRequest } from '../chat/request.ts'
 import { type Bill, NO_BILL } from '../run/bill.ts'
 import { MeteredRun } from '../run/meteredRun.ts'
 import type { RunServices } from '../run/services.ts'
-
-const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** Starts batch jobs: requests for chat completions that are answered with a job. */
 export function batchStart(batches: BatchJobs): StartBatch {
@@ -145,9 +143,5 @@ class BatchRun extends MeteredRun {
 
   protected billOfPart(): Bill {
     return NO_BILL
-  }
-
-  protected faultEvents(): null {
-    return null
   }
 }

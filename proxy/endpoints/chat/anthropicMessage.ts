@@ -1,15 +1,15 @@
 import { usageBounds } from '../../../control/contract/openaiUsage.ts'
 import { finishOfStop } from '../../relay/anthropicReader.ts'
 import { readAnthropicUsage } from '../../relay/anthropicUsage.ts'
-import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
+import { isObject, type JsonObject, parseAnswer } from '../../relay/jsonObject.ts'
 import type { Message, ToolCall } from '../../relay/message.ts'
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
-import type { AnswerContext, Rejected } from './codec.ts'
-import { parseCompletion } from './openaiAnswer.ts'
+import type { Rejected } from '../../upstream/refusal.ts'
+import type { AnswerContext } from './codec.ts'
 
 /** A Messages answer, or why it is none. */
 export function parseAnthropicAnswer(body: Buffer, depthMax: number): { answer: JsonObject } | Rejected {
-  const answer = parseCompletion(body, depthMax)
+  const answer = parseAnswer(body, depthMax)
   const isError = answer === null || (answer['error'] ?? null) !== null || !Array.isArray(answer['content'])
   return isError ? { rejected: refusalOfError(answer?.['error'] ?? null) } : { answer }
 }

@@ -5,7 +5,7 @@ import type { Limits } from '../../../control/contract/limits.ts'
 import type { Model, Route } from '../../catalog/catalog.ts'
 import type { JsonObject } from '../../relay/jsonObject.ts'
 import type { RelayStream } from '../../relay/relayStream.ts'
-import type { Refusal } from '../../upstream/refusal.ts'
+import type { Rejected } from '../../upstream/refusal.ts'
 import type { ChatRequest } from './request.ts'
 
 /** What a provider is asked, but for the times that bound the asking. */
@@ -45,11 +45,6 @@ export interface WholeAnswer {
    * @param receipt as JSON text, or '' while the ledger has not accepted it
    */
   text(billed: TokenUsage, receipt: string): string
-}
-
-/** An answer that is none: an error, empty, or unreadable. */
-export interface Rejected {
-  readonly rejected: Refusal
 }
 
 /** Carries one client format over one provider dialect. */

@@ -1,11 +1,11 @@
 import type { TokenUsage } from '../../../control/contract/charge.ts'
 import { choicesOf, completionText, isErrorAnswer, outputBytes } from '../../../control/contract/completion.ts'
 import { readUsage, usageBounds } from '../../../control/contract/openaiUsage.ts'
-import { nestsDeeper } from '../../relay/jsonDepth.ts'
-import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
+import { isObject, type JsonObject, parseAnswer } from '../../relay/jsonObject.ts'
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
+import type { Rejected } from '../../upstream/refusal.ts'
 import { isGiven } from '../run/fields.ts'
-import type { AnswerContext, Rejected, WholeAnswer } from './codec.ts'
+import type { AnswerContext, WholeAnswer } from './codec.ts'
 
 /** A completion of a provider of the OpenAI dialect, for a client that speaks the same. */
 class OpenaiAnswer implements WholeAnswer {
@@ -47,9 +47,7 @@ class OpenaiAnswer implements WholeAnswer {
 
 /** Reads a chat completion; an error, an empty one and what is no JSON are refusals. */
 export function readOpenaiAnswer(body: Buffer, context: AnswerContext): WholeAnswer | Rejected {
-  const answer = parseCompletion(body, context.limits.jsonDepthMax)
-  if (answer === null || isErrorAnswer(answer)) return { rejected: refusalOfError(answer?.['error']) }
-  return new OpenaiAnswer(answer, context, 'chat.completion')
+  return readCompletion(body, context, 'chat.completion')
 }
 
 /**
@@ -57,22 +55,15 @@ export function readOpenaiAnswer(body: Buffer, context: AnswerContext): WholeAns
  * @param preface is put before the text of the answer, and is none of the output
  */
 export function readTextAnswer(body: Buffer, context: AnswerContext, preface: string): WholeAnswer | Rejected {
-  const answer = parseCompletion(body, context.limits.jsonDepthMax)
-  if (answer === null || isErrorAnswer(answer)) return { rejected: refusalOfError(answer?.['error']) }
-  const read = new OpenaiAnswer(answer, context, 'text_completion')
-  read.prefix(preface)
+  const read = readCompletion(body, context, 'text_completion')
+  if (read instanceof OpenaiAnswer) read.prefix(preface)
   return read
 }
 
-/** A JSON object, or null for what is none. */
-export function parseCompletion(body: Buffer, depthMax: number): JsonObject | null {
-  if (nestsDeeper(body, depthMax)) return null
-  try {
-    const parsed: unknown = JSON.parse(body.toString('utf8'))
-    return isObject(parsed) ? parsed : null
-  } catch {
-    return null
-  }
+function readCompletion(body: Buffer, context: AnswerContext, object: string): OpenaiAnswer | Rejected {
+  const answer = parseAnswer(body, context.limits.jsonDepthMax)
+  if (answer === null || isErrorAnswer(answer)) return { rejected: refusalOfError(answer?.['error']) }
+  return new OpenaiAnswer(answer, context, object)
 }
 
 function writtenText(answer: JsonObject): string {

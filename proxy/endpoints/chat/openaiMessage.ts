@@ -1,16 +1,16 @@
 import { isErrorAnswer, outputBytes } from '../../../control/contract/completion.ts'
 import { readUsage, usageBounds } from '../../../control/contract/openaiUsage.ts'
-import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
+import { isObject, type JsonObject, parseAnswer } from '../../relay/jsonObject.ts'
 import type { Message, ToolCall } from '../../relay/message.ts'
 import { finishReason } from '../../relay/openaiReader.ts'
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
-import type { AnswerContext, Rejected } from './codec.ts'
-import { parseCompletion } from './openaiAnswer.ts'
+import type { Rejected } from '../../upstream/refusal.ts'
+import type { AnswerContext } from './codec.ts'
 
 /** Reads a chat completion into a message for a client that speaks another format. */
 export function readOpenaiMessage(body: Buffer, context: AnswerContext): Message | Rejected {
   const { model, limits } = context
-  const answer = parseCompletion(body, limits.jsonDepthMax)
+  const answer = parseAnswer(body, limits.jsonDepthMax)
   if (answer === null || isErrorAnswer(answer)) return { rejected: refusalOfError(answer?.['error']) }
   const [choice] = answer['choices'] as unknown[]
   const said = isObject(choice) && isObject(choice['message']) ? choice['message'] : {}

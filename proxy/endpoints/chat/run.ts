@@ -7,16 +7,17 @@ import { grantedOutputTokens } from '../../admission/holdSize.ts'
 import type { Route } from '../../catalog/catalog.ts'
 import type { Exchange } from '../../server/exchange.ts'
 import { promptTexts } from '../../tokens/promptTexts.ts'
+import { postRequest } from '../../upstream/postRequest.ts'
 import type { UpstreamRequest } from '../../upstream/transport.ts'
 import type { Bill } from '../run/bill.ts'
-import { MeteredRun } from '../run/meteredRun.ts'
+import { DetachableRun } from '../run/detachableRun.ts'
 import type { RunServices } from '../run/services.ts'
 import type { Admitted } from './admit.ts'
 import type { AnswerContext, ChatAsk, ChatCodec, ChatSurface } from './codec.ts'
 import type { ChatRequest } from './request.ts'
 
 /** A chat request, whatever format its client and its provider speak. */
-export abstract class ChatRun extends MeteredRun {
+export abstract class ChatRun extends DetachableRun {
   protected readonly request: ChatRequest
   protected readonly surface: ChatSurface
   protected outputFrames = 0
@@ -50,25 +51,11 @@ export abstract class ChatRun extends MeteredRun {
 
   protected makeRequest(route: Route, totalTimeoutMs: number, fresh: boolean): UpstreamRequest {
     const { provider } = route
-    const { limits } = this.services
     if (this.ask === undefined || this.dialect !== provider.dialect) {
       this.dialect = provider.dialect
       this.ask = this.codec.ask(this.request, this.requestId, this.model)
     }
-    const { path, headers, body } = this.ask.make(route, this.maxTokens)
-    return {
-      origin: provider.origin,
-      host: provider.host,
-      path: provider.basePath + path,
-      method: 'POST',
-      headers,
-      body,
-      connectTimeoutMs: limits.connectTimeoutMs,
-      firstByteTimeoutMs: limits.firstByteTimeoutMs,
-      idleTimeoutMs: limits.idleTimeoutMs,
-      totalTimeoutMs,
-      fresh,
-    }
+    return postRequest(provider, this.ask.make(route, this.maxTokens), this.services.limits, totalTimeoutMs, fresh)
   }
 
   /** The codec for the provider that is being asked. */
@@ -83,7 +70,7 @@ export abstract class ChatRun extends MeteredRun {
     return { requestId, startedAtMs: exchange.startedAtMs, model, request, limits: services.limits }
   }
 
-  protected faultEvents(fault: GatewayError): string {
+  protected override faultEvents(fault: GatewayError): string {
     return this.surface.faultEvents(fault)
   }
 

@@ -4,7 +4,7 @@ import type { OutBuffer } from '../../relay/outBuffer.ts'
 import type { RelayStream } from '../../relay/relayStream.ts'
 import type { DrainListener } from '../../server/exchange.ts'
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
-import type { UpstreamHeaders } from '../../upstream/transport.ts'
+import { isPlain, type UpstreamHeaders } from '../../upstream/transport.ts'
 import { NO_BILL } from '../run/bill.ts'
 import { ChatRun } from './run.ts'
 
@@ -54,18 +54,16 @@ export class StreamRun extends ChatRun implements DrainListener {
     this.attempts?.resume()
   }
 
-  onGone(): void {
+  override onGone(): void {
     // Before the hold is answered there is nothing to end yet; its answer finds the client gone.
     if (this.ending || this.attempts === undefined) return
-    const { metrics, limits } = this.services
+    // Where all output is there and only its bill is missing, that is worth a moment.
     const awaitsUsage = this.stream?.finished === true && this.stream.usage === null
-    if (!awaitsUsage || metrics.counters.detached >= limits.detachedRequestsMax) {
+    if (!awaitsUsage || !this.detach()) {
       this.leave()
       return
     }
-    // All output is there and only its bill is missing, which is worth a moment.
-    metrics.counters.detached++
-    this.lingering = setTimeout(() => this.leave(), limits.lingerMs)
+    this.lingering = setTimeout(() => this.leave(), this.services.limits.lingerMs)
     this.attempts.resume()
   }
 
@@ -76,12 +74,10 @@ export class StreamRun extends ChatRun implements DrainListener {
     this.preambleBytes = 0
   }
 
-  cut(): void {
+  override cut(): void {
     if (this.ending) return
-    this.attempts?.cancel()
     this.fault = new GatewayError(this.committed ? 'stream_cut' : 'gateway_restarting')
-    if (this.attempts === undefined) this.ending = true
-    else this.settle('cut', NO_BILL, this.fault.code)
+    this.cutOff(this.fault.code)
     if (!this.committed) this.failWith(this.fault)
   }
 
@@ -95,10 +91,8 @@ export class StreamRun extends ChatRun implements DrainListener {
 
   protected answerBegins(headers: UpstreamHeaders): void {
     this.stream = this.codec.stream(this.answerContext)
-    // The request asked for plain bytes; a provider that compresses all the same cannot be read.
-    const encoding = headers.get('content-encoding')?.toLowerCase() ?? 'identity'
     const type = headers.get('content-type')?.toLowerCase() ?? EVENT_STREAM
-    if (!type.startsWith(EVENT_STREAM) || encoding !== 'identity') this.attempts?.reject(refusalOfError(null))
+    if (!type.startsWith(EVENT_STREAM) || !isPlain(headers)) this.attempts?.reject(refusalOfError(null))
   }
 
   // Until the first real output another route may still serve, so what came before it is kept back.
@@ -183,7 +177,6 @@ export class StreamRun extends ChatRun implements DrainListener {
   }
 
   protected override close(): void {
-    if (this.lingering !== undefined) this.services.metrics.counters.detached--
     clearTimeout(this.lingering)
     this.lingering = undefined
     super.close()

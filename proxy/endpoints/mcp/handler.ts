@@ -6,7 +6,7 @@ import type {
 } from '@modelcontextprotocol/sdk/types.js'
 import { GatewayError } from '../../../control/contract/errors.ts'
 import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
-import type { Exchange, Handler } from '../../server/exchange.ts'
+import { type Exchange, type Handler, JSON_TYPE } from '../../server/exchange.ts'
 import { CHAT_PATH, chatTool } from './chat.ts'
 import { readCallCredential } from './credential.ts'
 import { type Message, paramsOf, readMessage } from './message.ts'
@@ -26,7 +26,6 @@ import { errorResult } from './results.ts'
 import { isOwnSite } from './site.ts'
 import { MCP_TOOLS } from './toolList.ts'
 
-const JSON_TYPE = 'application/json; charset=utf-8'
 const SERVER_INFO: Implementation = { name: 'sluice', title: 'Sluice', version: '0.1.0' }
 const INSTRUCTIONS =
   'list_models says which models there are; quote what a chat call costs at most; chat runs it on an API key ' +

@@ -5,7 +5,7 @@ import type { KeyCache } from '../../access/keyCache.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Model, Route } from '../../catalog/catalog.ts'
 import type { CatalogStore } from '../../catalog/catalogStore.ts'
-import type { Exchange, Handler } from '../../server/exchange.ts'
+import { type Exchange, type Handler, JSON_TYPE } from '../../server/exchange.ts'
 import { promptTexts } from '../../tokens/promptTexts.ts'
 import { chooseRoutes } from '../../upstream/chooseRoutes.ts'
 import { RouteHealth } from '../../upstream/routeHealth.ts'
@@ -20,7 +20,6 @@ import { type MessagesRequest, readMessagesRequest } from './request.ts'
 
 /** The dialects in which a provider can be asked how many tokens a request has. */
 const COUNTING: ReadonlySet<Dialect> = new Set(['anthropic'])
-const JSON_TYPE = 'application/json; charset=utf-8'
 
 /**
  * POST /v1/messages/count_tokens: exact where a provider of the model counts, else by a tokenizer, which the answer says

@@ -2,8 +2,9 @@ import type { GatewayError } from '../../../control/contract/errors.ts'
 import { countOf } from '../../../control/contract/openaiUsage.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Model, Route } from '../../catalog/catalog.ts'
-import type { JsonObject } from '../../relay/jsonObject.ts'
+import { type JsonObject, parseAnswer } from '../../relay/jsonObject.ts'
 import type { Exchange } from '../../server/exchange.ts'
+import { AnswerBody } from '../../upstream/answerBody.ts'
 import { type AttemptListener, Attempts } from '../../upstream/attempts.ts'
 import { anthropicHeaders } from '../../upstream/dialects/anthropicHeaders.ts'
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
@@ -11,7 +12,6 @@ import { OPERATION_RULES } from '../../upstream/operationRules.ts'
 import type { RouteHealth } from '../../upstream/routeHealth.ts'
 import type { UpstreamRequest } from '../../upstream/transport.ts'
 import { MESSAGES_PATH } from '../chat/anthropicAsk.ts'
-import { parseCompletion } from '../chat/openaiAnswer.ts'
 import type { RunServices } from '../run/services.ts'
 import { messagesText } from './cacheControl.ts'
 import { nativeBody } from './native.ts'
@@ -28,8 +28,7 @@ export class ProviderCount implements AttemptListener {
   private readonly services: RunServices
   private readonly requestId: string
   private readonly rest: string
-  private pieces: Buffer[] = []
-  private bytes = 0
+  private readonly body = new AnswerBody()
   private resolve: (tokens: number | null) => void = () => undefined
   private reject: (error: unknown) => void = () => undefined
 
@@ -75,20 +74,17 @@ export class ProviderCount implements AttemptListener {
   }
 
   onAttempt(): void {
-    this.pieces = []
-    this.bytes = 0
+    this.body.clear()
   }
 
   onAnswer(): void {}
 
   onData(bytes: Buffer): void {
-    this.bytes += bytes.length
-    if (this.bytes > ANSWER_BYTES_MAX) this.attempts.reject(refusalOfError(null))
-    else this.pieces.push(Buffer.from(bytes))
+    if (!this.body.add(bytes, ANSWER_BYTES_MAX)) this.attempts.reject(refusalOfError(null))
   }
 
   onEnd(): void {
-    const answer = parseCompletion(Buffer.concat(this.pieces), this.services.limits.jsonDepthMax)
+    const answer = parseAnswer(this.body.take(), this.services.limits.jsonDepthMax)
     const tokens = countOf(answer?.['input_tokens'], Number.MAX_SAFE_INTEGER)
     if (tokens === null) {
       this.attempts.reject(refusalOfError(answer?.['error'] ?? null))

@@ -1,8 +1,8 @@
-import type { Handler } from '../../server/exchange.ts'
+import { type Handler, JSON_TYPE } from '../../server/exchange.ts'
 import { openapiDocument, type ServedRoute } from './document.ts'
 
 /** GET /v1/openapi.json: what is served, for programs that write clients. */
 export function openapiHandler(served: readonly ServedRoute[]): Handler {
   const body = JSON.stringify(openapiDocument(served))
-  return (exchange) => exchange.answer(200, 'application/json; charset=utf-8', body)
+  return (exchange) => exchange.answer(200, JSON_TYPE, body)
 }

@@ -87,8 +87,8 @@ export class AgentGate {
     try {
       return await this.rpc.call(operation, payload)
     } catch (error) {
-      const isKnown = error instanceof GatewayError && error.status < 500
-      if (isKnown || !(error instanceof ControlUnavailable || error instanceof GatewayError)) throw error
+      const isAway = error instanceof ControlUnavailable || (error instanceof GatewayError && error.status >= 500)
+      if (!isAway) throw error
       throw new GatewayError('policy_unavailable', { retryAfterSeconds: 1, cause: error })
     }
   }

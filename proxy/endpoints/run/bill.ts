@@ -1,4 +1,4 @@
-import type { TokenUsage } from '../../../control/contract/charge.ts'
+import { NO_USAGE, type TokenUsage } from '../../../control/contract/charge.ts'
 import { sluice } from '../../../control/contract/generated/messages.js'
 
 /** How a request ended. `ok` and `partial` are charged; `failed` and `cut` free the hold. */
@@ -16,15 +16,6 @@ export const SOURCE = {
   estimated: sluice.UsageSource.ESTIMATED,
 } as const
 export type RunSource = keyof typeof SOURCE
-
-export const NO_USAGE: TokenUsage = {
-  input: 0,
-  cachedInput: 0,
-  cacheWrite5m: 0,
-  cacheWrite1h: 0,
-  output: 0,
-  reasoning: 0,
-}
 
 /** What a request costs, before it is bounded by its hold. */
 export interface Bill {

@@ -1,6 +1,8 @@
 import { invalidRequest } from '../../../control/contract/errors.ts'
 import type { JsonObject } from '../../relay/jsonObject.ts'
 
+const NAME_CHARACTERS_MAX = 512
+
 /** Whether a member of a body counts: one that is null counts as absent. */
 export function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null
@@ -42,6 +44,7 @@ export function readChoice<Word extends string>(body: JsonObject, name: string, 
 
 /** What a request asks for, with the suffixes taken off the model's id. */
 export interface ModelChoice {
+  /** Public model id. */
   readonly modelId: string
   readonly batch: boolean
   readonly cheapest: boolean
@@ -62,8 +65,6 @@ export function readModelId(model: unknown): ModelChoice {
     modelId = modelId.slice(0, modelId.lastIndexOf(':'))
   }
 }
-
-const NAME_CHARACTERS_MAX = 512
 
 /** Reads a short text, such as a name. @returns null when absent. @throws GatewayError 400 */
 export function readName(body: JsonObject, name: string, param: string = name): string | null {

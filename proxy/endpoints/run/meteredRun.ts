@@ -2,11 +2,12 @@ import type { Endpoint } from '../../../control/contract/catalog.ts'
 import { type ErrorCode, GatewayError } from '../../../control/contract/errors.ts'
 import { sluice } from '../../../control/contract/generated/messages.js'
 import { receiptJson } from '../../../control/contract/receipt.ts'
+import { usageMessage } from '../../../control/contract/usageMessage.ts'
 import type { AgentPolicy, Principal } from '../../access/principal.ts'
 import { type HoldWaiter, LOST_ANSWER } from '../../admission/holds.ts'
 import type { Ending, EndingWaiter } from '../../admission/settlements.ts'
 import type { Model, Route, Sold } from '../../catalog/catalog.ts'
-import type { Exchange, GoneListener } from '../../server/exchange.ts'
+import type { Exchange, GoneListener, HeaderList } from '../../server/exchange.ts'
 import { type AttemptListener, Attempts, type Classify } from '../../upstream/attempts.ts'
 import { ruleOf } from '../../upstream/operationRules.ts'
 import type { TransportFailure, UpstreamHeaders, UpstreamRequest } from '../../upstream/transport.ts'
@@ -116,7 +117,7 @@ export abstract class MeteredRun<Item extends Sold = Model>
       makeRequest: (route, totalTimeoutMs, fresh) => this.makeRequest(route, totalTimeoutMs, fresh),
       listener: this,
       onFault: this.services.onRouteFault,
-      classify: this.classify?.bind(this),
+      classify: this.classify,
     })
     this.attempts.start()
   }
@@ -172,11 +173,14 @@ export abstract class MeteredRun<Item extends Sold = Model>
   protected abstract answerBegins(headers: UpstreamHeaders): void
   /** What was produced so far costs, when a fault of the gateway itself ends an answer that has begun. */
   protected abstract billOfPart(): Bill
-  /** What tells the client of an answer that has begun about a fault, and ends it; null where nothing can. */
-  protected abstract faultEvents(fault: GatewayError): string | null
 
   /** The hold is granted, with at most `wantUnits`. */
   protected held(_heldUnits: number): void {}
+
+  /** What tells the client of an answer that has begun about a fault, and ends it; null where nothing can. */
+  protected faultEvents(_fault: GatewayError): string | null {
+    return null
+  }
 
   protected noteFirstByte(): void {
     if (this.firstByteMs === 0) this.firstByteMs = Math.max(1, Date.now() - this.exchange.startedAtMs)
@@ -210,6 +214,14 @@ export abstract class MeteredRun<Item extends Sold = Model>
       chargeUnits,
       settlement: this.settlementMessage(Math.max(0, chargeUnits)),
     }
+  }
+
+  /** Settles a request that the gateway itself ends. */
+  protected cutOff(errorCode: string | null): void {
+    this.attempts?.cancel()
+    // Before the hold is answered there is nothing to settle yet; its answer finds the end decided.
+    if (this.attempts === undefined) this.ending = true
+    else this.settle('cut', NO_BILL, errorCode)
   }
 
   protected deliver(ending: Ending): void {
@@ -247,9 +259,9 @@ export abstract class MeteredRun<Item extends Sold = Model>
     this.services.active.remove(this)
   }
 
-  protected failWith(error: GatewayError): void {
+  protected failWith(error: GatewayError, headers?: HeaderList): void {
     this.services.metrics.noteError(error.row)
-    this.exchange.fail(error)
+    this.exchange.fail(error, headers)
   }
 
   private endFaulty(fault: GatewayError): void {
@@ -264,10 +276,9 @@ export abstract class MeteredRun<Item extends Sold = Model>
     const { approvalId } = exchange.head
     const { accountId: agentId } = this.principal
     const { endpoint, model } = this.metered
-    const asked = { agentId, requestId, endpoint, model: model.id, wantUnits, leastUnits, approvalId }
     try {
       const pass = await this.services.agents.pass(policy, {
-        ...asked,
+        ...{ agentId, requestId, endpoint, model: model.id, wantUnits, leastUnits, approvalId },
         bodyHash: () => bodyHash(exchange.body, exchange.head.contentType, this.services.limits),
       })
       this.wantUnits = pass.wantUnits
@@ -308,7 +319,6 @@ export abstract class MeteredRun<Item extends Sold = Model>
 
   private settlementMessage(chargeUnits: number): Uint8Array {
     const { model, metered, bill } = this
-    const { usage } = bill
     this.durationMs = Math.max(0, Date.now() - this.exchange.startedAtMs)
     return sluice.Settlement.encode({
       requestId: this.requestId,
@@ -323,16 +333,7 @@ export abstract class MeteredRun<Item extends Sold = Model>
       streamed: metered.streamed,
       holdUnits: this.heldUnits,
       chargeUnits,
-      usage: {
-        input: usage.input,
-        cachedInput: usage.cachedInput,
-        cacheWrite_5m: usage.cacheWrite5m,
-        cacheWrite_1h: usage.cacheWrite1h,
-        output: usage.output,
-        reasoning: usage.reasoning,
-        quantity: bill.quantity,
-        unit: bill.quantity > 0 ? model.unit : '',
-      },
+      usage: usageMessage(bill.usage, bill.quantity, bill.quantity > 0 ? model.unit : ''),
       usageSource: SOURCE[bill.source],
       clamped: this.clamped,
       startedAtMs: this.exchange.startedAtMs,

@@ -1,8 +1,7 @@
+import { countOf } from '../../../control/contract/openaiUsage.ts'
 import { valueAt } from '../../../control/contract/tools/pointer.ts'
 import type { AnswerPlaces } from '../../catalog/tool.ts'
-import { nestsDeeper } from '../../relay/jsonDepth.ts'
-import { isObject, type JsonObject, parseObject } from '../../relay/jsonObject.ts'
-import { reportedCount } from '../units/counted.ts'
+import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
 
 /** A report may exceed what was asked for by this factor before it is taken for a fault. */
 const PLAUSIBLE_FACTOR = 2
@@ -16,34 +15,26 @@ export interface ToolAnswer {
   readonly finalUrl: string
 }
 
-/** An answer as JSON, or null for what is none. */
-export function parseAnswer(body: Buffer, depthMax: number): JsonObject | null {
-  return nestsDeeper(body, depthMax) ? null : parseObject(body.toString('utf8'))
-}
-
 /**
  * Reads an upstream's answer into what the client gets.
  * @param resultsMax how many results the client asked for; 0 is any number
  * @returns null when the answer has no results where they should be
  */
 export function readAnswer(answer: JsonObject, places: AnswerPlaces, resultsMax: number): ToolAnswer | null {
-  const finalUrl = places.finalUrl === '' ? undefined : valueAt(answer, places.finalUrl)
-  const rest = {
-    finalUrl: typeof finalUrl === 'string' ? finalUrl : '',
-    billed: reportedResults(answer, places, resultsMax) ?? 0,
-  }
+  const shownUrl = places.finalUrl === '' ? undefined : valueAt(answer, places.finalUrl)
+  const finalUrl = typeof shownUrl === 'string' ? shownUrl : ''
+  const reported = reportedResults(answer, places, resultsMax)
   if (places.results === '') {
-    if (places.output.length === 0) return { ...rest, output: answer }
-    const output = pick(answer, places.output)
-    return Object.keys(output).length === 0 ? null : { ...rest, output }
+    const output = places.output.length === 0 ? answer : pick(answer, places.output)
+    if (places.output.length > 0 && Object.keys(output).length === 0) return null
+    return { output, billed: reported ?? 0, finalUrl }
   }
   const found = valueAt(answer, places.results)
   if (!Array.isArray(found)) return null
   const list = found as unknown[]
   const shown = resultsMax === 0 ? list : list.slice(0, resultsMax)
   const results = places.result.length === 0 ? shown : shown.map((result) => pick(result, places.result))
-  const billed = reportedResults(answer, places, resultsMax) ?? list.length
-  return { ...rest, billed, output: { ...pick(answer, places.output), results } }
+  return { output: { ...pick(answer, places.output), results }, billed: reported ?? list.length, finalUrl }
 }
 
 /**
@@ -53,7 +44,7 @@ export function readAnswer(answer: JsonObject, places: AnswerPlaces, resultsMax:
 export function reportedResults(answer: JsonObject, { billed }: AnswerPlaces, resultsMax: number): number | null {
   if (billed === '') return null
   const max = resultsMax === 0 ? Number.MAX_SAFE_INTEGER : resultsMax * PLAUSIBLE_FACTOR
-  return reportedCount(valueAt(answer, billed), max)
+  return countOf(valueAt(answer, billed), max)
 }
 
 function pick(value: unknown, places: AnswerPlaces['output']): JsonObject {

@@ -7,7 +7,6 @@ import type { CatalogStore } from '../../catalog/catalogStore.ts'
 import type { Tool } from '../../catalog/tool.ts'
 import type { RouteHealth } from '../../upstream/routeHealth.ts'
 import { parseJsonObject } from '../parseJson.ts'
-import { checkTool } from '../run/checkTool.ts'
 import { type Preferences, readPreferences, refuseMaxPrice } from '../run/preferences.ts'
 import type { Serve } from '../run/serve.ts'
 import { toolOf } from './list.ts'
@@ -19,7 +18,7 @@ export function toolServe(catalog: CatalogStore): Serve {
   return (exchange, body, principal, services) => {
     const { limits, health } = services
     const tool = toolOf(exchange.head.path, catalog)
-    checkTool(principal, tool.id)
+    checkKeyTools(principal, tool.id)
     if (!tool.enabled) throw new GatewayError('tool_unavailable')
     const { input, preferences } = readInput(body, limits)
     tool.checkInput(input)
@@ -34,6 +33,11 @@ export function toolServe(catalog: CatalogStore): Serve {
     if (tool.publicUrl === '' || input[tool.publicUrl] === undefined) return begin()
     return checkPublicUrl(input[tool.publicUrl], tool.publicUrl, limits.toolAddressTimeoutMs).then(begin)
   }
+}
+
+/** Whether a key may use a tool. @throws GatewayError tool_not_allowed */
+function checkKeyTools({ tools }: Principal, toolId: string): void {
+  if (tools !== null && !tools.has(toolId)) throw new GatewayError('tool_not_allowed')
 }
 
 /** @throws GatewayError 400 */

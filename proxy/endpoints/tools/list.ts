@@ -2,10 +2,9 @@ import { GatewayError } from '../../../control/contract/errors.ts'
 import { formatUsd } from '../../../control/contract/units.ts'
 import type { CatalogStore } from '../../catalog/catalogStore.ts'
 import type { Tool } from '../../catalog/tool.ts'
-import type { Handler } from '../../server/exchange.ts'
+import { type Handler, JSON_TYPE } from '../../server/exchange.ts'
 import { required } from '../models.ts'
 
-const JSON_TYPE = 'application/json; charset=utf-8'
 const PREFIX = '/v1/tools/'
 
 /** GET /v1/tools and GET /v1/tools/{id}: the priced tools, also those that are disabled. */

@@ -1,22 +1,21 @@
+import { NO_USAGE } from '../../../control/contract/charge.ts'
 import { GatewayError } from '../../../control/contract/errors.ts'
 import type { ToolInput } from '../../../control/contract/tools/inputSchema.ts'
 import { toolUnits } from '../../../control/contract/tools/rates.ts'
 import { fillTemplate } from '../../../control/contract/tools/template.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Tool } from '../../catalog/tool.ts'
-import { isObject, parseObject } from '../../relay/jsonObject.ts'
-import type { Exchange } from '../../server/exchange.ts'
+import { isObject, parseAnswer, parseObject } from '../../relay/jsonObject.ts'
+import { type Exchange, JSON_TYPE } from '../../server/exchange.ts'
+import { AnswerBody } from '../../upstream/answerBody.ts'
 import type { Classify } from '../../upstream/attempts.ts'
-import type { UpstreamHeaders, UpstreamRequest } from '../../upstream/transport.ts'
-import { type Bill, NO_BILL, NO_USAGE } from '../run/bill.ts'
-import { MeteredRun } from '../run/meteredRun.ts'
+import { isPlain, type UpstreamHeaders, type UpstreamRequest } from '../../upstream/transport.ts'
+import { type Bill, NO_BILL } from '../run/bill.ts'
+import { DetachableRun } from '../run/detachableRun.ts'
 import type { RunServices } from '../run/services.ts'
-import { isPlain } from '../units/unitRun.ts'
-import { parseAnswer, readAnswer, reportedResults } from './answer.ts'
+import { readAnswer, reportedResults } from './answer.ts'
 import { mayBePublic } from './publicUrl.ts'
 import { classifyToolRefusal, toolError } from './refusal.ts'
-
-const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** A call of a tool whose input is sound. */
 export interface ToolCall {
@@ -31,7 +30,7 @@ export interface ToolCall {
  * One call of a priced tool. Its upstream bills what it answers: what fails before that costs nothing, and what fails
  * after it costs what the upstream billed, without the margin.
  */
-export class ToolRun extends MeteredRun<Tool> {
+export class ToolRun extends DetachableRun<Tool> {
   protected override readonly crashCode = 'tool_error'
   protected override readonly classify: Classify = (status, body, retryAfterMs) => {
     this.refusedBody = body
@@ -39,14 +38,11 @@ export class ToolRun extends MeteredRun<Tool> {
   }
 
   private readonly call: ToolCall
-  private pieces: Buffer[] = []
-  private bytes = 0
+  private readonly body = new AnswerBody()
   private refusedBody = ''
   /** JSON text without the brace at its end, for the receipt to be put in. */
   private answer: string | undefined
   private failure: GatewayError | undefined
-  /** The client has gone, and the answer is awaited all the same because the upstream bills for it. */
-  private detached = false
 
   constructor(exchange: Exchange, principal: Principal, call: ToolCall, services: RunServices) {
     const { tool, holdUnits } = call
@@ -63,20 +59,15 @@ export class ToolRun extends MeteredRun<Tool> {
   onData(bytes: Buffer): void {
     if (this.ending) return
     this.noteFirstByte()
-    this.bytes += bytes.length
-    if (this.bytes > this.services.limits.toolAnswerBytesMax) {
-      this.attempts?.cancel()
-      this.failAnswered()
-      return
-    }
-    this.pieces.push(Buffer.from(bytes))
+    if (this.body.add(bytes, this.services.limits.toolAnswerBytesMax)) return
+    this.attempts?.cancel()
+    this.failAnswered()
   }
 
   onEnd(): void {
     if (this.ending) return
     const { tool, resultsMax } = this.call
-    const parsed = parseAnswer(Buffer.concat(this.pieces), this.services.limits.jsonDepthMax)
-    this.pieces = []
+    const parsed = parseAnswer(this.body.take(), this.services.limits.jsonDepthMax)
     const answer = parsed === null ? null : readAnswer(parsed, tool.places, resultsMax)
     if (answer === null) {
       this.failAnswered(parsed === null ? 0 : (reportedResults(parsed, tool.places, resultsMax) ?? 0))
@@ -113,27 +104,10 @@ export class ToolRun extends MeteredRun<Tool> {
     this.failWith(error)
   }
 
-  // Upstreams bill a call whether or not anybody waits for it, so its answer is read to the end.
-  onGone(): void {
-    if (this.ending || this.attempts === undefined || this.detach()) return
-    this.attempts.cancel()
-    this.settle('partial', this.billOfPart(), 'client_gone')
-  }
-
-  cut(): void {
-    if (this.ending) return
-    const fault = new GatewayError('gateway_restarting')
-    this.attempts?.cancel()
-    // Before the hold is answered there is nothing to settle yet; its answer finds the end decided.
-    if (this.attempts === undefined) this.ending = true
-    else this.settle('cut', NO_BILL, fault.code)
-    this.failWith(fault)
-  }
-
   onSettled(chargedUnits: number): void {
     this.close()
     const headers = ['x-cost-units', String(chargedUnits)]
-    if (this.failure !== undefined) this.fail(this.failure, headers)
+    if (this.failure !== undefined) this.failWith(this.failure, headers)
     else if (this.answer !== undefined) {
       const body = `${this.answer},"receipt":${this.receipt(chargedUnits)}}`
       this.exchange.answer(200, JSON_TYPE, body, headers)
@@ -142,7 +116,7 @@ export class ToolRun extends MeteredRun<Tool> {
 
   onSettleDelayed(): void {
     this.close()
-    if (this.failure !== undefined) this.fail(this.failure)
+    if (this.failure !== undefined) this.failWith(this.failure)
     else if (this.answer !== undefined) this.exchange.answer(200, JSON_TYPE, `${this.answer}}`)
   }
 
@@ -181,17 +155,6 @@ export class ToolRun extends MeteredRun<Tool> {
     return this.billAtCost(0)
   }
 
-  // Nothing is sent before the answer is whole.
-  protected faultEvents(): null {
-    return null
-  }
-
-  protected override close(): void {
-    if (this.detached) this.services.metrics.counters.detached--
-    this.detached = false
-    super.close()
-  }
-
   /** Ends a call that the upstream has answered, and billed, without a result. @param results that it billed */
   private failAnswered(results = 0, error = new GatewayError('tool_upstream_error')): void {
     this.failure = error
@@ -202,19 +165,6 @@ export class ToolRun extends MeteredRun<Tool> {
     const { tool } = this.call
     const quantity = tool.unit === 'result' ? results : 1
     return { units: toolUnits(tool.cost, results), usage: NO_USAGE, quantity, source: 'reported' }
-  }
-
-  private fail(error: GatewayError, headers?: readonly string[]): void {
-    this.services.metrics.noteError(error.row)
-    this.exchange.fail(error, headers)
-  }
-
-  private detach(): boolean {
-    const { counters } = this.services.metrics
-    if (counters.detached >= this.services.limits.detachedRequestsMax) return false
-    counters.detached++
-    this.detached = true
-    return true
   }
 }
 

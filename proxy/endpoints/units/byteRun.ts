@@ -1,11 +1,10 @@
 import { GatewayError } from '../../../control/contract/errors.ts'
 import type { DrainListener } from '../../server/exchange.ts'
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
-import type { UpstreamHeaders } from '../../upstream/transport.ts'
-import type { Bill } from '../run/bill.ts'
-import { NO_BILL } from '../run/bill.ts'
+import { isPlain, type UpstreamHeaders } from '../../upstream/transport.ts'
+import { type Bill, NO_BILL } from '../run/bill.ts'
 import type { BytePlan } from './operation.ts'
-import { isPlain, UnitRun } from './unitRun.ts'
+import { UnitRun } from './unitRun.ts'
 
 const NOTHING = Buffer.alloc(0)
 const MEDIA_TYPE = /^(?:audio\/[a-z0-9.+-]{1,64}|application\/octet-stream)(?:;.*)?$/i
@@ -59,14 +58,14 @@ export class ByteRun extends UnitRun<BytePlan> implements DrainListener {
     this.attempts?.resume()
   }
 
-  onGone(): void {
+  override onGone(): void {
     if (this.ending || this.attempts === undefined) return
     // Whether the provider takes the request decides what it costs.
     if (!this.headSeen && this.detach()) return
     this.leave()
   }
 
-  cut(): void {
+  override cut(): void {
     if (this.ending) return
     const fault = new GatewayError(this.committed ? 'stream_cut' : 'gateway_restarting')
     this.broken = true
@@ -84,10 +83,6 @@ export class ByteRun extends UnitRun<BytePlan> implements DrainListener {
 
   protected billOfPart(): Bill {
     return this.plan.bill
-  }
-
-  protected faultEvents(): null {
-    return null
   }
 
   private commit(): void {

@@ -1,7 +1,8 @@
+import { NO_USAGE } from '../../../control/contract/charge.ts'
 import { quantityUnits, type UnitRates } from '../../../control/contract/unitRates.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Model } from '../../catalog/catalog.ts'
-import { type Bill, NO_USAGE, type RunSource } from '../run/bill.ts'
+import type { Bill, RunSource } from '../run/bill.ts'
 import { tierRates } from '../run/checkModel.ts'
 
 /**
@@ -21,9 +22,4 @@ export function countedRates(model: Model, principal: Principal): UnitRates {
  */
 export function countedBill(rates: UnitRates, quantity: number, source: RunSource, size = ''): Bill {
   return { units: quantityUnits(rates, quantity, size), usage: NO_USAGE, quantity, source }
-}
-
-/** A count that a provider reports, or null for one that is missing, negative, fractional, or beyond `max`. */
-export function reportedCount(value: unknown, max: number): number | null {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= max ? value : null
 }

@@ -1,23 +1,23 @@
-import { chargeUnits, type ModelRates, worstCaseUnits } from '../../../control/contract/charge.ts'
+import { chargeUnits, type ModelRates, NO_USAGE, worstCaseUnits } from '../../../control/contract/charge.ts'
 import { GatewayError, invalidRequest } from '../../../control/contract/errors.ts'
 import type { Limits } from '../../../control/contract/limits.ts'
+import { countOf } from '../../../control/contract/openaiUsage.ts'
 import type { Route } from '../../catalog/catalog.ts'
 import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
 import { arraySpans, objectSpans, type Span, spanBytes, spanValue } from '../../relay/jsonSpans.ts'
-import type { RequestHead } from '../../server/exchange.ts'
-import type { Rejected } from '../chat/codec.ts'
+import { JSON_TYPE, type RequestHead } from '../../server/exchange.ts'
+import type { Rejected } from '../../upstream/refusal.ts'
 import { parseJsonObject } from '../parseJson.ts'
-import { type Bill, NO_USAGE } from '../run/bill.ts'
+import type { Bill } from '../run/bill.ts'
 import { tierRates } from '../run/checkModel.ts'
 import { isGiven, readChoice, readModelId, readPositiveInteger } from '../run/fields.ts'
 import { readPreferences } from '../run/preferences.ts'
-import { reportedCount } from './counted.ts'
-import { JSON_TYPE, type Members, readMembers, rejected } from './members.ts'
+import { type Members, readMembers, rejected } from './members.ts'
 import type { Operation, PieceAnswer, PiecePlan, PlanContext, UnitAsk, UnitRequest } from './operation.ts'
 import { PieceRun } from './pieceRun.ts'
 import { convertVectors } from './vectors.ts'
 
-export const ENCODINGS = ['float', 'base64'] as const
+const ENCODINGS = ['float', 'base64'] as const
 export type Encoding = (typeof ENCODINGS)[number]
 
 const BYTES_PER_TOKEN_MAX = 8
@@ -168,7 +168,7 @@ class EmbeddingsPlan implements PiecePlan {
 
   private reportedTokens(usage: unknown): number | null {
     if (!isObject(usage)) return null
-    return reportedCount(usage['prompt_tokens'] ?? usage['total_tokens'], this.tokensMax * PLAUSIBLE_FACTOR)
+    return countOf(usage['prompt_tokens'] ?? usage['total_tokens'], this.tokensMax * PLAUSIBLE_FACTOR)
   }
 
   private bill(reported: number | null): Bill {

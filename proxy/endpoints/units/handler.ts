@@ -3,7 +3,7 @@ import { GatewayError } from '../../../control/contract/errors.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Model } from '../../catalog/catalog.ts'
 import type { CatalogStore } from '../../catalog/catalogStore.ts'
-import type { Precheck } from '../../server/exchange.ts'
+import type { Precheck, RequestHead } from '../../server/exchange.ts'
 import { isMultipart } from '../../upload/multipart.ts'
 import { chooseRoutes } from '../../upstream/chooseRoutes.ts'
 import { credentialPrecheck } from '../run/checkKey.ts'
@@ -43,17 +43,16 @@ export function unitServe<Request extends UnitRequest, Plan extends UnitPlan>(
 
 /** Refuses an upload that is none, for who needs no key. */
 export function uploadPrecheck(upload: boolean): Precheck | undefined {
-  return upload ? (head) => (isMultipart(head.contentType) ? undefined : new GatewayError('not_multipart')) : undefined
+  return upload ? checkMultipart : undefined
 }
 
 /** Refuses what its head alone tells: no credential, or an upload that is none. */
 export function unitPrecheck(upload: boolean): Precheck {
-  if (!upload) return credentialPrecheck
-  return (head) => {
-    const fault = credentialPrecheck(head)
-    if (fault !== undefined) return fault
-    return isMultipart(head.contentType) ? undefined : new GatewayError('not_multipart')
-  }
+  return upload ? (head) => credentialPrecheck(head) ?? checkMultipart(head) : credentialPrecheck
+}
+
+function checkMultipart(head: RequestHead): GatewayError | undefined {
+  return isMultipart(head.contentType) ? undefined : new GatewayError('not_multipart')
 }
 
 function checkWishes(request: UnitRequest, model: Model, principal: Principal): void {

@@ -76,11 +76,10 @@ class EditPlan extends ImagePlan {
   }
 
   ask(route: Route): UnitAsk {
-    const fields: [string, string][] = [
-      ['model', route.upstreamModel],
-      ['n', String(this.request.n)],
-    ]
-    const { contentType, pieces } = formBody([...fields, ...this.fields()], this.files)
+    const { contentType, pieces } = formBody(
+      [['model', route.upstreamModel], ['n', String(this.request.n)], ...this.fields()],
+      this.files,
+    )
     return { path: '/images/edits', contentType, accept: 'application/json', body: pieces }
   }
 }

@@ -1,11 +1,12 @@
 import type { UnitRates } from '../../../control/contract/unitRates.ts'
 import type { Route } from '../../catalog/catalog.ts'
 import { arraySpans, objectSpans, type Span, spanBytes } from '../../relay/jsonSpans.ts'
-import type { Rejected } from '../chat/codec.ts'
+import { JSON_TYPE } from '../../server/exchange.ts'
+import type { Rejected } from '../../upstream/refusal.ts'
 import type { Bill } from '../run/bill.ts'
 import { countedBill, countedRates } from './counted.ts'
 import { chooseSize, type ImageRequest } from './imageRequest.ts'
-import { JSON_TYPE, type Members, readMembers, rejected } from './members.ts'
+import { type Members, readMembers, rejected } from './members.ts'
 import type { PieceAnswer, PiecePlan, PlanContext, UnitAsk } from './operation.ts'
 
 const OWNED: ReadonlySet<string> = new Set(['created', 'model', 'data'])
@@ -47,14 +48,10 @@ export abstract class ImagePlan implements PiecePlan {
   }
 
   /** What the provider is asked for, but for its model, as texts. */
-  protected fields(): [name: string, text: string][] {
+  protected fields(): (readonly [name: string, text: string])[] {
     const { prompt, forward } = this.request
-    const fields: [string, string][] = [
-      ['prompt', prompt],
-      ...forward.map(([name, text]): [string, string] => [name, text]),
-    ]
-    if (this.size !== '') fields.push(['size', this.size])
-    return fields
+    const size: [string, string][] = this.size === '' ? [] : [['size', this.size]]
+    return [['prompt', prompt], ...forward, ...size]
   }
 
   private bodyOf(members: Members, data: Span, receipt: string): Buffer {

@@ -54,7 +54,8 @@ export function readImageRequest(body: JsonObject, limits: Limits): ImageRequest
 export function chooseSize(size: string | null, rates: UnitRates, limits: Limits): string {
   const priced = [...rates.sizes.keys()]
   if (size === null) {
-    if (priced.length === 0 || rates.sizes.has(USUAL_SIZE)) return priced.length === 0 ? '' : USUAL_SIZE
+    if (priced.length === 0) return ''
+    if (rates.sizes.has(USUAL_SIZE)) return USUAL_SIZE
     return priced.reduce((smallest, other) => (area(other) < area(smallest) ? other : smallest))
   }
   if (priced.length > 0) {

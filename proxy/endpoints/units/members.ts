@@ -1,9 +1,7 @@
 import type { Limits } from '../../../control/contract/limits.ts'
 import { objectSpans, type Span, spanBytes, spanValue } from '../../relay/jsonSpans.ts'
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
-import type { Rejected } from '../chat/codec.ts'
-
-export const JSON_TYPE = 'application/json; charset=utf-8'
+import type { Rejected } from '../../upstream/refusal.ts'
 
 /** A provider's answer by its members, whose values stay the bytes that they are. */
 export class Members {

@@ -3,18 +3,15 @@ import type { Limits } from '../../../control/contract/limits.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Model, Route } from '../../catalog/catalog.ts'
 import type { Exchange, RequestHead } from '../../server/exchange.ts'
-import type { Rejected } from '../chat/codec.ts'
+import type { Rejected } from '../../upstream/refusal.ts'
 import type { Bill } from '../run/bill.ts'
+import type { ModelChoice } from '../run/fields.ts'
 import type { Metered, MeteredRun } from '../run/meteredRun.ts'
 import type { Preferences } from '../run/preferences.ts'
 import type { RunServices } from '../run/services.ts'
 
 /** A request that is sound by itself; what depends on the model is checked against it later. */
-export interface UnitRequest {
-  /** Public model id, suffixes taken off. */
-  readonly modelId: string
-  readonly batch: boolean
-  readonly cheapest: boolean
+export interface UnitRequest extends ModelChoice {
   readonly preferences: Preferences
 }
 

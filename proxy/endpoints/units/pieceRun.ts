@@ -1,21 +1,19 @@
-import { GatewayError } from '../../../control/contract/errors.ts'
 import type { Route } from '../../catalog/catalog.ts'
+import { AnswerBody } from '../../upstream/answerBody.ts'
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
-import type { UpstreamHeaders } from '../../upstream/transport.ts'
+import { isPlain, type UpstreamHeaders } from '../../upstream/transport.ts'
 import type { Bill } from '../run/bill.ts'
 import type { PieceAnswer, PiecePlan } from './operation.ts'
-import { isPlain, UnitRun } from './unitRun.ts'
+import { UnitRun } from './unitRun.ts'
 
 /** A request whose answer comes in one piece. */
 export class PieceRun extends UnitRun<PiecePlan> {
-  private pieces: Buffer[] = []
-  private bytes = 0
+  private readonly body = new AnswerBody()
   private answer: PieceAnswer | undefined
 
   override onAttempt(route: Route): void {
     super.onAttempt(route)
-    this.pieces = []
-    this.bytes = 0
+    this.body.clear()
   }
 
   protected answerBegins(headers: UpstreamHeaders): void {
@@ -25,19 +23,12 @@ export class PieceRun extends UnitRun<PiecePlan> {
   onData(bytes: Buffer): void {
     if (this.ending) return
     this.noteFirstByte()
-    this.bytes += bytes.length
-    if (this.bytes > this.services.limits.responseBodyBytesMax) {
-      this.attempts?.reject(refusalOfError(null))
-      return
-    }
-    this.pieces.push(Buffer.from(bytes))
+    if (!this.body.add(bytes, this.services.limits.responseBodyBytesMax)) this.attempts?.reject(refusalOfError(null))
   }
 
   onEnd(): void {
     if (this.ending) return
-    const body = this.pieces.length === 1 ? this.pieces[0] : Buffer.concat(this.pieces)
-    this.pieces = []
-    const answer = this.plan.answer(body)
+    const answer = this.plan.answer(this.body.take())
     if ('rejected' in answer) {
       this.attempts?.reject(answer.rejected)
       return
@@ -49,20 +40,6 @@ export class PieceRun extends UnitRun<PiecePlan> {
 
   onBroken(): void {
     // The commit is the last thing that happens to an answer in one piece, so nothing can break after it.
-  }
-
-  // Providers bill an answer in one piece whether or not anybody waits for it, so it is read to its end.
-  onGone(): void {
-    if (this.ending || this.attempts === undefined || this.detach()) return
-    this.attempts.cancel()
-    this.settle('partial', this.billOfPart(), 'client_gone')
-  }
-
-  cut(): void {
-    if (this.ending) return
-    const fault = new GatewayError('gateway_restarting')
-    this.cutOff(fault.code)
-    this.failWith(fault)
   }
 
   onSettled(chargedUnits: number): void {
@@ -79,10 +56,5 @@ export class PieceRun extends UnitRun<PiecePlan> {
 
   protected billOfPart(): Bill {
     return this.plan.billUnseen
-  }
-
-  // Nothing is sent before the answer is whole.
-  protected faultEvents(): null {
-    return null
   }
 }

@@ -1,16 +1,17 @@
 import { invalidRequest } from '../../../control/contract/errors.ts'
 import type { Limits } from '../../../control/contract/limits.ts'
+import { countOf } from '../../../control/contract/openaiUsage.ts'
 import type { UnitRates } from '../../../control/contract/unitRates.ts'
 import type { Route } from '../../catalog/catalog.ts'
 import { isObject } from '../../relay/jsonObject.ts'
-import type { RequestHead } from '../../server/exchange.ts'
-import type { Rejected } from '../chat/codec.ts'
+import { JSON_TYPE, type RequestHead } from '../../server/exchange.ts'
+import type { Rejected } from '../../upstream/refusal.ts'
 import { parseJsonObject } from '../parseJson.ts'
 import type { Bill } from '../run/bill.ts'
 import { readBoolean, readModelId, readPositiveInteger, readRequiredText } from '../run/fields.ts'
 import { readPreferences } from '../run/preferences.ts'
-import { countedBill, countedRates, reportedCount } from './counted.ts'
-import { JSON_TYPE, type Members, readMembers, rejected } from './members.ts'
+import { countedBill, countedRates } from './counted.ts'
+import { type Members, readMembers, rejected } from './members.ts'
 import type { Operation, PieceAnswer, PiecePlan, PlanContext, UnitAsk, UnitRequest } from './operation.ts'
 import { PieceRun } from './pieceRun.ts'
 import { readResults } from './rerankResults.ts'
@@ -119,7 +120,7 @@ class RerankPlan implements PiecePlan {
   private textOf(results: string, members: Members, searches: number): string {
     const { requestId, model } = this.context
     const usage = members.value('usage')
-    const tokens = isObject(usage) ? reportedCount(usage['total_tokens'], Number.MAX_SAFE_INTEGER) : null
+    const tokens = isObject(usage) ? countOf(usage['total_tokens'], Number.MAX_SAFE_INTEGER) : null
     return (
       `{"id":"${requestId}","object":"list","model":${JSON.stringify(model.id)},"results":${results},` +
       `"usage":{${tokens === null ? '' : `"total_tokens":${tokens},`}"search_units":${searches}},` +
@@ -130,7 +131,7 @@ class RerankPlan implements PiecePlan {
   private reportedSearches(members: Members): number | null {
     const meta = members.value('meta')
     const billed = isObject(meta) ? meta['billed_units'] : undefined
-    return isObject(billed) ? reportedCount(billed['search_units'], this.searchesMax * PLAUSIBLE_FACTOR) : null
+    return isObject(billed) ? countOf(billed['search_units'], this.searchesMax * PLAUSIBLE_FACTOR) : null
   }
 
   // Without a report the price is for the documents that were sent, as the sheet says.

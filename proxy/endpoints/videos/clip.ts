@@ -3,12 +3,13 @@ import type { Limits } from '../../../control/contract/limits.ts'
 import type { Provider } from '../../catalog/catalog.ts'
 import type { DrainListener, Exchange, GoneListener } from '../../server/exchange.ts'
 import { askForClip } from '../../upstream/dialects/openaiVideos.ts'
-import type {
-  Transport,
-  TransportFailure,
-  UpstreamCall,
-  UpstreamHeaders,
-  UpstreamListener,
+import {
+  isPlain,
+  type Transport,
+  type TransportFailure,
+  type UpstreamCall,
+  type UpstreamHeaders,
+  type UpstreamListener,
 } from '../../upstream/transport.ts'
 
 const NOTHING = Buffer.alloc(0)
@@ -62,8 +63,7 @@ export class ClipRelay implements UpstreamListener, GoneListener, DrainListener 
 
   onHead(status: number, headers: UpstreamHeaders): void {
     if (this.over) return
-    const encoding = headers.get('content-encoding')?.toLowerCase() ?? 'identity'
-    if (status !== 200 || encoding !== 'identity') {
+    if (status !== 200 || !isPlain(headers)) {
       this.refuse(status)
       return
     }

@@ -1,3 +1,4 @@
+import { NO_USAGE } from '../../../control/contract/charge.ts'
 import { GatewayError } from '../../../control/contract/errors.ts'
 import { quantityUnits, type UnitRates } from '../../../control/contract/unitRates.ts'
 import { VideoState, videoIdOf } from '../../../control/contract/video.ts'
@@ -5,7 +6,8 @@ import type { Principal } from '../../access/principal.ts'
 import type { Ending } from '../../admission/settlements.ts'
 import type { Route } from '../../catalog/catalog.ts'
 import type { VideoJobFields, Written } from '../../jobs/videoStore.ts'
-import type { Exchange } from '../../server/exchange.ts'
+import { type Exchange, JSON_TYPE } from '../../server/exchange.ts'
+import { AnswerBody } from '../../upstream/answerBody.ts'
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
 import {
   askForVideo,
@@ -13,9 +15,10 @@ import {
   type UpstreamVideo,
   type VideoOrder,
 } from '../../upstream/dialects/openaiVideos.ts'
-import type { UpstreamHeaders, UpstreamRequest } from '../../upstream/transport.ts'
+import { postRequest } from '../../upstream/postRequest.ts'
+import { isPlain, type UpstreamHeaders, type UpstreamRequest } from '../../upstream/transport.ts'
 import { videoState } from '../../upstream/videoState.ts'
-import { type Bill, NO_BILL, NO_USAGE } from '../run/bill.ts'
+import { type Bill, NO_BILL } from '../run/bill.ts'
 import { MeteredRun } from '../run/meteredRun.ts'
 import type { RunServices } from '../run/services.ts'
 import type { AdmittedVideo } from './admit.ts'
@@ -24,7 +27,6 @@ import { jobJson } from './jobJson.ts'
 import type { FollowedVideo, VideoJobs } from './jobs.ts'
 import { Pace } from './pace.ts'
 
-const JSON_TYPE = 'application/json; charset=utf-8'
 const LOST = 'gateway_restart'
 
 /**
@@ -46,8 +48,7 @@ export class VideoRun extends MeteredRun implements FollowedVideo {
   /** What the provider is asked; let go once it has taken the job, because of the image in it. */
   private order: VideoOrder | null
   private route: Route | null = null
-  private pieces: Buffer[] = []
-  private bytes = 0
+  private readonly body = new AnswerBody()
   private upstreamId = ''
   /** Before that the provider is not asked again, whoever wants to know. */
   private askAgainMs = Number.POSITIVE_INFINITY
@@ -100,47 +101,28 @@ export class VideoRun extends MeteredRun implements FollowedVideo {
   override onAttempt(route: Route): void {
     super.onAttempt(route)
     this.route = route
-    this.pieces = []
-    this.bytes = 0
+    this.body.clear()
   }
 
   protected makeRequest(route: Route, totalTimeoutMs: number, fresh: boolean): UpstreamRequest {
-    const { provider } = route
-    const { limits } = this.services
     if (this.order === null) throw new Error('a provider has taken the job already')
-    const { path, headers, body } = askForVideo(route, this.order, this.requestId)
-    return {
-      origin: provider.origin,
-      host: provider.host,
-      path: provider.basePath + path,
-      method: 'POST',
-      headers,
-      body,
-      connectTimeoutMs: limits.connectTimeoutMs,
-      firstByteTimeoutMs: limits.firstByteTimeoutMs,
-      idleTimeoutMs: limits.idleTimeoutMs,
-      totalTimeoutMs,
-      fresh,
-    }
+    const asked = askForVideo(route, this.order, this.requestId)
+    return postRequest(route.provider, asked, this.services.limits, totalTimeoutMs, fresh)
   }
 
   protected answerBegins(headers: UpstreamHeaders): void {
-    const encoding = headers.get('content-encoding')?.toLowerCase() ?? 'identity'
-    if (encoding !== 'identity') this.attempts?.reject(refusalOfError(null))
+    if (!isPlain(headers)) this.attempts?.reject(refusalOfError(null))
   }
 
   onData(bytes: Buffer): void {
     if (this.ending) return
     this.noteFirstByte()
-    this.bytes += bytes.length
-    if (this.bytes > this.services.limits.videoStatusBytesMax) this.attempts?.reject(refusalOfError(null))
-    else this.pieces.push(Buffer.from(bytes))
+    if (!this.body.add(bytes, this.services.limits.videoStatusBytesMax)) this.attempts?.reject(refusalOfError(null))
   }
 
   onEnd(): void {
     if (this.ending) return
-    const video = readUpstreamVideo(Buffer.concat(this.pieces))
-    this.pieces = []
+    const video = readUpstreamVideo(this.body.take())
     if (video === null || this.route === null) {
       this.attempts?.reject(refusalOfError(null))
       return
@@ -179,9 +161,7 @@ export class VideoRun extends MeteredRun implements FollowedVideo {
     this.leaving = true
     this.alarm.ring()
     if (this.ending || this.upstreamId !== '') return
-    this.attempts?.cancel()
-    if (this.attempts === undefined) this.ending = true
-    else this.settle('cut', NO_BILL, LOST)
+    this.cutOff(LOST)
     this.forget()
     this.failWith(new GatewayError('restarting'))
   }
@@ -216,7 +196,7 @@ export class VideoRun extends MeteredRun implements FollowedVideo {
     return NO_BILL
   }
 
-  protected faultEvents(): string {
+  protected override faultEvents(): string {
     return ''
   }
 
