@@ -4,6 +4,7 @@ import { accountKey, debitsKey, keyCountersKey } from '../contract/redisKeys.ts'
 import { textArray } from '../db/arrays.ts'
 import { type Client, type Pool, withTransaction } from '../db/pool.ts'
 import { parseStreamId } from '../settlement/streamId.ts'
+import { lockHead } from '../usagelog/head.ts'
 import { readDebits } from './debitRecord.ts'
 import { drainStream, lastEntryId } from './drainStream.ts'
 import { HeldParts } from './heldParts.ts'
@@ -43,6 +44,7 @@ interface KeyRow {
  */
 export async function loadShard(load: ShardLoad): Promise<void> {
   await drainStream(load.redis, load.pool, load.shard)
+  await rememberPosition(load)
   const held = new HeldParts(windowsAt(load.closedMs))
   for (const key of load.holdsKeys) await keepOpenHolds(load, key, held)
   await keepOpenDebits(load, held)
@@ -53,7 +55,6 @@ export async function loadShard(load: ShardLoad): Promise<void> {
     await loadAccounts(load, client, held)
     await loadKeys(load, client, held)
   })
-  await rememberPosition(load)
 }
 
 async function keepOpenHolds(load: ShardLoad, key: HoldsKey, held: HeldParts): Promise<void> {
@@ -155,12 +156,19 @@ async function loadKeys(load: ShardLoad, client: Client, held: HeldParts): Promi
   }
 }
 
-/** From here on, the stream's own ids count: it may have lost its newest entries and given out older ids since. */
+/**
+ * From here on, the stream's own ids count: it may have lost its newest entries and given out older ids since. What was
+ * read of it before and is booked from here on marks the shard; what is being booked is waited for, so that the balances
+ * that are read next have it.
+ */
 async function rememberPosition(load: ShardLoad): Promise<void> {
   const last = parseStreamId((await lastEntryId(load.redis, load.shard)) ?? '0-0')
-  await load.pool.query(
-    `INSERT INTO stream_positions (shard, last_ms, last_seq, loaded_ms) VALUES ($1, $2, $3, $4)
-     ON CONFLICT (shard) DO UPDATE SET last_ms = $2, last_seq = $3, loaded_ms = $4`,
-    [load.shard, last.ms, last.seq, Math.max(load.closedMs, last.ms)],
-  )
+  await withTransaction(load.pool, async (client) => {
+    await lockHead(client)
+    await client.query(
+      `INSERT INTO stream_positions (shard, last_ms, last_seq, loaded_ms) VALUES ($1, $2, $3, $4)
+       ON CONFLICT (shard) DO UPDATE SET last_ms = $2, last_seq = $3, loaded_ms = $4`,
+      [load.shard, last.ms, last.seq, Math.max(load.closedMs, last.ms)],
+    )
+  })
 }

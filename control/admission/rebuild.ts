@@ -32,6 +32,9 @@ export async function rebuildAll(
 ): Promise<string> {
   const writer = await nextWriter(redis, pool)
   const closedMs = await Promise.all(SHARDS.map((shard) => writer.close(shard)))
+  // After the closing: if this process ends here, the closed shards themselves are the marks. Not after the loading, which
+  // need not have seen what a shard is marked for meanwhile.
+  await pool.query('DELETE FROM admission_dirty')
   await clearState(redis, writer)
   const holdsKeys = await scanHoldsKeys(redis)
   await adoptOwners(redis, holdsKeys)
@@ -41,7 +44,6 @@ export async function rebuildAll(
   }
   await beforeOpen()
   const epoch = newId('evt')
-  await pool.query('DELETE FROM admission_dirty WHERE at < to_timestamp($1 / 1000.0)', [Math.min(...closedMs)])
   await pool.query('UPDATE admission_state SET epoch = $1, redis_run_id = $2', [epoch, runId])
   await Promise.all(SHARDS.map((shard) => writer.open(shard, epoch)))
   return epoch

@@ -25,24 +25,37 @@ function later(message: string): GatewayError {
   return new GatewayError('admission_unavailable', { message, retryAfterSeconds: 1 })
 }
 
+/** How a request was ended: with what was charged, or without a charge because it was given up. */
+export interface LostEnd {
+  readonly chargedUnits: number
+  readonly voided: boolean
+}
+
+/** As `endLost`. @returns the units charged */
+export async function settleLost(redis: Redis, pool: Pool, encoded: Uint8Array): Promise<number> {
+  return (await endLost(redis, pool, encoded)).chargedUnits
+}
+
 /**
  * Ends a request whose hold was lost together with Redis: charges what the account has free, up to the charge, exactly
- * once. A request that the book knows keeps the charge it has there.
+ * once. A request that the book knows keeps the end it has there.
  * @param encoded the Settlement; a status other than OK and PARTIAL charges nothing
- * @returns the units charged
  * @throws GatewayError admission_unavailable while that can not be said or done; to be tried again
  */
-export async function settleLost(redis: Redis, pool: Pool, encoded: Uint8Array): Promise<number> {
+export async function endLost(redis: Redis, pool: Pool, encoded: Uint8Array): Promise<LostEnd> {
   const settlement = sluice.Settlement.decode(encoded)
   const shard = shardOf(settlement.accountId)
   await requireFreshStream(redis, shard)
-  const booked = await pool.query<{ charge_units: number }>('SELECT charge_units FROM receipts WHERE request_id = $1', [
-    settlement.requestId,
-  ])
-  if (booked.rows[0] !== undefined) return booked.rows[0].charge_units
+  const booked = await pool.query<LostEnd>(
+    'SELECT charge_units AS "chargedUnits", voided FROM receipts WHERE request_id = $1',
+    [settlement.requestId],
+  )
+  if (booked.rows[0] !== undefined) return booked.rows[0]
   for (let attempt = 0; attempt < CLOCK_ATTEMPTS; attempt++) {
     const [code, units] = await charge(redis, shard, settlement, encoded)
-    if (code === LostCode.CHARGED || code === LostCode.ENDED_BEFORE) return units
+    if (code === LostCode.CHARGED || code === LostCode.ENDED_BEFORE) {
+      return { chargedUnits: Math.max(0, units), voided: units < 0 }
+    }
     if (code === LostCode.CLOSED) throw later('Admission is closed.')
     if (code === LostCode.NO_ACCOUNT) throw later('Admission does not know the account yet.')
   }

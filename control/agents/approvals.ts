@@ -192,11 +192,13 @@ export async function decideApproval(
   const [row] = found.rows
   if (row === undefined || row.agent_id !== agentId) throw new GatewayError('approval_not_found')
   if (row.status === decision) return asApproval(row)
-  // What is approved and not used yet can be taken back.
-  const isOpen = row.status === 'pending' || (row.status === 'approved' && decision === 'denied')
+  // What is approved and can still be used can be taken back.
+  const isUsable = row.status === 'approved' || (row.status === 'used' && (await wasVoided(client, row)))
+  const isOpen = row.status === 'pending' || (isUsable && decision === 'denied')
   if (!isOpen) throw new GatewayError(UNUSABLE[row.status as keyof typeof UNUSABLE], { status: 409 })
   const changed = await client.query<ApprovalRow>(
-    `UPDATE approvals SET status = $2, decided_at = now() WHERE id = $1 RETURNING ${COLUMNS}`,
+    `UPDATE approvals SET status = $2, decided_at = now(), used_by = NULL, used_at = NULL
+     WHERE id = $1 RETURNING ${COLUMNS}`,
     [approvalId, decision],
   )
   const details = { agent_id: agentId, subject: row.subject, model: row.model, amount: formatUsd(row.units) }

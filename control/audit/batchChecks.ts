@@ -16,7 +16,11 @@ export const BATCH_INVARIANTS: readonly Invariant[] = [
       FROM batch_jobs j JOIN receipts r ON r.request_id = j.id
       WHERE j.state IN ('opening', 'queued', 'grouped', 'calling')
         OR (j.ended_at_ms IS NOT NULL AND coalesce(j.charge_units, 0) <> r.charge_units)
-        OR (j.state = 'done') <> (r.status IN ('ok', 'partial')) AND j.ended_at_ms IS NOT NULL`,
+        OR (j.state = 'done') <> (r.status IN ('ok', 'partial')) AND j.ended_at_ms IS NOT NULL
+      UNION ALL
+      SELECT j.id || ' is ' || j.state || ', was charged ' || j.charge_units || ' and has no receipt' FROM batch_jobs j
+      WHERE j.charge_units > 0 AND j.ended_at_ms < extract(epoch FROM now()) * 1000 - ${limits.holdAgeMaxMs}
+        AND NOT EXISTS (SELECT FROM receipts r WHERE r.request_id = j.id)`,
   },
 ]
 

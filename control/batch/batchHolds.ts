@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
 import { controlScript } from '../admission/scripts.ts'
-import { settleLost } from '../admission/settleLost.ts'
+import { endLost, type LostEnd } from '../admission/settleLost.ts'
 import { limits } from '../contract/limits.ts'
 import { accountKeys, BATCH_OWNER, holdsKey, settleKeys, shardOf } from '../contract/redisKeys.ts'
 import { defineScript, type Script, SettleCode } from '../contract/scripts.ts'
@@ -16,7 +16,7 @@ export interface HoldOf {
 }
 
 /** How a hold was ended: by now, and with what was charged; `voided` when it was given up before. */
-export type Ended = { readonly chargedUnits: number; readonly voided: boolean } | 'later'
+export type Ended = LostEnd | 'later'
 
 /** The holds of batch jobs in Redis. Every call rejects with Redis's error. */
 export class BatchHolds {
@@ -60,13 +60,8 @@ export class BatchHolds {
     const args = [1, limits.rememberResultMinutes, job.id, chargeUnits ?? VOID, settlement]
     const [code, units] = (await this.#settle(keys, args)) as [number, number]
     if (code === SettleCode.CLOSED) return 'later'
-    if (code === SettleCode.UNKNOWN) return this.#endLost(settlement, chargeUnits)
+    // It was ended some time ago, or the hold was lost with Redis. The book knows which.
+    if (code === SettleCode.UNKNOWN) return endLost(this.#redis, this.#pool, settlement)
     return { chargedUnits: Math.max(0, units), voided: code === SettleCode.ALREADY_VOIDED }
-  }
-
-  /** It was ended some time ago, or the hold was lost with Redis. The book knows which. */
-  async #endLost(settlement: Buffer, chargeUnits: number | null): Promise<Ended> {
-    const chargedUnits = await settleLost(this.#redis, this.#pool, settlement)
-    return { chargedUnits, voided: chargeUnits !== null && chargeUnits > 0 && chargedUnits === 0 }
   }
 }

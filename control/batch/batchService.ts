@@ -13,7 +13,8 @@ import { GroupWorker } from './groupWorker.ts'
 import { openJob, recoverOpening } from './openJob.ts'
 import { type Providers, readProviders } from './providers.ts'
 import { SingleCalls } from './singleCalls.ts'
-import { voidStrayHolds } from './strayHolds.ts'
+import { endStrayHolds } from './strayHolds.ts'
+import { chargeUnbooked } from './unbooked.ts'
 import { sendWebhooks } from './webhookSender.ts'
 
 const STOP_SHARE = 4
@@ -124,10 +125,12 @@ export class BatchService {
     }
   }
 
-  /** Erases what is kept no longer, and gives up holds that no job stands for. */
+  /** Makes ends again that Redis has lost, gives up holds that no job stands for, and erases what is kept no longer. */
   async #erase(): Promise<void> {
     const { pool, redis, log } = this.#options
-    await voidStrayHolds({ pool, redis, holds: this.holds, log })
+    const parts = { pool, holds: this.holds, log, now: this.#now }
+    await endStrayHolds({ ...parts, redis })
+    await chargeUnbooked(parts)
     for (let rounds = 0; rounds < limits.batchPassMax; rounds++) {
       if (!(await eraseOld(pool, this.#now()))) return
     }

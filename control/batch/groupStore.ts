@@ -55,7 +55,10 @@ async function packGroup(client: Client, { provider, upstream_model }: Waiting, 
     [provider, upstream_model, nowMs, limits.batchGroupJobsMax],
   )
   let bytes = 0
-  const jobs = found.rows.filter(({ body_bytes }, i) => {
+  const lastMs = (found.rows[0]?.deadline_ms ?? 0) + limits.batchCancelLeadMs
+  const jobs = found.rows.filter(({ body_bytes, deadline_ms }, i) => {
+    // A group ends with the first of its jobs, so one that has much more time travels in another.
+    if (deadline_ms > lastMs) return false
     bytes += body_bytes
     return i === 0 || bytes <= limits.batchGroupBytesMax
   })

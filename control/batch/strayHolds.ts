@@ -8,6 +8,8 @@ import { BATCH_OWNER } from '../contract/redisKeys.ts'
 import { textArray } from '../db/arrays.ts'
 import type { Pool, Queryable } from '../db/pool.ts'
 import type { BatchHolds } from './batchHolds.ts'
+import { jobOf } from './jobStore.ts'
+import { endAgain } from './unbooked.ts'
 
 /** Every hold of a batch job. */
 export async function* batchHolds(redis: Redis): AsyncGenerator<HoldRecord[]> {
@@ -25,19 +27,21 @@ export async function strayAmong(db: Queryable, holds: readonly HoldRecord[]): P
 }
 
 /**
- * Gives up holds that were taken over for a job which is not there: its control stood still in between for longer than
- * anybody waited.
+ * Ends holds that no open job stands for. Of a job that is over, Redis has lost the end that it had accepted, which is
+ * made again; for the others there never was a job: its control stood still in between for longer than anybody waited.
  */
-export async function voidStrayHolds({
+export async function endStrayHolds({
   pool,
   redis,
   holds,
   log,
+  now,
 }: {
   pool: Pool
   redis: Redis
   holds: BatchHolds
   log: Logger
+  now: () => number
 }): Promise<void> {
   const [seconds] = await redis.time()
   const nowMs = Number(seconds) * 1_000
@@ -45,6 +49,11 @@ export async function voidStrayHolds({
     const old = page.filter((hold) => nowMs - hold.heldAtMs > 2 * limits.batchOpenMs)
     if (old.length === 0) continue
     for (const hold of await strayAmong(pool, old)) {
+      const over = await jobOf(pool, hold.requestId)
+      if (over !== undefined) {
+        if (over.ended_at_ms !== null) await endAgain({ pool, holds, log, now }, over)
+        continue
+      }
       const job = { id: hold.requestId, account_id: hold.accountId, key_id: hold.keyId }
       await holds.end(job, null, orphanSettlement(hold, nowMs))
       log.warn({ request: hold.requestId, units: hold.holdUnits }, 'a hold without its batch job was voided')

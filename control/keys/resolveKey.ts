@@ -19,18 +19,34 @@ export async function keyInForce(db: Queryable, keyHash: string): Promise<ApiKey
   return key === undefined || key.platformKeyId === null ? key : boundToPlatform(db, key, key.platformKeyId)
 }
 
-/** A sub-key is in force as long as its platform key is, paused with it, and ends with it. */
+/**
+ * A sub-key is in force as long as its platform key is, paused with it, and ends with it; caps that were put on the
+ * platform key after it was made bind it as well.
+ */
 async function boundToPlatform(db: Queryable, key: ApiKey, platformKeyId: string): Promise<ApiKey | undefined> {
-  const found = await db.query<{ paused: boolean; expires_at: Date | null }>({
+  const found = await db.query<KeyRow>({
     name: 'platform_key',
-    text: `SELECT paused, expires_at FROM api_keys
+    text: `SELECT ${COLUMNS} FROM api_keys
            WHERE id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`,
     values: [platformKeyId],
   })
-  const [platform] = found.rows
+  const platform = found.rows[0] && asApiKey(found.rows[0])
   if (platform === undefined) return undefined
-  const ends = [key.expiresAtMs, platform.expires_at?.getTime()].filter((ms) => typeof ms === 'number')
-  return { ...key, paused: key.paused || platform.paused, expiresAtMs: ends.length > 0 ? Math.min(...ends) : null }
+  return {
+    ...key,
+    paused: key.paused || platform.paused,
+    expiresAtMs: lesser(key.expiresAtMs, platform.expiresAtMs),
+    capHourUnits: lesser(key.capHourUnits, platform.capHourUnits),
+    capDayUnits: lesser(key.capDayUnits, platform.capDayUnits),
+    capMonthUnits: lesser(key.capMonthUnits, platform.capMonthUnits),
+    budgetUnits: lesser(key.budgetUnits, platform.budgetUnits),
+  }
+}
+
+/** The lesser of two bounds, null being none. */
+function lesser(one: number | null, other: number | null): number | null {
+  if (one === null || other === null) return one ?? other
+  return Math.min(one, other)
 }
 
 /**

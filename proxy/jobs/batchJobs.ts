@@ -6,6 +6,9 @@ import type { Limits } from '../../control/contract/limits.ts'
 import { holdsKey, shardOf } from '../../control/contract/redisKeys.ts'
 import { ControlUnavailable, type RpcClient } from '../bus/rpcClient.ts'
 
+/** The cause of a refusal of a job that control may have taken all the same: its hold has to be given up there as well. */
+export const MAYBE_TAKEN: unique symbol = Symbol('what became of a batch job is not known')
+
 /** What control says before it takes a hold; anything else may come after that. */
 const REFUSALS: ReadonlySet<ErrorCode> = new Set(['batch_unavailable', 'invalid_request', 'rate_limited'])
 
@@ -36,7 +39,8 @@ export class BatchJobs {
   /**
    * Hands a job over. When control does not answer, the hold says what became of it: control takes a job by taking its
    * hold, which it does before a time that is waited for here.
-   * @throws GatewayError when the job is not taken: what control says of it, or batch_unavailable; the hold is still held
+   * @throws GatewayError when the job is not taken: what control says of it, or batch_unavailable; the hold is still held,
+   *   and with the cause MAYBE_TAKEN it may be control's
    */
   async submit(job: BatchSubmission): Promise<Taken> {
     const { rpc, owner, limits } = this.options
@@ -51,19 +55,21 @@ export class BatchJobs {
       if (error instanceof GatewayError && REFUSALS.has(error.row)) throw shown(error)
       if (!(error instanceof GatewayError || error instanceof ControlUnavailable)) throw error
       const isUnsent = error instanceof ControlUnavailable && error.unsent
-      if (isUnsent || (await this.isStillHeld(job, since))) throw notTaken(error)
+      const isHeld = isUnsent || (await this.isStillHeld(job, since))
+      if (isHeld === undefined) throw notTaken(MAYBE_TAKEN)
+      if (isHeld) throw notTaken(error)
       return undefined
     }
   }
 
-  private async isStillHeld({ accountId, requestId }: BatchSubmission, since: number): Promise<boolean> {
+  /** @returns undefined while Redis is away */
+  private async isStillHeld({ accountId, requestId }: BatchSubmission, since: number): Promise<boolean | undefined> {
     const { commands, owner, limits } = this.options
     await sleep(Math.max(0, since + limits.rpcTimeoutMs + 1 - performance.now()))
     try {
       return (await commands.hexists(holdsKey(shardOf(accountId), owner), requestId)) === 1
     } catch {
-      // Redis is away: the hold is given up as soon as it is back, and with it the job.
-      return true
+      return undefined
     }
   }
 }

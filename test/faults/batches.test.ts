@@ -178,6 +178,41 @@ test('without control no job is taken and nothing stays held', async () => {
   await stack.settled()
 })
 
+test('Redis goes away between the taking of a job and the answer: what is refused is given up and not charged', async () => {
+  const before = await pool.query<{ id: string }>('SELECT id FROM batch_jobs')
+  // The job is written and its hold taken; then control comes to a stand.
+  await pool.query(`CREATE FUNCTION stand() RETURNS trigger LANGUAGE plpgsql AS
+    'BEGIN PERFORM pg_advisory_xact_lock_shared(77); RETURN NEW; END'`)
+  await pool.query('CREATE TRIGGER stand BEFORE UPDATE ON batch_jobs FOR EACH ROW EXECUTE FUNCTION stand()')
+  const blocker = await pool.connect()
+  try {
+    await blocker.query('SELECT pg_advisory_lock(77)')
+    const answering = submit(stack, key, { model: 'test/batch' })
+    await until('the hold is taken over', async () => (await batchHolds()) === 1)
+    await stack.redis.kill9()
+    assertRefused(await answering, 503, 'batch_unavailable')
+    await stack.redis.restart()
+    await until('the hold is given up', async () => (await batchHolds().catch(() => 1)) === 0, 30_000)
+  } finally {
+    await blocker.query('SELECT pg_advisory_unlock(77)')
+    blocker.release()
+    await pool.query('DROP TRIGGER stand ON batch_jobs')
+    await pool.query('DROP FUNCTION stand()')
+  }
+  const known = before.rows.map((row) => row.id)
+  const ends = async () => {
+    const jobs = await pool.query<{ state: string; charge_units: number | null }>(
+      'SELECT state, charge_units FROM batch_jobs WHERE id <> ALL ($1::text[])',
+      [known],
+    )
+    return jobs.rows
+  }
+  await until('the job is over', async () => (await ends()).every(({ state }) => state === 'failed'))
+  await stack.settled()
+  assert.deepEqual(await ends(), [{ state: 'failed', charge_units: 0 }])
+  await stack.audit()
+})
+
 test('control and Redis are killed again and again: every job ends once, charged once', async () => {
   const jobs: BatchJob[] = []
   let stopped = false

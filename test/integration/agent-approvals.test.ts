@@ -189,6 +189,21 @@ test('a request that was not charged leaves its approval to the next attempt', a
   await until('it may be sent again', async () => (await send(broken, second.id)).status === 502)
 })
 
+test('what a proxy that died has left usable can be taken back', async () => {
+  const body = large(undefined, { model: 'test/broken' })
+  const { id } = await waits(body)
+  await decide(id, 'approve')
+  const failed = await send(body, id)
+  await stack.settled()
+  const usedBy = failed.headers.get('x-request-id')
+  // The proxy gives the approval back, which one that died did not.
+  await until('it is given back', async () => (await list('?status=approved')).some((one) => one.id === id))
+  await pool.query(`UPDATE approvals SET status = 'used', used_by = $2 WHERE id = $1`, [id, usedBy])
+  const { status, body: denied } = await decide(id, 'deny')
+  assert.deepEqual([status, denied.status], [200, 'denied'])
+  assertError(await send(body, id), 403, 'approval_denied')
+})
+
 test('a payment above the threshold waits, too', async () => {
   const pay = (amount: string, headers = {}) =>
     api<Approval>(url, 'POST', `/v1/agents/${SLUG}/pay`, { token: key, body: { to: 'owner', amount }, headers })

@@ -75,6 +75,23 @@ test('a batch that is not finished is cancelled in time, and its job expires aft
   await world.assertEnded()
 })
 
+test('a job does not end with those that have waited for their provider much longer', async () => {
+  const early = await world.submit('packs')
+  world.nowMs += DAY_MS / 2
+  const late = await world.submit('packs')
+  world.nowMs += 5_000
+  await settle()
+  world.nowMs += DAY_MS / 2 + 10 * MINUTE_MS
+  await settle()
+  const stateOf = async (id: string) => (await world.rows()).find((row) => row.id === id)?.state
+  assert.deepEqual([await stateOf(early), await stateOf(late)], ['expired', 'grouped'])
+  for (const batch of world.provider.batches) world.provider.finish(batch, 'completed', () => ({ done: 1, failed: 0 }))
+  world.nowMs += MINUTE_MS
+  await settle()
+  assert.equal(await stateOf(late), 'done')
+  await world.assertEnded()
+})
+
 test('a job that nobody can be asked for expires after 24 hours', async () => {
   await world.submit('plain')
   for (let hour = 0; hour < 25; hour++) {

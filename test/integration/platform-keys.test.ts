@@ -95,6 +95,14 @@ test('a sub-key is bound by its platform key, at its making and later', async ()
   await until('it is paused with its platform', async () => (await ask(sub.api_key)).status === 403, 1_500)
   await patch({ paused: false })
   await until('it is resumed', async () => (await ask(sub.api_key)).status === 200, 1_500)
+  for (const bound of [{ caps: { hour: '0.000000001' } }, { budget: '0.000000001' }]) {
+    await patch(bound)
+    await until('it is capped with its platform', async () => (await ask(sub.api_key)).status !== 200, 1_500)
+    const code = 'budget' in bound ? 'key_budget_exceeded' : 'spend_limit_exceeded'
+    assertError(await ask(sub.api_key), 402, code)
+    await patch({ caps: { hour: null }, budget: '5' })
+    await until('the cap is gone', async () => (await ask(sub.api_key)).status === 200, 1_500)
+  }
   await api(url, 'DELETE', `/v1/account/keys/${platform.id}`, { token: owner.token })
   await until('it ends with its platform', async () => (await ask(sub.api_key)).status === 401, 1_500)
 })

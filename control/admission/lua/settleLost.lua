@@ -3,7 +3,8 @@
 -- KEYS: epoch, account, key counters, ledger stream, then the done hashes of this and earlier minutes, newest first.
 -- ARGV: requestId, chargeUnits (-1 voids), Settlement, minutes since 1970 of the first done hash, minutes to remember,
 --   months since 1970.
--- Returns: code (0 charged now, 1 ended before, 2 closed, 3 no such account, 4 clock ran on, call again), units.
+-- Returns: code (0 charged now, 1 ended before, 2 closed, 3 no such account, 4 clock ran on, call again), units charged,
+--   -1 for a void.
 if redis.call('EXISTS', KEYS[1]) == 0 then return { 2, 0 } end
 local time = redis.call('TIME')
 local nowSec = tonumber(time[1])
@@ -11,7 +12,7 @@ local nowMs = nowSec * 1000 + math.floor(tonumber(time[2]) / 1000)
 if math.floor(nowSec / 60) ~= tonumber(ARGV[4]) then return { 4, 0 } end
 for i = 5, #KEYS do
   local done = redis.call('HGET', KEYS[i], ARGV[1])
-  if done == 'v' then return { 1, 0 } end
+  if done == 'v' then return { 1, -1 } end
   if done then return { 1, tonumber(done) } end
 end
 local account = redis.call('HMGET', KEYS[2], 'coin', 'g')
@@ -47,4 +48,4 @@ end
 redis.call('XADD', KEYS[4], '*', 'e', ARGV[3], 'c', int(charged), 't', int(nowMs), 's', table.concat(split, ','))
 redis.call('HSET', KEYS[5], ARGV[1], charged < 0 and 'v' or int(charged))
 redis.call('EXPIRE', KEYS[5], (tonumber(ARGV[5]) + 2) * 60)
-return { 0, math.max(charged, 0) }
+return { 0, charged }

@@ -1,9 +1,10 @@
 import { batchJobJson } from '../../../control/contract/batch.ts'
 import { GatewayError } from '../../../control/contract/errors.ts'
+import { BATCH_OWNER } from '../../../control/contract/redisKeys.ts'
 import type { Principal } from '../../access/principal.ts'
 import { grantedOutputTokens } from '../../admission/holdSize.ts'
 import type { Route } from '../../catalog/catalog.ts'
-import type { BatchJobs, BatchSubmission } from '../../jobs/batchJobs.ts'
+import { type BatchJobs, type BatchSubmission, MAYBE_TAKEN } from '../../jobs/batchJobs.ts'
 import { type Exchange, JSON_TYPE } from '../../server/exchange.ts'
 import type { UpstreamRequest } from '../../upstream/transport.ts'
 import type { Admitted } from '../chat/admit.ts'
@@ -64,9 +65,17 @@ class BatchRun extends MeteredRun {
       this.exchange.answer(202, JSON_TYPE, this.jobJson(taken?.createdAtMs || Date.now(), taken?.webhookSecret ?? ''))
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error
-      this.settle('failed', NO_BILL, error.code)
+      this.giveUp(error)
       this.failWith(error)
     }
+  }
+
+  /** Gives the hold up as soon as Redis takes that, and with it a job that control may have taken before Redis went away. */
+  private giveUp(error: GatewayError): void {
+    const ending = this.decide('failed', NO_BILL, error.code)
+    this.deliver(ending)
+    if (error.cause !== MAYBE_TAKEN) return
+    this.services.settlements.end({ ...ending, owner: BATCH_OWNER }, this.principal, null)
   }
 
   private submission(): BatchSubmission {

@@ -1,0 +1,51 @@
+import type { Logger } from 'pino'
+import { sluice } from '../contract/generated/messages.js'
+import { limits } from '../contract/limits.ts'
+import type { Pool } from '../db/pool.ts'
+import type { BatchHolds } from './batchHolds.ts'
+import { JOB_COLUMNS, type JobRow } from './jobRow.ts'
+import { receiptOf } from './outcome.ts'
+
+export interface UnbookedOptions {
+  readonly pool: Pool
+  readonly holds: Pick<BatchHolds, 'end'>
+  readonly log: Logger
+  readonly now: () => number
+}
+
+/**
+ * Charges jobs that are done and have no receipt although settlement had time for it: Redis had accepted their charge, and
+ * lost it. Where it is only late, nothing changes.
+ */
+export async function chargeUnbooked(options: UnbookedOptions): Promise<void> {
+  const nowMs = options.now()
+  // Only jobs that are done have a result, by which they are found.
+  const found = await options.pool.query<JobRow>(
+    `SELECT ${JOB_COLUMNS} FROM batch_jobs j
+     WHERE result IS NOT NULL AND ended_at_ms > $1 AND ended_at_ms <= $2
+       AND NOT EXISTS (SELECT FROM receipts r WHERE r.request_id = j.id)
+     ORDER BY ended_at_ms LIMIT $3`,
+    [nowMs - limits.holdAgeMaxMs, nowMs - 2 * limits.batchOpenMs, limits.batchPassMax],
+  )
+  for (const job of found.rows) {
+    await endAgain(options, job).catch((error: unknown) => {
+      options.log.warn({ job: job.id, err: error }, 'a batch job without a receipt could not be charged yet')
+    })
+  }
+}
+
+/** Ends the hold of a job that is over, as it was ended before. What is charged now is what the job shows from then on. */
+export async function endAgain({ pool, holds, log }: UnbookedOptions, job: JobRow): Promise<void> {
+  const isDone = job.outcome === 'done'
+  const charge = job.charge_units ?? 0
+  const told = sluice.Settlement.decode(job.settlement ?? Buffer.alloc(0))
+  const settlement = Buffer.from(sluice.Settlement.encode({ ...told, chargeUnits: charge }).finish())
+  const ended = await holds.end(job, isDone ? charge : null, settlement)
+  if (ended === 'later' || !isDone || ended.chargedUnits === charge) return
+  log.error({ job: job.id, units: charge, charged: ended.chargedUnits }, 'a batch job was charged less than it showed')
+  await pool.query('UPDATE batch_jobs SET charge_units = $2, receipt = $3 WHERE id = $1', [
+    job.id,
+    ended.chargedUnits,
+    receiptOf(job, ended.chargedUnits),
+  ])
+}

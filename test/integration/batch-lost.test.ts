@@ -1,0 +1,139 @@
+// Goal: a batch job that is done is charged once and shows what it was charged, also when Redis loses its hold, or the
+// charge that it had accepted. Method: the job, its hold and its end over a real book and a real Redis, which is emptied
+// or set back in between.
+import './batch-lost-limits.ts'
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, test } from 'node:test'
+import { EventDispatcher } from '../../control/admission/dispatcher.ts'
+import { drainStream } from '../../control/admission/drainStream.ts'
+import { ensureAdmission } from '../../control/admission/keeper.ts'
+import { runAudit } from '../../control/audit/runAudit.ts'
+import { BatchHolds } from '../../control/batch/batchHolds.ts'
+import { BatchService } from '../../control/batch/batchService.ts'
+import { endDecided } from '../../control/batch/charger.ts'
+import { decide, jobOf } from '../../control/batch/jobStore.ts'
+import { openJob } from '../../control/batch/openJob.ts'
+import { decideAnswer } from '../../control/batch/outcome.ts'
+import { sluice } from '../../control/contract/generated/messages.js'
+import { newId } from '../../control/contract/ids.ts'
+import { limits } from '../../control/contract/limits.ts'
+import { SHARD_COUNT } from '../../control/contract/redisKeys.ts'
+import { CHARGE, PROVIDERS, USAGE } from '../support/batchWorld.ts'
+import { assertCleanAudit, type Book, log, newAccount, scalar, startBook, TestProxy, until } from './ledger-support.ts'
+
+const HOLD = 1_000
+const RATES = { input: 500_000, output: 1_000_000 }
+
+let book: Book
+let proxy: TestProxy
+let holds: BatchHolds
+
+before(async () => {
+  book = await startBook()
+  holds = new BatchHolds(book.redis, book.pool)
+})
+beforeEach(async () => {
+  proxy = new TestProxy(book.redis)
+  await proxy.beat()
+})
+after(() => book.stop())
+
+const ensure = () => ensureAdmission({ pool: book.pool, redis: book.redis, log })
+
+async function drainAll(): Promise<void> {
+  for (let shard = 0; shard < SHARD_COUNT; shard++) await drainStream(book.redis, book.pool, shard)
+}
+
+async function openAccount(coinUnits: number): Promise<string> {
+  const accountId = await newAccount(book.pool, coinUnits)
+  await ensure()
+  const dispatcher = new EventDispatcher({ pool: book.pool, redis: book.redis, log })
+  await until('the account is in Redis', () => dispatcher.bring([accountId])).finally(() => dispatcher.stop())
+  return accountId
+}
+
+/** A job with its hold, for which the provider has answered. @returns its request id */
+async function decidedJob(accountId: string): Promise<string> {
+  const requestId = newId('req')
+  await proxy.hold(accountId, requestId, HOLD)
+  const request = sluice.SubmitBatchRequest.create({
+    ...{ requestId, accountId, keyId: accountId.replace('acct', 'key'), owner: proxy.owner, model: 'test/model' },
+    ...{ coinUsdUnits: 1_000_000_000, holdUnits: HOLD, heldAtMs: Date.now(), startedAtMs: Date.now(), sheetVersion: 1 },
+    ...{ rates: RATES, routes: [{ provider: 'packs', model: 'up', limitName: 'max_tokens' }], maxTokens: 100 },
+    ...{ context: 1_000, maxOutput: 1_000, promptBytes: 10, webhookUrl: '', takeByMs: Date.now() + 60_000 },
+    body: Buffer.from('{"messages":[]}'),
+  } as unknown as sluice.SubmitBatchRequest)
+  const parts = { pool: book.pool, holds, now: Date.now, providers: async () => PROVIDERS, allowPrivate: true }
+  await openJob(parts, request)
+  const job = await jobOf(book.pool, requestId)
+  assert.ok(job)
+  const answer = { choices: [{ index: 0, message: { role: 'assistant', content: 'hi' } }], usage: USAGE }
+  assert.equal(await decide(book.pool, requestId, decideAnswer(job, answer, Date.now()), ['queued']), true)
+  return requestId
+}
+
+const endJobs = () => endDecided({ pool: book.pool, holds, log, now: Date.now })
+
+/** Runs the work of control on batch jobs until the book has the receipt of a request. */
+async function untilBooked(requestId: string): Promise<void> {
+  const service = new BatchService({ pool: book.pool, redis: book.redis, log, environment: {}, allowPrivate: true })
+  service.start()
+  const isBooked = async (): Promise<boolean> => {
+    await drainAll()
+    return (await scalar<number>(book.pool, 'SELECT count(*) FROM receipts WHERE request_id = $1', [requestId])) === 1
+  }
+  await until('there is a receipt', isBooked).finally(() => service.stop())
+}
+
+async function assertDone(requestId: string, charged: number): Promise<void> {
+  const job = await jobOf(book.pool, requestId)
+  assert.deepEqual([job?.state, job?.charge_units], ['done', charged])
+  assert.equal(JSON.parse(job?.receipt ?? '{}').cost.units, String(charged))
+  const booked = await book.pool.query('SELECT charge_units, voided FROM receipts WHERE request_id = $1', [requestId])
+  assert.deepEqual(booked.rows, [{ charge_units: charged, voided: false }])
+  await assertCleanAudit(book)
+}
+
+test('a job whose hold is lost is done for what the account has left, also for nothing', async () => {
+  const accountId = await openAccount(HOLD)
+  const requestId = await decidedJob(accountId)
+  await book.redis.flushall()
+  await ensure()
+  const other = newId('req')
+  await proxy.hold(accountId, other, HOLD)
+  await proxy.settle(accountId, other, HOLD, HOLD)
+  assert.equal(await endJobs(), 1)
+  await drainAll()
+  await assertDone(requestId, 0)
+})
+
+test('a job that was done is charged although Redis lost its hold and its charge', async () => {
+  const accountId = await openAccount(HOLD)
+  const requestId = await decidedJob(accountId)
+  assert.equal(await endJobs(), 1)
+  await book.redis.flushall()
+  await ensure()
+  const shift = (ms: number) =>
+    book.pool.query('UPDATE batch_jobs SET ended_at_ms = ended_at_ms + $2 WHERE id = $1', [requestId, ms])
+  await shift(-2 * limits.holdAgeMaxMs)
+  const wrong = (await runAudit(book.pool, book.redis)).filter((check) => !check.ok)
+  assert.deepEqual(
+    wrong.map((check) => check.detail),
+    [`${requestId} is done, was charged ${CHARGE} and has no receipt`],
+  )
+  await shift(2 * limits.holdAgeMaxMs)
+  await untilBooked(requestId)
+  await assertDone(requestId, CHARGE)
+})
+
+test('a job that was done is charged although Redis went back to before its charge', async () => {
+  const accountId = await openAccount(HOLD)
+  const requestId = await decidedJob(accountId)
+  const keys = await book.redis.keys('*')
+  const before = await Promise.all(keys.map((key) => book.redis.dumpBuffer(key)))
+  assert.equal(await endJobs(), 1)
+  await book.redis.flushall()
+  for (const [i, key] of keys.entries()) await book.redis.restore(key, 0, before[i] ?? assert.fail())
+  await untilBooked(requestId)
+  await assertDone(requestId, CHARGE)
+})
