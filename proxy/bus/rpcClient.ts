@@ -82,10 +82,14 @@ export class RpcClient {
     )
     const answer = new Promise<Uint8Array>((resolve, reject) => {
       const late = (): void => {
-        this.settle(id)?.reject(new ControlUnavailable(operation))
+        const waiting = this.settle(id)
+        if (waiting === undefined) return
+        waiting.reject(new ControlUnavailable(operation))
         this.withdraw(lane, sending)
       }
-      this.waiting.set(id, { lane, resolve, reject, timer: setTimeout(late, timeoutMs) })
+      // After the socket is read: a process that stood still must not give up an answer that is there.
+      const timer = setTimeout(() => setImmediate(late), timeoutMs)
+      this.waiting.set(id, { lane, resolve, reject, timer })
       lane.pending++
     })
     sending.catch((cause: unknown) => {

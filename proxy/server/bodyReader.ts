@@ -40,7 +40,9 @@ export class BodyReader {
   constructor(limits: Limits, onRefusal: (error: GatewayError) => void) {
     this.limits = limits
     this.onRefusal = onRefusal
-    setInterval(() => this.endLate(), Math.max(1, limits.bodyTimeoutMs / CHECKS_PER_TIMEOUT)).unref()
+    // After the sockets are read: a process that stood still must not call a client late whose body is there.
+    const check = () => setImmediate(() => this.endLate())
+    setInterval(check, Math.max(1, limits.bodyTimeoutMs / CHECKS_PER_TIMEOUT)).unref()
   }
 
   /** The most bytes that one body may have. */

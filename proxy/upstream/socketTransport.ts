@@ -20,7 +20,8 @@ export class SocketTransport implements Transport {
 
   constructor(limits: Limits) {
     this.limits = limits
-    this.timer = setInterval(() => this.check(), CHECK_MS)
+    // After the sockets are read: a process that stood still must not call a provider late whose answer is there.
+    this.timer = setInterval(() => setImmediate(() => this.check()), CHECK_MS)
   }
 
   send(request: UpstreamRequest, listener: UpstreamListener): UpstreamCall {

@@ -305,7 +305,7 @@ test('an outage of Redis voids nobody who goes on beating afterwards', async () 
 
 test('expired grants go back to the house, held parts when their holds end, and empty grants leave Redis', async () => {
   const accountId = await openAccount(1_000)
-  const { grantId } = await grant(accountId, 500, Date.now() + 700)
+  const { grantId } = await grant(accountId, 500, Date.now() + 2_500)
   await dispatch()
   const requestId = newId('req')
   assert.equal((await proxy.hold(accountId, requestId, 200)).code, HoldCode.OK)

@@ -2,7 +2,8 @@
 // whole stack; requests of an agent above its threshold, decided over HTTP; the provider's log says what ran.
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
-import { createPool } from '../../control/db/pool.ts'
+import { limits } from '../../control/contract/limits.ts'
+import { createPool, type Pool } from '../../control/db/pool.ts'
 import { api, apiOk, assertRefused, type Json, newOwner, type Owner } from '../support/apiClient.ts'
 import { assertError, completion, type Reply } from '../support/chatClient.ts'
 import { type Stack, startStack, until } from '../support/stack.ts'
@@ -12,6 +13,7 @@ const M = 'test/small'
 const THRESHOLD = '0.001'
 
 let stack: Stack
+let pool: Pool
 let url: string
 let owner: Owner
 let key: string
@@ -20,7 +22,8 @@ const SLUG = 'careful'
 before(async () => {
   const rates = { apiRequestsPerMinute: 60_000, apiRequestBurst: 10_000 }
   const catalog = { models: [{ id: M }, { id: 'test/other' }, { id: 'test/broken', upstream: 'broken,status=500' }] }
-  stack = await startStack({ catalog, limits: { ...rates, approvalsPerAgentMax: 12, approvalLifetimeMs: 4_000 } })
+  stack = await startStack({ catalog, limits: { ...rates, approvalsPerAgentMax: 12 } })
+  pool = createPool(stack.databaseUrl)
   url = stack.baseUrl
   owner = await newOwner(stack, { coin: '10' })
   const body = { slug: SLUG, approval_threshold: THRESHOLD }
@@ -33,7 +36,13 @@ afterEach(async () => {
   await stack.settled()
   await stack.audit()
 })
-after(() => stack.finish())
+after(async () => {
+  await pool.end()
+  await stack.finish()
+})
+
+/** As if the lifetime of all that wait or are approved were over. */
+const letExpire = () => pool.query(`UPDATE approvals SET expires_at = now() WHERE status IN ('pending', 'approved')`)
 
 interface Approval extends Json {
   id: string
@@ -83,6 +92,8 @@ test('a request above the threshold waits, runs once when approved, and no other
     ['approval_required', 'approval', 'pending', 'request', SLUG, 'chat', M],
   )
   assert.ok(Number(asked.hold.units) > 2_000_000)
+  const livesMs = Date.parse(String(asked['expires_at'])) - Date.parse(String(asked['created_at']))
+  assert.equal(livesMs, limits.approvalLifetimeMs)
   assert.equal((await waits(body)).id, asked.id, 'the same request waits once')
   assert.equal(await served(), ran, 'nothing ran')
   assertError(await send(body, asked.id), 409, 'approval_pending')
@@ -131,7 +142,8 @@ test('what is denied or expired does not run', async () => {
   assertRefused(await decide(deniedId, 'approve'), 403, 'approval_denied')
   assertError(await send(denied, deniedId), 403, 'approval_denied')
   await decide(expiredId, 'approve')
-  await until('it expires', async () => (await list('?status=expired')).some(({ id }) => id === expiredId))
+  await letExpire()
+  assert.ok((await list('?status=expired')).some(({ id }) => id === expiredId))
   assertError(await send(expired, expiredId), 410, 'approval_expired')
   assertRefused(await decide(expiredId, 'approve'), 410, 'approval_expired')
   assert.notEqual((await waits(expired)).id, expiredId)
@@ -184,14 +196,9 @@ test('what a proxy that died has left usable can be taken back', async () => {
   const failed = await send(body, id)
   await stack.settled()
   const usedBy = failed.headers.get('x-request-id')
-  const pool = createPool(stack.databaseUrl)
-  try {
-    // The proxy gives the approval back, which one that died did not.
-    await until('it is given back', async () => (await list('?status=approved')).some((one) => one.id === id))
-    await pool.query(`UPDATE approvals SET status = 'used', used_by = $2 WHERE id = $1`, [id, usedBy])
-  } finally {
-    await pool.end()
-  }
+  // The proxy gives the approval back, which one that died did not.
+  await until('it is given back', async () => (await list('?status=approved')).some((one) => one.id === id))
+  await pool.query(`UPDATE approvals SET status = 'used', used_by = $2 WHERE id = $1`, [id, usedBy])
   const { status, body: denied } = await decide(id, 'deny')
   assert.deepEqual([status, denied.status], [200, 'denied'])
   assertError(await send(body, id), 403, 'approval_denied')
@@ -219,14 +226,15 @@ test('a payment above the threshold waits, too', async () => {
 })
 
 test('only so many wait at once', async () => {
-  await until('those before have expired', async () => (await list()).length === 0)
+  await letExpire()
+  assert.deepEqual(await list(), [])
   const replies = await Promise.all(Array.from({ length: 13 }, () => send(large())))
   assert.equal(replies.filter(({ status }) => status === 202).length, 12)
   assertError(replies.find(({ status }) => status !== 202) ?? assert.fail(), 429, 'rate_limited')
 })
 
 test('while control is away, what needs an approval gets 503 and the rest runs', async () => {
-  await until('those before have expired', async () => (await list()).length === 0)
+  await letExpire()
   completion(await send({ ...large(), max_tokens: 10 }))
   await stack.control.kill9()
   try {

@@ -12,7 +12,7 @@ import { accountKey, CATALOG_KEY, FEED_STREAM, holdsKey, shardOf } from '../../c
 import { migrate } from '../../control/db/migrate.ts'
 import { createPool, type Pool } from '../../control/db/pool.ts'
 import { resolveKey } from '../../control/keys/resolveKey.ts'
-import { type CliResult, runCli } from '../support/cli.ts'
+import { CliProcess, type CliResult, runCli } from '../support/cli.ts'
 import { freshDatabase, startTestRedis, type TestServer } from '../support/services.ts'
 import { makeTempDir, removeTempDir } from '../support/tempDir.ts'
 import { testCatalog } from '../support/testCatalog.ts'
@@ -23,6 +23,7 @@ let server: TestServer
 let redis: Redis
 let pool: Pool
 let env: NodeJS.ProcessEnv
+let commands: CliProcess
 
 before(async () => {
   server = await startTestRedis()
@@ -34,9 +35,11 @@ before(async () => {
   // Addresses come from what `make run` leaves, as they do for an operator.
   writeFileSync(join(dir, 'run.json'), JSON.stringify({ database_url: databaseUrl, redis_url: server.url }))
   env = { DATABASE_URL: '', REDIS_URL: '', SLUICE_DATA: dir, SLUICE_CATALOG: catalogFile }
+  commands = new CliProcess(env)
 })
 
 after(async () => {
+  await commands.stop()
   redis.disconnect()
   await pool.end()
   await server.stop()
@@ -48,7 +51,7 @@ function writeCatalog(input: string): void {
   writeFileSync(catalogFile, testCatalog('http://127.0.0.1:1/v1', { models, coinUsd: '0.5' }))
 }
 
-const cli = (...args: string[]): Promise<CliResult> => runCli(args, env)
+const cli = (...args: string[]): Promise<CliResult> => commands.run(args)
 
 /** Runs a command that has to succeed and returns its JSON. */
 async function ok<T = Record<string, unknown>>(...args: string[]): Promise<T> {
@@ -283,7 +286,7 @@ for (const [args, code, says] of MISTAKES) {
 
 test('help is there on every level', async () => {
   for (const args of [['--help'], ['account', '--help'], ['account', 'create', '--help'], ['audit', '--help']]) {
-    const result = await cli(...args)
+    const result = await runCli(args, env)
     assert.equal(result.code, 0, args.join(' '))
     assert.match(result.stdout, /sluice/)
   }

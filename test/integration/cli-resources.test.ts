@@ -1,16 +1,17 @@
 // Goal: the operator does on the command line what owners do over HTTP with links, agents, approvals, referrals and
-// providers, by the same rules. Method: a whole stack; commands as processes, read as JSON and as text; then the audit.
+// providers, by the same rules. Method: a whole stack; commands read as JSON and as text; then the audit.
 import assert from 'node:assert/strict'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, afterEach, before, test } from 'node:test'
 import { api, apiOk, type Json, newOwner } from '../support/apiClient.ts'
 import { chat, completion } from '../support/chatClient.ts'
-import { type CliResult, runCli } from '../support/cli.ts'
+import { CliProcess, type CliResult, runCli } from '../support/cli.ts'
 import { type Stack, startStack, type TestAccount } from '../support/stack.ts'
 
 let stack: Stack
 let env: NodeJS.ProcessEnv
+let commands: CliProcess
 let one: TestAccount
 let two: TestAccount
 let endpoint: Server
@@ -23,6 +24,7 @@ before(async () => {
     SLUICE_PRIVATE_PROVIDERS: '1',
     ENDPOINT_KEY: 'endpoint-key',
   }
+  commands = new CliProcess(env)
   one = await stack.createAccount({ coin: '20' })
   two = await stack.createAccount({ coin: '1' })
   endpoint = createServer((request, response) => {
@@ -36,11 +38,12 @@ afterEach(async () => {
   await stack.audit()
 })
 after(async () => {
+  await commands.stop()
   endpoint.close()
   await stack.finish()
 })
 
-const cli = (...args: string[]): Promise<CliResult> => runCli(args, env)
+const cli = (...args: string[]): Promise<CliResult> => commands.run(args)
 
 async function ok<T = Json>(...args: string[]): Promise<T> {
   const result = await cli(...args, '--json')

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { chat, completion, type Receipt } from '../support/chatClient.ts'
 import { type Stack, startStack, until } from '../support/stack.ts'
 
-const STREAMS = 12
+/** The kernel chooses a worker for each by a hash: that one of two gets none of them happens once in 2 ** 31 runs. */
+const STREAMS = 32
 
 let stack: Stack
 
@@ -12,15 +12,19 @@ before(async () => {
   stack = await startStack({
     workers: 2,
     limits: { heartbeatIntervalMs: 200, heartbeatTimeoutMs: 1_500, orphanCheckMs: 200 },
-    catalog: { models: [{ id: 'test/small' }, { id: 'test/slow', upstream: 'mock,chunks=100,delay=25' }] },
+    catalog: { models: [{ id: 'test/small' }, { id: 'test/slow', upstream: 'mock,chunks=100,delay=50' }] },
   })
 })
 
 after(() => stack.finish())
 
-/** A stream to its end: its text, and whether the connection broke. */
-async function follow(apiKey: string): Promise<{ text: string; broken: boolean }> {
-  let text = ''
+interface Followed {
+  text: string
+  broken: boolean
+}
+
+/** A stream to its end; what it has brought so far is in `followed` all the time. */
+async function follow(apiKey: string, followed: Followed): Promise<void> {
   try {
     const response = await fetch(`${stack.baseUrl}/v1/chat/completions`, {
       method: 'POST',
@@ -28,15 +32,18 @@ async function follow(apiKey: string): Promise<{ text: string; broken: boolean }
       body: JSON.stringify({ model: 'test/slow', stream: true, messages: [{ role: 'user', content: 'hello' }] }),
     })
     const decoder = new TextDecoder()
-    for await (const piece of response.body ?? []) text += decoder.decode(piece as Uint8Array, { stream: true })
-    return { text, broken: false }
+    for await (const piece of response.body ?? []) {
+      followed.text += decoder.decode(piece as Uint8Array, { stream: true })
+    }
   } catch {
-    return { text, broken: true }
+    followed.broken = true
   }
 }
 
+const idIn = (text: string): string => /"id":"(req_[^"]+)"/.exec(text)?.[1] ?? ''
+
 async function receiptOf(apiKey: string, text: string): Promise<Receipt> {
-  const id = /"id":"(req_[^"]+)"/.exec(text)?.[1] ?? ''
+  const id = idIn(text)
   const response = await fetch(`${stack.baseUrl}/v1/receipts/${id}`, { headers: { authorization: `Bearer ${apiKey}` } })
   assert.equal(response.status, 200)
   return (await response.json()) as Receipt
@@ -46,11 +53,12 @@ test('a worker that is killed is replaced, the other serves on, and its holds ar
   const { apiKey } = await stack.createAccount()
   const before = stack.workerPids
   assert.equal(before.length, 2)
-  const streams = Array.from({ length: STREAMS }, () => follow(apiKey))
-  await sleep(500)
+  const ends = Array.from({ length: STREAMS }, (): Followed => ({ text: '', broken: false }))
+  const streams = Promise.all(ends.map((end) => follow(apiKey, end)))
+  await until('every stream has begun', () => ends.every(({ text }) => idIn(text) !== ''))
   process.kill(before[0], 'SIGKILL')
 
-  const ends = await Promise.all(streams)
+  await streams
   const broken = ends.filter((end) => end.broken)
   const whole = ends.filter((end) => !end.broken)
   assert.ok(broken.length > 0 && whole.length > 0, `${broken.length} of ${STREAMS} streams broke`)

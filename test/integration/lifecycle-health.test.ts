@@ -23,7 +23,7 @@ before(async () => {
       pulseIntervalMs: 200,
       rpcTimeoutMs: 500,
       breakerFailures: 1,
-      breakerOpenMs: 1_500,
+      breakerOpenMs: 3_000,
       bodyBytesMax: 100_000,
     },
     catalog: { models: [{ id: M }, { id: 'test/flaky', upstream: 'mock,fail_first=4' }] },
@@ -125,6 +125,7 @@ test('without control requests are served, and what needs the book says 503', as
   assertError(await chat(stack.baseUrl, `sk_${'1'.repeat(43)}`, { model: M }), 503, 'policy_unavailable')
   await stack.control.start()
   await becomes(WELL)
+  await stack.settled()
   const booked = await get(`/x402/v1/receipts/${receipt.request_id}`)
   assert.equal(booked.status, 200, booked.text)
 })

@@ -9,13 +9,13 @@ import { startStack, until } from '../support/stack.ts'
 
 test('SIGTERM: speech that runs on is cut off, answers in one piece are refused, and neither is charged', async () => {
   const stack = await startStack({
-    limits: { drainGraceMs: 800 },
+    limits: { drainGraceMs: 5_000 },
     catalog: {
       models: [
         mediaModel('test/endless', 'speech', 'mock,chunks=4000,delay=20'),
-        mediaModel('test/short', 'speech', 'mock,chunks=20,delay=20'),
+        mediaModel('test/short', 'speech', 'mock,chunks=20,delay=125'),
         mediaModel('test/silent', 'image', 'mock,slow_headers=60000'),
-        mediaModel('test/heard', 'transcription', 'mock,slow_headers=300'),
+        mediaModel('test/heard', 'transcription', 'mock,slow_headers=2500'),
       ],
     },
   })

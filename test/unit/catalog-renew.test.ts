@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { sluice } from '../../control/contract/generated/messages.js'
 import { CatalogStore } from '../../proxy/catalog/catalogStore.ts'
+import { until } from '../support/stack.ts'
 
 const record = (version: number) =>
   Buffer.from(sluice.CatalogRecord.encode({ version, coinUsdUnits: 1, providers: [], models: [] }).finish())
@@ -25,9 +25,10 @@ test('a catalog that cannot be read at once is read later, and one that is the s
   })
   assert.equal(await store.refresh(), true)
   store.renew()
-  await sleep(600)
+  await until('it is read', () => versions.length === 2)
   assert.deepEqual([versions, faults.length], [[1, 2], 2])
   store.renew()
-  await sleep(20)
+  await until('it is read again', () => answers.length === 0)
+  await new Promise((resolve) => setImmediate(resolve))
   assert.deepEqual([versions, answers.length], [[1, 2], 0])
 })

@@ -56,7 +56,9 @@ export class RedisLink {
   constructor(options: RedisLinkOptions) {
     this.options = options
     this.reader = new RespReader(options.limits.redisReplyBytesMax)
-    this.watch = setInterval(() => this.checkLate(), options.limits.redisTimeoutMs / CHECKS_PER_TIMEOUT)
+    // After the socket is read: a process that stood still must not give up a server whose answers are there.
+    const check = () => setImmediate(() => this.checkLate())
+    this.watch = setInterval(check, options.limits.redisTimeoutMs / CHECKS_PER_TIMEOUT)
     this.watch.unref()
     this.connect()
   }
