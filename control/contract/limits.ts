@@ -105,7 +105,7 @@ const DEFAULTS = {
   admissionBringMs: 500,
 
   // Settlement into the book.
-  settlementBatchMax: 2_000,
+  settlementBatchMax: 3_000,
   settlementGatherMs: 25,
   settlementClaimIdleMs: 10_000,
   settlementBlockMs: 1_000,
