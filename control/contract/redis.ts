@@ -9,7 +9,7 @@ export type LostConnection = 'wait' | 'fail'
 /**
  * Connects to Redis. The connection restores itself; commands that were under way when it broke are rejected, never
  * sent again, because a script may have run.
- * @param url redis:// or rediss:// address
+ * @param url redis:// or rediss:// address, or unix:///path of a socket
  * @param lost what a command does while there is no connection; one that fails also has a bounded time to answer, and
  *   a connection on which an answer is that late is given up
  */

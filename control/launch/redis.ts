@@ -22,6 +22,8 @@ export interface RedisOptions {
   /** Holds the append-only file; made when missing. */
   readonly dir: string
   readonly logFile: string
+  /** Path of a Unix domain socket to be reached by, of at most 107 bytes; by default it is reached by its port. */
+  readonly socket?: string
 }
 
 /**
@@ -37,7 +39,8 @@ export async function startRedis(options: RedisOptions): Promise<RedisServer> {
     const server = redisProcess(program, options, port)
     try {
       await server.start()
-      return { url: `redis://127.0.0.1:${port}`, port, process: server }
+      const url = options.socket === undefined ? `redis://127.0.0.1:${port}` : `unix://${options.socket}`
+      return { url, port, process: server }
     } catch (error) {
       // Another process may have taken the port since it was found free.
       const message = error instanceof Error ? error.message : String(error)
@@ -65,6 +68,7 @@ function redisProcess(program: string, options: RedisOptions, port: number): Man
     appendfsync: 'everysec',
     save: '',
     'maxmemory-policy': 'noeviction',
+    ...(options.socket !== undefined && { unixsocket: options.socket }),
   }
   return new ManagedProcess({
     name: 'Redis',

@@ -51,9 +51,10 @@ function startOwnCluster(): Promise<PostgresServer> {
 }
 
 /** Redis with an append-only file in a folder of its own. */
-export async function startTestRedis(): Promise<TestServer> {
+export async function startTestRedis({ onSocket = false } = {}): Promise<TestServer> {
   const dir = makeTempDir('redis')
-  const redis = await startRedis({ dir, logFile: join(dir, 'redis.log') })
+  const socket = onSocket ? { socket: join(dir, 'redis.sock') } : {}
+  const redis = await startRedis({ dir, logFile: join(dir, 'redis.log'), ...socket })
   return {
     url: redis.url,
     pid: () => redis.process.pid,

@@ -27,6 +27,8 @@ export interface StackOptions {
   env?: NodeJS.ProcessEnv
   /** A PostgreSQL cluster of its own, so that the test may kill it. */
   ownPostgres?: boolean
+  /** Redis is reached by a Unix domain socket. */
+  redisSocket?: boolean
 }
 
 export interface TestAccount {
@@ -219,7 +221,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   mkdirSync(dir, { recursive: true })
   const provider = new TestProcess('provider', 'bench/provider.js', ['--port', '0'], dir, {})
   const postgres = options.ownPostgres === true ? await startTestPostgres() : undefined
-  const [redis] = await Promise.all([startTestRedis(), provider.start()])
+  const [redis] = await Promise.all([startTestRedis({ onSocket: options.redisSocket === true }), provider.start()])
   const databaseUrl = postgres?.url ?? (await freshDatabase())
   const stack = new Stack({ dir, databaseUrl, redis, postgres, provider, options })
   try {

@@ -88,12 +88,23 @@ test('a call of a script is the bytes that Redis documents', () => {
 
 test('addresses of Redis', () => {
   assert.deepEqual(parseRedisAddress('rediss://al%40ice:p%2Fw@cache.example:7000/3'), {
-    ...{ host: 'cache.example', port: 7_000, tls: true, user: 'al@ice', password: 'p/w', database: 3 },
+    ...{ host: 'cache.example', port: 7_000, path: '', tls: true, user: 'al@ice', password: 'p/w', database: 3 },
   })
-  const plain = { host: '127.0.0.1', port: 6_379, tls: false, user: '', password: '', database: 0 }
+  const plain = { host: '127.0.0.1', port: 6_379, path: '', tls: false, user: '', password: '', database: 0 }
   assert.deepEqual(parseRedisAddress('redis://127.0.0.1'), plain)
   assert.equal(parseRedisAddress('redis://[::1]:1/')?.host, '::1')
-  for (const other of ['/run/redis.sock', 'redis://h/name', 'redis://h?family=6', 'http://h', '']) {
+  const socket = { ...plain, host: '', port: 0, path: '/run/redis.sock' }
+  assert.deepEqual(parseRedisAddress('unix:///run/redis.sock'), socket)
+  for (const other of [
+    '/run/redis.sock',
+    'unix://h/redis.sock',
+    'unix:///my%20redis.sock',
+    'unix:///redis.sock?db=1',
+    'redis://h/name',
+    'redis://h?family=6',
+    'http://h',
+    '',
+  ]) {
     assert.equal(parseRedisAddress(other), null, other)
   }
 })

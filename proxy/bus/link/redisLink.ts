@@ -121,10 +121,11 @@ export class RedisLink {
       received(buffer.subarray(0, length))
       return true
     }
-    const { host, port } = address
+    const { host, port, path } = address
+    const onread = { buffer, callback }
     const socket = address.tls
       ? connectTls({ host, port, ...(isIP(host) === 0 ? { servername: host } : {}) })
-      : connectPlain({ host, port, onread: { buffer, callback } })
+      : connectPlain(path === '' ? { host, port, onread } : { path, onread })
     if (address.tls) socket.on('data', received)
     this.socket = socket
     this.connectingSinceMs = performance.now()
