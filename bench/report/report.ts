@@ -155,6 +155,6 @@ it works.`,
 round every load runs against every gateway before the next load. Before each, everything that has ended is booked. The
 first answer of every run is parsed and checked in full, all others for status, number of events and [DONE]; a wrong one
 ends the run. CPU time is the kernel's own count (\`/proc/PID/task/*/schedstat\`) of the processes of a gateway, user and
-system together. ${cores} ${kept} Paced streams are ${PACE_MS} ms apart.`,
+system together. ${cores} ${kept} Redis is reached by a Unix domain socket, everything else by TCP on 127.0.0.1. Paced streams are ${PACE_MS} ms apart.`,
   )
 }
