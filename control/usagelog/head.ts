@@ -21,16 +21,22 @@ export async function appendLeaves(client: Client, frontier: Frontier, leaves: r
   if (leaves.length === 0) return
   const completed: StoredNode[] = []
   for (const leaf of leaves) completed.push(...frontier.append(leaf))
-  if (completed.length > 0) {
-    await client.query(
-      `INSERT INTO usage_log_nodes (level, index, hash)
-       SELECT * FROM unnest($1::smallint[], $2::bigint[], $3::bytea[])`,
-      [
-        intArray(completed.map((node) => node.level)),
-        intArray(completed.map((node) => node.index)),
-        byteaArray(completed.map((node) => node.hash)),
-      ],
-    )
-  }
-  await client.query('UPDATE usage_log_head SET size = $1, peaks = $2', [frontier.size, frontier.peaks()])
+  // Given together: a statement that waited for another could come after the rollback of a caller that waits for neither.
+  await Promise.all([
+    insertNodes(client, completed),
+    client.query('UPDATE usage_log_head SET size = $1, peaks = $2', [frontier.size, frontier.peaks()]),
+  ])
+}
+
+async function insertNodes(client: Client, nodes: readonly StoredNode[]): Promise<void> {
+  if (nodes.length === 0) return
+  await client.query(
+    `INSERT INTO usage_log_nodes (level, index, hash)
+     SELECT * FROM unnest($1::smallint[], $2::bigint[], $3::bytea[])`,
+    [
+      intArray(nodes.map((node) => node.level)),
+      intArray(nodes.map((node) => node.index)),
+      byteaArray(nodes.map((node) => node.hash)),
+    ],
+  )
 }
