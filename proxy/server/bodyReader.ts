@@ -1,5 +1,6 @@
 import { GatewayError } from '../../control/contract/errors.ts'
 import type { Limits } from '../../control/contract/limits.ts'
+import { checkDeadlines } from '../checkDeadlines.ts'
 import type { Precheck } from './exchange.ts'
 import { IncomingBody } from './incomingBody.ts'
 import type { HttpResponse } from './uws.ts'
@@ -40,9 +41,8 @@ export class BodyReader {
   constructor(limits: Limits, onRefusal: (error: GatewayError) => void) {
     this.limits = limits
     this.onRefusal = onRefusal
-    // After the sockets are read: a process that stood still must not call a client late whose body is there.
-    const check = () => setImmediate(() => this.endLate())
-    setInterval(check, Math.max(1, limits.bodyTimeoutMs / CHECKS_PER_TIMEOUT)).unref()
+    const everyMs = Math.max(1, limits.bodyTimeoutMs / CHECKS_PER_TIMEOUT)
+    checkDeadlines(everyMs, (nowMs) => this.endLate(nowMs)).unref()
   }
 
   /** The most bytes that one body may have. */
@@ -93,8 +93,8 @@ export class BodyReader {
     last.openIndex = at
   }
 
-  private endLate(): void {
-    const latestMs = performance.now() - this.limits.bodyTimeoutMs
+  private endLate(nowMs: number): void {
+    const latestMs = nowMs - this.limits.bodyTimeoutMs
     for (const body of this.open.filter((one) => one.sinceMs <= latestMs)) body.timeOut()
   }
 

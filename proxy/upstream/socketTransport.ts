@@ -1,4 +1,5 @@
 import type { Limits } from '../../control/contract/limits.ts'
+import { checkDeadlines } from '../checkDeadlines.ts'
 import type { Connection } from './h1/connection.ts'
 import { ConnectionPool } from './h1/pool.ts'
 import {
@@ -20,8 +21,9 @@ export class SocketTransport implements Transport {
 
   constructor(limits: Limits) {
     this.limits = limits
-    // After the sockets are read: a process that stood still must not call a provider late whose answer is there.
-    this.timer = setInterval(() => setImmediate(() => this.check()), CHECK_MS)
+    this.timer = checkDeadlines(CHECK_MS, (nowMs) => {
+      for (const pool of this.pools.values()) pool.check(nowMs)
+    })
   }
 
   send(request: UpstreamRequest, listener: UpstreamListener): UpstreamCall {
@@ -31,7 +33,7 @@ export class SocketTransport implements Transport {
       return NO_CALL
     }
     const call = new SocketCall(connection, listener)
-    connection.send(request, call, Date.now())
+    connection.send(request, call, performance.now())
     return call
   }
 
@@ -53,11 +55,6 @@ export class SocketTransport implements Transport {
       this.pools.set(origin, pool)
     }
     return pool
-  }
-
-  private check(): void {
-    const nowMs = Date.now()
-    for (const pool of this.pools.values()) pool.check(nowMs)
   }
 }
 

@@ -12,6 +12,7 @@ import { RPC_STREAM } from '../../control/contract/redisKeys.ts'
 import { parseRedisAddress } from '../../proxy/bus/link/redisAddress.ts'
 import { RedisLink } from '../../proxy/bus/link/redisLink.ts'
 import { RpcClient } from '../../proxy/bus/rpcClient.ts'
+import { checkDeadlines } from '../../proxy/checkDeadlines.ts'
 import { SocketTransport } from '../../proxy/upstream/socketTransport.ts'
 import { startTestRedis, type TestServer } from '../support/services.ts'
 import { until } from '../support/stack.ts'
@@ -151,4 +152,25 @@ test('a request body that has arrived is served', async () => {
     client.leave()
     gateway.close()
   }
+})
+
+test('who stands still between the clock and the deadlines goes by the clock', async () => {
+  const everyMs = 20
+  // Timers of one period run in the order of their making, so this one stands still just before the look at deadlines.
+  let stoodAtMs = 0
+  const before = setInterval(() => {
+    setImmediate(() => {
+      stoodAtMs = performance.now()
+      standStill()
+    })
+  }, everyMs)
+  const seenMs = await new Promise<number>((resolve) => {
+    const watch = checkDeadlines(everyMs, (nowMs) => {
+      clearInterval(before)
+      clearInterval(watch)
+      resolve(nowMs)
+    })
+  })
+  assert.ok(stoodAtMs > 0)
+  assert.ok(seenMs <= stoodAtMs, `the clock was read ${seenMs - stoodAtMs} ms after the process stood still`)
 })

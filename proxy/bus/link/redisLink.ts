@@ -3,6 +3,7 @@ import { connect as connectPlain, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import type { Limits } from '../../../control/contract/limits.ts'
 import { type Script, type ScriptArgument, type ScriptName, sourceOf } from '../../../control/contract/scripts.ts'
+import { checkDeadlines } from '../../checkDeadlines.ts'
 import type { RedisAddress } from './redisAddress.ts'
 import { RedisError, type Reply, RespReader } from './respReader.ts'
 import { plainCall, scriptCall } from './respWriter.ts'
@@ -56,9 +57,8 @@ export class RedisLink {
   constructor(options: RedisLinkOptions) {
     this.options = options
     this.reader = new RespReader(options.limits.redisReplyBytesMax)
-    // After the socket is read: a process that stood still must not give up a server whose answers are there.
-    const check = () => setImmediate(() => this.checkLate())
-    this.watch = setInterval(check, options.limits.redisTimeoutMs / CHECKS_PER_TIMEOUT)
+    const everyMs = options.limits.redisTimeoutMs / CHECKS_PER_TIMEOUT
+    this.watch = checkDeadlines(everyMs, (nowMs) => this.checkLate(nowMs))
     this.watch.unref()
     this.connect()
   }
@@ -185,9 +185,9 @@ export class RedisLink {
     this.send(text)
   }
 
-  private checkLate(): void {
+  private checkLate(nowMs: number): void {
     const sinceMs = this.ready ? this.calls[0]?.sinceMs : this.connectingSinceMs
-    if (sinceMs === undefined || performance.now() - sinceMs < this.options.limits.redisTimeoutMs) return
+    if (sinceMs === undefined || nowMs - sinceMs < this.options.limits.redisTimeoutMs) return
     this.socket?.destroy(new Error('Redis did not answer in time; its connection is dropped'))
   }
 

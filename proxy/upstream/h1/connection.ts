@@ -80,7 +80,7 @@ export class Connection implements ResponseSink {
   resume(): void {
     if (!this.paused) return
     this.paused = false
-    this.lastByteMs = Date.now()
+    this.lastByteMs = performance.now()
     this.socket.resume()
   }
 
@@ -147,7 +147,7 @@ export class Connection implements ResponseSink {
 
   private connected(): void {
     this.open = true
-    this.lastByteMs = Date.now()
+    this.lastByteMs = performance.now()
   }
 
   private received(bytes: Buffer): void {
@@ -156,7 +156,7 @@ export class Connection implements ResponseSink {
       this.destroy()
       return
     }
-    this.lastByteMs = Date.now()
+    this.lastByteMs = performance.now()
     const sound = this.reader.push(bytes, this)
     if (this.closed) return
     if (this.answered) this.finish(sound)

@@ -44,7 +44,7 @@ export class ConnectionPool implements ConnectionOwner {
   }
 
   onIdle(connection: Connection): void {
-    connection.idleSinceMs = Date.now()
+    connection.idleSinceMs = performance.now()
     this.idle.push(connection)
   }
 
