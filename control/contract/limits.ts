@@ -106,6 +106,7 @@ const DEFAULTS = {
 
   // Settlement into the book.
   settlementBatchMax: 3_000,
+  settlementReadMin: 32,
   settlementGatherMs: 25,
   settlementClaimIdleMs: 10_000,
   settlementBlockMs: 1_000,

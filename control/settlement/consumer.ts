@@ -7,6 +7,7 @@ import { Behind } from './behind.ts'
 import { bookBatch } from './bookBatch.ts'
 import type { Booked } from './bookEntries.ts'
 import { parseEntry, type RawEntry } from './entry.ts'
+import { ReadSize } from './readSize.ts'
 import { claimIdle, ensureGroups, forgetDeadConsumers, leaveGroup, readGroup, removeEntries } from './streamReader.ts'
 
 /** Counters since the start, for metrics. */
@@ -31,7 +32,8 @@ export interface SettlementOptions {
   onBooked?: (booked: Booked) => void
 }
 
-const COUNT_MIN = 64
+/** Entries of each stream that are taken up again at once, after a crash. */
+const PENDING_COUNT = 64
 const DEAD_CONSUMER_MS = 3_600_000
 
 class Stopped extends Error {}
@@ -54,7 +56,7 @@ export class SettlementConsumer {
   readonly #booking = new Behind()
   readonly #removal = new Behind()
   #stopping = new AbortController()
-  #countPerStream = COUNT_MIN
+  readonly #size = new ReadSize(limits.settlementReadMin, limits.settlementBatchMax)
   #claimAtMs = 0
 
   constructor(options: SettlementOptions) {
@@ -110,7 +112,7 @@ export class SettlementConsumer {
   /** Entries given to this consumer before a crash, or before Redis or an acknowledgement failed. */
   async #bookPending(): Promise<void> {
     for (;;) {
-      const pending = await readGroup(this.#reader, this.#options.consumer, '0', this.#countPerStream, 0)
+      const pending = await readGroup(this.#reader, this.#options.consumer, '0', PENDING_COUNT, 0)
       if (pending.length === 0 || this.#stopped) return
       await this.#book(pending)
       // What is not acknowledged would be read again.
@@ -137,11 +139,15 @@ export class SettlementConsumer {
   }
 
   async #read(blockMs: number): Promise<RawEntry[]> {
-    const entries = await readGroup(this.#reader, this.#options.consumer, '>', this.#countPerStream, blockMs)
-    // Redis counts by stream: with few busy streams each has to give more, with many of them less.
-    const max = limits.settlementBatchMax
-    if (entries.length < max / 2) this.#countPerStream = Math.min(this.#countPerStream * 2, max)
-    else if (entries.length > max * 2) this.#countPerStream = Math.max(this.#countPerStream >> 1, 1)
+    const { consumer } = this.#options
+    const size = this.#size
+    const entries = await readGroup(this.#reader, consumer, '>', size.countPerStream, blockMs)
+    let more = size.note(entries)
+    while (more && entries.length < limits.settlementBatchMax) {
+      const next = await readGroup(this.#reader, consumer, '>', size.countPerStream, 0)
+      more = size.note(next)
+      entries.push(...next)
+    }
     return entries
   }
 
@@ -152,7 +158,7 @@ export class SettlementConsumer {
     // What this consumer has in hand is not idle.
     await this.#finish()
     for (;;) {
-      const claimed = await claimIdle(this.#commands, consumer, limits.settlementClaimIdleMs, COUNT_MIN)
+      const claimed = await claimIdle(this.#commands, consumer, limits.settlementClaimIdleMs, PENDING_COUNT)
       if (claimed.length === 0 || this.#stopped) return
       await this.#book(claimed)
       await this.#finish()

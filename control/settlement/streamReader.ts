@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis'
+import { limits } from '../contract/limits.ts'
 import { LEDGER_GROUP, ledgerStream, SHARD_COUNT } from '../contract/redisKeys.ts'
 import type { RawEntry } from './entry.ts'
 
@@ -6,6 +7,8 @@ const STREAMS = Array.from({ length: SHARD_COUNT }, (_, shard) => ledgerStream(s
 const SHARD_OF_STREAM = new Map(STREAMS.map((stream, shard) => [stream, shard]))
 /** A read that is this much overdue hangs on a dead connection. */
 const OVERDUE_MS = 3_000
+/** Calls that the entries of one batch are removed by, at most. */
+const REMOVALS_MAX = 16
 
 type EntryReply = [Buffer, Buffer[] | null]
 type StreamReply = [Buffer, EntryReply[]]
@@ -75,13 +78,18 @@ export async function claimIdle(redis: Redis, consumer: string, idleMs: number, 
  * empty entry that the next reader acknowledges, not a booked entry that nobody will ever read again.
  */
 export async function removeEntries(redis: Redis, entries: readonly RawEntry[]): Promise<void> {
+  // Redis answers nobody meanwhile, so few go at a time.
+  const size = Math.max(limits.settlementReadMin, Math.ceil(entries.length / REMOVALS_MAX))
+  for (let i = 0; i < entries.length; i += size) await removeAtOnce(redis, entries.slice(i, i + size))
+}
+
+async function removeAtOnce(redis: Redis, entries: readonly RawEntry[]): Promise<void> {
   const ids = new Map<number, string[]>()
   for (const { shard, id } of entries) {
     const known = ids.get(shard)
     if (known === undefined) ids.set(shard, [id])
     else known.push(id)
   }
-  if (ids.size === 0) return
   const pipeline = redis.pipeline()
   for (const [shard, list] of ids) {
     pipeline.xdel(ledgerStream(shard), ...list)

@@ -1,0 +1,54 @@
+import type { RawEntry } from './entry.ts'
+
+/**
+ * How many entries of each stream the next read asks for. Redis answers nobody while it hands entries out, so reads
+ * begin small, that no request waits for long behind one, and grow while there is more.
+ */
+export class ReadSize {
+  /** Most entries of one stream; Redis counts by stream. */
+  countPerStream: number
+  readonly #fewest: number
+  readonly #most: number
+
+  /**
+   * @param fewest entries of all streams together that the first read is to bring
+   * @param most entries of all streams together that a read is to grow to
+   */
+  constructor(fewest: number, most: number) {
+    this.#fewest = fewest
+    this.#most = most
+    this.countPerStream = fewest
+  }
+
+  /**
+   * Sets the size of the next read by what one brought.
+   * @param entries those of one stream behind each other
+   * @returns whether a stream may have more
+   */
+  note(entries: readonly RawEntry[]): boolean {
+    if (entries.length === 0) return false
+    const { streams, longest } = countRuns(entries)
+    if (longest < this.countPerStream) {
+      this.countPerStream = Math.max(1, Math.floor(this.#fewest / streams))
+      return false
+    }
+    if (entries.length < this.#most) this.countPerStream = Math.min(this.countPerStream * 2, this.#most)
+    else if (entries.length > this.#most * 2) this.countPerStream = Math.max(this.countPerStream >> 1, 1)
+    return true
+  }
+}
+
+function countRuns(entries: readonly RawEntry[]): { streams: number; longest: number } {
+  let streams = 0
+  let longest = 0
+  let length = 0
+  for (const [i, { shard }] of entries.entries()) {
+    if (i > 0 && entries[i - 1].shard === shard) length++
+    else {
+      streams++
+      length = 1
+    }
+    longest = Math.max(longest, length)
+  }
+  return { streams, longest }
+}
