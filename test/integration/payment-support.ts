@@ -3,7 +3,7 @@ import { encodePaymentSignatureHeader } from '@x402/core/http'
 import type { PaymentPayload } from '@x402/core/types'
 import { parseAbiItem } from 'viem'
 import { EventDispatcher } from '../../control/admission/dispatcher.ts'
-import { AdmissionKeeper, ensureAdmission } from '../../control/admission/keeper.ts'
+import { AdmissionKeeper } from '../../control/admission/keeper.ts'
 import { runAudit } from '../../control/audit/runAudit.ts'
 import { Signer } from '../../control/chain/signer.ts'
 import { newId } from '../../control/contract/ids.ts'
@@ -22,7 +22,7 @@ import { run as verifyPayments } from '../../workers/verifyPayments.ts'
 import { type Payer, startChain, type TestChain } from '../support/chain.ts'
 import { requirementsFor, signPayment } from '../support/payloads.ts'
 import { RpcProxy } from '../support/rpcProxy.ts'
-import { type Book, log, scalar, startBook, TestProxy, until } from './ledger-support.ts'
+import { type Book, ensureOpen, log, scalar, startBook, TestProxy, until } from './ledger-support.ts'
 
 const USD = 1_000_000_000
 const TRANSFER = parseAbiItem('event Transfer(address indexed from, address indexed to, uint256 value)')
@@ -195,7 +195,7 @@ export class PaymentBench {
 /** Starts chain, database, Redis and control's side of payments. */
 export async function startPaymentBench(changes: Partial<PaymentsConfig> = {}): Promise<PaymentBench> {
   const [book, chain] = await Promise.all([startBook(), startChain()])
-  await ensureAdmission({ pool: book.pool, redis: book.redis, log })
+  await ensureOpen(book)
   const rpc = await RpcProxy.start(chain.rpcUrl)
   const bench = new PaymentBench(book, chain, rpc, changes)
   await bench.proxy.beat()
