@@ -8,7 +8,7 @@ import type { PaymentPayload, PaymentRequired, SettleResponse } from '@x402/core
 import { ExactEvmScheme } from '@x402/evm/exact/client'
 import { evm } from 'mppx/client'
 import { McpClient } from 'mppx/mcp/client'
-import type { Payer } from '../support/chain.ts'
+import { FUNDS, type Payer } from '../support/chain.ts'
 import type { Receipt } from '../support/chatClient.ts'
 import {
   assertToolError,
@@ -24,7 +24,6 @@ import { type PaidStack, startPaidStack } from '../support/paidStack.ts'
 import { assertReconciled } from '../support/reconcile.ts'
 
 const HELLO = { model: 'test/small', max_tokens: 100, messages: [{ role: 'user', content: 'hello' }] }
-const FUNDS = 1_000_000_000n
 const MPP_REQUIRED = 'org.paymentauth/payment-required'
 const MPP_RECEIPT = 'org.paymentauth/receipt'
 

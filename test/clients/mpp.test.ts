@@ -3,10 +3,9 @@ import test, { after, before } from 'node:test'
 import { Receipt } from 'mppx'
 import { evm, Mppx } from 'mppx/client'
 import OpenAI from 'openai'
-import type { Payer } from '../support/chain.ts'
+import { FUNDS, type Payer } from '../support/chain.ts'
 import { type PaidStack, startPaidStack } from '../support/paidStack.ts'
 
-const FUNDS = 1_000_000_000n
 let paid: PaidStack
 
 before(async () => {
