@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { Agent, request } from 'node:http'
+import { Agent } from 'node:http'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ErrorBody, Receipt } from '../support/chatClient.ts'
+import { postBy } from '../support/socketClient.ts'
 import { type Stack, startStack, type TestAccount } from '../support/stack.ts'
 
 const REQUESTS = 1_000
@@ -22,31 +23,15 @@ interface Answer {
 }
 
 /** One request; half of them are streamed. */
-function send(stack: Stack, agent: Agent, apiKey: string, stream: boolean): Promise<Answer> {
+async function send(stack: Stack, agent: Agent, apiKey: string, stream: boolean): Promise<Answer> {
   const body = {
     model: 'test/exact',
     stream,
     max_tokens: OUTPUT_TOKENS,
     messages: [{ role: 'user', content: 'hello' }],
   }
-  return new Promise((resolve, reject) => {
-    const call = request(`${stack.baseUrl}/v1/chat/completions`, {
-      agent,
-      method: 'POST',
-      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-    })
-    call.on('error', reject)
-    call.on('response', (response) => {
-      let text = ''
-      response.setEncoding('utf8')
-      response.on('error', reject)
-      response.on('data', (piece: string) => {
-        text += piece
-      })
-      response.on('end', () => resolve(read(response.statusCode ?? 0, text, stream)))
-    })
-    call.end(JSON.stringify(body))
-  })
+  const { status, text } = await postBy(agent, `${stack.baseUrl}/v1/chat/completions`, apiKey, body)
+  return read(status, text, stream)
 }
 
 function read(status: number, text: string, stream: boolean): Answer {
