@@ -74,7 +74,13 @@ export async function compareKeys(spent: Spent, faults: Faults): Promise<number>
   const uncharged = new Map(spent.shared)
   let count = 0
   for (let after = ''; ; ) {
-    const page = await spent.client.query<KeyRow>(PAGE, [hour, dayFirstHour, monthFirstHour, after, limits.auditPageMax])
+    const page = await spent.client.query<KeyRow>(PAGE, [
+      hour,
+      dayFirstHour,
+      monthFirstHour,
+      after,
+      limits.auditPageMax,
+    ])
     for (const row of page.rows) uncharged.delete(row.key_id)
     await comparePage(spent, page.rows, faults)
     count += page.rows.length

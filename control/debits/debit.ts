@@ -12,7 +12,7 @@ import type { Undoable } from '../db/undoable.ts'
 import { coinAccount } from '../ledger/accounts.ts'
 import { appendAdmissionEvent, lockAccounts } from '../ledger/appendAdmissionEvent.ts'
 import { postTransfers } from '../ledger/postTransfers.ts'
-import type { SpendingCaps, Spender } from '../ledger/spendingCaps.ts'
+import type { Spender, SpendingCaps } from '../ledger/spendingCaps.ts'
 import { addDebitUsage } from '../settlement/keyUsage.ts'
 
 /** A code of takeDebit.lua that no hold has: an hour began between reading the clock and the call. */
