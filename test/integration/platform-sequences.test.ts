@@ -14,8 +14,16 @@ import { OrphanVoider } from '../../control/admission/orphanVoider.ts'
 import { settleLost } from '../../control/admission/settleLost.ts'
 import { GatewayError } from '../../control/contract/errors.ts'
 import { newId } from '../../control/contract/ids.ts'
-import { debitsKey, keyCountersKey, ledgerStream, SHARD_COUNT, shardOf } from '../../control/contract/redisKeys.ts'
-import { HoldCode, SettleCode } from '../../control/contract/scripts.ts'
+import {
+  accountKeys,
+  debitsKey,
+  holdsKey,
+  keyCountersKey,
+  ledgerStream,
+  SHARD_COUNT,
+  shardOf,
+} from '../../control/contract/redisKeys.ts'
+import { defineScript, HoldCode, SettleCode } from '../../control/contract/scripts.ts'
 import { withTransaction } from '../../control/db/pool.ts'
 import { type Undoable, withUndo } from '../../control/db/undoable.ts'
 import { Debits } from '../../control/debits/debit.ts'
@@ -254,6 +262,43 @@ async function newRun(): Promise<Run> {
     subKeys.map(({ key }) => key.id),
   )
 }
+
+test('items of sub-keys and of other keys in one call are counted each by its own keys', async () => {
+  const run = await newRun()
+  const shard = shardOf(run.accountId)
+  const own = accountKeys(shard, run.accountId, 'key_of_nobody')
+  const items = ['sub 0', '', 'sub 1', '', 'sub 0', 'sub 2', ''].map((name) => run.keys[Number(name.slice(4) || NaN)])
+  const units = [1, 10, 100, 1_000, 10_000, 15_000, 1_000_000]
+  const keys: string[] = []
+  const args: (string | number)[] = [items.length, 1_000_000]
+  for (const [i, by] of items.entries()) {
+    const countersKey = by === undefined ? own.countersKey : keyCountersKey(shard, by.keyId)
+    keys.push(own.epochKey, own.accountKey, countersKey, holdsKey(shard, proxy.owner), own.ledgerStream)
+    args.push(`${run.accountId}-${i}`, run.accountId, by?.keyId ?? 'key_of_nobody', units[i] ?? 0, units[i] ?? 0)
+    args.push('', '', '', '', '', 'm,chat,1,0')
+  }
+  for (const [i, by] of items.entries()) {
+    if (by?.platform === undefined) continue
+    keys.push(keyCountersKey(shard, by.platform.keyId))
+    args.push(i, by.platform.keyId, '', '', '', 20_000)
+  }
+  const reply = (await defineScript(book.redis, 'hold')(keys, args)) as number[]
+  const codes = items.map((_, i) => reply[1 + i * 3])
+  const { OK, PLATFORM_BUDGET, BALANCE } = HoldCode
+  assert.deepEqual(codes, [OK, OK, OK, OK, OK, PLATFORM_BUDGET, BALANCE])
+  assert.equal(await run.counter(), 10_101)
+  const spent = await Promise.all(
+    [keyCountersKey(shard, run.keys[0]?.keyId ?? ''), own.countersKey].map((counters) =>
+      book.redis.hget(counters, 'bs'),
+    ),
+  )
+  assert.deepEqual(spent, ['10001', '1010'])
+  for (const [i, by] of items.entries()) {
+    await proxy.settle(run.accountId, `${run.accountId}-${i}`, -1, units[i] ?? 0, by ?? { keyId: 'key_of_nobody' })
+  }
+  assert.equal(await run.counter(), 0)
+  await run.finish()
+})
 
 test('the counters of a platform key are what all its keys spend, and its sub-keys never go beyond its budget', async () => {
   let refused = 0
