@@ -48,7 +48,7 @@ local charged = asked < 0 and -1 or asked - left
 if charged > 0 then
   redis.call('HSET', KEYS[2], 'coin', int(tonumber(account[1]) - fromCoin), 'g', grants)
   count(KEYS[3], charged)
-  if ARGV[7] ~= '' then count((string.gsub(KEYS[3], '[^:]*$', ARGV[7])), charged) end
+  if ARGV[7] ~= '' then count(string.match(KEYS[3], '^.*:') .. ARGV[7], charged) end
 end
 redis.call('XADD', KEYS[4], '*', 'e', ARGV[3], 'c', int(charged), 't', int(nowMs), 's', table.concat(split, ','))
 redis.call('HSET', KEYS[5], ARGV[1], charged < 0 and 'v' or int(charged))

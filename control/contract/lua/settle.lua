@@ -51,7 +51,7 @@ end
 
 -- The counters of the platform key stand under the same hash tag as those of its sub-key, named by the hold.
 local function platformCounters(countersKey, platformKeyId)
-  return (string.gsub(countersKey, '[^:]*$', platformKeyId))
+  return string.match(countersKey, '^.*:') .. platformKeyId
 end
 
 -- A refund goes back to the windows that the hold was counted in; windows that have passed are left alone.
