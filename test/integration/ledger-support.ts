@@ -117,6 +117,14 @@ export function settlementOf(changes: Partial<sluice.ISettlement> & { requestId:
   return Buffer.from(sluice.Settlement.encode(settlement).finish())
 }
 
+/** The key of a test's request, and the caps of its platform key when it is a sub-key; '' is no cap. */
+export interface TestKey {
+  keyId: string
+  platform?: { keyId: string; caps: readonly [hour: string, day: string, month: string, budget: string] }
+}
+
+const keyFor = (accountId: string): TestKey => ({ keyId: accountId.replace('acct', 'key') })
+
 /** What a proxy does: takes holds and ends them by the scripts of the contract. */
 export class TestProxy {
   readonly owner: string
@@ -143,15 +151,19 @@ export class TestProxy {
     requestId: string,
     want: number,
     least = want,
+    { keyId, platform }: TestKey = keyFor(accountId),
   ): Promise<{ code: number; units: number }> {
     const shard = shardOf(accountId)
-    const keyId = accountId.replace('acct', 'key')
     const reply = (await this.#hold(
       [
         ...[epochKey(shard), accountKey(shard, accountId), keyCountersKey(shard, keyId)],
         ...[holdsKey(shard, this.owner), ledgerStream(shard)],
+        ...(platform === undefined ? [] : [keyCountersKey(shard, platform.keyId)]),
       ],
-      [1, 1_000_000, requestId, accountId, keyId, want, least, '', '', '', '', '', 'acme/chat-small,chat,1,1'],
+      [
+        ...[1, 1_000_000, requestId, accountId, keyId, want, least, '', '', '', '', '', 'acme/chat-small,chat,1,1'],
+        ...(platform === undefined ? [] : [0, platform.keyId, ...platform.caps]),
+      ],
     )) as (number | string)[]
     return { code: Number(reply[1]), units: Number(reply[2]) }
   }
@@ -176,9 +188,9 @@ export class TestProxy {
     requestId: string,
     charge: number,
     holdUnits: number,
+    { keyId }: TestKey = keyFor(accountId),
   ): Promise<{ code: number; units: number }> {
     const shard = shardOf(accountId)
-    const keyId = accountId.replace('acct', 'key')
     const settlement = settlementOf({
       requestId,
       accountId,
