@@ -92,12 +92,11 @@ async function sendSlowly(): Promise<Reply> {
 
 async function sendBesideAnother(): Promise<Reply> {
   const file = wavFile(100, { rate: 48_000 })
+  await stack.provider.hold()
   const running = upload({ model: 'test/slow', file })
-  await until('the provider has the first', async () => {
-    const stats = await fetch(`${stack.provider.url().replace('/v1', '')}/_stats`)
-    return ((await stats.json()) as { open: number }).open > 0
-  })
+  await until('the provider has the first', async () => (await stack.provider.open()) > 0)
   const refused = await upload({ model: T, file })
+  await stack.provider.release()
   assert.equal((await running).status, 200)
   return refused
 }
