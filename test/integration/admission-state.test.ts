@@ -1,6 +1,6 @@
 import './ledger-limits.ts'
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { after, afterEach, before, beforeEach, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EventDispatcher } from '../../control/admission/dispatcher.ts'
 import { drainStream } from '../../control/admission/drainStream.ts'
@@ -10,6 +10,7 @@ import { listHolds } from '../../control/admission/listHolds.ts'
 import { OrphanVoider } from '../../control/admission/orphanVoider.ts'
 import { settleLost } from '../../control/admission/settleLost.ts'
 import { newId } from '../../control/contract/ids.ts'
+import { limits } from '../../control/contract/limits.ts'
 import {
   accountKey,
   epochKey,
@@ -40,13 +41,18 @@ import {
 
 let book: Book
 let proxy: TestProxy
+let beats: NodeJS.Timeout
 before(async () => {
   book = await startBook()
 })
 beforeEach(async () => {
   proxy = new TestProxy(book.redis)
   await proxy.beat()
+  // An audit of what it holds finds it alive, however long the test takes.
+  const living = proxy
+  beats = setInterval(() => void living.beat().catch(() => undefined), 50)
 })
+afterEach(() => clearInterval(beats))
 after(() => book.stop())
 
 const ensure = () => ensureAdmission({ pool: book.pool, redis: book.redis, log })
@@ -220,6 +226,8 @@ test('shards that settlement found to differ are loaded anew beside traffic, and
   assert.equal(await book.redis.get(epochKey(shardOf(accountId))), epoch)
   assert.equal(await proxy.freeCoin(accountId), 900)
   await assertCleanAudit(book)
+  await proxy.settle(accountId, requestId, 0, 100)
+  await drainAll()
 })
 
 test('an account whose events Redis lost is loaded from the book', async () => {
@@ -238,26 +246,24 @@ test('holds of a process that stopped heart-beating are voided, those of the liv
   const accountId = await openAccount(1_000)
   const dead = new TestProxy(book.redis)
   const unknown = new TestProxy(book.redis)
+  const beatenMs = performance.now()
   await dead.beat()
   const [ofDead, ofUnknown, ofLiving] = [newId('req'), newId('req'), newId('req')]
   await dead.hold(accountId, ofDead, 100)
   await unknown.hold(accountId, ofUnknown, 100)
   await proxy.hold(accountId, ofLiving, 100)
   const voider = new OrphanVoider({ redis: book.redis, log })
-  const beats = setInterval(() => void proxy.beat(), 50)
   try {
-    await sleep(400)
-    assert.equal(voider.voided, 0, 'not before the time is over')
     const owners = async () => new Set((await listHolds(book.redis)).map((hold) => hold.owner))
     await until('the orphans are voided', async () => {
       const left = await owners()
       return !left.has(dead.owner) && !left.has(unknown.owner)
     })
+    assert.ok(performance.now() - beatenMs >= limits.heartbeatTimeoutMs, 'not before the time is over')
     await sleep(300)
     assert.ok((await owners()).has(proxy.owner))
     assert.equal(await book.redis.zscore('owners', dead.owner), null)
   } finally {
-    clearInterval(beats)
     await voider.stop()
   }
   assert.equal((await dead.settle(accountId, ofDead, 50, 100)).code, SettleCode.ALREADY_VOIDED)
@@ -287,10 +293,8 @@ test('an outage of Redis voids nobody who goes on beating afterwards', async () 
     await sleep(900)
     await book.redisServer.restart()
     await until('Redis answers', async () => book.redis.status === 'ready')
-    const beats = setInterval(() => void proxy.beat().catch(() => {}), 50)
     await ensure()
     await sleep(1_000)
-    clearInterval(beats)
     const own = (await listHolds(book.redis)).filter((hold) => hold.owner === proxy.owner)
     assert.deepEqual(
       own.map((hold) => hold.requestId),
