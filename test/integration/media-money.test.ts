@@ -38,7 +38,7 @@ const form = (path: string, fields: Record<string, unknown>) => postForm(`${stac
 before(async () => {
   const faults = ['error=500', 'error=400', 'error=429', 'reset', 'html200', 'badjson', 'cut=0', 'hang=0']
   stack = await startStack({
-    limits: { firstByteTimeoutMs: 2_000, idleTimeoutMs: 2_000, breakerFailures: 1_000 },
+    limits: { firstByteTimeoutMs: 3_000, idleTimeoutMs: 3_000, breakerFailures: 1_000 },
     catalog: {
       models: MODALITIES.flatMap((modality) => [
         mediaModel(`test/${modality}`, modality),
