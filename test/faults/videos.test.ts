@@ -78,7 +78,7 @@ test('kill -9: the jobs of the worker are lost and not charged, and their places
   await withStack({}, async (stack, { apiKey }) => {
     const jobs = [
       await newVideo(stack.baseUrl, apiKey, { model: 'test/endless' }),
-      await newVideo(stack.baseUrl, apiKey, { model: 'test/paced' }),
+      await newVideo(stack.baseUrl, apiKey, { model: 'test/endless' }),
     ]
     assertError(await generate(stack.baseUrl, apiKey, { model: 'test/quick' }), 429, 'too_many_video_jobs')
     await killWorkers(stack)

@@ -100,8 +100,8 @@ test('without seconds a clip has the first length that the model takes', async (
 test('states follow each other, as every worker tells them', async () => {
   const taken = await newVideo(stack.baseUrl, account.apiKey, { model: 'test/queued' })
   assert.equal(taken.status, 'queued')
-  const seen: string[] = []
-  for (let last = ''; last !== 'completed'; ) {
+  const seen: string[] = [taken.status]
+  for (let last: string = taken.status; last !== 'completed'; ) {
     const { status, progress } = JSON.parse((await videoReply(stack.baseUrl, account.apiKey, taken.id)).text)
     if (status !== last) seen.push(status)
     if (status === 'in_progress') await releaseVideos(stack)
