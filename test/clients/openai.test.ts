@@ -26,7 +26,7 @@ let sent = 0
 
 before(async () => {
   stack = await startStack({
-    limits: { breakerFailures: 1, breakerOpenMs: 3_000, requestBurst: 5 },
+    limits: { breakerFailures: 1, breakerOpenMs: 6_000, requestBurst: 5 },
     catalog: {
       models: [
         { id: MODEL },
