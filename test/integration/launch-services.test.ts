@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import test from 'node:test'
 import { Redis } from 'ioredis'
 import pg from 'pg'
+import { freePort } from '../../control/launch/freePort.ts'
 import { processOf } from '../../control/launch/leftover.ts'
 import { ManagedProcess } from '../../control/launch/managedProcess.ts'
 import { freshDatabase, startTestPostgres, startTestRedis } from '../support/services.ts'
@@ -148,4 +149,17 @@ test('an unexpected end is told, an asked one is not', async (t) => {
 
 test('a stale pid file names nobody', () => {
   assert.equal(processOf('/nowhere/run.pid', /./), undefined)
+})
+
+test('a port that was given out is given to nobody else, also while nothing listens on it', async (t) => {
+  const [dir, before] = [makeTempDir('ports'), process.env['SLUICE_PORT_NOTES']]
+  process.env['SLUICE_PORT_NOTES'] = dir
+  t.after(() => {
+    if (before === undefined) delete process.env['SLUICE_PORT_NOTES']
+    else process.env['SLUICE_PORT_NOTES'] = before
+    removeTempDir(dir)
+  })
+  // Of so many at random, all would be different but once in fifty billion times.
+  const ports = await Promise.all(Array.from({ length: 800 }, () => freePort()))
+  assert.equal(new Set(ports).size, ports.length)
 })
