@@ -2,6 +2,7 @@ import { type ErrorCode, GatewayError } from '../../control/contract/errors.ts'
 import type { Limits } from '../../control/contract/limits.ts'
 import { holdsKey } from '../../control/contract/redisKeys.ts'
 import { HoldCode, type Script, type ScriptArgument } from '../../control/contract/scripts.ts'
+import { formatUsd } from '../../control/contract/units.ts'
 import type { Principal } from '../access/principal.ts'
 import { tellWaiter } from './tellWaiter.ts'
 
@@ -122,7 +123,7 @@ export class Holds implements Holding {
 
   private refusal(waiter: HoldWaiter, code: number, retryMs: number): GatewayError {
     const cap = CAP_REFUSALS.get(code)
-    if (cap !== undefined) return new GatewayError(cap.code, { message: cap.message })
+    if (cap !== undefined) return new GatewayError(cap.code, { message: cap.message(formatUsd(waiter.leastUnits)) })
     switch (code) {
       case HoldCode.RATE:
         return new GatewayError('rate_limited', { retryAfterSeconds: Math.max(1, Math.ceil(retryMs / 1000)) })
@@ -164,17 +165,26 @@ export class Holds implements Holding {
 /** The cause of a refusal whose hold may stand all the same, because Redis's answer was lost: void it to be sure. */
 export const LOST_ANSWER: unique symbol = Symbol('the answer to a hold was lost')
 
-const CAP_REFUSALS: ReadonlyMap<number, { code: ErrorCode; message?: string }> = new Map<
-  number,
-  { code: ErrorCode; message?: string }
->([
-  [HoldCode.BALANCE, { code: 'insufficient_balance' }],
-  [HoldCode.CAP_HOUR, { code: 'spend_limit_exceeded', message: spendMessage('hourly') }],
-  [HoldCode.CAP_DAY, { code: 'spend_limit_exceeded', message: spendMessage('daily') }],
-  [HoldCode.CAP_MONTH, { code: 'spend_limit_exceeded', message: spendMessage('monthly') }],
-  [HoldCode.BUDGET, { code: 'key_budget_exceeded' }],
+/** A refusal by what there is to spend; its message is told the least that would have to be held, in USD. */
+interface CapRefusal {
+  readonly code: ErrorCode
+  message(usd: string): string
+}
+
+const CAP_REFUSALS: ReadonlyMap<number, CapRefusal> = new Map<number, CapRefusal>([
+  [HoldCode.BALANCE, { code: 'insufficient_balance', message: notCovered('balance', 'add funds') }],
+  [HoldCode.CAP_HOUR, { code: 'spend_limit_exceeded', message: capMessage('hourly') }],
+  [HoldCode.CAP_DAY, { code: 'spend_limit_exceeded', message: capMessage('daily') }],
+  [HoldCode.CAP_MONTH, { code: 'spend_limit_exceeded', message: capMessage('monthly') }],
+  [HoldCode.BUDGET, { code: 'key_budget_exceeded', message: notCovered("key's budget", 'raise it, use another key') }],
 ])
 
-function spendMessage(window: string): string {
-  return `The key's ${window} cap does not cover this request; raise the cap, wait for the next period or send less.`
+function capMessage(window: string): CapRefusal['message'] {
+  return notCovered(`key's ${window} cap`, 'raise the cap, wait for the next period')
+}
+
+function notCovered(what: string, remedy: string): CapRefusal['message'] {
+  return (usd) =>
+    `The ${what} does not cover the ${usd} USD that this request has to hold; ${remedy}, or ask for less, ` +
+    'for example with a lower max_tokens.'
 }

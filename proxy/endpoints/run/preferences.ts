@@ -1,6 +1,6 @@
 import type { RateSet } from '../../../control/contract/charge.ts'
 import { GatewayError, invalidRequest } from '../../../control/contract/errors.ts'
-import { parseUsd } from '../../../control/contract/units.ts'
+import { formatUsd, parseUsd } from '../../../control/contract/units.ts'
 import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
 
 /** A request's own wishes for its routing. Prices are units per million tokens; null is no wish. */
@@ -55,7 +55,11 @@ export function checkMaxPrice(
     (maxInputPrice !== null && rates.input > maxInputPrice) ||
     (maxOutputPrice !== null && rates.output > maxOutputPrice)
   if (!tooDear) return
-  throw new GatewayError('no_route_for_policy', { message: `${modelId} costs more than provider.max_price allows.` })
+  const prices = `${formatUsd(rates.input)} USD for input and ${formatUsd(rates.output)} USD for output`
+  throw new GatewayError('no_route_for_policy', {
+    message: `${modelId} costs ${prices} per million tokens, more than provider.max_price allows.`,
+    param: 'provider.max_price',
+  })
 }
 
 /**
