@@ -2,10 +2,12 @@
 // Nothing of it is charged.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { wavFile } from '../support/audio.ts'
 import { type ErrorBody, postRaw, postTo } from '../support/chatClient.ts'
-import { mediaModel, postJson } from '../support/mediaClient.ts'
-import { type Stack, startStack } from '../support/stack.ts'
-import { videoModel } from '../support/videoClient.ts'
+import { mediaModel, postForm, postJson } from '../support/mediaClient.ts'
+import { pngHead } from '../support/pictures.ts'
+import { type Stack, startStack, until } from '../support/stack.ts'
+import { generate, videoModel } from '../support/videoClient.ts'
 
 const M = 'test/small'
 const HELLO = [{ role: 'user', content: 'hello' }]
@@ -31,6 +33,7 @@ before(async () => {
         mediaModel('test/embedding', 'embedding'),
         mediaModel('test/image', 'image'),
         mediaModel('test/speech', 'speech'),
+        mediaModel('test/transcription', 'transcription'),
         mediaModel('test/rerank', 'rerank'),
         videoModel('test/video', 'clip'),
       ],
@@ -81,6 +84,45 @@ for (const [path, body] of ASKS) {
     assert.ok(not.status < 300, not.text)
   })
 }
+
+test('a form says it in words, as Python writes them too', async () => {
+  const send = (fields: Record<string, unknown>) =>
+    postForm(url('audio/transcriptions'), apiKey, { model: 'test/transcription', file: wavFile(1), ...fields })
+  for (const batch of ['true', 'True']) {
+    assertRefused(await send({ batch }), [400, 'batch_unavailable', 'batch'], /leave batch out/)
+  }
+  for (const stream of ['true', 'True']) assertRefused(await send({ stream }), [400, null, 'stream'], /not streamed/)
+  for (const fields of [{ stream: 'False' }, { batch: 'false' }]) assert.equal((await send(fields)).status, 200)
+  assertRefused(await send({ stream: 'maybe' }), [400, null, 'stream'], /true or false/)
+  const edit = { model: 'test/image', prompt: 'a cat', image: pngHead(16, 16) }
+  const streamed = await postForm(url('images/edits'), apiKey, { ...edit, stream: 'True' })
+  assertRefused(streamed, [400, null, 'stream'], /not streamed/)
+  assert.equal((await postForm(url('images/edits'), apiKey, { ...edit, stream: 'False' })).status, 200)
+})
+
+test('only the video of a clip is to be had', async () => {
+  const made = await generate(stack.baseUrl, apiKey, { model: 'test/video' })
+  const { id } = JSON.parse(made.text) as { id: string }
+  const read = async (query: string) => {
+    const headers = { authorization: `Bearer ${apiKey}` }
+    const response = await fetch(`${url(`videos/${id}/content`)}${query}`, { headers })
+    return { status: response.status, text: await response.text() }
+  }
+  assertRefused(await read('?variant=thumbnail'), [400, null, 'variant'], /must be video/)
+  await until('the clip is made', async () => (await read('?variant=video')).status === 200)
+})
+
+test('a price below a millionth of a dollar is read as it was meant', async () => {
+  const ask = (prompt: unknown) =>
+    postJson(url('chat/completions'), apiKey, { model: M, messages: HELLO, provider: { max_price: { prompt } } })
+  for (const prompt of [0.0000001, 1.5e-8, '0.0000001']) {
+    assertRefused(await ask(prompt), [404, 'no_route_for_policy', 'provider.max_price'], /costs 1 USD/)
+  }
+  for (const prompt of [1e-10, 1.2345e-7]) {
+    const refusal = /at most nine decimals/
+    assertRefused(await ask(prompt), [400, null, 'provider.max_price.prompt'], refusal)
+  }
+})
 
 test('a body that is not JSON in UTF-8 is refused with what is wrong with it', async () => {
   const ask = async (body: string | Uint8Array) => {

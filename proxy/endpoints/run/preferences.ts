@@ -12,6 +12,9 @@ export interface Preferences {
   readonly hasMaxPrice: boolean
 }
 
+/** Of a price that is read; see `parseUsd`. */
+const PRICE_DECIMALS = 9
+
 const NONE: Preferences = { allowRetention: null, maxInputPrice: null, maxOutputPrice: null, hasMaxPrice: false }
 
 /**
@@ -74,8 +77,7 @@ function readPrice(maxPrice: JsonObject, names: readonly string[]): number | nul
   for (const name of names) {
     const value = maxPrice[name]
     if (value === undefined || value === null) continue
-    // The shortest decimal text of a number is the price that was meant, so no float takes part in money.
-    const price = typeof value === 'string' || typeof value === 'number' ? parseUsd(String(value)) : undefined
+    const price = typeof value === 'string' || typeof value === 'number' ? parseUsd(decimalText(value)) : undefined
     if (price === undefined) {
       const field = `provider.max_price.${name}`
       throw invalidRequest(`${field} must be USD per million tokens, with at most nine decimals.`, field)
@@ -83,4 +85,15 @@ function readPrice(maxPrice: JsonObject, names: readonly string[]): number | nul
     return price
   }
   return null
+}
+
+/**
+ * The shortest decimal text of a number is the price that was meant, so no float takes part in money. Below a millionth
+ * it has an exponent, which is written out.
+ */
+function decimalText(value: string | number): string {
+  const text = String(value)
+  if (typeof value === 'string' || !text.includes('e-')) return text
+  const written = value.toFixed(PRICE_DECIMALS)
+  return Number(written) === value ? written : text
 }
