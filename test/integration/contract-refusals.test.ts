@@ -2,6 +2,7 @@
 // Nothing of it is charged.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { wavFile } from '../support/audio.ts'
 import { type ErrorBody, postRaw, postTo } from '../support/chatClient.ts'
 import { mediaModel, postForm, postJson } from '../support/mediaClient.ts'
@@ -10,6 +11,11 @@ import { type Stack, startStack, until } from '../support/stack.ts'
 import { generate, videoModel } from '../support/videoClient.ts'
 
 const M = 'test/small'
+
+interface Operation {
+  requestBody: { content: Record<string, { schema: { required: string[]; [member: string]: unknown } }> }
+}
+
 const HELLO = [{ role: 'user', content: 'hello' }]
 
 let stack: Stack
@@ -84,6 +90,26 @@ for (const [path, body] of ASKS) {
     assert.ok(not.status < 300, not.text)
   })
 }
+
+test('the OpenAPI document says which members a body must have', async () => {
+  const response = await fetch(url('openapi.json'))
+  const { paths } = (await response.json()) as { paths: Record<string, { post: Operation }> }
+  const chatAsk = ['chat/completions', { model: M, messages: HELLO }] as const
+  for (const [path, body] of [chatAsk, ...ASKS]) {
+    const { schema } = paths[`/v1/${path}`]?.post.requestBody.content['application/json'] ?? {}
+    assert.deepEqual([...(schema?.required ?? [])].sort(), Object.keys(body).sort(), path)
+    for (const name of Object.keys(body)) {
+      assertRefused(await postJson(url(path), apiKey, { ...body, [name]: null }), [400, null, name], new RegExp(name))
+    }
+  }
+  const { schema } = paths['/v1/completions']?.post.requestBody.content['application/json'] ?? {}
+  const fits = new Ajv2020({ strict: false }).compile(schema ?? false)
+  for (const prompt of ['hello', ['hello']]) {
+    assert.ok(fits({ model: M, prompt }))
+    assert.equal((await postJson(url('completions'), apiKey, { model: M, prompt })).status, 200)
+  }
+  for (const prompt of [[], ['one', 'two'], 5]) assert.ok(!fits({ model: M, prompt }))
+})
 
 test('a form says it in words, as Python writes them too', async () => {
   const send = (fields: Record<string, unknown>) =>
