@@ -99,6 +99,7 @@ export class Holds implements Holding {
       args.push(p.capHour, p.capDay, p.capMonth, p.budget, p.rate, waiter.holdMeta)
     }
     if (args.length !== ARGUMENTS_HEAD + batch.length * 11) throw new Error('hold.lua takes 11 arguments an item')
+    appendPlatforms(batch, keys, args)
     this.options.script(keys, args).then(
       (reply) => this.deliver(batch, reply as number[]),
       (error: unknown) => this.failed(batch, error),
@@ -162,6 +163,16 @@ export class Holds implements Holding {
   }
 }
 
+/** What hold.lua takes behind the items: the platform keys of those that sub-keys ask for. */
+function appendPlatforms(batch: readonly HoldWaiter[], keys: string[], args: ScriptArgument[]): void {
+  for (let i = 0; i < batch.length; i++) {
+    const { platform } = batch[i].principal
+    if (platform === null) continue
+    keys.push(platform.countersKey)
+    args.push(i, platform.keyId, platform.capHour, platform.capDay, platform.capMonth, platform.budget)
+  }
+}
+
 /** The cause of a refusal whose hold may stand all the same, because Redis's answer was lost: void it to be sure. */
 export const LOST_ANSWER: unique symbol = Symbol('the answer to a hold was lost')
 
@@ -173,14 +184,19 @@ interface CapRefusal {
 
 const CAP_REFUSALS: ReadonlyMap<number, CapRefusal> = new Map<number, CapRefusal>([
   [HoldCode.BALANCE, { code: 'insufficient_balance', message: notCovered('balance', 'add funds') }],
-  [HoldCode.CAP_HOUR, { code: 'spend_limit_exceeded', message: capMessage('hourly') }],
-  [HoldCode.CAP_DAY, { code: 'spend_limit_exceeded', message: capMessage('daily') }],
-  [HoldCode.CAP_MONTH, { code: 'spend_limit_exceeded', message: capMessage('monthly') }],
+  [HoldCode.CAP_HOUR, capRefusal('hourly')],
+  [HoldCode.CAP_DAY, capRefusal('daily')],
+  [HoldCode.CAP_MONTH, capRefusal('monthly')],
   [HoldCode.BUDGET, { code: 'key_budget_exceeded', message: notCovered("key's budget", 'raise it, use another key') }],
+  [HoldCode.PLATFORM_CAP_HOUR, capRefusal('hourly', 'platform key')],
+  [HoldCode.PLATFORM_CAP_DAY, capRefusal('daily', 'platform key')],
+  [HoldCode.PLATFORM_CAP_MONTH, capRefusal('monthly', 'platform key')],
+  [HoldCode.PLATFORM_BUDGET, { code: 'key_budget_exceeded', message: notCovered("platform key's budget", 'raise it') }],
 ])
 
-function capMessage(window: string): CapRefusal['message'] {
-  return notCovered(`key's ${window} cap`, 'raise the cap, wait for the next period')
+function capRefusal(window: string, key = 'key'): CapRefusal {
+  const message = notCovered(`${key}'s ${window} cap`, 'raise the cap, wait for the next period')
+  return { code: 'spend_limit_exceeded', message }
 }
 
 function notCovered(what: string, remedy: string): CapRefusal['message'] {
