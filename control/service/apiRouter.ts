@@ -77,8 +77,10 @@ function keyCaller(key: ApiKey): Caller {
   const { capHourUnits, capDayUnits, capMonthUnits, budgetUnits } = key
   const caps = { hourUnits: capHourUnits, dayUnits: capDayUnits, monthUnits: capMonthUnits, budgetUnits }
   const isCapped = Object.values(caps).some((cap) => cap !== null)
-  const isRestricted = isCapped || key.platformKeyId !== null || key.models.length > 0 || key.tools.length > 0
-  return { kind: 'key', keyId: key.id, accountId: key.accountId, caps, isRestricted }
+  const isSubKey = key.platformKeyId !== null
+  const isListed = key.models.length > 0 || key.tools.length > 0
+  const isRestricted = isCapped || isSubKey || isListed || key.expiresAtMs !== null
+  return { kind: 'key', keyId: key.id, accountId: key.accountId, caps, isRestricted, isSubKey }
 }
 
 /** @throws GatewayError key_paused */

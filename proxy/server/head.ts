@@ -2,6 +2,8 @@ import type { RequestHead } from './exchange.ts'
 import type { HttpRequest } from './uws.ts'
 
 const UNSET = -1
+/** Stands for a header that was sent and is empty: the HTTP server package trims bytes beyond ASCII off. */
+const UNREADABLE = ' '
 
 /** A request's head with what the server itself needs to know of it. */
 export interface ParsedHead {
@@ -62,7 +64,7 @@ export function parseHead(req: HttpRequest): ParsedHead {
         agent = value
         break
       case 'idempotency-key':
-        idempotencyKey = value
+        idempotencyKey = value === '' ? UNREADABLE : value
         break
       case 'x-approval-id':
         approvalId = value

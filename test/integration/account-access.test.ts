@@ -81,7 +81,7 @@ const EXPECTED: Readonly<
   optional: {
     none: undefined,
     nonsense: NO_KEY,
-    'unknown key': NO_SESSION,
+    'unknown key': NO_KEY,
     'unknown session': NO_SESSION,
     'read token': WRONG,
     key: undefined,
@@ -91,7 +91,7 @@ const EXPECTED: Readonly<
   key_or_session: {
     none: NO_KEY,
     nonsense: NO_KEY,
-    'unknown key': NO_SESSION,
+    'unknown key': NO_KEY,
     'unknown session': NO_SESSION,
     'read token': WRONG,
     key: undefined,
@@ -182,6 +182,11 @@ test('methods that a path does not serve are named, paths that are none are not 
   }
   for (const path of ['/v1/account/keys/a/b', '/v1/keys/limits', '/v1/statements/.csv', '/v1/auth', '/account']) {
     assertRefused(await api(url, 'GET', path, { token: owner.token }), 404, 'not_found')
+  }
+  for (const { method, path } of Object.values(API_ROUTES)) {
+    if (!path.includes('{')) continue
+    const answer = await api(url, method, path.replace(/\{\w+\}/g, 'a%00'), { token: owner.token })
+    assertRefused(answer, 404, 'not_found')
   }
   const head = await fetch(`${url}/v1/account`, { method: 'HEAD', headers: { authorization: `Bearer ${owner.token}` } })
   assert.deepEqual([head.status, await head.text()], [200, ''])
