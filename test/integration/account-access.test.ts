@@ -2,6 +2,7 @@
 // route of the table against every kind of credential, over HTTP.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { request } from 'undici'
 import type { ApiAuth } from '../../control/contract/api/route.ts'
 import { API_ROUTES } from '../../control/contract/api/routes.ts'
 import { newSecret } from '../../control/contract/ids.ts'
@@ -153,6 +154,16 @@ test('two credentials, and other schemes, are refused', async () => {
   const { token, apiKey } = owner
   const both = await api(url, 'GET', '/v1/account', { token, headers: { 'x-api-key': apiKey } })
   assertRefused(both, 400, 'payment_conflict')
+  for (const [first, second, status, told] of [
+    [apiKey, token, 400, /"payment_conflict"/],
+    [token, apiKey, 400, /"payment_conflict"/],
+    [token, token, 200, /"account"/],
+  ] as const) {
+    const headers = ['authorization', `Bearer ${first}`, 'authorization', `Bearer ${second}`]
+    const answer = await request(`${url}/v1/account`, { headers })
+    assert.equal(answer.statusCode, status)
+    assert.match(await answer.body.text(), told)
+  }
   for (const authorization of [
     `Basic ${token}`,
     token,
