@@ -44,7 +44,8 @@ export function depositHandlers(parts: DepositParts): Record<DepositOperation, R
     },
     get_deposit: {
       read: async (call) => {
-        const deposit = await depositOf(pool, call.accountId, call.params['id'] ?? '')
+        const id = call.params['id'] ?? ''
+        const deposit = isId('dep', id) ? await depositOf(pool, call.accountId, id) : undefined
         if (deposit === undefined) throw new GatewayError('deposit_not_found')
         return { json: depositJson(deposit, await coinPrice(pool)) }
       },

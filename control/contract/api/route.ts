@@ -36,11 +36,8 @@ export function members(
 
 const PARAMETER = /\\\{(\w+)\\\}/g
 
-/**
- * A pattern such as `/v1/keys/{id}/limits` as an expression with a named group for each parameter. No parameter has a
- * zero character, which the database takes in no text.
- */
+/** A pattern such as `/v1/keys/{id}/limits` as an expression with a named group for each parameter. */
 export function pathExpression(pattern: string): RegExp {
   const escaped = pattern.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
-  return new RegExp(`^${escaped.replace(PARAMETER, '(?<$1>[^/\\0]+)')}$`)
+  return new RegExp(`^${escaped.replace(PARAMETER, '(?<$1>[^/]+)')}$`)
 }
