@@ -83,5 +83,5 @@ export const REQUEST_ERRORS = {
   spend_limit_exceeded: row(402, 'A spending cap is reached; raise it or wait until its hour, day or month ends.', {
     type: 'insufficient_quota',
   }),
-  tool_not_allowed: row(403, 'The agent may not use this tool; use one from its allowlist.'),
+  tool_not_allowed: row(403, 'The key may not use this tool; use one from its allowlist.'),
 } as const
