@@ -138,3 +138,18 @@ test('a cap that is put on a platform key counts what its sub-keys have spent be
   await stack.settled()
   await stack.audit()
 })
+
+test('the audit finds a platform key whose counter is not what its sub-keys have spent', async () => {
+  const platform = await platformKey({})
+  completion(await chat(url, (await subKey(platform)).api_key, { model: M, max_tokens: 5 }))
+  await stack.settled()
+  const shift = (units: number) =>
+    stack.withRedis(async (redis) => {
+      const [counters = assert.fail()] = await redis.keys(`key:{*}:${platform.id}`)
+      await redis.hincrby(counters, 'bs', units)
+    })
+  await shift(-1)
+  await assert.rejects(stack.audit(), new RegExp(platform.id))
+  await shift(1)
+  await stack.audit()
+})
