@@ -7,6 +7,11 @@ import { type Agent, agentBySlug, lockAgent } from './agents.ts'
 /** Whether the caller is an agent, with the agent's own key. */
 export const isAgent = (call: ApiCall): boolean => isId('agt', call.accountId)
 
+/** Whether the caller is of the account that the agent belongs to; the sub-keys of its platforms are of their users. */
+export function isOfOwner({ caller, accountId }: ApiCall, agent: Agent): boolean {
+  return accountId === agent.ownerId && !(caller.kind === 'key' && caller.isSubKey)
+}
+
 /** The agent that the path names. @throws GatewayError agent_not_found */
 export async function namedAgent(db: Queryable, call: ApiCall): Promise<Agent> {
   const agent = await agentBySlug(db, call.params['slug'] ?? '')
@@ -15,8 +20,8 @@ export async function namedAgent(db: Queryable, call: ApiCall): Promise<Agent> {
 }
 
 /**
- * Refuses who may not decide over the account's agents: an agent itself, and a key that is bound to caps or lists, which
- * an agent would let it get around.
+ * Refuses who may not decide over the account's agents: an agent itself, and a key that is bound to caps, to lists or to
+ * an end, which an agent would let it get around.
  * @throws GatewayError permission_denied
  */
 export function requireOwnerCredential(call: ApiCall): void {
@@ -24,7 +29,8 @@ export function requireOwnerCredential(call: ApiCall): void {
     throw new GatewayError('permission_denied', { message: "This takes a credential of the agent's owner." })
   }
   if (call.caller.kind === 'key' && call.caller.isRestricted) {
-    const message = 'A key with caps, a budget or allowlists decides nothing over agents; use a session or another key.'
+    const message =
+      'A key with caps, a budget, allowlists or an end decides nothing over agents; use a session or another key.'
     throw new GatewayError('permission_denied', { message })
   }
 }

@@ -9,7 +9,7 @@ import type { Client, Pool } from '../db/pool.ts'
 import type { Debits } from '../debits/debit.ts'
 import { replaceSecret } from '../keys/keys.ts'
 import { settingsJson } from '../keys/settingsJson.ts'
-import { namedAgent, ownedAgent, requireOwnerCredential } from './agentCaller.ts'
+import { isOfOwner, namedAgent, ownedAgent, requireOwnerCredential } from './agentCaller.ts'
 import { agentKeyJson, agentSettingsJson, ownAgentJson, publicAgentJson } from './agentJson.ts'
 import { type Agent, countAgents, createAgent, noteIssued, pageOfAgents, updateAgent } from './agents.ts'
 import { Leaderboard } from './leaderboard.ts'
@@ -62,7 +62,7 @@ export function agentHandlers(parts: AgentParts): Record<AgentOperation, ReadHan
     get_agent: {
       read: async (call) => {
         const agent = await namedAgent(pool, call)
-        const isOwn = call.accountId === agent.ownerId || call.accountId === agent.id
+        const isOwn = call.accountId === agent.id || isOfOwner(call, agent)
         return { json: isOwn ? await ownAgentJson(pool, redis, agent) : publicAgentJson(agent) }
       },
     },

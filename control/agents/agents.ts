@@ -118,13 +118,18 @@ function existing(agent: Agent | undefined): Agent {
   return agent
 }
 
+/** No slug has a zero character, which the database takes in no text. */
+const isNoSlug = (text: string): boolean => text.includes('\0')
+
 export async function agentBySlug(db: Queryable, slug: string): Promise<Agent | undefined> {
+  if (isNoSlug(slug)) return undefined
   const found = await db.query<AgentRow>(`${SELECT} WHERE a.slug = $1`, [slug])
   return found.rows[0] && asAgent(found.rows[0])
 }
 
 /** The agent, with its row locked until the end of the transaction. */
 export async function lockAgent(client: Client, slug: string): Promise<Agent | undefined> {
+  if (isNoSlug(slug)) return undefined
   const found = await client.query<AgentRow>(`${SELECT} WHERE a.slug = $1 FOR NO KEY UPDATE OF a`, [slug])
   return found.rows[0] && asAgent(found.rows[0])
 }

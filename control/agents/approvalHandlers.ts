@@ -4,7 +4,7 @@ import { GatewayError } from '../contract/errors.ts'
 import { isId } from '../contract/ids.ts'
 import type { Pool } from '../db/pool.ts'
 import { coinPrice } from '../pricing/coinAmounts.ts'
-import { namedAgent, ownedAgent } from './agentCaller.ts'
+import { isOfOwner, namedAgent, ownedAgent } from './agentCaller.ts'
 import { type ApprovalStatus, approvalJson, decideApproval, pageOfApprovals } from './approvals.ts'
 
 type ApprovalOperation = 'list_approvals' | 'approve' | 'deny'
@@ -27,7 +27,7 @@ export function approvalHandlers({
     list_approvals: {
       read: async (call) => {
         const agent = await namedAgent(pool, call)
-        if (call.accountId !== agent.id && call.accountId !== agent.ownerId) throw new GatewayError('permission_denied')
+        if (call.accountId !== agent.id && !isOfOwner(call, agent)) throw new GatewayError('permission_denied')
         const { limit, after } = pageOf(call)
         const status = (call.query['status'] ?? 'pending') as ApprovalStatus | 'all'
         const found = await pageOfApprovals(pool, agent.id, status, limit + 1, after)

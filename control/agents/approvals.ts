@@ -176,7 +176,7 @@ export async function releaseApproval(client: Queryable, approvalId: string, req
 
 /**
  * Decides over an approval that waits; deciding the same again changes nothing.
- * @throws GatewayError approval_not_found; _denied, _expired or _used when it is past deciding
+ * @throws GatewayError approval_not_found; _denied, _expired or _used, each with 409, when it is past deciding
  */
 export async function decideApproval(
   client: Client,
@@ -195,7 +195,10 @@ export async function decideApproval(
   // What is approved and can still be used can be taken back.
   const isUsable = row.status === 'approved' || (row.status === 'used' && (await wasVoided(client, row)))
   const isOpen = row.status === 'pending' || (isUsable && decision === 'denied')
-  if (!isOpen) throw new GatewayError(UNUSABLE[row.status as keyof typeof UNUSABLE], { status: 409 })
+  if (!isOpen) {
+    const message = `The approval is ${row.status}, and nothing more can be decided; the agent has to ask again.`
+    throw new GatewayError(UNUSABLE[row.status as keyof typeof UNUSABLE], { status: 409, message })
+  }
   const changed = await client.query<ApprovalRow>(
     `UPDATE approvals SET status = $2, decided_at = now(), used_by = NULL, used_at = NULL
      WHERE id = $1 RETURNING ${COLUMNS}`,

@@ -8,7 +8,7 @@ import type { Undoable } from '../db/undoable.ts'
 import type { Debits } from '../debits/debit.ts'
 import type { Spender } from '../ledger/spendingCaps.ts'
 import { amountJson, coinPrice, readCoin } from '../pricing/coinAmounts.ts'
-import { namedAgent, ownedAgent, requireOwnerCredential } from './agentCaller.ts'
+import { isOfOwner, namedAgent, ownedAgent, requireOwnerCredential } from './agentCaller.ts'
 import type { AgentParts } from './agentHandlers.ts'
 import { type Agent, agentBySlug } from './agents.ts'
 import { approvalAsked, askApproval, useApproval } from './approvals.ts'
@@ -64,11 +64,11 @@ export function moneyHandlers({
   }
 }
 
-/** An agent of the caller's account; a key that is bound to caps may fund it, too, within those. */
+/** An agent of the caller's account; a key that is bound to caps may fund it, too, within those, but no sub-key. */
 async function fundable(client: Client, call: ApiCall): Promise<Agent> {
   const agent = await namedAgent(client, call)
   if (call.caller.kind === 'session') return ownedAgent(client, call)
-  if (agent.ownerId !== call.accountId) throw new GatewayError('permission_denied')
+  if (!isOfOwner(call, agent)) throw new GatewayError('permission_denied')
   return agent
 }
 

@@ -64,7 +64,8 @@ export class ApiRouter {
     const { clientAddress, requestId } = request
     this.#rates.checkAddress(route.auth, clientAddress)
     const caller = await this.#callerOf(request)
-    const accountId = checkCaller(route.auth, caller, () => this.#rates.noteRefusal(clientAddress))
+    const noteRefusal = () => this.#rates.noteRefusal(clientAddress)
+    const accountId = checkCaller(route.auth, caller, request.credential, noteRefusal)
     // A long answer is one request, however many parts it comes in.
     if (request.part === '') this.#rates.checkCaller(caller)
     return {

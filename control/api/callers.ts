@@ -1,6 +1,7 @@
 import type { Actor } from '../activity/activity.ts'
 import type { ApiAuth } from '../contract/api/route.ts'
 import { GatewayError } from '../contract/errors.ts'
+import { sluice } from '../contract/generated/messages.js'
 import type { Caller } from './call.ts'
 
 /** The caller as the audit trail names it. */
@@ -14,16 +15,24 @@ export function actorOf(caller: Caller | undefined): Actor {
  * Whether a route takes this caller. The proxies refuse the wrong kinds of credentials already; control does not rely
  * on that.
  * @param caller undefined when nobody has the credential that was sent
+ * @param sent what kind of credential that is
  * @param noteRefusal called when the credential is none
  * @returns the caller's account; empty where the route does not ask for one
  * @throws GatewayError 401 or 403
  */
-export function checkCaller(auth: ApiAuth, caller: Caller | undefined, noteRefusal: () => void): string {
+export function checkCaller(
+  auth: ApiAuth,
+  caller: Caller | undefined,
+  sent: sluice.CredentialKind,
+  noteRefusal: () => void,
+): string {
   if (auth === 'none' || auth === 'open' || (auth === 'optional' && caller?.kind === 'nobody')) return ''
   if (caller === undefined || caller.kind === 'nobody') {
     noteRefusal()
-    throw new GatewayError(auth === 'key' ? 'invalid_api_key' : 'invalid_session', {
-      message: 'The credential is missing, not known, expired or ended; send one that is in force.',
+    const isKey = sent === sluice.CredentialKind.CREDENTIAL_KEY || auth === 'key'
+    const [code, what] = isKey ? (['invalid_api_key', 'API key'] as const) : (['invalid_session', 'session'] as const)
+    throw new GatewayError(code, {
+      message: `The ${what} is missing, not known, expired or ended; send one that is in force.`,
     })
   }
   const isFitting = auth === 'key_or_session' || auth === 'optional' || (auth === 'key') === (caller.kind === 'key')

@@ -4,7 +4,11 @@ import { type GatewayError, invalidRequest } from '../contract/errors.ts'
 import { parseDay, parseTime } from '../contract/time.ts'
 import { parseUsd } from '../contract/units.ts'
 
+const LONE_SURROGATE = /\p{Surrogate}/u
+
 const FORMATS = {
+  // Half of a surrogate pair is no text in UTF-8, and the database refuses it.
+  text: (text: string) => !LONE_SURROGATE.test(text),
   usd: (text: string) => parseUsd(text) !== undefined,
   time: (text: string) => parseTime(text) !== undefined,
   day: (text: string) => parseDay(text) !== undefined,
@@ -62,7 +66,8 @@ function describe(fault: ErrorObject, root: ObjectSchema): GatewayError {
   const names = Object.keys(schema.properties ?? {})
   if (fault.keyword === 'additionalProperties') {
     const name = joined(field, String(fault.params['additionalProperty']))
-    return invalidRequest(`There is no field ${name}; there are: ${names.join(', ')}.`, name)
+    const known = names.length === 0 ? 'this takes none' : `there are: ${names.join(', ')}`
+    return invalidRequest(`There is no field ${name}; ${known}.`, name)
   }
   if (fault.keyword === 'required') {
     const missing = String(fault.params['missingProperty'])

@@ -1,4 +1,4 @@
-const RFC_3339 = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/
+const RFC_3339 = /^(\d{4}-\d\d-\d\d)[Tt ]([01]\d|2[0-3]):\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/
 const DAY = /^(\d{4})-(\d\d)-(\d\d)$/
 const MONTH = /^(\d{4})-(\d\d)$/
 
@@ -6,7 +6,8 @@ export const DAY_MS = 86_400_000
 
 /** Milliseconds since 1970 of an RFC 3339 time such as 2027-01-31T12:00:00Z; undefined when it is none. */
 export function parseTime(text: string): number | undefined {
-  const ms = RFC_3339.test(text) ? Date.parse(text) : Number.NaN
+  const [, day = ''] = RFC_3339.exec(text) ?? []
+  const ms = parseDay(day) === undefined ? Number.NaN : Date.parse(text)
   return Number.isFinite(ms) ? ms : undefined
 }
 

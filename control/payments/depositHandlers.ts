@@ -3,6 +3,7 @@ import { recordActivity } from '../activity/activity.ts'
 import { type ApiCall, preparedWrite, type ReadHandler, type WriteHandler } from '../api/call.ts'
 import { listJson, pageOf } from '../api/lists.ts'
 import { GatewayError } from '../contract/errors.ts'
+import { isId } from '../contract/ids.ts'
 import type { Address } from '../contract/payments/address.ts'
 import { formatUsd } from '../contract/units.ts'
 import type { Pool, Queryable } from '../db/pool.ts'
@@ -44,7 +45,8 @@ export function depositHandlers(parts: DepositParts): Record<DepositOperation, R
     },
     get_deposit: {
       read: async (call) => {
-        const deposit = await depositOf(pool, call.accountId, call.params['id'] ?? '')
+        const id = call.params['id'] ?? ''
+        const deposit = isId('dep', id) ? await depositOf(pool, call.accountId, id) : undefined
         if (deposit === undefined) throw new GatewayError('deposit_not_found')
         return { json: depositJson(deposit, await coinPrice(pool)) }
       },

@@ -3,7 +3,7 @@ import { recordActivity } from '../activity/activity.ts'
 import type { ApiCall, ReadHandler, WriteHandler } from '../api/call.ts'
 import { listJson, pageOf } from '../api/lists.ts'
 import { GatewayError, invalidRequest } from '../contract/errors.ts'
-import { newId } from '../contract/ids.ts'
+import { isId, newId } from '../contract/ids.ts'
 import { limits } from '../contract/limits.ts'
 import { type Address, parseAddress } from '../contract/payments/address.ts'
 import { tokenUsdUnits } from '../contract/payments/conversion.ts'
@@ -47,7 +47,8 @@ export function withdrawalHandlers(
     },
     get_withdrawal: {
       read: async (call) => {
-        const withdrawal = await withdrawalOf(pool, call.accountId, call.params['id'] ?? '')
+        const id = call.params['id'] ?? ''
+        const withdrawal = isId('wdr', id) ? await withdrawalOf(pool, call.accountId, id) : undefined
         if (withdrawal === undefined) throw new GatewayError('withdrawal_not_found')
         return { json: withdrawalJson(withdrawal, await coinPrice(pool)) }
       },

@@ -36,8 +36,9 @@ const asReferral = (row: ReferralRow): Referral => ({
 /**
  * Attaches an account to the one that has the code, for good, inside the caller's transaction. What is booked from now
  * on counts.
- * @throws GatewayError already_referred; code_not_found; invalid_request for the account's own code and for an agent;
- *   attach_velocity when too many accounts were attached from the client's network
+ * @throws GatewayError already_referred; code_not_found; invalid_request for the account's own code, for that of an
+ *   account that it has brought, and for an agent; attach_velocity when too many accounts were attached from the client's
+ *   network
  */
 export async function attachReferrer(client: Client, actor: Actor, accountId: string, code: string): Promise<Referral> {
   if (isId('agt', accountId)) throw invalidRequest('An agent has no referrer; its owner has.')
@@ -47,6 +48,7 @@ export async function attachReferrer(client: Client, actor: Actor, accountId: st
   if ((await referralOf(client, accountId)) !== undefined) throw new GatewayError('already_referred')
   if (referrerId === undefined) throw new GatewayError('code_not_found', { param: 'code' })
   if (referrerId === accountId) throw invalidRequest('code must be the code of another account.', 'code')
+  await refuseExchange(client, accountId, referrerId)
   const network = clientNetwork(actor.clientAddress ?? '')
   if (network !== '') await refuseTooMany(client, network)
   const made = await client.query<ReferralRow>(
@@ -63,6 +65,14 @@ export async function attachReferrer(client: Client, actor: Actor, accountId: st
   // The referrer is not told which wallet, from which address.
   await recordActivity(client, { kind: kind === 'operator' ? kind : 'gateway', id: '' }, [gained])
   return asReferral(row)
+}
+
+/** Two accounts that bring each other would both be paid for what they spend themselves; the locks make them take turns. */
+async function refuseExchange(client: Client, accountId: string, referrerId: string): Promise<void> {
+  const both = [accountId, referrerId]
+  await client.query('SELECT 1 FROM accounts WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE', [both])
+  if ((await referralOf(client, referrerId))?.referrerId !== accountId) return
+  throw invalidRequest('code must be the code of an account that yours has not brought itself.', 'code')
 }
 
 /** The lock makes those who come from one network at once take turns, until the end of the transaction. */

@@ -2,6 +2,10 @@ import type { RequestHead } from './exchange.ts'
 import type { HttpRequest } from './uws.ts'
 
 const UNSET = -1
+/** Stands for a header that was sent and is empty: the HTTP server package trims bytes beyond ASCII off. */
+const UNREADABLE = ' '
+/** A second credential behind the first, as clients join headers that are set twice. */
+const SECOND_CREDENTIAL = /,\s*(bearer|payment)\s/i
 
 /** A request's head with what the server itself needs to know of it. */
 export interface ParsedHead {
@@ -11,6 +15,8 @@ export interface ParsedHead {
   readonly chunked: boolean
   /** Why the framing of the body cannot be trusted, or an empty string. */
   readonly framingFault: string
+  /** More than one credential was sent under one name. */
+  readonly hasTwoCredentials: boolean
 }
 
 /**
@@ -34,13 +40,16 @@ export function parseHead(req: HttpRequest): ParsedHead {
   let contentLength = UNSET
   let chunked = false
   let framingFault = ''
+  let hasTwoCredentials = false
 
   req.forEachHeader((name, value) => {
     switch (name) {
       case 'authorization':
+        hasTwoCredentials ||= isSecond(authorization, value) || SECOND_CREDENTIAL.test(value)
         authorization = value
         break
       case 'x-api-key':
+        hasTwoCredentials ||= isSecond(apiKey, value)
         apiKey = value
         break
       case 'content-type':
@@ -62,7 +71,7 @@ export function parseHead(req: HttpRequest): ParsedHead {
         agent = value
         break
       case 'idempotency-key':
-        idempotencyKey = value
+        idempotencyKey = value === '' ? UNREADABLE : value
         break
       case 'x-approval-id':
         approvalId = value
@@ -102,8 +111,10 @@ export function parseHead(req: HttpRequest): ParsedHead {
     forwardedFor,
     mcpVersion,
   }
-  return { head, contentLength, chunked, framingFault }
+  return { head, contentLength, chunked, framingFault, hasTwoCredentials }
 }
+
+const isSecond = (before: string, value: string): boolean => before !== '' && before !== value
 
 /** Decodes a path once and drops a trailing slash; a path that does not decode is left as it is. */
 function cleanPath(path: string): string {

@@ -153,6 +153,9 @@ export class Server {
     if (parsed.framingFault !== '') {
       return invalidRequest(`${parsed.framingFault}; send one valid length.`)
     }
+    if (parsed.hasTwoCredentials) {
+      return new GatewayError('payment_conflict', { message: 'Two credentials were sent; send one of them.' })
+    }
     if (parsed.contentLength > this.discardedMax) return tooLarge(this.limits.bodyBytesMax)
     if (this.draining && parsed.head.path !== '/health') return new GatewayError(this.drainCode(parsed.head))
     if (this.open > this.limits.openRequestsMax) return new GatewayError('too_many_requests_open')

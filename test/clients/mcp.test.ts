@@ -23,6 +23,7 @@ before(async () => {
         { id: 'test/broken', upstream: 'mock,error=500' },
         { id: 'test/slow', upstream: 'mock,slow_headers=600' },
         { id: 'test/unverified', verified: false },
+        { id: 'test/batch', price: { input: '1', output: '2', batch_input: '0.5', batch_output: '1' } },
       ],
     },
   })
@@ -87,6 +88,10 @@ test('a quote is the hold of the same call, and runs nothing', async () => {
   assert.equal(quote.price['input'], '1')
   const keyless = await connect('')
   assert.deepEqual(await callOk(keyless, 'quote', HELLO), quote)
+  // What the tool chat refuses has no price.
+  for (const tool of ['quote', 'chat']) {
+    assertToolError(await callMcp(client, tool, { ...HELLO, model: 'test/batch:batch' }), 400, 'batch_unavailable')
+  }
   await Promise.all([client.close(), keyless.close()])
 })
 

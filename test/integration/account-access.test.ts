@@ -2,6 +2,7 @@
 // route of the table against every kind of credential, over HTTP.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { request } from 'undici'
 import type { ApiAuth } from '../../control/contract/api/route.ts'
 import { API_ROUTES } from '../../control/contract/api/routes.ts'
 import { newSecret } from '../../control/contract/ids.ts'
@@ -81,7 +82,7 @@ const EXPECTED: Readonly<
   optional: {
     none: undefined,
     nonsense: NO_KEY,
-    'unknown key': NO_SESSION,
+    'unknown key': NO_KEY,
     'unknown session': NO_SESSION,
     'read token': WRONG,
     key: undefined,
@@ -91,7 +92,7 @@ const EXPECTED: Readonly<
   key_or_session: {
     none: NO_KEY,
     nonsense: NO_KEY,
-    'unknown key': NO_SESSION,
+    'unknown key': NO_KEY,
     'unknown session': NO_SESSION,
     'read token': WRONG,
     key: undefined,
@@ -153,6 +154,16 @@ test('two credentials, and other schemes, are refused', async () => {
   const { token, apiKey } = owner
   const both = await api(url, 'GET', '/v1/account', { token, headers: { 'x-api-key': apiKey } })
   assertRefused(both, 400, 'payment_conflict')
+  for (const [first, second, status, told] of [
+    [apiKey, token, 400, /"payment_conflict"/],
+    [token, apiKey, 400, /"payment_conflict"/],
+    [token, token, 200, /"account"/],
+  ] as const) {
+    const headers = ['authorization', `Bearer ${first}`, 'authorization', `Bearer ${second}`]
+    const answer = await request(`${url}/v1/account`, { headers })
+    assert.equal(answer.statusCode, status)
+    assert.match(await answer.body.text(), told)
+  }
   for (const authorization of [
     `Basic ${token}`,
     token,
@@ -182,6 +193,13 @@ test('methods that a path does not serve are named, paths that are none are not 
   }
   for (const path of ['/v1/account/keys/a/b', '/v1/keys/limits', '/v1/statements/.csv', '/v1/auth', '/account']) {
     assertRefused(await api(url, 'GET', path, { token: owner.token }), 404, 'not_found')
+  }
+  for (const { method, path } of Object.values(API_ROUTES)) {
+    if (!path.includes('{')) continue
+    for (const token of [owner.token, owner.apiKey]) {
+      const answer = await api(url, method, path.replace(/\{\w+\}/g, 'a%00'), { token })
+      assert.ok([400, 403, 404].includes(answer.status), `${method} ${path}: ${answer.text}`)
+    }
   }
   const head = await fetch(`${url}/v1/account`, { method: 'HEAD', headers: { authorization: `Bearer ${owner.token}` } })
   assert.deepEqual([head.status, await head.text()], [200, ''])

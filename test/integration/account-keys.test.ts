@@ -150,6 +150,7 @@ test('settings that do not fit are refused with the field and what to change', a
     [{ tools: ['Web Search'] }, 'tools[0]', /tool ids/],
     [{ paused: 'yes' }, 'paused', /true or false/],
     [{ name: 'a\u0000b' }, 'name', /text/],
+    [{ name: 'half of a pair: \ud83d' }, 'name', /text/],
     [{ name: 'x'.repeat(201) }, 'name', /200/],
     [{ requests_per_minute: 0 }, 'requests_per_minute', /positive integer/],
     [{ requests_per_minute: 1.5 }, 'requests_per_minute', /positive integer/],
@@ -167,6 +168,9 @@ test('settings that do not fit are refused with the field and what to change', a
     }
   }
   assertRefused(await patch(key.id, {}), 400, null)
+  const queried = await api(url, 'GET', '/v1/account?limit=1', { token: owner.token })
+  assertRefused(queried, 400, null, 'limit')
+  assert.match(queried.text, /this takes none/)
   assertRefused(await patch(key.id, '[]'), 400, null)
   assertRefused(await patch(key.id, '{"paused":true'), 400, 'body_incomplete')
   assertRefused(await patch(key.id, ''), 400, null)

@@ -139,13 +139,13 @@ test('what is denied or expired does not run', async () => {
   const [denied, expired] = [large(), large()]
   const [{ id: deniedId }, { id: expiredId }] = [await waits(denied), await waits(expired)]
   assert.equal((await decide(deniedId, 'deny')).body.status, 'denied')
-  assertRefused(await decide(deniedId, 'approve'), 403, 'approval_denied')
-  assertError(await send(denied, deniedId), 403, 'approval_denied')
+  assertRefused(await decide(deniedId, 'approve'), 409, 'approval_denied')
+  assertError(await send(denied, deniedId), 403, 'approval_denied', 'x-approval-id')
   await decide(expiredId, 'approve')
   await letExpire()
   assert.ok((await list('?status=expired')).some(({ id }) => id === expiredId))
   assertError(await send(expired, expiredId), 410, 'approval_expired')
-  assertRefused(await decide(expiredId, 'approve'), 410, 'approval_expired')
+  assertRefused(await decide(expiredId, 'approve'), 409, 'approval_expired')
   assert.notEqual((await waits(expired)).id, expiredId)
   assert.equal(await served(), ran)
 })

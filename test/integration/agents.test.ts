@@ -270,19 +270,24 @@ test('nobody but its owner decides over an agent', async () => {
     token: owner.token,
     body: { caps: { day: '1' } },
   })
+  // An agent would outlive the key that made it.
+  const ending = await apiOk<{ api_key: string }>(url, 'POST', '/v1/account/keys', {
+    token: owner.token,
+    body: { expires_at: new Date(Date.now() + 3_600_000).toISOString() },
+  })
   const decisions: [string, string, Json][] = [
     ['PATCH', `/v1/agents/${slug}`, { paused: true }],
     ['POST', `/v1/agents/${slug}/key`, {}],
     ['POST', `/v1/agents/${slug}/approvals/apr_0123456789ABCDEFGHJKMNPQRS/approve`, {}],
   ]
-  for (const token of [other.token, other.apiKey, key, capped.api_key]) {
+  for (const token of [other.token, other.apiKey, key, capped.api_key, ending.api_key]) {
     for (const [method, path, body] of decisions) {
       assertRefused(await api(url, method, path, { token, body }), 403, 'permission_denied')
     }
   }
   for (const token of [other.token, other.apiKey, key])
     assertRefused(await fund(slug, '1', token), 403, 'permission_denied')
-  for (const token of [key, capped.api_key]) {
+  for (const token of [key, capped.api_key, ending.api_key]) {
     assertRefused(await post('/v1/agents', token, { slug: 'made-by-agent' }), 403, 'permission_denied')
   }
   assertRefused(

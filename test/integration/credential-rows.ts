@@ -45,7 +45,7 @@ const session = (own: string, other = own): Answers => ({
 
 /** Takes either. */
 const either = (own: string, other = own): Answers => ({
-  ...{ none: NO_KEY, 'wrong key': NO_SESSION, 'wrong session': NO_SESSION, 'read token': WRONG },
+  ...{ none: NO_KEY, 'wrong key': NO_KEY, 'wrong session': NO_SESSION, 'read token': WRONG },
   ...{ key: own, session: own, 'other key': other, 'other session': other },
 })
 

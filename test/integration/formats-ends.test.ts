@@ -49,8 +49,8 @@ test('a client that leaves pays for what was produced, or for the answer that th
 
       const before = (await stack.provider.log()).length
       await stack.provider.hold()
-      const whole = { model: 'test/slow', ...body, [limit]: 10 }
-      await stack.provider.leaveHeld(postOpen(stack.baseUrl + path, apiKey, whole, () => undefined))
+      const asked = { model: 'test/slow', ...body, [limit]: 10 }
+      await stack.provider.leaveHeld(postOpen(stack.baseUrl + path, apiKey, asked, () => undefined))
       await until('the provider has answered', async () => (await stack.provider.log()).length > before)
       const answered = (await stack.provider.log())[before]
       assertReconciled(await receiptOf(stack.baseUrl, apiKey, answered.request_id ?? ''), [answered])

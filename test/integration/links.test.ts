@@ -177,6 +177,16 @@ test('a repetition with the same Idempotency-Key makes one link and shows no tok
   assert.deepEqual(await coinOf(giver), ['0.3', '0.3'])
 })
 
+test('an Idempotency-Key that can not be read is not taken for none', async () => {
+  const giver = await newOwner(stack, { coin: '1' })
+  for (const key of ['', '\u00e9', '\u00e9\u00fc', 'two words', 'x'.repeat(256)]) {
+    const headers = { 'idempotency-key': key }
+    const answer = await api(url, 'POST', '/v1/links', { token: giver.token, body: { amount: '0.1' }, headers })
+    assertRefused(answer, 400, null, 'Idempotency-Key')
+  }
+  assert.deepEqual(await coinOf(giver), ['1', '1'])
+})
+
 test('what is wrong with a link is said with the field', async () => {
   const giver = await newOwner(stack, { coin: '9' })
   for (const [body, code, param] of [
@@ -191,6 +201,7 @@ test('what is wrong with a link is said with the field', async () => {
     [{ amount: '1', expires_at: '2999-01-01T00:00:00Z' }, null, 'expires_at'],
     [{ amount: '1', expires_at: 'soon' }, null, 'expires_at'],
     [{ amount: '1', note: 'x'.repeat(201) }, null, 'note'],
+    [{ amount: '1', note: 'half of a pair: \udc00' }, null, 'note'],
     [{ amount: '1', to: 'me' }, null, 'to'],
   ] as const) {
     assertRefused(await create(giver, body), 400, code, param)

@@ -182,6 +182,10 @@ test('payment_conflict: two payments, or a payment and a key; a Bearer that is n
     assert.equal(reply.status, 400)
     assert.equal(codeOf(reply), 'payment_conflict')
   }
+  // Neither the first nor the last one counts, whoever joins them.
+  for (const authorization of [`${key}, Payment abc`, `Payment abc, ${key}`, 'Payment abc, Payment def']) {
+    assert.equal(codeOf(await post(paid, HELLO, { authorization })), 'payment_conflict')
+  }
   const twice = { 'payment-signature': `${header['payment-signature']},${header['payment-signature']}` }
   assert.equal(codeOf(await post(paid, HELLO, twice)), 'payment_conflict')
   assert.equal((await post(paid, HELLO, { authorization: key })).status, 402)

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { api, apiOk, assertRefused, type Json, newOwner, type Owner } from '../support/apiClient.ts'
 import { assertError, chat, completion } from '../support/chatClient.ts'
+import { assertToolError, callMcp, connectMcp } from '../support/mcpClient.ts'
 import { type Stack, startStack, until } from '../support/stack.ts'
 import { Stopwatch } from '../support/stopwatch.ts'
 import { callTool, searchTool } from '../support/toolClient.ts'
@@ -168,6 +169,35 @@ test('only a platform key makes sub-keys, and only its own are ended by it', asy
   assertRefused(await make(owner.token), 403, 'wrong_credential')
   for (let i = 0; i < 5; i++) await make(platform.api_key)
   assertRefused(await make(platform.api_key), 400, null)
+})
+
+test("a sub-key moves none of the account's coin to its agents, and is told nothing of them or of the balance", async () => {
+  const rich = await newOwner(stack, { coin: '3' })
+  const platform = await platformKey({}, rich)
+  const { body: sub } = await make(platform.api_key)
+  const agent = '/v1/agents/platform-agent'
+  const body = { slug: 'platform-agent', approval_threshold: '0.1' }
+  await apiOk(url, 'POST', '/v1/agents', { token: rich.token, body })
+  const token = sub.api_key
+  for (const path of ['/fund', '/pay', '/key']) {
+    const asked = path === '/pay' ? { to: 'owner', amount: '1' } : path === '/fund' ? { amount: '1' } : {}
+    assertRefused(await api(url, 'POST', agent + path, { token, body: asked }), 403, 'permission_denied')
+  }
+  assertRefused(await api(url, 'GET', `${agent}/approvals`, { token }), 403, 'permission_denied')
+  assert.deepEqual(await apiOk(url, 'GET', agent, { token }), await apiOk(url, 'GET', agent))
+  const client = await connectMcp(url, token)
+  assertToolError(await callMcp(client, 'balance'), 403, 'permission_denied')
+  await client.close()
+  // The platform key itself is the account's.
+  assert.equal((await apiOk(url, 'GET', agent, { token: platform.api_key }))['approval_threshold'], '0.1')
+  assert.equal(
+    (await api(url, 'POST', `${agent}/fund`, { token: platform.api_key, body: { amount: '1' } })).status,
+    201,
+  )
+  const { balance } = await apiOk<{ balance: Json }>(url, 'GET', agent, { token: rich.token })
+  assert.deepEqual(balance, { coin: '1' })
+  await stack.settled()
+  await stack.audit()
 })
 
 test('usage across the sub-keys is that of their receipts', async () => {

@@ -154,6 +154,16 @@ test('an account has one referrer, who is another one, and a code that exists', 
   assert.ok(activity.data.some(({ type }) => type === 'referral.gained'))
 })
 
+test('two accounts do not bring each other, also when both ask at once', async () => {
+  for (let round = 0; round < 5; round++) {
+    const [one, two] = [await newOwner(stack), await newOwner(stack)]
+    const codes = [(await referrals(one.token)).code, (await referrals(two.token)).code] as const
+    const both = await Promise.all([attach(one, codes[1]), attach(two, codes[0])])
+    assert.deepEqual(both.map(({ status }) => status).sort(), [201, 400])
+    assertRefused(both.find(({ status }) => status === 400) ?? assert.fail(), 400, null, 'code')
+  }
+})
+
 test('a list of referrals has pages, and names no account', async () => {
   const referrer = await newOwner(stack)
   const brought: Owner[] = []

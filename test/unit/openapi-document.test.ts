@@ -92,7 +92,8 @@ test('what control checks is what is described', () => {
     string,
     { format: string }
   >
-  assert.deepEqual([properties['amount']?.format, properties['expires_at']?.format], ['decimal', 'date-time'])
+  const formats = ['amount', 'expires_at', 'note'].map((name) => properties[name]?.format)
+  assert.deepEqual(formats, ['decimal', 'date-time', undefined])
   assert.deepEqual(link.security, [{ session: [] }])
   assert.ok(link.parameters.some(({ name }) => name === 'Idempotency-Key'))
   assert.deepEqual(operationOf('POST /v1/chat/completions').security, [{ api_key: [] }])

@@ -42,7 +42,9 @@ test('with one, nothing else is, not even loopback', () => {
 test('times, days and months are those of the calendar', () => {
   assert.equal(parseTime('2027-01-31T12:00:00Z'), Date.UTC(2027, 0, 31, 12))
   assert.equal(parseTime('2027-01-31T12:00:00.5+01:00'), Date.UTC(2027, 0, 31, 11, 0, 0, 500))
-  for (const text of ['2027-01-31', 'tomorrow', '2027-13-01T00:00:00Z', '']) assert.equal(parseTime(text), undefined)
+  const none = ['2027-01-31', 'tomorrow', '2027-13-01T00:00:00Z', '2027-02-29T00:00:00Z', '2027-01-31T24:00:00Z', '']
+  for (const text of none) assert.equal(parseTime(text), undefined)
+  assert.equal(parseTime('2028-02-29T00:00:00Z'), Date.UTC(2028, 1, 29))
   assert.equal(formatDay(parseDay('2028-02-29') ?? 0), '2028-02-29')
   for (const text of ['2027-02-29', '2027-00-10', '27-01-01', '2027-1-1']) assert.equal(parseDay(text), undefined)
   assert.deepEqual(parseMonth('2027-12'), { startMs: Date.UTC(2027, 11, 1), endMs: Date.UTC(2028, 0, 1) })

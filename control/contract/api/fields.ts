@@ -8,7 +8,7 @@ const NO_CONTROL_CHARACTERS = '^[^\\x00-\\x1f\\x7f]*$'
  * a client is told what is wrong with a field.
  */
 export function text(description: string, lengthMax: number, more: JsonSchema = {}): JsonSchema {
-  return { type: 'string', maxLength: lengthMax, pattern: NO_CONTROL_CHARACTERS, description, ...more }
+  return { type: 'string', format: 'text', maxLength: lengthMax, pattern: NO_CONTROL_CHARACTERS, description, ...more }
 }
 
 export function flag(description: string): JsonSchema {

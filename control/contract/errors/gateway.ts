@@ -3,7 +3,7 @@ import { row } from './row.ts'
 /** Errors that the contract leaves open: validation, credentials, routing inside the gateway and its own failures. */
 export const GATEWAY_ERRORS = {
   invalid_request: row(400, 'The request is not valid; change it as described.', { publicCode: null }),
-  unsupported_media_type: row(400, 'Send the body as Content-Type: application/json.'),
+  unsupported_media_type: row(400, 'The body is a form; send JSON, as Content-Type: application/json.'),
   batch_not_found: row(404, 'There is no batch job with this id for this key.'),
   body_too_large: row(413, 'The body is too large; send a smaller one.', { publicCode: null }),
   invalid_api_key: row(401, 'Send a valid API key as Authorization: Bearer sk_...'),
@@ -28,8 +28,8 @@ export const GATEWAY_ERRORS = {
   endpoint_invalid: row(400, 'The endpoint does not answer as its dialect says.'),
   approval_not_found: row(404, 'The agent has no approval with this id; see /v1/agents/{slug}/approvals.'),
   approval_pending: row(409, 'The owner has not decided yet; send it again when the approval is approved.'),
-  approval_denied: row(403, 'The owner has denied this.'),
-  approval_expired: row(410, 'The approval has expired; send the request without x-approval-id to ask again.'),
+  approval_denied: row([403, 409], 'The owner has denied this.'),
+  approval_expired: row([410, 409], 'The approval has expired; send the request without x-approval-id to ask again.'),
   approval_used: row(409, 'The approval was used; it lets one request run.'),
   approval_mismatch: row(409, 'The approval is for another request; send exactly the one that was approved.'),
   idempotency_conflict: row(409, 'This Idempotency-Key was sent with another request; use a new one.'),

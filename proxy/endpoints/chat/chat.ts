@@ -20,16 +20,16 @@ export type StartBatch = (
   services: RunServices,
 ) => void
 
-/** Endpoints whose requests cannot ask for a batch refuse it as they read. */
-function noBatch(): never {
-  throw new GatewayError('batch_unavailable')
+/** Endpoints whose requests cannot ask for a batch refuse it. @throws GatewayError batch_unavailable */
+export function refuseBatch(): never {
+  throw new GatewayError('batch_unavailable', { message: 'Batch jobs are submitted at /v1/chat/completions.' })
 }
 
 /**
  * Serves one endpoint of the chat models.
  * @param startBatch where requests can ask for a batch
  */
-export function chatServe(surface: ChatSurface, catalog: CatalogStore, startBatch: StartBatch = noBatch): Serve {
+export function chatServe(surface: ChatSurface, catalog: CatalogStore, startBatch: StartBatch = refuseBatch): Serve {
   return (exchange, body, principal, services) => {
     const request = surface.read(parseJsonObject(body, services.limits.jsonDepthMax), services.limits)
     const model = catalog.model(request.modelId)

@@ -33,10 +33,10 @@ export async function listModelsTool(call: McpCall, parts: McpParts): Promise<Ca
   })
 }
 
-/** The tool `balance`, for the account or the agent of a key. */
+/** The tool `balance`, for the account or the agent of a key, but not for a sub-key. */
 export async function balanceTool(call: McpCall, { keys, rpc }: McpParts): Promise<CallToolResult> {
-  const { accountId } = await callerOf(call, keys)
-  const request = sluice.GetBalanceRequest.encode({ accountId }).finish()
+  const { accountId, keyId } = await callerOf(call, keys)
+  const request = sluice.GetBalanceRequest.encode({ accountId, keyId }).finish()
   const balance = parse(await callControl(rpc, 'get_balance', request))
   return structured({ object: 'balance', ...balance })
 }

@@ -12,6 +12,8 @@ const API = new Map(Object.entries(API_ROUTES).map(([id, route]) => [`${route.me
 
 /** The formats by which control checks texts, under the names that JSON Schema has for them. */
 const FORMATS: Readonly<Record<string, string>> = { usd: 'decimal', time: 'date-time', day: 'date' }
+/** What all text in UTF-8 has; there is no name for it. */
+const TEXT_FORMAT = 'text'
 
 type Security = readonly Readonly<Record<string, readonly string[]>>[]
 const KEY = { api_key: [] }
@@ -153,7 +155,8 @@ function responsesOf(status: number, type: string) {
 
 /** A schema with the formats that readers of the document know. */
 function shown(schema: JsonSchema): JsonSchema {
-  const entries = Object.entries(schema).map(([name, value]) => {
+  const told = Object.entries(schema).filter(([name, value]) => name !== 'format' || value !== TEXT_FORMAT)
+  const entries = told.map(([name, value]) => {
     if (name === 'format') return [name, FORMATS[String(value)] ?? value]
     if (name === 'properties') {
       const properties = Object.entries(value as Record<string, JsonSchema>)

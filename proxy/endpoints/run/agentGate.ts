@@ -6,6 +6,7 @@ import type { AgentPolicy } from '../../access/principal.ts'
 import { ControlUnavailable, type RpcClient } from '../../bus/rpcClient.ts'
 
 const RELEASE_ATTEMPTS = 3
+const APPROVAL_HEADER = 'x-approval-id'
 
 /** A request of an agent before its hold. */
 export interface AgentRequest {
@@ -65,11 +66,14 @@ export class AgentGate {
 
   private async use(request: AgentRequest, wantUnits: number, bodyHash: string): Promise<AgentPass> {
     const { approvalId, requestId } = request
-    if (!isId('apr', approvalId)) throw new GatewayError('approval_not_found', { param: 'x-approval-id' })
+    if (!isId('apr', approvalId)) throw new GatewayError('approval_not_found', { param: APPROVAL_HEADER })
     const reply = await this.call('use_approval', request, wantUnits, bodyHash).catch((error: unknown) => {
       // It may have been used all the same.
-      if (error instanceof GatewayError && error.row === 'policy_unavailable') this.release(approvalId, requestId)
-      throw error
+      if (!(error instanceof GatewayError)) throw error
+      if (error.row === 'policy_unavailable') this.release(approvalId, requestId)
+      throw error.status >= 500
+        ? error
+        : new GatewayError(error.row, { message: error.message, param: APPROVAL_HEADER })
     })
     const { units } = sluice.UseApprovalReply.decode(reply)
     return { wantUnits: Math.min(wantUnits, units), approvalId }
