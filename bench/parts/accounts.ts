@@ -43,13 +43,17 @@ export async function measureAccounts(
   await runner.meetKeys(...smallLoad(many, active, warmUp))
   say(`${active} of them have sent requests`)
   const { seconds } = settings
+  const ofFew = () => runner.run(...smallLoad(few, FEW_ACCOUNTS, { seconds }))
+  const ofActive = () => runner.run(...smallLoad(many, active, { seconds }))
   const rounds: AccountsResult['rounds'] = []
-  for (let round = 0; round < settings.rounds; round++) {
-    rounds.push({
-      few: await runner.run(...smallLoad(few, FEW_ACCOUNTS, { seconds })),
-      loaded: await runner.run(...smallLoad(many, FEW_ACCOUNTS, { seconds })),
-      active: await runner.run(...smallLoad(many, active, { seconds })),
-    })
+  // The first round is not counted: it leaves both gateways equally warm. Then they go first by turns, so that neither
+  // gains by what ran before it.
+  for (let round = 0; round <= settings.rounds; round++) {
+    const fewFirst = round % 2 === 0
+    const first = await (fewFirst ? ofFew : ofActive)()
+    const loaded = await runner.run(...smallLoad(many, FEW_ACCOUNTS, { seconds }))
+    const last = await (fewFirst ? ofActive : ofFew)()
+    if (round > 0) rounds.push({ loaded, ...(fewFirst ? { few: first, active: last } : { few: last, active: first }) })
   }
   say('the books')
   const books: Books[] = []

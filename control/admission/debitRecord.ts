@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis'
 import { debitsKey } from '../contract/redisKeys.ts'
+import { keysOf } from './spendingKeys.ts'
 
 const SCAN_COUNT = 1_000
 const FORM = /^(\d+)\|(\d+)\|([^|]*)\|([^|]*)\|(\d+)\|(\d+)\|(\d+)$/
@@ -13,6 +14,8 @@ export interface DebitRecord {
   readonly accountId: string
   /** The API key whose caps it counts against; empty for none. */
   readonly keyId: string
+  /** The platform key that it counts against as well, when the key is a sub-key; else empty. */
+  readonly platformKeyId: string
   /** Hour, day and month that it was counted in, numbers since 1970. */
   readonly hour: number
   readonly day: number
@@ -38,14 +41,14 @@ export async function* readDebits(redis: Redis, shard: number): AsyncGenerator<D
 function parseDebit(shard: number, debitId: string, text: string): DebitRecord | undefined {
   const match = FORM.exec(text)
   if (match === null) return undefined
-  const [, units, takenAtMs, accountId = '', keyId = '', hour, day, month] = match
+  const [, units, takenAtMs, accountId = '', keys = '', hour, day, month] = match
   return {
     debitId,
     shard,
     units: Number(units),
     takenAtMs: Number(takenAtMs),
     accountId,
-    keyId,
+    ...keysOf(keys),
     hour: Number(hour),
     day: Number(day),
     month: Number(month),

@@ -26,9 +26,27 @@ export class HeldParts {
     if (debit.keyId !== '' && !isBooked) this.#spend(debit, debit.units)
   }
 
-  #spend(from: { keyId: string; hour: number; day: number; month: number }, units: number): void {
-    const key = this.keyUnits.get(from.keyId) ?? { hour: 0, day: 0, month: 0, life: 0 }
-    this.keyUnits.set(from.keyId, key)
+  /** Adds what the book has of a key beside its own charges: those of its sub-keys. */
+  addSpending(keyId: string, { hour, day, month, life }: KeySpending): void {
+    const key = this.#keyOf(keyId)
+    key.hour += hour
+    key.day += day
+    key.month += month
+    key.life += life
+  }
+
+  #keyOf(keyId: string): KeySpending {
+    const key = this.keyUnits.get(keyId) ?? { hour: 0, day: 0, month: 0, life: 0 }
+    this.keyUnits.set(keyId, key)
+    return key
+  }
+
+  #spend(from: HoldRecord | DebitRecord, units: number): void {
+    this.#count(this.#keyOf(from.keyId), from, units)
+    if (from.platformKeyId !== '') this.#count(this.#keyOf(from.platformKeyId), from, units)
+  }
+
+  #count(key: KeySpending, from: { hour: number; day: number; month: number }, units: number): void {
     if (from.hour === this.#windows.hour) key.hour += units
     if (from.day === this.#windows.day) key.day += units
     if (from.month === this.#windows.month) key.month += units

@@ -1,3 +1,5 @@
+import { keysOf } from './spendingKeys.ts'
+
 /** A hold as Redis keeps it; see contract/lua/README.md. */
 export interface HoldRecord {
   requestId: string
@@ -5,6 +7,8 @@ export interface HoldRecord {
   shard: number
   accountId: string
   keyId: string
+  /** The platform key that it counts against as well, when the key is a sub-key; else empty. */
+  platformKeyId: string
   holdUnits: number
   heldAtMs: number
   /** Hour, day and month that the hold was counted in, numbers since 1970. */
@@ -24,14 +28,14 @@ export interface HoldRecord {
 export function parseHold(shard: number, owner: string, requestId: string, text: string): HoldRecord | undefined {
   const fields = text.split('|')
   if (fields.length < 10) return undefined
-  const [amount, heldAtMs, accountId = '', keyId = '', hour, day, month, coin, parts = ''] = fields
+  const [amount, heldAtMs, accountId = '', keys = '', hour, day, month, coin, parts = ''] = fields
   const [model = '', endpoint = '', sheetVersion = '', streamed = ''] = fields.slice(9).join('|').split(',')
   return {
     requestId,
     owner,
     shard,
     accountId,
-    keyId,
+    ...keysOf(keys),
     holdUnits: Number(amount),
     heldAtMs: Number(heldAtMs),
     hour: Number(hour),

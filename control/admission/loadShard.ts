@@ -10,6 +10,7 @@ import { drainStream, lastEntryId } from './drainStream.ts'
 import { HeldParts } from './heldParts.ts'
 import { type HoldsKey, readHolds } from './listHolds.ts'
 import type { ShardWriter, Write } from './shardWriter.ts'
+import { readSubKeySpending } from './subKeySpending.ts'
 import { windowsAt } from './windows.ts'
 
 export interface ShardLoad {
@@ -121,9 +122,13 @@ async function loadAccounts(load: ShardLoad, client: Client, held: HeldParts): P
   }
 }
 
-/** Spending counters are what the book charged in the current windows and what is held in them. */
+/** Spending counters are what the book charged in the current windows, to a key and its sub-keys, and what is held in them. */
 async function loadKeys(load: ShardLoad, client: Client, held: HeldParts): Promise<void> {
-  const { hour, day, month, dayFirstHour, monthFirstHour } = windowsAt(load.closedMs)
+  const windows = windowsAt(load.closedMs)
+  const { hour, day, month, dayFirstHour, monthFirstHour } = windows
+  for (const { platformKeyId, ...spending } of await readSubKeySpending(client, windows, load.shard)) {
+    held.addSpending(platformKeyId, spending)
+  }
   const unbooked = new Map(held.keyUnits)
   const write = async (rows: readonly KeyRow[]): Promise<void> => {
     const writes = rows.map((row): Write => {

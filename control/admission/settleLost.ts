@@ -51,8 +51,9 @@ export async function endLost(redis: Redis, pool: Pool, encoded: Uint8Array): Pr
     [settlement.requestId],
   )
   if (booked.rows[0] !== undefined) return booked.rows[0]
+  const platformKeyId = await platformKeyOf(pool, settlement.keyId)
   for (let attempt = 0; attempt < CLOCK_ATTEMPTS; attempt++) {
-    const [code, units] = await charge(redis, shard, settlement, encoded)
+    const [code, units] = await charge(redis, settlement, platformKeyId, encoded)
     if (code === LostCode.CHARGED || code === LostCode.ENDED_BEFORE) {
       return { chargedUnits: Math.max(0, units), voided: units < 0 }
     }
@@ -74,12 +75,22 @@ async function requireFreshStream(redis: Redis, shard: number): Promise<void> {
   if (ageMs > (limits.rememberResultMinutes * MINUTE_MS) / 2) throw later('Settlement into the book is behind.')
 }
 
+/** The platform key of a sub-key, which never changes; '' for every other key. */
+async function platformKeyOf(pool: Pool, keyId: string): Promise<string> {
+  const found = await pool.query<{ platform_key_id: string | null }>(
+    'SELECT platform_key_id FROM api_keys WHERE id = $1',
+    [keyId],
+  )
+  return found.rows[0]?.platform_key_id ?? ''
+}
+
 async function charge(
   redis: Redis,
-  shard: number,
   settlement: sluice.Settlement,
+  platformKeyId: string,
   encoded: Uint8Array,
 ): Promise<[code: number, units: number]> {
+  const shard = shardOf(settlement.accountId)
   const [seconds] = await redis.time()
   const nowMs = Number(seconds) * 1_000
   const minute = Math.floor(nowMs / MINUTE_MS)
@@ -93,7 +104,7 @@ async function charge(
     ],
     [
       ...[settlement.requestId, charged ? settlement.chargeUnits : -1, Buffer.from(encoded)],
-      ...[minute, limits.rememberResultMinutes, windowsAt(nowMs).month],
+      ...[minute, limits.rememberResultMinutes, windowsAt(nowMs).month, platformKeyId],
     ],
   )
   return reply as [number, number]

@@ -6,7 +6,7 @@ import { formatUsd } from '../contract/units.ts'
 import type { Client } from '../db/pool.ts'
 import type { Undoable } from '../db/undoable.ts'
 import type { Debits } from '../debits/debit.ts'
-import type { SpendingCaps } from '../ledger/spendingCaps.ts'
+import type { Spender } from '../ledger/spendingCaps.ts'
 import { amountJson, coinPrice, readCoin } from '../pricing/coinAmounts.ts'
 import { isOfOwner, namedAgent, ownedAgent, requireOwnerCredential } from './agentCaller.ts'
 import type { AgentParts } from './agentHandlers.ts'
@@ -135,9 +135,9 @@ async function pay(
   await recordActivity(client, GATEWAY, [{ accountId: to.ownerId, type: 'agent.was_paid', target: id, details }])
 }
 
-/** A key spends within its own caps. */
-function spenderOf({ caller }: ApiCall): { spender?: { keyId: string; caps: SpendingCaps } } {
-  return caller.kind === 'key' ? { spender: { keyId: caller.keyId, caps: caller.caps } } : {}
+/** A key spends within its caps, a sub-key also within those of its platform key. */
+function spenderOf({ caller }: ApiCall): { spender?: Spender } {
+  return caller.kind === 'key' ? { spender: caller } : {}
 }
 
 function noteOf({ body }: ApiCall): { note?: string } {

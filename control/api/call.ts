@@ -2,22 +2,18 @@ import type { Actor } from '../activity/activity.ts'
 import type { ApiOperation } from '../contract/api/routes.ts'
 import type { Client } from '../db/pool.ts'
 import type { Undoable } from '../db/undoable.ts'
-import type { SpendingCaps } from '../ledger/spendingCaps.ts'
+import type { Spender } from '../ledger/spendingCaps.ts'
 
 /** Who sent a request. The account is empty for a session whose wallet is not linked to one. */
 export type Caller =
   | { readonly kind: 'nobody' }
   | { readonly kind: 'session'; readonly sessionId: string; readonly address: string; readonly accountId: string }
-  | {
+  | (Spender & {
       readonly kind: 'key'
-      readonly keyId: string
       readonly accountId: string
-      readonly caps: SpendingCaps
       /** The key may do less than its account may, so it must not make another one do more. */
       readonly isRestricted: boolean
-      /** The key is in the hands of a user of the account, who is told nothing about the account. */
-      readonly isSubKey: boolean
-    }
+    })
 
 /** One request to the account API, checked against the schemas of its route. */
 export interface ApiCall {

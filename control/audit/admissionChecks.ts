@@ -10,7 +10,7 @@ import { BATCH_OWNER, epochKey, OWNERS_KEY, SHARD_COUNT } from '../contract/redi
 import { textArray } from '../db/arrays.ts'
 import type { Client, Pool } from '../db/pool.ts'
 import { compareBalances } from './admissionBalances.ts'
-import { compareKeys } from './admissionKeys.ts'
+import { compareKeys, shareSpending } from './admissionKeys.ts'
 import { checkBatchHolds } from './batchChecks.ts'
 import { type AuditCheck, Faults } from './check.ts'
 import { addDebits } from './debitChecks.ts'
@@ -46,8 +46,9 @@ async function compareOnce(client: Client, redis: Redis): Promise<AuditCheck[]> 
   const debits = await addDebits(client, redis, held, nowMs)
   const balances = new Faults()
   const accounts = await compareBalances(client, redis, unread, held, balances)
+  const shared = await shareSpending(client, windows, unread, held)
   const counters = new Faults()
-  const keys = await compareKeys(client, redis, windows, unread, held, counters)
+  const keys = await compareKeys({ client, redis, windows, unread, held, shared }, counters)
   return [
     await checkEpochs(client, redis),
     balances.check('admission balances equal the book', `${accounts} accounts`),

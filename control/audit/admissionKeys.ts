@@ -1,9 +1,11 @@
 import type { Redis } from 'ioredis'
 import type { HeldParts, KeySpending } from '../admission/heldParts.ts'
 import { answersOf } from '../admission/scripts.ts'
+import { readSubKeySpending } from '../admission/subKeySpending.ts'
 import type { Windows } from '../admission/windows.ts'
 import { limits } from '../contract/limits.ts'
-import { keyCountersKey } from '../contract/redisKeys.ts'
+import { keyCountersKey, shardOf } from '../contract/redisKeys.ts'
+import { textArray } from '../db/arrays.ts'
 import type { Client } from '../db/pool.ts'
 import type { Faults } from './check.ts'
 import type { Unread } from './unread.ts'
@@ -22,39 +24,89 @@ const PAGE = `
 
 const SPANS = ['hour', 'day', 'month', 'life'] as const
 
+/** What keys have spent, by the book, the streams and the holds. */
+export interface Spent {
+  client: Client
+  redis: Redis
+  windows: Windows
+  unread: Unread
+  held: HeldParts
+  /** Keys to their shards: platform keys, which need not have been charged themselves. */
+  shared: Map<string, number>
+}
+
 /**
- * Compares the spending counters of every key that was ever charged: each has to be the charges of its window, booked or
- * waiting in a stream, and what is held.
- * @returns how many keys there are
+ * Adds what sub-keys were charged to what is held against their platform keys, and what waits in the streams to what waits
+ * for these.
+ * @returns the platform keys with their shards
  */
-export async function compareKeys(
+export async function shareSpending(
   client: Client,
-  redis: Redis,
   windows: Windows,
   unread: Unread,
   held: HeldParts,
-  faults: Faults,
-): Promise<number> {
+): Promise<Map<string, number>> {
+  const shared = new Map<string, number>()
+  for (const { platformKeyId, shard, ...spending } of await readSubKeySpending(client, windows, null)) {
+    shared.set(platformKeyId, shard)
+    held.addSpending(platformKeyId, spending)
+  }
+  const found = await client.query<{ id: string; platform_key_id: string; account_id: string }>(
+    'SELECT id, platform_key_id, account_id FROM api_keys WHERE id = ANY ($1::text[]) AND platform_key_id IS NOT NULL',
+    [textArray([...unread.keyCharges.keys()])],
+  )
+  for (const { id, platform_key_id, account_id } of found.rows) {
+    shared.set(platform_key_id, shardOf(account_id))
+    const charges = unread.keyCharges.get(platform_key_id) ?? []
+    unread.keyCharges.set(platform_key_id, [...charges, ...(unread.keyCharges.get(id) ?? [])])
+  }
+  return shared
+}
+
+/**
+ * Compares the spending counters of every key that was ever charged: each has to be the charges of its window, its own and
+ * those of its sub-keys, booked or waiting in a stream, and what is held.
+ * @param spent with what `shareSpending` has added
+ * @returns how many keys there are
+ */
+export async function compareKeys(spent: Spent, faults: Faults): Promise<number> {
+  const { hour, dayFirstHour, monthFirstHour } = spent.windows
+  const uncharged = new Map(spent.shared)
   let count = 0
   for (let after = ''; ; ) {
-    const { hour, dayFirstHour, monthFirstHour } = windows
-    const page = await client.query<KeyRow>(PAGE, [hour, dayFirstHour, monthFirstHour, after, limits.auditPageMax])
-    const pipeline = redis.pipeline()
-    for (const row of page.rows) {
-      pipeline.hmget(keyCountersKey(row.shard, row.key_id), 'hw', 'hs', 'dw', 'ds', 'mw', 'ms', 'bs')
-    }
-    const counters = answersOf(await pipeline.exec()) as (string | null)[][]
-    for (const [i, row] of page.rows.entries()) {
-      const inRedis = spendingOf(counters[i] ?? [], windows)
-      const expected = expectedOf(row, windows, unread, held)
-      for (const span of SPANS) {
-        if (inRedis[span] === expected[span]) continue
-        faults.add(`${row.key_id} spent ${inRedis[span]} in its ${span} by Redis, ${expected[span]} by the book`)
-      }
-    }
+    const page = await spent.client.query<KeyRow>(PAGE, [
+      hour,
+      dayFirstHour,
+      monthFirstHour,
+      after,
+      limits.auditPageMax,
+    ])
+    for (const row of page.rows) uncharged.delete(row.key_id)
+    await comparePage(spent, page.rows, faults)
     count += page.rows.length
-    if (page.rows.length < limits.auditPageMax) return count
+    if (page.rows.length < limits.auditPageMax) break
     after = page.rows.at(-1)?.key_id ?? after
+  }
+  const rest = [...uncharged].map(([key_id, shard]) => ({ key_id, shard, hour: 0, day: 0, month: 0, life: 0 }))
+  for (let i = 0; i < rest.length; i += limits.auditPageMax) {
+    await comparePage(spent, rest.slice(i, i + limits.auditPageMax), faults)
+  }
+  return count + rest.length
+}
+
+async function comparePage(spent: Spent, rows: readonly KeyRow[], faults: Faults): Promise<void> {
+  const pipeline = spent.redis.pipeline()
+  for (const row of rows) {
+    pipeline.hmget(keyCountersKey(row.shard, row.key_id), 'hw', 'hs', 'dw', 'ds', 'mw', 'ms', 'bs')
+  }
+  const counters = answersOf(await pipeline.exec()) as (string | null)[][]
+  for (const [i, row] of rows.entries()) {
+    const inRedis = spendingOf(counters[i] ?? [], spent.windows)
+    const expected = expectedOf(row, spent)
+    for (const span of SPANS) {
+      if (inRedis[span] === expected[span]) continue
+      faults.add(`${row.key_id} spent ${inRedis[span]} in its ${span} by Redis, ${expected[span]} by the book`)
+    }
   }
 }
 
@@ -68,7 +120,7 @@ function spendingOf([hw, hs, dw, ds, mw, ms, bs]: (string | null)[], windows: Wi
   }
 }
 
-function expectedOf(row: KeyRow, windows: Windows, unread: Unread, held: HeldParts): KeySpending {
+function expectedOf(row: KeyRow, { windows, unread, held }: Spent): KeySpending {
   const own = held.keyUnits.get(row.key_id)
   const expected = {
     hour: row.hour + (own?.hour ?? 0),

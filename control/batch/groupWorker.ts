@@ -8,12 +8,11 @@ import { backoffMs, changeGroup, fullJobsOfGroup, type GroupRow, jobsOfGroup, le
 import { type JobRow, type JobWithBody, requestText } from './jobRow.ts'
 import { decide } from './jobStore.ts'
 import { readLines } from './lines.ts'
-import { customIdOf, decideAnswer, decideFailure } from './outcome.ts'
+import { customIdOf, decideAnswer, decideFailure, decideNotHeld } from './outcome.ts'
 import type { Providers } from './providers.ts'
 
 /** The states in which a provider does nothing more for a batch. */
 const OVER: ReadonlySet<string> = new Set(['completed', 'failed', 'expired', 'cancelled'])
-const LOST_HOLD = 'The hold of the job was lost, so it was not run.'
 
 export interface GroupWorkerOptions {
   readonly pool: Pool
@@ -88,7 +87,7 @@ export class GroupWorker {
     if (group.input_file_id !== null) return jobs
     const held = await holds.held(jobs)
     for (const [i, job] of jobs.entries()) {
-      if (held[i] !== true) await decide(pool, job.id, decideFailure(job, 'failed', LOST_HOLD, now()), ['grouped'])
+      if (held[i] !== true) await decide(pool, job.id, decideNotHeld(job, now()), ['grouped'])
     }
     return jobs.filter((_, i) => held[i] === true)
   }

@@ -64,6 +64,11 @@ export function decideFailure(job: JobRow, outcome: 'failed' | 'expired', reason
   return { outcome, chargeUnits: 0, settlement, result: null, errorMessage }
 }
 
+/** A job without its hold is never run: nobody would pay for it. */
+export function decideNotHeld(job: JobRow, nowMs: number): Decision {
+  return decideFailure(job, 'failed', 'The hold of the job was lost, so it was not run.', nowMs)
+}
+
 /** What a provider says is wrong, in words. */
 export function errorText(error: unknown): string {
   if (typeof error === 'string') return error

@@ -9,11 +9,10 @@ import { backoffMs } from './groupStore.ts'
 import { JOB_COLUMNS, type JobRow, type JobWithBody, requestText } from './jobRow.ts'
 import { decide, requeue } from './jobStore.ts'
 import { parse } from './lines.ts'
-import { type Decision, decideAnswer, decideFailure } from './outcome.ts'
+import { type Decision, decideAnswer, decideFailure, decideNotHeld } from './outcome.ts'
 import type { BatchProvider, Providers } from './providers.ts'
 
 const LOST_ANSWER = 'The answer of the provider was lost. The job was not sent a second time.'
-const LOST_HOLD = 'The hold of the job was lost, so it was not run.'
 
 export interface SingleCallsOptions {
   readonly pool: Pool
@@ -105,7 +104,7 @@ export class SingleCalls {
     const { holds, now, log } = this.#options
     try {
       const [isHeld] = await holds.held([job])
-      if (isHeld !== true) await this.#decide(job, decideFailure(job, 'failed', LOST_HOLD, now()))
+      if (isHeld !== true) await this.#decide(job, decideNotHeld(job, now()))
       else await this.#ask(provider, job)
     } catch (error) {
       // The job stays as it is: its answer may be lost, and then it fails in its time.

@@ -25,6 +25,10 @@ export const HoldCode = {
   DUPLICATE: 8,
   CLOSED: 9,
   BACKLOG: 10,
+  PLATFORM_CAP_HOUR: 11,
+  PLATFORM_CAP_DAY: 12,
+  PLATFORM_CAP_MONTH: 13,
+  PLATFORM_BUDGET: 14,
 } as const
 
 /** Codes that settle.lua answers with. */

@@ -1,21 +1,22 @@
 import type { Redis } from 'ioredis'
 import { tryDebitLock } from '../admission/lock.ts'
 import { controlScript } from '../admission/scripts.ts'
+import { keysText } from '../admission/spendingKeys.ts'
 import { windowsAt } from '../admission/windows.ts'
 import { GatewayError } from '../contract/errors.ts'
 import { limits } from '../contract/limits.ts'
-import { accountKeys, debitsKey, shardOf } from '../contract/redisKeys.ts'
+import { accountKey, debitsKey, epochKey, keyCountersKey, shardOf } from '../contract/redisKeys.ts'
 import { HoldCode, type Script } from '../contract/scripts.ts'
 import type { Client, Pool } from '../db/pool.ts'
 import type { Undoable } from '../db/undoable.ts'
 import { coinAccount } from '../ledger/accounts.ts'
 import { appendAdmissionEvent, lockAccounts } from '../ledger/appendAdmissionEvent.ts'
 import { postTransfers } from '../ledger/postTransfers.ts'
-import type { SpendingCaps } from '../ledger/spendingCaps.ts'
+import type { Spender, SpendingCaps } from '../ledger/spendingCaps.ts'
 import { addDebitUsage } from '../settlement/keyUsage.ts'
 
-/** The first code of takeDebit.lua that no hold has: an hour began between reading the clock and the call. */
-const CLOCK_RAN_ON = 12
+/** A code of takeDebit.lua that no hold has: an hour began between reading the clock and the call. */
+const CLOCK_RAN_ON = 20
 const CLOCK_ATTEMPTS = 3
 
 /** What takeDebit.lua answers. */
@@ -37,7 +38,7 @@ export interface Debit {
   /** Where the coin goes: to another account, or to a ledger account of the gateway. */
   readonly to: { readonly accountId: string } | { readonly ledgerAccount: string }
   /** The API key that spends, when its caps count. */
-  readonly spender?: { readonly keyId: string; readonly caps: SpendingCaps }
+  readonly spender?: Spender
 }
 
 /**
@@ -96,7 +97,7 @@ export class Debits {
     )
     const found = await this.#pool.query<{ voided: boolean }>('SELECT voided FROM debits WHERE id = $1', [debit.id])
     if (found.rows[0]?.voided !== true) return true
-    return Number(await this.#giveBack(keysOf(debit.accountId, keyId), [debit.id])) >= 0
+    return Number(await this.#giveBack([...accountKeysOf(debit), ...countersOf(debit)], [debit.id])) >= 0
   }
 
   async #takeInRedis(debit: Debit): Promise<Taken> {
@@ -110,21 +111,35 @@ export class Debits {
   async #tryTake(debit: Debit): Promise<Taken> {
     const [seconds] = await this.#redis.time()
     const { hour, month } = windowsAt(Number(seconds) * 1_000)
-    const keyId = debit.spender?.keyId ?? ''
-    const caps = debit.spender?.caps
-    const [code, left, nowMs] = (await this.#take(keysOf(debit.accountId, keyId), [
-      ...[debit.id, debit.accountId, keyId, debit.units],
-      ...[caps?.hourUnits, caps?.dayUnits, caps?.monthUnits, caps?.budgetUnits].map((cap) => cap ?? ''),
-      ...[hour, month],
-    ])) as [number, number, number]
+    const { spender } = debit
+    const keys = keysText({ keyId: spender?.keyId ?? '', platformKeyId: spender?.platform?.keyId ?? '' })
+    const [code, left, nowMs] = (await this.#take(
+      [...accountKeysOf(debit), ...countersOf(debit)],
+      [
+        ...[debit.id, debit.accountId, keys, debit.units, hour, month],
+        ...(spender === undefined ? [] : capArguments(spender.caps)),
+        ...(spender?.platform === undefined ? [] : capArguments(spender.platform.caps)),
+      ],
+    )) as [number, number, number]
     return { code, left, nowMs }
   }
 }
 
-function keysOf(accountId: string, keyId: string): string[] {
+type Spending = Pick<Debit, 'accountId' | 'spender'>
+
+function accountKeysOf({ accountId }: Spending): string[] {
   const shard = shardOf(accountId)
-  const keys = accountKeys(shard, accountId, keyId)
-  return [keys.epochKey, keys.accountKey, debitsKey(shard), keys.countersKey]
+  return [epochKey(shard), accountKey(shard, accountId), debitsKey(shard)]
+}
+
+/** The counters of the key that spends, if one does, then those of its platform key. */
+function countersOf({ accountId, spender }: Spending): string[] {
+  const keyIds = [spender?.keyId, spender?.platform?.keyId].filter((keyId) => keyId !== undefined)
+  return keyIds.map((keyId) => keyCountersKey(shardOf(accountId), keyId))
+}
+
+function capArguments({ hourUnits, dayUnits, monthUnits, budgetUnits }: SpendingCaps): (number | string)[] {
+  return [hourUnits, dayUnits, monthUnits, budgetUnits].map((cap) => cap ?? '')
 }
 
 /** @throws the database error 23505 when the debit was voided, 23514 when the book has less than Redis */
@@ -159,6 +174,12 @@ function refusalOf({ code, left }: Taken): GatewayError {
       return new GatewayError('spend_limit_exceeded')
     case HoldCode.BUDGET:
       return new GatewayError('key_budget_exceeded')
+    case HoldCode.PLATFORM_CAP_HOUR:
+    case HoldCode.PLATFORM_CAP_DAY:
+    case HoldCode.PLATFORM_CAP_MONTH:
+      return new GatewayError('spend_limit_exceeded', { message: PLATFORM_CAP_MESSAGE })
+    case HoldCode.PLATFORM_BUDGET:
+      return new GatewayError('key_budget_exceeded', { message: PLATFORM_BUDGET_MESSAGE })
     case HoldCode.NO_ACCOUNT:
     case HoldCode.CLOSED:
     case CLOCK_RAN_ON:
@@ -168,6 +189,8 @@ function refusalOf({ code, left }: Taken): GatewayError {
   }
 }
 
+const PLATFORM_CAP_MESSAGE = 'A cap of the platform key is reached; raise it or wait until its hour, day or month ends.'
+const PLATFORM_BUDGET_MESSAGE = "The platform key's budget does not cover this; raise it or use another key."
 const BALANCE_MESSAGE = 'The coin that is free on the account does not cover this; add coin or send less.'
 
 /** A connection that waits for Redis has no answer and no error, and a transaction must not wait with it. */

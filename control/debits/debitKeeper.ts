@@ -56,10 +56,11 @@ export class DebitKeeper {
       [textArray(left.map((debit) => debit.debitId))],
     )
     const booked = new Map(found.rows.map((row) => [row.id, row.is_told]))
-    for (const { debitId, accountId, units, keyId, takenAtMs, shard } of left) {
+    for (const { debitId, accountId, units, keyId, platformKeyId, takenAtMs, shard } of left) {
       const isTold = booked.get(debitId)
       if (isTold === undefined) {
-        const spender = keyId === '' ? {} : { spender: { keyId, caps: NO_CAPS } }
+        const platform = platformKeyId === '' ? {} : { platform: { keyId: platformKeyId, caps: NO_CAPS } }
+        const spender = keyId === '' ? {} : { spender: { keyId, caps: NO_CAPS, ...platform } }
         const gone = await this.#debits.void({ id: debitId, accountId, units, ...spender }, takenAtMs)
         if (gone) this.#log.warn({ debit: debitId, account: accountId, units }, 'a debit left behind was given back')
       } else if (isTold) {

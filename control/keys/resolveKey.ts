@@ -6,9 +6,16 @@ import { shardOf } from '../contract/redisKeys.ts'
 import { isDatabaseDown } from '../db/isDatabaseDown.ts'
 import type { Queryable } from '../db/pool.ts'
 import { type ApiKey, asApiKey, COLUMNS, type KeyRow } from './keyRow.ts'
+import { withinPlatform } from './withinPlatform.ts'
+
+/** A key as it may be used now. */
+export interface KeyInForce extends ApiKey {
+  /** The platform key of a sub-key, whose caps bind it as well; null for all others. */
+  readonly platform: ApiKey | null
+}
 
 /** The key with this hash, as in `hashSecret`; undefined when none was made, or it was revoked or has expired. */
-export async function keyInForce(db: Queryable, keyHash: string): Promise<ApiKey | undefined> {
+export async function keyInForce(db: Queryable, keyHash: string): Promise<KeyInForce | undefined> {
   const found = await db.query<KeyRow>({
     name: 'resolve_key',
     text: `SELECT ${COLUMNS} FROM api_keys
@@ -16,37 +23,21 @@ export async function keyInForce(db: Queryable, keyHash: string): Promise<ApiKey
     values: [keyHash],
   })
   const key = found.rows[0] && asApiKey(found.rows[0])
-  return key === undefined || key.platformKeyId === null ? key : boundToPlatform(db, key, key.platformKeyId)
+  if (key === undefined) return undefined
+  if (key.platformKeyId === null) return { ...key, platform: null }
+  const platform = await platformInForce(db, key.platformKeyId)
+  return platform && { ...withinPlatform(key, platform), platform }
 }
 
-/**
- * A sub-key is in force as long as its platform key is, paused with it, and ends with it; caps that were put on the
- * platform key after it was made bind it as well.
- */
-async function boundToPlatform(db: Queryable, key: ApiKey, platformKeyId: string): Promise<ApiKey | undefined> {
+/** A sub-key is in force as long as its platform key is. */
+async function platformInForce(db: Queryable, platformKeyId: string): Promise<ApiKey | undefined> {
   const found = await db.query<KeyRow>({
     name: 'platform_key',
     text: `SELECT ${COLUMNS} FROM api_keys
            WHERE id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`,
     values: [platformKeyId],
   })
-  const platform = found.rows[0] && asApiKey(found.rows[0])
-  if (platform === undefined) return undefined
-  return {
-    ...key,
-    paused: key.paused || platform.paused,
-    expiresAtMs: lesser(key.expiresAtMs, platform.expiresAtMs),
-    capHourUnits: lesser(key.capHourUnits, platform.capHourUnits),
-    capDayUnits: lesser(key.capDayUnits, platform.capDayUnits),
-    capMonthUnits: lesser(key.capMonthUnits, platform.capMonthUnits),
-    budgetUnits: lesser(key.budgetUnits, platform.budgetUnits),
-  }
-}
-
-/** The lesser of two bounds, null being none. */
-function lesser(one: number | null, other: number | null): number | null {
-  if (one === null || other === null) return one ?? other
-  return Math.min(one, other)
+  return found.rows[0] && asApiKey(found.rows[0])
 }
 
 /**
@@ -82,7 +73,13 @@ export async function resolveKey(db: Queryable, keyHash: string): Promise<sluice
     settingsKnown: settings !== undefined,
     retentionDefault: key.allowRetention || settings?.allowRetention,
     ...(agent === undefined ? {} : { agent: agent.policy }),
+    ...(key.platform === null ? {} : { platform: platformRecord(key.platform) }),
   }
+}
+
+function platformRecord(platform: ApiKey): sluice.PlatformRecord.$Properties {
+  const { id, capHourUnits, capDayUnits, capMonthUnits, budgetUnits } = platform
+  return { keyId: id, capHourUnits, capDayUnits, capMonthUnits, budgetUnits }
 }
 
 /** What binds the requests of an agent, and whose account defaults they go by. @throws when it can not be read */

@@ -7,4 +7,12 @@ export interface SpendingCaps {
   readonly budgetUnits: number | null
 }
 
+/** A key that spends, within its caps. */
+export interface Spender {
+  readonly keyId: string
+  readonly caps: SpendingCaps
+  /** The platform key of a sub-key: what is spent counts against its caps as well. */
+  readonly platform?: { readonly keyId: string; readonly caps: SpendingCaps }
+}
+
 export const NO_CAPS: SpendingCaps = { hourUnits: null, dayUnits: null, monthUnits: null, budgetUnits: null }

@@ -1,24 +1,18 @@
 import type { Logger } from 'pino'
 import { Loop } from '../admission/loop.ts'
-import type { ChainClient } from '../chain/chainClient.ts'
 import { cursorBehind, eachApart } from '../chain/eachApart.ts'
-import type { FeeOracle } from '../chain/fees.ts'
-import { storeTransaction } from '../chain/outbox.ts'
 import type { OutcomeHandler } from '../chain/recorder.ts'
-import type { Signer } from '../chain/signer.ts'
-import type { TransactionWatcher } from '../chain/watcher.ts'
 import { newId } from '../contract/ids.ts'
 import { limits } from '../contract/limits.ts'
 import type { Address } from '../contract/payments/address.ts'
 import { payerAccountId } from '../contract/payments/payerAccount.ts'
 import { textArray } from '../db/arrays.ts'
-import { type Client, type Pool, withTransaction } from '../db/pool.ts'
+import type { Client, Pool } from '../db/pool.ts'
 import { tryLock } from '../db/tryLock.ts'
 import { coinAccount, ESCROW, HOUSE, PAYMENTS_IN } from '../ledger/accounts.ts'
 import { appendAdmissionEvent } from '../ledger/appendAdmissionEvent.ts'
 import { postTransfers } from '../ledger/postTransfers.ts'
-import { transferCall } from './settlementCall.ts'
-import { estimateGas } from './simulation.ts'
+import { sendFromTreasury, type TreasuryParts } from './treasuryTransfer.ts'
 
 /** Any constant will do, as long as nothing else in this database locks it. */
 const REFUND_LOCK = 7_204_041
@@ -33,13 +27,7 @@ export const REFUND_ROUNDING = 'refund_rounding'
 export const REFUND_SENT = 'refund_sent'
 export const REFUND_RETURNED = 'refund_returned'
 
-export interface RefunderOptions {
-  readonly pool: Pool
-  readonly chain: ChainClient
-  readonly chainId: number
-  readonly treasury: Signer
-  readonly fees: FeeOracle
-  readonly watcher: TransactionWatcher
+export interface RefunderOptions extends TreasuryParts {
   /** What is left of payments goes back once it comes to this much; what was not served goes back at once. */
   readonly minUnits: number
   readonly log: Logger
@@ -105,35 +93,21 @@ export class Refunder {
   }
 
   async #refund(due: DueRow): Promise<void> {
-    const { pool, chain, treasury, fees, watcher, chainId, log } = this.#options
     const { payer, token } = due
-    const call = transferCall(token, payer, BigInt(due.amount))
-    const gas = await estimateGas(chain, treasury.address, call)
-    if (gas === undefined) {
-      // A token may refuse single wallets. The money stays set apart on the payer's account.
-      this.#refusedUntil.set(payer + token, performance.now() + limits.refundRefusedMs)
-      log.error({ payer, token, amount: due.amount }, 'the token refuses a refund; it is tried again later')
-      return
-    }
-    const price = await fees.current()
-    const stored = await withTransaction(pool, async (client) => {
-      const refund = await setAside(client, due)
-      if (refund === undefined) return undefined
-      const transfer = { token, from: treasury.address, to: payer, amount: refund.amount }
-      const order = { ...transferCall(token, payer, refund.amount), gas, fees: price, transfer }
-      return storeTransaction(client, treasury, {
-        purpose: 'refund',
-        ref: `${refund.id}${ATTEMPT}1`,
-        chainId,
-        ...order,
-      })
+    const transfer = { purpose: 'refund', token, to: payer, amount: BigInt(due.amount) } as const
+    const isAllowed = await sendFromTreasury(this.#options, transfer, async (client) => {
+      const id = await setAside(client, due)
+      return id === undefined ? undefined : `${id}${ATTEMPT}1`
     })
-    if (stored !== undefined) await watcher.send(stored, 0)
+    if (isAllowed) return
+    // A token may refuse single wallets. The money stays set apart on the payer's account.
+    this.#refusedUntil.set(payer + token, performance.now() + limits.refundRefusedMs)
+    this.#options.log.error({ payer, token, amount: due.amount }, 'the token refuses a refund; it is tried again later')
   }
 
   /** A transfer that was refused in its block is sent once more, as another transaction. */
   async #sendAgain(id: string): Promise<void> {
-    const { pool, chain, treasury, fees, watcher, chainId, log } = this.#options
+    const { pool, log } = this.#options
     const found = await pool.query<{ payer: Address; token: Address; amount: string; attempts: number }>(
       `SELECT payer, token, amount::text AS amount, attempts FROM refunds WHERE id = $1 AND state = 'sending'`,
       [id],
@@ -146,23 +120,14 @@ export class Refunder {
       return
     }
     const { payer, token } = row
-    const amount = BigInt(row.amount)
-    const call = transferCall(token, payer, amount)
-    const gas = await estimateGas(chain, treasury.address, call)
-    if (gas === undefined) return
-    const price = await fees.current()
-    const stored = await withTransaction(pool, async (client) => {
+    const transfer = { purpose: 'refund', token, to: payer, amount: BigInt(row.amount) } as const
+    await sendFromTreasury(this.#options, transfer, async (client) => {
       const taken = await client.query(
         `UPDATE refunds SET attempts = attempts + 1 WHERE id = $1 AND attempts = $2 AND state = 'sending'`,
         [id, row.attempts],
       )
-      if (taken.rowCount === 0) return undefined
-      const transfer = { token, from: treasury.address, to: payer, amount }
-      const ref = `${id}${ATTEMPT}${row.attempts + 1}`
-      const order = { purpose: 'refund', ref, chainId, ...call, gas, fees: price, transfer } as const
-      return storeTransaction(client, treasury, order)
+      return taken.rowCount === 0 ? undefined : `${id}${ATTEMPT}${row.attempts + 1}`
     })
-    if (stored !== undefined) await watcher.send(stored, 0)
   }
 }
 
@@ -194,8 +159,11 @@ async function dueRefunds(pool: Pool, minUnits: number, after: string): Promise<
   return found.rows
 }
 
-/** Sets aside in the book what a refund will send, inside the caller's transaction. Each payment is in one refund. */
-async function setAside(client: Client, due: DueRow): Promise<{ id: string; amount: bigint } | undefined> {
+/**
+ * Sets aside in the book what a refund will send, inside the caller's transaction. Each payment is in one refund.
+ * @returns the id of the refund; undefined when it is another amount by now
+ */
+async function setAside(client: Client, due: DueRow): Promise<string | undefined> {
   const accountId = payerAccountId(due.payer)
   const id = newId('rfd')
   const locked = await client.query<BackRow>(
@@ -222,7 +190,7 @@ async function setAside(client: Client, due: DueRow): Promise<{ id: string; amou
   )
   const total = rows.reduce((sum, row) => sum + row.sentUnits + row.roundedUnits, 0)
   await appendAdmissionEvent(client, { accountId, coinDeltaUnits: -total })
-  return { id, amount }
+  return id
 }
 
 /** What of a payment's part the tokens are worth that go back, and what less than a token's smallest unit stays. */

@@ -1,20 +1,17 @@
 import type { Logger } from 'pino'
 import { Loop } from '../admission/loop.ts'
-import { type ChainClient, readChain } from '../chain/chainClient.ts'
+import { readChain } from '../chain/chainClient.ts'
 import { cursorBehind, eachApart } from '../chain/eachApart.ts'
-import type { FeeOracle } from '../chain/fees.ts'
-import { storeTransaction } from '../chain/outbox.ts'
 import type { OutcomeHandler } from '../chain/recorder.ts'
-import type { Signer } from '../chain/signer.ts'
-import type { TransactionWatcher } from '../chain/watcher.ts'
 import { limits } from '../contract/limits.ts'
-import { type Pool, withTransaction } from '../db/pool.ts'
+import { withTransaction } from '../db/pool.ts'
 import { tryLock } from '../db/tryLock.ts'
 import { ESCROW, PAYMENTS_IN } from '../ledger/accounts.ts'
 import { creditCoin } from '../ledger/creditCoin.ts'
 import { postTransfers } from '../ledger/postTransfers.ts'
 import { PAYMENT_ABI, transferCall } from './settlementCall.ts'
 import { estimateGas } from './simulation.ts'
+import { sendFromTreasury, type TreasuryParts } from './treasuryTransfer.ts'
 import { ATTEMPT, dueWithdrawals, moveWithdrawal, type Withdrawal } from './withdrawalRow.ts'
 
 /** Any constant will do, as long as nothing else in this database locks it. */
@@ -29,13 +26,7 @@ export const WITHDRAWAL_SENT = 'withdrawal_sent'
 export const WITHDRAWAL_UNSENT = 'withdrawal_unsent'
 export const WITHDRAWAL_RETURNED = 'withdrawal_returned'
 
-export interface WithdrawerOptions {
-  readonly pool: Pool
-  readonly chain: ChainClient
-  readonly chainId: number
-  readonly treasury: Signer
-  readonly fees: FeeOracle
-  readonly watcher: TransactionWatcher
+export interface WithdrawerOptions extends TreasuryParts {
   readonly log: Logger
 }
 
@@ -74,25 +65,17 @@ export class Withdrawer {
   }
 
   async #send(withdrawal: Withdrawal): Promise<void> {
-    const { pool, chain, treasury, fees, watcher, chainId } = this.#options
     const { id, wallet, token, amount } = withdrawal
-    const call = transferCall(token, wallet, amount)
-    const gas = await estimateGas(chain, treasury.address, call)
-    if (gas === undefined) return this.#refused(withdrawal)
-    const price = await fees.current()
     const attempt = withdrawal.attempts + 1
-    const stored = await withTransaction(pool, async (client) => {
+    const transfer = { purpose: 'withdrawal', token, to: wallet, amount } as const
+    const isAllowed = await sendFromTreasury(this.#options, transfer, async (client) => {
       const taken = await client.query(
         `UPDATE withdrawals SET attempts = $2 WHERE id = $1 AND attempts = $2 - 1 AND state = 'sending'`,
         [id, attempt],
       )
-      if (taken.rowCount === 0) return undefined
-      const transfer = { token, from: treasury.address, to: wallet, amount }
-      const ref = `${id}${ATTEMPT}${attempt}`
-      const order = { purpose: 'withdrawal', ref, chainId, ...call, gas, fees: price, transfer } as const
-      return storeTransaction(client, treasury, order)
+      return taken.rowCount === 0 ? undefined : `${id}${ATTEMPT}${attempt}`
     })
-    if (stored !== undefined) await watcher.send(stored, 0)
+    if (!isAllowed) await this.#refused(withdrawal)
   }
 
   /**

@@ -13,7 +13,8 @@ import type { Pool } from '../db/pool.ts'
 import type { Debits } from '../debits/debit.ts'
 import { keyHandlers } from '../keys/keyHandlers.ts'
 import type { ApiKey } from '../keys/keyRow.ts'
-import { keyInForce } from '../keys/resolveKey.ts'
+import { type KeyInForce, keyInForce } from '../keys/resolveKey.ts'
+import type { SpendingCaps } from '../ledger/spendingCaps.ts'
 import { linkHandlers } from '../links/linkHandlers.ts'
 import { depositHandlers } from '../payments/depositHandlers.ts'
 import type { PaymentsService } from '../payments/paymentsService.ts'
@@ -73,14 +74,17 @@ export function newApiRouter(parts: ApiParts): ApiRouter {
   })
 }
 
-function keyCaller(key: ApiKey): Caller {
-  const { capHourUnits, capDayUnits, capMonthUnits, budgetUnits } = key
-  const caps = { hourUnits: capHourUnits, dayUnits: capDayUnits, monthUnits: capMonthUnits, budgetUnits }
+function capsOf({ capHourUnits, capDayUnits, capMonthUnits, budgetUnits }: ApiKey): SpendingCaps {
+  return { hourUnits: capHourUnits, dayUnits: capDayUnits, monthUnits: capMonthUnits, budgetUnits }
+}
+
+function keyCaller(key: KeyInForce): Caller {
+  const caps = capsOf(key)
   const isCapped = Object.values(caps).some((cap) => cap !== null)
-  const isSubKey = key.platformKeyId !== null
-  const isListed = key.models.length > 0 || key.tools.length > 0
-  const isRestricted = isCapped || isSubKey || isListed || key.expiresAtMs !== null
-  return { kind: 'key', keyId: key.id, accountId: key.accountId, caps, isRestricted, isSubKey }
+  const isBound = isCapped || key.models.length > 0 || key.tools.length > 0 || key.expiresAtMs !== null
+  const isRestricted = isBound || key.platform !== null
+  const platform = key.platform && { platform: { keyId: key.platform.id, caps: capsOf(key.platform) } }
+  return { kind: 'key', keyId: key.id, accountId: key.accountId, caps, ...platform, isRestricted }
 }
 
 /** @throws GatewayError key_paused */

@@ -19,7 +19,7 @@ export function payerPrincipal(payer: Address): Principal {
       tools: null,
     },
     ...{ noLogs: false, privateTier: false, allowRetention: false, retentionDefault: null },
-    ...{ capHour: '', capDay: '', capMonth: '', budget: '', rate: '', agent: null },
+    ...{ capHour: '', capDay: '', capMonth: '', budget: '', rate: '', agent: null, platform: null },
     ...accountKeys(shard, accountId, accountId),
   }
 }

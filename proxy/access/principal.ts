@@ -1,7 +1,7 @@
 import { GatewayError } from '../../control/contract/errors.ts'
 import type { sluice } from '../../control/contract/generated/messages.js'
 import type { Limits } from '../../control/contract/limits.ts'
-import { type AccountKeys, accountKeys } from '../../control/contract/redisKeys.ts'
+import { type AccountKeys, accountKeys, keyCountersKey } from '../../control/contract/redisKeys.ts'
 
 /** What binds each single request of an agent, in units; null is no bound. */
 export interface AgentPolicy {
@@ -9,6 +9,17 @@ export interface AgentPolicy {
   readonly requestCapUnits: number | null
   /** What may cost more than this waits for the agent's owner. */
   readonly approvalThresholdUnits: number | null
+}
+
+/** The platform key of a sub-key, which all that it and its sub-keys hold counts against. */
+export interface PlatformKey {
+  readonly keyId: string
+  readonly countersKey: string
+  /** As the caps of a principal. */
+  readonly capHour: string
+  readonly capDay: string
+  readonly capMonth: string
+  readonly budget: string
 }
 
 const MICROS_PER_MINUTE = 60_000_000
@@ -41,6 +52,8 @@ export interface Principal extends AccountKeys {
   readonly rate: string
   /** Of an agent's key; null for all others. */
   readonly agent: AgentPolicy | null
+  /** Of a sub-key; null for all others. */
+  readonly platform: PlatformKey | null
 }
 
 /**
@@ -72,6 +85,7 @@ export function toPrincipal(record: sluice.KeyRecord, limits: Limits): Principal
     budget: capText(record.budgetUnits),
     rate: `${interval},${burst}`,
     agent: agentPolicy(record.agent),
+    platform: platformKey(record.shard, record.platform),
     ...accountKeys(record.shard, record.accountId, record.keyId),
   }
 }
@@ -80,6 +94,19 @@ function agentPolicy(policy: sluice.AgentPolicy | null | undefined): AgentPolicy
   if (policy === null || policy === undefined) return null
   const { requestCapUnits, approvalThresholdUnits } = policy
   return { requestCapUnits: requestCapUnits ?? null, approvalThresholdUnits: approvalThresholdUnits ?? null }
+}
+
+function platformKey(shard: number, record: sluice.PlatformRecord.$Properties | null | undefined): PlatformKey | null {
+  if (record === null || record === undefined) return null
+  const keyId = record.keyId ?? ''
+  return {
+    keyId,
+    countersKey: keyCountersKey(shard, keyId),
+    capHour: capText(record.capHourUnits),
+    capDay: capText(record.capDayUnits),
+    capMonth: capText(record.capMonthUnits),
+    budget: capText(record.budgetUnits),
+  }
 }
 
 function capText(units: number | null | undefined): string {

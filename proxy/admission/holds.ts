@@ -98,6 +98,7 @@ export class Holds implements Holding {
       args.push(p.capHour, p.capDay, p.capMonth, p.budget, p.rate, waiter.holdMeta)
     }
     if (args.length !== ARGUMENTS_HEAD + batch.length * 11) throw new Error('hold.lua takes 11 arguments an item')
+    appendPlatforms(batch, keys, args)
     this.options.script(keys, args).then(
       (reply) => this.deliver(batch, reply as number[]),
       (error: unknown) => this.failed(batch, error),
@@ -161,8 +162,20 @@ export class Holds implements Holding {
   }
 }
 
+/** What hold.lua takes behind the items: the platform keys of those that sub-keys ask for. */
+function appendPlatforms(batch: readonly HoldWaiter[], keys: string[], args: ScriptArgument[]): void {
+  for (let i = 0; i < batch.length; i++) {
+    const { platform } = batch[i].principal
+    if (platform === null) continue
+    keys.push(platform.countersKey)
+    args.push(i, platform.keyId, platform.capHour, platform.capDay, platform.capMonth, platform.budget)
+  }
+}
+
 /** The cause of a refusal whose hold may stand all the same, because Redis's answer was lost: void it to be sure. */
 export const LOST_ANSWER: unique symbol = Symbol('the answer to a hold was lost')
+
+const PLATFORM_BUDGET_MESSAGE = "The platform key's budget does not cover this request; raise it or send less."
 
 const CAP_REFUSALS: ReadonlyMap<number, { code: ErrorCode; message?: string }> = new Map<
   number,
@@ -173,8 +186,12 @@ const CAP_REFUSALS: ReadonlyMap<number, { code: ErrorCode; message?: string }> =
   [HoldCode.CAP_DAY, { code: 'spend_limit_exceeded', message: spendMessage('daily') }],
   [HoldCode.CAP_MONTH, { code: 'spend_limit_exceeded', message: spendMessage('monthly') }],
   [HoldCode.BUDGET, { code: 'key_budget_exceeded' }],
+  [HoldCode.PLATFORM_CAP_HOUR, { code: 'spend_limit_exceeded', message: spendMessage('hourly', 'platform key') }],
+  [HoldCode.PLATFORM_CAP_DAY, { code: 'spend_limit_exceeded', message: spendMessage('daily', 'platform key') }],
+  [HoldCode.PLATFORM_CAP_MONTH, { code: 'spend_limit_exceeded', message: spendMessage('monthly', 'platform key') }],
+  [HoldCode.PLATFORM_BUDGET, { code: 'key_budget_exceeded', message: PLATFORM_BUDGET_MESSAGE }],
 ])
 
-function spendMessage(window: string): string {
-  return `The key's ${window} cap does not cover this request; raise the cap, wait for the next period or send less.`
+function spendMessage(window: string, key = 'key'): string {
+  return `The ${key}'s ${window} cap does not cover this request; raise the cap, wait for the next period or send less.`
 }

@@ -1,5 +1,6 @@
 import { GatewayError } from '../../control/contract/errors.ts'
 import { type Address, parseAddress } from '../../control/contract/payments/address.ts'
+import { readAuthorization } from '../../control/contract/payments/authorization.ts'
 import {
   fromBase64UrlJson,
   isMembers,
@@ -56,7 +57,7 @@ export function checkMpp(
   if (type === 'transaction' || type === 'hash') return { ...common, payment: undefined, ...ownTransaction(credential) }
   const payment =
     type === 'authorization'
-      ? readAuthorization(credential.payload, terms, asset)
+      ? readEip3009(credential.payload, terms, asset)
       : readPermit2(credential.payload, terms, source.address)
   if (payment === undefined) throw new GatewayError('mpp_invalid_payload')
   if (payment.from !== source.address) {
@@ -103,19 +104,12 @@ function ownTransaction({ payload }: Credential): { transactionRaw: string; tran
   return { transactionRaw: raw, transactionHash: '' }
 }
 
-function readAuthorization(payload: JsonMembers, terms: PaymentTerms, asset: PaymentAsset): SignedPayment | undefined {
-  const from = parseAddress(payload['from'])
-  const to = parseAddress(payload['to'])
-  const value = parseUint256(payload['value'])
-  const validAfter = parseUint256(payload['validAfter'])
-  const validBefore = parseUint256(payload['validBefore'])
-  const nonce = parseBytes32(payload['nonce'])
+function readEip3009(payload: JsonMembers, terms: PaymentTerms, asset: PaymentAsset): SignedPayment | undefined {
+  const signed = readAuthorization(payload)
   const signature = parseBytes(payload['signature'], SIGNATURE_BYTES_MAX)
-  if (from === undefined || to === undefined || nonce === undefined || signature === undefined) return undefined
-  if (value === undefined || validAfter === undefined || validBefore === undefined) return undefined
+  if (signed === undefined || signature === undefined) return undefined
   const { address: token, name, version } = asset
-  const domain = { chainId: terms.chainId, token, name, version }
-  return { method: 'eip3009', ...domain, from, to, value, validAfter, validBefore, nonce, signature }
+  return { method: 'eip3009', chainId: terms.chainId, token, name, version, ...signed, signature }
 }
 
 /** One token to one recipient; the spender is the gateway's, because Permit2 has its caller in what is signed. */

@@ -3,12 +3,13 @@ import { readUsage, type UsageBounds, usageJson } from '../../control/contract/o
 import { ChunkScan } from './chunkScan.ts'
 import { ChunkTemplate } from './chunkTemplate.ts'
 import { errorEvent } from './errorEvent.ts'
-import { FrameReader, type FrameSink } from './frameReader.ts'
+import { dataStart, FrameReader, type FrameSink } from './frameReader.ts'
 import { NOWHERE, type OutBuffer } from './outBuffer.ts'
 import type { RelayStream, StreamState, StreamTail } from './relayStream.ts'
 import { appendChunk, type ChunkIdentity } from './rewrite.ts'
 import { appendComment, joinLines, parseBytes } from './sseText.ts'
 
+const LF = 10
 const DONE = Buffer.from('[DONE]')
 
 /** The event that ends every stream of chunks. */
@@ -82,13 +83,20 @@ export class ChatStream implements FrameSink, RelayStream {
     return this.finished || (this.state === 'done' && this.outputFrames > 0)
   }
 
+  onEvent(bytes: Buffer, start: number, end: number): number {
+    if (this.state !== 'flowing') return -1
+    const from = dataStart(bytes, start, end)
+    const dataEnd = from < 0 ? -1 : this.template.match(bytes, from, end)
+    if (dataEnd < 0 || dataEnd + 2 > end || bytes[dataEnd] !== LF || bytes[dataEnd + 1] !== LF) return -1
+    this.writeMatched(bytes)
+    return dataEnd + 2
+  }
+
   onData(bytes: Buffer, start: number, end: number, lines: number): void {
     if (this.state === 'broken' || this.state === 'done') return
     if (lines > 1) joinLines(bytes, start, end)
-    if (this.template.matches(bytes, start, end)) {
-      this.outputFrames++
-      this.outputBytes += this.template.textEnd - this.template.textStart
-      this.template.append(this.out, bytes)
+    if (this.template.match(bytes, start, end) === end) {
+      this.writeMatched(bytes)
       return
     }
     if (end - start === DONE.length && bytes.compare(DONE, 0, DONE.length, start, end) === 0) {
@@ -130,6 +138,13 @@ export class ChatStream implements FrameSink, RelayStream {
   private ownEvent(members: string): string {
     const { id, object, model } = this.identity
     return `data: {"id":${id},"object":"${object}","created":${this.created || 0},"model":${model},${members}}\n\n`
+  }
+
+  /** Writes the chunk that the template has just found. */
+  private writeMatched(bytes: Buffer): void {
+    this.outputFrames++
+    this.outputBytes += this.template.textEnd - this.template.textStart
+    this.template.append(this.out, bytes)
   }
 
   private writeEcho(): void {

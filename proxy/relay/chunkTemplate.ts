@@ -4,6 +4,7 @@ import { appendPart, type ChunkIdentity, DATA, END } from './rewrite.ts'
 
 const QUOTE = 34
 const BACKSLASH = 92
+const SPACE = 32
 const NOTHING = Buffer.alloc(0)
 /** Chunks in a row that may differ from what was learned before learning is given up for the stream. */
 const MISSES_MAX = 8
@@ -47,20 +48,22 @@ export class ChunkTemplate {
     this.outAfter = Buffer.from(scratch.view())
   }
 
-  /** Whether a chunk is the learned one but for its text, which is not empty. */
-  matches(bytes: Buffer, start: number, end: number): boolean {
+  /**
+   * Looks whether bytes[start, end) begins with the learned chunk but for its text, which is not empty.
+   * @returns where that chunk ends, or -1
+   */
+  match(bytes: Buffer, start: number, end: number): number {
     const { before, after } = this
-    if (before.length === 0 || end - start <= before.length + after.length) return false
-    for (let i = 0; i < before.length; i++) if (bytes[start + i] !== before[i]) return false
     const textStart = start + before.length
-    let at = textStart
-    while (at < end && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1
-    if (end - at !== after.length || at === textStart) return false
-    for (let i = 0; i < after.length; i++) if (bytes[at + i] !== after[i]) return false
+    if (before.length === 0 || end - textStart <= after.length) return -1
+    if (before.compare(bytes, start, textStart) !== 0) return -1
+    const at = endOfText(bytes, textStart, end)
+    if (end - at < after.length || at === textStart) return -1
+    if (after.compare(bytes, at, at + after.length) !== 0) return -1
     this.textStart = textStart
     this.textEnd = at
     this.misses = 0
-    return true
+    return at + after.length
   }
 
   /** Appends the chunk that matched last, as the client gets it. */
@@ -69,4 +72,16 @@ export class ChunkTemplate {
     out.append(bytes, this.textStart, this.textEnd)
     out.appendAll(this.outAfter)
   }
+}
+
+/** Where a JSON string ends whose inside begins at `start`, or where it holds what might end a line of its event. */
+function endOfText(bytes: Buffer, start: number, end: number): number {
+  let at = start
+  while (at < end) {
+    const c = bytes[at]
+    if (c === QUOTE || c < SPACE) return at
+    at++
+    if (c === BACKSLASH && bytes[at] >= SPACE) at++
+  }
+  return at
 }

@@ -5,9 +5,18 @@ const SPACE = 32
 const CARRY_BYTES = 4_096
 const CARRY_KEEP_BYTES = 65_536
 const BOM_BYTES = 3
+/** Of a line end: there is none. */
+const NONE = -1
+/** Of a line end: nobody has looked for it. */
+const NOT_SEARCHED = -2
 
 /** Receives the frames of an event stream. Bytes are only lent for the time of the call. */
 export interface FrameSink {
+  /**
+   * Lets the sink take an event that it knows by its bytes, before its lines are looked for.
+   * @returns where the event ends, behind its blank line, or -1 when it is to be read like any other
+   */
+  onEvent?(bytes: Buffer, start: number, end: number): number
   /**
    * The data of one event, never empty. Several lines come joined by LF in a copy that is the sink's to change.
    * @param lines how many lines of data the event had
@@ -64,7 +73,7 @@ export class FrameReader {
       if (bytes === chunk) this.keepRest(bytes, end)
       return true
     }
-    this.nextCr = bytes.indexOf(CR, this.searchFrom)
+    this.nextCr = NOT_SEARCHED
     this.readLines(bytes, end, sink)
     this.keepRest(bytes, end)
     return this.carryLength <= this.eventBytesMax
@@ -88,6 +97,7 @@ export class FrameReader {
           continue
         }
       }
+      if (this.takeEvent(bytes, end, sink)) continue
       const lineEnd = this.findLineEnd(bytes, end)
       if (lineEnd < 0) return
       if (lineEnd > this.lineStart) this.endLine(bytes, lineEnd, sink)
@@ -107,10 +117,20 @@ export class FrameReader {
     this.searchFrom = at + 1
   }
 
+  // Once at most for each event, however many reads it comes in.
+  private takeEvent(bytes: Buffer, end: number, sink: FrameSink): boolean {
+    const at = this.lineStart
+    if (this.eventStart !== at || this.searchFrom !== at || sink.onEvent === undefined) return false
+    const next = sink.onEvent(bytes, at, end)
+    if (next < 0) return false
+    this.lineStart = this.searchFrom = this.eventStart = next
+    return true
+  }
+
   private findLineEnd(bytes: Buffer, end: number): number {
     const found = bytes.indexOf(LF, this.searchFrom)
     const lf = found < 0 || found >= end ? -1 : found
-    if (this.nextCr >= 0 && this.nextCr < this.lineStart) this.nextCr = bytes.indexOf(CR, this.lineStart)
+    if (this.nextCr !== NONE && this.nextCr < this.lineStart) this.nextCr = bytes.indexOf(CR, this.searchFrom)
     const cr = this.nextCr < 0 || this.nextCr >= end ? -1 : this.nextCr
     if (lf < 0 && cr < 0) this.searchFrom = end
     if (lf < 0) return cr
@@ -123,9 +143,8 @@ export class FrameReader {
       sink.onComment(bytes, start + 1, lineEnd)
       return
     }
-    if (!isDataField(bytes, start, lineEnd)) return
-    let from = start + 5
-    if (from < lineEnd && bytes[from] === SPACE) from++
+    const from = dataStart(bytes, start, lineEnd)
+    if (from < 0) return
     if (this.dataLines === 0) {
       this.dataStart = from
       this.dataEnd = lineEnd
@@ -204,13 +223,15 @@ export class FrameReader {
 
 const LINE_FEED = Buffer.from('\n')
 
-function isDataField(bytes: Buffer, start: number, end: number): boolean {
-  return (
+/** Where the value of a line `data: value` begins; -1 when the line has another field. */
+export function dataStart(bytes: Buffer, start: number, end: number): number {
+  const isData =
     end - start >= 5 &&
     bytes[start] === 0x64 &&
     bytes[start + 1] === 0x61 &&
     bytes[start + 2] === 0x74 &&
     bytes[start + 3] === 0x61 &&
     bytes[start + 4] === COLON
-  )
+  if (!isData) return -1
+  return start + 5 < end && bytes[start + 5] === SPACE ? start + 6 : start + 5
 }

@@ -2,6 +2,7 @@ import type { Limits } from '../../control/contract/limits.ts'
 import type { Route } from '../catalog/catalog.ts'
 import { callWhole } from './callWhole.ts'
 import { askForState, readUpstreamVideo, type UpstreamVideo } from './dialects/openaiVideos.ts'
+import { getRequest } from './providerRequest.ts'
 import { retryAfterMs } from './retryAfter.ts'
 import { type Transport, TransportFailure } from './transport.ts'
 
@@ -22,25 +23,14 @@ export async function videoState(
   requestId: string,
 ): Promise<VideoSight> {
   const { provider } = route
-  const { path, headers, body } = askForState(route, upstreamId, requestId)
+  const request = {
+    ...getRequest(provider, askForState(route, upstreamId, requestId), limits, false),
+    firstByteTimeoutMs: limits.videoPollTimeoutMs,
+    idleTimeoutMs: limits.videoPollTimeoutMs,
+    totalTimeoutMs: limits.videoPollTimeoutMs,
+  }
   try {
-    const reply = await callWhole(
-      transport,
-      {
-        origin: provider.origin,
-        host: provider.host,
-        path: provider.basePath + path,
-        method: 'GET',
-        headers,
-        body,
-        connectTimeoutMs: limits.connectTimeoutMs,
-        firstByteTimeoutMs: limits.videoPollTimeoutMs,
-        idleTimeoutMs: limits.videoPollTimeoutMs,
-        totalTimeoutMs: limits.videoPollTimeoutMs,
-        fresh: false,
-      },
-      limits.videoStatusBytesMax,
-    )
+    const reply = await callWhole(transport, request, limits.videoStatusBytesMax)
     const { status } = reply
     if (status >= 400 && status < 500 && status !== 408 && status !== 429) return { kind: 'refused', status }
     const video = status >= 200 && status < 300 ? readUpstreamVideo(reply.body) : null

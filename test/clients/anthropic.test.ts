@@ -10,7 +10,8 @@ import Anthropic, {
   PermissionDeniedError,
   RateLimitError,
 } from '@anthropic-ai/sdk'
-import { type Receipt, receiptOf } from '../support/chatClient.ts'
+import { receiptOf } from '../support/chatClient.ts'
+import { receiptIn, thrownBy } from '../support/officialClient.ts'
 import { assertReconciled } from '../support/reconcile.ts'
 import { type Stack, startStack, until } from '../support/stack.ts'
 
@@ -68,23 +69,6 @@ function clientOf(options: { apiKey?: string | null; authToken?: string; maxRetr
     return fetch(input, init)
   }
   return new Anthropic({ baseURL: stack.baseUrl, fetch: counted, ...options })
-}
-
-function receiptIn(message: object): Receipt {
-  return Reflect.get(message, 'receipt') as Receipt
-}
-
-async function thrownBy<T extends APIError>(
-  kind: abstract new (...args: never[]) => T,
-  call: () => Promise<unknown>,
-): Promise<T> {
-  try {
-    await call()
-  } catch (error) {
-    assert.ok(error instanceof kind, `${error} is no ${kind.name}`)
-    return error
-  }
-  assert.fail(`nothing was thrown, but ${kind.name} was expected`)
 }
 
 for (const dialect of DIALECTS) {

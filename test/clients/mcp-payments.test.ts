@@ -6,9 +6,8 @@ import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { x402Client } from '@x402/core/client'
 import type { PaymentPayload, PaymentRequired, SettleResponse } from '@x402/core/types'
 import { ExactEvmScheme } from '@x402/evm/exact/client'
-import { evm } from 'mppx/client'
 import { McpClient } from 'mppx/mcp/client'
-import type { Payer } from '../support/chain.ts'
+import { FUNDS, type Payer } from '../support/chain.ts'
 import type { Receipt } from '../support/chatClient.ts'
 import {
   assertToolError,
@@ -20,11 +19,11 @@ import {
   rpcErrorOf,
   type ToolResult,
 } from '../support/mcpClient.ts'
+import { mppxCharge } from '../support/mppxCharge.ts'
 import { type PaidStack, startPaidStack } from '../support/paidStack.ts'
 import { assertReconciled } from '../support/reconcile.ts'
 
 const HELLO = { model: 'test/small', max_tokens: 100, messages: [{ role: 'user', content: 'hello' }] }
-const FUNDS = 1_000_000_000n
 const MPP_REQUIRED = 'org.paymentauth/payment-required'
 const MPP_RECEIPT = 'org.paymentauth/receipt'
 
@@ -109,14 +108,7 @@ test('what the quote tool offers pays the call', async () => {
 
 test('mppx pays a call by itself through the official client', async () => {
   const payer = await paid.chain.newPayer()
-  const charge = evm.charge({
-    account: payer,
-    currencies: [paid.chain.contracts.stablecoin],
-    networks: [paid.chain.chainId],
-    authorization: { name: 'USD Coin', version: '2' },
-    decimals: 6,
-  } as never)
-  const own = McpClient.wrap(await connectMcp(paid.stack.baseUrl), { methods: [charge] as never })
+  const own = McpClient.wrap(await connectMcp(paid.stack.baseUrl), { methods: [mppxCharge(paid, payer)] as never })
   const result = (await own.callTool({ name: 'chat', arguments: HELLO })) as unknown as ToolResult & { receipt: Json }
   assert.ok(result.isError !== true, JSON.stringify(result))
   const { receipt } = result.structuredContent as { receipt: { paid: Json } }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import test, { after, before } from 'node:test'
 import { Receipt } from 'mppx'
-import { evm, Mppx } from 'mppx/client'
+import { Mppx } from 'mppx/client'
 import OpenAI from 'openai'
-import type { Payer } from '../support/chain.ts'
+import { FUNDS, type Payer } from '../support/chain.ts'
+import { mppxCharge } from '../support/mppxCharge.ts'
 import { type PaidStack, startPaidStack } from '../support/paidStack.ts'
 
-const FUNDS = 1_000_000_000n
 let paid: PaidStack
 
 before(async () => {
@@ -15,14 +15,7 @@ before(async () => {
 after(() => paid.stop())
 
 function payingFetch(payer: Payer): typeof fetch {
-  const charge = evm.charge({
-    account: payer,
-    currencies: [paid.chain.contracts.stablecoin],
-    networks: [paid.chain.chainId],
-    authorization: { name: 'USD Coin', version: '2' },
-    decimals: 6,
-  } as never)
-  return Mppx.create({ methods: [charge], polyfill: false } as never).fetch as typeof fetch
+  return Mppx.create({ methods: [mppxCharge(paid, payer)], polyfill: false } as never).fetch as typeof fetch
 }
 
 const BODY = { model: 'test/small', messages: [{ role: 'user' as const, content: 'Hello' }] }

@@ -12,6 +12,7 @@ import OpenAI, {
 import { zodResponsesFunction, zodTextFormat } from 'openai/helpers/zod'
 import { z } from 'zod'
 import type { Receipt } from '../support/chatClient.ts'
+import { receiptIn, thrownBy } from '../support/officialClient.ts'
 import { assertReconciled, chargeOf } from '../support/reconcile.ts'
 import type { ScriptedProvider } from '../support/scriptedProvider.ts'
 import { type Stack, startStack, until } from '../support/stack.ts'
@@ -68,23 +69,6 @@ after(async () => {
 async function newClient(args: readonly string[] = []): Promise<OpenAI> {
   const { apiKey } = await stack.createAccount({ args })
   return new OpenAI({ baseURL: `${stack.baseUrl}/v1`, apiKey, maxRetries: 0 })
-}
-
-function receiptIn(response: object): Receipt {
-  return Reflect.get(response, 'receipt') as Receipt
-}
-
-async function thrownBy<T extends APIError>(
-  kind: abstract new (...args: never[]) => T,
-  call: () => Promise<unknown>,
-): Promise<T> {
-  try {
-    await call()
-  } catch (error) {
-    assert.ok(error instanceof kind, `${error} is no ${kind.name}`)
-    return error
-  }
-  assert.fail(`nothing was thrown, but ${kind.name} was expected`)
 }
 
 test('a response in one piece', async () => {

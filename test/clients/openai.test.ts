@@ -11,6 +11,7 @@ import OpenAI, {
   RateLimitError,
 } from 'openai'
 import type { Receipt } from '../support/chatClient.ts'
+import { receiptIn, thrownBy } from '../support/officialClient.ts'
 import { assertReconciled } from '../support/reconcile.ts'
 import { type Stack, startStack } from '../support/stack.ts'
 
@@ -58,24 +59,6 @@ function clientOf(apiKey: string, options: { maxRetries?: number } = {}): OpenAI
 /** A client on an account of its own, so that no test meets the rate limit of another. */
 async function newClient(args: readonly string[] = [], options: { maxRetries?: number } = {}): Promise<OpenAI> {
   return clientOf((await stack.createAccount({ args })).apiKey, options)
-}
-
-function receiptIn(completion: object): Receipt {
-  return Reflect.get(completion, 'receipt') as Receipt
-}
-
-/** The error that a call ends with, which has to be of this class of the client. */
-async function thrownBy<T extends APIError>(
-  kind: abstract new (...args: never[]) => T,
-  call: () => Promise<unknown>,
-): Promise<T> {
-  try {
-    await call()
-  } catch (error) {
-    assert.ok(error instanceof kind, `${error} is no ${kind.name}`)
-    return error
-  }
-  assert.fail(`nothing was thrown, but ${kind.name} was expected`)
 }
 
 test('a chat completion in one piece', async () => {

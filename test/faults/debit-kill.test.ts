@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { debitsKey, SHARD_COUNT } from '../../control/contract/redisKeys.ts'
-import { createPool } from '../../control/db/pool.ts'
+import { createPool, type Pool } from '../../control/db/pool.ts'
 import { type ApiAnswer, api, apiOk, newOwner, type Owner } from '../support/apiClient.ts'
 import { type Stack, startStack, until } from '../support/stack.ts'
 import { startWorkload } from '../support/workload.ts'
@@ -33,21 +33,33 @@ async function coinOf(stack: Stack, owner: Owner): Promise<{ book: string; free:
   return { book: account.balance.coin, free: account.available.coin }
 }
 
+/** A link of 3 of 4 coins, whose coin is taken and whose booking waits until it is let go. */
+async function heldUp(
+  stack: Stack,
+  pool: Pool,
+): Promise<{ giver: Owner; answer: Promise<ApiAnswer>; letGo: () => Promise<void> }> {
+  const giver = await newOwner(stack, { coin: '4' })
+  const blocker = await pool.connect()
+  await blocker.query('BEGIN')
+  await blocker.query('LOCK TABLE debits IN SHARE MODE')
+  const answer = api(stack.baseUrl, 'POST', '/v1/links', { token: giver.token, body: { amount: '3' } })
+  await until('the coin is taken', async () => (await takenIn(stack)) === 1)
+  const letGo = async (): Promise<void> => {
+    await blocker.query('ROLLBACK')
+    blocker.release()
+  }
+  return { giver, answer, letGo }
+}
+
 test('control killed between the taking and the booking: the coin comes back', async () => {
   const stack = await startStack({ limits: LIMITS })
   const pool = createPool(stack.databaseUrl)
   try {
-    const giver = await newOwner(stack, { coin: '4' })
-    const blocker = await pool.connect()
-    await blocker.query('BEGIN')
-    await blocker.query('LOCK TABLE debits IN SHARE MODE')
-    const blocked = api(stack.baseUrl, 'POST', '/v1/links', { token: giver.token, body: { amount: '3' } })
-    await until('the coin is taken', async () => (await takenIn(stack)) === 1)
+    const { giver, answer: blocked, letGo } = await heldUp(stack, pool)
     await stack.audit()
     await stack.control.kill9()
     assert.equal((await blocked).status, 503)
-    await blocker.query('ROLLBACK')
-    blocker.release()
+    await letGo()
     assert.equal(await takenIn(stack), 1)
     await stack.control.start()
     await until('it is given back', async () => (await takenIn(stack)) === 0)
@@ -65,19 +77,13 @@ test('a slow booking that was given up can not be booked any more', async () => 
   const stack = await startStack({ limits: { ...LIMITS, debitVoidMs: 300, apiTimeoutMs: 5_000 } })
   const pool = createPool(stack.databaseUrl)
   try {
-    const giver = await newOwner(stack, { coin: '4' })
-    const blocker = await pool.connect()
-    await blocker.query('BEGIN')
-    await blocker.query('LOCK TABLE debits IN SHARE MODE')
-    const slow = api(stack.baseUrl, 'POST', '/v1/links', { token: giver.token, body: { amount: '3' } })
-    await until('the coin is taken', async () => (await takenIn(stack)) === 1)
+    const { giver, answer: slow, letGo } = await heldUp(stack, pool)
     // The keeper wants to void it, and the transaction wants to book it: whoever gets the table first wins.
     await until('both wait', async () => {
       const waiting = await pool.query<{ count: number }>('SELECT count(*) FROM pg_locks WHERE NOT granted')
       return (waiting.rows[0]?.count ?? 0) >= 2
     })
-    await blocker.query('ROLLBACK')
-    blocker.release()
+    await letGo()
     const answer = await slow
     await until('it is ended', async () => (await takenIn(stack)) === 0)
     const won = answer.status === 201

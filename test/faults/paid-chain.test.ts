@@ -2,13 +2,12 @@
 // Method: a whole stack; the node restarts, drops transactions and takes blocks back.
 import assert from 'node:assert/strict'
 import test, { after, afterEach, before } from 'node:test'
-import type { Payer } from '../support/chain.ts'
+import { FUNDS, type Payer } from '../support/chain.ts'
 import type { Reply } from '../support/chatClient.ts'
 import { codeOf, HELLO, payFor, paymentHeader, post, quote } from '../support/paidClient.ts'
 import { type PaidStack, startPaidStack } from '../support/paidStack.ts'
 import { until } from '../support/stack.ts'
 
-const FUNDS = 1_000_000_000n
 let paid: PaidStack
 
 before(async () => {
@@ -18,11 +17,7 @@ before(async () => {
     catalog: { models: [{ id: 'test/small' }, { id: 'test/slow', upstream: 'slow,chunks=20,delay=100' }] },
   })
 })
-afterEach(async () => {
-  await paid.chain.client.setAutomine(true)
-  await paid.chain.client.mine({ blocks: 1 })
-  await paid.audited()
-})
+afterEach(() => paid.mended())
 after(() => paid.stop())
 
 const count = async (sql: string, ...values: unknown[]): Promise<number> =>
@@ -31,11 +26,6 @@ const count = async (sql: string, ...values: unknown[]): Promise<number> =>
 async function begin(payer: Payer, body: object = HELLO): Promise<{ reply: Promise<Reply> }> {
   const header = paymentHeader(await payFor(await quote(paid, body), payer))
   return { reply: post(paid, body, header) }
-}
-
-const pooled = async (): Promise<`0x${string}`[]> => {
-  const { pending } = await paid.chain.client.getTxpoolContent()
-  return Object.values(pending).flatMap((byNonce) => Object.values(byNonce).map(({ hash }) => hash))
 }
 
 /** One transfer was made; it paid for what was served, or all of it has gone back. */
@@ -62,7 +52,7 @@ test('the node restarts and forgets what waited for a block: it is sent again, o
   const payer = await paid.chain.newPayer()
   await paid.chain.client.setAutomine(false)
   const { reply } = await begin(payer)
-  await until('it is in the pool', async () => (await pooled()).length === 1)
+  await until('it is in the pool', async () => (await paid.chain.pooled()).length === 1)
   await restartNode()
   await assertOnce(payer, await reply)
 })
@@ -84,9 +74,9 @@ test('a transaction that the node drops is sent again, and its request served', 
   const payer = await paid.chain.newPayer()
   await paid.chain.client.setAutomine(false)
   const { reply } = await begin(payer)
-  await until('it is in the pool', async () => (await pooled()).length === 1)
-  for (const hash of await pooled()) await paid.chain.client.dropTransaction({ hash })
-  await until('it is there again', async () => (await pooled()).length === 1)
+  await until('it is in the pool', async () => (await paid.chain.pooled()).length === 1)
+  for (const hash of await paid.chain.pooled()) await paid.chain.client.dropTransaction({ hash })
+  await until('it is there again', async () => (await paid.chain.pooled()).length === 1)
   await paid.chain.client.mine({ blocks: 1 })
   const answer = await reply
   assert.equal(codeOf(answer), 'paid')

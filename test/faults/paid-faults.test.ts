@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import test, { after, afterEach, before } from 'node:test'
-import type { Payer } from '../support/chain.ts'
+import { FUNDS, type Payer } from '../support/chain.ts'
 import type { Reply } from '../support/chatClient.ts'
 import { codeOf, HELLO, payFor, paymentHeader, post, quote } from '../support/paidClient.ts'
 import { type PaidStack, startPaidStack } from '../support/paidStack.ts'
 import { until } from '../support/stack.ts'
 import { childrenOf } from '../support/workload.ts'
 
-const FUNDS = 1_000_000_000n
 let paid: PaidStack
 
 before(async () => {
@@ -16,12 +15,7 @@ before(async () => {
     catalog: { models: [{ id: 'test/small' }, { id: 'test/slow', upstream: 'slow,chunks=100,delay=100' }] },
   })
 })
-afterEach(async () => {
-  paid.rpc.down = false
-  paid.rpc.refused.clear()
-  await paid.chain.client.setAutomine(true)
-  await paid.audited()
-})
+afterEach(() => paid.mended())
 after(() => paid.stop())
 
 const count = async (sql: string, ...values: unknown[]): Promise<number> =>

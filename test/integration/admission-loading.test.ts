@@ -3,15 +3,21 @@
 import './ledger-limits.ts'
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { EventDispatcher } from '../../control/admission/dispatcher.ts'
-import { drainStream } from '../../control/admission/drainStream.ts'
 import { ensureAdmission } from '../../control/admission/keeper.ts'
-import { newId } from '../../control/contract/ids.ts'
-import { SHARD_COUNT } from '../../control/contract/redisKeys.ts'
 import { bookEntries } from '../../control/settlement/bookEntries.ts'
-import { parseEntry } from '../../control/settlement/entry.ts'
-import { ensureGroups, readGroup } from '../../control/settlement/streamReader.ts'
-import { assertCleanAudit, type Book, log, newAccount, scalar, startBook, TestProxy, until } from './ledger-support.ts'
+import {
+  assertCleanAudit,
+  type Book,
+  drainAll,
+  ensureOpen,
+  fundedAccount,
+  log,
+  scalar,
+  startBook,
+  TestProxy,
+  takeInHand,
+  until,
+} from './ledger-support.ts'
 
 let book: Book
 let proxy: TestProxy
@@ -21,27 +27,12 @@ before(async () => {
 })
 after(() => book.stop())
 
-const ensure = () => ensureAdmission({ pool: book.pool, redis: book.redis, log })
-
-async function drainAll(): Promise<void> {
-  for (let shard = 0; shard < SHARD_COUNT; shard++) await drainStream(book.redis, book.pool, shard)
-}
-
-async function openAccount(coinUnits: number): Promise<string> {
-  const accountId = await newAccount(book.pool, coinUnits)
-  await ensure()
-  const dispatcher = new EventDispatcher({ pool: book.pool, redis: book.redis, log })
-  await until('the account is in Redis', () => dispatcher.bring([accountId])).finally(() => dispatcher.stop())
-  return accountId
-}
+const ensure = () => ensureOpen(book)
 
 test('what is being booked while its shard is loaded is waited for', async () => {
-  const accountId = await openAccount(1_000)
-  const requestId = newId('req')
-  await proxy.hold(accountId, requestId, 100)
-  await proxy.settle(accountId, requestId, 100, 100)
-  await ensureGroups(book.redis)
-  const inHand = (await readGroup(book.redis, 'slow', '>', 100, 0)).map(parseEntry)
+  const accountId = await fundedAccount(book, 1_000)
+  await proxy.serve(accountId, 100)
+  const inHand = await takeInHand(book)
   await book.redis.flushall()
   const waiting = (): Promise<number> =>
     scalar(
@@ -57,11 +48,7 @@ test('what is being booked while its shard is loaded is waited for', async () =>
   const loading = ensure().finally(() => {
     isLoaded = true
   })
-  const spend = async (): Promise<void> => {
-    const next = newId('req')
-    await proxy.hold(accountId, next, 10)
-    await proxy.settle(accountId, next, 10, 10)
-  }
+  const spend = () => proxy.serve(accountId, 10)
   await until('the shards are loaded, or wait for the booking', async () => isLoaded || (await waiting()) === 2)
   const isEarly = isLoaded
   // An entry of a later time than that which was lost, so that the stream does not seem to be behind the book.
@@ -70,14 +57,14 @@ test('what is being booked while its shard is loaded is waited for', async () =>
   blocker.release()
   await Promise.all([booking, loading])
   if (!isEarly) await spend()
-  await drainAll()
+  await drainAll(book)
   await ensure()
   assert.equal(await proxy.freeCoin(accountId), 890)
   await assertCleanAudit(book)
 })
 
 test('a shard that is marked while all are loaded is loaded once more, whatever the clock of the book says', async () => {
-  await openAccount(1_000)
+  await fundedAccount(book, 1_000)
   await book.redis.flushall()
   const beforeOpen = async (): Promise<void> => {
     await book.pool.query(

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { EventDispatcher } from '../../control/admission/dispatcher.ts'
 import { GrantSweeper } from '../../control/admission/grantSweeper.ts'
-import { AdmissionKeeper, ensureAdmission } from '../../control/admission/keeper.ts'
+import { AdmissionKeeper } from '../../control/admission/keeper.ts'
 import { OrphanVoider } from '../../control/admission/orphanVoider.ts'
 import { settleLost } from '../../control/admission/settleLost.ts'
 import { newId } from '../../control/contract/ids.ts'
@@ -19,6 +19,7 @@ import {
   admissionIsOpen,
   assertCleanAudit,
   type Book,
+  ensureOpen,
   log,
   newAccount,
   scalar,
@@ -38,7 +39,7 @@ let beats: NodeJS.Timeout
 
 before(async () => {
   book = await startBook()
-  await ensureAdmission({ pool: book.pool, redis: book.redis, log })
+  await ensureOpen(book)
   const { pool, redis } = book
   parts = [
     new SettlementConsumer({ redisUrl: book.redisServer.url, pool, log, consumer: 'c1' }),

@@ -3,9 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EventDispatcher } from '../../control/admission/dispatcher.ts'
-import { drainStream } from '../../control/admission/drainStream.ts'
 import { GrantSweeper } from '../../control/admission/grantSweeper.ts'
-import { ensureAdmission } from '../../control/admission/keeper.ts'
 import { listHolds } from '../../control/admission/listHolds.ts'
 import { OrphanVoider } from '../../control/admission/orphanVoider.ts'
 import { settleLost } from '../../control/admission/settleLost.ts'
@@ -24,17 +22,21 @@ import { balanceOf } from '../../control/ledger/balanceOf.ts'
 import { creditCoin } from '../../control/ledger/creditCoin.ts'
 import { grantCredits } from '../../control/ledger/grantCredits.ts'
 import { bookEntries } from '../../control/settlement/bookEntries.ts'
-import { parseEntry } from '../../control/settlement/entry.ts'
-import { ensureGroups, readGroup } from '../../control/settlement/streamReader.ts'
+import { ensureGroups } from '../../control/settlement/streamReader.ts'
 import {
   assertCleanAudit,
   type Book,
+  dispatchEvents,
+  drainAll,
+  ensureOpen,
+  fundedAccount,
   log,
   newAccount,
   scalar,
   settlementOf,
   startBook,
   TestProxy,
+  takeInHand,
   until,
 } from './ledger-support.ts'
 
@@ -49,25 +51,8 @@ beforeEach(async () => {
 })
 after(() => book.stop())
 
-const ensure = () => ensureAdmission({ pool: book.pool, redis: book.redis, log })
-
-async function drainAll(): Promise<void> {
-  for (let shard = 0; shard < SHARD_COUNT; shard++) await drainStream(book.redis, book.pool, shard)
-}
-
-/** Applies what waits in the outbox. */
-async function dispatch(): Promise<void> {
-  const dispatcher = new EventDispatcher({ pool: book.pool, redis: book.redis, log })
-  const waiting = () => scalar<number>(book.pool, 'SELECT count(*) FROM admission_events')
-  await until('the outbox is empty', async () => (await waiting()) === 0).finally(() => dispatcher.stop())
-}
-
-async function openAccount(coinUnits: number): Promise<string> {
-  const accountId = await newAccount(book.pool, coinUnits)
-  await ensure()
-  await dispatch()
-  return accountId
-}
+const ensure = () => ensureOpen(book)
+const dispatch = () => dispatchEvents(book)
 
 function grant(accountId: string, units: number, expiresAtMs: number): Promise<{ grantId: string }> {
   return withTransaction(book.pool, (client) => grantCredits(client, { accountId, units, source: 'test', expiresAtMs }))
@@ -90,27 +75,27 @@ test('admission opens with one epoch, and events reach Redis in order, once', as
 })
 
 test('1,000 concurrent holds on a balance for exactly 10: exactly 10 are held, and the balance ends at 0', async () => {
-  const accountId = await openAccount(1_000)
+  const accountId = await fundedAccount(book, 1_000)
   const ids = Array.from({ length: 1_000 }, () => newId('req'))
   const results = await Promise.all(ids.map((id) => proxy.hold(accountId, id, 100)))
   const held = ids.filter((_, i) => results[i]?.code === HoldCode.OK)
   assert.equal(held.length, 10)
   assert.equal(results.filter((result) => result.code === HoldCode.BALANCE).length, 990)
   await Promise.all(held.map((id) => proxy.settle(accountId, id, 100, 100)))
-  await drainAll()
+  await drainAll(book)
   assert.equal(await proxy.freeCoin(accountId), 0)
   assert.equal((await balanceOf(book.pool, accountId))?.coinUnits, 0)
   await assertCleanAudit(book)
 })
 
 test('Redis emptied: admission is closed, then balances, grants and key counters are back as the book has them', async () => {
-  const accountId = await openAccount(1_000)
+  const accountId = await fundedAccount(book, 1_000)
   await grant(accountId, 300, Date.now() + 86_400_000)
   await dispatch()
   const first = newId('req')
   assert.equal((await proxy.hold(accountId, first, 400)).code, HoldCode.OK)
   assert.equal((await proxy.settle(accountId, first, 350, 400)).code, SettleCode.SETTLED)
-  await drainAll()
+  await drainAll(book)
   const account = accountKey(shardOf(accountId), accountId)
   const counters = keyCountersKey(shardOf(accountId), accountId.replace('acct', 'key'))
   const windows = ['hw', 'hs', 'dw', 'ds', 'mw', 'ms', 'bs']
@@ -130,9 +115,8 @@ test('Redis emptied: admission is closed, then balances, grants and key counters
 })
 
 test('a hold lost with Redis is charged once, up to what is free, however often it is asked for', async () => {
-  const accountId = await openAccount(1_000)
-  const requestId = newId('req')
-  await proxy.hold(accountId, requestId, 700)
+  const accountId = await fundedAccount(book, 1_000)
+  const requestId = await proxy.newHold(accountId, 700)
   await book.redis.flushall()
   await assert.rejects(lost(accountId, requestId, 600), { status: 503 })
   await ensure()
@@ -141,7 +125,7 @@ test('a hold lost with Redis is charged once, up to what is free, however often 
   assert.deepEqual(charges, [600, 600, 600, 600, 600])
   const other = newId('req')
   assert.equal(await lost(accountId, other, 600), 400, 'no more than the account has')
-  await drainAll()
+  await drainAll(book)
   assert.equal(await lost(accountId, requestId, 600), 600)
   await book.redis.flushall()
   await ensure()
@@ -151,17 +135,16 @@ test('a hold lost with Redis is charged once, up to what is free, however often 
 })
 
 test('Redis started again keeps the holds of running requests, less those that the book knows to have ended', async () => {
-  const accountId = await openAccount(1_000)
-  const [open, ended] = [newId('req'), newId('req')]
-  await proxy.hold(accountId, open, 300)
-  await proxy.hold(accountId, ended, 200)
+  const accountId = await fundedAccount(book, 1_000)
+  const open = await proxy.newHold(accountId, 300)
+  const ended = await proxy.newHold(accountId, 200)
   // The book booked the end of a request, and the Redis that comes back has not seen it yet.
   await ensureGroups(book.redis)
   const holds = holdsKey(shardOf(accountId), proxy.owner)
   const account = accountKey(shardOf(accountId), accountId)
   const earlier = await Promise.all([holds, account].map((key) => book.redis.callBuffer('DUMP', [key])))
   await proxy.settle(accountId, ended, 150, 200)
-  await bookEntries(book.pool, (await readGroup(book.redis, 'c', '>', 100, 0)).map(parseEntry))
+  await bookEntries(book.pool, await takeInHand(book, 'c'))
   for (const [i, key] of [holds, account].entries()) {
     await book.redis.call('RESTORE', [key, 0, earlier[i] as Buffer, 'REPLACE'])
   }
@@ -174,17 +157,15 @@ test('Redis started again keeps the holds of running requests, less those that t
   )
   assert.equal(await proxy.freeCoin(accountId), 550)
   assert.deepEqual(await proxy.settle(accountId, open, 100, 300), { code: SettleCode.SETTLED, units: 100 })
-  await drainAll()
+  await drainAll(book)
   assert.equal((await balanceOf(book.pool, accountId))?.coinUnits, 750)
   await assertCleanAudit(book)
 })
 
 test('a stream that went back in time is noticed', async () => {
-  const accountId = await openAccount(1_000)
-  const requestId = newId('req')
-  await proxy.hold(accountId, requestId, 100)
-  await proxy.settle(accountId, requestId, 100, 100)
-  await drainAll()
+  const accountId = await fundedAccount(book, 1_000)
+  await proxy.serve(accountId, 100)
+  await drainAll(book)
   assert.equal(await ensure(), 'unchanged')
   await book.redis.del(`ledger:{s${shardOf(accountId).toString().padStart(2, '0')}}`)
   assert.equal(await ensure(), 'rebuilt')
@@ -193,12 +174,9 @@ test('a stream that went back in time is noticed', async () => {
 })
 
 test('a batch that is booked only after Redis was lost and loaded again has its shard loaded once more', async () => {
-  const accountId = await openAccount(1_000)
-  const requestId = newId('req')
-  await proxy.hold(accountId, requestId, 100)
-  await proxy.settle(accountId, requestId, 100, 100)
-  await ensureGroups(book.redis)
-  const inHand = (await readGroup(book.redis, 'slow', '>', 100, 0)).map(parseEntry)
+  const accountId = await fundedAccount(book, 1_000)
+  await proxy.serve(accountId, 100)
+  const inHand = await takeInHand(book)
   await book.redis.flushall()
   assert.equal(await ensure(), 'rebuilt')
   assert.equal(await proxy.freeCoin(accountId), 1_000)
@@ -209,9 +187,8 @@ test('a batch that is booked only after Redis was lost and loaded again has its 
 })
 
 test('shards that settlement found to differ are loaded anew beside traffic, and their holds stay', async () => {
-  const accountId = await openAccount(1_000)
-  const requestId = newId('req')
-  await proxy.hold(accountId, requestId, 100)
+  const accountId = await fundedAccount(book, 1_000)
+  await proxy.newHold(accountId, 100)
   await book.redis.hset(accountKey(shardOf(accountId), accountId), 'coin', '5')
   await book.pool.query(`INSERT INTO admission_dirty (shard, reason) VALUES ($1, 'test')`, [shardOf(accountId)])
   const epoch = await book.redis.get(epochKey(0))
@@ -223,7 +200,7 @@ test('shards that settlement found to differ are loaded anew beside traffic, and
 })
 
 test('an account whose events Redis lost is loaded from the book', async () => {
-  const accountId = await openAccount(1_000)
+  const accountId = await fundedAccount(book, 1_000)
   await book.redis.del(accountKey(shardOf(accountId), accountId))
   await withTransaction(book.pool, (client) => creditCoin(client, { accountId, units: 50, ref: newId('evt') }))
   const dispatcher = new EventDispatcher({ pool: book.pool, redis: book.redis, log })
@@ -235,14 +212,13 @@ test('an account whose events Redis lost is loaded from the book', async () => {
 })
 
 test('holds of a process that stopped heart-beating are voided, those of the living are not', async () => {
-  const accountId = await openAccount(1_000)
+  const accountId = await fundedAccount(book, 1_000)
   const dead = new TestProxy(book.redis)
   const unknown = new TestProxy(book.redis)
   await dead.beat()
-  const [ofDead, ofUnknown, ofLiving] = [newId('req'), newId('req'), newId('req')]
-  await dead.hold(accountId, ofDead, 100)
-  await unknown.hold(accountId, ofUnknown, 100)
-  await proxy.hold(accountId, ofLiving, 100)
+  const ofDead = await dead.newHold(accountId, 100)
+  const ofUnknown = await unknown.newHold(accountId, 100)
+  const ofLiving = await proxy.newHold(accountId, 100)
   const voider = new OrphanVoider({ redis: book.redis, log })
   const beats = setInterval(() => void proxy.beat(), 50)
   try {
@@ -262,7 +238,7 @@ test('holds of a process that stopped heart-beating are voided, those of the liv
   }
   assert.equal((await dead.settle(accountId, ofDead, 50, 100)).code, SettleCode.ALREADY_VOIDED)
   assert.deepEqual(await proxy.settle(accountId, ofLiving, 50, 100), { code: SettleCode.SETTLED, units: 50 })
-  await drainAll()
+  await drainAll(book)
   const rows = await book.pool.query(
     'SELECT request_id, status, voided, model, endpoint FROM receipts WHERE request_id = ANY ($1) ORDER BY request_id',
     [[ofDead, ofUnknown]],
@@ -277,9 +253,8 @@ test('holds of a process that stopped heart-beating are voided, those of the liv
 })
 
 test('an outage of Redis voids nobody who goes on beating afterwards', async () => {
-  const accountId = await openAccount(1_000)
-  const requestId = newId('req')
-  await proxy.hold(accountId, requestId, 100)
+  const accountId = await fundedAccount(book, 1_000)
+  const requestId = await proxy.newHold(accountId, 100)
   const voider = new OrphanVoider({ redis: book.redis, log })
   try {
     await sleep(200)
@@ -300,11 +275,11 @@ test('an outage of Redis voids nobody who goes on beating afterwards', async () 
     await voider.stop()
   }
   await proxy.settle(accountId, requestId, 10, 100)
-  await drainAll()
+  await drainAll(book)
 })
 
 test('expired grants go back to the house, held parts when their holds end, and empty grants leave Redis', async () => {
-  const accountId = await openAccount(1_000)
+  const accountId = await fundedAccount(book, 1_000)
   const { grantId } = await grant(accountId, 500, Date.now() + 2_500)
   await dispatch()
   const requestId = newId('req')
@@ -313,7 +288,7 @@ test('expired grants go back to the house, held parts when their holds end, and 
   const balance = () =>
     scalar<number>(book.pool, 'SELECT balance FROM ledger_accounts WHERE id = $1', [`grant:${grantId}`])
   const drained = (units: number) => async () => {
-    await drainAll()
+    await drainAll(book)
     return (await balance()) === units
   }
   try {

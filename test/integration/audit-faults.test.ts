@@ -1,13 +1,10 @@
 import './ledger-limits.ts'
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { drainStream } from '../../control/admission/drainStream.ts'
-import { ensureAdmission } from '../../control/admission/keeper.ts'
 import { runAudit } from '../../control/audit/runAudit.ts'
-import { newId } from '../../control/contract/ids.ts'
-import { accountKey, epochKey, keyCountersKey, SHARD_COUNT, shardOf } from '../../control/contract/redisKeys.ts'
+import { accountKey, epochKey, keyCountersKey, shardOf } from '../../control/contract/redisKeys.ts'
 import { withTransaction } from '../../control/db/pool.ts'
-import { assertCleanAudit, type Book, log, newAccount, startBook, TestProxy } from './ledger-support.ts'
+import { assertCleanAudit, type Book, drainAll, fundedAccount, startBook, TestProxy } from './ledger-support.ts'
 
 let book: Book
 let accountId: string
@@ -17,20 +14,13 @@ let beats: NodeJS.Timeout
 
 before(async () => {
   book = await startBook()
-  accountId = await newAccount(book.pool, 1_000_000)
+  accountId = await fundedAccount(book, 1_000_000)
   keyId = accountId.replace('acct', 'key')
-  await ensureAdmission({ pool: book.pool, redis: book.redis, log })
-  // The outbox is in what was loaded; the rows themselves would only wait for a dispatcher.
-  await book.pool.query('DELETE FROM admission_events')
   proxy = new TestProxy(book.redis)
   beats = setInterval(() => void proxy.beat(), 100)
-  for (let i = 0; i < 300; i++) {
-    const requestId = newId('req')
-    await proxy.hold(accountId, requestId, 100)
-    await proxy.settle(accountId, requestId, i % 10 === 0 ? -1 : 60, 100)
-  }
-  for (let shard = 0; shard < SHARD_COUNT; shard++) await drainStream(book.redis, book.pool, shard)
-  await proxy.hold(accountId, newId('req'), 100)
+  for (let i = 0; i < 300; i++) await proxy.serve(accountId, i % 10 === 0 ? -1 : 60, 100)
+  await drainAll(book)
+  await proxy.newHold(accountId, 100)
 })
 after(async () => {
   clearInterval(beats)
@@ -168,12 +158,11 @@ test('the audit finds what is wrong in Redis', async () => {
 })
 
 test('the audit finds a request that is held and has a receipt', async () => {
-  const requestId = newId('req')
-  await proxy.hold(accountId, requestId, 100)
+  const requestId = await proxy.newHold(accountId, 100)
   const holds = `holds:{s${shardOf(accountId).toString().padStart(2, '0')}}:${proxy.owner}`
   const record = String(await book.redis.hget(holds, requestId))
   await proxy.settle(accountId, requestId, 50, 100)
-  for (let shard = 0; shard < SHARD_COUNT; shard++) await drainStream(book.redis, book.pool, shard)
+  await drainAll(book)
   await book.redis.hset(holds, requestId, record)
   const failed = await failedChecks()
   assert.ok(failed.includes('no ended request is held'), String(failed))
@@ -182,9 +171,7 @@ test('the audit finds a request that is held and has a receipt', async () => {
 })
 
 test('charges that wait in a stream are part of what the audit expects', async () => {
-  const requestId = newId('req')
-  await proxy.hold(accountId, requestId, 100)
-  await proxy.settle(accountId, requestId, 50, 100)
+  await proxy.serve(accountId, 50, 100)
   const checks = await runAudit(book.pool, book.redis)
   assert.deepEqual(
     checks.filter((check) => !check.ok),

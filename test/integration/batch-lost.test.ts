@@ -4,9 +4,6 @@
 import './batch-lost-limits.ts'
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
-import { EventDispatcher } from '../../control/admission/dispatcher.ts'
-import { drainStream } from '../../control/admission/drainStream.ts'
-import { ensureAdmission } from '../../control/admission/keeper.ts'
 import { runAudit } from '../../control/audit/runAudit.ts'
 import { BatchHolds } from '../../control/batch/batchHolds.ts'
 import { BatchService } from '../../control/batch/batchService.ts'
@@ -15,11 +12,20 @@ import { decide, jobOf } from '../../control/batch/jobStore.ts'
 import { openJob } from '../../control/batch/openJob.ts'
 import { decideAnswer } from '../../control/batch/outcome.ts'
 import { sluice } from '../../control/contract/generated/messages.js'
-import { newId } from '../../control/contract/ids.ts'
 import { limits } from '../../control/contract/limits.ts'
-import { SHARD_COUNT } from '../../control/contract/redisKeys.ts'
 import { CHARGE, PROVIDERS, USAGE } from '../support/batchWorld.ts'
-import { assertCleanAudit, type Book, log, newAccount, scalar, startBook, TestProxy, until } from './ledger-support.ts'
+import {
+  assertCleanAudit,
+  type Book,
+  drainAll,
+  ensureOpen,
+  fundedAccount,
+  log,
+  scalar,
+  startBook,
+  TestProxy,
+  until,
+} from './ledger-support.ts'
 
 const HOLD = 1_000
 const RATES = { input: 500_000, output: 1_000_000 }
@@ -38,24 +44,9 @@ beforeEach(async () => {
 })
 after(() => book.stop())
 
-const ensure = () => ensureAdmission({ pool: book.pool, redis: book.redis, log })
-
-async function drainAll(): Promise<void> {
-  for (let shard = 0; shard < SHARD_COUNT; shard++) await drainStream(book.redis, book.pool, shard)
-}
-
-async function openAccount(coinUnits: number): Promise<string> {
-  const accountId = await newAccount(book.pool, coinUnits)
-  await ensure()
-  const dispatcher = new EventDispatcher({ pool: book.pool, redis: book.redis, log })
-  await until('the account is in Redis', () => dispatcher.bring([accountId])).finally(() => dispatcher.stop())
-  return accountId
-}
-
 /** A job with its hold, for which the provider has answered. @returns its request id */
 async function decidedJob(accountId: string): Promise<string> {
-  const requestId = newId('req')
-  await proxy.hold(accountId, requestId, HOLD)
+  const requestId = await proxy.newHold(accountId, HOLD)
   const request = sluice.SubmitBatchRequest.create({
     ...{ requestId, accountId, keyId: accountId.replace('acct', 'key'), owner: proxy.owner, model: 'test/model' },
     ...{ coinUsdUnits: 1_000_000_000, holdUnits: HOLD, heldAtMs: Date.now(), startedAtMs: Date.now(), sheetVersion: 1 },
@@ -79,7 +70,7 @@ async function untilBooked(requestId: string): Promise<void> {
   const service = new BatchService({ pool: book.pool, redis: book.redis, log, environment: {}, allowPrivate: true })
   service.start()
   const isBooked = async (): Promise<boolean> => {
-    await drainAll()
+    await drainAll(book)
     return (await scalar<number>(book.pool, 'SELECT count(*) FROM receipts WHERE request_id = $1', [requestId])) === 1
   }
   await until('there is a receipt', isBooked).finally(() => service.stop())
@@ -95,24 +86,22 @@ async function assertDone(requestId: string, charged: number): Promise<void> {
 }
 
 test('a job whose hold is lost is done for what the account has left, also for nothing', async () => {
-  const accountId = await openAccount(HOLD)
+  const accountId = await fundedAccount(book, HOLD)
   const requestId = await decidedJob(accountId)
   await book.redis.flushall()
-  await ensure()
-  const other = newId('req')
-  await proxy.hold(accountId, other, HOLD)
-  await proxy.settle(accountId, other, HOLD, HOLD)
+  await ensureOpen(book)
+  await proxy.serve(accountId, HOLD)
   assert.equal(await endJobs(), 1)
-  await drainAll()
+  await drainAll(book)
   await assertDone(requestId, 0)
 })
 
 test('a job that was done is charged although Redis lost its hold and its charge', async () => {
-  const accountId = await openAccount(HOLD)
+  const accountId = await fundedAccount(book, HOLD)
   const requestId = await decidedJob(accountId)
   assert.equal(await endJobs(), 1)
   await book.redis.flushall()
-  await ensure()
+  await ensureOpen(book)
   const shift = (ms: number) =>
     book.pool.query('UPDATE batch_jobs SET ended_at_ms = ended_at_ms + $2 WHERE id = $1', [requestId, ms])
   await shift(-2 * limits.holdAgeMaxMs)
@@ -127,7 +116,7 @@ test('a job that was done is charged although Redis lost its hold and its charge
 })
 
 test('a job that was done is charged although Redis went back to before its charge', async () => {
-  const accountId = await openAccount(HOLD)
+  const accountId = await fundedAccount(book, HOLD)
   const requestId = await decidedJob(accountId)
   const keys = await book.redis.keys('*')
   const before = await Promise.all(keys.map((key) => book.redis.dumpBuffer(key)))
@@ -139,7 +128,7 @@ test('a job that was done is charged although Redis went back to before its char
 })
 
 test('jobs that can not be ended yet hold up none behind them', async () => {
-  const accountId = await openAccount(4 * HOLD)
+  const accountId = await fundedAccount(book, 4 * HOLD)
   const waiting: string[] = []
   for (let i = 0; i < limits.batchPassMax; i++) waiting.push(await decidedJob(accountId))
   const last = await decidedJob(accountId)
@@ -148,6 +137,6 @@ test('jobs that can not be ended yet hold up none behind them', async () => {
   assert.equal(await endDecided({ pool: book.pool, holds: { end }, log, now: Date.now }), 1)
   assert.equal((await jobOf(book.pool, last))?.state, 'done')
   assert.equal(await endJobs(), waiting.length)
-  await drainAll()
+  await drainAll(book)
   await assertDone(last, CHARGE)
 })

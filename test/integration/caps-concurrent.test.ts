@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
-import { Agent, request } from 'node:http'
+import { Agent } from 'node:http'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ErrorBody, Receipt } from '../support/chatClient.ts'
+import { api } from '../support/apiClient.ts'
+import { assertError, chat, type ErrorBody, type Receipt } from '../support/chatClient.ts'
+import { postBy } from '../support/socketClient.ts'
 import { type Stack, startStack, type TestAccount } from '../support/stack.ts'
 
 const REQUESTS = 1_000
 const SERVED = 10
+const SUB_KEYS = 5
 const OUTPUT_TOKENS = 10
 // 'hello' is held as 3 tokens, with 8 for the message and 16 for the request.
 const PROMPT_TOKENS = 27
@@ -22,31 +25,15 @@ interface Answer {
 }
 
 /** One request; half of them are streamed. */
-function send(stack: Stack, agent: Agent, apiKey: string, stream: boolean): Promise<Answer> {
+async function send(stack: Stack, agent: Agent, apiKey: string, stream: boolean): Promise<Answer> {
   const body = {
     model: 'test/exact',
     stream,
     max_tokens: OUTPUT_TOKENS,
     messages: [{ role: 'user', content: 'hello' }],
   }
-  return new Promise((resolve, reject) => {
-    const call = request(`${stack.baseUrl}/v1/chat/completions`, {
-      agent,
-      method: 'POST',
-      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-    })
-    call.on('error', reject)
-    call.on('response', (response) => {
-      let text = ''
-      response.setEncoding('utf8')
-      response.on('error', reject)
-      response.on('data', (piece: string) => {
-        text += piece
-      })
-      response.on('end', () => resolve(read(response.statusCode ?? 0, text, stream)))
-    })
-    call.end(JSON.stringify(body))
-  })
+  const { status, text } = await postBy(agent, `${stack.baseUrl}/v1/chat/completions`, apiKey, body)
+  return read(status, text, stream)
 }
 
 function read(status: number, text: string, stream: boolean): Answer {
@@ -58,10 +45,13 @@ function read(status: number, text: string, stream: boolean): Answer {
   return { status, code: null, chargedUnits: Number(receipt.cost.units) }
 }
 
-async function sendAll(stack: Stack, apiKey: string): Promise<Answer[]> {
+/** Sends the requests by these keys in turn. */
+async function sendAll(stack: Stack, apiKeys: readonly string[]): Promise<Answer[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: REQUESTS })
   try {
-    return await Promise.all(Array.from({ length: REQUESTS }, (_, i) => send(stack, agent, apiKey, i % 2 === 0)))
+    return await Promise.all(
+      Array.from({ length: REQUESTS }, (_, i) => send(stack, agent, apiKeys[i % apiKeys.length] ?? '', i % 2 === 0)),
+    )
   } finally {
     agent.destroy()
   }
@@ -80,8 +70,14 @@ async function balanceUnits(stack: Stack, { accountId }: TestAccount): Promise<n
 }
 
 /** Exactly ten of the requests are served and charged in full; all others are refused with this code. */
-async function exactlyTen(stack: Stack, account: TestAccount, code: string, startUnits: number): Promise<void> {
-  const answers = await sendAll(stack, account.apiKey)
+async function exactlyTen(
+  stack: Stack,
+  account: TestAccount,
+  code: string,
+  startUnits: number,
+  apiKeys: readonly string[] = [account.apiKey],
+): Promise<void> {
+  const answers = await sendAll(stack, apiKeys)
   const served = answers.filter((answer) => answer.status === 200)
   const refused = answers.filter((answer) => answer.status === 402 && answer.code === code)
   assert.deepEqual([served.length, refused.length], [SERVED, REQUESTS - SERVED])
@@ -128,6 +124,21 @@ for (const workers of [1, 2]) {
         await awayFromTheHour()
         const account = await stack.createAccount({ credits: '1', args: [flag, EXACT] })
         await exactlyTen(stack, account, code, 1e9)
+      })
+
+      test(`${flag} for ten on a platform key serves ten over its sub-keys`, async () => {
+        await awayFromTheHour()
+        const account = await stack.createAccount({ credits: '1', args: ['--platform', flag, EXACT] })
+        const made = await Promise.all(
+          Array.from({ length: SUB_KEYS }, () =>
+            api<{ api_key: string }>(stack.baseUrl, 'POST', '/v1/platform/keys', { token: account.apiKey, body: {} }),
+          ),
+        )
+        const apiKeys = made.map(({ body }) => body.api_key)
+        await exactlyTen(stack, account, code, 1e9, apiKeys)
+        const refused = await chat(stack.baseUrl, apiKeys[0] ?? '', { model: 'test/exact', max_tokens: OUTPUT_TOKENS })
+        assertError(refused, 402, code)
+        assert.match(refused.text, /platform key's/)
       })
     }
   })

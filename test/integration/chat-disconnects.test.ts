@@ -3,6 +3,7 @@ import { request } from 'node:http'
 import { after, before, test } from 'node:test'
 import { receiptOf } from '../support/chatClient.ts'
 import { assertReconciled } from '../support/reconcile.ts'
+import { postOpen } from '../support/socketClient.ts'
 import { type Stack, startStack, until } from '../support/stack.ts'
 
 let stack: Stack
@@ -21,30 +22,11 @@ before(async () => {
 })
 after(() => stack.finish())
 
-/** Opens a stream and calls `onBytes` with how much has been read so far; the socket is the caller's. */
-function openStream(model: string, onBytes: (total: number, text: string) => void) {
-  const call = request(`${stack.baseUrl}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-  })
-  let text = ''
-  call.on('response', (response) => {
-    response.setEncoding('utf8')
-    response.on('data', (piece: string) => {
-      text += piece
-      onBytes(text.length, text)
-    })
-    response.on('error', () => undefined)
-  })
-  call.on('error', () => undefined)
-  call.end(JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: 'hello' }] }))
-  return call
-}
-
 test('a client that leaves stops the provider and pays for what was produced', async () => {
   let requestId = ''
+  const body = { model: 'test/slow', stream: true, messages: [{ role: 'user', content: 'hello' }] }
   await new Promise<void>((resolve) => {
-    const call = openStream('test/slow', (_, text) => {
+    const call = postOpen(`${stack.baseUrl}/v1/chat/completions`, apiKey, body, (text) => {
       const frames = text.split('"content":" tok').length - 1
       if (frames < 5) return
       requestId = /"id":"(req_[^"]+)"/.exec(text)?.[1] ?? ''

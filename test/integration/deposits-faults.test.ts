@@ -4,12 +4,19 @@ import assert from 'node:assert/strict'
 import test, { after, afterEach, before } from 'node:test'
 import { encodeFunctionData } from 'viem'
 import { PAYMENT_ABI } from '../../control/payments/settlementCall.ts'
-import { apiOk } from '../support/apiClient.ts'
-import { coinOf, deposit, type Holder, newHolder, type SignedDeposit, signDeposit } from '../support/moneyClient.ts'
+import { FUNDS } from '../support/chain.ts'
+import {
+  coinOf,
+  deposit,
+  depositStatus,
+  newHolder,
+  type SignedDeposit,
+  signDeposit,
+  untilCredited,
+} from '../support/moneyClient.ts'
 import { type PaidStack, startPaidStack } from '../support/paidStack.ts'
 import { until } from '../support/stack.ts'
 
-const FUNDS = 1_000_000_000n
 /** Two dollars of the stablecoin, which are four of the coin at half a dollar each. */
 const TWO = 2_000_000n
 let paid: PaidStack
@@ -17,30 +24,15 @@ let paid: PaidStack
 before(async () => {
   paid = await startPaidStack({ limits: { signInRequestBurst: 1_000, depositCheckMs: 50 } })
 })
-afterEach(async () => {
-  paid.rpc.refused.clear()
-  await paid.chain.client.mine({ blocks: 1 })
-  await paid.audited()
-})
+afterEach(() => paid.mended())
 after(() => paid.stop())
-
-const statusOf = async (holder: Holder, id: string): Promise<string> =>
-  (
-    await apiOk<{ status: string }>(paid.stack.baseUrl, 'GET', `/v1/account/deposits/${id}`, {
-      token: holder.token,
-    })
-  ).status
-
-async function credited(holder: Holder, id: string): Promise<void> {
-  await until('the deposit is credited', async () => (await statusOf(holder, id)) === 'credited')
-}
 
 test('a block that the chain takes back: the deposit is made again, and credited once', async () => {
   const holder = await newHolder(paid)
   const snapshot = await paid.chain.client.snapshot()
   const block = Number(await paid.chain.client.getBlockNumber())
   const made = await deposit(paid, holder, await signDeposit(paid, holder.wallet, TWO))
-  await credited(holder, made.body.id)
+  await untilCredited(paid, holder, made.body.id)
   await paid.chain.client.revert({ id: snapshot })
   assert.equal(await paid.has('stablecoin', holder.wallet), FUNDS)
   // What was read of the blocks that are gone is read again.
@@ -59,7 +51,7 @@ test('control dies between the commit and the sending: the next one sends, once'
   await paid.stack.control.kill9()
   paid.rpc.refused.clear()
   await paid.stack.control.start()
-  await credited(holder, made.body.id)
+  await untilCredited(paid, holder, made.body.id)
   assert.equal(await paid.has('stablecoin', holder.wallet), FUNDS - TWO)
 })
 
@@ -74,7 +66,7 @@ test('somebody else sends the authorization first: it is credited all the same, 
   await until('it is credited', async () => (await coinOf(paid, holder))[0] === 4)
   await paid.audited()
   assert.deepEqual(await coinOf(paid, holder), [4, 4])
-  assert.notEqual(await statusOf(holder, made.body.id), 'pending')
+  assert.notEqual(await depositStatus(paid, holder, made.body.id), 'pending')
 })
 
 /** Anybody may send what was signed. */
@@ -95,7 +87,7 @@ test('a deposit whose authorization is used up on its way fails, and nothing is 
   const made = await deposit(paid, holder, body)
   await paid.chain.transfer('stablecoin', holder.wallet, paid.chain.relayer.address, FUNDS)
   paid.rpc.refused.clear()
-  await until('it has failed', async () => (await statusOf(holder, made.body.id)) === 'failed')
+  await until('it has failed', async () => (await depositStatus(paid, holder, made.body.id)) === 'failed')
   await paid.audited()
   assert.deepEqual(await coinOf(paid, holder), [0, 0])
 })

@@ -6,7 +6,7 @@ import test, { after, afterEach, before } from 'node:test'
 import { type Hex, parseGwei } from 'viem'
 import { DEMO_TOKEN_ABI } from '../../control/launch/chain/deploy.ts'
 import type { Payer } from '../support/chain.ts'
-import { newAccount, scalar, until } from './ledger-support.ts'
+import { newAccount, until } from './ledger-support.ts'
 import { type PaymentBench, startPaymentBench } from './payment-support.ts'
 
 let bench: PaymentBench
@@ -14,24 +14,15 @@ let bench: PaymentBench
 before(async () => {
   bench = await startPaymentBench({ finalBlocks: 5 })
 })
-afterEach(async () => {
-  bench.rpc.altered = undefined
-  bench.rpc.down = false
-  await bench.chain.client.setAutomine(true)
-  await bench.chain.client.mine({ blocks: 1 })
-  await bench.settled()
-  await bench.audit()
-})
+afterEach(() => bench.mended())
 after(() => bench.stop())
-
-const scalarOf = <T>(sql: string, ...values: unknown[]) => scalar<T>(bench.book.pool, sql, values)
 
 /** An account, and its linked wallet with tokens. */
 async function newHolder(): Promise<{ wallet: Payer; coin: () => Promise<number> }> {
   const wallet = await bench.chain.newPayer()
   const accountId = await newAccount(bench.book.pool, 0)
   bench.wallets.set(wallet.address.toLowerCase(), accountId)
-  const coin = () => scalarOf<number>('SELECT balance FROM ledger_accounts WHERE id = $1', `coin:${accountId}`)
+  const coin = () => bench.scalar<number>('SELECT balance FROM ledger_accounts WHERE id = $1', `coin:${accountId}`)
   return { wallet, coin }
 }
 

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import test, { after, afterEach, before } from 'node:test'
 import { getAddress, parseAbi } from 'viem'
 import { api, apiOk, assertRefused } from '../support/apiClient.ts'
+import { FUNDS } from '../support/chain.ts'
 import { chat, completion } from '../support/chatClient.ts'
 import {
   coinOf,
@@ -14,12 +15,12 @@ import {
   newHolder,
   type SignedDeposit,
   signDeposit,
+  untilCredited,
 } from '../support/moneyClient.ts'
 import { codeOf, HELLO, payFor, paymentHeader, post, quote } from '../support/paidClient.ts'
 import { type PaidStack, startPaidStack } from '../support/paidStack.ts'
 import { until } from '../support/stack.ts'
 
-const FUNDS = 1_000_000_000n
 /** Two dollars of the stablecoin, which are four of the coin at half a dollar each. */
 const TWO = 2_000_000n
 let paid: PaidStack
@@ -28,25 +29,8 @@ before(async () => {
   const rates = { apiRequestsPerMinute: 60_000, apiRequestBurst: 10_000, signInRequestBurst: 1_000 }
   paid = await startPaidStack({ limits: { ...rates, depositCheckMs: 50 } })
 })
-afterEach(async () => {
-  paid.rpc.down = false
-  paid.rpc.refused.clear()
-  await paid.chain.client.setAutomine(true)
-  await paid.chain.client.mine({ blocks: 1 })
-  await paid.audited()
-})
+afterEach(() => paid.mended())
 after(() => paid.stop())
-
-const statusOf = async (holder: Holder, id: string): Promise<string> =>
-  (
-    await apiOk<{ status: string }>(paid.stack.baseUrl, 'GET', `/v1/account/deposits/${id}`, {
-      token: holder.token,
-    })
-  ).status
-
-async function credited(holder: Holder, id: string): Promise<void> {
-  await until('the deposit is credited', async () => (await statusOf(holder, id)) === 'credited')
-}
 
 /** Nothing was taken and nothing was credited. */
 async function assertUntouched(holder: Holder): Promise<void> {
@@ -76,7 +60,7 @@ test('a wallet without gas deposits by a signature, and the coin pays for reques
     [made.body.status, made.body.token_amount, made.body['source']],
     ['pending', '2000000', 'authorization'],
   )
-  await credited(holder, made.body.id)
+  await untilCredited(paid, holder, made.body.id)
   await paid.audited()
   assert.deepEqual(await coinOf(paid, holder), [4, 4])
   assert.equal(await paid.has('stablecoin', holder.wallet), FUNDS - TWO)
@@ -91,7 +75,7 @@ test('an API key deposits to its own account from its linked wallet', async () =
   const holder = await newHolder(paid)
   const made = await deposit(paid, { token: holder.apiKey }, await signDeposit(paid, holder.wallet, TWO))
   assert.equal(made.status, 202, made.text)
-  await credited(holder, made.body.id)
+  await untilCredited(paid, holder, made.body.id)
 })
 
 test('a wallet that is a contract deposits when it says that it signed, and only then', async () => {
@@ -109,7 +93,7 @@ test('a wallet that is a contract deposits when it says that it signed, and only
   )
   const made = await deposit(paid, owner, await signDeposit(paid, wallet, TWO, {}, owner.wallet))
   assert.equal(made.status, 202, made.text)
-  await credited(owner, made.body.id)
+  await untilCredited(paid, owner, made.body.id)
   assert.equal(await paid.chain.balanceOf('stablecoin', address), FUNDS - TWO)
 })
 
@@ -182,7 +166,7 @@ test('an authorization is used once: sent again, at once, in another writing, or
   for (const answer of many.filter(({ status }) => status !== 202)) assertRefused(answer, 409, 'authorization_used')
   const first = taken[0]
   assert.ok(first)
-  await credited(holder, first.body.id)
+  await untilCredited(paid, holder, first.body.id)
   const { authorization, signature } = body
   const written = {
     ...authorization,
@@ -202,7 +186,7 @@ test('an Idempotency-Key makes it safe to send again', async () => {
   const body = await signDeposit(paid, holder.wallet, TWO)
   const send = () => deposit(paid, holder, body, { 'idempotency-key': 'again' })
   const first = await send()
-  await credited(holder, first.body.id)
+  await untilCredited(paid, holder, first.body.id)
   const second = await send()
   assert.deepEqual([second.status, second.body.id], [202, first.body.id], second.text)
   await paid.audited()
@@ -271,7 +255,7 @@ test('without the chain a deposit is refused, and nothing is taken', async () =>
   await assertUntouched(holder)
   const made = await deposit(paid, holder, body)
   assert.equal(made.status, 202, made.text)
-  await credited(holder, made.body.id)
+  await untilCredited(paid, holder, made.body.id)
 })
 
 test('another deposit of the wallet waits until the first is in a block', async () => {
@@ -283,8 +267,8 @@ test('another deposit of the wallet waits until the first is in a block', async 
   assertRefused(await deposit(paid, holder, body), 429, 'payment_in_flight')
   await paid.chain.client.setAutomine(true)
   await paid.chain.client.mine({ blocks: 1 })
-  await credited(holder, first.body.id)
+  await untilCredited(paid, holder, first.body.id)
   const second = await deposit(paid, holder, body)
-  await credited(holder, second.body.id)
+  await untilCredited(paid, holder, second.body.id)
   assert.deepEqual((await coinOf(paid, holder))[0], 8)
 })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { request } from 'node:http'
 import { test } from 'node:test'
 import { type ErrorBody, type Receipt, receiptOf, takeApart } from '../support/chatClient.ts'
 import { assertReconciled } from '../support/reconcile.ts'
 import { post, readResponseStream } from '../support/responsesClient.ts'
+import { postOpen } from '../support/socketClient.ts'
 import { type Stack, startStack, until } from '../support/stack.ts'
 
 // How requests of both formats end when somebody leaves in the middle: the client, or the gateway.
@@ -26,31 +26,12 @@ async function withStack(work: (stack: Stack, apiKey: string) => Promise<void>):
   }
 }
 
-function open(stack: Stack, apiKey: string, path: string, body: object, onText: (text: string) => void) {
-  const call = request(stack.baseUrl + path, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-  })
-  let text = ''
-  call.on('response', (response) => {
-    response.setEncoding('utf8')
-    response.on('data', (piece: string) => {
-      text += piece
-      onText(text)
-    })
-    response.on('error', () => undefined)
-  })
-  call.on('error', () => undefined)
-  call.end(JSON.stringify({ model: 'test/slow', ...body }))
-  return call
-}
-
 test('a client that leaves pays for what was produced, or for the answer that the provider billed', async () => {
   await withStack(async (stack, apiKey) => {
     for (const { path, body, piece, limit } of FORMATS) {
       let requestId = ''
       await new Promise<void>((resolve) => {
-        const call = open(stack, apiKey, path, { ...body, stream: true }, (text) => {
+        const call = postOpen(stack.baseUrl + path, apiKey, { model: 'test/slow', ...body, stream: true }, (text) => {
           if ((text.match(piece) ?? []).length < 5) return
           requestId = /"id":"(req_[^"]+)"/.exec(text)?.[1] ?? ''
           call.destroy()
@@ -67,7 +48,12 @@ test('a client that leaves pays for what was produced, or for the answer that th
       assert.ok(receipt.usage.completion_tokens >= 5 && receipt.usage.completion_tokens <= line.frames_sent)
 
       const before = (await stack.provider.log()).length
-      const whole = open(stack, apiKey, path, { ...body, [limit]: 10 }, () => undefined)
+      const whole = postOpen(
+        stack.baseUrl + path,
+        apiKey,
+        { model: 'test/slow', ...body, [limit]: 10 },
+        () => undefined,
+      )
       await until('the provider has the request', async () => {
         const stats = await fetch(`${stack.provider.url().replace('/v1', '')}/_stats`)
         return ((await stats.json()) as { open: number }).open > 0

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { Agent, request } from 'node:http'
+import { Agent } from 'node:http'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assertError, chat, completion, type ErrorBody } from '../support/chatClient.ts'
+import { postBy } from '../support/socketClient.ts'
 import { type Stack, startStack, until } from '../support/stack.ts'
 
 const M = 'test/small'
@@ -60,29 +61,11 @@ class Users {
   }
 }
 
-function once(agent: Agent, apiKey: string, model: string): Promise<Seen> {
+async function once(agent: Agent, apiKey: string, model: string): Promise<Seen> {
   const startedMs = Date.now()
-  return new Promise((resolve, reject) => {
-    const call = request(`${stack.baseUrl}/v1/chat/completions`, {
-      agent,
-      method: 'POST',
-      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-    })
-    call.on('error', reject)
-    call.on('response', (response) => {
-      let text = ''
-      response.setEncoding('utf8')
-      response.on('error', reject)
-      response.on('data', (piece: string) => {
-        text += piece
-      })
-      response.on('end', () => {
-        const status = response.statusCode ?? 0
-        resolve({ startedMs, status, code: status === 200 ? null : (JSON.parse(text) as ErrorBody).error.code })
-      })
-    })
-    call.end(JSON.stringify({ model, max_tokens: 1, messages: [{ role: 'user', content: 'hello' }] }))
-  })
+  const body = { model, max_tokens: 1, messages: [{ role: 'user', content: 'hello' }] }
+  const { status, text } = await postBy(agent, `${stack.baseUrl}/v1/chat/completions`, apiKey, body)
+  return { startedMs, status, code: status === 200 ? null : (JSON.parse(text) as ErrorBody).error.code }
 }
 
 /**

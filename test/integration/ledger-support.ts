@@ -2,6 +2,9 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import { pino } from 'pino'
+import { EventDispatcher } from '../../control/admission/dispatcher.ts'
+import { drainStream } from '../../control/admission/drainStream.ts'
+import { ensureAdmission } from '../../control/admission/keeper.ts'
 import { runAudit } from '../../control/audit/runAudit.ts'
 import { sluice } from '../../control/contract/generated/messages.js'
 import { newId } from '../../control/contract/ids.ts'
@@ -22,6 +25,8 @@ import { migrate } from '../../control/db/migrate.ts'
 import { createPool, type Pool, withTransaction } from '../../control/db/pool.ts'
 import { creditCoin } from '../../control/ledger/creditCoin.ts'
 import { openAccount } from '../../control/ledger/openAccount.ts'
+import { type Entry, parseEntry } from '../../control/settlement/entry.ts'
+import { ensureGroups, readGroup } from '../../control/settlement/streamReader.ts'
 import { freshDatabase, startTestRedis, type TestServer } from '../support/services.ts'
 
 export const log = pino({ level: process.env['TEST_LOG_LEVEL'] ?? 'silent' })
@@ -63,6 +68,36 @@ export async function newAccount(pool: Pool, coinUnits: number): Promise<string>
   return accountId
 }
 
+/** Opens admission, or brings it back to what the book says. @returns what was to be done */
+export const ensureOpen = ({ pool, redis }: Book): ReturnType<typeof ensureAdmission> =>
+  ensureAdmission({ pool, redis, log })
+
+/** Has Redis take what waits in the outbox. */
+export async function dispatchEvents({ pool, redis }: Book): Promise<void> {
+  const dispatcher = new EventDispatcher({ pool, redis, log })
+  const waiting = () => scalar<number>(pool, 'SELECT count(*) FROM admission_events')
+  await until('the outbox is empty', async () => (await waiting()) === 0).finally(() => dispatcher.stop())
+}
+
+/** Opens an account whose coin can be spent. */
+export async function fundedAccount(book: Book, coinUnits: number): Promise<string> {
+  const accountId = await newAccount(book.pool, coinUnits)
+  await ensureOpen(book)
+  await dispatchEvents(book)
+  return accountId
+}
+
+/** Books everything that waits in the streams. */
+export async function drainAll({ pool, redis }: Book): Promise<void> {
+  for (let shard = 0; shard < SHARD_COUNT; shard++) await drainStream(redis, pool, shard)
+}
+
+/** What waits in the streams, as a consumer has it in hand that has not booked it yet. */
+export async function takeInHand({ redis }: Book, consumer = 'slow'): Promise<Entry[]> {
+  await ensureGroups(redis)
+  return (await readGroup(redis, consumer, '>', 100, 0)).map(parseEntry)
+}
+
 /** Settles with defaults for what a test does not care about. */
 export function settlementOf(changes: Partial<sluice.ISettlement> & { requestId: string; accountId: string }): Buffer {
   const settlement = {
@@ -81,6 +116,14 @@ export function settlementOf(changes: Partial<sluice.ISettlement> & { requestId:
   }
   return Buffer.from(sluice.Settlement.encode(settlement).finish())
 }
+
+/** The key of a test's request, and the caps of its platform key when it is a sub-key; '' is no cap. */
+export interface TestKey {
+  keyId: string
+  platform?: { keyId: string; caps: readonly [hour: string, day: string, month: string, budget: string] }
+}
+
+const keyFor = (accountId: string): TestKey => ({ keyId: accountId.replace('acct', 'key') })
 
 /** What a proxy does: takes holds and ends them by the scripts of the contract. */
 export class TestProxy {
@@ -108,17 +151,35 @@ export class TestProxy {
     requestId: string,
     want: number,
     least = want,
+    { keyId, platform }: TestKey = keyFor(accountId),
   ): Promise<{ code: number; units: number }> {
     const shard = shardOf(accountId)
-    const keyId = accountId.replace('acct', 'key')
     const reply = (await this.#hold(
       [
         ...[epochKey(shard), accountKey(shard, accountId), keyCountersKey(shard, keyId)],
         ...[holdsKey(shard, this.owner), ledgerStream(shard)],
+        ...(platform === undefined ? [] : [keyCountersKey(shard, platform.keyId)]),
       ],
-      [1, 1_000_000, requestId, accountId, keyId, want, least, '', '', '', '', '', 'acme/chat-small,chat,1,1'],
+      [
+        ...[1, 1_000_000, requestId, accountId, keyId, want, least, '', '', '', '', '', 'acme/chat-small,chat,1,1'],
+        ...(platform === undefined ? [] : [0, platform.keyId, ...platform.caps]),
+      ],
     )) as (number | string)[]
     return { code: Number(reply[1]), units: Number(reply[2]) }
+  }
+
+  /** Holds for a new request. @returns its id */
+  async newHold(accountId: string, units: number): Promise<string> {
+    const requestId = newId('req')
+    await this.hold(accountId, requestId, units)
+    return requestId
+  }
+
+  /** A request that is held and ended. @param charge units, or -1 to void. @returns its id */
+  async serve(accountId: string, charge: number, holdUnits = charge): Promise<string> {
+    const requestId = await this.newHold(accountId, holdUnits)
+    await this.settle(accountId, requestId, charge, holdUnits)
+    return requestId
   }
 
   /** @param charge units, or -1 to void. @returns the code of settle.lua and the units charged */
@@ -127,9 +188,9 @@ export class TestProxy {
     requestId: string,
     charge: number,
     holdUnits: number,
+    { keyId }: TestKey = keyFor(accountId),
   ): Promise<{ code: number; units: number }> {
     const shard = shardOf(accountId)
-    const keyId = accountId.replace('acct', 'key')
     const settlement = settlementOf({
       requestId,
       accountId,

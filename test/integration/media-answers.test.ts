@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test'
 import { mp3Frames, wavFile } from '../support/audio.ts'
 import { type Reply } from '../support/chatClient.ts'
 import { FLAC, OPUS } from '../support/encodedAudio.ts'
-import { answered, mediaModel, postForm, postJson } from '../support/mediaClient.ts'
+import { answered, MEDIA_MODELS, postForm, postJson } from '../support/mediaClient.ts'
 import { priceOf, servedFor } from '../support/reconcile.ts'
 import { type Stack, startStack } from '../support/stack.ts'
 
@@ -23,27 +23,7 @@ let stack: Stack
 let apiKey: string
 
 before(async () => {
-  const sizes = { '512x512': '0.01', '1024x1024': '0.04', '1536x1024': '0.06' }
-  stack = await startStack({
-    catalog: {
-      models: [
-        mediaModel(E, 'embedding'),
-        mediaModel('test/floats', 'embedding', 'mock,encoding=float,dims=5'),
-        mediaModel('test/base64', 'embedding', 'mock,encoding=base64,dims=5'),
-        mediaModel(I, 'image'),
-        mediaModel('test/sizes', 'image', 'mock', { price: { image: '0.09', sizes } }),
-        mediaModel('test/no-edits', 'image', 'mock', { endpoints: ['images'] }),
-        mediaModel(S, 'speech'),
-        mediaModel('test/speech-open', 'speech', 'mock', { context: undefined }),
-        mediaModel(T, 'transcription'),
-        mediaModel(R, 'rerank'),
-        mediaModel('test/jina', 'rerank', 'mock,style=jina'),
-        mediaModel('test/attested', 'embedding', 'mock', { attested: true }),
-        mediaModel('test/unverified', 'embedding', 'mock', { verified: false }),
-        { id: 'test/chat' },
-      ],
-    },
-  })
+  stack = await startStack({ catalog: { models: [...MEDIA_MODELS] } })
   apiKey = (await stack.createAccount({ credits: '100' })).apiKey
 })
 after(() => stack.finish())

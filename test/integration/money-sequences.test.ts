@@ -10,7 +10,7 @@ import { createAccount } from '../../control/accounts/accounts.ts'
 import { GATEWAY } from '../../control/activity/activity.ts'
 import { EventDispatcher } from '../../control/admission/dispatcher.ts'
 import { GrantSweeper } from '../../control/admission/grantSweeper.ts'
-import { AdmissionKeeper, ensureAdmission } from '../../control/admission/keeper.ts'
+import { AdmissionKeeper } from '../../control/admission/keeper.ts'
 import { GatewayError } from '../../control/contract/errors.ts'
 import { newId } from '../../control/contract/ids.ts'
 import { accountKey, debitsKey, ledgerStream, SHARD_COUNT, shardOf } from '../../control/contract/redisKeys.ts'
@@ -30,6 +30,7 @@ import {
   admissionIsOpen,
   assertCleanAudit,
   type Book,
+  ensureOpen,
   log,
   scalar,
   startBook,
@@ -50,7 +51,7 @@ let parts: { stop(): Promise<void> }[] = []
 before(async () => {
   book = await startBook()
   const { pool, redis } = book
-  await ensureAdmission({ pool, redis, log })
+  await ensureOpen(book)
   debits = new Debits(pool, redis)
   proxy = new TestProxy(redis)
   await proxy.beat()

@@ -3,14 +3,13 @@ import test, { after, afterEach, before } from 'node:test'
 import { decodePaymentRequiredHeader } from '@x402/core/http'
 import type { PaymentRequired } from '@x402/core/types'
 import { wavFile } from '../support/audio.ts'
-import type { Payer } from '../support/chain.ts'
+import { FUNDS, type Payer } from '../support/chain.ts'
 import { mediaModel } from '../support/mediaClient.ts'
 import { codeOf, HELLO, payFor, paymentHeader, post, quote } from '../support/paidClient.ts'
 import { type PaidStack, startPaidStack } from '../support/paidStack.ts'
 import { until } from '../support/stack.ts'
 import { videoModel } from '../support/videoClient.ts'
 
-const FUNDS = 1_000_000_000n
 const PNG = Buffer.from('89504e470d0a1a0a0000', 'hex')
 const MODALITIES = ['embedding', 'image', 'transcription', 'rerank', 'speech'] as const
 let paid: PaidStack

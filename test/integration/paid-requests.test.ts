@@ -2,14 +2,13 @@ import assert from 'node:assert/strict'
 import test, { after, afterEach, before } from 'node:test'
 import { x402HTTPClient } from '@x402/core/client'
 import type { PaymentPayload } from '@x402/core/types'
-import type { Payer } from '../support/chain.ts'
+import { FUNDS, type Payer } from '../support/chain.ts'
 import { type Asset, codeOf, HELLO, payFor, paymentHeader, post, quote } from '../support/paidClient.ts'
 import { type PaidStack, startPaidStack } from '../support/paidStack.ts'
 import { signPayment } from '../support/payloads.ts'
 import { until } from '../support/stack.ts'
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
-const FUNDS = 1_000_000_000n
 let paid: PaidStack
 let payer: Payer
 

@@ -3,7 +3,7 @@ import { encodePaymentSignatureHeader } from '@x402/core/http'
 import type { PaymentPayload } from '@x402/core/types'
 import { parseAbiItem } from 'viem'
 import { EventDispatcher } from '../../control/admission/dispatcher.ts'
-import { AdmissionKeeper, ensureAdmission } from '../../control/admission/keeper.ts'
+import { AdmissionKeeper } from '../../control/admission/keeper.ts'
 import { runAudit } from '../../control/audit/runAudit.ts'
 import { Signer } from '../../control/chain/signer.ts'
 import { newId } from '../../control/contract/ids.ts'
@@ -22,11 +22,14 @@ import { run as verifyPayments } from '../../workers/verifyPayments.ts'
 import { type Payer, startChain, type TestChain } from '../support/chain.ts'
 import { requirementsFor, signPayment } from '../support/payloads.ts'
 import { RpcProxy } from '../support/rpcProxy.ts'
-import { type Book, log, scalar, startBook, TestProxy, until } from './ledger-support.ts'
+import { type Book, ensureOpen, log, scalar, startBook, TestProxy, until } from './ledger-support.ts'
 
 const USD = 1_000_000_000
 const TRANSFER = parseAbiItem('event Transfer(address indexed from, address indexed to, uint256 value)')
 const SERVE_MS = 10_000
+
+/** What `newOrder` pays, in atomic units of the stablecoin. */
+export const AMOUNT = 2_000n
 
 /** The assets of a test's chain as control knows them; a coin is worth half a dollar. */
 export function assetsOf(chain: TestChain): { stablecoin: PaymentAsset; coin: PaymentAsset } {
@@ -122,6 +125,27 @@ export class PaymentBench {
     }
   }
 
+  /** A new payer, and a request for which it has signed. */
+  async newOrder(serveMs = SERVE_MS): Promise<[Payer, PaymentOrder]> {
+    const payer = await this.chain.newPayer()
+    return [payer, { ...(await this.order(payer, 'stablecoin', AMOUNT)), serveByMs: Date.now() + serveMs }]
+  }
+
+  /** The one value that the book answers. */
+  scalar<T>(sql: string, ...values: unknown[]): Promise<T> {
+    return scalar<T>(this.book.pool, sql, values)
+  }
+
+  /** How far a payment is. */
+  stateOf(order: PaymentOrder): Promise<string> {
+    return this.scalar('SELECT state FROM payments WHERE id = $1', order.requestId)
+  }
+
+  /** What became of a transaction. @param ref the request id, for that of a payment */
+  transactionState(ref: string): Promise<string> {
+    return this.scalar('SELECT state FROM chain_transactions WHERE ref = $1', ref)
+  }
+
   settle(order: PaymentOrder, waitMs = SERVE_MS): Promise<Settled> {
     return this.payments.settle(order, waitMs)
   }
@@ -138,8 +162,7 @@ export class PaymentBench {
     await until(
       'payments are closed and refunded',
       async () =>
-        (await scalar<number>(
-          this.book.pool,
+        (await this.scalar<number>(
           `SELECT (SELECT count(*) FROM payments WHERE state IN ('settling', 'paid')
                    OR (state = 'closed' AND back_amount > 0 AND refund_id IS NULL))
              + (SELECT count(*) FROM refunds WHERE state = 'sending')
@@ -150,7 +173,7 @@ export class PaymentBench {
     )
     const head = Number(await this.chain.client.getBlockNumber())
     await until('transfers are read', async () => {
-      return (await scalar<number>(this.book.pool, 'SELECT scanned_block FROM chain_identity')) >= head
+      return (await this.scalar<number>('SELECT scanned_block FROM chain_identity')) >= head
     })
   }
 
@@ -158,6 +181,14 @@ export class PaymentBench {
   async audit(): Promise<void> {
     const failed = (await runAudit(this.book.pool, this.book.redis, this.chain.rpcUrl)).filter((check) => !check.ok)
     assert.deepEqual(failed, [])
+  }
+
+  /** Ends a test: the node is reached and makes blocks again, everything is decided, and the audit is clean. */
+  async mended(): Promise<void> {
+    this.rpc.mend()
+    await this.chain.resume()
+    await this.settled()
+    await this.audit()
   }
 
   /** Ends control's side of payments as a crash would, and starts another one. */
@@ -195,7 +226,7 @@ export class PaymentBench {
 /** Starts chain, database, Redis and control's side of payments. */
 export async function startPaymentBench(changes: Partial<PaymentsConfig> = {}): Promise<PaymentBench> {
   const [book, chain] = await Promise.all([startBook(), startChain()])
-  await ensureAdmission({ pool: book.pool, redis: book.redis, log })
+  await ensureOpen(book)
   const rpc = await RpcProxy.start(chain.rpcUrl)
   const bench = new PaymentBench(book, chain, rpc, changes)
   await bench.proxy.beat()

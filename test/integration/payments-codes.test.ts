@@ -5,7 +5,7 @@ import { parseAbi, parseEther, parseSignature } from 'viem'
 import { paymentDigest } from '../../control/contract/payments/typedData.ts'
 import type { PaymentOrder } from '../../control/payments/paymentOrder.ts'
 import { settlementCall } from '../../control/payments/settlementCall.ts'
-import { scalar, until } from './ledger-support.ts'
+import { until } from './ledger-support.ts'
 import { type PaymentBench, startPaymentBench } from './payment-support.ts'
 
 let bench: PaymentBench
@@ -13,18 +13,11 @@ let bench: PaymentBench
 before(async () => {
   bench = await startPaymentBench()
 })
-afterEach(async () => {
-  bench.rpc.down = false
-  bench.rpc.refused.clear()
-  await bench.chain.client.setAutomine(true)
-  await bench.chain.client.mine({ blocks: 1 })
-  await bench.settled()
-  await bench.audit()
-})
+afterEach(() => bench.mended())
 after(() => bench.stop())
 
 const payments = (order: PaymentOrder) =>
-  scalar<number>(bench.book.pool, 'SELECT count(*) FROM payments WHERE payer = $1', [order.payer])
+  bench.scalar<number>('SELECT count(*) FROM payments WHERE payer = $1', order.payer)
 
 /** Settles and answers the code of the refusal, or 'paid'. */
 async function outcome(order: PaymentOrder, waitMs?: number): Promise<string> {

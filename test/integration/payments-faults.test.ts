@@ -4,12 +4,10 @@ import assert from 'node:assert/strict'
 import test, { after, afterEach, before } from 'node:test'
 import { parseGwei } from 'viem'
 import type { PaymentOrder } from '../../control/payments/paymentOrder.ts'
-import type { Payer } from '../support/chain.ts'
-import { scalar, until } from './ledger-support.ts'
-import { type PaymentBench, startPaymentBench } from './payment-support.ts'
+import { FUNDS, type Payer } from '../support/chain.ts'
+import { until } from './ledger-support.ts'
+import { AMOUNT, type PaymentBench, startPaymentBench } from './payment-support.ts'
 
-const AMOUNT = 2_000n
-const FUNDS = 1_000_000_000n
 const SHORT_MS = 400
 let bench: PaymentBench
 
@@ -17,39 +15,27 @@ before(async () => {
   bench = await startPaymentBench({ finalBlocks: 5 })
 })
 afterEach(async () => {
-  bench.rpc.down = false
-  bench.rpc.refused.clear()
-  bench.rpc.lost.clear()
-  await bench.chain.client.setAutomine(true)
+  bench.rpc.mend()
+  await bench.chain.resume()
   await until('what failed in a block is final, and sent again', async () => {
     await bench.chain.client.mine({ blocks: 1 })
     const open = `SELECT (SELECT count(*) FROM refunds WHERE state = 'sending')
       + (SELECT count(*) FROM chain_transactions WHERE state = 'pending')`
-    return (await scalarOf<number>(open)) === 0
+    return (await bench.scalar<number>(open)) === 0
   })
   await bench.settled()
   await bench.audit()
 })
 after(() => bench.stop())
 
-const scalarOf = <T>(sql: string, ...values: unknown[]) => scalar<T>(bench.book.pool, sql, values)
-const stateOf = (order: PaymentOrder) => scalarOf<string>('SELECT state FROM payments WHERE id = $1', order.requestId)
-const transactionState = (order: PaymentOrder) =>
-  scalarOf<string>(`SELECT state FROM chain_transactions WHERE purpose = 'payment' AND ref = $1`, order.requestId)
-
-async function newOrder(serveMs = 10_000): Promise<[Payer, PaymentOrder]> {
-  const payer = await bench.chain.newPayer()
-  return [payer, { ...(await bench.order(payer, 'stablecoin', AMOUNT)), serveByMs: Date.now() + serveMs }]
-}
-
 /** The payer paid once and got everything back once. */
 async function assertRefunded(payer: Payer, order: PaymentOrder): Promise<void> {
   await bench.settled()
-  assert.equal(await stateOf(order), 'closed')
+  assert.equal(await bench.stateOf(order), 'closed')
   assert.equal(await bench.arrived('stablecoin', payer), 1)
   assert.equal(await bench.chain.balanceOf('stablecoin', payer.address), FUNDS)
   const receipts = 'SELECT count(*) FROM receipts WHERE request_id = $1 AND voided'
-  assert.equal(await scalarOf<number>(receipts, order.requestId), 1)
+  assert.equal(await bench.scalar<number>(receipts, order.requestId), 1)
 }
 
 async function assertUnconfirmed(order: PaymentOrder): Promise<void> {
@@ -57,7 +43,7 @@ async function assertUnconfirmed(order: PaymentOrder): Promise<void> {
 }
 
 test('a transfer that lands after its request was given up is refunded', async () => {
-  const [payer, order] = await newOrder(SHORT_MS)
+  const [payer, order] = await bench.newOrder(SHORT_MS)
   await bench.chain.client.setAutomine(false)
   await assertUnconfirmed(order)
   await assert.rejects(bench.settle(bench.again(order), SHORT_MS), { code: 'payment_in_flight' })
@@ -68,7 +54,7 @@ test('a transfer that lands after its request was given up is refunded', async (
 })
 
 test('control dies between the claim and the sending: the next one sends and refunds', async () => {
-  const [payer, order] = await newOrder(SHORT_MS)
+  const [payer, order] = await bench.newOrder(SHORT_MS)
   bench.rpc.refused.add('eth_sendRawTransaction')
   await assertUnconfirmed(order)
   assert.equal(await bench.arrived('stablecoin', payer), 0)
@@ -80,7 +66,7 @@ test('control dies between the claim and the sending: the next one sends and ref
 })
 
 test('control dies between the sending and the block: the next one finds it and refunds', async () => {
-  const [payer, order] = await newOrder(SHORT_MS)
+  const [payer, order] = await bench.newOrder(SHORT_MS)
   await bench.chain.client.setAutomine(false)
   await assertUnconfirmed(order)
   await bench.payments.stop(0)
@@ -92,7 +78,7 @@ test('control dies between the sending and the block: the next one finds it and 
 })
 
 test('control dies between the credit and the hold: the request is given up and refunded', async () => {
-  const [payer, order] = await newOrder(SHORT_MS)
+  const [payer, order] = await bench.newOrder(SHORT_MS)
   // With admission closed, no hold can be taken.
   const epochs = await bench.book.redis.keys('epoch:*')
   await bench.book.redis.del(...epochs)
@@ -101,7 +87,7 @@ test('control dies between the credit and the hold: the request is given up and 
 })
 
 test('the answer about the sending is lost: it is paid and served', async () => {
-  const [payer, order] = await newOrder()
+  const [payer, order] = await bench.newOrder()
   bench.rpc.lost.add('eth_sendRawTransaction')
   await bench.settle(order)
   bench.rpc.lost.clear()
@@ -111,19 +97,19 @@ test('the answer about the sending is lost: it is paid and served', async () => 
 })
 
 test('a proxy that dies with a paid request: its hold is voided and all goes back', async () => {
-  const [payer, order] = await newOrder()
+  const [payer, order] = await bench.newOrder()
   await bench.settle(order)
   await bench.serve(order, -1)
   await assertRefunded(payer, order)
 })
 
 test('a transaction that the node drops is sent again', async () => {
-  const [payer, order] = await newOrder()
+  const [payer, order] = await bench.newOrder()
   await bench.chain.client.setAutomine(false)
   const waiting = bench.settle(order)
-  await until('it is sent', async () => (await poolHashes()).length > 0)
-  for (const hash of await poolHashes()) await bench.chain.client.dropTransaction({ hash })
-  await until('it is there again', async () => (await poolHashes()).length > 0)
+  await until('it is sent', async () => (await bench.chain.pooled()).length > 0)
+  for (const hash of await bench.chain.pooled()) await bench.chain.client.dropTransaction({ hash })
+  await until('it is there again', async () => (await bench.chain.pooled()).length > 0)
   await bench.chain.client.mine({ blocks: 1 })
   await waiting
   await bench.chain.client.setAutomine(true)
@@ -132,24 +118,19 @@ test('a transaction that the node drops is sent again', async () => {
   assert.equal(await bench.arrived('stablecoin', payer), 1)
 })
 
-async function poolHashes(): Promise<`0x${string}`[]> {
-  const { pending } = await bench.chain.client.getTxpoolContent()
-  return Object.values(pending).flatMap((byNonce) => Object.values(byNonce).map(({ hash }) => hash))
-}
-
 test('a transaction that pays too little for the block gets a higher fee, and is made once', async () => {
-  const [payer, order] = await newOrder()
+  const [payer, order] = await bench.newOrder()
   await bench.chain.client.setAutomine(false)
   const waiting = bench.settle(order)
-  await until('it is sent', async () => (await poolHashes()).length > 0)
-  const [first] = await poolHashes()
+  await until('it is sent', async () => (await bench.chain.pooled()).length > 0)
+  const [first] = await bench.chain.pooled()
   await bench.chain.client.setNextBlockBaseFeePerGas({ baseFeePerGas: parseGwei('60') })
   await bench.chain.client.mine({ blocks: 1 })
-  assert.equal(await transactionState(order), 'pending')
+  assert.equal(await bench.transactionState(order.requestId), 'pending')
   await until('it is replaced', async () => {
     await bench.chain.client.setNextBlockBaseFeePerGas({ baseFeePerGas: parseGwei('60') })
     await bench.chain.client.mine({ blocks: 1 })
-    return (await transactionState(order)) === 'mined'
+    return (await bench.transactionState(order.requestId)) === 'mined'
   })
   const { transaction } = await waiting
   assert.notEqual(transaction, first)
@@ -162,7 +143,7 @@ test('a transaction that pays too little for the block gets a higher fee, and is
 })
 
 test('a block that the chain takes back: payment and refund are made again, once each', async () => {
-  const [payer, order] = await newOrder()
+  const [payer, order] = await bench.newOrder()
   const snapshot = await bench.chain.client.snapshot()
   const block = await bench.chain.client.getBlockNumber()
   await bench.settle(order)
@@ -181,7 +162,7 @@ test('a block that the chain takes back: payment and refund are made again, once
 })
 
 test('a payment that can not be made again after its block was taken back is the loss of the house', async () => {
-  const [payer, order] = await newOrder()
+  const [payer, order] = await bench.newOrder()
   const snapshot = await bench.chain.client.snapshot()
   const block = await bench.chain.client.getBlockNumber()
   await bench.settle(order)
@@ -193,22 +174,25 @@ test('a payment that can not be made again after its block was taken back is the
   await bench.book.pool.query('UPDATE chain_identity SET scanned_block = $1', [Number(block)])
   bench.rpc.refused.clear()
   await until('the loss is booked', async () => {
-    return (await scalarOf<number>(`SELECT count(*) FROM transfers WHERE kind = 'pay_in_lost'`)) === 1
+    return (await bench.scalar<number>(`SELECT count(*) FROM transfers WHERE kind = 'pay_in_lost'`)) === 1
   })
-  assert.equal(await transactionState(order), 'reverted')
-  const units = await scalarOf<number>(`SELECT units FROM transfers WHERE kind = 'pay_in_lost'`)
+  assert.equal(await bench.transactionState(order.requestId), 'reverted')
+  const units = await bench.scalar<number>(`SELECT units FROM transfers WHERE kind = 'pay_in_lost'`)
   assert.equal(units, 2_000_000)
   assert.equal(
-    await scalarOf<number>('SELECT balance FROM ledger_accounts WHERE id = $1', `coin:${payerAccountId(order.payer)}`),
+    await bench.scalar<number>(
+      'SELECT balance FROM ledger_accounts WHERE id = $1',
+      `coin:${payerAccountId(order.payer)}`,
+    ),
     0,
   )
 })
 
 test('the node goes away while a payment is under way and comes back', async () => {
-  const [payer, order] = await newOrder()
+  const [payer, order] = await bench.newOrder()
   await bench.chain.client.setAutomine(false)
   const waiting = bench.settle(order)
-  await until('it is sent', async () => (await poolHashes()).length > 0)
+  await until('it is sent', async () => (await bench.chain.pooled()).length > 0)
   bench.rpc.down = true
   await bench.chain.client.mine({ blocks: 1 })
   bench.rpc.down = false
@@ -224,7 +208,7 @@ test('two controls on one book: every payment is made, refunded and booked once'
   try {
     await until('the second is ready', async () => second.isReady)
     const orders: Array<[Payer, PaymentOrder]> = []
-    for (let i = 0; i < 20; i++) orders.push(await newOrder(20_000))
+    for (let i = 0; i < 20; i++) orders.push(await bench.newOrder(20_000))
     const work = orders.map(async ([payer, order], i) => {
       await (i % 2 === 0 ? bench.payments : second).settle(order, 10_000)
       await bench.serve(order, i % 3 === 0 ? -1 : 1_000_000 + i)

@@ -9,13 +9,11 @@ import type { Pool } from '../../control/db/pool.ts'
 import { DEMO_TOKEN_ABI } from '../../control/launch/chain/deploy.ts'
 import type { PaymentOrder } from '../../control/payments/paymentOrder.ts'
 import { settlementCall } from '../../control/payments/settlementCall.ts'
-import type { Payer } from '../support/chain.ts'
-import { scalar, until } from './ledger-support.ts'
-import { type PaymentBench, startPaymentBench } from './payment-support.ts'
+import { FUNDS, type Payer } from '../support/chain.ts'
+import { until } from './ledger-support.ts'
+import { AMOUNT, type PaymentBench, startPaymentBench } from './payment-support.ts'
 
-const AMOUNT = 2_000n
 const UNITS = 2_000_000
-const FUNDS = 1_000_000_000n
 const SHORT_MS = 400
 /** Runtime code that reverts whatever is called. */
 const REVERTS = '0x5f5ffd'
@@ -24,33 +22,17 @@ let bench: PaymentBench
 before(async () => {
   bench = await startPaymentBench({ finalBlocks: 5 })
   // So that refunds can be sent whatever the chain takes back.
-  await bench.chain.mint('stablecoin', bench.chain.treasury.address, FUNDS)
+  await bench.chain.fillTreasury()
 })
-afterEach(async () => {
-  bench.rpc.altered = undefined
-  bench.rpc.down = false
-  bench.rpc.refused.clear()
-  await bench.chain.client.setAutomine(true)
-  await bench.chain.client.mine({ blocks: 1 })
-  await bench.settled()
-  await bench.audit()
-})
+afterEach(() => bench.mended())
 after(() => bench.stop())
 
-const scalarOf = <T>(sql: string, ...values: unknown[]) => scalar<T>(bench.book.pool, sql, values)
-const stateOf = (order: PaymentOrder) => scalarOf<string>('SELECT state FROM payments WHERE id = $1', order.requestId)
-const transactionState = (ref: string) => scalarOf<string>('SELECT state FROM chain_transactions WHERE ref = $1', ref)
 const booked = (kind: string, order: PaymentOrder) =>
-  scalarOf<number>(
+  bench.scalar<number>(
     `SELECT coalesce(sum(units), 0)::bigint FROM transfers WHERE kind = $1 AND split_part(ref, ':', 1) = $2`,
     kind,
     order.requestId,
   )
-
-async function newOrder(serveMs = 10_000): Promise<[Payer, PaymentOrder]> {
-  const payer = await bench.chain.newPayer()
-  return [payer, { ...(await bench.order(payer, 'stablecoin', AMOUNT)), serveByMs: Date.now() + serveMs }]
-}
 
 /** The same payment by a transaction of the payer. */
 function byTransaction(order: PaymentOrder, hash: Hex): PaymentOrder {
@@ -89,33 +71,34 @@ function pausing(pool: Pool, statement: RegExp, meanwhile: () => Promise<void>):
 }
 
 test('two controls find the same failed refund: it is sent again once', async () => {
-  const [payer, order] = await newOrder()
+  const [payer, order] = await bench.newOrder()
   await bench.settle(order)
   await bench.chain.client.setAutomine(false)
   await bench.serve(order, 500_000)
-  const refund = () => scalarOf<string | null>('SELECT refund_id FROM payments WHERE id = $1', order.requestId)
+  const refund = () => bench.scalar<string | null>('SELECT refund_id FROM payments WHERE id = $1', order.requestId)
   await until('the refund is signed', async () => (await refund()) !== null)
   const id = await refund()
-  const pooled = async () => Object.keys((await bench.chain.client.getTxpoolContent()).pending).length
-  await until('it is in the pool', async () => (await pooled()) > 0)
+  await until('it is in the pool', async () => (await bench.chain.pooled()).length > 0)
   const address = bench.chain.contracts.stablecoin
   const code = await bench.chain.client.getCode({ address })
   await bench.chain.client.setCode({ address, bytecode: REVERTS })
   await bench.chain.client.mine({ blocks: 1 })
   await bench.chain.client.setCode({ address, bytecode: code ?? '0x' })
-  await until('it has failed', async () => (await transactionState(`${id}#1`)) === 'reverted')
+  await until('it has failed', async () => (await bench.transactionState(`${id}#1`)) === 'reverted')
   await bench.payments.stop(0)
   await bench.chain.client.mine({ blocks: 6 })
   let isLate = false
   const pool = pausing(bench.book.pool, /SELECT id FROM refunds/, async () => {
     bench.payments = bench.startPayments()
     await until('the other one has sent it', async () => {
-      const attempts = await scalarOf<number>('SELECT attempts FROM refunds WHERE id = $1', id)
-      return attempts === 2 && (await pooled()) === 1
+      const attempts = await bench.scalar<number>('SELECT attempts FROM refunds WHERE id = $1', id)
+      return attempts === 2 && (await bench.chain.pooled()).length === 1
     })
     await until('the other one has done its pass', async () => {
       return (
-        (await scalarOf<number>(`SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = 7204041`)) === 0
+        (await bench.scalar<number>(
+          `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = 7204041`,
+        )) === 0
       )
     })
     isLate = true
@@ -130,12 +113,12 @@ test('two controls find the same failed refund: it is sent again once', async ()
   await bench.chain.client.mine({ blocks: 1 })
   await bench.settled()
   const sent = `SELECT count(*) FROM chain_transactions WHERE purpose = 'refund' AND ref LIKE $1 AND state = 'mined'`
-  assert.equal(await scalarOf<number>(sent, `${id}#%`), 1)
+  assert.equal(await bench.scalar<number>(sent, `${id}#%`), 1)
   assert.equal(await bench.chain.balanceOf('stablecoin', payer.address), FUNDS - 500n)
 })
 
 test('a refund that the node can not say anything about holds up no other', async () => {
-  const payers = [await newOrder(), await newOrder(), await newOrder()] as const
+  const payers = [await bench.newOrder(), await bench.newOrder(), await bench.newOrder()] as const
   const odd = [payers[0][0], payers[1][0]].map(({ address }) => address.slice(2).toLowerCase())
   const error = { code: -32_000, message: 'invalid opcode: INVALID' }
   const selector = '0xa9059cbb'
@@ -148,7 +131,7 @@ test('a refund that the node can not say anything about holds up no other', asyn
   for (const [, order] of payers.slice(0, 2)) await bench.serve(order, UNITS / 2)
   await until(
     'both are owed',
-    async () => (await stateOf(payers[0][1])) === 'closed' && (await stateOf(payers[1][1])) === 'closed',
+    async () => (await bench.stateOf(payers[0][1])) === 'closed' && (await bench.stateOf(payers[1][1])) === 'closed',
   )
   await bench.settle(payers[2][1])
   await bench.serve(payers[2][1], UNITS / 2)
@@ -159,7 +142,7 @@ test('a refund that the node can not say anything about holds up no other', asyn
 })
 
 test('a payer whom the token refuses holds up no other', async () => {
-  const made = [await newOrder(), await newOrder()].sort(([a], [b]) =>
+  const made = [await bench.newOrder(), await bench.newOrder()].sort(([a], [b]) =>
     a.address.toLowerCase() < b.address.toLowerCase() ? -1 : 1,
   )
   const [refused, other] = made as [[Payer, PaymentOrder], [Payer, PaymentOrder]]
@@ -172,7 +155,7 @@ test('a payer whom the token refuses holds up no other', async () => {
   for (const [, order] of made) {
     await bench.settle(order)
     await bench.serve(order, UNITS / 2)
-    await until('it is owed', async () => (await stateOf(order)) === 'closed')
+    await until('it is owed', async () => (await bench.stateOf(order)) === 'closed')
   }
   const has = (payer: Payer) => bench.chain.balanceOf('stablecoin', payer.address)
   await until('the other has its own', async () => (await has(other[0])) === FUNDS - AMOUNT / 2n)
@@ -182,11 +165,11 @@ test('a payer whom the token refuses holds up no other', async () => {
 })
 
 test('the audit finds transactions that move something else than what they are for', async () => {
-  const [, order] = await newOrder()
+  const [, order] = await bench.newOrder()
   await bench.settle(order)
   await bench.serve(order, UNITS / 2)
   await bench.settled()
-  const refund = await scalarOf<string>('SELECT refund_id FROM payments WHERE id = $1', order.requestId)
+  const refund = await bench.scalar<string>('SELECT refund_id FROM payments WHERE id = $1', order.requestId)
   const found = async () =>
     (await runAudit(bench.book.pool, bench.book.redis)).filter((check) => !check.ok).map((check) => check.name)
   const change = (set: string, ref: string) =>
@@ -207,7 +190,7 @@ test('the audit finds transactions that move something else than what they are f
 })
 
 test('blocks come back in another order, so that the own transaction pays and the foreign one fails: nothing is lost', async () => {
-  const [payer, order] = await newOrder(SHORT_MS)
+  const [payer, order] = await bench.newOrder(SHORT_MS)
   const raw = await foreignRaw(order)
   const snapshot = await bench.chain.client.snapshot()
   const block = await bench.chain.client.getBlockNumber()
@@ -215,15 +198,15 @@ test('blocks come back in another order, so that the own transaction pays and th
   await assert.rejects(bench.settle(order, SHORT_MS), { code: 'settlement_unconfirmed' })
   await bench.chain.client.sendRawTransaction({ serializedTransaction: raw })
   bench.rpc.refused.clear()
-  await until('the foreign one is found', async () => (await stateOf(order)) === 'closed')
+  await until('the foreign one is found', async () => (await bench.stateOf(order)) === 'closed')
   await bench.settled()
   await bench.chain.client.revert({ id: snapshot })
   await bench.book.pool.query('UPDATE chain_identity SET scanned_block = $1', [Number(block)])
   await bench.chain.client.mine({ blocks: 1 })
-  await until('the own one is first', async () => (await transactionState(order.requestId)) === 'mined')
+  await until('the own one is first', async () => (await bench.transactionState(order.requestId)) === 'mined')
   await bench.chain.client.sendRawTransaction({ serializedTransaction: raw })
   await until('the foreign one has failed', async () => {
-    return (await transactionState(`${order.requestId}:other`)) === 'reverted'
+    return (await bench.transactionState(`${order.requestId}:other`)) === 'reverted'
   })
   assert.equal(await booked('pay_in_lost', order), 0)
   await bench.settled()
@@ -232,7 +215,7 @@ test('blocks come back in another order, so that the own transaction pays and th
 })
 
 test('a payment that was lost with its block and is made after all: the house has its money back', async () => {
-  const [payer, order] = await newOrder()
+  const [payer, order] = await bench.newOrder()
   const snapshot = await bench.chain.client.snapshot()
   const block = await bench.chain.client.getBlockNumber()
   await bench.settle(order)
@@ -248,12 +231,12 @@ test('a payment that was lost with its block and is made after all: the house ha
   await bench.chain.client.revert({ id: second })
   await bench.book.pool.query('UPDATE chain_identity SET scanned_block = $1', [Number(block)])
   await bench.chain.client.mine({ blocks: 1 })
-  await until('it is made', async () => (await transactionState(order.requestId)) === 'mined')
+  await until('it is made', async () => (await bench.transactionState(order.requestId)) === 'mined')
   assert.equal(await booked('pay_in_found', order), UNITS)
 })
 
 test('a payer takes its transaction back with the block that it was in: the house bears it', async () => {
-  const [payer, signed] = await newOrder()
+  const [payer, signed] = await bench.newOrder()
   const snapshot = await bench.chain.client.snapshot()
   const block = await bench.chain.client.getBlockNumber()
   const nonce = await bench.chain.client.getTransactionCount({ address: payer.address })
@@ -265,12 +248,12 @@ test('a payer takes its transaction back with the block that it was in: the hous
   await bench.chain.client.revert({ id: snapshot })
   await bench.chain.client.sendTransaction({ account: payer, nonce, to: payer.address })
   await bench.book.pool.query('UPDATE chain_identity SET scanned_block = $1', [Number(block)])
-  await until('it is given up', async () => (await transactionState(order.requestId)) === 'displaced')
+  await until('it is given up', async () => (await bench.transactionState(order.requestId)) === 'displaced')
   assert.equal(await booked('pay_in_lost', order), UNITS)
 })
 
 test('a payer sends its transfer again with a higher fee: it is found, and goes back as it came too late', async () => {
-  const [payer, signed] = await newOrder(SHORT_MS)
+  const [payer, signed] = await bench.newOrder(SHORT_MS)
   await bench.chain.client.setAutomine(false)
   const nonce = await bench.chain.client.getTransactionCount({ address: payer.address })
   const send = (gwei: string) =>
@@ -284,16 +267,16 @@ test('a payer sends its transfer again with a higher fee: it is found, and goes 
   await send('40')
   await bench.chain.client.mine({ blocks: 1 })
   await bench.chain.client.setAutomine(true)
-  await until('the first is given up', async () => (await transactionState(order.requestId)) === 'displaced')
-  await until('it is decided', async () => (await stateOf(order)) !== 'settling')
-  await until('it is known to be paid', async () => (await stateOf(order)) === 'closed')
+  await until('the first is given up', async () => (await bench.transactionState(order.requestId)) === 'displaced')
+  await until('it is decided', async () => (await bench.stateOf(order)) !== 'settling')
+  await until('it is known to be paid', async () => (await bench.stateOf(order)) === 'closed')
   await bench.settled()
   assert.equal(await bench.arrived('stablecoin', payer), 1)
   assert.equal(await bench.chain.balanceOf('stablecoin', payer.address), FUNDS)
 })
 
 test('a node that has not read the block of a foreign settlement is asked again', async () => {
-  const [payer, order] = await newOrder(SHORT_MS)
+  const [payer, order] = await bench.newOrder(SHORT_MS)
   const raw = await foreignRaw(order)
   const old = await bench.chain.client.getBlockNumber()
   bench.rpc.refused.add('eth_sendRawTransaction')
@@ -308,7 +291,7 @@ test('a node that has not read the block of a foreign settlement is asked again'
   }
   await bench.chain.client.sendRawTransaction({ serializedTransaction: raw })
   bench.rpc.refused.clear()
-  await until('it is decided', async () => (await stateOf(order)) === 'closed')
+  await until('it is decided', async () => (await bench.stateOf(order)) === 'closed')
   await bench.settled()
   assert.ok(looks > 3)
   assert.equal(await bench.chain.balanceOf('stablecoin', payer.address), FUNDS)

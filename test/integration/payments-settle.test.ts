@@ -3,7 +3,6 @@ import './payment-limits.ts'
 import assert from 'node:assert/strict'
 import test, { after, before } from 'node:test'
 import { parseEther } from 'viem'
-import { scalar } from './ledger-support.ts'
 import { type PaymentBench, startPaymentBench } from './payment-support.ts'
 
 let bench: PaymentBench
@@ -13,8 +12,7 @@ before(async () => {
 })
 after(() => bench.stop())
 
-const balance = (account: string) =>
-  scalar<number>(bench.book.pool, 'SELECT balance FROM ledger_accounts WHERE id = $1', [account])
+const balance = (account: string) => bench.scalar<number>('SELECT balance FROM ledger_accounts WHERE id = $1', account)
 
 test('EIP-3009: the payer pays, is held, served and gets the rest back', async () => {
   const payer = await bench.chain.newPayer()

@@ -6,6 +6,7 @@ import { api, apiOk, assertRefused, type Json, newOwner, type Owner } from '../s
 import { assertError, chat, completion } from '../support/chatClient.ts'
 import { assertToolError, callMcp, connectMcp } from '../support/mcpClient.ts'
 import { type Stack, startStack, until } from '../support/stack.ts'
+import { callTool, searchTool } from '../support/toolClient.ts'
 
 const M = 'test/small'
 
@@ -15,7 +16,7 @@ let owner: Owner
 
 before(async () => {
   const rates = { apiRequestsPerMinute: 60_000, apiRequestBurst: 10_000 }
-  const catalog = { models: [{ id: M }, { id: 'test/other' }] }
+  const catalog = { models: [{ id: M }, { id: 'test/other' }], tools: [searchTool('web.search')] }
   stack = await startStack({ workers: 2, catalog, limits: { ...rates, subKeysPerPlatformMax: 6 } })
   url = stack.baseUrl
   owner = await newOwner(stack)
@@ -106,6 +107,52 @@ test('a sub-key is bound by its platform key, at its making and later', async ()
   }
   await api(url, 'DELETE', `/v1/account/keys/${platform.id}`, { token: owner.token })
   await until('it ends with its platform', async () => (await ask(sub.api_key)).status === 401, 1_500)
+})
+
+test('what a platform key may do no longer, its sub-keys may not either', async () => {
+  const platform = await platformKey({ allow_retention: true })
+  const { body: open } = await make(platform.api_key)
+  const { body: other } = await make(platform.api_key, { models: ['test/other'], tools: ['web.search'] })
+  const patch = (body: Json) => api(url, 'PATCH', `/v1/account/keys/${platform.id}`, { token: owner.token, body })
+  const refusedWith = async (by: Key, status: number, code: string, attempt = () => ask(by.api_key, 'test/other')) => {
+    await until(`it is refused with ${code}`, async () => (await attempt()).status === status, 1_500)
+    assertError(await attempt(), status, code)
+  }
+  for (const by of [open, other]) completion(await ask(by.api_key, 'test/other'))
+
+  await patch({ models: [M] })
+  for (const by of [open, other]) await refusedWith(by, 403, 'model_not_allowed')
+  completion(await ask(open.api_key))
+  assertError(await ask(other.api_key), 403, 'model_not_allowed')
+  await patch({ models: [] })
+  await until('it may again', async () => (await ask(open.api_key, 'test/other')).status === 200, 1_500)
+
+  // The tool keeps records, which the sub-keys have opted in to as their platform key has.
+  const tool = (by: Key) => () => callTool(url, by.api_key, 'web.search', { query: 'x' })
+  for (const by of [open, other]) assert.equal((await tool(by)()).status, 200)
+  await patch({ tools: ['web.none'] })
+  for (const by of [open, other]) await refusedWith(by, 403, 'tool_not_allowed', tool(by))
+  await patch({ tools: [] })
+
+  for (const [narrowed, widened] of [
+    [{ allow_retention: false }, { allow_retention: true }],
+    [{ no_logs: true }, { no_logs: false }],
+  ] as const) {
+    await until('the tool runs', async () => (await tool(open)()).status === 200, 1_500)
+    await patch(narrowed)
+    await refusedWith(open, 409, 'retention_required', tool(open))
+    await patch(widened)
+  }
+  // A model without rates for it is not on the private tier.
+  await patch({ private_tier: true })
+  await refusedWith(open, 404, 'no_route_for_policy')
+  await patch({ private_tier: false })
+  await until('it is off the private tier', async () => (await ask(open.api_key)).status === 200, 1_500)
+  await patch({ requests_per_minute: 1 })
+  await refusedWith(open, 429, 'rate_limited')
+  await patch({ requests_per_minute: null })
+  await stack.settled()
+  await stack.audit()
 })
 
 test('only a platform key makes sub-keys, and only its own are ended by it', async () => {

@@ -7,10 +7,19 @@ import { newId } from '../../control/contract/ids.ts'
 import { LEDGER_GROUP, ledgerStream, SHARD_COUNT, shardOf } from '../../control/contract/redisKeys.ts'
 import { bookEntries } from '../../control/settlement/bookEntries.ts'
 import { SettlementConsumer } from '../../control/settlement/consumer.ts'
-import { parseEntry } from '../../control/settlement/entry.ts'
 import { ensureGroups, readGroup } from '../../control/settlement/streamReader.ts'
 import { startTestPostgres, type TestServer } from '../support/services.ts'
-import { appendEnded, type Book, log, newAccount, scalar, settlementOf, startBook, until } from './ledger-support.ts'
+import {
+  appendEnded,
+  type Book,
+  log,
+  newAccount,
+  scalar,
+  settlementOf,
+  startBook,
+  takeInHand,
+  until,
+} from './ledger-support.ts'
 
 let postgres: TestServer
 let book: Book
@@ -94,10 +103,9 @@ test('an entry delivered again, and a request that ends twice, are booked once',
 test('a consumer that dies between commit and acknowledgement leaves nothing to book twice', async () => {
   const accountId = await newAccount(book.pool, 10_000)
   for (let i = 0; i < 20; i++) await appendCharge(accountId, 10)
-  await ensureGroups(book.redis)
-  const read = await readGroup(book.redis, 'crashed', '>', 100, 0)
+  const read = await takeInHand(book, 'crashed')
   assert.equal(read.length, 20)
-  await bookEntries(book.pool, read.map(parseEntry))
+  await bookEntries(book.pool, read)
   // The same name again: its own pending entries come first.
   startConsumer('crashed')
   await untilDrained()

@@ -14,22 +14,10 @@ let paid: PaidStack
 before(async () => {
   const rates = { apiRequestsPerMinute: 60_000, apiRequestBurst: 10_000, signInRequestBurst: 1_000 }
   paid = await startPaidStack({ limits: { ...rates, withdrawalCheckMs: 50, withdrawalBatchMax: 1 } })
-  await fillTreasury()
+  await paid.chain.fillTreasury()
 })
-afterEach(async () => {
-  paid.rpc.down = false
-  paid.rpc.altered = undefined
-  paid.rpc.refused.clear()
-  await paid.chain.client.setAutomine(true)
-  await paid.chain.client.mine({ blocks: 1 })
-  await paid.audited()
-})
+afterEach(() => paid.mended())
 after(() => paid.stop())
-
-async function fillTreasury(): Promise<void> {
-  await paid.chain.mint('coin', paid.chain.treasury.address, parseEther('10000'))
-  await paid.chain.mint('stablecoin', paid.chain.treasury.address, 10_000_000_000n)
-}
 
 const NOTHING = { coin: 0n, stablecoin: 0n }
 
@@ -141,8 +129,7 @@ test('control dies before the sending, and again between the sending and the blo
   await paid.chain.client.setAutomine(false)
   paid.rpc.refused.clear()
   await paid.stack.control.start()
-  const pooled = async () => Object.keys((await paid.chain.client.getTxpoolContent()).pending).length
-  await until('it is in the pool', async () => (await pooled()) > 0)
+  await until('it is in the pool', async () => (await paid.chain.pooled()).length > 0)
   await paid.stack.control.kill9()
   await paid.chain.client.setAutomine(true)
   await paid.chain.client.mine({ blocks: 1 })
@@ -170,7 +157,7 @@ test('a treasury without tokens: it waits, and is sent once they are there', asy
   assert.match(metrics, /^sluice_control_withdrawals_sending 1$/m)
   assert.match(metrics, /^sluice_control_withdrawal_oldest_seconds \d/m)
   assert.deepEqual(await coinOf(paid, holder), [10_000, 10_000])
-  for (let i = 0; i < 6; i++) await fillTreasury()
+  for (let i = 0; i < 6; i++) await paid.chain.fillTreasury()
   await sent(holder, withdrawal)
   await paid.audited()
   assert.equal(await paid.has('coin', holder.wallet), parseEther('50000'))
@@ -188,7 +175,7 @@ test('a withdrawal of a token that the treasury lacks holds up none of another t
 test('a treasury that is filled between two looks at it: the withdrawal is sent, not given back', async () => {
   const holder = await newHolder(paid, '60000', NOTHING)
   paid.rpc.meanwhile.set('eth_estimateGas', async () => {
-    for (let i = 0; i < 6; i++) await fillTreasury()
+    for (let i = 0; i < 6; i++) await paid.chain.fillTreasury()
   })
   const before = await paid.chain.balanceOf('coin', paid.chain.treasury.address)
   assert.ok(before < parseEther('55000'), 'the treasury has too little at first')

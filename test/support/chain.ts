@@ -22,6 +22,9 @@ const REGISTRY_ABI = parseAbi([
 const TREASURY_INDEX = 1
 const RELAYER_INDEX = 2
 
+/** What a new payer has of the stablecoin, in atomic units. */
+export const FUNDS = 1_000_000_000n
+
 export type Payer = ReturnType<typeof privateKeyToAccount> & { readonly privateKey: Hex }
 
 /** What a new payer has; amounts are atomic. */
@@ -64,7 +67,7 @@ export class TestChain {
     const payer = { ...privateKeyToAccount(privateKey), privateKey }
     await this.client.setBalance({ address: payer.address, value: parseEther('10') })
     await this.mint('coin', payer.address, funds.coin ?? parseEther('1000'))
-    await this.mint('stablecoin', payer.address, funds.stablecoin ?? 1_000_000_000n)
+    await this.mint('stablecoin', payer.address, funds.stablecoin ?? FUNDS)
     if (funds.approve !== false) await this.approve(payer)
     return payer
   }
@@ -85,6 +88,24 @@ export class TestChain {
       args: [to, value],
     } as const
     await this.wait(await this.client.writeContract(call))
+  }
+
+  /** Gives the treasury 10,000 of each token, to pay from. */
+  async fillTreasury(): Promise<void> {
+    await this.mint('coin', this.treasury.address, parseEther('10000'))
+    await this.mint('stablecoin', this.treasury.address, 10_000_000_000n)
+  }
+
+  /** Makes a block of what waits, and then one of every transaction again. */
+  async resume(): Promise<void> {
+    await this.client.setAutomine(true)
+    await this.client.mine({ blocks: 1 })
+  }
+
+  /** Hashes of the transactions that wait for a block. */
+  async pooled(): Promise<Hex[]> {
+    const { pending } = await this.client.getTxpoolContent()
+    return Object.values(pending).flatMap((byNonce) => Object.values(byNonce).map(({ hash }) => hash))
   }
 
   async transfer(token: 'coin' | 'stablecoin', from: Payer, to: Address, value: bigint): Promise<Hex> {

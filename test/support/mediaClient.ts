@@ -21,6 +21,26 @@ export function mediaModel(
   return { id, modality, max_output: undefined, upstream, ...CATALOG[modality], ...members }
 }
 
+const SIZES = { '512x512': '0.01', '1024x1024': '0.04', '1536x1024': '0.06' }
+
+/** A catalog with each kind of these models, and with providers that answer otherwise. */
+export const MEDIA_MODELS: readonly TestModel[] = [
+  mediaModel('test/embedding', 'embedding'),
+  mediaModel('test/floats', 'embedding', 'mock,encoding=float,dims=5'),
+  mediaModel('test/base64', 'embedding', 'mock,encoding=base64,dims=5'),
+  mediaModel('test/image', 'image'),
+  mediaModel('test/sizes', 'image', 'mock', { price: { image: '0.09', sizes: SIZES } }),
+  mediaModel('test/no-edits', 'image', 'mock', { endpoints: ['images'] }),
+  mediaModel('test/speech', 'speech'),
+  mediaModel('test/speech-open', 'speech', 'mock', { context: undefined }),
+  mediaModel('test/transcription', 'transcription'),
+  mediaModel('test/rerank', 'rerank'),
+  mediaModel('test/jina', 'rerank', 'mock,style=jina'),
+  mediaModel('test/attested', 'embedding', 'mock', { attested: true }),
+  mediaModel('test/unverified', 'embedding', 'mock', { verified: false }),
+  { id: 'test/chat' },
+]
+
 /** Sends a JSON body. */
 export async function postJson(url: string, apiKey: string, body: unknown): Promise<Reply> {
   return send(url, apiKey, JSON.stringify(body), { 'content-type': 'application/json' })

@@ -4,6 +4,7 @@ import { EIP3009_TYPES } from '../../control/contract/payments/typedData.ts'
 import { api, apiOk, type Json, signIn } from './apiClient.ts'
 import type { Payer, PayerFunds } from './chain.ts'
 import type { PaidStack } from './paidStack.ts'
+import { until } from './stack.ts'
 
 /** An account whose wallet has tokens on the chain. */
 export interface Holder {
@@ -82,6 +83,12 @@ export const deposit = (paid: PaidStack, holder: Pick<Holder, 'token'>, body: un
 
 export const withdraw = (paid: PaidStack, holder: Pick<Holder, 'token'>, body: unknown, headers = {}) =>
   api<Movement>(paid.stack.baseUrl, 'POST', '/v1/account/withdrawals', { token: holder.token, body, headers })
+
+export const depositStatus = async (paid: PaidStack, { token }: Holder, id: string): Promise<string> =>
+  (await apiOk<Movement>(paid.stack.baseUrl, 'GET', `/v1/account/deposits/${id}`, { token })).status
+
+export const untilCredited = (paid: PaidStack, holder: Holder, id: string): Promise<void> =>
+  until('the deposit is credited', async () => (await depositStatus(paid, holder, id)) === 'credited')
 
 export const listOf = async (
   paid: PaidStack,

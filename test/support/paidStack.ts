@@ -27,6 +27,8 @@ export interface PaidStack {
   readonly url: (path: string) => string
   /** Waits until every payment is decided and everything that goes back has gone; then audits, the chain included. */
   audited(): Promise<void>
+  /** Ends a test: the node is reached and makes blocks again, then as `audited`. */
+  mended(): Promise<void>
   /** What a payer has of a token. */
   has(asset: 'coin' | 'stablecoin', payer: Payer): Promise<bigint>
   stop(): Promise<void>
@@ -72,6 +74,11 @@ export async function startPaidStack(options: PaidStackOptions = {}): Promise<Pa
       await stack.settled()
       await until('every payment is decided and refunded', () => isSettled(pool, chain))
       await stack.audit()
+    },
+    mended: async () => {
+      rpc.mend()
+      await chain.resume()
+      await paid.audited()
     },
     stop: async () => {
       await pool.end()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { parseCatalog } from '../../control/pricing/catalogFile.ts'
-import { CatalogError } from '../../control/pricing/yamlReader.ts'
+import { problemsOf } from '../support/catalogProblems.ts'
 
 const LINES = [
   'coin: { usd: "1" }',
@@ -23,16 +23,6 @@ const LINES = [
 /** The file with one line replaced (numbers start at 1). */
 function withLine(line: number, text: string): string {
   return LINES.with(line - 1, text).join('\n')
-}
-
-function problemsOf(text: string): readonly string[] {
-  try {
-    parseCatalog('catalog.yaml', text)
-  } catch (error) {
-    assert.ok(error instanceof CatalogError, String(error))
-    return error.problems
-  }
-  return []
 }
 
 test('a catalog as documented is read exactly', () => {

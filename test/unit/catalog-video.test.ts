@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type CatalogModel, parseCatalog } from '../../control/pricing/catalogFile.ts'
 import { encodeRecord } from '../../control/pricing/record.ts'
-import { CatalogError } from '../../control/pricing/yamlReader.ts'
 import { decodeCatalog } from '../../proxy/catalog/catalog.ts'
+import { problemsOf } from '../support/catalogProblems.ts'
 
 const HEAD = `coin: { usd: "1" }
 providers:
@@ -21,16 +21,6 @@ function catalogOf(video: string, route = '{ provider: acme, model: clip }', ext
     price: { second: "0.1" }
     routes: [ ${route} ]
 ${video}${extra}`
-}
-
-function problemsOf(text: string): readonly string[] {
-  try {
-    parseCatalog('catalog.yaml', text)
-  } catch (error) {
-    assert.ok(error instanceof CatalogError, String(error))
-    return error.problems
-  }
-  return []
 }
 
 function modelOf(text: string): CatalogModel {

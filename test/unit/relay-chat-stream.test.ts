@@ -179,6 +179,41 @@ test('chunks that are alike go out as each of them does alone', () => {
   )
 })
 
+/** What breaks a line, a string or an event, put somewhere into a stream. */
+const damage = fc.array(
+  fc.tuple(
+    fc.nat(),
+    fc.constantFrom('\n', '\r', '\r\n', '\n\n', '\\', '\\\n', '"', '\u0001', ' ', ':', ': c\n', 'data: '),
+  ),
+  { maxLength: 4 },
+)
+
+test('a damaged stream reads the same in one piece as byte by byte', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.stringMatching(/^[a-c"\\\n]{1,3}$/), { minLength: 2, maxLength: 8 }),
+      damage,
+      (texts, damages) => {
+        const events = texts.map(
+          (text) => `data: {"id":"a","choices":[{"index":0,"delta":{"content":${JSON.stringify(text)}}}]}\n\n`,
+        )
+        let source = events.join('')
+        for (const [at, what] of damages) {
+          const cut = at % (source.length + 1)
+          source = source.slice(0, cut) + what + source.slice(cut)
+        }
+        const whole = relay(source)
+        const bytewise = relay(source, { size: 1 })
+        assert.equal(whole.out, bytewise.out)
+        for (const name of ['state', 'outputFrames', 'outputBytes', 'finished'] as const) {
+          assert.equal(whole.stream[name], bytewise.stream[name], name)
+        }
+      },
+    ),
+    { numRuns: 3_000 },
+  )
+})
+
 test('the scan finds what parsing finds', () => {
   fc.assert(
     fc.property(chunk, ({ json }) => {

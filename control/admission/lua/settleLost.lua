@@ -2,7 +2,7 @@
 -- to the charge, grants before coin, soonest expiry first, and tells the book.
 -- KEYS: epoch, account, key counters, ledger stream, then the done hashes of this and earlier minutes, newest first.
 -- ARGV: requestId, chargeUnits (-1 voids), Settlement, minutes since 1970 of the first done hash, minutes to remember,
---   months since 1970.
+--   months since 1970, id of the platform key when the key is a sub-key, else ''.
 -- Returns: code (0 charged now, 1 ended before, 2 closed, 3 no such account, 4 clock ran on, call again), units charged,
 --   -1 for a void.
 if redis.call('EXISTS', KEYS[1]) == 0 then return { 2, 0 } end
@@ -22,6 +22,16 @@ local function int(number)
   return string.format('%.0f', number)
 end
 
+local function count(countersKey, units)
+  local counters = redis.call('HMGET', countersKey, 'hw', 'hs', 'dw', 'ds', 'mw', 'ms', 'bs')
+  local now = { int(math.floor(nowSec / 3600)), int(math.floor(nowSec / 86400)), ARGV[6] }
+  for i, name in ipairs({ 'h', 'd', 'm' }) do
+    local spent = counters[i * 2 - 1] == now[i] and tonumber(counters[i * 2]) or 0
+    redis.call('HSET', countersKey, name .. 'w', now[i], name .. 's', int(spent + units))
+  end
+  redis.call('HSET', countersKey, 'bs', int(tonumber(counters[7] or 0) + units))
+end
+
 local asked = tonumber(ARGV[2])
 local left, split = math.max(asked, 0), {}
 local grants = string.gsub(account[2] or '', '([^,;]+),(%d+),(%d+)', function(id, expires, free)
@@ -37,13 +47,8 @@ if fromCoin > 0 then split[#split + 1] = 'coin=' .. int(fromCoin) end
 local charged = asked < 0 and -1 or asked - left
 if charged > 0 then
   redis.call('HSET', KEYS[2], 'coin', int(tonumber(account[1]) - fromCoin), 'g', grants)
-  local counters = redis.call('HMGET', KEYS[3], 'hw', 'hs', 'dw', 'ds', 'mw', 'ms', 'bs')
-  local now = { int(math.floor(nowSec / 3600)), int(math.floor(nowSec / 86400)), ARGV[6] }
-  for i, name in ipairs({ 'h', 'd', 'm' }) do
-    local spent = counters[i * 2 - 1] == now[i] and tonumber(counters[i * 2]) or 0
-    redis.call('HSET', KEYS[3], name .. 'w', now[i], name .. 's', int(spent + charged))
-  end
-  redis.call('HSET', KEYS[3], 'bs', int(tonumber(counters[7] or 0) + charged))
+  count(KEYS[3], charged)
+  if ARGV[7] ~= '' then count(string.match(KEYS[3], '^.*:') .. ARGV[7], charged) end
 end
 redis.call('XADD', KEYS[4], '*', 'e', ARGV[3], 'c', int(charged), 't', int(nowMs), 's', table.concat(split, ','))
 redis.call('HSET', KEYS[5], ARGV[1], charged < 0 and 'v' or int(charged))

@@ -1,13 +1,14 @@
 -- Takes coin off an account, so that no request can hold it, until the book has it moved or it is given back.
--- KEYS: epoch, account, debits, key counters. ARGV: debitId, accountId, keyId ('' for none), units, capHour, capDay,
---   capMonth, budget ('' for none), hours and months since 1970 as the caller read the clock.
--- Returns: code (0 taken, 1 balance, 2 to 4 caps, 5 budget, 7 no such account, 8 taken before, 9 closed, 12 clock ran on),
---   what was left, nowMs.
+-- KEYS: epoch, account, debits; then, when a key spends, its counters, and of a sub-key those of its platform key.
+-- ARGV: debitId, accountId, keys ('' for none, keyId, keyId/platformKeyId), units, hours and months since 1970 as the
+--   caller read the clock; then for each of the counters capHour, capDay, capMonth, budget ('' for none).
+-- Returns: code (0 taken, 1 balance, 2 to 4 caps, 5 budget, 7 no such account, 8 taken before, 9 closed, 11 to 13 caps and
+--   14 budget of the platform key, 20 clock ran on), what was left, nowMs.
 local time = redis.call('TIME')
 local nowSec = tonumber(time[1])
 local nowMs = nowSec * 1000 + math.floor(tonumber(time[2]) / 1000)
 if redis.call('EXISTS', KEYS[1]) == 0 then return { 9, 0, nowMs } end
-if math.floor(nowSec / 3600) ~= tonumber(ARGV[9]) then return { 12, 0, nowMs } end
+if math.floor(nowSec / 3600) ~= tonumber(ARGV[5]) then return { 20, 0, nowMs } end
 if redis.call('HEXISTS', KEYS[3], ARGV[1]) == 1 then return { 8, 0, nowMs } end
 local coin = redis.call('HGET', KEYS[2], 'coin')
 if not coin then return { 7, 0, nowMs } end
@@ -20,9 +21,11 @@ local units = tonumber(ARGV[4])
 coin = tonumber(coin)
 if coin < units then return { 1, math.max(coin, 0), nowMs } end
 
-local hour, day, month = ARGV[9], int(math.floor(nowSec / 86400)), ARGV[10]
-if ARGV[3] ~= '' then
-  local c = redis.call('HMGET', KEYS[4], 'hw', 'hs', 'dw', 'ds', 'mw', 'ms', 'bs')
+local hour, day, month = ARGV[5], int(math.floor(nowSec / 86400)), ARGV[6]
+local spentBy = {}
+-- The platform key first: where its cap is met, raising the sub-key's own would not help.
+for k = #KEYS, 4, -1 do
+  local c = redis.call('HMGET', KEYS[k], 'hw', 'hs', 'dw', 'ds', 'mw', 'ms', 'bs')
   local spent = {
     c[1] == hour and tonumber(c[2]) or 0,
     c[3] == day and tonumber(c[4]) or 0,
@@ -30,12 +33,15 @@ if ARGV[3] ~= '' then
     tonumber(c[7] or 0),
   }
   for i = 1, 4 do
-    local cap = ARGV[4 + i]
+    local cap = ARGV[6 + (k - 4) * 4 + i]
     if cap ~= '' and tonumber(cap) - spent[i] < units then
-      return { 1 + i, math.max(tonumber(cap) - spent[i], 0), nowMs }
+      return { (k == 4 and 1 or 10) + i, math.max(tonumber(cap) - spent[i], 0), nowMs }
     end
   end
-  redis.call('HSET', KEYS[4],
+  spentBy[k] = spent
+end
+for k, spent in pairs(spentBy) do
+  redis.call('HSET', KEYS[k],
     'hw', hour, 'hs', int(spent[1] + units), 'dw', day, 'ds', int(spent[2] + units),
     'mw', month, 'ms', int(spent[3] + units), 'bs', int(spent[4] + units))
 end

@@ -1,12 +1,16 @@
 -- Takes holds. For each item: all checks, then all writes (a refusal writes the rate alone); items see the writes of those before them.
--- KEYS, 5 per item: epoch, account, key counters, holds of the owner, ledger stream.
+-- KEYS, 5 per item: epoch, account, key counters, holds of the owner, ledger stream; then one per item of a sub-key: the
+--   counters of its platform key.
 -- ARGV: item count, most entries a ledger stream may hold; then 11 per item:
 --   requestId, accountId, keyId, wantUnits, minUnits, capHour, capDay, capMonth, budget ('' for none),
---   microseconds between requests and burst ('' for no rate limit) as "interval,burst", meta
+--   microseconds between requests and burst ('' for no rate limit) as "interval,burst", meta;
+--   then 6 per item of a sub-key, in the order of the items: number of the item from 0, id of its platform key, and that
+--   one's capHour, capDay, capMonth, budget
 -- Returns: nowMs, then 3 per item: code, heldUnits (or what was left), retryAfterMs.
-local ITEM_KEYS, ITEM_ARGS = 5, 11
+local ITEM_KEYS, ITEM_ARGS, PLATFORM_ARGS = 5, 11, 6
 local OK, BALANCE, CAP_HOUR, CAP_DAY, CAP_MONTH, BUDGET, RATE, NO_ACCOUNT, DUPLICATE, CLOSED, BACKLOG =
   0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
+local PLATFORM_CAP_HOUR = 11
 
 local time = redis.call('TIME')
 local nowSec = tonumber(time[1])
@@ -72,11 +76,32 @@ local function refuse(k, a, tat, code, left)
   return code, left, 0
 end
 
+-- What counters say was spent in the hour, day and month of now, and ever. They are hw, hs, dw, ds, mw, ms, bs.
+local function spentOf(c)
+  return c[1] == hourText and tonumber(c[2]) or 0, c[3] == dayText and tonumber(c[4]) or 0,
+    c[5] == monthText and tonumber(c[6]) or 0, tonumber(c[7] or 0)
+end
+
+-- Shrinks an amount to what four caps leave, the first of them in ARGV[a]. Returns it; or nil, which of the caps (from 0)
+-- leaves less than the least, and how much.
+local function withinCaps(a, amount, least, hour, day, month, life)
+  for i = 0, 3 do
+    local cap = ARGV[a + i]
+    if cap ~= '' then
+      local left = tonumber(cap) - (i == 0 and hour or i == 1 and day or i == 2 and month or life)
+      if left < least then return nil, i, math.max(left, 0) end
+      amount = math.min(amount, left)
+    end
+  end
+  return amount
+end
+
 local NO_GRANTS = {}
 local epochs, backlogs = {}, {}
 local streamMax = tonumber(ARGV[2])
 
-local function holdItem(k, a)
+-- `p` and `pa`: place in KEYS of the platform key's counters and in ARGV of its id; nil for a key that is no sub-key.
+local function holdItem(k, a, p, pa)
   local epoch = epochs[KEYS[k]]
   if epoch == nil then
     epoch = redis.call('GET', KEYS[k])
@@ -117,22 +142,22 @@ local function holdItem(k, a)
   if available < least then return refuse(k, a, tat, BALANCE, available) end
   local amount = math.min(want, available)
 
-  local hourSpent = counters[1] == hourText and tonumber(counters[2]) or 0
-  local daySpent = counters[3] == dayText and tonumber(counters[4]) or 0
-  local monthSpent = counters[5] == monthText and tonumber(counters[6]) or 0
-  local lifeSpent = tonumber(counters[7] or 0)
-  for i = 1, 4 do
-    local cap = ARGV[a + 4 + i]
-    if cap ~= '' then
-      local left = tonumber(cap) - (i == 1 and hourSpent or i == 2 and daySpent or i == 3 and monthSpent or lifeSpent)
-      if left < least then return refuse(k, a, tat, CAP_HOUR + i - 1, math.max(left, 0)) end
-      amount = math.min(amount, left)
-    end
+  local met, left
+  local keys, sharedHour, sharedDay, sharedMonth, sharedLife = ARGV[a + 2]
+  if p then
+    keys = keys .. '/' .. ARGV[pa]
+    sharedHour, sharedDay, sharedMonth, sharedLife =
+      spentOf(redis.call('HMGET', KEYS[p], 'hw', 'hs', 'dw', 'ds', 'mw', 'ms', 'bs'))
+    amount, met, left = withinCaps(pa + 1, amount, least, sharedHour, sharedDay, sharedMonth, sharedLife)
+    if not amount then return refuse(k, a, tat, PLATFORM_CAP_HOUR + met, left) end
   end
+  local hourSpent, daySpent, monthSpent, lifeSpent = spentOf(counters)
+  amount, met, left = withinCaps(a + 5, amount, least, hourSpent, daySpent, monthSpent, lifeSpent)
+  if not amount then return refuse(k, a, tat, CAP_HOUR + met, left) end
 
   local need, split = takeFromGrants(grants, amount)
   local hold = format('%.0f|%.0f|%s|%s|%s|%.0f|%s|%s',
-    amount, nowMs, ARGV[a + 1], ARGV[a + 2], windowsText, need, split, ARGV[a + 10])
+    amount, nowMs, ARGV[a + 1], keys, windowsText, need, split, ARGV[a + 10])
   -- The first of the writes, as it finds out whether the request has its hold already.
   if redis.call('HSETNX', KEYS[k + 3], ARGV[a], hold) == 0 then return DUPLICATE, 0, 0 end
   if split ~= '' then
@@ -145,13 +170,30 @@ local function holdItem(k, a)
     'dw', dayNow, 'ds', daySpent + amount,
     'mw', monthNow, 'ms', monthSpent + amount,
     'bs', lifeSpent + amount, 'tat', tat or 0)
+  if p then
+    redis.call('HSET', KEYS[p],
+      'hw', hourNow, 'hs', sharedHour + amount,
+      'dw', dayNow, 'ds', sharedDay + amount,
+      'mw', monthNow, 'ms', sharedMonth + amount,
+      'bs', sharedLife + amount)
+  end
   return OK, amount, 0
 end
 
 local reply = { nowMs }
-for i = 0, tonumber(ARGV[1]) - 1 do
+local count = tonumber(ARGV[1])
+local p, pa = 1 + count * ITEM_KEYS, 3 + count * ITEM_ARGS
+local nextSubKey = tonumber(ARGV[pa])
+for i = 0, count - 1 do
   local k = 1 + i * ITEM_KEYS
-  local code, units, retryMs = holdItem(k, 3 + i * ITEM_ARGS)
+  local code, units, retryMs
+  if i == nextSubKey then
+    code, units, retryMs = holdItem(k, 3 + i * ITEM_ARGS, p, pa + 1)
+    p, pa = p + 1, pa + PLATFORM_ARGS
+    nextSubKey = tonumber(ARGV[pa])
+  else
+    code, units, retryMs = holdItem(k, 3 + i * ITEM_ARGS)
+  end
   reply[2 + i * 3], reply[3 + i * 3], reply[4 + i * 3] = code, units, retryMs
 end
 return reply

@@ -49,6 +49,11 @@ local function release(accountKey, coinPart, parts, charge)
   return split
 end
 
+-- The counters of the platform key stand under the same hash tag as those of its sub-key, named by the hold.
+local function platformCounters(countersKey, platformKeyId)
+  return string.match(countersKey, '^.*:') .. platformKeyId
+end
+
 -- A refund goes back to the windows that the hold was counted in; windows that have passed are left alone.
 local function refundWindows(countersKey, hour, day, month, units)
   local c = redis.call('HMGET', countersKey, 'hw', 'hs', 'dw', 'ds', 'mw', 'ms', 'bs')
@@ -88,8 +93,8 @@ local function settleItem(k, a)
     return code, units
   end
   if not isOpen(KEYS[k]) then return CLOSED, 0 end
-  local amount, heldAt, hour, day, month, coinPart, parts =
-    string.match(hold, '^(%d+)|(%d+)|[^|]*|[^|]*|(%d+)|(%d+)|(%d+)|(%d+)|([^|]*)|')
+  local amount, heldAt, platformKeyId, hour, day, month, coinPart, parts =
+    string.match(hold, '^(%d+)|(%d+)|[^|]*|[^|/]*/?([^|]*)|(%d+)|(%d+)|(%d+)|(%d+)|([^|]*)|')
   amount = tonumber(amount)
   local asked = tonumber(ARGV[a + 1])
   local charge = math.max(0, math.min(asked, amount))
@@ -97,7 +102,12 @@ local function settleItem(k, a)
 
   redis.call('HDEL', KEYS[k + 3], ARGV[a])
   local split = release(KEYS[k + 1], tonumber(coinPart), parts, charge)
-  if amount > charge then refundWindows(KEYS[k + 2], hour, day, month, amount - charge) end
+  if amount > charge then
+    refundWindows(KEYS[k + 2], hour, day, month, amount - charge)
+    if platformKeyId ~= '' then
+      refundWindows(platformCounters(KEYS[k + 2], platformKeyId), hour, day, month, amount - charge)
+    end
+  end
   redis.call('XADD', KEYS[k + 4], '*', 'e', ARGV[a + 2], 'c', charged, 't', heldAt, 's', split)
   remember(KEYS[k + 5], ARGV[a], charged)
   return SETTLED, charged

@@ -1,5 +1,6 @@
 import { networkOf, parseAddress } from './address.ts'
-import { fromBase64Json, isMembers, parseBytes, parseBytes32, parseUint256 } from './encoding.ts'
+import { readAuthorization } from './authorization.ts'
+import { fromBase64Json, isMembers, parseBytes, parseUint256 } from './encoding.ts'
 import type { SignedPayment } from './signedPayment.ts'
 import type { PaymentAsset, PaymentTerms } from './terms.ts'
 
@@ -112,20 +113,10 @@ function readEip3009(
 ): SignedPayment | undefined {
   if (!isMembers(authorization)) return undefined
   const extra = isMembers(accepted['extra']) ? accepted['extra'] : {}
-  const from = parseAddress(authorization['from'])
-  const to = parseAddress(authorization['to'])
-  const value = parseUint256(authorization['value'])
-  const validAfter = parseUint256(authorization['validAfter'])
-  const validBefore = parseUint256(authorization['validBefore'])
-  const nonce = parseBytes32(authorization['nonce'])
+  const signed = readAuthorization(authorization)
   const { name, version } = extra
-  if (from === undefined || to === undefined || nonce === undefined) return undefined
-  if (value === undefined || validAfter === undefined || validBefore === undefined) return undefined
-  if (typeof name !== 'string' || typeof version !== 'string') return undefined
-  return {
-    method: 'eip3009',
-    ...{ chainId, token, name, version, from, to, value, validAfter, validBefore, nonce, signature },
-  }
+  if (signed === undefined || typeof name !== 'string' || typeof version !== 'string') return undefined
+  return { method: 'eip3009', chainId, token, name, version, ...signed, signature }
 }
 
 function readPermit2(

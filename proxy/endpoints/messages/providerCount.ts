@@ -9,6 +9,7 @@ import { type AttemptListener, Attempts } from '../../upstream/attempts.ts'
 import { anthropicHeaders } from '../../upstream/dialects/anthropicHeaders.ts'
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
 import { OPERATION_RULES } from '../../upstream/operationRules.ts'
+import { postRequest } from '../../upstream/providerRequest.ts'
 import type { RouteHealth } from '../../upstream/routeHealth.ts'
 import type { UpstreamRequest } from '../../upstream/transport.ts'
 import { MESSAGES_PATH } from '../chat/anthropicAsk.ts'
@@ -115,18 +116,15 @@ export class ProviderCount implements AttemptListener {
 
   private makeRequest({ provider, upstreamModel }: Route, totalTimeoutMs: number, fresh: boolean): UpstreamRequest {
     const { limits } = this.services
-    return {
-      origin: provider.origin,
-      host: provider.host,
-      path: `${provider.basePath}${MESSAGES_PATH}/count_tokens`,
-      method: 'POST',
+    const asked = {
+      path: `${MESSAGES_PATH}/count_tokens`,
       headers: anthropicHeaders(provider, this.requestId, 'application/json'),
       body: `{"model":${JSON.stringify(upstreamModel)},${this.rest}`,
-      connectTimeoutMs: limits.connectTimeoutMs,
+    }
+    return {
+      ...postRequest(provider, asked, limits, totalTimeoutMs, fresh),
       firstByteTimeoutMs: limits.countTimeoutMs,
       idleTimeoutMs: limits.countTimeoutMs,
-      totalTimeoutMs,
-      fresh,
     }
   }
 }

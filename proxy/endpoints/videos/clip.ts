@@ -3,6 +3,7 @@ import type { Limits } from '../../../control/contract/limits.ts'
 import type { Provider } from '../../catalog/catalog.ts'
 import type { DrainListener, Exchange, GoneListener } from '../../server/exchange.ts'
 import { askForClip } from '../../upstream/dialects/openaiVideos.ts'
+import { getRequest } from '../../upstream/providerRequest.ts'
 import {
   isPlain,
   type Transport,
@@ -40,24 +41,9 @@ export class ClipRelay implements UpstreamListener, GoneListener, DrainListener 
 
   start(): void {
     const { exchange, transport, limits, provider, upstreamId } = this.parts
-    const { path, headers, body } = askForClip({ provider }, upstreamId, exchange.id)
+    const asked = askForClip({ provider }, upstreamId, exchange.id)
     exchange.setGoneListener(this)
-    this.call = transport.send(
-      {
-        origin: provider.origin,
-        host: provider.host,
-        path: provider.basePath + path,
-        method: 'GET',
-        headers,
-        body,
-        connectTimeoutMs: limits.connectTimeoutMs,
-        firstByteTimeoutMs: limits.firstByteTimeoutMs,
-        idleTimeoutMs: limits.idleTimeoutMs,
-        totalTimeoutMs: limits.totalTimeoutMs,
-        fresh: true,
-      },
-      this,
-    )
+    this.call = transport.send(getRequest(provider, asked, limits, true), this)
     if (exchange.gone) this.onGone()
   }
 

@@ -15,7 +15,7 @@ import {
   type UpstreamVideo,
   type VideoOrder,
 } from '../../upstream/dialects/openaiVideos.ts'
-import { postRequest } from '../../upstream/postRequest.ts'
+import { postRequest } from '../../upstream/providerRequest.ts'
 import { isPlain, type UpstreamHeaders, type UpstreamRequest } from '../../upstream/transport.ts'
 import { videoState } from '../../upstream/videoState.ts'
 import { type Bill, NO_BILL } from '../run/bill.ts'

@@ -1,0 +1,38 @@
+import type { Queryable } from '../db/pool.ts'
+import type { KeySpending } from './heldParts.ts'
+import type { Windows } from './windows.ts'
+
+/** What the sub-keys of one platform key were charged together. */
+export interface SubKeySpending extends KeySpending {
+  readonly platformKeyId: string
+  readonly shard: number
+}
+
+interface Row extends KeySpending {
+  key_id: string
+  shard: number
+}
+
+/**
+ * What the book has charged to sub-keys, by their platform key, whose own charges are not in it. It is derived here from the
+ * usage of each key, so that nothing in the book stands twice.
+ * @param shard null for all
+ */
+export async function readSubKeySpending(
+  db: Queryable,
+  windows: Windows,
+  shard: number | null,
+): Promise<SubKeySpending[]> {
+  const { hour, dayFirstHour, monthFirstHour } = windows
+  const found = await db.query<Row>(
+    `SELECT k.platform_key_id AS key_id, min(u.shard) AS shard, sum(u.units) AS life,
+       coalesce(sum(u.units) FILTER (WHERE u.hour = $1), 0) AS hour,
+       coalesce(sum(u.units) FILTER (WHERE u.hour >= $2), 0) AS day,
+       coalesce(sum(u.units) FILTER (WHERE u.hour >= $3), 0) AS month
+     FROM api_keys k JOIN key_usage u ON u.key_id = k.id
+     WHERE k.platform_key_id IS NOT NULL AND ($4::smallint IS NULL OR u.shard = $4)
+     GROUP BY k.platform_key_id`,
+    [hour, dayFirstHour, monthFirstHour, shard],
+  )
+  return found.rows.map(({ key_id, ...spending }) => ({ platformKeyId: key_id, ...spending }))
+}

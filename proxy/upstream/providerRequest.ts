@@ -1,0 +1,45 @@
+import type { Limits } from '../../control/contract/limits.ts'
+import type { Provider } from '../catalog/catalog.ts'
+import type { UpstreamRequest } from './transport.ts'
+
+/** What a provider is asked; the path is below its base path. */
+type Asked = Pick<UpstreamRequest, 'path' | 'headers' | 'body'>
+
+/** A POST to a provider, with the time limits of what clients wait for. */
+export function postRequest(
+  provider: Provider,
+  asked: Asked,
+  limits: Limits,
+  totalTimeoutMs: number,
+  fresh: boolean,
+): UpstreamRequest {
+  return providerRequest('POST', provider, asked, limits, totalTimeoutMs, fresh)
+}
+
+/** A GET from a provider, with the time limits of what clients wait for. */
+export function getRequest(provider: Provider, asked: Asked, limits: Limits, fresh: boolean): UpstreamRequest {
+  return providerRequest('GET', provider, asked, limits, limits.totalTimeoutMs, fresh)
+}
+
+function providerRequest(
+  method: UpstreamRequest['method'],
+  provider: Provider,
+  asked: Asked,
+  limits: Limits,
+  totalTimeoutMs: number,
+  fresh: boolean,
+): UpstreamRequest {
+  return {
+    origin: provider.origin,
+    host: provider.host,
+    path: provider.basePath + asked.path,
+    method,
+    headers: asked.headers,
+    body: asked.body,
+    connectTimeoutMs: limits.connectTimeoutMs,
+    firstByteTimeoutMs: limits.firstByteTimeoutMs,
+    idleTimeoutMs: limits.idleTimeoutMs,
+    totalTimeoutMs,
+    fresh,
+  }
+}
