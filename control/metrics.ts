@@ -53,6 +53,8 @@ export class ControlMetrics {
     if (sources.openMoney !== undefined) this.#addOpenMoney()
     this.#addBatches()
     this.#server = createServer((request, response) => {
+      // Whoever asks seldom would else meet the end of an idle connection with a request under way.
+      response.setHeader('connection', 'close')
       if (request.method !== 'GET' || request.url !== '/metrics') {
         response.writeHead(404).end()
         return

@@ -60,6 +60,8 @@ async function main(): Promise<number> {
   if (files.length === 0) throw new Error(`no test file matches: ${wanted.join(' ')}`)
   const dir = makeTempDir('tests')
   const servers = makeTempDir('cluster')
+  const ports = makeTempDir('ports')
+  process.env['SLUICE_PORT_NOTES'] = ports
   const postgres = await startPostgres({
     dir: join(servers, 'cluster'),
     logFile: join(servers, 'postgres.log'),
@@ -72,7 +74,7 @@ async function main(): Promise<number> {
     await stopLeftovers(dir)
     await postgres.process.stop()
     removeTempDir(dir)
-    removeTempDir(postgres.dir, postgres.passwordFile, servers)
+    removeTempDir(postgres.dir, postgres.passwordFile, servers, ports)
   }
 }
 

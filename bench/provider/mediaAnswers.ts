@@ -13,6 +13,7 @@ export interface MediaAnswer {
 type Fields = Readonly<Record<string, unknown>>
 
 const CREATED = 1_763_683_200
+const IMAGE_INPUT = { text_tokens: 10, image_tokens: 0 }
 const DIMENSIONS = 8
 const BYTES_PER_TOKEN = 4
 const DOCUMENTS_PER_SEARCH = 100
@@ -72,7 +73,7 @@ export function imagesAnswer(behaviour: Behaviour, fields: Fields): MediaAnswer 
   const body = JSON.stringify({
     created: CREATED,
     data: Array.from({ length: count }, () => image),
-    usage: { input_tokens: 10, output_tokens: 20, total_tokens: 30 },
+    usage: { input_tokens: 10, input_tokens_details: IMAGE_INPUT, output_tokens: 20, total_tokens: 30 },
   })
   return { body, quantity: count, usage: null }
 }

@@ -96,7 +96,15 @@ function addRoutes(app: TemplatedApp, log: ServedLog, wheel: TimerWheel): void {
     res.writeHeader('content-type', 'application/x-ndjson').end(lines.join(''))
   })
   app.get('/_stats', (res) => sendJson(res, JSON.stringify(log.stats())))
+  // Between the two, every answer that takes its time stands still.
+  for (const [path, held] of Object.entries({ '/_hold': true, '/_release': false })) {
+    app.post(path, (res) => {
+      wheel.held = held
+      sendJson(res, '{}')
+    })
+  }
   app.post('/_reset', (res) => {
+    wheel.held = false
     log.reset()
     failures.clear()
     videos.reset()

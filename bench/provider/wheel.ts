@@ -13,6 +13,8 @@ export interface Timed {
  */
 export class TimerWheel {
   private readonly slots: Timed[][] = Array.from({ length: SLOTS }, () => [])
+  /** While true, nothing is due; afterwards what was due meanwhile is called at once. */
+  held = false
   private waiting = 0
   private turnedMs = 0
   private interval: NodeJS.Timeout | undefined
@@ -47,6 +49,7 @@ export class TimerWheel {
   }
 
   private turn(): void {
+    if (this.held) return
     const now = this.nowMs()
     // A loop that stood still for more than a turn of the wheel visits each slot once.
     this.turnedMs = Math.max(this.turnedMs, now - SLOTS)

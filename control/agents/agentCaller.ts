@@ -9,7 +9,7 @@ export const isAgent = (call: ApiCall): boolean => isId('agt', call.accountId)
 
 /** Whether the caller is of the account that the agent belongs to; the sub-keys of its platforms are of their users. */
 export function isOfOwner({ caller, accountId }: ApiCall, agent: Agent): boolean {
-  return accountId === agent.ownerId && !(caller.kind === 'key' && caller.platform !== undefined)
+  return accountId === agent.ownerId && !(caller.kind === 'key' && caller.isSubKey)
 }
 
 /** The agent that the path names. @throws GatewayError agent_not_found */

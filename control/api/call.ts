@@ -13,6 +13,8 @@ export type Caller =
       readonly accountId: string
       /** The key may do less than its account may, so it must not make another one do more. */
       readonly isRestricted: boolean
+      /** The key is in the hands of a user of the account, who is told nothing about the account. */
+      readonly isSubKey: boolean
     })
 
 /** One request to the account API, checked against the schemas of its route. */

@@ -1,11 +1,19 @@
 import { randomInt } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { join } from 'node:path'
 
 // Below the range that systems take for outgoing connections: such a connection could otherwise take the port of a
 // server while it restarts.
 const FIRST_PORT = 20_000
 const PORTS_END = 32_768
 const ATTEMPTS_MAX = 200
+
+/**
+ * A folder in which those who start servers beside each other note each port once, set by the runner of the tests: a port
+ * that is free because its server is just being started again is then given to nobody else.
+ */
+const NOTES_VARIABLE = 'SLUICE_PORT_NOTES'
 
 /** Whether nothing listens on a TCP port of `host`. */
 export function isPortFree(port: number, host = '127.0.0.1'): Promise<boolean> {
@@ -24,7 +32,19 @@ export async function freePort(wanted = 0): Promise<number> {
   if (wanted !== 0 && (await isPortFree(wanted))) return wanted
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
     const port = randomInt(FIRST_PORT, PORTS_END)
-    if (await isPortFree(port)) return port
+    if (isFirstToNote(port) && (await isPortFree(port))) return port
   }
   throw new Error(`no free port was found between ${FIRST_PORT} and ${PORTS_END}`)
+}
+
+function isFirstToNote(port: number): boolean {
+  const folder = process.env[NOTES_VARIABLE]
+  if (folder === undefined) return true
+  try {
+    writeFileSync(join(folder, String(port)), '', { flag: 'wx' })
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  }
 }

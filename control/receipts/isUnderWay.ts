@@ -21,7 +21,8 @@ async function isInShards(redis: Redis, shards: Iterable<number>, requestId: str
   const keys: string[] = []
   for (const shard of shards) {
     for (const owner of owners) keys.push(holdsKey(shard, owner))
-    for (let back = 0; back <= limits.rememberResultMinutes; back++) keys.push(`${donePrefix(shard)}:${minute - back}`)
+    // Also the next minute, which may have begun since Redis was asked for the time.
+    for (let back = -1; back <= limits.rememberResultMinutes; back++) keys.push(`${donePrefix(shard)}:${minute - back}`)
   }
   const found = await Promise.all(keys.map((key) => redis.hexists(key, requestId)))
   return found.includes(1)

@@ -127,10 +127,11 @@ export class ReceiptReader {
 
   async #pollRow(requestId: string): Promise<ReceiptRow> {
     const deadlineMs = performance.now() + limits.receiptWaitMs
-    while (performance.now() < deadlineMs) {
+    // The last look begins after the deadline: what was booked while this process stood still is seen.
+    for (let isLast = false; !isLast; await sleep(POLL_MS)) {
+      isLast = performance.now() >= deadlineMs
       const row = await this.#row(requestId)
       if (row !== undefined) return row
-      await sleep(POLL_MS)
     }
     const message = 'This request has not ended or is not booked yet; try again in a moment.'
     throw new GatewayError('receipt_not_found', { message })

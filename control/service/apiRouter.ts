@@ -81,10 +81,11 @@ function capsOf({ capHourUnits, capDayUnits, capMonthUnits, budgetUnits }: ApiKe
 function keyCaller(key: KeyInForce): Caller {
   const caps = capsOf(key)
   const isCapped = Object.values(caps).some((cap) => cap !== null)
-  const isBound = isCapped || key.models.length > 0 || key.tools.length > 0 || key.expiresAtMs !== null
-  const isRestricted = isBound || key.platform !== null
+  const isSubKey = key.platformKeyId !== null
+  const isListed = key.models.length > 0 || key.tools.length > 0
+  const isRestricted = isCapped || isSubKey || isListed || key.expiresAtMs !== null
   const platform = key.platform && { platform: { keyId: key.platform.id, caps: capsOf(key.platform) } }
-  return { kind: 'key', keyId: key.id, accountId: key.accountId, caps, ...platform, isRestricted }
+  return { kind: 'key', keyId: key.id, accountId: key.accountId, caps, ...platform, isRestricted, isSubKey }
 }
 
 /** @throws GatewayError key_paused */

@@ -22,7 +22,8 @@ export function readApiKey(head: RequestHead): string {
     })
   }
   if (key.startsWith('ses_') || key.startsWith('rt_')) {
-    throw new GatewayError('wrong_credential', { message: 'This endpoint takes an API key (sk_...), not a session.' })
+    const sent = key.startsWith('rt_') ? 'the read token of a job' : 'a session'
+    throw new GatewayError('wrong_credential', { message: `This endpoint takes an API key (sk_...), not ${sent}.` })
   }
   if (!key.startsWith('sk_')) throw new GatewayError('invalid_api_key')
   return key

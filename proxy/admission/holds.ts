@@ -2,6 +2,7 @@ import { type ErrorCode, GatewayError } from '../../control/contract/errors.ts'
 import type { Limits } from '../../control/contract/limits.ts'
 import { holdsKey } from '../../control/contract/redisKeys.ts'
 import { HoldCode, type Script, type ScriptArgument } from '../../control/contract/scripts.ts'
+import { formatUsd } from '../../control/contract/units.ts'
 import type { Principal } from '../access/principal.ts'
 import { tellWaiter } from './tellWaiter.ts'
 
@@ -123,7 +124,7 @@ export class Holds implements Holding {
 
   private refusal(waiter: HoldWaiter, code: number, retryMs: number): GatewayError {
     const cap = CAP_REFUSALS.get(code)
-    if (cap !== undefined) return new GatewayError(cap.code, { message: cap.message })
+    if (cap !== undefined) return new GatewayError(cap.code, { message: cap.message(formatUsd(waiter.leastUnits)) })
     switch (code) {
       case HoldCode.RATE:
         return new GatewayError('rate_limited', { retryAfterSeconds: Math.max(1, Math.ceil(retryMs / 1000)) })
@@ -175,23 +176,31 @@ function appendPlatforms(batch: readonly HoldWaiter[], keys: string[], args: Scr
 /** The cause of a refusal whose hold may stand all the same, because Redis's answer was lost: void it to be sure. */
 export const LOST_ANSWER: unique symbol = Symbol('the answer to a hold was lost')
 
-const PLATFORM_BUDGET_MESSAGE = "The platform key's budget does not cover this request; raise it or send less."
+/** A refusal by what there is to spend; its message is told the least that would have to be held, in USD. */
+interface CapRefusal {
+  readonly code: ErrorCode
+  message(usd: string): string
+}
 
-const CAP_REFUSALS: ReadonlyMap<number, { code: ErrorCode; message?: string }> = new Map<
-  number,
-  { code: ErrorCode; message?: string }
->([
-  [HoldCode.BALANCE, { code: 'insufficient_balance' }],
-  [HoldCode.CAP_HOUR, { code: 'spend_limit_exceeded', message: spendMessage('hourly') }],
-  [HoldCode.CAP_DAY, { code: 'spend_limit_exceeded', message: spendMessage('daily') }],
-  [HoldCode.CAP_MONTH, { code: 'spend_limit_exceeded', message: spendMessage('monthly') }],
-  [HoldCode.BUDGET, { code: 'key_budget_exceeded' }],
-  [HoldCode.PLATFORM_CAP_HOUR, { code: 'spend_limit_exceeded', message: spendMessage('hourly', 'platform key') }],
-  [HoldCode.PLATFORM_CAP_DAY, { code: 'spend_limit_exceeded', message: spendMessage('daily', 'platform key') }],
-  [HoldCode.PLATFORM_CAP_MONTH, { code: 'spend_limit_exceeded', message: spendMessage('monthly', 'platform key') }],
-  [HoldCode.PLATFORM_BUDGET, { code: 'key_budget_exceeded', message: PLATFORM_BUDGET_MESSAGE }],
+const CAP_REFUSALS: ReadonlyMap<number, CapRefusal> = new Map<number, CapRefusal>([
+  [HoldCode.BALANCE, { code: 'insufficient_balance', message: notCovered('balance', 'add funds') }],
+  [HoldCode.CAP_HOUR, capRefusal('hourly')],
+  [HoldCode.CAP_DAY, capRefusal('daily')],
+  [HoldCode.CAP_MONTH, capRefusal('monthly')],
+  [HoldCode.BUDGET, { code: 'key_budget_exceeded', message: notCovered("key's budget", 'raise it, use another key') }],
+  [HoldCode.PLATFORM_CAP_HOUR, capRefusal('hourly', 'platform key')],
+  [HoldCode.PLATFORM_CAP_DAY, capRefusal('daily', 'platform key')],
+  [HoldCode.PLATFORM_CAP_MONTH, capRefusal('monthly', 'platform key')],
+  [HoldCode.PLATFORM_BUDGET, { code: 'key_budget_exceeded', message: notCovered("platform key's budget", 'raise it') }],
 ])
 
-function spendMessage(window: string, key = 'key'): string {
-  return `The ${key}'s ${window} cap does not cover this request; raise the cap, wait for the next period or send less.`
+function capRefusal(window: string, key = 'key'): CapRefusal {
+  const message = notCovered(`${key}'s ${window} cap`, 'raise the cap, wait for the next period')
+  return { code: 'spend_limit_exceeded', message }
+}
+
+function notCovered(what: string, remedy: string): CapRefusal['message'] {
+  return (usd) =>
+    `The ${what} does not cover the ${usd} USD that this request has to hold; ${remedy}, or ask for less, ` +
+    'for example with a lower max_tokens.'
 }

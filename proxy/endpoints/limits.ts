@@ -5,33 +5,7 @@ import { type Handler, JSON_TYPE } from '../server/exchange.ts'
 export function limitsHandler(limits: Limits): Handler {
   const body = JSON.stringify({
     object: 'limits',
-    rate_limits: [
-      {
-        id: 'requests_per_key',
-        applies_to: 'model endpoints',
-        requests: limits.requestsPerMinute,
-        period_seconds: 60,
-        burst: Math.min(limits.requestsPerMinute, limits.requestBurst),
-        scope: 'key',
-        note: 'A key may have a rate of its own.',
-      },
-      {
-        id: 'account_api',
-        applies_to: 'endpoints of accounts, keys, receipts and statements',
-        requests: limits.apiRequestsPerMinute,
-        period_seconds: 60,
-        burst: limits.apiRequestBurst,
-        scope: 'account',
-      },
-      {
-        id: 'sign_in',
-        applies_to: 'endpoints that take no credential and change something, such as signing in',
-        requests: limits.signInRequestsPerMinute,
-        period_seconds: 60,
-        burst: limits.signInRequestBurst,
-        scope: 'client address',
-      },
-    ],
+    rate_limits: rateLimits(limits),
     concurrency: { open_requests_per_process: limits.openRequestsMax },
     request: {
       body_bytes: Math.min(limits.bodyBytesMax, limits.jsonBodyBytesMax),
@@ -81,3 +55,45 @@ export function limitsHandler(limits: Limits): Handler {
   })
   return (exchange) => exchange.answer(200, JSON_TYPE, body)
 }
+
+interface RateLimit {
+  readonly id: string
+  readonly applies_to: string
+  readonly requests: number
+  readonly period_seconds: number
+  /** What may come at once after a quiet time. */
+  readonly burst: number
+  readonly scope: string
+  readonly note?: string
+}
+
+/** Every rate that is answered with 429. */
+function rateLimits(limits: Limits): RateLimit[] {
+  const minutely = (id: string, scope: string, requests: number, burst: number, applies_to: string): RateLimit => ({
+    ...{ id, applies_to, requests, period_seconds: 60, burst: Math.min(requests, burst), scope },
+  })
+  const { requestsPerMinute, requestBurst, apiRequestsPerMinute, apiRequestBurst } = limits
+  const { signInRequestsPerMinute, signInRequestBurst, signaturesPerMinute, signatureBurst } = limits
+  const { providerChecksPerMinute, referralAttachesMax } = limits
+  return [
+    {
+      ...minutely('requests_per_key', 'key', requestsPerMinute, requestBurst, 'model endpoints'),
+      note: 'A key may have a rate of its own.',
+    },
+    minutely('account_api', 'account', apiRequestsPerMinute, apiRequestBurst, ACCOUNT_API),
+    minutely('sign_in', 'client address', signInRequestsPerMinute, signInRequestBurst, SIGN_IN),
+    minutely('public_reads', 'client address', apiRequestsPerMinute, apiRequestBurst, PUBLIC_READS),
+    minutely('wallet_signatures', 'gateway', signaturesPerMinute, signatureBurst, 'signatures of wallets to check'),
+    minutely('provider_checks', 'account', providerChecksPerMinute, providerChecksPerMinute, 'POST /v1/providers'),
+    {
+      ...{ id: 'referral_attaches', applies_to: 'POST /v1/referrals', requests: referralAttachesMax },
+      ...{ period_seconds: limits.referralAttachWindowMs / 1000, burst: referralAttachesMax, scope: 'client network' },
+      note: 'Answered with attach_velocity.',
+    },
+  ]
+}
+
+const ACCOUNT_API = 'endpoints of accounts, keys, receipts and statements'
+const SIGN_IN =
+  'endpoints that take no credential and change something, such as signing in; credentials that are refused'
+const PUBLIC_READS = 'what everybody may read of agents and providers'

@@ -4,6 +4,7 @@ import type { Catalog, Model } from '../catalog/catalog.ts'
 import type { CatalogStore } from '../catalog/catalogStore.ts'
 import { type Handler, JSON_TYPE } from '../server/exchange.ts'
 import type { RouteHealth } from '../upstream/routeHealth.ts'
+import { modelNotFound } from './run/checkModel.ts'
 
 const PREFIX = '/v1/models/'
 
@@ -18,9 +19,15 @@ export function modelsHandler(catalog: CatalogStore, health: RouteHealth): Handl
     }
     const id = path.slice(PREFIX.length)
     const model = models.find((candidate) => candidate.id === id)
-    if (model === undefined) throw new GatewayError('model_not_found')
+    if (model === undefined) throw notServing(id, catalog.model(id))
     exchange.answer(200, JSON_TYPE, JSON.stringify(entry(model)))
   }
+}
+
+/** A listed model that cannot serve now is not one that there is not. */
+function notServing(id: string, listed: Model | undefined): GatewayError {
+  if (listed === undefined) return modelNotFound(id)
+  return new GatewayError(listed.unverified ? 'model_unverified' : 'model_unavailable', { param: 'model' })
 }
 
 /** The catalog in force; until control has published one there is nothing to serve. */

@@ -1,28 +1,40 @@
+import { isUtf8 } from 'node:buffer'
 import { GatewayError, invalidRequest } from '../../control/contract/errors.ts'
 import { nestsDeeper } from '../relay/jsonDepth.ts'
 import { isObject, type JsonObject } from '../relay/jsonObject.ts'
 
 const AT_POSITION = /at position ([0-9]+)/
+const BYTE_ORDER_MARK = '\ufeff'
+const FORM_START = /^(?:--|[\w.]+=)/
 const AT_END = /end of JSON input|Unterminated string/
 
 /**
  * Parses a request body that has to be a JSON object.
- * @throws GatewayError 400; body_incomplete when the text stops before the JSON does
+ * @throws GatewayError 400; body_incomplete when the text stops before the JSON does, unsupported_media_type for a form
  */
 export function parseJsonObject(body: Buffer, depthMax: number): JsonObject {
   if (body.length === 0) throw invalidRequest('The body is empty; send a JSON object.')
   if (nestsDeeper(body, depthMax)) throw invalidRequest(`The body nests deeper than ${depthMax} levels; flatten it.`)
-  const text = body.toString('utf8')
+  // Anything else would reach the model with its characters replaced.
+  if (!isUtf8(body)) throw invalidRequest('The body is not UTF-8; send JSON in that encoding, not compressed.')
+  const text = textOf(body)
   let parsed: unknown
   try {
     parsed = JSON.parse(text)
   } catch (error) {
     const reason = error instanceof Error ? error.message : ''
+    if (FORM_START.test(text)) throw new GatewayError('unsupported_media_type')
     if (endsEarly(reason, text.length)) throw new GatewayError('body_incomplete')
     throw invalidRequest(`The body is not valid JSON: ${reason}.`)
   }
   if (!isObject(parsed)) throw invalidRequest('The body must be a JSON object.')
   return parsed
+}
+
+/** RFC 8259 (section 8.1) lets a reader ignore the mark that some editors and shells put before a text. */
+function textOf(body: Buffer): string {
+  const text = body.toString('utf8')
+  return text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text
 }
 
 function endsEarly(reason: string, length: number): boolean {

@@ -14,6 +14,8 @@ export class MetricsServer {
   constructor(workers: Workers) {
     this.workers = workers
     this.server = createServer((request, response) => {
+      // Whoever asks seldom would else meet the end of an idle connection with a request under way.
+      response.setHeader('connection', 'close')
       this.answer(request, response).catch(() => response.destroy())
     })
   }

@@ -25,10 +25,17 @@ export function chooseRoutes(model: Model, policy: RoutePolicy, health: RouteHea
   if (asked(model.enabledRoutes).length === 0) throw new GatewayError('model_unavailable')
   const order = cheapest ? model.cheapestOrder : model.usualOrder
   const allowed = asked(policy.allowRetention ? order.all : order.traceless)
-  if (allowed.length === 0) throw new GatewayError('no_route_for_policy')
+  if (allowed.length === 0) throw new GatewayError('no_route_for_policy', { message: keepsAll(model.id) })
   if (allowed.every((route) => health.isOpen(route.id, nowMs))) return allowed
   const open = allowed.filter((route) => health.isOpen(route.id, nowMs))
   if (open.length > 0) return open
   const waitMs = Math.min(...allowed.map((route) => health.waitMs(route.id, nowMs)))
   throw new GatewayError('model_unavailable', { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) })
+}
+
+function keepsAll(modelId: string): string {
+  return (
+    `Every provider of ${modelId} keeps what it is sent, which this request, its key or its account rules out; ` +
+    'use another model, or a key that lets provider.allow_retention be true.'
+  )
 }

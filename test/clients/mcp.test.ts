@@ -191,6 +191,7 @@ test("an agent's models, cap and approvals bind it on MCP too", async () => {
 
 test('a client that leaves is charged by the rules of every request, once', async () => {
   const before = (await stack.provider.log()).length
+  await stack.provider.hold()
   const gone = new AbortController()
   const params = { name: 'chat', arguments: { ...HELLO, model: 'test/slow' } }
   const sent = fetch(`${stack.baseUrl}/mcp`, {
@@ -199,8 +200,7 @@ test('a client that leaves is charged by the rules of every request, once', asyn
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
     signal: gone.signal,
   }).catch(() => undefined)
-  await until('it is held', async () => stack.withRedis(async (redis) => (await redis.keys('holds:*')).length > 0))
-  gone.abort()
+  await stack.provider.leaveHeld({ destroy: () => gone.abort() })
   await sent
   await until('the provider has seen it', async () => (await stack.provider.log()).length > before)
   await stack.settled()

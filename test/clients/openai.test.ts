@@ -27,7 +27,7 @@ let sent = 0
 
 before(async () => {
   stack = await startStack({
-    limits: { breakerFailures: 1, breakerOpenMs: 3_000, requestBurst: 5 },
+    limits: { breakerFailures: 1, breakerOpenMs: 6_000, requestBurst: 5 },
     catalog: {
       models: [
         { id: MODEL },
@@ -286,8 +286,8 @@ test('receipts are read through the client, with their place in the log', async 
 })
 
 test('the client waits out Retry-After of a 429 and is served then', async () => {
-  // One request in three seconds, five at once.
-  const eager = await newClient(['--rpm', '20'])
+  // One request in six seconds, five at once.
+  const eager = await newClient(['--rpm', '10'])
   await Promise.all(
     Array.from({ length: 5 }, () => eager.chat.completions.create({ model: MODEL, messages: MESSAGES })),
   )

@@ -18,7 +18,7 @@ const CATALOG = {
     { id: 'test/flaky', upstream: 'mock,chunks=20,delay=5,cut=7' },
   ],
 }
-const LIMITS = { heartbeatIntervalMs: 200, heartbeatTimeoutMs: 2_000, orphanCheckMs: 200, breakerFailures: 1_000_000 }
+const LIMITS = { heartbeatIntervalMs: 200, heartbeatTimeoutMs: 4_000, orphanCheckMs: 200, breakerFailures: 1_000_000 }
 
 let stack: Stack
 let account: TestAccount

@@ -11,7 +11,7 @@ let account: TestAccount
 before(async () => {
   stack = await startStack({
     catalog: { models: [{ id: 'test/paced', upstream: 'mock,chunks=20,delay=20' }] },
-    limits: { heartbeatIntervalMs: 200, heartbeatTimeoutMs: 2_000, orphanCheckMs: 200 },
+    limits: { heartbeatIntervalMs: 200, heartbeatTimeoutMs: 4_000, orphanCheckMs: 200 },
   })
   account = await stack.createAccount({ credits: '5', coin: '5', args: ['--cap-day', '9'] })
 })

@@ -8,7 +8,7 @@ import { callTool, SEARCH, searchTool } from '../support/toolClient.ts'
 import { childrenOf } from '../support/workload.ts'
 
 const CALLS = 8
-const LIMITS = { heartbeatIntervalMs: 200, heartbeatTimeoutMs: 2_000, orphanCheckMs: 200, drainGraceMs: 200 }
+const LIMITS = { heartbeatIntervalMs: 200, heartbeatTimeoutMs: 4_000, orphanCheckMs: 200, drainGraceMs: 200 }
 
 let stack: Stack
 let account: TestAccount

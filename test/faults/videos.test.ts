@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sluice } from '../../control/contract/generated/messages.js'
+import { limits } from '../../control/contract/limits.ts'
 import { shardOf } from '../../control/contract/redisKeys.ts'
 import { defineScript, SettleCode } from '../../control/contract/scripts.ts'
 import { VideoState } from '../../control/contract/video.ts'
@@ -35,8 +36,8 @@ const CATALOG = {
   ],
 }
 const LIMITS = {
-  ...{ videoPollMinMs: 50, videoPollMaxMs: 200, heartbeatIntervalMs: 200, heartbeatTimeoutMs: 1_500 },
-  ...{ orphanCheckMs: 200, settleTimeoutMs: 500, redisTimeoutMs: 1_000 },
+  ...{ videoPollMinMs: 50, videoPollMaxMs: 200, heartbeatIntervalMs: 200, heartbeatTimeoutMs: 4_000 },
+  ...{ orphanCheckMs: 200, settleTimeoutMs: 500, redisTimeoutMs: 4_000 },
 }
 
 async function withStack(
@@ -77,7 +78,7 @@ test('kill -9: the jobs of the worker are lost and not charged, and their places
   await withStack({}, async (stack, { apiKey }) => {
     const jobs = [
       await newVideo(stack.baseUrl, apiKey, { model: 'test/endless' }),
-      await newVideo(stack.baseUrl, apiKey, { model: 'test/paced' }),
+      await newVideo(stack.baseUrl, apiKey, { model: 'test/endless' }),
     ]
     assertError(await generate(stack.baseUrl, apiKey, { model: 'test/quick' }), 429, 'too_many_video_jobs')
     await killWorkers(stack)
@@ -137,7 +138,8 @@ test('SIGTERM: running jobs may end, new ones are refused, and the clips are the
     const left = stack.proxy.sigterm()
     await until('new jobs are refused', async () => {
       const reply = await generate(stack.baseUrl, apiKey, { model: 'test/quick' })
-      if (reply.status === 202) return false
+      // Until the workers hear of it they take jobs, as many as a key may have.
+      if (reply.status === 202 || reply.status === 429) return false
       assertError(reply, 503, 'restarting')
       assert.ok(Number(reply.headers.get('retry-after')) >= 1)
       return true
@@ -155,9 +157,9 @@ test('SIGTERM: running jobs may end, new ones are refused, and the clips are the
 test('SIGTERM: jobs that outlast their grace are given up and not charged', async () => {
   await withStack({ limits: { drainGraceMs: 300 } }, async (stack, { apiKey }) => {
     const job = await newVideo(stack.baseUrl, apiKey, { model: 'test/endless' })
-    const startedMs = Date.now()
+    const startedMs = performance.now()
     assert.equal(await stack.proxy.sigterm(), 0)
-    assert.ok(Date.now() - startedMs < 5_000, 'the proxy took too long to leave')
+    assert.ok(performance.now() - startedMs < limits.drainGraceMs, 'the proxy waited for longer than it was to')
     await stack.settled()
     await stack.proxy.start()
     await stack.ready()

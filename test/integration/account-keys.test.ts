@@ -2,10 +2,10 @@
 // whole stack with two proxy processes, a session, and chat with the keys.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { api, apiOk, assertRefused, type Json, newOwner, type Owner } from '../support/apiClient.ts'
-import { assertError, chat, completion } from '../support/chatClient.ts'
-import { type Stack, startStack } from '../support/stack.ts'
+import { assertError, chat, completion, postRaw } from '../support/chatClient.ts'
+import { type Stack, startStack, until } from '../support/stack.ts'
+import { Stopwatch } from '../support/stopwatch.ts'
 
 const M = 'test/small'
 const WITHIN_MS = 1_000
@@ -42,11 +42,16 @@ const revoke = (id: string, token = owner.token) => api(url, 'DELETE', `/v1/acco
 
 const ask = (apiKey: string, model = M) => chat(url, apiKey, { model, max_tokens: 1 })
 
-/** Asserts that, from a second after a change on, every process of the proxy answers like this. */
-async function everywhere(apiKey: string, status: number, code?: string): Promise<void> {
-  await sleep(WITHIN_MS)
-  for (let i = 0; i < 12; i++) {
-    const reply = await ask(apiKey)
+/** Asserts that every process of the proxy answers like this soon after a change, and goes on so. */
+async function everywhere(watch: Stopwatch, apiKey: string, status: number, code?: string): Promise<void> {
+  const body = JSON.stringify({ model: M, max_tokens: 1, messages: [{ role: 'user', content: 'hello' }] })
+  // Each over a connection of its own, so that every process has some.
+  const askAll = () =>
+    Promise.all(Array.from({ length: 12 }, () => postRaw(url, apiKey, body, { connection: 'close' })))
+  await watch.until(`every process answers ${status} ${code}`, async () =>
+    (await askAll()).every((reply) => reply.status === status && (code === undefined || reply.text.includes(code))),
+  )
+  for (const reply of await askAll()) {
     if (code === undefined) completion(reply)
     else assertError(reply, status, code)
   }
@@ -109,22 +114,24 @@ test('lists are in pages, newest first, without revoked keys', async () => {
 })
 
 test('changes hold on every process within a second', async () => {
+  const watch = new Stopwatch()
   const key = await create()
-  await everywhere(key.api_key, 200)
+  await everywhere(watch, key.api_key, 200)
   assert.equal((await patch(key.id, { paused: true })).body['state'], 'paused')
-  await everywhere(key.api_key, 403, 'key_paused')
+  await everywhere(watch, key.api_key, 403, 'key_paused')
   await patch(key.id, { paused: false, models: ['test/other'] })
-  await everywhere(key.api_key, 403, 'model_not_allowed')
+  await everywhere(watch, key.api_key, 403, 'model_not_allowed')
   await patch(key.id, { models: [], caps: { hour: '0.000000001' } })
-  await everywhere(key.api_key, 402, 'spend_limit_exceeded')
+  await everywhere(watch, key.api_key, 402, 'spend_limit_exceeded')
   const { caps } = (await patch(key.id, { caps: { hour: null, day: '2' } })).body
   assert.deepEqual(caps, { hour: null, day: '2', month: null }, 'what is not named stays')
   await patch(key.id, { budget: '0' })
-  await everywhere(key.api_key, 402, 'key_budget_exceeded')
+  await everywhere(watch, key.api_key, 402, 'key_budget_exceeded')
   await patch(key.id, { budget: null })
-  await everywhere(key.api_key, 200)
+  await everywhere(watch, key.api_key, 200)
   assert.deepEqual((await revoke(key.id)).body, { object: 'api_key', id: key.id, deleted: true })
-  await everywhere(key.api_key, 401, 'invalid_api_key')
+  await everywhere(watch, key.api_key, 401, 'invalid_api_key')
+  watch.assertWithin(WITHIN_MS)
   assert.equal((await revoke(key.id)).status, 200, 'revoking it again changes nothing')
   assertRefused(await patch(key.id, { paused: true }), 404, 'key_not_found')
 })
@@ -193,7 +200,7 @@ test('the limits of a key show what is used and left, as requests are admitted b
   const key = await create({ caps: { hour: '1', day: '0.000001' }, budget: '2' })
   assertError(await ask(key.api_key), 402, 'spend_limit_exceeded')
   await patch(key.id, { caps: { day: null } })
-  await sleep(WITHIN_MS)
+  await until('the cap is gone', async () => (await ask(key.api_key, 'test/none')).status !== 402)
   const { receipt } = completion(await ask(key.api_key))
   const limits = await apiOk<{ caps: Record<string, Json>; budget: Json } & Json>(
     ...([url, 'GET', `/v1/keys/${key.id}/limits`, { token: owner.token }] as const),

@@ -16,7 +16,8 @@ let owner: Owner
 
 before(async () => {
   stack = await startStack({
-    limits: { apiRequestBurst: 30, apiRequestsPerMinute: 60, signInRequestBurst: 10, signInRequestsPerMinute: 30 },
+    // Slow rates, so that none of what was used up comes back while a test goes on.
+    limits: { apiRequestBurst: 30, apiRequestsPerMinute: 12, signInRequestBurst: 10, signInRequestsPerMinute: 6 },
     env: { SLUICE_TRUSTED_PROXIES: '1' },
   })
   url = stack.baseUrl
@@ -62,13 +63,19 @@ test('an account has a rate of its own', async () => {
 })
 
 test('the rates are told by GET /v1/limits', async () => {
-  const { rate_limits } = await apiOk<{ rate_limits: { id: string; requests: number; burst: number }[] }>(
-    ...([url, 'GET', '/v1/limits'] as const),
-  )
-  const rates = rate_limits.map(({ id, requests, burst }) => [id, requests, burst])
+  const { rate_limits } = await apiOk<{
+    rate_limits: { id: string; requests: number; period_seconds: number; burst: number; scope: string }[]
+  }>(...([url, 'GET', '/v1/limits'] as const))
+  const rates = rate_limits.map(({ id, requests, period_seconds, burst, scope }) => [
+    ...[id, requests, period_seconds, burst, scope],
+  ])
   assert.deepEqual(rates.slice(1), [
-    ['account_api', 60, 30],
-    ['sign_in', 30, 10],
+    ['account_api', 12, 60, 30, 'account'],
+    ['sign_in', 6, 60, 10, 'client address'],
+    ['public_reads', 60, 60, 30, 'client address'],
+    ['wallet_signatures', 600, 60, 100, 'gateway'],
+    ['provider_checks', 10, 60, 10, 'account'],
+    ['referral_attaches', 5, 86_400, 5, 'client network'],
   ])
 })
 

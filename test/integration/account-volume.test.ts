@@ -95,6 +95,9 @@ test('the usage is the sum of the receipts, on both ends of the span', async () 
   assert.deepEqual([usage.data[0]?.day, usage.data[30]?.day], ['2026-03-31', '2026-03-01'])
 })
 
+const GROUPED = `SELECT day, key_id, model, sum(requests) FROM usage_days WHERE account_id = $1
+                 GROUP BY day, key_id, model ORDER BY day, key_id, model`
+
 test('a year of ten million receipts is summed up in a fraction of a second', async () => {
   const other = await newAccount(book.pool, 1)
   // 20 keys, 10 models, 365 days; 137 receipts in each row.
@@ -106,14 +109,18 @@ test('a year of ten million receipts is summed up in a fraction of a second', as
   await book.pool.query('ANALYZE usage_days')
   for (const group_by of ['day', 'model,key', 'day,model,key']) {
     const query = usageQuery(other, { from: '2024-10-05', to: '2025-10-04', group_by })
-    // The best of a few: what else the machine does is not meant.
-    let tookMs = Number.POSITIVE_INFINITY
+    // The best of a few, beside what the machine needs just now to read and group the same rows: what else it does is not
+    // meant.
+    let [tookMs, plainMs] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
     for (let i = 0; i < 6; i++) {
       const startedMs = performance.now()
       const usage = await readUsage(book.pool, query)
-      tookMs = Math.min(tookMs, performance.now() - startedMs)
+      const readMs = performance.now()
+      await book.pool.query(GROUPED, [other])
+      plainMs = Math.min(plainMs, performance.now() - readMs)
+      tookMs = Math.min(tookMs, readMs - startedMs)
       assert.equal(usage.total?.requests, 365 * 20 * 10 * 137)
     }
-    assert.ok(tookMs < 1_000, `${group_by} took ${tookMs} ms`)
+    assert.ok(tookMs < Math.max(1_000, 3 * plainMs), `${group_by} took ${tookMs} ms, plain grouping ${plainMs} ms`)
   }
 })

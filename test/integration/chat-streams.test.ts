@@ -69,7 +69,7 @@ let apiKey: string
 
 before(async () => {
   stack = await startStack({
-    limits: { idleTimeoutMs: 1_000, firstByteTimeoutMs: 1_500, connectTimeoutMs: 1_000, breakerFailures: 100 },
+    limits: { idleTimeoutMs: 3_000, firstByteTimeoutMs: 3_500, connectTimeoutMs: 3_000, breakerFailures: 100 },
     catalog: {
       models: [
         { id: 'test/plain', upstream: upstream('prompt=11') },

@@ -46,7 +46,7 @@ before(async () => {
   })
   const served = [...WHOLE, ...BROKEN, ...USELESS, ...UNREPORTED, 'echo', 'error=400']
   stack = await startStack({
-    limits: { idleTimeoutMs: 1_000, firstByteTimeoutMs: 1_500, connectTimeoutMs: 1_000, breakerFailures: 100 },
+    limits: { idleTimeoutMs: 3_000, firstByteTimeoutMs: 3_500, connectTimeoutMs: 3_000, breakerFailures: 100 },
     catalog: {
       providers: [
         { id: 'mock' },

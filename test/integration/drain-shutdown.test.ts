@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { limits } from '../../control/contract/limits.ts'
 import {
   assertError,
   chat,
@@ -17,7 +18,6 @@ const STREAMS = 12
 const CATALOG = {
   models: [
     { id: 'test/small' },
-    // 1.5 seconds.
     { id: 'test/slow', upstream: 'mock,chunks=60,delay=25' },
     { id: 'test/endless', upstream: 'mock,chunks=4000,delay=25' },
     { id: 'test/flood', upstream: 'mock,chunks=200000' },
@@ -39,10 +39,7 @@ async function withStack(
 
 /** Waits until the provider works on so many requests. */
 function atProvider(stack: Stack, count: number): Promise<void> {
-  return until(`${count} requests are at the provider`, async () => {
-    const stats = await fetch(`${stack.provider.url().replace('/v1', '')}/_stats`)
-    return ((await stats.json()) as { open: number }).open === count
-  })
+  return until(`${count} requests are at the provider`, async () => (await stack.provider.open()) === count)
 }
 
 /** Waits until the proxy says that it is leaving. */
@@ -69,7 +66,8 @@ async function balance(stack: Stack, accountId: string): Promise<string> {
 
 for (const workers of [1, 2]) {
   test(`SIGTERM: streams that run may end, new requests are refused, workers: ${workers}`, async () => {
-    await withStack({ workers }, async (stack, { apiKey }) => {
+    await withStack({ workers, limits: { drainGraceMs: 60_000 } }, async (stack, { apiKey }) => {
+      await stack.provider.hold()
       const streams = Array.from({ length: STREAMS }, () => chatStream(stack.baseUrl, apiKey, { model: 'test/slow' }))
       const whole = chat(stack.baseUrl, apiKey, { model: 'test/slow' })
       await atProvider(stack, STREAMS + 1)
@@ -84,6 +82,7 @@ for (const workers of [1, 2]) {
       assert.equal((await fetch(`${stack.baseUrl}/ready`)).status, 503)
       assert.equal((await fetch(`${stack.baseUrl}/v1/models`)).status, 503)
 
+      await stack.provider.release()
       const replies = await Promise.all(streams)
       const log = await stack.provider.log()
       for (const reply of replies) {
@@ -106,11 +105,13 @@ test('SIGTERM: what runs on after its grace is cut and not charged', async () =>
     const notBegun = ['test/silent', 'test/endless'].map((model) => chat(stack.baseUrl, apiKey, { model }))
     const silentStream = chat(stack.baseUrl, apiKey, { model: 'test/silent', stream: true })
     await atProvider(stack, STREAMS + 3)
-    // Each of the streams has begun.
-    await sleep(200)
-    const startedMs = Date.now()
+    await until('each of the streams has begun', async () => {
+      const metrics = await (await fetch(stack.metricsUrl)).text()
+      return Number(/^sluice_streams_total (\d+)/m.exec(metrics)?.[1] ?? 0) === STREAMS
+    })
+    const startedMs = performance.now()
     assert.equal(await stack.proxy.sigterm(), 0)
-    assert.ok(Date.now() - startedMs < 3_000, 'the proxy took too long to leave')
+    assert.ok(performance.now() - startedMs < limits.drainGraceMs, 'the proxy waited for longer than it was to')
 
     for (const reply of await Promise.all(streams)) {
       assert.equal(reply.status, 200)
@@ -154,7 +155,8 @@ test('SIGTERM: a client that does not read its stream does not keep the proxy', 
 })
 
 test('SIGTERM twice, and SIGINT, are one', async () => {
-  await withStack({ workers: 2 }, async (stack, { apiKey }) => {
+  await withStack({ workers: 2, limits: { drainGraceMs: 60_000 } }, async (stack, { apiKey }) => {
+    await stack.provider.hold()
     const stream = chatStream(stack.baseUrl, apiKey, { model: 'test/slow' })
     await atProvider(stack, 1)
     const { pid } = stack.proxy
@@ -164,6 +166,7 @@ test('SIGTERM twice, and SIGINT, are one', async () => {
     process.kill(pid, 'SIGTERM')
     process.kill(pid, 'SIGINT')
     const ended = stack.proxy.sigterm()
+    await stack.provider.release()
     const reply = await stream
     assert.ok(reply.done)
     assert.equal(reply.receipt?.status, 'ok')

@@ -11,7 +11,7 @@ let stack: Stack
 before(async () => {
   stack = await startStack({
     workers: 2,
-    limits: { heartbeatIntervalMs: 200, heartbeatTimeoutMs: 1_500, orphanCheckMs: 200 },
+    limits: { heartbeatIntervalMs: 200, heartbeatTimeoutMs: 4_000, orphanCheckMs: 200 },
     catalog: { models: [{ id: 'test/small' }, { id: 'test/slow', upstream: 'mock,chunks=100,delay=50' }] },
   })
 })

@@ -42,23 +42,15 @@ test('a client that leaves pays for what was produced, or for the answer that th
       await until('the provider notices', async () => (await lineOf()) !== undefined)
       const line = await lineOf()
       assert.equal(line?.outcome, 'client_gone')
-      assert.ok(line.frames_sent < 60, `the provider went on for ${line.frames_sent} frames`)
+      assert.ok(line.frames_sent < 400, `the provider went on for ${line.frames_sent} frames`)
       const receipt = await receiptOf(stack.baseUrl, apiKey, requestId)
       assert.equal(receipt.status, 'partial')
       assert.ok(receipt.usage.completion_tokens >= 5 && receipt.usage.completion_tokens <= line.frames_sent)
 
       const before = (await stack.provider.log()).length
-      const whole = postOpen(
-        stack.baseUrl + path,
-        apiKey,
-        { model: 'test/slow', ...body, [limit]: 10 },
-        () => undefined,
-      )
-      await until('the provider has the request', async () => {
-        const stats = await fetch(`${stack.provider.url().replace('/v1', '')}/_stats`)
-        return ((await stats.json()) as { open: number }).open > 0
-      })
-      whole.destroy()
+      await stack.provider.hold()
+      const asked = { model: 'test/slow', ...body, [limit]: 10 }
+      await stack.provider.leaveHeld(postOpen(stack.baseUrl + path, apiKey, asked, () => undefined))
       await until('the provider has answered', async () => (await stack.provider.log()).length > before)
       const answered = (await stack.provider.log())[before]
       assertReconciled(await receiptOf(stack.baseUrl, apiKey, answered.request_id ?? ''), [answered])
@@ -71,10 +63,7 @@ test('a gateway that leaves tells the running streams, which cost nothing', asyn
     const running = FORMATS.map(({ path, body }) =>
       post(stack.baseUrl, path, apiKey, { model: 'test/slow', stream: true, ...body }),
     )
-    await until('both are at the provider', async () => {
-      const stats = await fetch(`${stack.provider.url().replace('/v1', '')}/_stats`)
-      return ((await stats.json()) as { open: number }).open === FORMATS.length
-    })
+    await until('both are at the provider', async () => (await stack.provider.open()) === FORMATS.length)
     // Output has to have begun: before it, a request is told gateway_restarting.
     await until('both stream', async () => {
       const metrics = await (await fetch(stack.metricsUrl)).text()

@@ -37,7 +37,7 @@ test('a new process sends every segment that dead ones left, and those of an ear
     return allSettled(ids)
   })
   settlements.replayJournal()
-  await until('all are sent', () => sent.length === 4 && settlements.allAccepted, 3_000)
+  await until('all are sent', () => sent.length === 4 && settlements.allAccepted)
   assert.deepEqual(sent.sort(), ['req_dead_0', 'req_dead_1', 'req_dead_2', 'req_own'])
   assert.deepEqual(readdirSync(folder), [alive])
 })
@@ -57,7 +57,7 @@ test('a segment is removed only after the last of its endings is accepted', asyn
   up = true
   const next = settlementsOver(folder, (ids) => (up ? allSettled(ids) : []))
   next.settlements.replayJournal()
-  await until('the segment is gone', () => readdirSync(folder).length === 0, 3_000)
+  await until('the segment is gone', () => readdirSync(folder).length === 0)
 })
 
 test('of two that reach for one segment each ending goes to one of them', () => {

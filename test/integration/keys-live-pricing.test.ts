@@ -71,17 +71,16 @@ test('the price sheet in force is shown, listed and readable by its version', as
 })
 
 test('a changed catalog reaches the proxies; what was held before is charged by the old prices', async () => {
+  await stack.provider.hold()
   const held = chatStream(stack.baseUrl, apiKey, { model: SLOW.id })
-  await until('the provider has the request', async () => {
-    const stats = await fetch(`${stack.provider.url().replace('/v1', '')}/_stats`)
-    return ((await stats.json()) as { open: number }).open > 0
-  })
+  await until('the provider has the request', async () => (await stack.provider.open()) > 0)
   const price = { input: '0.5', output: '1', cached_input: '0.25' }
   stack.writeCatalog({ models: [{ id: M, price }, { ...SLOW, price }, { id: 'test/new' }] })
   reload()
   await inForce('2')
   completion(await chat(stack.baseUrl, apiKey, { model: 'test/new' }))
 
+  await stack.provider.release()
   const { receipt: before } = await held
   assert.equal(before?.status, 'ok')
   const usage = { ...before.usage, total_tokens: 0 }

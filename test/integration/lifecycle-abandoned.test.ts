@@ -11,7 +11,6 @@ let apiKey: string
 before(async () => {
   stack = await startStack({
     limits: { detachedRequestsMax: 2 },
-    // Half a second.
     catalog: { models: [{ id: 'test/late', upstream: 'mock,ttft=500' }] },
   })
   apiKey = (await stack.createAccount()).apiKey
@@ -19,13 +18,9 @@ before(async () => {
 
 after(() => stack.finish())
 
-async function open(): Promise<number> {
-  const stats = await fetch(`${stack.provider.url().replace('/v1', '')}/_stats`)
-  return ((await stats.json()) as { open: number }).open
-}
-
 /** Sends so many requests for an answer in one piece and leaves once the provider works on them. */
 async function abandon(count: number): Promise<void> {
+  await stack.provider.hold()
   const calls = Array.from({ length: count }, () => {
     const call = request(`${stack.baseUrl}/v1/chat/completions`, {
       method: 'POST',
@@ -35,9 +30,9 @@ async function abandon(count: number): Promise<void> {
     call.end(JSON.stringify({ model: 'test/late', max_tokens: 8, messages: [{ role: 'user', content: 'hello' }] }))
     return call
   })
-  await until('the provider has them', async () => (await open()) === count)
-  for (const call of calls) call.destroy()
-  await until('the provider is done', async () => (await open()) === 0)
+  await until('the provider has them', async () => (await stack.provider.open()) === count)
+  await stack.provider.leaveHeld({ destroy: () => calls.map((call) => call.destroy()) })
+  await until('the provider is done', async () => (await stack.provider.open()) === 0)
   await stack.settled()
 }
 

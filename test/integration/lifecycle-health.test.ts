@@ -21,9 +21,9 @@ before(async () => {
   stack = await startStack({
     limits: {
       pulseIntervalMs: 200,
-      rpcTimeoutMs: 500,
+      rpcTimeoutMs: 3_000,
       breakerFailures: 1,
-      breakerOpenMs: 3_000,
+      breakerOpenMs: 6_000,
       bodyBytesMax: 100_000,
     },
     catalog: { models: [{ id: M }, { id: 'test/flaky', upstream: 'mock,fail_first=4' }] },

@@ -97,7 +97,7 @@ test('a wrong answer after the first one is counted and told', async () => {
 })
 
 test('pauses within a stream are seen', async () => {
-  const stalled = await runLoad(options('mock,chunks=10,batch=9,delay=150', true, { connections: 1, seconds: 0.1 }))
+  const stalled = await runLoad(options('mock,chunks=10,batch=9,delay=150', true, { connections: 4, seconds: 1 }))
   assert.ok(stalled.stalls >= 1 && stalled.longestGapMs > 100, JSON.stringify(stalled))
   const steady = await runLoad(options('mock,chunks=10,delay=10', true, { connections: 8 }))
   assert.deepEqual([steady.wrong, steady.lostEvents], [0, 0])

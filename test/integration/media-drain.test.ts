@@ -13,9 +13,9 @@ test('SIGTERM: speech that runs on is cut off, answers in one piece are refused,
     catalog: {
       models: [
         mediaModel('test/endless', 'speech', 'mock,chunks=4000,delay=20'),
-        mediaModel('test/short', 'speech', 'mock,chunks=20,delay=125'),
+        mediaModel('test/short', 'speech', 'mock,chunks=20,delay=25'),
         mediaModel('test/silent', 'image', 'mock,slow_headers=60000'),
-        mediaModel('test/heard', 'transcription', 'mock,slow_headers=2500'),
+        mediaModel('test/heard', 'transcription', 'mock,slow_headers=500'),
       ],
     },
   })
@@ -28,15 +28,15 @@ test('SIGTERM: speech that runs on is cut off, answers in one piece are refused,
         headers: { authorization: `Bearer ${apiKey}` },
         body: JSON.stringify({ model, input: 'hello' }),
       })
+    await stack.provider.hold()
     const endless = await speak('test/endless')
     const short = await speak('test/short')
     const silent = postJson(url('images/generations'), apiKey, { model: 'test/silent', prompt: 'x' })
     const heard = postForm(url('audio/transcriptions'), apiKey, { model: 'test/heard', file: wavFile(1) })
-    await until('all are at the provider', async () => {
-      const stats = await fetch(`${stack.provider.url().replace('/v1', '')}/_stats`)
-      return ((await stats.json()) as { open: number }).open === 4
-    })
+    await until('all are at the provider', async () => (await stack.provider.open()) === 4)
     const ended = stack.proxy.sigterm()
+    await until('new requests are refused', async () => (await fetch(url('models'))).status === 503)
+    await stack.provider.release()
     assert.equal((await short.arrayBuffer()).byteLength, 20_000)
     answered(await heard)
     await assert.rejects(() => endless.arrayBuffer())

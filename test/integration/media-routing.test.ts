@@ -33,7 +33,7 @@ const FIRSTS = {
 before(async () => {
   const kept = { routes: [{ provider: 'keeper', model: 'mock' }] }
   stack = await startStack({
-    limits: { firstByteTimeoutMs: 2_000, breakerFailures: 1_000 },
+    limits: { firstByteTimeoutMs: 3_000, breakerFailures: 1_000 },
     catalog: {
       providers: [
         { id: 'mock' },

@@ -92,16 +92,15 @@ test('an upload that comes too slowly runs out of time', async () => {
 
 test('uploads that run take their memory until they end; more are told to wait', async () => {
   const file = wavFile(100, { rate: 48_000 })
+  await stack.provider.hold()
   const running = transcribe(file, 'test/slow')
-  await until('the provider has it', async () => {
-    const stats = await fetch(`${stack.provider.url().replace('/v1', '')}/_stats`)
-    return ((await stats.json()) as { open: number }).open > 0
-  })
+  await until('the provider has it', async () => (await stack.provider.open()) > 0)
   const refused = await transcribe(file)
   assertError(refused, 429, 'too_many_uploads')
   assert.ok(Number(refused.headers.get('retry-after')) > 0)
   assert.equal(refused.headers.get('x-should-retry'), 'true')
   answered(await transcribe(wavFile(10)))
+  await stack.provider.release()
   answered(await running)
   answered(await transcribe(file))
 })

@@ -43,7 +43,7 @@ let apiKey: string
 before(async () => {
   stack = await startStack({
     limits: {
-      ...{ idleTimeoutMs: 1_000, firstByteTimeoutMs: 1_500, connectTimeoutMs: 1_000, breakerFailures: 100 },
+      ...{ idleTimeoutMs: 3_000, firstByteTimeoutMs: 3_500, connectTimeoutMs: 3_000, breakerFailures: 100 },
       // The tests that look at counted tokens wait for them, however busy the machine is.
       estimateTimeoutMs: 20_000,
     },

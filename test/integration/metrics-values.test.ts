@@ -143,3 +143,11 @@ test('the private port tells load balancers and supervisors too, and serves noth
   const at = async (path: string) => (await fetch(stack.metricsUrl.replace('/metrics', path))).status
   assert.deepEqual([await at('/live'), await at('/ready'), await at('/'), await at('/v1/models')], [200, 200, 404, 404])
 })
+
+test('the private ports keep no connection, whose end a later question could meet', async () => {
+  for (const url of [stack.metricsUrl, stack.controlMetricsUrl]) {
+    const response = await fetch(url)
+    assert.equal(response.headers.get('connection'), 'close')
+    await response.arrayBuffer()
+  }
+})

@@ -29,7 +29,7 @@ before(async () => {
   stack = await startStack({
     limits: {
       ...{ bodyTimeoutMs: 4_000, bodyBytesMax: 6 * MIB, uploadBytesOpenMax: 8 * MIB },
-      ...{ firstByteTimeoutMs: 2_500, breakerFailures: 1_000, drainGraceMs: 300 },
+      ...{ firstByteTimeoutMs: 3_500, breakerFailures: 1_000, drainGraceMs: 300 },
     },
     catalog: {
       providers: [{ id: 'mock' }, { id: 'keeps', data_policy: 'retained' }],
@@ -92,12 +92,11 @@ async function sendSlowly(): Promise<Reply> {
 
 async function sendBesideAnother(): Promise<Reply> {
   const file = wavFile(100, { rate: 48_000 })
+  await stack.provider.hold()
   const running = upload({ model: 'test/slow', file })
-  await until('the provider has the first', async () => {
-    const stats = await fetch(`${stack.provider.url().replace('/v1', '')}/_stats`)
-    return ((await stats.json()) as { open: number }).open > 0
-  })
+  await until('the provider has the first', async () => (await stack.provider.open()) > 0)
   const refused = await upload({ model: T, file })
+  await stack.provider.release()
   assert.equal((await running).status, 200)
   return refused
 }

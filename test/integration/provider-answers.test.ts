@@ -149,10 +149,14 @@ describe('streams of the mock provider', () => {
   })
 
   test('paced frames come at their times', async () => {
-    const startMs = performance.now()
-    await (await ask('mock,chunks=11,delay=20', streamed)).text()
-    const tookMs = performance.now() - startMs
-    assert.ok(tookMs >= 190 && tookMs < 1_000, `${tookMs} ms`)
+    const tookMs: number[] = []
+    for (let i = 0; i < 4; i++) {
+      const startMs = performance.now()
+      await (await ask('mock,chunks=11,delay=20', streamed)).text()
+      tookMs.push(performance.now() - startMs)
+    }
+    // None may be too fast, and not all of them slow: what else the machine does is not meant.
+    assert.ok(Math.min(...tookMs) >= 190 && Math.min(...tookMs) < 1_000, `${tookMs} ms`)
   })
 
   test('usage comes in each of its odd forms', async () => {

@@ -6,6 +6,7 @@ import { openNewAccount } from '../../control/accounts/accounts.ts'
 import { GatewayError } from '../../control/contract/errors.ts'
 import { sluice } from '../../control/contract/generated/messages.js'
 import { newId } from '../../control/contract/ids.ts'
+import { limits } from '../../control/contract/limits.ts'
 import { connectRedis } from '../../control/contract/redis.ts'
 import { holdsKey, ledgerStream, OWNERS_KEY, shardOf } from '../../control/contract/redisKeys.ts'
 import { migrate } from '../../control/db/migrate.ts'
@@ -119,6 +120,25 @@ test('a receipt that is on its way is waited for, one that does not come is give
   const open = newId('req')
   await redis.hset(holdsKey(shardOf(accountId), 'own_test'), open, '1|1|a|k|1|1|1|1||m')
   await assert.rejects(reader.single(open, keyIds[0] ?? ''), { code: 'receipt_not_found', message: /not ended/ })
+})
+
+test('a receipt that is booked while this process stands still for longer than it would wait is found', async () => {
+  const requestId = newId('req')
+  await redis.hset(holdsKey(shardOf(accountId), 'own_test'), requestId, '1|1|a|k|1|1|1|1||m')
+  let looks = 0
+  const query = async (...args: Parameters<Pool['query']>) => {
+    const found = await pool.query(...args)
+    const isLook = (args[0] as { name?: string }).name === 'receipt_row'
+    // The first look decides that it is waited for, the second is the first of those that wait.
+    if (isLook && ++looks === 2) {
+      await append(keyIds[0] ?? '', 11, requestId)
+      await booked(requestId)
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, limits.receiptWaitMs + 100)
+    }
+    return found
+  }
+  const receipt = await new ReceiptReader({ query } as Pool, redis).single(requestId, keyIds[0] ?? '')
+  assert.equal(JSON.parse(receipt).cost.units, '11')
 })
 
 test('lists are newest first, in pages, of a key or of the account', async () => {

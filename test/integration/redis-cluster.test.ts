@@ -11,7 +11,7 @@ import { systemPackagesScript } from '../../control/launch/paths.ts'
 import { chat, chatStream, completion } from '../support/chatClient.ts'
 import { type Stack, startStack, type TestAccount, until } from '../support/stack.ts'
 import { makeTempDir, removeTempDir } from '../support/tempDir.ts'
-import { clipOf, generate, newVideo, videoIn, videoModel } from '../support/videoClient.ts'
+import { clipOf, generate, newVideo, releaseVideos, videoIn, videoModel } from '../support/videoClient.ts'
 
 const ACCOUNTS = 6
 const START_UNITS = 1_000_000_000
@@ -45,7 +45,7 @@ before(async () => {
     /cluster_state:ok/.test(String(await redis.call('CLUSTER', 'INFO'))),
   )
   const env = { REDIS_URL: `redis://127.0.0.1:${port}`, SLUICE_REDIS_CLUSTER: '1' }
-  const models = [{ id: 'test/small' }, videoModel('test/clip', 'mock,make=200')]
+  const models = [{ id: 'test/small' }, videoModel('test/clip', 'mock,video=held')]
   stack = await startStack({ env, workers: 2, catalog: { models }, limits: { videoPollMinMs: 50 } })
 })
 
@@ -107,6 +107,7 @@ test('in a cluster, video jobs stay within the slots of their accounts', async (
     const jobs = [1, 2].map(() => newVideo(stack.baseUrl, apiKey, { model: 'test/clip' }))
     const ids = (await Promise.all(jobs)).map((job) => job.id)
     assert.equal((await generate(stack.baseUrl, apiKey, { model: 'test/clip' })).status, 429)
+    await releaseVideos(stack)
     for (const id of ids) {
       await videoIn(stack.baseUrl, apiKey, id, ['completed'])
       await clipOf(stack.baseUrl, apiKey, id)

@@ -26,7 +26,7 @@ let apiKey: string
 
 before(async () => {
   stack = await startStack({
-    limits: { idleTimeoutMs: 1_000, firstByteTimeoutMs: 1_500, connectTimeoutMs: 1_000, breakerFailures: 100 },
+    limits: { idleTimeoutMs: 3_000, firstByteTimeoutMs: 3_500, connectTimeoutMs: 3_000, breakerFailures: 100 },
     catalog: {
       models: [
         ...[...WHOLE, ...BROKEN, ...UNREPORTED, ...USELESS, 'error=413', 'error=400', 'usage=zero', BIG].map(served),

@@ -21,7 +21,7 @@ let account: TestAccount
 before(async () => {
   stack = await startStack({
     workers: WORKERS,
-    limits: { heartbeatIntervalMs: 200, heartbeatTimeoutMs: 1_500, orphanCheckMs: 200 },
+    limits: { heartbeatIntervalMs: 200, heartbeatTimeoutMs: 4_000, orphanCheckMs: 200 },
     catalog: { models: [{ id: 'test/small', upstream: 'mock,chunks=2' }] },
   })
   account = await stack.createAccount({ credits: '100' })

@@ -188,13 +188,14 @@ test('a body that trickles runs out of time', async () => {
     await silent.send(announced('/echo', 1_000))
     const client = await open()
     await client.send(announced('/echo', 1_000))
-    const startedAt = Date.now()
-    while (!client.closed && Date.now() - startedAt < 5_000) {
+    let pieces = 0
+    for (; !client.closed && pieces < 100; pieces++) {
       await client.send('a')
       await sleep(40)
     }
     assert.deepEqual(client.statuses(), [408])
-    assert.ok(Date.now() - startedAt < 2_000)
+    // Ten fit into its time; server and client are one process, so that both stand still at once.
+    assert.ok(pieces < 40, `${pieces} pieces were taken`)
     assert.deepEqual(await silent.answers(1), [408])
     assert.deepEqual([refused, server.open], [['body_timeout', 'body_timeout'], 0])
   })

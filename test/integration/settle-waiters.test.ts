@@ -30,7 +30,7 @@ test('a waiter that throws on its settlement is told so, and the others of its b
   const { settlements, faults, end } = settlementsOver(folderOf(t), allSettled)
   const waiters = [waiterOf(), waiterOf(true), waiterOf()]
   for (const [i, waiter] of waiters.entries()) end(endingOf(`req_${i}`), waiter)
-  await until('all are told', () => waiters.every(({ told }) => told.length > 0), 2_000)
+  await until('all are told', () => waiters.every(({ told }) => told.length > 0))
   assert.deepEqual(
     waiters.map(({ told }) => told),
     [['settled 5'], ['settled 5', 'crashed'], ['settled 5']],
@@ -65,7 +65,7 @@ test('a waiter that throws on its hold is told so, and the others of its batch a
     onCrashed: () => told.push(`${name} crashed`),
   })
   for (const name of ['a', 'b', 'c']) holds.take(waiter(name))
-  await until('all are told', () => told.length === 4, 2_000)
+  await until('all are told', () => told.length === 4)
   assert.deepEqual(told, ['a held', 'a crashed', 'b held', 'c insufficient_balance'])
   assert.equal(faults.length, 1)
 })
@@ -74,9 +74,9 @@ test('a charge for a request that was voided before is answered without a receip
   const voided = settlementsOver(folderOf(t), () => [SettleCode.ALREADY_VOIDED, -1])
   const [charge, again] = [waiterOf(), waiterOf()]
   voided.end(endingOf('req_charge'), charge)
-  await until('it is told', () => charge.told.length > 0, 2_000)
+  await until('it is told', () => charge.told.length > 0)
   voided.end(endingOf('req_void', -1), again)
-  await until('it is told', () => again.told.length > 0, 2_000)
+  await until('it is told', () => again.told.length > 0)
   assert.deepEqual([charge.told, again.told], [['delayed'], ['settled 0']])
 })
 
@@ -85,7 +85,7 @@ test('a void whose hold is not there yet is tried once more', async (t) => {
   const { settlements, end } = settlementsOver(folderOf(t), () => [codes.shift(), -1])
   const waiter = waiterOf()
   end(endingOf('req_early', -1), waiter)
-  await until('both answers are taken', () => codes.length === 0 && settlements.openCount === 0, 3_000)
+  await until('both answers are taken', () => codes.length === 0 && settlements.openCount === 0)
   assert.deepEqual(waiter.told, ['settled 0'])
 })
 
@@ -129,7 +129,7 @@ test('endings in flight count towards the bound on memory; those past it go to t
   assert.equal(settlements.openCount, 10)
   assert.deepEqual([late.told, journaled(folder)], [['delayed'], ['req_past']])
   release()
-  await until('all are accepted', () => settlements.allAccepted, 5_000)
+  await until('all are accepted', () => settlements.allAccepted)
   assert.equal(sent.length, 11)
   assert.deepEqual(readdirSync(folder), [])
 })

@@ -57,7 +57,7 @@ let apiKey: string
 before(async () => {
   const tools = [...FAULTS, ...BILLED].map(([upstream]) => searchTool(nameOf(upstream), `mock,${upstream}`, ALLOWED))
   stack = await startStack({
-    limits: { firstByteTimeoutMs: 1_000, idleTimeoutMs: 1_000, breakerFailures: 3 },
+    limits: { firstByteTimeoutMs: 3_000, idleTimeoutMs: 3_000, breakerFailures: 3 },
     catalog: {
       tools: [
         ...tools,
@@ -147,17 +147,12 @@ test('an upstream that keeps failing is left alone for a while, and nothing is h
 
 test('a client that leaves is charged for what its call has brought about, once', async () => {
   const before = (await stack.provider.log()).length
-  await new Promise<void>((resolve) => {
-    const body = JSON.stringify({ query: 'left alone' })
-    const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' }
-    const client = httpRequest(`${stack.baseUrl}/v1/tools/t.slow`, { method: 'POST', headers })
-    client.on('error', () => undefined)
-    client.on('close', () => resolve())
-    client.end(body)
-    void until('the stack holds for it', async () =>
-      stack.withRedis(async (redis) => (await redis.keys('holds:*')).length > 0),
-    ).then(() => client.destroy())
-  })
+  await stack.provider.hold()
+  const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' }
+  const client = httpRequest(`${stack.baseUrl}/v1/tools/t.slow`, { method: 'POST', headers })
+  client.on('error', () => undefined)
+  client.end(JSON.stringify({ query: 'left alone' }))
+  await stack.provider.leaveHeld(client)
   await until('the upstream has answered', async () => (await stack.provider.log()).length > before)
   await stack.settled()
   const served = (await stack.provider.log()).at(-1)

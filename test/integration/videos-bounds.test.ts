@@ -11,6 +11,7 @@ import {
   generate,
   newVideo,
   providerVideos,
+  releaseVideos,
   rewriteVideo,
   SECOND_UNITS,
   type VideoObject,
@@ -27,9 +28,9 @@ before(async () => {
     limits: { videoPollMinMs: 50, videoPollMaxMs: 200, videoJobsMax: 12, videoStateKeptMs: 6_000 },
     catalog: {
       models: [
-        videoModel('test/clip', 'mock,make=600'),
+        videoModel('test/clip', 'mock,video=held'),
         videoModel('test/quick', 'mock'),
-        videoModel('test/slow', 'mock,make=4000'),
+        videoModel('test/slow', 'mock,video=held,make=1'),
         videoModel('test/refused', 'mock,error=400'),
       ],
     },
@@ -51,6 +52,7 @@ test('of many requests of a key at once, over all workers, two become jobs', asy
       assertError(reply, 429, 'too_many_video_jobs')
       assert.ok(Number(reply.headers.get('retry-after')) >= 1)
     }
+    await releaseVideos(stack)
     // Another key has its own two.
     await newVideo(stack.baseUrl, other.apiKey, { model: 'test/quick' })
     for (const reply of taken) {
@@ -109,9 +111,10 @@ test('the gateway makes as many videos at once as it may', async () => {
     assert.match(error.message, /gateway/)
     assert.ok(Number(reply.headers.get('retry-after')) >= 1)
   }
+  await releaseVideos(stack)
   await stack.settled()
   const log = await providerVideos(stack)
-  assert.equal(log.filter((job) => job.model === 'mock,make=4000').length, taken.length)
+  assert.equal(log.filter((job) => job.model === 'mock,video=held,make=1').length, taken.length)
 })
 
 test('a clip is held for its time, then it is gone, and at last the job is forgotten', async () => {

@@ -42,7 +42,6 @@ before(async () => {
         videoModel('test/none', 'mock,make=100,seconds=0'),
         videoModel('test/silent', 'mock,make=100,noseconds'),
         videoModel('test/failing', 'mock,make=200,video=failed'),
-        videoModel('test/lasting', 'mock,make=15000'),
         videoModel('test/large', 'mock,clip=20000000'),
         videoModel('test/flood', `mock,clip=${FLOOD_BYTES}`),
       ],
@@ -101,8 +100,8 @@ test('without seconds a clip has the first length that the model takes', async (
 test('states follow each other, as every worker tells them', async () => {
   const taken = await newVideo(stack.baseUrl, account.apiKey, { model: 'test/queued' })
   assert.equal(taken.status, 'queued')
-  const seen: string[] = []
-  for (let last = ''; last !== 'completed'; ) {
+  const seen: string[] = [taken.status]
+  for (let last: string = taken.status; last !== 'completed'; ) {
     const { status, progress } = JSON.parse((await videoReply(stack.baseUrl, account.apiKey, taken.id)).text)
     if (status !== last) seen.push(status)
     if (status === 'in_progress') await releaseVideos(stack)
@@ -190,7 +189,7 @@ async function residentBytes(): Promise<number> {
 }
 
 test('whoever asks for a job, at whichever worker, has its provider asked soon, but not more often than it may be', async () => {
-  const { id, request_id: requestId } = await newVideo(stack.baseUrl, account.apiKey, { model: 'test/lasting' })
+  const { id, request_id: requestId } = await newVideo(stack.baseUrl, account.apiKey, { model: 'test/held' })
   const polls = async () => (await providerVideos(stack)).find((job) => job.request_id === requestId)?.polls ?? 0
   // Left alone, the pauses between two questions have grown long.
   await until('the job was asked about a few times', async () => (await polls()) >= 6)
@@ -201,9 +200,11 @@ test('whoever asks for a job, at whichever worker, has its provider asked soon, 
     const response = await fetch(`${stack.baseUrl}/v1/videos/${id}`, { headers })
     assert.equal(response.status, 200)
     await response.arrayBuffer()
-    assert.ok(Date.now() - startedMs < 4_000, `${(await polls()) - before} questions in 4 s`)
+    // Left alone, as many questions would take a minute and more.
+    assert.ok(Date.now() - startedMs < 20_000, `${(await polls()) - before} questions in 20 s`)
   }
   assert.ok(Date.now() - startedMs >= 5 * POLL_MIN_MS, 'the provider was asked too often')
+  await releaseVideos(stack)
 })
 
 test('jobs are the business of the key that made them', async () => {

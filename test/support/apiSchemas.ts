@@ -3,13 +3,13 @@ import { readFileSync } from 'node:fs'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 
 const ajv = new Ajv2020({ strict: false, allErrors: true })
-for (const name of ['openResponses', 'completions']) {
+for (const name of ['openResponses', 'completions', 'openai']) {
   const file = new URL(`../../../test/support/schemas/${name}.json`, import.meta.url)
   ajv.addSchema(JSON.parse(readFileSync(file, 'utf8')) as object, name)
 }
 
 /** Asserts that a value has the form that the public specification of its format demands. */
-export function assertValid(schema: `${'openResponses' | 'completions'}/${string}`, value: unknown): void {
+export function assertValid(schema: `${'openResponses' | 'completions' | 'openai'}/${string}`, value: unknown): void {
   const validate = ajv.getSchema(schema.replace('/', '#/$defs/')) as ValidateFunction
   assert.ok(validate(value), `${ajv.errorsText(validate.errors)}\n${JSON.stringify(value, null, 1)}`)
 }

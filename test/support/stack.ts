@@ -16,6 +16,14 @@ import { TestProcess } from './testProcess.ts'
 
 const POLL_MS = 50
 const SETTLED_TIMEOUT_MS = 30_000
+/**
+ * Deadlines after which the gateway refuses, as it should, because one of its parts stands still. A machine that runs tests
+ * lets any of them stand still for seconds; a test that is about one of these deadlines sets it.
+ */
+const PATIENCE = {
+  ...{ apiTimeoutMs: 10_000, redisTimeoutMs: 10_000, rpcTimeoutMs: 10_000 },
+  ...{ estimateTimeoutMs: 10_000, receiptWaitMs: 8_000, admissionBringMs: 5_000, chainTimeoutMs: 8_000 },
+}
 
 export interface StackOptions {
   /** Models and providers, or the whole text of the catalog from the address of the mock provider. */
@@ -76,7 +84,7 @@ export class Stack {
       REDIS_URL: parts.redis.url,
       SLUICE_CATALOG: join(dir, 'catalog.yaml'),
       SLUICE_DATA: dir,
-      SLUICE_LIMITS: JSON.stringify(options.limits ?? {}),
+      SLUICE_LIMITS: JSON.stringify({ ...PATIENCE, ...options.limits }),
       SLUICE_WORKERS: String(options.workers ?? 1),
       SLUICE_TEST_PROVIDER_KEY: 'provider-key',
       HOST: '127.0.0.1',
@@ -113,6 +121,23 @@ export class Stack {
   readonly provider = {
     url: (): string => `http://127.0.0.1:${this.providerProcess.port}/v1`,
     port: (): number => this.providerProcess.port,
+    /** How many requests the mock provider works on. */
+    open: async (): Promise<number> => {
+      const response = await fetch(`http://127.0.0.1:${this.providerProcess.port}/_stats`)
+      return ((await response.json()) as { open: number }).open
+    },
+    /** Lets every answer that takes its time stand still, until `release`: a test then needs no luck to be in time. */
+    hold: (): Promise<unknown> => fetch(`http://127.0.0.1:${this.providerProcess.port}/_hold`, { method: 'POST' }),
+    release: (): Promise<unknown> =>
+      fetch(`http://127.0.0.1:${this.providerProcess.port}/_release`, { method: 'POST' }),
+    /** Leaves a request when the mock provider works on it, which answers when the gateway's one worker has noticed. */
+    leaveHeld: async (call: { destroy(): unknown }): Promise<void> => {
+      await until('the provider works on it', async () => (await this.provider.open()) > 0)
+      call.destroy()
+      // A worker that answers has seen who left before it was asked.
+      await (await fetch(`${this.baseUrl}/health`)).arrayBuffer()
+      await this.provider.release()
+    },
     /** What the mock provider served so far. */
     log: async (): Promise<Served[]> => {
       const response = await fetch(`http://127.0.0.1:${this.providerProcess.port}/_log`)

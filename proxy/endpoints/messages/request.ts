@@ -4,7 +4,7 @@ import type { PromptSize } from '../../admission/holdSize.ts'
 import type { Model } from '../../catalog/catalog.ts'
 import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
 import type { ChatRequest } from '../chat/request.ts'
-import { isGiven, readBoolean, readModelId, readPositiveInteger } from '../run/fields.ts'
+import { isGiven, readBoolean, readModel, readPositiveInteger, refuseBatch } from '../run/fields.ts'
 import { readPreferences } from '../run/preferences.ts'
 import { ROLES, readContent } from './blocks.ts'
 import { readCacheControl } from './cacheControl.ts'
@@ -65,7 +65,8 @@ export class MessagesRequest implements ChatRequest {
  * @throws GatewayError 400 with the field at fault
  */
 export function readMessagesRequest(body: JsonObject, limits: Limits, answers = true): MessagesRequest {
-  const model = readModelId(body['model'])
+  const model = readModel(body)
+  if (answers) refuseBatch(model)
   const maxTokens = readPositiveInteger(body, 'max_tokens')
   if (answers && maxTokens === null) throw invalidRequest('max_tokens is missing.', 'max_tokens')
   const prompt: PromptSize = { textBytes: 0, messages: 0, images: 0, tools: 0 }
@@ -84,7 +85,7 @@ export function readMessagesRequest(body: JsonObject, limits: Limits, answers = 
   for (const name in given) if (given[name] !== null) native[name] = given[name]
   const read: Read = {
     modelId: model.modelId,
-    batch: model.batch,
+    batch: false,
     cheapest: model.cheapest,
     stream: readBoolean(body, 'stream'),
     includeUsage: true,

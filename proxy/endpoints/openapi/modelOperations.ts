@@ -44,6 +44,14 @@ const SAMPLING = {
 const TOKENS = integer("At most so many tokens of output, up to the model's max_output; sets the hold")
 const MAX_TOKENS = { max_tokens: TOKENS, max_completion_tokens: TOKENS }
 
+const PROMPT = {
+  type: ['string', 'array'],
+  items: { type: 'string' },
+  minItems: 1,
+  maxItems: 1,
+  description: 'A text, or an array of one text',
+}
+
 const CHAT = open(
   {
     messages: MESSAGES,
@@ -53,6 +61,8 @@ const CHAT = open(
     tools: { type: 'array', maxItems: limits.toolsMax, items: { type: 'object' }, description: 'Functions to call' },
     response_format: { type: 'object', description: 'JSON mode, or a JSON schema' },
     reasoning_effort: text('For models that reason'),
+    batch: { type: 'boolean', description: 'Whether it is submitted as a batch job, which answers 202' },
+    webhook_url: text('Called when the batch job ends'),
   },
   ['messages'],
 )
@@ -69,7 +79,7 @@ const SOLD: readonly Sold[] = [
     path: '/v1/completions',
     operation: {
       summary: 'A text completion, for models that serve them',
-      body: open({ prompt: text('A text, or an array of one text'), max_tokens: TOKENS, ...SAMPLING }, []),
+      body: open({ prompt: PROMPT, ...MAX_TOKENS, ...SAMPLING }, ['prompt']),
     },
   },
   {
@@ -136,7 +146,14 @@ const SOLD: readonly Sold[] = [
       summary: 'A video clip, made as a job',
       status: 202,
       body: open(
-        { prompt: text('What is in the clip'), seconds: integer('How long'), image: text('The first frame') },
+        {
+          prompt: text('What is in the clip'),
+          seconds: integer('How long'),
+          image: text('The first frame, as a data URL of a PNG or JPEG'),
+          aspect_ratio: text('Such as 16:9, for models that take one'),
+          negative_prompt: text('What is not in the clip, for models that take it'),
+          resolution: text('That of the model; it is sold at one'),
+        },
         ['prompt'],
       ),
     },
@@ -160,7 +177,10 @@ export const PROXY_OPERATIONS: Readonly<Record<string, ProxyOperation>> = {
   'POST /v1/messages': {
     summary: 'The same models in the Messages format',
     auth: 'key',
-    body: open({ messages: MESSAGES, max_tokens: TOKENS, ...SAMPLING }, ['messages']),
+    body: open(
+      { messages: MESSAGES, max_tokens: TOKENS, ...SAMPLING, temperature: { ...SAMPLING.temperature, maximum: 1 } },
+      ['messages', 'max_tokens'],
+    ),
   },
   'POST /v1/messages/count_tokens': {
     summary: 'The input tokens of a Messages request; free',
@@ -170,9 +190,14 @@ export const PROXY_OPERATIONS: Readonly<Record<string, ProxyOperation>> = {
   'POST /v1/responses': {
     summary: 'The same models in the Responses format; nothing is stored',
     auth: 'key',
-    body: open({ input: { description: 'A text, or an array of items with the history' }, max_output_tokens: TOKENS }, [
-      'input',
-    ]),
+    body: open(
+      {
+        input: { description: 'A text, or an array of items with the history' },
+        max_output_tokens: TOKENS,
+        ...SAMPLING,
+      },
+      ['input'],
+    ),
   },
   'GET /v1/videos/*': read('The state of a job; its clip', 'key', '/v1/videos/{id}', '/v1/videos/{id}/content'),
   'GET /v1/models': read('The models that serve now'),

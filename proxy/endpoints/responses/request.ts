@@ -3,7 +3,15 @@ import { GatewayError, invalidRequest } from '../../../control/contract/errors.t
 import type { Limits } from '../../../control/contract/limits.ts'
 import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
 import type { ChatRequest } from '../chat/request.ts'
-import { isGiven, readBoolean, readModelId, readName, readNumber, readPositiveInteger } from '../run/fields.ts'
+import {
+  isGiven,
+  readBoolean,
+  readModel,
+  readName,
+  readNumber,
+  readPositiveInteger,
+  refuseBatch,
+} from '../run/fields.ts'
 import { readPreferences } from '../run/preferences.ts'
 import { readInput } from './items.ts'
 import { readTextOptions } from './textOptions.ts'
@@ -27,8 +35,8 @@ const REFUSED: Readonly<Record<string, string>> = {
  * @throws GatewayError 400 with the field at fault
  */
 export function readResponseRequest(body: JsonObject, limits: Limits): ChatRequest {
-  const model = readModelId(body['model'])
-  if (model.batch) throw new GatewayError('batch_unavailable', { message: ONLY_CHAT, param: 'model' })
+  const model = readModel(body)
+  refuseBatch(model)
   refuseState(body)
   const { messages, size } = readInput(body, limits)
   const tools = readTools(body, limits)
@@ -66,8 +74,6 @@ export function readResponseRequest(body: JsonObject, limits: Limits): ChatReque
     echo: JSON.stringify(echo).slice(1, -1),
   }
 }
-
-const ONLY_CHAT = 'Batch jobs are submitted at /v1/chat/completions.'
 
 function refuseState(body: JsonObject): void {
   for (const [param, message] of Object.entries(REFUSED)) {

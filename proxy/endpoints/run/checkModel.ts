@@ -7,22 +7,28 @@ import type { Preferences } from './preferences.ts'
 
 const MODEL_ID_CHARACTERS_SHOWN = 128
 
+/** What is said of an id that no model has. */
+export function modelNotFound(modelId: string): GatewayError {
+  const shown = JSON.stringify(modelId.slice(0, MODEL_ID_CHARACTERS_SHOWN))
+  const message = `There is no model ${shown}; GET /v1/models lists those that serve.`
+  return new GatewayError('model_not_found', { message, param: 'model' })
+}
+
 /**
  * The model of a request, if its key may use it on this endpoint.
  * @param model what the catalog has under `modelId`
  * @throws GatewayError model_not_found, model_not_allowed, endpoint_not_supported, wrong_endpoint, model_unverified
  */
 export function checkModel(modelId: string, model: Model | undefined, endpoint: Endpoint, principal: Principal): Model {
-  if (model === undefined) {
-    const shown = JSON.stringify(modelId.slice(0, MODEL_ID_CHARACTERS_SHOWN))
-    const message = `There is no model ${shown}; GET /v1/models lists those that serve.`
-    throw new GatewayError('model_not_found', { message, param: 'model' })
-  }
+  if (model === undefined) throw modelNotFound(modelId)
   if (principal.models !== null && !principal.models.has(model.id)) {
     throw new GatewayError('model_not_allowed', { param: 'model' })
   }
   if (model.attested && endpoint !== 'chat') throw new GatewayError('endpoint_not_supported', { param: 'model' })
-  if (!model.endpoints.has(endpoint)) throw new GatewayError('wrong_endpoint', { param: 'model' })
+  if (!model.endpoints.has(endpoint)) {
+    const message = `${model.id} does not serve ${endpoint}, but ${[...model.endpoints].join(', ')}; see /v1/pricing.`
+    throw new GatewayError('wrong_endpoint', { message, param: 'model' })
+  }
   if (model.unverified) throw new GatewayError('model_unverified')
   return model
 }

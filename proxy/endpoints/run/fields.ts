@@ -1,4 +1,4 @@
-import { invalidRequest } from '../../../control/contract/errors.ts'
+import { GatewayError, invalidRequest } from '../../../control/contract/errors.ts'
 import type { JsonObject } from '../../relay/jsonObject.ts'
 
 const NAME_CHARACTERS_MAX = 512
@@ -46,24 +46,37 @@ export function readChoice<Word extends string>(body: JsonObject, name: string, 
 export interface ModelChoice {
   /** Public model id. */
   readonly modelId: string
-  readonly batch: boolean
+  /** The member that asks for a batch job; null for none. */
+  readonly batchParam: 'model' | 'batch' | null
   readonly cheapest: boolean
 }
 
-/** Reads the member `model`. @throws GatewayError 400 */
-export function readModelId(model: unknown): ModelChoice {
+/** Reads the members `model` and `batch`. @throws GatewayError 400 */
+export function readModel(body: JsonObject): ModelChoice {
+  const { model } = body
   if (typeof model !== 'string' || model === '') {
     throw invalidRequest('model must be a model id from GET /v1/models.', 'model')
   }
   let modelId = model
-  let batch = false
+  let batchParam: ModelChoice['batchParam'] = readBoolean(body, 'batch') ? 'batch' : null
   let cheapest = false
   for (;;) {
-    if (modelId.endsWith(':batch')) batch = true
+    if (modelId.endsWith(':batch')) batchParam = 'model'
     else if (modelId.endsWith(':cheapest')) cheapest = true
-    else return { modelId, batch, cheapest }
+    else return { modelId, batchParam, cheapest }
     modelId = modelId.slice(0, modelId.lastIndexOf(':'))
   }
+}
+
+/**
+ * Refuses a batch job where none can be asked for; a request that ran at once would cost the usual price.
+ * @throws GatewayError batch_unavailable
+ */
+export function refuseBatch({ batchParam }: Pick<ModelChoice, 'batchParam'>): void {
+  if (batchParam === null) return
+  const wish = batchParam === 'model' ? ':batch' : 'batch'
+  const message = `Batch jobs are submitted at /v1/chat/completions; leave ${wish} out here.`
+  throw new GatewayError('batch_unavailable', { message, param: batchParam })
 }
 
 /** Reads a short text, such as a name. @returns null when absent. @throws GatewayError 400 */

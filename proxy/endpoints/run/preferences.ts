@@ -1,6 +1,6 @@
 import type { RateSet } from '../../../control/contract/charge.ts'
 import { GatewayError, invalidRequest } from '../../../control/contract/errors.ts'
-import { parseUsd } from '../../../control/contract/units.ts'
+import { formatUsd, parseUsd } from '../../../control/contract/units.ts'
 import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
 
 /** A request's own wishes for its routing. Prices are units per million tokens; null is no wish. */
@@ -11,6 +11,9 @@ export interface Preferences {
   /** max_price was sent, whatever it says. */
   readonly hasMaxPrice: boolean
 }
+
+/** Of a price that is read; see `parseUsd`. */
+const PRICE_DECIMALS = 9
 
 const NONE: Preferences = { allowRetention: null, maxInputPrice: null, maxOutputPrice: null, hasMaxPrice: false }
 
@@ -55,7 +58,11 @@ export function checkMaxPrice(
     (maxInputPrice !== null && rates.input > maxInputPrice) ||
     (maxOutputPrice !== null && rates.output > maxOutputPrice)
   if (!tooDear) return
-  throw new GatewayError('no_route_for_policy', { message: `${modelId} costs more than provider.max_price allows.` })
+  const prices = `${formatUsd(rates.input)} USD for input and ${formatUsd(rates.output)} USD for output`
+  throw new GatewayError('no_route_for_policy', {
+    message: `${modelId} costs ${prices} per million tokens, more than provider.max_price allows.`,
+    param: 'provider.max_price',
+  })
 }
 
 /**
@@ -70,8 +77,7 @@ function readPrice(maxPrice: JsonObject, names: readonly string[]): number | nul
   for (const name of names) {
     const value = maxPrice[name]
     if (value === undefined || value === null) continue
-    // The shortest decimal text of a number is the price that was meant, so no float takes part in money.
-    const price = typeof value === 'string' || typeof value === 'number' ? parseUsd(String(value)) : undefined
+    const price = typeof value === 'string' || typeof value === 'number' ? parseUsd(decimalText(value)) : undefined
     if (price === undefined) {
       const field = `provider.max_price.${name}`
       throw invalidRequest(`${field} must be USD per million tokens, with at most nine decimals.`, field)
@@ -79,4 +85,15 @@ function readPrice(maxPrice: JsonObject, names: readonly string[]): number | nul
     return price
   }
   return null
+}
+
+/**
+ * The shortest decimal text of a number is the price that was meant, so no float takes part in money. Below a millionth
+ * it has an exponent, which is written out.
+ */
+function decimalText(value: string | number): string {
+  const text = String(value)
+  if (typeof value === 'string' || !text.includes('e-')) return text
+  const written = value.toFixed(PRICE_DECIMALS)
+  return Number(written) === value ? written : text
 }

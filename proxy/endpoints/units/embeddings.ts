@@ -10,7 +10,7 @@ import type { Rejected } from '../../upstream/refusal.ts'
 import { parseJsonObject } from '../parseJson.ts'
 import type { Bill } from '../run/bill.ts'
 import { tierRates } from '../run/checkModel.ts'
-import { isGiven, readChoice, readModelId, readPositiveInteger } from '../run/fields.ts'
+import { isGiven, readChoice, readModel, readPositiveInteger } from '../run/fields.ts'
 import { readPreferences } from '../run/preferences.ts'
 import { type Members, readMembers, rejected } from './members.ts'
 import type { Operation, PieceAnswer, PiecePlan, PlanContext, UnitAsk, UnitRequest } from './operation.ts'
@@ -54,7 +54,7 @@ export const embeddings: Operation<EmbeddingsRequest, PiecePlan> = {
 
 function readRequest(bytes: Buffer, _head: RequestHead, limits: Limits): EmbeddingsRequest {
   const body = parseJsonObject(bytes, limits.jsonDepthMax)
-  const { modelId, batch, cheapest } = readModelId(body['model'])
+  const { modelId, batchParam, cheapest } = readModel(body)
   const encoding = readChoice(body, 'encoding_format', ENCODINGS)
   const forward: JsonObject = { input: body['input'] }
   if (encoding !== null) forward['encoding_format'] = encoding
@@ -63,7 +63,7 @@ function readRequest(bytes: Buffer, _head: RequestHead, limits: Limits): Embeddi
   if (isGiven(body['user'])) forward['user'] = body['user']
   return {
     modelId,
-    batch,
+    batchParam,
     cheapest,
     ...measureInput(body['input'], limits),
     encoding: encoding ?? 'float',

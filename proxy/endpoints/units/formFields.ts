@@ -3,6 +3,8 @@ import type { JsonObject } from '../../relay/jsonObject.ts'
 import type { Form } from '../../upload/form.ts'
 
 const NUMBER = /^-?[0-9]{1,15}(?:\.[0-9]{1,15})?$/
+/** What every form may say. Python writes True and False. */
+const BOOLEANS = ['stream', 'batch']
 const MAX_PRICE = /^\[max_price\]\[(prompt|completion|input|output)\]$/
 
 /**
@@ -24,6 +26,10 @@ export function formObject(
     if (text === '') continue
     if (!NUMBER.test(text)) throw invalidRequest(`${name} must be a number.`, name)
     body[name] = Number(text)
+  }
+  for (const name of BOOLEANS) {
+    const text = form.text(name)
+    if (text !== null && text !== '') body[name] = booleanOf(text.toLowerCase())
   }
   return body
 }

@@ -8,6 +8,7 @@ import { isMultipart } from '../../upload/multipart.ts'
 import { chooseRoutes } from '../../upstream/chooseRoutes.ts'
 import { credentialPrecheck } from '../run/checkKey.ts'
 import { checkModel, routePolicy, tierRates } from '../run/checkModel.ts'
+import { refuseBatch } from '../run/fields.ts'
 import { checkMaxPrice, refuseMaxPrice } from '../run/preferences.ts'
 import type { Serve } from '../run/serve.ts'
 import type { Operation, UnitPlan, UnitRequest } from './operation.ts'
@@ -56,12 +57,8 @@ function checkMultipart(head: RequestHead): GatewayError | undefined {
 }
 
 function checkWishes(request: UnitRequest, model: Model, principal: Principal): void {
-  if (request.batch) {
-    if (principal.privateTier) throw new GatewayError('private_batch_unavailable')
-    throw new GatewayError('batch_unavailable', {
-      message: 'Only chat completions run as batch jobs; leave :batch out.',
-    })
-  }
+  if (request.batchParam !== null && principal.privateTier) throw new GatewayError('private_batch_unavailable')
+  refuseBatch(request)
   if (model.unit !== '') refuseMaxPrice(request.preferences)
   else checkMaxPrice(request.preferences, tierRates(model, principal, model.rates, model.ratesPrivate), model.id)
 }

@@ -45,10 +45,7 @@ function readRequest(bytes: Buffer, head: RequestHead, limits: Limits): EditRequ
     texts: ['model', 'prompt', 'size', 'response_format', 'user'],
     numbers: ['n'],
   })
-  const request = readImageRequest(
-    { ...body, stream: form.text('stream') === 'true', provider: formProvider(form) },
-    limits,
-  )
+  const request = readImageRequest({ ...body, provider: formProvider(form) }, limits)
   const pictures = form.files('image')
   if (pictures.length === 0) throw invalidRequest('Send the picture to edit as the file image.', 'image')
   if (pictures.length > limits.imagesMax) throw new GatewayError('too_many_images', { param: 'image' })

@@ -2,7 +2,7 @@ import { GatewayError, invalidRequest } from '../../../control/contract/errors.t
 import type { Limits } from '../../../control/contract/limits.ts'
 import type { UnitRates } from '../../../control/contract/unitRates.ts'
 import type { JsonObject } from '../../relay/jsonObject.ts'
-import { isGiven, readChoice, readModelId, readPositiveInteger, readRequiredText } from '../run/fields.ts'
+import { isGiven, readChoice, readModel, readPositiveInteger, readRequiredText } from '../run/fields.ts'
 import { readPreferences } from '../run/preferences.ts'
 import type { UnitRequest } from './operation.ts'
 
@@ -21,7 +21,7 @@ export interface ImageRequest extends UnitRequest {
 
 /** @throws GatewayError 400 with the field at fault */
 export function readImageRequest(body: JsonObject, limits: Limits): ImageRequest {
-  const { modelId, batch, cheapest } = readModelId(body['model'])
+  const { modelId, batchParam, cheapest } = readModel(body)
   const n = readPositiveInteger(body, 'n') ?? 1
   if (n > limits.imagesPerAnswerMax) throw invalidRequest(`n may be at most ${limits.imagesPerAnswerMax}.`, 'n')
   if (isGiven(body['stream']) && body['stream'] !== false) {
@@ -35,7 +35,7 @@ export function readImageRequest(body: JsonObject, limits: Limits): ImageRequest
   if (size !== null && typeof size !== 'string') throw invalidSize('size must be a text such as 1024x1024.')
   return {
     modelId,
-    batch,
+    batchParam,
     cheapest,
     prompt: readRequiredText(body, 'prompt'),
     n,

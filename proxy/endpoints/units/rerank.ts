@@ -8,7 +8,7 @@ import { JSON_TYPE, type RequestHead } from '../../server/exchange.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import { parseJsonObject } from '../parseJson.ts'
 import type { Bill } from '../run/bill.ts'
-import { readBoolean, readModelId, readPositiveInteger, readRequiredText } from '../run/fields.ts'
+import { readBoolean, readModel, readPositiveInteger, readRequiredText } from '../run/fields.ts'
 import { readPreferences } from '../run/preferences.ts'
 import { countedBill, countedRates } from './counted.ts'
 import { type Members, readMembers, rejected } from './members.ts'
@@ -41,11 +41,11 @@ export const rerank: Operation<RerankRequest, PiecePlan> = {
 
 function readRequest(bytes: Buffer, _head: RequestHead, limits: Limits): RerankRequest {
   const body = parseJsonObject(bytes, limits.jsonDepthMax)
-  const { modelId, batch, cheapest } = readModelId(body['model'])
+  const { modelId, batchParam, cheapest } = readModel(body)
   const documents = readDocuments(body['documents'], limits)
   return {
     modelId,
-    batch,
+    batchParam,
     cheapest,
     query: readRequiredText(body, 'query'),
     documents,

@@ -5,7 +5,7 @@ import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
 import type { RequestHead } from '../../server/exchange.ts'
 import { parseJsonObject } from '../parseJson.ts'
 import type { Bill } from '../run/bill.ts'
-import { isGiven, readChoice, readModelId, readRequiredText } from '../run/fields.ts'
+import { isGiven, readChoice, readModel, readRequiredText } from '../run/fields.ts'
 import { readPreferences } from '../run/preferences.ts'
 import { ByteRun } from './byteRun.ts'
 import { countedBill, countedRates } from './counted.ts'
@@ -44,7 +44,7 @@ export const speech: Operation<SpeechRequest, BytePlan> = {
 
 function readRequest(bytes: Buffer, _head: RequestHead, limits: Limits): SpeechRequest {
   const body = parseJsonObject(bytes, limits.jsonDepthMax)
-  const { modelId, batch, cheapest } = readModelId(body['model'])
+  const { modelId, batchParam, cheapest } = readModel(body)
   const input = readRequiredText(body, 'input')
   const format = readChoice(body, 'response_format', Object.keys(CONTENT_TYPES) as SpeechFormat[]) ?? 'mp3'
   // The format with events is priced by tokens, and is not what was paid for here.
@@ -63,7 +63,7 @@ function readRequest(bytes: Buffer, _head: RequestHead, limits: Limits): SpeechR
     }
     forward['speed'] = speed
   }
-  return { modelId, batch, cheapest, characters, format, forward, preferences: readPreferences(body['provider']) }
+  return { modelId, batchParam, cheapest, characters, format, forward, preferences: readPreferences(body['provider']) }
 }
 
 function readVoice(voice: unknown): unknown {

@@ -9,7 +9,7 @@ import { readForm } from '../../upload/form.ts'
 import { formBody } from '../../upload/formBody.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { Bill } from '../run/bill.ts'
-import { readChoice, readModelId } from '../run/fields.ts'
+import { readBoolean, readChoice, readModel } from '../run/fields.ts'
 import { readPreferences } from '../run/preferences.ts'
 import { countedBill, countedRates } from './counted.ts'
 import { formObject, formProvider } from './formFields.ts'
@@ -51,12 +51,12 @@ export const transcriptions: Operation<TranscriptionRequest, PiecePlan> = {
 function readRequest(bytes: Buffer, head: RequestHead, limits: Limits): TranscriptionRequest {
   const form = readForm(bytes, head.contentType, limits)
   const body = formObject(form, {
-    texts: ['model', 'language', 'prompt', 'response_format', 'stream'],
+    texts: ['model', 'language', 'prompt', 'response_format'],
     numbers: ['temperature'],
   })
-  const { modelId, batch, cheapest } = readModelId(body['model'])
+  const { modelId, batchParam, cheapest } = readModel(body)
   const format = readChoice(body, 'response_format', FORMATS) ?? 'json'
-  if (body['stream'] === 'true') throw invalidRequest('Transcriptions are not streamed; leave stream out.', 'stream')
+  if (readBoolean(body, 'stream')) throw invalidRequest('Transcriptions are not streamed; leave stream out.', 'stream')
   const temperature = body['temperature']
   if (typeof temperature === 'number' && !(temperature >= 0 && temperature <= 1)) {
     throw invalidRequest('temperature must be a number from 0 to 1.', 'temperature')
@@ -70,7 +70,7 @@ function readRequest(bytes: Buffer, head: RequestHead, limits: Limits): Transcri
     forward.push(['timestamp_granularities[]', granularity])
   }
   const file = form.file('file')
-  return { modelId, batch, cheapest, file, format, forward, preferences: readPreferences(formProvider(form)) }
+  return { modelId, batchParam, cheapest, file, format, forward, preferences: readPreferences(formProvider(form)) }
 }
 
 function granularitiesOf(granularities: readonly string[], format: string): readonly string[] {

@@ -1,4 +1,4 @@
-import { GatewayError } from '../../../control/contract/errors.ts'
+import { GatewayError, invalidRequest } from '../../../control/contract/errors.ts'
 import { VideoState, videoIdOf } from '../../../control/contract/video.ts'
 import type { KeyCache } from '../../access/keyCache.ts'
 import type { CatalogStore } from '../../catalog/catalogStore.ts'
@@ -31,6 +31,7 @@ export function videoReadHandler(parts: VideoReadParts): Handler {
   return async (exchange) => {
     const rest = exchange.head.path.slice(PREFIX.length)
     const ofContent = rest.endsWith(CONTENT)
+    if (ofContent) checkVariant(exchange.head.query)
     const stored = await readJob(exchange, ofContent ? rest.slice(0, -CONTENT.length) : rest, keys, jobs.store)
     refuseLost(stored)
     if (stored.state < VideoState.MADE) jobs.wake(stored.job.owner, videoIdOf(stored.job.requestId))
@@ -38,6 +39,12 @@ export function videoReadHandler(parts: VideoReadParts): Handler {
     if (ofContent) sendClip(exchange, stored, downloads, parts)
     else exchange.answer(200, JSON_TYPE, jobJson(stored, services.limits), costHeaders(stored))
   }
+}
+
+/** Clients of the OpenAI API may ask for a picture of a clip, which providers do not sell alike. @throws GatewayError 400 */
+function checkVariant(query: string): void {
+  const variant = new URLSearchParams(query).get('variant') ?? 'video'
+  if (variant !== 'video') throw invalidRequest('variant must be video; nothing else is kept of a clip.', 'variant')
 }
 
 function costHeaders({ job, state }: StoredVideo): readonly string[] {

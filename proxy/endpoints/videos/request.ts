@@ -1,6 +1,6 @@
 import { GatewayError, invalidRequest } from '../../../control/contract/errors.ts'
 import type { JsonObject } from '../../relay/jsonObject.ts'
-import { isGiven, readModelId } from '../run/fields.ts'
+import { isGiven, readModel, refuseBatch } from '../run/fields.ts'
 import { type Preferences, readPreferences, refuseMaxPrice } from '../run/preferences.ts'
 
 /** A request for a clip that is sound by itself; what depends on the model is checked against it later. */
@@ -24,8 +24,8 @@ export interface VideoRequest {
  * @throws GatewayError 400 with the field at fault
  */
 export function readVideoRequest(body: JsonObject): VideoRequest {
-  const model = readModelId(body['model'])
-  if (model.batch) throw new GatewayError('batch_unavailable', { message: 'Videos are not made in batches.' })
+  const model = readModel(body)
+  refuseBatch(model)
   const prompt = readText(body, 'prompt')
   if (prompt === null || prompt === '') throw invalidRequest('prompt must say what the clip shows.', 'prompt')
   if (isGiven(body['size'])) throw new GatewayError('size_unsupported', { param: 'size' })
