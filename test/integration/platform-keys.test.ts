@@ -114,7 +114,7 @@ test('what a platform key may do no longer, its sub-keys may not either', async 
   const { body: other } = await make(platform.api_key, { models: ['test/other'], tools: ['web.search'] })
   const patch = (body: Json) => api(url, 'PATCH', `/v1/account/keys/${platform.id}`, { token: owner.token, body })
   const refusedWith = async (by: Key, status: number, code: string, attempt = () => ask(by.api_key, 'test/other')) => {
-    await until(`it is refused with ${code}`, async () => (await attempt()).status === status, 1_500)
+    await until(`it is refused with ${code}`, async () => (await attempt()).status === status)
     assertError(await attempt(), status, code)
   }
   for (const by of [open, other]) completion(await ask(by.api_key, 'test/other'))
@@ -124,7 +124,7 @@ test('what a platform key may do no longer, its sub-keys may not either', async 
   completion(await ask(open.api_key))
   assertError(await ask(other.api_key), 403, 'model_not_allowed')
   await patch({ models: [] })
-  await until('it may again', async () => (await ask(open.api_key, 'test/other')).status === 200, 1_500)
+  await until('it may again', async () => (await ask(open.api_key, 'test/other')).status === 200)
 
   // The tool keeps records, which the sub-keys have opted in to as their platform key has.
   const tool = (by: Key) => () => callTool(url, by.api_key, 'web.search', { query: 'x' })
@@ -137,7 +137,7 @@ test('what a platform key may do no longer, its sub-keys may not either', async 
     [{ allow_retention: false }, { allow_retention: true }],
     [{ no_logs: true }, { no_logs: false }],
   ] as const) {
-    await until('the tool runs', async () => (await tool(open)()).status === 200, 1_500)
+    await until('the tool runs', async () => (await tool(open)()).status === 200)
     await patch(narrowed)
     await refusedWith(open, 409, 'retention_required', tool(open))
     await patch(widened)
@@ -146,7 +146,7 @@ test('what a platform key may do no longer, its sub-keys may not either', async 
   await patch({ private_tier: true })
   await refusedWith(open, 404, 'no_route_for_policy')
   await patch({ private_tier: false })
-  await until('it is off the private tier', async () => (await ask(open.api_key)).status === 200, 1_500)
+  await until('it is off the private tier', async () => (await ask(open.api_key)).status === 200)
   await patch({ requests_per_minute: 1 })
   await refusedWith(open, 429, 'rate_limited')
   await patch({ requests_per_minute: null })
