@@ -70,14 +70,15 @@ interface RateLimit {
 /** Every rate that is answered with 429. */
 function rateLimits(limits: Limits): RateLimit[] {
   const minutely = (id: string, scope: string, requests: number, burst: number, applies_to: string): RateLimit => ({
-    ...{ id, applies_to, requests, period_seconds: 60, burst: Math.min(requests, burst), scope },
+    ...{ id, applies_to, requests, period_seconds: 60, burst, scope },
   })
   const { requestsPerMinute, requestBurst, apiRequestsPerMinute, apiRequestBurst } = limits
   const { signInRequestsPerMinute, signInRequestBurst, signaturesPerMinute, signatureBurst } = limits
   const { providerChecksPerMinute, referralAttachesMax } = limits
+  const keyBurst = Math.min(requestsPerMinute, requestBurst)
   return [
     {
-      ...minutely('requests_per_key', 'key', requestsPerMinute, requestBurst, 'model endpoints'),
+      ...minutely('requests_per_key', 'key', requestsPerMinute, keyBurst, 'model endpoints'),
       note: 'A key may have a rate of its own.',
     },
     minutely('account_api', 'account', apiRequestsPerMinute, apiRequestBurst, ACCOUNT_API),

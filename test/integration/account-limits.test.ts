@@ -72,7 +72,7 @@ test('the rates are told by GET /v1/limits', async () => {
   assert.deepEqual(rates.slice(1), [
     ['account_api', 12, 60, 30, 'account'],
     ['sign_in', 6, 60, 10, 'client address'],
-    ['public_reads', 60, 60, 30, 'client address'],
+    ['public_reads', 12, 60, 30, 'client address'],
     ['wallet_signatures', 600, 60, 100, 'gateway'],
     ['provider_checks', 10, 60, 10, 'account'],
     ['referral_attaches', 5, 86_400, 5, 'client network'],
