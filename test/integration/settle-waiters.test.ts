@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { limits } from '../../control/contract/limits.ts'
 import { HoldCode, SettleCode } from '../../control/contract/scripts.ts'
-import type { Principal } from '../../proxy/access/principal.ts'
+import { payerPrincipal } from '../../proxy/access/payerPrincipal.ts'
 import { Holds, type HoldWaiter } from '../../proxy/admission/holds.ts'
 import { until } from '../support/stack.ts'
 import { makeTempDir, removeTempDir } from '../support/tempDir.ts'
@@ -53,7 +53,7 @@ test('a waiter that throws on its hold is told so, and the others of its batch a
   })
   const waiter = (name: string): HoldWaiter => ({
     requestId: name,
-    principal: { shard: 0 } as Principal,
+    principal: payerPrincipal('0x00000000000000000000000000000000000000aa'),
     wantUnits: 7,
     leastUnits: 7,
     holdMeta: 'm',
