@@ -23,7 +23,7 @@ let pool: Pool
 let owner: Owner
 
 before(async () => {
-  stack = await startStack({ limits: { apiRequestBurst: 10, apiRequestsPerMinute: 10 } })
+  stack = await startStack({ limits: { apiRequestBurst: 10, apiRequestsPerMinute: 10, apiTimeoutMs: 3_000 } })
   pool = createPool(stack.databaseUrl)
   owner = await newOwner(stack, { credits: '1', coin: '1' })
   await stack.withRedis(async (redis) => {

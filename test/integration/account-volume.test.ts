@@ -109,18 +109,20 @@ test('a year of ten million receipts is summed up in a fraction of a second', as
   await book.pool.query('ANALYZE usage_days')
   for (const group_by of ['day', 'model,key', 'day,model,key']) {
     const query = usageQuery(other, { from: '2024-10-05', to: '2025-10-04', group_by })
-    // The best of a few, beside what the machine needs just now to read and group the same rows: what else it does is not
-    // meant.
-    let [tookMs, plainMs] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
-    for (let i = 0; i < 6; i++) {
+    // The best of a few, beside what a machine that is slow just now needs to read and group the same rows: what else it
+    // does is not meant.
+    let [tookMs, plainMs, allowedMs] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, 1_000]
+    for (let i = 0; i < 6 && tookMs >= allowedMs; i++) {
       const startedMs = performance.now()
       const usage = await readUsage(book.pool, query)
       const readMs = performance.now()
-      await book.pool.query(GROUPED, [other])
-      plainMs = Math.min(plainMs, performance.now() - readMs)
       tookMs = Math.min(tookMs, readMs - startedMs)
       assert.equal(usage.total?.requests, 365 * 20 * 10 * 137)
+      if (tookMs < allowedMs) break
+      await book.pool.query(GROUPED, [other])
+      plainMs = Math.min(plainMs, performance.now() - readMs)
+      allowedMs = Math.max(1_000, 3 * plainMs)
     }
-    assert.ok(tookMs < Math.max(1_000, 3 * plainMs), `${group_by} took ${tookMs} ms, plain grouping ${plainMs} ms`)
+    assert.ok(tookMs < allowedMs, `${group_by} took ${tookMs} ms of ${allowedMs} ms`)
   }
 })

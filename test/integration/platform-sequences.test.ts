@@ -314,7 +314,7 @@ test('the counters of a platform key are what all its keys spend, and its sub-ke
       await run.finish()
       refused += run.refused
     }),
-    { ...REPORT, numRuns: 12 },
+    { ...REPORT, numRuns: 6 },
   )
   assert.ok(refused > 0, 'the budget was never met')
 })
@@ -331,6 +331,6 @@ test('the same with the platform key in use itself, and a Redis that is emptied 
       }
       await run.finish()
     }),
-    { ...REPORT, numRuns: 10 },
+    { ...REPORT, numRuns: 5 },
   )
 })
