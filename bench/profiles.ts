@@ -61,10 +61,10 @@ export interface HeapNode {
 
 const IDLE = '(idle)'
 /** What V8 calls time that is not spent in JavaScript, said in words. */
-const NATIVE: Readonly<Record<string, string>> = {
-  '(program)': 'native code and the kernel, outside of any function',
-  '(garbage collector)': 'V8',
-}
+const NATIVE: ReadonlyMap<string, string> = new Map([
+  ['(program)', 'native code and the kernel, outside of any function'],
+  ['(garbage collector)', 'V8'],
+])
 
 /** Self time by function and file, most first, without what is idle. */
 export function selfTimes(profile: CpuProfile, rowsMax: number): ProfileRow[] {
@@ -99,7 +99,7 @@ class Sums {
 
   add({ functionName, url }: CallFrame, amount: number): void {
     const name = functionName === '' ? '(anonymous)' : functionName
-    const file = NATIVE[functionName] ?? fileOf(url)
+    const file = NATIVE.get(functionName) ?? fileOf(url)
     const key = `${name} ${file}`
     const row = this.rows.get(key)
     if (row === undefined) this.rows.set(key, { name, file, sum: amount })

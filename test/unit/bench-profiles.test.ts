@@ -24,6 +24,21 @@ test('self time is the time from a sample to the next, by function and file, wit
   assert.deepEqual(selfTimes({ nodes: [], samples: [], timeDeltas: [] }, 5), [])
 })
 
+test('a function is placed by its file also when every object has a member of its name', () => {
+  const nodes = [
+    { id: 1, callFrame: frame('toString', 'node:buffer') },
+    { id: 2, callFrame: frame('(program)') },
+  ]
+  const rows = selfTimes({ nodes, samples: [1, 2], timeDeltas: [0, 3, 1] }, 2)
+  assert.deepEqual(
+    rows.map(({ name, file }) => [name, file]),
+    [
+      ['toString', 'node:buffer'],
+      ['(program)', 'native code and the kernel, outside of any function'],
+    ],
+  )
+})
+
 test('allocations add up over the whole tree', () => {
   const leaf = { callFrame: frame('a', 'node:buffer'), selfSize: 5, children: [] }
   const head = {
