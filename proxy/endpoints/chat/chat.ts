@@ -20,8 +20,8 @@ export type StartBatch = (
   services: RunServices,
 ) => void
 
-/** Endpoints whose requests cannot ask for a batch refuse it. @throws GatewayError batch_unavailable */
-export function refuseBatch(): never {
+/** Refuses a batch job where a whole request asks for one that the endpoint does not start. @throws GatewayError batch_unavailable */
+export function refuseAdmittedBatch(): never {
   throw new GatewayError('batch_unavailable', { message: 'Batch jobs are submitted at /v1/chat/completions.' })
 }
 
@@ -29,7 +29,11 @@ export function refuseBatch(): never {
  * Serves one endpoint of the chat models.
  * @param startBatch where requests can ask for a batch
  */
-export function chatServe(surface: ChatSurface, catalog: CatalogStore, startBatch: StartBatch = refuseBatch): Serve {
+export function chatServe(
+  surface: ChatSurface,
+  catalog: CatalogStore,
+  startBatch: StartBatch = refuseAdmittedBatch,
+): Serve {
   return (exchange, body, principal, services) => {
     const request = surface.read(parseJsonObject(body, services.limits.jsonDepthMax), services.limits)
     const model = catalog.model(request.modelId)

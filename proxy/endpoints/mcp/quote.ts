@@ -6,7 +6,7 @@ import type { Sheet } from '../../catalog/catalog.ts'
 import { PaidRequest } from '../../payments/paidRequest.ts'
 import { isObject, type JsonObject, parseObject } from '../../relay/jsonObject.ts'
 import { type Admitted, admit } from '../chat/admit.ts'
-import { refuseBatch } from '../chat/chat.ts'
+import { refuseAdmittedBatch } from '../chat/chat.ts'
 import { chatSurface } from '../chat/surface.ts'
 import { CallExchange } from './callExchange.ts'
 import { CHAT_PATH, chatBody } from './chat.ts'
@@ -26,7 +26,7 @@ export async function quoteTool(call: McpCall, parts: McpParts): Promise<CallToo
   const principal = credential.hasKey ? await callerOf(call, keys) : NOBODY
   const model = catalog.model(request.modelId)
   const admitted = admit(request, chatSurface, principal, model, services.health, exchange.startedAtMs)
-  if (request.batch) refuseBatch()
+  if (request.batch) refuseAdmittedBatch()
   const { size } = admitted
   const { sheet, id } = admitted.model
   const payment = credential.hasKey ? undefined : await offer(call, body, admitted, parts)
