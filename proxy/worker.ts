@@ -12,6 +12,7 @@ import { Heartbeat } from './admission/heartbeat.ts'
 import { Holds } from './admission/holds.ts'
 import { Journal } from './admission/journal.ts'
 import { type Ending, Settlements } from './admission/settlements.ts'
+import { settlementBytes } from './admission/settlementText.ts'
 import { UnmeteredHolds, UnmeteredSettlements } from './admission/unmetered.ts'
 import { FeedReader } from './bus/feedReader.ts'
 import { parseRedisAddress } from './bus/link/redisAddress.ts'
@@ -177,7 +178,8 @@ function newSignal(): { readonly promise: Promise<void>; readonly resolve: () =>
 }
 
 async function settleLost(ending: Ending): Promise<number> {
-  const { settlement, shard } = ending
+  const { shard } = ending
+  const settlement = settlementBytes(ending.settlement)
   const reply = await rpc.call('settle_lost', sluice.SettleLostRequest.encode({ settlement, shard }).finish())
   return sluice.SettleLostReply.decode(reply).chargeUnits
 }

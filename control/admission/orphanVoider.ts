@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import { limits } from '../contract/limits.ts'
-import { accountKeys, BATCH_OWNER, holdsKey, OWNERS_KEY, SHARD_COUNT, settleKeys } from '../contract/redisKeys.ts'
+import { BATCH_OWNER, holdsKey, OWNERS_KEY, SHARD_COUNT, settleKeys } from '../contract/redisKeys.ts'
 import { defineScript, type Script, SettleCode } from '../contract/scripts.ts'
 import type { HoldRecord } from './holdRecord.ts'
 import { readHolds, scanHoldsKeys } from './listHolds.ts'
@@ -115,9 +115,7 @@ export class OrphanVoider {
     const [seconds] = await this.#redis.time()
     for (let i = 0; i < holds.length; i += limits.holdBatchMax) {
       const batch = holds.slice(i, i + limits.holdBatchMax)
-      const keys = batch.flatMap(({ shard, accountId, keyId, owner }) =>
-        settleKeys(accountKeys(shard, accountId, keyId), holdsKey(shard, owner)),
-      )
+      const keys = batch.flatMap(({ shard, accountId, keyId, owner }) => settleKeys(shard, accountId, keyId, owner))
       const items = batch.flatMap((hold) => [hold.requestId, VOID, orphanSettlement(hold, Number(seconds) * 1_000)])
       const reply = (await this.#settle(keys, [batch.length, limits.rememberResultMinutes, ...items])) as number[]
       for (const [place, hold] of batch.entries()) {

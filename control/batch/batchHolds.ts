@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis'
 import { controlScript } from '../admission/scripts.ts'
 import { endLost, type LostEnd } from '../admission/settleLost.ts'
 import { limits } from '../contract/limits.ts'
-import { accountKeys, BATCH_OWNER, holdsKey, settleKeys, shardOf } from '../contract/redisKeys.ts'
+import { BATCH_OWNER, holdsKey, settleKeys, shardOf } from '../contract/redisKeys.ts'
 import { defineScript, type Script, SettleCode } from '../contract/scripts.ts'
 import type { Pool } from '../db/pool.ts'
 
@@ -56,7 +56,7 @@ export class BatchHolds {
    */
   async end(job: HoldOf, chargeUnits: number | null, settlement: Buffer): Promise<Ended> {
     const shard = shardOf(job.account_id)
-    const keys = settleKeys(accountKeys(shard, job.account_id, job.key_id), holdsKey(shard, BATCH_OWNER))
+    const keys = settleKeys(shard, job.account_id, job.key_id, BATCH_OWNER)
     const args = [1, limits.rememberResultMinutes, job.id, chargeUnits ?? VOID, settlement]
     const [code, units] = (await this.#settle(keys, args)) as [number, number]
     if (code === SettleCode.CLOSED) return 'later'

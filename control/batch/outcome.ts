@@ -6,7 +6,6 @@ import { estimateUsage } from '../contract/estimate.ts'
 import { sluice } from '../contract/generated/messages.js'
 import { readUsage, usageBounds } from '../contract/openaiUsage.ts'
 import { type ReceiptFields, receiptJson } from '../contract/receipt.ts'
-import { usageMessage } from '../contract/usageMessage.ts'
 import type { JobRow, Outcome } from './jobRow.ts'
 
 const DURATION_MS_MAX = 2 ** 31 - 1
@@ -47,7 +46,7 @@ function priced(job: JobRow, answer: Completion, nowMs: number): Decision {
   const settlement = encode(job, nowMs, {
     status: sluice.Status.OK,
     chargeUnits: charge,
-    usage: usageMessage(usage, 0, ''),
+    usage: usageMessage(usage),
     usageSource: reported === null ? sluice.UsageSource.ESTIMATED : sluice.UsageSource.REPORTED,
     clamped: due > job.hold_units,
   })
@@ -136,7 +135,7 @@ function encode(job: JobRow, nowMs: number, ending: Partial<sluice.Settlement.$P
     provider: job.provider,
     sheetVersion: job.sheet_version,
     holdUnits: job.hold_units,
-    usage: usageMessage(NO_USAGE, 0, ''),
+    usage: usageMessage(NO_USAGE),
     startedAtMs: job.started_at_ms,
     durationMs: Math.min(Math.max(0, nowMs - job.started_at_ms), DURATION_MS_MAX),
     ...ending,
@@ -147,4 +146,9 @@ function encode(job: JobRow, nowMs: number, ending: Partial<sluice.Settlement.$P
 /** The name of a job in what is sent to a provider. */
 export function customIdOf(job: Pick<JobRow, 'id'>): string {
   return batchIdOf(job.id)
+}
+
+function usageMessage(usage: TokenUsage): sluice.Usage.$Properties {
+  const { input, cachedInput, cacheWrite5m, cacheWrite1h, output, reasoning } = usage
+  return { input, cachedInput, cacheWrite_5m: cacheWrite5m, cacheWrite_1h: cacheWrite1h, output, reasoning }
 }

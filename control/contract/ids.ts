@@ -5,10 +5,17 @@ const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const SECRET_LENGTH = 43
 const POOL_BYTES = 4096
 
+const RANDOM_LENGTH = 16
+const ID_LENGTH_MAX = 32
+
+const CODES = Uint8Array.from(CROCKFORD, (character) => character.charCodeAt(0))
 const pool = Buffer.allocUnsafe(POOL_BYTES)
 let poolOffset = POOL_BYTES
-let lastMs = -1
-let timePart = ''
+/** The id in hand: what ids of one kind and one millisecond begin with, and room for the rest. */
+const scratch = Buffer.allocUnsafe(ID_LENGTH_MAX)
+let scratchPrefix = ''
+let scratchMs = -1
+let startLength = 0
 
 export type IdPrefix =
   | ('req' | 'acct' | 'key' | 'grt' | 'own' | 'batch' | 'video' | 'agt' | 'evt' | 'sid')
@@ -20,18 +27,18 @@ export type IdPrefix =
  * @param nowMs milliseconds since 1970
  */
 export function newId(prefix: IdPrefix, nowMs: number = Date.now()): string {
-  if (nowMs !== lastMs) {
-    lastMs = nowMs
-    timePart = encodeTime(nowMs)
+  if (nowMs !== scratchMs || prefix !== scratchPrefix) {
+    scratchMs = nowMs
+    scratchPrefix = prefix
+    startLength = scratch.write(`${prefix}_${encodeTime(nowMs)}`, 'latin1')
   }
-  if (poolOffset + 16 > POOL_BYTES) {
+  if (poolOffset + RANDOM_LENGTH > POOL_BYTES) {
     randomFillSync(pool)
     poolOffset = 0
   }
-  let random = ''
-  for (let i = 0; i < 16; i++) random += CROCKFORD[pool[poolOffset + i] & 31]
-  poolOffset += 16
-  return `${prefix}_${timePart}${random}`
+  for (let i = 0; i < RANDOM_LENGTH; i++) scratch[startLength + i] = CODES[pool[poolOffset + i] & 31]
+  poolOffset += RANDOM_LENGTH
+  return scratch.toString('latin1', 0, startLength + RANDOM_LENGTH)
 }
 
 function encodeTime(ms: number): string {

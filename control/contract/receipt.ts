@@ -1,5 +1,5 @@
 import { promptTokens, type TokenUsage } from './charge.ts'
-import { formatCoin, formatUsd } from './units.ts'
+import { formatCoin, formatUsd, UNITS_PER_USD } from './units.ts'
 
 export type ReceiptStatus = 'ok' | 'partial' | 'failed' | 'cut' | 'orphaned'
 export type ReceiptUsageSource = 'reported' | 'estimated' | 'none'
@@ -71,7 +71,9 @@ function quoted(text: string): string {
  * @param coinUsdUnits USD per coin in units
  */
 export function amountJson(units: number, coinUsdUnits: number): string {
-  return `{"units":"${units}","usd":"${formatUsd(units)}","coin":"${formatCoin(units, coinUsdUnits)}"}`
+  const usd = formatUsd(units)
+  const coin = coinUsdUnits === UNITS_PER_USD ? usd : formatCoin(units, coinUsdUnits)
+  return `{"units":"${units}","usd":"${usd}","coin":"${coin}"}`
 }
 
 function usageJson({ usage, quantity, unit }: ReceiptFields): string {
@@ -116,8 +118,8 @@ function logJson(log: ReceiptLog | undefined): string {
  */
 export function receiptJson(fields: ReceiptFields): string {
   return (
-    `{"object":"receipt","request_id":${quoted(fields.requestId)},"status":"${fields.status}"` +
-    `,"model":${quoted(fields.model)},"endpoint":${quoted(fields.endpoint)},"price_sheet":"${fields.sheetVersion}"` +
+    `{"object":"receipt","request_id":"${fields.requestId}","status":"${fields.status}"` +
+    `,"model":${quoted(fields.model)},"endpoint":"${fields.endpoint}","price_sheet":"${fields.sheetVersion}"` +
     `,"cost":${amountJson(fields.costUnits, fields.coinUsdUnits)}` +
     `,"hold":${amountJson(fields.holdUnits, fields.coinUsdUnits)}` +
     `,"usage":${usageJson(fields)},"usage_source":"${fields.usageSource}"` +

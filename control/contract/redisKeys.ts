@@ -1,3 +1,5 @@
+import { FixedArguments } from './scriptArguments.ts'
+
 /** Shards of the admission state; an account lives wholly in one, under one Redis Cluster hash tag. */
 export const SHARD_COUNT = 64
 
@@ -35,28 +37,31 @@ export const videoSlotsKey = (shard: number, keyId: string): string => `videos:$
 /** String: the shard of a video job, for who knows its id alone. */
 export const videoShardKey = (videoId: string): string => `videoshard:${videoId}`
 
-/** What hold.lua and settle.lua touch of one account and one of its API keys. */
-export interface AccountKeys {
-  readonly epochKey: string
-  readonly accountKey: string
-  readonly countersKey: string
-  readonly ledgerStream: string
-  readonly donePrefix: string
+/** The keys of an account and of one of its API keys, in the order of hold.lua and settle.lua. */
+export function accountKeys(shard: number, accountId: string, keyId: string): FixedArguments {
+  return new FixedArguments(accountKey(shard, accountId), keyCountersKey(shard, keyId))
 }
 
-export function accountKeys(shard: number, accountId: string, keyId: string): AccountKeys {
+/** The keys around those of an account in an item of hold.lua or settle.lua, for the requests of one owner in one shard. */
+export interface ShardKeys {
+  readonly epoch: FixedArguments
+  readonly behindHold: FixedArguments
+  readonly behindSettle: FixedArguments
+}
+
+export function shardKeys(shard: number, owner: string): ShardKeys {
+  const behindHold = [holdsKey(shard, owner), ledgerStream(shard)]
   return {
-    epochKey: epochKey(shard),
-    accountKey: accountKey(shard, accountId),
-    countersKey: keyCountersKey(shard, keyId),
-    ledgerStream: ledgerStream(shard),
-    donePrefix: donePrefix(shard),
+    epoch: new FixedArguments(epochKey(shard)),
+    behindHold: new FixedArguments(...behindHold),
+    behindSettle: new FixedArguments(...behindHold, donePrefix(shard)),
   }
 }
 
-/** The keys of one item of settle.lua, in its order. @param holds from holdsKey */
-export function settleKeys(keys: AccountKeys, holds: string): string[] {
-  return [keys.epochKey, keys.accountKey, keys.countersKey, holds, keys.ledgerStream, keys.donePrefix]
+/** The keys of one item of settle.lua, in its order. */
+export function settleKeys(shard: number, accountId: string, keyId: string, owner: string): FixedArguments[] {
+  const { epoch, behindSettle } = shardKeys(shard, owner)
+  return [epoch, accountKeys(shard, accountId, keyId), behindSettle]
 }
 
 export const LEDGER_GROUP = 'control'

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Redis } from 'ioredis'
+import { ByteText, FixedArguments } from './scriptArguments.ts'
 
 export type ScriptName =
   | 'hold'
@@ -37,10 +38,11 @@ export const SettleCode = { SETTLED: 0, ALREADY_SETTLED: 1, ALREADY_VOIDED: 2, U
 /** Codes that videoOpen.lua and videoWrite.lua answer with. */
 export const VideoCode = { OK: 0, FULL: 1, NO_HOLD: 2, OVERTAKEN: 3 } as const
 
-export type ScriptArgument = string | number | Buffer
+export type ScriptKey = string | FixedArguments
+export type ScriptArgument = string | number | Buffer | ByteText | FixedArguments
 
-/** A Lua script that ioredis sends as EVALSHA, and as EVAL where the server does not know it yet. */
-export type Script = (keys: string[], args: ScriptArgument[]) => Promise<unknown>
+/** A Lua script that is sent as EVALSHA, and as EVAL where the server does not know it yet. */
+export type Script = (keys: ScriptKey[], args: ScriptArgument[]) => Promise<unknown>
 
 const sources = new Map<ScriptName, string>()
 
@@ -62,12 +64,27 @@ export function defineScript(redis: Redis, name: ScriptName): Script {
   const command = `sluice_${name}`
   redis.defineCommand(command, { lua: sourceOf(name) })
   const run = Reflect.get(redis, command) as (...args: unknown[]) => Promise<unknown>
-  return (keys, args) => run.call(redis, keys.length, ...keys, ...args)
+  return (keys, args) => runOnce(redis, run, keys, args)
 }
 
 /** As `defineScript`; texts of the answer come as buffers, so that binary ones stay whole. */
 export function defineBinaryScript(redis: Redis, name: ScriptName): Script {
   defineScript(redis, name)
   const run = Reflect.get(redis, `sluice_${name}Buffer`) as (...args: unknown[]) => Promise<unknown>
-  return (keys, args) => run.call(redis, keys.length, ...keys, ...args)
+  return (keys, args) => runOnce(redis, run, keys, args)
+}
+
+function runOnce(
+  redis: Redis,
+  run: (...args: unknown[]) => Promise<unknown>,
+  keys: readonly ScriptKey[],
+  args: readonly ScriptArgument[],
+): Promise<unknown> {
+  const names = keys.flatMap(single)
+  return run.call(redis, names.length, ...names, ...args.flatMap(single))
+}
+
+function single(argument: ScriptArgument): string | number | Buffer | readonly string[] {
+  if (argument instanceof ByteText) return Buffer.from(argument.text, 'latin1')
+  return argument instanceof FixedArguments ? argument.texts : argument
 }

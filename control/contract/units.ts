@@ -4,6 +4,7 @@ export const UNITS_PER_USD = 1_000_000_000
 /** The largest amount the gateway handles: exact as a JavaScript number and as a Lua number (9,007,199 USD). */
 export const MAX_UNITS = Number.MAX_SAFE_INTEGER
 
+const ZEROS = '000000000'
 const DECIMAL = /^(0|[1-9][0-9]{0,9})(?:\.([0-9]{1,9}))?$/
 
 /**
@@ -24,11 +25,22 @@ export function parseUsd(usd: string): number | undefined {
  */
 export function formatUsd(units: number): string {
   if (!Number.isSafeInteger(units)) throw new RangeError(`not an exact amount of units: ${units}`)
-  if (units === 0) return '0'
-  const digits = Math.abs(units).toString().padStart(10, '0')
-  const whole = digits.slice(0, -9)
-  const fraction = digits.slice(-9).replace(/0+$/, '')
-  return (units < 0 ? '-' : '') + whole + (fraction === '' ? '' : `.${fraction}`)
+  const amount = Math.abs(units)
+  const fraction = amount % UNITS_PER_USD
+  const whole = `${units < 0 ? '-' : ''}${(amount - fraction) / UNITS_PER_USD}`
+  return fraction === 0 ? whole : `${whole}.${decimals(fraction)}`
+}
+
+/** The nine digits of a fraction without the zeros at their end. @param fraction from 1 to UNITS_PER_USD - 1 */
+function decimals(fraction: number): string {
+  let rest = fraction
+  let places = 9
+  while (rest % 10 === 0) {
+    rest /= 10
+    places--
+  }
+  const digits = String(rest)
+  return ZEROS.slice(digits.length, places) + digits
 }
 
 /**

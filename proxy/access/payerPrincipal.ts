@@ -1,7 +1,10 @@
 import type { Address } from '../../control/contract/payments/address.ts'
 import { payerAccountId } from '../../control/contract/payments/payerAccount.ts'
 import { accountKeys, shardOf } from '../../control/contract/redisKeys.ts'
+import { FixedArguments } from '../../control/contract/scriptArguments.ts'
 import type { Principal } from './principal.ts'
+
+const UNBOUND = new FixedArguments('', '', '', '', '')
 
 /** Somebody who pays for a request by itself: no key, no caps, no preferences kept anywhere. */
 export function payerPrincipal(payer: Address): Principal {
@@ -19,7 +22,9 @@ export function payerPrincipal(payer: Address): Principal {
       tools: null,
     },
     ...{ noLogs: false, privateTier: false, allowRetention: false, retentionDefault: null },
-    ...{ capHour: '', capDay: '', capMonth: '', budget: '', rate: '', agent: null, platform: null },
-    ...accountKeys(shard, accountId, accountId),
+    ...{ agent: null, platform: null },
+    keys: accountKeys(shard, accountId, accountId),
+    ids: new FixedArguments(accountId, accountId),
+    caps: UNBOUND,
   }
 }

@@ -1,7 +1,8 @@
 import { GatewayError } from '../../control/contract/errors.ts'
 import type { sluice } from '../../control/contract/generated/messages.js'
 import type { Limits } from '../../control/contract/limits.ts'
-import { type AccountKeys, accountKeys, keyCountersKey } from '../../control/contract/redisKeys.ts'
+import { accountKeys, keyCountersKey } from '../../control/contract/redisKeys.ts'
+import { FixedArguments } from '../../control/contract/scriptArguments.ts'
 
 /** What binds each single request of an agent, in units; null is no bound. */
 export interface AgentPolicy {
@@ -15,17 +16,14 @@ export interface AgentPolicy {
 export interface PlatformKey {
   readonly keyId: string
   readonly countersKey: string
-  /** As the caps of a principal. */
-  readonly capHour: string
-  readonly capDay: string
-  readonly capMonth: string
-  readonly budget: string
+  /** Its id and its caps as hold.lua takes them. */
+  readonly caps: FixedArguments
 }
 
 const MICROS_PER_MINUTE = 60_000_000
 
 /** An API key as admission and routing need it, with everything that can be prepared once per key. */
-export interface Principal extends AccountKeys {
+export interface Principal {
   readonly keyId: string
   readonly accountId: string
   readonly shard: number
@@ -43,13 +41,12 @@ export interface Principal extends AccountKeys {
   readonly allowRetention: boolean
   /** Whether such providers may serve requests that do not say, as the key or its account has set it; null: nobody has. */
   readonly retentionDefault: boolean | null
-  /** Caps as hold.lua takes them: decimal digits, or empty for none. */
-  readonly capHour: string
-  readonly capDay: string
-  readonly capMonth: string
-  readonly budget: string
-  /** Microseconds between requests and burst, as hold.lua takes them. */
-  readonly rate: string
+  /** From accountKeys. */
+  readonly keys: FixedArguments
+  /** Account and key as hold.lua takes them. */
+  readonly ids: FixedArguments
+  /** Caps of an hour, a day, a month and for ever, and the rate, as hold.lua takes them. */
+  readonly caps: FixedArguments
   /** Of an agent's key; null for all others. */
   readonly agent: AgentPolicy | null
   /** Of a sub-key; null for all others. */
@@ -79,14 +76,11 @@ export function toPrincipal(record: sluice.KeyRecord, limits: Limits): Principal
     privateTier: record.privateTier,
     allowRetention: record.allowRetention,
     retentionDefault: record.retentionDefault ?? null,
-    capHour: capText(record.capHourUnits),
-    capDay: capText(record.capDayUnits),
-    capMonth: capText(record.capMonthUnits),
-    budget: capText(record.budgetUnits),
-    rate: `${interval},${burst}`,
+    keys: accountKeys(record.shard, record.accountId, record.keyId),
+    ids: new FixedArguments(record.accountId, record.keyId),
+    caps: new FixedArguments(...capTexts(record), `${interval},${burst}`),
     agent: agentPolicy(record.agent),
     platform: platformKey(record.shard, record.platform),
-    ...accountKeys(record.shard, record.accountId, record.keyId),
   }
 }
 
@@ -102,13 +96,18 @@ function platformKey(shard: number, record: sluice.PlatformRecord.$Properties | 
   return {
     keyId,
     countersKey: keyCountersKey(shard, keyId),
-    capHour: capText(record.capHourUnits),
-    capDay: capText(record.capDayUnits),
-    capMonth: capText(record.capMonthUnits),
-    budget: capText(record.budgetUnits),
+    caps: new FixedArguments(keyId, ...capTexts(record)),
   }
 }
 
-function capText(units: number | null | undefined): string {
-  return units === null || units === undefined ? '' : String(units)
+interface Caps {
+  readonly capHourUnits?: number | null
+  readonly capDayUnits?: number | null
+  readonly capMonthUnits?: number | null
+  readonly budgetUnits?: number | null
+}
+
+/** Decimal digits, or empty for none. */
+function capTexts({ capHourUnits, capDayUnits, capMonthUnits, budgetUnits }: Caps): string[] {
+  return [capHourUnits, capDayUnits, capMonthUnits, budgetUnits].map((units) => String(units ?? ''))
 }

@@ -1,5 +1,7 @@
-import { type AccountKeys, accountKeys, holdsKey, settleKeys } from '../../control/contract/redisKeys.ts'
-import type { ScriptArgument } from '../../control/contract/scripts.ts'
+import { accountKeys } from '../../control/contract/redisKeys.ts'
+import { ByteText, type FixedArguments } from '../../control/contract/scriptArguments.ts'
+import type { ScriptArgument, ScriptKey } from '../../control/contract/scripts.ts'
+import type { ShardKeyCache } from './shardKeyCache.ts'
 
 /** The end of a request as it travels to Redis. */
 export interface Ending {
@@ -11,8 +13,8 @@ export interface Ending {
   readonly shard: number
   /** Units to charge, or -1 to void the hold. */
   readonly chargeUnits: number
-  /** A Settlement message. */
-  readonly settlement: Uint8Array
+  /** From settlementText. */
+  readonly settlement: string
 }
 
 /** Told once of the ending: by exactly one of the first two, and by the third if that one threw. */
@@ -28,18 +30,20 @@ export interface EndingWaiter {
   onCrashed(error: unknown): void
 }
 
-export type EndingKeys = AccountKeys
-
 /** What ends holds. */
 export interface Settling {
-  /** Ends a hold; `waiter` is told in a later turn how that went. */
-  end(ending: Ending, keys: EndingKeys, waiter: EndingWaiter | null): void
+  /**
+   * Ends a hold; `waiter` is told in a later turn how that went.
+   * @param keys from accountKeys
+   */
+  end(ending: Ending, keys: FixedArguments, waiter: EndingWaiter | null): void
 }
 
 /** An ending that Redis has not accepted yet. */
 export interface PendingEnding {
   readonly ending: Ending
-  readonly keys: EndingKeys
+  /** From accountKeys. */
+  readonly keys: FixedArguments
   waiter: EndingWaiter | null
   readonly sinceMs: number
   /** It stands in the journal already. */
@@ -49,7 +53,7 @@ export interface PendingEnding {
 }
 
 /** The Redis keys of an ending that comes without the principal of its request. */
-export function keysOfEnding({ shard, accountId, keyId }: Ending): EndingKeys {
+export function keysOfEnding({ shard, accountId, keyId }: Ending): FixedArguments {
   return accountKeys(shard, accountId, keyId)
 }
 
@@ -57,12 +61,14 @@ export function keysOfEnding({ shard, accountId, keyId }: Ending): EndingKeys {
 export function settleCall(
   batch: readonly PendingEnding[],
   rememberMinutes: number,
-): { keys: string[]; args: ScriptArgument[] } {
-  const keys: string[] = []
+  shardKeys: ShardKeyCache,
+): { keys: ScriptKey[]; args: ScriptArgument[] } {
+  const keys: ScriptKey[] = []
   const args: ScriptArgument[] = [batch.length, rememberMinutes]
-  for (const { ending, keys: k } of batch) {
-    for (const key of settleKeys(k, holdsKey(ending.shard, ending.owner))) keys.push(key)
-    args.push(ending.requestId, ending.chargeUnits, asBuffer(ending.settlement))
+  for (const { ending, keys: own } of batch) {
+    const shard = shardKeys.of(ending.owner, ending.shard)
+    keys.push(shard.epoch, own, shard.behindSettle)
+    args.push(ending.requestId, ending.chargeUnits, new ByteText(ending.settlement))
   }
   return { keys, args }
 }
@@ -87,8 +93,4 @@ export function inBatches(
     for (let from = 0; from < members.length; from += sizeMax) batches.push(members.slice(from, from + sizeMax))
   }
   return batches
-}
-
-function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }

@@ -1,14 +1,13 @@
 import { type ErrorCode, GatewayError } from '../../control/contract/errors.ts'
 import type { Limits } from '../../control/contract/limits.ts'
-import { holdsKey } from '../../control/contract/redisKeys.ts'
-import { HoldCode, type Script, type ScriptArgument } from '../../control/contract/scripts.ts'
+import { HoldCode, type Script, type ScriptArgument, type ScriptKey } from '../../control/contract/scripts.ts'
 import { formatUsd } from '../../control/contract/units.ts'
 import type { Principal } from '../access/principal.ts'
+import { ShardKeyCache } from './shardKeyCache.ts'
 import { tellWaiter } from './tellWaiter.ts'
 
 const REPLY_HEAD = 1
 const REPLY_PER_ITEM = 3
-const ARGUMENTS_HEAD = 2
 
 /** A request that waits for its hold; exactly one of the first two calls follows, and the third if that one threw. */
 export interface HoldWaiter {
@@ -48,7 +47,7 @@ export interface HoldsOptions {
 /** Takes holds. Those that arrive in one turn of the event loop travel in one call. */
 export class Holds implements Holding {
   private readonly options: HoldsOptions
-  private readonly holdsKeys: string[] = []
+  private readonly shardKeys = new ShardKeyCache()
   private waiting: HoldWaiter[] = []
   private scheduled = false
   private readonly flush = () => {
@@ -90,15 +89,14 @@ export class Holds implements Holding {
   }
 
   private send(batch: readonly HoldWaiter[]): void {
-    const keys: string[] = []
+    const keys: ScriptKey[] = []
     const args: ScriptArgument[] = [batch.length, this.options.limits.ledgerStreamEntriesMax]
     for (const waiter of batch) {
-      const p = waiter.principal
-      keys.push(p.epochKey, p.accountKey, p.countersKey, this.holdsKeyOf(p.shard), p.ledgerStream)
-      args.push(waiter.requestId, p.accountId, p.keyId, waiter.wantUnits, waiter.leastUnits)
-      args.push(p.capHour, p.capDay, p.capMonth, p.budget, p.rate, waiter.holdMeta)
+      const { principal } = waiter
+      const shard = this.shardKeys.of(this.options.owner, principal.shard)
+      keys.push(shard.epoch, principal.keys, shard.behindHold)
+      args.push(waiter.requestId, principal.ids, waiter.wantUnits, waiter.leastUnits, principal.caps, waiter.holdMeta)
     }
-    if (args.length !== ARGUMENTS_HEAD + batch.length * 11) throw new Error('hold.lua takes 11 arguments an item')
     appendPlatforms(batch, keys, args)
     this.options.script(keys, args).then(
       (reply) => this.deliver(batch, reply as number[]),
@@ -152,24 +150,15 @@ export class Holds implements Holding {
       )
     }
   }
-
-  private holdsKeyOf(shard: number): string {
-    let key = this.holdsKeys[shard]
-    if (key === undefined) {
-      key = holdsKey(shard, this.options.owner)
-      this.holdsKeys[shard] = key
-    }
-    return key
-  }
 }
 
 /** What hold.lua takes behind the items: the platform keys of those that sub-keys ask for. */
-function appendPlatforms(batch: readonly HoldWaiter[], keys: string[], args: ScriptArgument[]): void {
+function appendPlatforms(batch: readonly HoldWaiter[], keys: ScriptKey[], args: ScriptArgument[]): void {
   for (let i = 0; i < batch.length; i++) {
     const { platform } = batch[i].principal
     if (platform === null) continue
     keys.push(platform.countersKey)
-    args.push(i, platform.keyId, platform.capHour, platform.capDay, platform.capMonth, platform.budget)
+    args.push(i, platform.caps)
   }
 }
 

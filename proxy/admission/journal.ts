@@ -12,6 +12,7 @@ import {
 import { join } from 'node:path'
 import type { Limits } from '../../control/contract/limits.ts'
 import type { Ending } from './ending.ts'
+import { settlementBytes } from './settlementText.ts'
 
 const NAME = /^settlements-([0-9]+)-([0-9]+)\.jsonl$/
 
@@ -55,7 +56,7 @@ export class Journal {
 
   /** Writes an ending down. Past the bound on the journal's size the ending is lost, and said to be. */
   append(ending: Ending): void {
-    const line = `${JSON.stringify({ ...ending, settlement: Buffer.from(ending.settlement).toString('base64') })}\n`
+    const line = `${JSON.stringify({ ...ending, settlement: settlementBytes(ending.settlement).toString('base64') })}\n`
     if (this.bytes + line.length > this.limits.settleJournalBytesMax) {
       this.onFault(new Error(`the settlement journal is full; the ending of ${ending.requestId} is lost: ${line}`))
       return
@@ -169,8 +170,8 @@ export class Journal {
   private parse(line: string): Ending[] {
     if (line === '') return []
     try {
-      const entry = JSON.parse(line) as Ending & { settlement: string }
-      return [{ ...entry, settlement: Buffer.from(entry.settlement, 'base64') }]
+      const entry = JSON.parse(line) as Ending
+      return [{ ...entry, settlement: Buffer.from(entry.settlement, 'base64').toString('latin1') }]
     } catch (error) {
       this.onFault(new Error(`unreadable line in the settlement journal: ${line}`, { cause: error }))
       return []

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Limits } from '../../control/contract/limits.ts'
+import type { FixedArguments } from '../../control/contract/scriptArguments.ts'
 import { type Script, SettleCode } from '../../control/contract/scripts.ts'
 import {
   type Ending,
-  type EndingKeys,
   type EndingWaiter,
   inBatches,
   keysOfEnding,
@@ -13,6 +13,7 @@ import {
 } from './ending.ts'
 import type { Journal } from './journal.ts'
 import { SettlementRetries } from './settlementRetries.ts'
+import { ShardKeyCache } from './shardKeyCache.ts'
 import { tellWaiter } from './tellWaiter.ts'
 
 export type { Ending, EndingWaiter } from './ending.ts'
@@ -38,6 +39,7 @@ export interface SettlementsOptions {
 export class Settlements implements Settling {
   private readonly options: SettlementsOptions
   private readonly retries: SettlementRetries
+  private readonly shardKeys = new ShardKeyCache()
   private waiting: PendingEnding[] = []
   /** Sent to Redis, or to control because Redis did not know them. */
   // An array: a Set that churns keeps what was in it from being collected.
@@ -76,7 +78,7 @@ export class Settlements implements Settling {
     return this.openCount === 0 && !this.options.journal.written
   }
 
-  end(ending: Ending, keys: EndingKeys, waiter: EndingWaiter | null): void {
+  end(ending: Ending, keys: FixedArguments, waiter: EndingWaiter | null): void {
     const pending = newPending(ending, keys, waiter, null)
     if (this.stopped || this.openCount >= this.options.limits.settleQueueMax) this.writeDown(pending)
     else this.enqueue(pending)
@@ -161,7 +163,7 @@ export class Settlements implements Settling {
   }
 
   private async send(batch: readonly PendingEnding[]): Promise<boolean> {
-    const { keys, args } = settleCall(batch, this.options.limits.rememberResultMinutes)
+    const { keys, args } = settleCall(batch, this.options.limits.rememberResultMinutes, this.shardKeys)
     this.takeOff(batch)
     try {
       const reply = (await this.options.script(keys, args)) as number[]
@@ -281,7 +283,7 @@ export class Settlements implements Settling {
 
 function newPending(
   ending: Ending,
-  keys: EndingKeys,
+  keys: FixedArguments,
   waiter: EndingWaiter | null,
   onDone: (() => void) | null,
 ): PendingEnding {

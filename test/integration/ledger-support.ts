@@ -11,7 +11,6 @@ import { newId } from '../../control/contract/ids.ts'
 import { connectRedis } from '../../control/contract/redis.ts'
 import {
   accountKey,
-  accountKeys,
   epochKey,
   holdsKey,
   keyCountersKey,
@@ -199,7 +198,7 @@ export class TestProxy {
       chargeUnits: Math.max(charge, 0),
       status: charge < 0 ? sluice.Status.FAILED : sluice.Status.OK,
     })
-    const reply = (await this.#settle(settleKeys(accountKeys(shard, accountId, keyId), holdsKey(shard, this.owner)), [
+    const reply = (await this.#settle(settleKeys(shard, accountId, keyId, this.owner), [
       1,
       5,
       requestId,

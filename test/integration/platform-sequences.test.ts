@@ -17,13 +17,13 @@ import { newId } from '../../control/contract/ids.ts'
 import {
   accountKeys,
   debitsKey,
-  holdsKey,
   keyCountersKey,
   ledgerStream,
   SHARD_COUNT,
+  shardKeys,
   shardOf,
 } from '../../control/contract/redisKeys.ts'
-import { defineScript, HoldCode, SettleCode } from '../../control/contract/scripts.ts'
+import { defineScript, HoldCode, type ScriptKey, SettleCode } from '../../control/contract/scripts.ts'
 import { withTransaction } from '../../control/db/pool.ts'
 import { type Undoable, withUndo } from '../../control/db/undoable.ts'
 import { Debits } from '../../control/debits/debit.ts'
@@ -266,14 +266,13 @@ async function newRun(): Promise<Run> {
 test('items of sub-keys and of other keys in one call are counted each by its own keys', async () => {
   const run = await newRun()
   const shard = shardOf(run.accountId)
-  const own = accountKeys(shard, run.accountId, 'key_of_nobody')
+  const { epoch, behindHold } = shardKeys(shard, proxy.owner)
   const items = ['sub 0', '', 'sub 1', '', 'sub 0', 'sub 2', ''].map((name) => run.keys[Number(name.slice(4) || NaN)])
   const units = [1, 10, 100, 1_000, 10_000, 15_000, 1_000_000]
-  const keys: string[] = []
+  const keys: ScriptKey[] = []
   const args: (string | number)[] = [items.length, 1_000_000]
   for (const [i, by] of items.entries()) {
-    const countersKey = by === undefined ? own.countersKey : keyCountersKey(shard, by.keyId)
-    keys.push(own.epochKey, own.accountKey, countersKey, holdsKey(shard, proxy.owner), own.ledgerStream)
+    keys.push(epoch, accountKeys(shard, run.accountId, by?.keyId ?? 'key_of_nobody'), behindHold)
     args.push(`${run.accountId}-${i}`, run.accountId, by?.keyId ?? 'key_of_nobody', units[i] ?? 0, units[i] ?? 0)
     args.push('', '', '', '', '', 'm,chat,1,0')
   }
@@ -288,9 +287,7 @@ test('items of sub-keys and of other keys in one call are counted each by its ow
   assert.deepEqual(codes, [OK, OK, OK, OK, OK, PLATFORM_BUDGET, BALANCE])
   assert.equal(await run.counter(), 10_101)
   const spent = await Promise.all(
-    [keyCountersKey(shard, run.keys[0]?.keyId ?? ''), own.countersKey].map((counters) =>
-      book.redis.hget(counters, 'bs'),
-    ),
+    [run.keys[0]?.keyId ?? '', 'key_of_nobody'].map((keyId) => book.redis.hget(keyCountersKey(shard, keyId), 'bs')),
   )
   assert.deepEqual(spent, ['10001', '1010'])
   for (const [i, by] of items.entries()) {

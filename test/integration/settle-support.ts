@@ -32,7 +32,7 @@ export function endingOf(requestId: string, chargeUnits = 5): Ending {
     keyId: 'key_test',
     shard: 0,
     chargeUnits,
-    settlement: Buffer.alloc(0),
+    settlement: '',
   }
 }
 

@@ -2,7 +2,13 @@ import { createHash } from 'node:crypto'
 import { connect as connectPlain, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import type { Limits } from '../../../control/contract/limits.ts'
-import { type Script, type ScriptArgument, type ScriptName, sourceOf } from '../../../control/contract/scripts.ts'
+import {
+  type Script,
+  type ScriptArgument,
+  type ScriptKey,
+  type ScriptName,
+  sourceOf,
+} from '../../../control/contract/scripts.ts'
 import { checkDeadlines } from '../../checkDeadlines.ts'
 import type { RedisAddress } from './redisAddress.ts'
 import { RedisError, type Reply, RespReader } from './respReader.ts'
@@ -87,7 +93,7 @@ export class RedisLink {
     this.socket?.destroy()
   }
 
-  private call(sha: string, source: string, keys: string[], args: ScriptArgument[]): Promise<Reply> {
+  private call(sha: string, source: string, keys: ScriptKey[], args: ScriptArgument[]): Promise<Reply> {
     if (!this.ready) return Promise.reject(new Error('there is no connection to Redis'))
     return new Promise((resolve, reject) => {
       const again = () => scriptCall('EVAL', Buffer.from(source).toString('latin1'), keys, args)

@@ -1,4 +1,5 @@
-import type { ScriptArgument } from '../../../control/contract/scripts.ts'
+import { ByteText, bulk, FixedArguments } from '../../../control/contract/scriptArguments.ts'
+import type { ScriptArgument, ScriptKey } from '../../../control/contract/scripts.ts'
 
 /** Parts of a command besides keys and arguments: its name, the script, the number of keys. */
 const FIXED_PARTS = 3
@@ -11,13 +12,21 @@ const FIXED_PARTS = 3
 export function scriptCall(
   command: 'EVALSHA' | 'EVAL',
   script: string,
-  keys: readonly string[],
+  keys: readonly ScriptKey[],
   args: readonly ScriptArgument[],
 ): string {
-  let text = `*${FIXED_PARTS + keys.length + args.length}\r\n${bulk(command)}${bulk(script)}${bulk(String(keys.length))}`
-  for (const key of keys) text += `$${key.length}\r\n${key}\r\n`
-  for (const arg of args) text += bulk(typeof arg === 'string' ? arg : textOf(arg))
-  return text
+  let keyCount = 0
+  let argCount = 0
+  let text = ''
+  for (const key of keys) {
+    keyCount += typeof key === 'string' ? 1 : key.texts.length
+    text += typeof key === 'string' ? bulk(key) : key.wire
+  }
+  for (const arg of args) {
+    argCount += arg instanceof FixedArguments ? arg.texts.length : 1
+    text += arg instanceof FixedArguments ? arg.wire : bulk(textOf(arg))
+  }
+  return `*${FIXED_PARTS + keyCount + argCount}\r\n${bulk(command)}${bulk(script)}${bulk(String(keyCount))}${text}`
 }
 
 /** A command of texts alone. */
@@ -27,10 +36,8 @@ export function plainCall(...parts: readonly string[]): string {
   return text
 }
 
-function bulk(text: string): string {
-  return `$${text.length}\r\n${text}\r\n`
-}
-
-function textOf(arg: number | Buffer): string {
-  return typeof arg === 'number' ? String(arg) : arg.toString('latin1')
+function textOf(arg: Exclude<ScriptArgument, FixedArguments>): string {
+  if (typeof arg === 'string') return arg
+  if (typeof arg === 'number') return String(arg)
+  return arg instanceof ByteText ? arg.text : arg.toString('latin1')
 }

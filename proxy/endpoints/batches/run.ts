@@ -75,7 +75,7 @@ class BatchRun extends MeteredRun {
     const ending = this.decide('failed', NO_BILL, error.code)
     this.deliver(ending)
     if (error.cause !== MAYBE_TAKEN) return
-    this.services.settlements.end({ ...ending, owner: BATCH_OWNER }, this.principal, null)
+    this.services.settlements.end({ ...ending, owner: BATCH_OWNER }, this.principal.keys, null)
   }
 
   private submission(): BatchSubmission {

@@ -1,11 +1,10 @@
 import type { Endpoint } from '../../../control/contract/catalog.ts'
 import { type ErrorCode, GatewayError } from '../../../control/contract/errors.ts'
-import { sluice } from '../../../control/contract/generated/messages.js'
 import { receiptJson } from '../../../control/contract/receipt.ts'
-import { usageMessage } from '../../../control/contract/usageMessage.ts'
 import type { AgentPolicy, Principal } from '../../access/principal.ts'
 import { type HoldWaiter, LOST_ANSWER } from '../../admission/holds.ts'
 import type { Ending, EndingWaiter } from '../../admission/settlements.ts'
+import { settlementText } from '../../admission/settlementText.ts'
 import type { Model, Route, Sold } from '../../catalog/catalog.ts'
 import type { Exchange, GoneListener, HeaderList } from '../../server/exchange.ts'
 import { type AttemptListener, Attempts, type Classify } from '../../upstream/attempts.ts'
@@ -212,7 +211,7 @@ export abstract class MeteredRun<Item extends Sold = Model>
       keyId: principal.keyId,
       shard: principal.shard,
       chargeUnits,
-      settlement: this.settlementMessage(Math.max(0, chargeUnits)),
+      settlement: this.settlement(Math.max(0, chargeUnits)),
     }
   }
 
@@ -226,7 +225,7 @@ export abstract class MeteredRun<Item extends Sold = Model>
 
   protected deliver(ending: Ending): void {
     this.count(ending.chargeUnits)
-    this.services.settlements.end(ending, this.principal, this)
+    this.services.settlements.end(ending, this.principal.keys, this)
   }
 
   /** The receipt of the outcome as the ledger has accepted it. */
@@ -317,10 +316,10 @@ export abstract class MeteredRun<Item extends Sold = Model>
     if (chargeUnits > 0) counters.chargedUnits += chargeUnits
   }
 
-  private settlementMessage(chargeUnits: number): Uint8Array {
+  private settlement(chargeUnits: number): string {
     const { model, metered, bill } = this
     this.durationMs = Math.max(0, Date.now() - this.exchange.startedAtMs)
-    return sluice.Settlement.encode({
+    return settlementText({
       requestId: this.requestId,
       accountId: this.principal.accountId,
       keyId: this.principal.keyId,
@@ -333,12 +332,14 @@ export abstract class MeteredRun<Item extends Sold = Model>
       streamed: metered.streamed,
       holdUnits: this.heldUnits,
       chargeUnits,
-      usage: usageMessage(bill.usage, bill.quantity, bill.quantity > 0 ? model.unit : ''),
+      usage: bill.usage,
+      quantity: bill.quantity,
+      unit: bill.quantity > 0 ? model.unit : '',
       usageSource: SOURCE[bill.source],
       clamped: this.clamped,
       startedAtMs: this.exchange.startedAtMs,
       firstByteMs: this.firstByteMs,
       durationMs: this.durationMs,
-    }).finish()
+    })
   }
 }

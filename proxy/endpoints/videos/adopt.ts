@@ -41,7 +41,8 @@ export class VideoAdoption {
         done()
       },
     }
-    const { requestId, owner, accountId, keyId, chargeUnits, settlement } = job
+    const { requestId, owner, accountId, keyId, chargeUnits } = job
+    const settlement = Buffer.from(job.settlement).toString('latin1')
     const ending = { requestId, owner, accountId, keyId, shard: shardOf(accountId), chargeUnits, settlement }
     this.services.settlements.end(ending, keysOfEnding(ending), waiter)
   }

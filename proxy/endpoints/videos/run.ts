@@ -4,6 +4,7 @@ import { quantityUnits, type UnitRates } from '../../../control/contract/unitRat
 import { VideoState, videoIdOf } from '../../../control/contract/video.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Ending } from '../../admission/settlements.ts'
+import { settlementBytes } from '../../admission/settlementText.ts'
 import type { Route } from '../../catalog/catalog.ts'
 import type { VideoJobFields, Written } from '../../jobs/videoStore.ts'
 import { type Exchange, JSON_TYPE } from '../../server/exchange.ts'
@@ -259,7 +260,7 @@ export class VideoRun extends MeteredRun implements FollowedVideo {
       progress: 100,
       madeSeconds: bill.quantity,
       chargeUnits: ending.chargeUnits,
-      settlement: ending.settlement,
+      settlement: settlementBytes(ending.settlement),
       receiptJson: this.receipt(ending.chargeUnits),
     }
     if ((await this.writeSurely(VideoState.MADE)) !== 'written') return this.giveUp()

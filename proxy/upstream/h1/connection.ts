@@ -69,7 +69,7 @@ export class Connection implements ResponseSink {
     this.lastByteMs = nowMs
     this.reader.restart()
     if (isPieces(request.body)) this.writePieces(request, request.body)
-    else this.socket.write(wire(request, request.body))
+    else this.write(request, request.body)
   }
 
   pause(): void {
@@ -138,6 +138,19 @@ export class Connection implements ResponseSink {
     return socket
   }
 
+  private write(request: UpstreamRequest, body: Buffer | string | null): void {
+    const start = head(request)
+    if (body === null) this.socket.write(`${start}\r\n`, 'latin1')
+    else if (typeof body === 'string') {
+      const bytes = Buffer.byteLength(body)
+      // What has one byte a character is written as it is.
+      const encoding = bytes === body.length ? 'latin1' : 'utf8'
+      this.socket.write(`${start}content-length: ${bytes}\r\n\r\n${body}`, encoding)
+    } else {
+      this.socket.write(Buffer.concat([Buffer.from(`${start}content-length: ${body.length}\r\n\r\n`, 'latin1'), body]))
+    }
+  }
+
   private writePieces(request: UpstreamRequest, pieces: readonly Buffer[]): void {
     this.socket.cork()
     this.socket.write(`${head(request)}content-length: ${piecesBytes(pieces)}\r\n\r\n`, 'latin1')
@@ -199,14 +212,6 @@ export class Connection implements ResponseSink {
     this.closed = true
     this.owner.onClosed(this)
   }
-}
-
-/** A request as it goes over the wire, in one piece. */
-function wire(request: UpstreamRequest, body: Buffer | string | null): string | Buffer {
-  const start = head(request)
-  if (body === null) return `${start}\r\n`
-  const framed = `${start}content-length: ${typeof body === 'string' ? Buffer.byteLength(body) : body.length}\r\n\r\n`
-  return typeof body === 'string' ? framed + body : Buffer.concat([Buffer.from(framed, 'latin1'), body])
 }
 
 /** The head of a request, but for the length of its body and the empty line. */

@@ -13,8 +13,11 @@ export interface ResponseHead extends UpstreamHeaders {
   readonly keepAlive: boolean
 }
 
-const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9][0-9]{2})(?: [^\r\n]*)?$/
-const FIELD = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e\x80-\xff]*$/
+const CRLF = '\r\n'
+const COLON = 58
+const FIELD_LINE = "[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\\t\\x20-\\x7e\\x80-\\xff]*"
+const FIELD = new RegExp(`^${FIELD_LINE}$`)
+const HEAD = new RegExp(`^HTTP/1\\.([01]) ([1-9][0-9]{2})(?: [^\\r\\n]*)?(?:\\r\\n${FIELD_LINE})*$`)
 const LENGTH = /^[0-9]{1,15}$/
 
 interface Framers {
@@ -29,11 +32,12 @@ interface Framers {
  * @returns null when the head is malformed
  */
 export function parseResponseHead(text: string): ResponseHead | null {
-  const lines = text.split('\r\n')
-  const statusLine = STATUS_LINE.exec(lines[0])
+  const statusLine = HEAD.exec(text)
   if (statusLine === null) return null
   const framers: Framers = { contentLength: '', transferEncoding: '', connection: '' }
-  for (let i = 1; i < lines.length; i++) if (!readHeader(lines[i], framers)) return null
+  for (let end = text.indexOf(CRLF); end >= 0; end = text.indexOf(CRLF, end + 2)) {
+    if (!readFramer(text, end + 2, framers)) return null
+  }
 
   const status = Number(statusLine[2])
   // HTTP/1.0 has no interim answers.
@@ -47,7 +51,7 @@ export function parseResponseHead(text: string): ResponseHead | null {
     framing,
     contentLength: framing === 'length' ? Number(framers.contentLength) : 0,
     keepAlive: persistent && framing !== 'close',
-    get: (name) => lookUp(lines, name),
+    get: (name) => lookUp(text, name),
   }
 }
 
@@ -57,12 +61,10 @@ export function isField(line: string): boolean {
 }
 
 // Only names as long as those that frame the body are looked at closely.
-function readHeader(line: string, framers: Framers): boolean {
-  if (!isField(line)) return false
-  const colon = line.indexOf(':')
-  if (colon === 10 && named(line, 'connection')) framers.connection += `${fieldValue(line, colon)},`
-  if (colon === 17 && named(line, 'transfer-encoding')) framers.transferEncoding += `${fieldValue(line, colon)},`
-  return colon === 14 && named(line, 'content-length') ? setLength(framers, fieldValue(line, colon)) : true
+function readFramer(text: string, at: number, framers: Framers): boolean {
+  if (named(text, at, 'connection')) framers.connection += `${fieldValue(text, at + 10)},`
+  if (named(text, at, 'transfer-encoding')) framers.transferEncoding += `${fieldValue(text, at + 17)},`
+  return named(text, at, 'content-length') ? setLength(framers, fieldValue(text, at + 14)) : true
 }
 
 function setLength(framers: Framers, value: string): boolean {
@@ -82,17 +84,20 @@ function framingOf(status: number, framers: Framers): Framing | null {
   return Number(contentLength) === 0 ? 'none' : 'length'
 }
 
-function lookUp(lines: readonly string[], name: string): string | undefined {
-  for (let i = 1; i < lines.length; i++) {
-    if (lines[i].charCodeAt(name.length) === 58 && named(lines[i], name)) return fieldValue(lines[i], name.length)
+function lookUp(text: string, name: string): string | undefined {
+  for (let end = text.indexOf(CRLF); end >= 0; end = text.indexOf(CRLF, end + 2)) {
+    if (named(text, end + 2, name)) return fieldValue(text, end + 2 + name.length)
   }
   return undefined
 }
 
-function named(line: string, lowerCaseName: string): boolean {
-  return line.slice(0, lowerCaseName.length).toLowerCase() === lowerCaseName
+/** Whether the field that begins at `at` has this name. */
+function named(text: string, at: number, lowerCaseName: string): boolean {
+  const colon = at + lowerCaseName.length
+  return text.charCodeAt(colon) === COLON && text.slice(at, colon).toLowerCase() === lowerCaseName
 }
 
-function fieldValue(line: string, colon: number): string {
-  return line.slice(colon + 1).trim()
+function fieldValue(text: string, colon: number): string {
+  const end = text.indexOf(CRLF, colon)
+  return text.slice(colon + 1, end < 0 ? text.length : end).trim()
 }

@@ -1,0 +1,106 @@
+import type { TokenUsage } from '../../control/contract/charge.ts'
+import type { sluice } from '../../control/contract/generated/messages.js'
+
+/** What a Settlement message says; amounts are units, times milliseconds. Texts are ASCII, as all ids are. */
+export interface SettlementFields {
+  readonly requestId: string
+  readonly accountId: string
+  readonly keyId: string
+  readonly model: string
+  readonly endpoint: string
+  readonly provider: string
+  readonly sheetVersion: number
+  readonly status: sluice.Status
+  /** A code of the error table, or ''. */
+  readonly errorCode: string
+  readonly streamed: boolean
+  readonly holdUnits: number
+  readonly chargeUnits: number
+  readonly usage: TokenUsage
+  /** Of what is not priced by the token, and how that is called; 0 and '' for tokens. */
+  readonly quantity: number
+  readonly unit: string
+  readonly usageSource: sluice.UsageSource
+  readonly clamped: boolean
+  readonly startedAtMs: number
+  readonly firstByteMs: number
+  readonly durationMs: number
+}
+
+const SEVEN_BITS = 0x80
+const CHARACTERS = Array.from({ length: 256 }, (_, code) => String.fromCharCode(code))
+
+/**
+ * A Settlement message of messages.proto in its wire form (https://protobuf.dev/programming-guides/encoding/), one
+ * character a byte: as it is, it becomes a part of the text of a call to Redis. It is put together by hand because it is
+ * made for every request; a test compares it with what the generated code writes.
+ */
+export function settlementText(fields: SettlementFields): string {
+  return (
+    text('\x0a', fields.requestId) +
+    text('\x12', fields.accountId) +
+    text('\x1a', fields.keyId) +
+    text('\x22', fields.model) +
+    text('\x2a', fields.endpoint) +
+    text('\x32', fields.provider) +
+    count('\x38', fields.sheetVersion) +
+    count('\x40', fields.status) +
+    text('\x4a', fields.errorCode) +
+    flag('\x50', fields.streamed) +
+    count('\x58', fields.holdUnits) +
+    count('\x60', fields.chargeUnits) +
+    message('\x6a', usageText(fields)) +
+    count('\x70', fields.usageSource) +
+    flag('\x78', fields.clamped) +
+    count('\x80\x01', fields.startedAtMs) +
+    count('\x88\x01', fields.firstByteMs) +
+    count('\x90\x01', fields.durationMs)
+  )
+}
+
+/** The bytes that such a text stands for. */
+export function settlementBytes(settlement: string): Buffer {
+  return Buffer.from(settlement, 'latin1')
+}
+
+function usageText({ usage, quantity, unit }: SettlementFields): string {
+  return (
+    count('\x08', usage.input) +
+    count('\x10', usage.cachedInput) +
+    count('\x18', usage.cacheWrite5m) +
+    count('\x20', usage.cacheWrite1h) +
+    count('\x28', usage.output) +
+    count('\x30', usage.reasoning) +
+    count('\x38', quantity) +
+    text('\x42', unit)
+  )
+}
+
+/** @param tag number and wire type of the field, as a varint */
+function text(tag: string, value: string): string {
+  return value === '' ? '' : message(tag, value)
+}
+
+function message(tag: string, value: string): string {
+  return tag + varint(value.length) + value
+}
+
+function count(tag: string, value: number): string {
+  return value === 0 ? '' : tag + varint(value)
+}
+
+function flag(tag: string, value: boolean): string {
+  return value ? `${tag}\x01` : ''
+}
+
+/** @param value a safe integer, not negative */
+function varint(value: number): string {
+  let bytes = ''
+  let rest = value
+  while (rest >= SEVEN_BITS) {
+    const low = rest % SEVEN_BITS
+    bytes += CHARACTERS[SEVEN_BITS + low]
+    rest = (rest - low) / SEVEN_BITS
+  }
+  return bytes + CHARACTERS[rest]
+}
