@@ -1,8 +1,12 @@
 import type { TokenUsage } from './charge.ts'
 import { usageJson } from './openaiUsage.ts'
+import { quoted } from './quoted.ts'
 
 /** A completion of the OpenAI dialect, parsed. */
 export type Completion = Record<string, unknown>
+
+/** What the gateway itself says of an answer, whatever the provider said. */
+const OWN_MEMBERS: ReadonlySet<string> = new Set(['id', 'object', 'model', 'usage', 'receipt'])
 
 export interface CompletionIdentity {
   readonly requestId: string
@@ -22,14 +26,11 @@ export function completionText(
   usage: TokenUsage,
   receipt: string,
 ): string {
-  // What the gateway says of an answer itself counts, whatever the provider said of it.
-  const { id: _id, object: _object, model: _model, usage: _usage, receipt: _receipt, ...rest } = answer
-  const members = JSON.stringify(rest)
-  return (
-    `{"id":"${requestId}","object":"${object}","model":${JSON.stringify(modelId)}` +
-    `${members.length > 2 ? `,${members.slice(1, -1)}` : ''},"usage":${usageJson(usage)}` +
-    (receipt === '' ? '}' : `,"receipt":${receipt}}`)
-  )
+  let text = `{"id":"${requestId}","object":"${object}","model":${quoted(modelId)}`
+  for (const name in answer) {
+    if (!OWN_MEMBERS.has(name)) text += `,${quoted(name)}:${JSON.stringify(answer[name])}`
+  }
+  return `${text},"usage":${usageJson(usage)}${receipt === '' ? '}' : `,"receipt":${receipt}}`}`
 }
 
 /** Whether an answer of status 200 is an error or has no choices. */

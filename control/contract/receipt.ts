@@ -1,4 +1,5 @@
 import { promptTokens, type TokenUsage } from './charge.ts'
+import { quoted } from './quoted.ts'
 import { formatCoin, formatUsd, UNITS_PER_USD } from './units.ts'
 
 export type ReceiptStatus = 'ok' | 'partial' | 'failed' | 'cut' | 'orphaned'
@@ -56,13 +57,6 @@ export interface ReceiptFields {
   /** Of a request that was paid for by itself. */
   paid?: ReceiptPaid
   log?: ReceiptLog
-}
-
-const PLAIN = /^[\w./:@-]*$/
-
-/** A JSON string; the usual ids hold nothing that needs escaping and skip the serializer. */
-function quoted(text: string): string {
-  return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text)
 }
 
 /**

@@ -63,7 +63,10 @@ export class UwsExchange implements Exchange {
   private headDue = false
   private streamHeaders: HeaderList | undefined
   private streamHead = EVENT_STREAM_HEAD
-  private readonly corkedWrite: () => void
+  private readonly corkedWrite = (): void => {
+    this.writeStreamHead()
+    this.writeOk = this.res.write(this.outgoing as Uint8Array)
+  }
 
   constructor(res: HttpResponse, id: string, head: RequestHead, startedAtMs: number, onEnded: () => void) {
     this.res = res
@@ -71,10 +74,6 @@ export class UwsExchange implements Exchange {
     this.head = head
     this.startedAtMs = startedAtMs
     this.onEnded = onEnded
-    this.corkedWrite = () => {
-      this.writeStreamHead()
-      this.writeOk = this.res.write(this.outgoing as Uint8Array)
-    }
     res.onAborted(() => this.aborted())
   }
 

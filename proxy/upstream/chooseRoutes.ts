@@ -20,17 +20,23 @@ export interface RoutePolicy {
  */
 export function chooseRoutes(model: Model, policy: RoutePolicy, health: RouteHealth, nowMs: number): readonly Route[] {
   const { dialects, cheapest } = policy
-  const asked = (routes: readonly Route[]) =>
-    dialects === undefined ? routes : routes.filter((route) => dialects.has(route.provider.dialect))
-  if (asked(model.enabledRoutes).length === 0) throw new GatewayError('model_unavailable')
+  if (spoken(model.enabledRoutes, dialects).length === 0) throw new GatewayError('model_unavailable')
   const order = cheapest ? model.cheapestOrder : model.usualOrder
-  const allowed = asked(policy.allowRetention ? order.all : order.traceless)
+  const allowed = spoken(policy.allowRetention ? order.all : order.traceless, dialects)
   if (allowed.length === 0) throw new GatewayError('no_route_for_policy', { message: keepsAll(model.id) })
-  if (allowed.every((route) => health.isOpen(route.id, nowMs))) return allowed
-  const open = allowed.filter((route) => health.isOpen(route.id, nowMs))
+  const open = those(allowed, (route) => health.isOpen(route.id, nowMs))
   if (open.length > 0) return open
   const waitMs = Math.min(...allowed.map((route) => health.waitMs(route.id, nowMs)))
   throw new GatewayError('model_unavailable', { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) })
+}
+
+function spoken(routes: readonly Route[], dialects: ReadonlySet<Dialect> | undefined): readonly Route[] {
+  return dialects === undefined ? routes : those(routes, (route) => dialects.has(route.provider.dialect))
+}
+
+/** The routes that pass; no new list where all do, as they nearly always do. */
+function those(routes: readonly Route[], pass: (route: Route) => boolean): readonly Route[] {
+  return routes.every(pass) ? routes : routes.filter(pass)
 }
 
 function keepsAll(modelId: string): string {

@@ -3,7 +3,7 @@ import type { Provider } from '../catalog/catalog.ts'
 import type { UpstreamRequest } from './transport.ts'
 
 /** What a provider is asked; the path is below its base path. */
-type Asked = Pick<UpstreamRequest, 'path' | 'headers' | 'body'>
+type Asked = Pick<UpstreamRequest, 'path' | 'headers' | 'requestId' | 'body'>
 
 /** A POST to a provider, with the time limits of what clients wait for. */
 export function postRequest(
@@ -35,6 +35,7 @@ function providerRequest(
     path: provider.basePath + asked.path,
     method,
     headers: asked.headers,
+    requestId: asked.requestId,
     body: asked.body,
     connectTimeoutMs: limits.connectTimeoutMs,
     firstByteTimeoutMs: limits.firstByteTimeoutMs,

@@ -1,3 +1,5 @@
+import type { HeaderBlock } from './headerBlock.ts'
+
 /** Why a provider's answer did not come, or stopped coming. */
 export type FailureKind =
   | 'connect'
@@ -26,8 +28,9 @@ export interface UpstreamRequest {
   readonly host: string
   readonly path: string
   readonly method: 'GET' | 'POST'
-  /** Name, value, name, value. */
-  readonly headers: readonly string[]
+  readonly headers: HeaderBlock
+  /** Sent as x-request-id. */
+  readonly requestId: string
   /** A list is sent piece by piece, without another copy. */
   readonly body: Buffer | string | readonly Buffer[] | null
   readonly connectTimeoutMs: number

@@ -32,7 +32,7 @@ export class UndiciTransport implements Transport {
       {
         path: request.path,
         method: request.method,
-        headers: [...request.headers, ...length],
+        headers: [...request.headers.list, 'x-request-id', request.requestId, ...length],
         body: isPieces(body) ? Readable.from(body, { objectMode: false }) : body,
         headersTimeout: request.firstByteTimeoutMs,
         bodyTimeout: request.idleTimeoutMs,

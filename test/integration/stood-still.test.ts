@@ -13,6 +13,7 @@ import { parseRedisAddress } from '../../proxy/bus/link/redisAddress.ts'
 import { RedisLink } from '../../proxy/bus/link/redisLink.ts'
 import { RpcClient } from '../../proxy/bus/rpcClient.ts'
 import { checkDeadlines } from '../../proxy/checkDeadlines.ts'
+import { HeaderBlock } from '../../proxy/upstream/headerBlock.ts'
 import { SocketTransport } from '../../proxy/upstream/socketTransport.ts'
 import { startTestRedis, type TestServer } from '../support/services.ts'
 import { until } from '../support/stack.ts'
@@ -72,7 +73,16 @@ async function readAnswer(pieces: readonly string[]): Promise<string> {
       let body = ''
       transport.send(
         {
-          ...{ origin: `http://${host}`, host, path: '/', method: 'GET', headers: [], body: null, fresh: false },
+          ...{
+            origin: `http://${host}`,
+            host,
+            path: '/',
+            method: 'GET',
+            headers: new HeaderBlock([]),
+            requestId: 'req_test',
+            body: null,
+            fresh: false,
+          },
           ...{ connectTimeoutMs: DEADLINE_MS, firstByteTimeoutMs: DEADLINE_MS, idleTimeoutMs: DEADLINE_MS },
           totalTimeoutMs: 60_000,
         },

@@ -5,6 +5,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import { limits } from '../../control/contract/limits.ts'
+import { HeaderBlock } from '../../proxy/upstream/headerBlock.ts'
 import { SocketTransport } from '../../proxy/upstream/socketTransport.ts'
 import type { Transport, TransportFailure, UpstreamRequest } from '../../proxy/upstream/transport.ts'
 import { UndiciTransport } from '../../proxy/upstream/undiciTransport.ts'
@@ -51,7 +52,8 @@ function send(transport: Transport, path: string, body: UpstreamRequest['body'])
       host: new URL(origin).host,
       path,
       method: 'POST',
-      headers: ['content-type', 'x/y'],
+      headers: new HeaderBlock(['content-type', 'x/y']),
+      requestId: 'req_test',
       body,
       fresh: false,
     },

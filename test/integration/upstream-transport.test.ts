@@ -5,6 +5,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import { limits } from '../../control/contract/limits.ts'
+import { HeaderBlock } from '../../proxy/upstream/headerBlock.ts'
 import { SocketTransport } from '../../proxy/upstream/socketTransport.ts'
 import type { Transport, TransportFailure, UpstreamHeaders } from '../../proxy/upstream/transport.ts'
 import { UndiciTransport } from '../../proxy/upstream/undiciTransport.ts'
@@ -75,7 +76,16 @@ function ask(transport: Transport, script: Script, silenceMs = 10_000): Promise<
     const parts: Buffer[] = []
     transport.send(
       {
-        ...{ origin, host: origin.slice(7), path, method: 'GET', headers: ['x-a', 'b'], body: null, fresh: false },
+        ...{
+          origin,
+          host: origin.slice(7),
+          path,
+          method: 'GET',
+          headers: new HeaderBlock(['x-a', 'b']),
+          requestId: 'req_test',
+          body: null,
+          fresh: false,
+        },
         ...{
           connectTimeoutMs: 10_000,
           firstByteTimeoutMs: silenceMs,

@@ -8,6 +8,7 @@ import type { GatewayError } from '../../control/contract/errors.ts'
 import { limits } from '../../control/contract/limits.ts'
 import type { Provider, Route } from '../../proxy/catalog/catalog.ts'
 import { type AttemptListener, Attempts } from '../../proxy/upstream/attempts.ts'
+import { HeaderBlock } from '../../proxy/upstream/headerBlock.ts'
 import { OPERATION_RULES, type OperationRule } from '../../proxy/upstream/operationRules.ts'
 import { RouteHealth } from '../../proxy/upstream/routeHealth.ts'
 import {
@@ -116,7 +117,14 @@ function unusable(): GatewayError {
 
 function requestTo(route: Route, totalTimeoutMs: number, fresh: boolean): UpstreamRequest {
   return {
-    ...{ origin: provider.origin, host: provider.host, path: route.upstreamModel, method: 'POST', headers: [] },
+    ...{
+      origin: provider.origin,
+      host: provider.host,
+      path: route.upstreamModel,
+      method: 'POST',
+      headers: new HeaderBlock([]),
+      requestId: 'req_test',
+    },
     ...{ body: '{}', connectTimeoutMs: 1, firstByteTimeoutMs: 1, idleTimeoutMs: 1, totalTimeoutMs, fresh },
   }
 }

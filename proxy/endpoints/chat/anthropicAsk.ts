@@ -50,7 +50,8 @@ export class AnthropicAsk implements ChatAsk {
     }
     return {
       path: MESSAGES_PATH,
-      headers: anthropicHeaders(route.provider, this.requestId, stream ? 'text/event-stream' : 'application/json'),
+      headers: anthropicHeaders(route.provider, stream ? 'text/event-stream' : 'application/json'),
+      requestId: this.requestId,
       body: JSON.stringify(body),
     }
   }

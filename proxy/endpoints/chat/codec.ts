@@ -5,6 +5,7 @@ import type { Limits } from '../../../control/contract/limits.ts'
 import type { Model, Route } from '../../catalog/catalog.ts'
 import type { JsonObject } from '../../relay/jsonObject.ts'
 import type { RelayStream } from '../../relay/relayStream.ts'
+import type { HeaderBlock } from '../../upstream/headerBlock.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { ChatRequest } from './request.ts'
 
@@ -12,8 +13,8 @@ import type { ChatRequest } from './request.ts'
 export interface ProviderAsk {
   /** Below the provider's base path. */
   readonly path: string
-  /** Name, value, name, value. */
-  readonly headers: readonly string[]
+  readonly headers: HeaderBlock
+  readonly requestId: string
   readonly body: string
 }
 

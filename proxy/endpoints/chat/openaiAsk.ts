@@ -1,3 +1,4 @@
+import { quoted } from '../../../control/contract/quoted.ts'
 import type { Route } from '../../catalog/catalog.ts'
 import { openaiHeaders } from '../../upstream/dialects/openaiHeaders.ts'
 import type { ChatAsk, ProviderAsk } from './codec.ts'
@@ -37,8 +38,9 @@ export class OpenaiAsk implements ChatAsk {
     const accept = this.request.stream ? 'text/event-stream' : 'application/json'
     return {
       path: this.to.path,
-      headers: openaiHeaders(provider, this.requestId, 'application/json', accept),
-      body: `{"model":${JSON.stringify(route.upstreamModel)},"${limitName}":${maxTokens},${this.rest}`,
+      headers: openaiHeaders(provider, 'application/json', accept),
+      requestId: this.requestId,
+      body: `{"model":${quoted(route.upstreamModel)},"${limitName}":${maxTokens},${this.rest}`,
     }
   }
 }

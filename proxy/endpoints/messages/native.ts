@@ -57,7 +57,8 @@ class NativeAsk implements ChatAsk {
     const streamed = this.stream ? '"stream":true,' : ''
     return {
       path: MESSAGES_PATH,
-      headers: anthropicHeaders(route.provider, this.requestId, this.stream ? 'text/event-stream' : 'application/json'),
+      headers: anthropicHeaders(route.provider, this.stream ? 'text/event-stream' : 'application/json'),
+      requestId: this.requestId,
       body: `{"model":${JSON.stringify(route.upstreamModel)},"max_tokens":${maxTokens},${streamed}${this.rest}`,
     }
   }

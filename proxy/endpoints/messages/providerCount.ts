@@ -118,7 +118,8 @@ export class ProviderCount implements AttemptListener {
     const { limits } = this.services
     const asked = {
       path: `${MESSAGES_PATH}/count_tokens`,
-      headers: anthropicHeaders(provider, this.requestId, 'application/json'),
+      headers: anthropicHeaders(provider, 'application/json'),
+      requestId: this.requestId,
       body: `{"model":${JSON.stringify(upstreamModel)},${this.rest}`,
     }
     return {

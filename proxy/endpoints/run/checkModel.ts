@@ -1,4 +1,4 @@
-import type { Endpoint } from '../../../control/contract/catalog.ts'
+import type { Dialect, Endpoint } from '../../../control/contract/catalog.ts'
 import { GatewayError } from '../../../control/contract/errors.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Model } from '../../catalog/catalog.ts'
@@ -33,12 +33,16 @@ export function checkModel(modelId: string, model: Model | undefined, endpoint: 
   return model
 }
 
-/** How a request is routed: what it asks for itself, within what its key and its account let it. */
+/**
+ * How a request is routed: what it asks for itself, within what its key and its account let it.
+ * @param dialects of the providers that can be asked; absent is any
+ */
 export function routePolicy(
   request: { readonly preferences: Preferences; readonly cheapest: boolean },
   principal: Principal,
+  dialects?: ReadonlySet<Dialect>,
 ): RoutePolicy {
-  return { allowRetention: mayRetain(request.preferences, principal), cheapest: request.cheapest }
+  return { allowRetention: mayRetain(request.preferences, principal), cheapest: request.cheapest, dialects }
 }
 
 /**

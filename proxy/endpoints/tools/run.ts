@@ -9,6 +9,7 @@ import { isObject, parseAnswer, parseObject } from '../../relay/jsonObject.ts'
 import { type Exchange, JSON_TYPE } from '../../server/exchange.ts'
 import { AnswerBody } from '../../upstream/answerBody.ts'
 import type { Classify } from '../../upstream/attempts.ts'
+import { HeaderBlock } from '../../upstream/headerBlock.ts'
 import { isPlain, type UpstreamHeaders, type UpstreamRequest } from '../../upstream/transport.ts'
 import { type Bill, NO_BILL } from '../run/bill.ts'
 import { DetachableRun } from '../run/detachableRun.ts'
@@ -126,14 +127,16 @@ export class ToolRun extends DetachableRun<Tool> {
     const { limits } = this.services
     const asked = fillTemplate(tool.request, input)
     const isGet = tool.method === 'GET'
-    const headers = ['accept', 'application/json', 'accept-encoding', 'identity', 'x-request-id', this.requestId]
+    const headers = ['accept', 'application/json', 'accept-encoding', 'identity']
     if (!isGet) headers.push('content-type', 'application/json')
     if (provider.apiKey !== '') {
       if (tool.keyHeader === '') headers.push('authorization', `Bearer ${provider.apiKey}`)
       else headers.push(tool.keyHeader, provider.apiKey)
     }
     return {
-      ...{ origin: provider.origin, host: provider.host, method: tool.method, headers, fresh },
+      ...{ origin: provider.origin, host: provider.host, method: tool.method, fresh },
+      headers: new HeaderBlock(headers),
+      requestId: this.requestId,
       path: `${provider.basePath}${tool.path}${isGet ? queryOf(asked) : ''}` || '/',
       body: isGet ? null : JSON.stringify(asked),
       connectTimeoutMs: limits.connectTimeoutMs,

@@ -24,8 +24,8 @@ export abstract class UnitRun<Plan extends UnitPlan> extends DetachableRun {
   protected makeRequest(route: Route, totalTimeoutMs: number, fresh: boolean): UpstreamRequest {
     const { provider } = route
     const { path, contentType, accept, body } = this.plan.ask(route)
-    const headers = openaiHeaders(provider, this.requestId, contentType, accept)
-    return postRequest(provider, { path, headers, body }, this.services.limits, totalTimeoutMs, fresh)
+    const asked = { path, headers: openaiHeaders(provider, contentType, accept), requestId: this.requestId, body }
+    return postRequest(provider, asked, this.services.limits, totalTimeoutMs, fresh)
   }
 
   protected override close(): void {

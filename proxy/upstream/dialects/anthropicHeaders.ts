@@ -1,17 +1,20 @@
 import type { Provider } from '../../catalog/catalog.ts'
+import { type HeaderBlock, jsonHeaders } from '../headerBlock.ts'
 
 /** The version of the wire format that is spoken with providers, whatever version a client names. */
 const VERSION = '2023-06-01'
 
 /**
- * The headers of a request to a provider of the Anthropic dialect: name, value, name, value. Nothing of the client's own
- * headers is passed on, above all no beta features, which have prices of their own.
+ * The headers of a request to a provider of the Anthropic dialect. Nothing of the client's own headers is passed on, above
+ * all no beta features, which have prices of their own.
  */
-export function anthropicHeaders(provider: Provider, requestId: string, accept: string): string[] {
-  const headers = [
-    ...['content-type', 'application/json', 'accept', accept],
-    ...['accept-encoding', 'identity', 'x-request-id', requestId, 'anthropic-version', VERSION],
-  ]
-  if (provider.apiKey !== '') headers.push('x-api-key', provider.apiKey)
-  return headers
+export function anthropicHeaders(provider: Provider, accept: string): HeaderBlock {
+  return jsonHeaders(provider, accept, () => {
+    const headers = [
+      ...['content-type', 'application/json', 'accept', accept],
+      ...['accept-encoding', 'identity', 'anthropic-version', VERSION],
+    ]
+    if (provider.apiKey !== '') headers.push('x-api-key', provider.apiKey)
+    return headers
+  })
 }

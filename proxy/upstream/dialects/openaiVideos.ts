@@ -1,5 +1,6 @@
 import type { Route } from '../../catalog/catalog.ts'
 import { isObject } from '../../relay/jsonObject.ts'
+import type { HeaderBlock } from '../headerBlock.ts'
 import { cleanMessage } from '../refusal.ts'
 import { providerErrorOf } from './openaiErrors.ts'
 import { openaiHeaders, openaiReadHeaders } from './openaiHeaders.ts'
@@ -36,7 +37,8 @@ export interface UpstreamVideo {
 export interface VideoAsk {
   /** Below the provider's base path. */
   readonly path: string
-  readonly headers: readonly string[]
+  readonly headers: HeaderBlock
+  readonly requestId: string
   readonly body: string | null
 }
 
@@ -52,20 +54,20 @@ export function askForVideo(route: Route, order: VideoOrder, requestId: string):
     ...given('negative_prompt', order.negativePrompt),
     ...(order.image !== '' && { input_reference: { image_url: order.image } }),
   }
-  const headers = openaiHeaders(route.provider, requestId, 'application/json', 'application/json')
-  return { path: PATH, headers, body: JSON.stringify(body) }
+  const headers = openaiHeaders(route.provider, 'application/json', 'application/json')
+  return { path: PATH, headers, requestId, body: JSON.stringify(body) }
 }
 
 /** Asks how a job is doing. */
 export function askForState(route: Pick<Route, 'provider'>, upstreamId: string, requestId: string): VideoAsk {
-  const headers = openaiReadHeaders(route.provider, requestId, 'application/json')
-  return { path: `${PATH}/${encodeURIComponent(upstreamId)}`, headers, body: null }
+  const headers = openaiReadHeaders(route.provider, 'application/json')
+  return { path: `${PATH}/${encodeURIComponent(upstreamId)}`, headers, requestId, body: null }
 }
 
 /** Asks for the finished clip. */
 export function askForClip(route: Pick<Route, 'provider'>, upstreamId: string, requestId: string): VideoAsk {
-  const headers = openaiReadHeaders(route.provider, requestId, 'video/*, application/octet-stream')
-  return { path: `${PATH}/${encodeURIComponent(upstreamId)}/content`, headers, body: null }
+  const headers = openaiReadHeaders(route.provider, 'video/*, application/octet-stream')
+  return { path: `${PATH}/${encodeURIComponent(upstreamId)}/content`, headers, requestId, body: null }
 }
 
 /** Reads a provider's job; null when the body is none. */

@@ -215,8 +215,7 @@ export class Connection implements ResponseSink {
 }
 
 /** The head of a request, but for the length of its body and the empty line. */
-function head({ method, path, host, headers }: UpstreamRequest): string {
-  let text = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n`
-  for (let i = 0; i + 1 < headers.length; i += 2) text += `${headers[i]}: ${headers[i + 1]}\r\n`
-  return text
+function head({ method, path, host, headers, requestId }: UpstreamRequest): string {
+  const start = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n`
+  return `${start}${headers.text}x-request-id: ${requestId}\r\n`
 }

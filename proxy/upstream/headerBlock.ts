@@ -1,0 +1,33 @@
+import type { Provider } from '../catalog/catalog.ts'
+
+/** Headers of requests to a provider: names and values that do not change with the request. */
+export class HeaderBlock {
+  /** Name, value, name, value. */
+  readonly list: readonly string[]
+  /** The same as they stand in the head of a request. */
+  readonly text: string
+
+  constructor(list: readonly string[]) {
+    this.list = list
+    let text = ''
+    for (let i = 0; i + 1 < list.length; i += 2) text += `${list[i]}: ${list[i + 1]}\r\n`
+    this.text = text
+  }
+}
+
+const kept = new WeakMap<Provider, Map<string, HeaderBlock>>()
+
+/** The headers of all requests to a provider whose bodies are JSON and that accept the same; they are made once. */
+export function jsonHeaders(provider: Provider, accept: string, make: () => readonly string[]): HeaderBlock {
+  let blocks = kept.get(provider)
+  if (blocks === undefined) {
+    blocks = new Map()
+    kept.set(provider, blocks)
+  }
+  let block = blocks.get(accept)
+  if (block === undefined) {
+    block = new HeaderBlock(make())
+    blocks.set(accept, block)
+  }
+  return block
+}
