@@ -1,4 +1,5 @@
 import { promptTokens, type TokenUsage } from './charge.ts'
+import { isoTime } from './isoTime.ts'
 import { quoted } from './quoted.ts'
 import { formatCoin, formatUsd, UNITS_PER_USD } from './units.ts'
 
@@ -118,7 +119,7 @@ export function receiptJson(fields: ReceiptFields): string {
     `,"hold":${amountJson(fields.holdUnits, fields.coinUsdUnits)}` +
     `,"usage":${usageJson(fields)},"usage_source":"${fields.usageSource}"` +
     `,"clamped":${fields.clamped},"streamed":${fields.streamed}` +
-    `,"created":"${new Date(fields.createdMs).toISOString()}","duration_ms":${fields.durationMs}` +
+    `,"created":"${isoTime(fields.createdMs)}","duration_ms":${fields.durationMs}` +
     `,"error":${fields.errorCode === null ? 'null' : quoted(fields.errorCode)}` +
     `${paidJson(fields.paid, fields.coinUsdUnits)}${logJson(fields.log)}}`
   )

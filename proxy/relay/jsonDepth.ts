@@ -1,11 +1,14 @@
 const QUOTE = 34
 const BACKSLASH = 92
+/** Up to here, counting brackets is cheaper than to look for the ends of strings. */
+const SMALL_BYTES = 2_048
 
 /**
  * Whether brackets nest deeper than `max` in JSON bytes. Parsing copes with any depth, but printing recurses and would
  * run out of stack.
  */
 export function nestsDeeper(bytes: Buffer, max: number): boolean {
+  if (bytes.length <= SMALL_BYTES && openers(bytes) <= max) return false
   let depth = 0
   for (let at = 0; at < bytes.length; at++) {
     const c = bytes[at]
@@ -20,6 +23,13 @@ export function nestsDeeper(bytes: Buffer, max: number): boolean {
     }
   }
   return false
+}
+
+/** Opening brackets, those in strings as well. */
+function openers(bytes: Buffer): number {
+  let count = 0
+  for (let at = 0; at < bytes.length; at++) if (bytes[at] === 123 || bytes[at] === 91) count++
+  return count
 }
 
 /**

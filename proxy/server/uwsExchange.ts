@@ -20,6 +20,7 @@ export const EXPOSED_HEADERS =
   'x-request-id, request-id, x-cost-units, retry-after, x-should-retry, content-disposition, idempotent-replayed, payment-required, payment-response, www-authenticate, payment-receipt'
 
 const EMPTY = Buffer.alloc(0)
+const OK = '200 OK'
 const statusLines = new Map<number, string>()
 
 function statusLine(status: number): string {
@@ -155,7 +156,7 @@ export class UwsExchange implements Exchange {
   private writeStreamHead(): void {
     if (!this.headDue) return
     this.headDue = false
-    this.writeHead('200 OK', this.streamHead, this.streamHeaders)
+    this.writeHead(OK, this.streamHead, this.streamHeaders)
   }
 
   private finish(
@@ -192,7 +193,8 @@ export class UwsExchange implements Exchange {
     if (headers !== undefined) {
       for (let i = 0; i + 1 < headers.length; i += 2) fields += `\r\n${headers[i]}: ${headers[i + 1]}`
     }
-    this.res.writeStatus(line)
+    // The server package writes 200 of its own accord.
+    if (line !== OK) this.res.writeStatus(line)
     this.res.writeHeader('content-type', fields)
   }
 

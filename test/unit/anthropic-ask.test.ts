@@ -19,11 +19,12 @@ function ask(body: object, maxTokens = 100, thinking: Model['thinking'] = 'none'
 }
 
 test('a request has its path, its headers and the limit of its hold', () => {
-  const { path, headers, body } = ask({ stream: true })
+  const { path, headers, requestId, body } = ask({ stream: true })
   assert.equal(path, '/messages')
-  assert.deepEqual(headers, [
+  assert.equal(requestId, 'req_A')
+  assert.deepEqual(headers.list, [
     ...['content-type', 'application/json', 'accept', 'text/event-stream', 'accept-encoding', 'identity'],
-    ...['x-request-id', 'req_A', 'anthropic-version', '2023-06-01', 'x-api-key', 'secret'],
+    ...['anthropic-version', '2023-06-01', 'x-api-key', 'secret'],
   ])
   const messages = [{ role: 'user', content: [{ type: 'text', text: 'hello' }] }]
   assert.deepEqual(body, { model: 'up', max_tokens: 100, stream: true, messages })
