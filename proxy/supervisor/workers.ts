@@ -8,8 +8,10 @@ import { addCounters, newCounters } from '../metrics/requestMetrics.ts'
 import type { MainToWorker, WorkerSnapshot, WorkerToMain } from '../workerMessages.ts'
 
 const WORKER_FILE = fileURLToPath(new URL('../worker.js', import.meta.url))
-// What a request allocates is dead when it ends; with room for more of them at once, less is copied by the collector.
+// What a request allocates is dead when it ends; with room for more of them at once, less is copied by the collector. It
+// has its full size from the start, as otherwise it grows late into a load and shrinks after it.
 const YOUNG_SPACE_MIB = 32
+const YOUNG_SPACE = [`--min-semi-space-size=${YOUNG_SPACE_MIB}`, `--max-semi-space-size=${YOUNG_SPACE_MIB}`]
 /** The server package reads it from the environment when it is loaded; payments come in headers of several KiB. */
 const HEADER_BYTES_MAX = 32_768
 const RESTART_MIN_MS = 100
@@ -83,7 +85,7 @@ export class Workers {
 
   private spawn(slot: number): Promise<number> {
     const env = { ...process.env, PORT: String(this.port), UWS_HTTP_MAX_HEADERS_SIZE: String(HEADER_BYTES_MAX) }
-    const execArgv = [...process.execArgv, `--max-semi-space-size=${YOUNG_SPACE_MIB}`]
+    const execArgv = [...process.execArgv, ...YOUNG_SPACE]
     const child = fork(WORKER_FILE, [], { env, execArgv, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
     const worker: Worker = { child, slot, ready: false, drained: false, last: undefined, snapshots: new Map() }
     this.workers.add(worker)
