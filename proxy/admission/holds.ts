@@ -8,6 +8,8 @@ import { tellWaiter } from './tellWaiter.ts'
 
 const REPLY_HEAD = 1
 const REPLY_PER_ITEM = 3
+/** Arguments of an item that stand in the principal. */
+const OF_PRINCIPAL = 7
 
 /** A request that waits for its hold; exactly one of the first two calls follows, and the third if that one threw. */
 export interface HoldWaiter {
@@ -93,9 +95,11 @@ export class Holds implements Holding {
     const args: ScriptArgument[] = [batch.length, this.options.limits.ledgerStreamEntriesMax]
     for (const waiter of batch) {
       const { principal } = waiter
+      const { ids, caps } = principal
+      if (ids.texts.length + caps.texts.length !== OF_PRINCIPAL) throw new Error('hold.lua takes 11 arguments an item')
       const shard = this.shardKeys.of(this.options.owner, principal.shard)
       keys.push(shard.epoch, principal.keys, shard.behindHold)
-      args.push(waiter.requestId, principal.ids, waiter.wantUnits, waiter.leastUnits, principal.caps, waiter.holdMeta)
+      args.push(waiter.requestId, ids, waiter.wantUnits, waiter.leastUnits, caps, waiter.holdMeta)
     }
     appendPlatforms(batch, keys, args)
     this.options.script(keys, args).then(

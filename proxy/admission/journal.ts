@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path'
 import type { Limits } from '../../control/contract/limits.ts'
 import type { Ending } from './ending.ts'
-import { settlementBytes } from './settlementText.ts'
+import { settlementBytes, settlementOf } from './settlementText.ts'
 
 const NAME = /^settlements-([0-9]+)-([0-9]+)\.jsonl$/
 
@@ -171,7 +171,7 @@ export class Journal {
     if (line === '') return []
     try {
       const entry = JSON.parse(line) as Ending
-      return [{ ...entry, settlement: Buffer.from(entry.settlement, 'base64').toString('latin1') }]
+      return [{ ...entry, settlement: settlementOf(Buffer.from(entry.settlement, 'base64')) }]
     } catch (error) {
       this.onFault(new Error(`unreadable line in the settlement journal: ${line}`, { cause: error }))
       return []

@@ -63,6 +63,11 @@ export function settlementBytes(settlement: string): Buffer {
   return Buffer.from(settlement, 'latin1')
 }
 
+/** The text that stands for the bytes of a Settlement message. */
+export function settlementOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
+}
+
 function usageText({ usage, quantity, unit }: SettlementFields): string {
   return (
     count('\x08', usage.input) +

@@ -9,6 +9,7 @@ import { shardOf } from '../../control/contract/redisKeys.ts'
 import { defineScript, SettleCode } from '../../control/contract/scripts.ts'
 import { VideoState } from '../../control/contract/video.ts'
 import { keysOfEnding, settleCall } from '../../proxy/admission/ending.ts'
+import { settlementOf } from '../../proxy/admission/settlementText.ts'
 import { ShardKeyCache } from '../../proxy/admission/shardKeyCache.ts'
 import { assertError, receiptOf } from '../support/chatClient.ts'
 import { assertSecondsReconciled } from '../support/reconcile.ts'
@@ -199,8 +200,15 @@ test('a job whose hold control voids is given up, and what its provider makes la
         ...{ requestId: job.request_id, accountId, keyId, model: job.model, endpoint: 'videos' },
         ...{ status: sluice.Status.ORPHANED, holdUnits: Number(job.hold.units), sheetVersion: 1 },
       }).finish()
-      const text = Buffer.from(settlement).toString('latin1')
-      const ending = { requestId: job.request_id, owner, accountId, keyId, shard, chargeUnits: -1, settlement: text }
+      const ending = {
+        requestId: job.request_id,
+        owner,
+        accountId,
+        keyId,
+        shard,
+        chargeUnits: -1,
+        settlement: settlementOf(settlement),
+      }
       const pending = { ending, keys: keysOfEnding(ending), waiter: null, sinceMs: 0, journaled: false, onDone: null }
       const { keys, args } = settleCall([pending], 5, new ShardKeyCache())
       assert.deepEqual(await defineScript(redis, 'settle')(keys, args), [SettleCode.SETTLED, -1])

@@ -2,7 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { sluice } from '../../control/contract/generated/messages.js'
-import { type SettlementFields, settlementBytes, settlementText } from '../../proxy/admission/settlementText.ts'
+import {
+  type SettlementFields,
+  settlementBytes,
+  settlementOf,
+  settlementText,
+} from '../../proxy/admission/settlementText.ts'
 
 /** What the generated code makes of the same fields. */
 function encoded({ usage, quantity, unit, ...fields }: SettlementFields): Buffer {
@@ -36,7 +41,9 @@ const fields: fc.Arbitrary<SettlementFields> = fc.record({
 test('a settlement is written byte for byte as the generated code writes it', () => {
   fc.assert(
     fc.property(fields, (some) => {
-      assert.deepEqual(settlementBytes(settlementText(some)), encoded(some))
+      const text = settlementText(some)
+      assert.deepEqual(settlementBytes(text), encoded(some))
+      assert.equal(settlementOf(encoded(some)), text)
     }),
     { numRuns: 2_000 },
   )

@@ -2,6 +2,7 @@ import { shardOf } from '../../../control/contract/redisKeys.ts'
 import { VideoState, videoIdOf } from '../../../control/contract/video.ts'
 import { keysOfEnding } from '../../admission/ending.ts'
 import type { EndingWaiter } from '../../admission/settlements.ts'
+import { settlementOf } from '../../admission/settlementText.ts'
 import type { StoredVideo, VideoStore } from '../../jobs/videoStore.ts'
 import type { RunServices } from '../run/services.ts'
 
@@ -42,7 +43,7 @@ export class VideoAdoption {
       },
     }
     const { requestId, owner, accountId, keyId, chargeUnits } = job
-    const settlement = Buffer.from(job.settlement).toString('latin1')
+    const settlement = settlementOf(job.settlement)
     const ending = { requestId, owner, accountId, keyId, shard: shardOf(accountId), chargeUnits, settlement }
     this.services.settlements.end(ending, keysOfEnding(ending), waiter)
   }
