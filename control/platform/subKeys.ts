@@ -59,13 +59,6 @@ export async function pageOfSubKeys(
   return found.rows.map(asApiKey)
 }
 
-/** Refuses a sub-key what is about its account alone. @throws GatewayError permission_denied */
-export async function refuseSubKey(db: Queryable, keyId: string): Promise<void> {
-  const found = await db.query('SELECT 1 FROM api_keys WHERE id = $1 AND platform_key_id IS NOT NULL', [keyId])
-  if (found.rowCount === 0) return
-  throw new GatewayError('permission_denied', { message: 'The sub-key of a platform is not told of its balance.' })
-}
-
 export async function countSubKeys(db: Queryable, platformKeyId: string): Promise<number> {
   const counted = await db.query<{ count: number }>(
     'SELECT count(*) FROM api_keys WHERE platform_key_id = $1 AND revoked_at IS NULL',

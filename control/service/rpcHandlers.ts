@@ -6,7 +6,6 @@ import type { RpcHandlers } from '../bus/rpcOperations.ts'
 import { sluice } from '../contract/generated/messages.js'
 import { resolveKey } from '../keys/resolveKey.ts'
 import { paymentHandlers } from '../payments/paymentHandlers.ts'
-import { refuseSubKey } from '../platform/subKeys.ts'
 import { sheetJson, sheetListJson } from '../pricing/sheetReads.ts'
 import { ReceiptReader } from '../receipts/receiptReader.ts'
 import { type ApiParts, newApiRouter } from './apiRouter.ts'
@@ -23,10 +22,7 @@ export function rpcHandlers(parts: Omit<ApiParts, 'receipts'> & { readonly batch
     },
     resolve_key: async ({ keyHash }) => sluice.KeyRecord.encode(await resolveKey(pool, keyHash)).finish(),
     get_receipt: async ({ requestId, keyId }) => Buffer.from(await receipts.single(requestId, keyId)),
-    get_balance: async ({ accountId, keyId }) => {
-      await refuseSubKey(pool, keyId)
-      return Buffer.from(JSON.stringify(await balanceJson(pool, redis, accountId)))
-    },
+    get_balance: async ({ accountId }) => Buffer.from(JSON.stringify(await balanceJson(pool, redis, accountId))),
     list_sheets: async () => Buffer.from(await sheetListJson(pool)),
     get_sheet: async ({ version }) => Buffer.from(await sheetJson(pool, version)),
     settle_lost: async ({ settlement }) => {

@@ -35,8 +35,11 @@ export async function listModelsTool(call: McpCall, parts: McpParts): Promise<Ca
 
 /** The tool `balance`, for the account or the agent of a key, but not for a sub-key. */
 export async function balanceTool(call: McpCall, { keys, rpc }: McpParts): Promise<CallToolResult> {
-  const { accountId, keyId } = await callerOf(call, keys)
-  const request = sluice.GetBalanceRequest.encode({ accountId, keyId }).finish()
+  const { accountId, platform } = await callerOf(call, keys)
+  if (platform !== null) {
+    throw new GatewayError('permission_denied', { message: 'The sub-key of a platform is not told of its balance.' })
+  }
+  const request = sluice.GetBalanceRequest.encode({ accountId }).finish()
   const balance = parse(await callControl(rpc, 'get_balance', request))
   return structured({ object: 'balance', ...balance })
 }
