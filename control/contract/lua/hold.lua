@@ -36,7 +36,7 @@ local function monthOf(days)
 end
 local monthNow = monthOf(dayNow)
 -- Numbers that Redis is given are written by it without an exponent up to 2^53; they need no text made of them here.
-local hourText, dayText, monthText = format('%.0f', hourNow), format('%.0f', dayNow), format('%.0f', monthNow)
+local hourText, dayText, monthText = format('%d', hourNow), format('%d', dayNow), format('%d', monthNow)
 local windowsText = hourText .. '|' .. dayText .. '|' .. monthText
 
 local function parseGrants(text)
@@ -50,7 +50,7 @@ end
 local function formatGrants(grants)
   local parts = {}
   for i, grant in ipairs(grants) do
-    parts[i] = format('%s,%.0f,%.0f', grant[1], grant[2], grant[3])
+    parts[i] = format('%s,%d,%d', grant[1], grant[2], grant[3])
   end
   return table.concat(parts, ';')
 end
@@ -63,7 +63,7 @@ local function takeFromGrants(grants, units)
       local part = math.min(units, grant[3])
       grant[3] = grant[3] - part
       units = units - part
-      split = format(split == '' and '%s%s=%.0f' or '%s,%s=%.0f', split, grant[1], part)
+      split = format(split == '' and '%s%s=%d' or '%s,%s=%d', split, grant[1], part)
     end
   end
   return units, split
@@ -94,6 +94,20 @@ local function withinCaps(a, amount, least, hour, day, month, life)
     end
   end
   return amount
+end
+
+-- Writes what counters come to. Their windows are written only when one of them is another than when they were read, and
+-- numbers as text, as Redis writes a Lua number by way of a slow general format.
+local function count(key, was, hour, day, month, life, tat)
+  local hs, ds, ms, bs = format('%d', hour), format('%d', day), format('%d', month), format('%d', life)
+  if was[1] ~= hourText or was[3] ~= dayText or was[5] ~= monthText then
+    redis.call('HSET', key, 'hw', hourText, 'hs', hs, 'dw', dayText, 'ds', ds, 'mw', monthText, 'ms', ms, 'bs', bs,
+      'tat', tat and format('%d', tat) or '0')
+  elseif tat then
+    redis.call('HSET', key, 'hs', hs, 'ds', ds, 'ms', ms, 'bs', bs, 'tat', format('%d', tat))
+  else
+    redis.call('HSET', key, 'hs', hs, 'ds', ds, 'ms', ms, 'bs', bs)
+  end
 end
 
 local NO_GRANTS = {}
@@ -143,11 +157,11 @@ local function holdItem(k, a, p, pa)
   local amount = math.min(want, available)
 
   local met, left
-  local keys, sharedHour, sharedDay, sharedMonth, sharedLife = ARGV[a + 2]
+  local keys, shared, sharedHour, sharedDay, sharedMonth, sharedLife = ARGV[a + 2]
   if p then
     keys = keys .. '/' .. ARGV[pa]
-    sharedHour, sharedDay, sharedMonth, sharedLife =
-      spentOf(redis.call('HMGET', KEYS[p], 'hw', 'hs', 'dw', 'ds', 'mw', 'ms', 'bs'))
+    shared = redis.call('HMGET', KEYS[p], 'hw', 'hs', 'dw', 'ds', 'mw', 'ms', 'bs')
+    sharedHour, sharedDay, sharedMonth, sharedLife = spentOf(shared)
     amount, met, left = withinCaps(pa + 1, amount, least, sharedHour, sharedDay, sharedMonth, sharedLife)
     if not amount then return refuse(k, a, tat, PLATFORM_CAP_HOUR + met, left) end
   end
@@ -156,26 +170,18 @@ local function holdItem(k, a, p, pa)
   if not amount then return refuse(k, a, tat, CAP_HOUR + met, left) end
 
   local need, split = takeFromGrants(grants, amount)
-  local hold = format('%.0f|%.0f|%s|%s|%s|%.0f|%s|%s',
+  local hold = format('%d|%d|%s|%s|%s|%d|%s|%s',
     amount, nowMs, ARGV[a + 1], keys, windowsText, need, split, ARGV[a + 10])
   -- The first of the writes, as it finds out whether the request has its hold already.
   if redis.call('HSETNX', KEYS[k + 3], ARGV[a], hold) == 0 then return DUPLICATE, 0, 0 end
   if split ~= '' then
-    redis.call('HSET', KEYS[k + 1], 'coin', coin - need, 'g', formatGrants(grants))
+    redis.call('HSET', KEYS[k + 1], 'coin', format('%d', coin - need), 'g', formatGrants(grants))
   else
-    redis.call('HSET', KEYS[k + 1], 'coin', coin - need)
+    redis.call('HSET', KEYS[k + 1], 'coin', format('%d', coin - need))
   end
-  redis.call('HSET', KEYS[k + 2],
-    'hw', hourNow, 'hs', hourSpent + amount,
-    'dw', dayNow, 'ds', daySpent + amount,
-    'mw', monthNow, 'ms', monthSpent + amount,
-    'bs', lifeSpent + amount, 'tat', tat or 0)
+  count(KEYS[k + 2], counters, hourSpent + amount, daySpent + amount, monthSpent + amount, lifeSpent + amount, tat)
   if p then
-    redis.call('HSET', KEYS[p],
-      'hw', hourNow, 'hs', sharedHour + amount,
-      'dw', dayNow, 'ds', sharedDay + amount,
-      'mw', monthNow, 'ms', sharedMonth + amount,
-      'bs', sharedLife + amount)
+    count(KEYS[p], shared, sharedHour + amount, sharedDay + amount, sharedMonth + amount, sharedLife + amount)
   end
   return OK, amount, 0
 end

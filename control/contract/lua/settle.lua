@@ -15,7 +15,7 @@ local format = string.format
 
 local function firstResult(prefix, requestId)
   for back = 0, rememberMinutes do
-    local done = redis.call('HGET', format('%s:%.0f', prefix, minuteNow - back), requestId)
+    local done = redis.call('HGET', format('%s:%d', prefix, minuteNow - back), requestId)
     if done == 'v' then return ALREADY_VOIDED, -1 end
     if done then return ALREADY_SETTLED, tonumber(done) end
   end
@@ -30,19 +30,19 @@ local function release(accountKey, coinPart, parts, charge)
       local part = tonumber(text)
       local taken = math.min(left, part)
       left = left - taken
-      if taken > 0 then split = format(split == '' and '%s%s=%.0f' or '%s,%s=%.0f', split, id, taken) end
+      if taken > 0 then split = format(split == '' and '%s%s=%d' or '%s,%s=%d', split, id, taken) end
       if part > taken then
         back = back or {}
         back[id] = part - taken
       end
     end
   end
-  if left > 0 then split = format(split == '' and '%scoin=%.0f' or '%s,coin=%.0f', split, left) end
-  if coinPart > left then redis.call('HINCRBY', accountKey, 'coin', coinPart - left) end
+  if left > 0 then split = format(split == '' and '%scoin=%d' or '%s,coin=%d', split, left) end
+  if coinPart > left then redis.call('HINCRBY', accountKey, 'coin', format('%d', coinPart - left)) end
   if back then
     local grants = string.gsub(redis.call('HGET', accountKey, 'g') or '', '([^,;]+),(%d+),(%d+)',
       function(id, expires, free)
-        if back[id] then return format('%s,%s,%.0f', id, expires, tonumber(free) + back[id]) end
+        if back[id] then return format('%s,%s,%d', id, expires, tonumber(free) + back[id]) end
       end)
     redis.call('HSET', accountKey, 'g', grants)
   end
@@ -57,10 +57,10 @@ end
 -- A refund goes back to the windows that the hold was counted in; windows that have passed are left alone.
 local function refundWindows(countersKey, hour, day, month, units)
   local c = redis.call('HMGET', countersKey, 'hw', 'hs', 'dw', 'ds', 'mw', 'ms', 'bs')
-  local writes = { 'bs', tonumber(c[7] or 0) - units }
-  if c[1] == hour then writes[3], writes[4] = 'hs', tonumber(c[2]) - units end
-  if c[3] == day then writes[#writes + 1] = 'ds'; writes[#writes + 1] = tonumber(c[4]) - units end
-  if c[5] == month then writes[#writes + 1] = 'ms'; writes[#writes + 1] = tonumber(c[6]) - units end
+  local writes = { 'bs', format('%d', tonumber(c[7] or 0) - units) }
+  if c[1] == hour then writes[3], writes[4] = 'hs', format('%d', c[2] - units) end
+  if c[3] == day then writes[#writes + 1] = 'ds'; writes[#writes + 1] = format('%d', c[4] - units) end
+  if c[5] == month then writes[#writes + 1] = 'ms'; writes[#writes + 1] = format('%d', c[6] - units) end
   redis.call('HSET', countersKey, unpack(writes))
 end
 
@@ -75,10 +75,10 @@ local function remember(prefix, requestId, charged)
   local doneKey = doneKeys[prefix]
   local isFirst = doneKey == nil
   if isFirst then
-    doneKey = format('%s:%.0f', prefix, minuteNow)
+    doneKey = format('%s:%d', prefix, minuteNow)
     doneKeys[prefix] = doneKey
   end
-  redis.call('HSET', doneKey, requestId, charged < 0 and 'v' or charged)
+  redis.call('HSET', doneKey, requestId, charged < 0 and 'v' or format('%d', charged))
   -- Only the first entry of this call can be the first one of all.
   if isFirst and redis.call('HLEN', doneKey) == 1 then
     redis.call('EXPIRE', doneKey, (rememberMinutes + 2) * 60)
@@ -108,7 +108,7 @@ local function settleItem(k, a)
       refundWindows(platformCounters(KEYS[k + 2], platformKeyId), hour, day, month, amount - charge)
     end
   end
-  redis.call('XADD', KEYS[k + 4], '*', 'e', ARGV[a + 2], 'c', charged, 't', heldAt, 's', split)
+  redis.call('XADD', KEYS[k + 4], '*', 'e', ARGV[a + 2], 'c', format('%d', charged), 't', heldAt, 's', split)
   remember(KEYS[k + 5], ARGV[a], charged)
   return SETTLED, charged
 end
