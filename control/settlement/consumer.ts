@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import { limits } from '../contract/limits.ts'
@@ -6,7 +7,7 @@ import type { Pool } from '../db/pool.ts'
 import { Behind } from './behind.ts'
 import { bookBatch } from './bookBatch.ts'
 import type { Booked } from './bookEntries.ts'
-import { parseEntry, type RawEntry } from './entry.ts'
+import { type Entry, parseEntry, type RawEntry } from './entry.ts'
 import { ReadSize } from './readSize.ts'
 import { claimIdle, ensureGroups, forgetDeadConsumers, leaveGroup, readGroup, removeEntries } from './streamReader.ts'
 
@@ -35,6 +36,8 @@ export interface SettlementOptions {
 /** Entries of each stream that are taken up again at once, after a crash. */
 const PENDING_COUNT = 64
 const DEAD_CONSUMER_MS = 3_600_000
+/** Entries that are parsed before what the database has answered meanwhile is looked at. */
+const PARSED_AT_ONCE = 64
 
 class Stopped extends Error {}
 
@@ -170,8 +173,7 @@ export class SettlementConsumer {
     const size = Math.ceil(entries.length / Math.ceil(entries.length / limits.settlementBatchMax))
     for (let i = 0; i < entries.length; i += size) {
       const batch = entries.slice(i, i + size)
-      // Deleted entries carry nothing; they only have to be acknowledged.
-      const parsed = batch.filter((entry) => entry.fields !== null).map(parseEntry)
+      const parsed = await parsedInTurns(batch)
       await this.#booking.begin(async () => {
         if (parsed.length > 0) this.#count(await this.#untilBooked(() => bookBatch(this.#options.pool, parsed)))
         await this.#removal.begin(() => removeEntries(this.#commands, batch))
@@ -231,4 +233,17 @@ export class SettlementConsumer {
       if (signal.aborted) finish()
     })
   }
+}
+
+/** Parses entries without keeping the database waiting, which books the batch before them. */
+async function parsedInTurns(batch: readonly RawEntry[]): Promise<Entry[]> {
+  const parsed: Entry[] = []
+  for (let i = 0; i < batch.length; i += PARSED_AT_ONCE) {
+    if (i > 0) await turn()
+    for (const entry of batch.slice(i, i + PARSED_AT_ONCE)) {
+      // Deleted entries carry nothing; they only have to be acknowledged.
+      if (entry.fields !== null) parsed.push(parseEntry(entry))
+    }
+  }
+  return parsed
 }
