@@ -5,6 +5,7 @@ const SPACE = 32
 const CARRY_BYTES = 4_096
 const CARRY_KEEP_BYTES = 65_536
 const BOM_BYTES = 3
+const NOTHING = Buffer.alloc(0)
 /** Of a line end: there is none. */
 const NONE = -1
 /** Of a line end: nobody has looked for it. */
@@ -39,7 +40,7 @@ export interface FrameSink {
  */
 export class FrameReader {
   private readonly eventBytesMax: number
-  private carry: Buffer = Buffer.alloc(0)
+  private carry: Buffer = NOTHING
   private carryLength = 0
   private eventStart = 0
   private lineStart = 0
@@ -201,7 +202,7 @@ export class FrameReader {
     if (bytes === this.carry && this.carryLength > 0) {
       if (from > 0) this.carry.copyWithin(0, from, end)
       this.carryLength = rest
-      if (rest === 0 && this.carry.length > CARRY_KEEP_BYTES) this.carry = Buffer.alloc(0)
+      if (rest === 0 && this.carry.length > CARRY_KEEP_BYTES) this.carry = NOTHING
     } else if (rest > 0) {
       this.carryLength = 0
       this.appendToCarry(bytes.subarray(from, end))

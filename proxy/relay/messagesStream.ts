@@ -6,7 +6,7 @@ import { ERROR, EVENT_KINDS, EventScan, MESSAGE_START, MESSAGE_STOP } from './ev
 import { FrameReader, type FrameSink } from './frameReader.ts'
 import { NOWHERE, type OutBuffer } from './outBuffer.ts'
 import type { RelayStream, StreamState, StreamTail } from './relayStream.ts'
-import type { ChunkIdentity } from './rewrite.ts'
+import { appendMissing, type ChunkIdentity } from './rewrite.ts'
 import { appendComment, joinLines, parseBytes } from './sseText.ts'
 
 const END = Buffer.from('\n\n')
@@ -108,8 +108,7 @@ export class MessagesStream implements FrameSink, RelayStream {
     let from = start
     if (messageStart >= 0 && (idStart < 0 || modelStart < 0)) {
       out.append(bytes, from, messageStart)
-      if (idStart < 0) out.appendAll(identity.idMember)
-      if (modelStart < 0) out.appendAll(identity.modelMember)
+      appendMissing(out, identity, idStart < 0, modelStart < 0)
       from = messageStart
     }
     const edits = [

@@ -1,5 +1,7 @@
 const START_BYTES = 65_536
 const LOOP_BYTES_MAX = 48
+/** Most bytes that UTF-8 takes for one unit of a JavaScript string. */
+const UNIT_BYTES_MAX = 3
 
 /**
  * Bytes on their way out, gathered so that one read from a provider becomes one write to the client. One instance
@@ -41,7 +43,9 @@ export class OutBuffer {
   }
 
   appendText(text: string): void {
-    this.appendAll(Buffer.from(text))
+    const most = this.used + text.length * UNIT_BYTES_MAX
+    if (most > this.bytes.length) this.grow(most)
+    this.used += this.bytes.write(text, this.used)
   }
 
   private grow(needed: number): void {

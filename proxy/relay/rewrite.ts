@@ -1,7 +1,11 @@
+import { quoted } from '../../control/contract/quoted.ts'
 import type { ChunkScan } from './chunkScan.ts'
 import type { OutBuffer } from './outBuffer.ts'
 
 const COMMA = 44
+const ID_NAME = Buffer.from('"id":')
+const MODEL_NAME = Buffer.from('"model":')
+const SEPARATOR = Buffer.from(',')
 /** What stands before and after the JSON of an event. */
 export const DATA = Buffer.from('data: ')
 export const END = Buffer.from('\n\n')
@@ -10,9 +14,6 @@ export const END = Buffer.from('\n\n')
 export interface ChunkIdentity {
   readonly id: Buffer
   readonly model: Buffer
-  /** Both as members of an object that has neither, each followed by a comma. */
-  readonly idMember: Buffer
-  readonly modelMember: Buffer
   /** The value of `object`, and what the provider's is replaced by; null leaves the provider's. */
   readonly object: string
   readonly objectText: Buffer | null
@@ -29,10 +30,24 @@ export function textIdentity(requestId: string, publicModel: string): ChunkIdent
 }
 
 function identity(requestId: string, publicModel: string, object: string, objectText: Buffer | null): ChunkIdentity {
-  const id = Buffer.from(JSON.stringify(requestId))
-  const model = Buffer.from(JSON.stringify(publicModel))
-  const idMember = Buffer.from(`"id":${id},`)
-  return { id, model, idMember, modelMember: Buffer.from(`"model":${model},`), object, objectText }
+  return { id: Buffer.from(quoted(requestId)), model: Buffer.from(quoted(publicModel)), object, objectText }
+}
+
+/** Appends the members that an object lacks, for its beginning: each is followed by a comma. */
+export function appendMissing(
+  out: OutBuffer,
+  { id, model }: ChunkIdentity,
+  lacksId: boolean,
+  lacksModel: boolean,
+): void {
+  if (lacksId) appendMember(out, ID_NAME, id)
+  if (lacksModel) appendMember(out, MODEL_NAME, model)
+}
+
+function appendMember(out: OutBuffer, name: Buffer, value: Buffer): void {
+  out.appendAll(name)
+  out.appendAll(value)
+  out.appendAll(SEPARATOR)
 }
 
 /**
@@ -66,8 +81,7 @@ export function appendPart(
   let from = start
   if (start <= scan.bodyStart && (scan.idStart < 0 || scan.modelStart < 0)) {
     out.append(bytes, from, scan.bodyStart)
-    if (scan.idStart < 0) out.appendAll(identity.idMember)
-    if (scan.modelStart < 0) out.appendAll(identity.modelMember)
+    appendMissing(out, identity, scan.idStart < 0, scan.modelStart < 0)
     from = scan.bodyStart
   }
   const cutStart = dropUsage && scan.usageStart >= 0 ? cutFrom(bytes, scan) : -1

@@ -187,7 +187,10 @@ export class StreamRun extends ChatRun implements DrainListener {
     if (!this.committed || this.exchange.gone || this.stream === undefined) return
     const { startedAtMs } = this.exchange
     const tail = this.stream.tail({ usage: this.bill.usage, fault: this.fault, receipt, startedAtMs })
-    this.exchange.end(Buffer.from(tail))
+    const out = this.services.outgoing
+    out.clear()
+    out.appendText(tail)
+    this.exchange.end(out.view())
   }
 }
 
