@@ -1,11 +1,12 @@
 /** What is measured, in the order of a round: every target is measured within seconds of the others. */
-export const TARGET_NAMES = ['nginx', 'haproxy', 'portkey', 'proxy-only', 'sluice', 'direct'] as const
+export const TARGET_NAMES = ['nginx', 'haproxy', 'bare', 'portkey', 'proxy-only', 'sluice', 'direct'] as const
 export type TargetName = (typeof TARGET_NAMES)[number]
 
 /** How targets are called in the report. */
 export const TARGET_TITLES: Readonly<Record<TargetName, string>> = {
   nginx: 'nginx',
   haproxy: 'haproxy',
+  bare: 'bare relay',
   portkey: 'Portkey',
   'proxy-only': 'Sluice, proxy only',
   sluice: 'Sluice, full money path',
@@ -61,7 +62,7 @@ export const paced = (connections: number): string => `paced-${connections}`
 
 const GATEWAYS: readonly TargetName[] = ['nginx', 'haproxy', 'proxy-only', 'sluice']
 const ALL = TARGET_NAMES
-const WITHOUT_PORTKEY: readonly TargetName[] = [...GATEWAYS, 'direct']
+const WITHOUT_PORTKEY: readonly TargetName[] = [...GATEWAYS, 'bare', 'direct']
 
 export const CASES: readonly BenchCase[] = [
   whole(SMALL, 'small answer, not streamed', ALL),

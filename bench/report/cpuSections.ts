@@ -4,7 +4,7 @@ import type { BenchResults } from '../results.ts'
 import { byRound, cpuRatios, marginalChunk, median, paired, perRequest } from './figures.ts'
 import { digits, mebibytes, NOTHING, section, spread, table, times, whole } from './text.ts'
 
-const COMPARED: readonly TargetName[] = ['haproxy', 'portkey', 'proxy-only', 'sluice']
+const COMPARED: readonly TargetName[] = ['haproxy', 'bare', 'portkey', 'proxy-only', 'sluice']
 
 /** CPU time of a request by case and gateway, and what a chunk more costs. */
 export function cpuSection(results: BenchResults): string {

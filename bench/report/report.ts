@@ -24,6 +24,7 @@ export interface ReportInput {
 
 const SERIES: Readonly<Partial<Record<TargetName, SvgBar['series']>>> = {
   haproxy: 'a',
+  bare: 'e',
   portkey: 'b',
   'proxy-only': 'c',
   sluice: 'd',
@@ -83,6 +84,8 @@ The same requests go through each of these to the same mock provider, in turns w
 
 - **nginx** ${nginx} and **haproxy** ${haproxy}: pass bytes through, with kept connections, without buffering and logs. They
   show what HTTP itself costs.
+- **bare relay**: the HTTP server, sockets and reader of answers that Sluice is made of, and nothing else: the least that
+  these parts cost.
 - **Portkey** ${portkey}: an AI gateway on Node.js, which translates and meters nothing here.
 - **Sluice, proxy only**: authenticates, parses, routes and rewrites every chunk, but grants every hold and drops every
   charge (a setting for benchmarks alone).

@@ -4,7 +4,7 @@ export interface SvgBar {
   /** How many times as much as the base; positive. */
   readonly ratio: number
   /** One of the classes of the style below: which of the compared gateways it is. */
-  readonly series: 'a' | 'b' | 'c' | 'd'
+  readonly series: 'a' | 'b' | 'c' | 'd' | 'e'
 }
 
 /** Bars that belong together. */
@@ -34,12 +34,12 @@ const TICKS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500]
 // Colours that stand apart on light and on dark ground, also for those who do not see all of them.
 const STYLE = `
   .ground { fill: #ffffff } .ink { fill: #1f2328 } .soft { fill: #59636e } .grid { stroke: #d1d9e0 }
-  .one { stroke: #59636e; stroke-width: 1.5 } .a { fill: #8c959f } .b { fill: #bf8700 } .c { fill: #54aeff } .d { fill: #0550ae }
+  .one { stroke: #59636e; stroke-width: 1.5 } .a { fill: #8c959f } .b { fill: #bf8700 } .c { fill: #54aeff } .d { fill: #0550ae } .e { fill: #1a7f37 }
   text { font-family: -apple-system, "Segoe UI", "Noto Sans", Helvetica, Arial, sans-serif; font-size: 12px }
   .title { font-size: 17px; font-weight: 600 } .group { font-weight: 600; paint-order: stroke; stroke: #ffffff; stroke-width: 5px }
   @media (prefers-color-scheme: dark) {
     .ground { fill: #0d1117 } .ink { fill: #f0f6fc } .soft { fill: #9198a1 } .grid { stroke: #3d444d }
-    .one { stroke: #9198a1 } .a { fill: #656c76 } .b { fill: #d29922 } .c { fill: #79c0ff } .d { fill: #388bfd }
+    .one { stroke: #9198a1 } .a { fill: #656c76 } .b { fill: #d29922 } .c { fill: #79c0ff } .d { fill: #388bfd } .e { fill: #57ab5a }
     .group { stroke: #0d1117 }
   }`
 

@@ -5,7 +5,7 @@ import { byRound, median, paired, type Value } from './figures.ts'
 import { NOTHING, section, spread, table, whole } from './text.ts'
 
 const MICROS = 1_000
-const ADDING: readonly TargetName[] = ['nginx', 'haproxy', 'proxy-only', 'sluice']
+const ADDING: readonly TargetName[] = ['nginx', 'haproxy', 'bare', 'proxy-only', 'sluice']
 
 /** What each gateway adds to requests that come one at a time. */
 export function latencySection(results: BenchResults): string {

@@ -65,6 +65,11 @@ export async function startWorld(settings: Settings, stops: (() => Promise<void>
     pinMeasured([haproxy.pid], cores)
     measured.push(measuredAt('haproxy', haproxy.port, [haproxy.pid]))
   }
+  if (starts('bare')) {
+    const bare = keep(await startChild('bare.js', ['--upstream', String(providerPort)]))
+    pinMeasured([bare.pid], cores)
+    measured.push(measuredAt('bare', bare.ready['port'] ?? 0, [bare.pid]))
+  }
   if (starts('portkey')) {
     const portkey = keep(await startPortkey(providerPort))
     versions.portkey = portkey.version
