@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { GatewayError, invalidRequest } from '../../control/contract/errors.ts'
 import { nestsDeeper } from '../relay/jsonDepth.ts'
 import { isObject, type JsonObject } from '../relay/jsonObject.ts'
+import type { Span } from '../relay/jsonSpans.ts'
 
 const AT_POSITION = /at position ([0-9]+)/
 const BYTE_ORDER_MARK = '\ufeff'
@@ -11,13 +12,15 @@ const AT_END = /end of JSON input|Unterminated string/
 /**
  * Parses a request body that has to be a JSON object.
  * @throws GatewayError 400; body_incomplete when the text stops before the JSON does, unsupported_media_type for a form
+ * @param longStrings gets the insides of long strings that are values, in their order
  */
-export function parseJsonObject(body: Buffer, depthMax: number): JsonObject {
+export function parseJsonObject(body: Buffer, depthMax: number, longStrings?: Span[]): JsonObject {
   if (body.length === 0) throw invalidRequest('The body is empty; send a JSON object.')
-  if (nestsDeeper(body, depthMax)) throw invalidRequest(`The body nests deeper than ${depthMax} levels; flatten it.`)
+  if (nestsDeeper(body, depthMax, longStrings))
+    throw invalidRequest(`The body nests deeper than ${depthMax} levels; flatten it.`)
   // Anything else would reach the model with its characters replaced.
   if (!isUtf8(body)) throw invalidRequest('The body is not UTF-8; send JSON in that encoding, not compressed.')
-  const text = textOf(body)
+  const text = withoutMark(body.toString('utf8'))
   let parsed: unknown
   try {
     parsed = JSON.parse(text)
@@ -32,8 +35,7 @@ export function parseJsonObject(body: Buffer, depthMax: number): JsonObject {
 }
 
 /** RFC 8259 (section 8.1) lets a reader ignore the mark that some editors and shells put before a text. */
-function textOf(body: Buffer): string {
-  const text = body.toString('utf8')
+export function withoutMark(text: string): string {
   return text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text
 }
 

@@ -1,20 +1,29 @@
+import type { Span } from './jsonSpans.ts'
+
+const SPACE = 32
 const QUOTE = 34
 const BACKSLASH = 92
 /** Up to here, counting brackets is cheaper than to look for the ends of strings. */
 const SMALL_BYTES = 2_048
+/** A string of so many bytes is a long one. */
+const LONG_STRING_BYTES = 2_048
+const COLON = 58
 
 /**
  * Whether brackets nest deeper than `max` in JSON bytes. Parsing copes with any depth, but printing recurses and would
  * run out of stack.
+ * @param longStrings gets the insides of long strings that are values, in their order
  */
-export function nestsDeeper(bytes: Buffer, max: number): boolean {
+export function nestsDeeper(bytes: Buffer, max: number, longStrings?: Span[]): boolean {
   if (bytes.length <= SMALL_BYTES && openers(bytes) <= max) return false
   let depth = 0
   for (let at = 0; at < bytes.length; at++) {
     const c = bytes[at]
     if (c === QUOTE) {
-      at = stringEnd(bytes, at + 1)
+      const start = at + 1
+      at = stringEnd(bytes, start)
       if (at < 0) return false
+      if (at - start >= LONG_STRING_BYTES && !isName(bytes, at)) longStrings?.push({ start, end: at })
     } else if (c === 91 || c === 123) {
       depth++
       if (depth > max) return true
@@ -23,6 +32,13 @@ export function nestsDeeper(bytes: Buffer, max: number): boolean {
     }
   }
   return false
+}
+
+/** Whether the string whose closing quote is at `quote` is the name of a member. */
+function isName(bytes: Buffer, quote: number): boolean {
+  let at = quote + 1
+  while (bytes[at] <= SPACE) at++
+  return bytes[at] === COLON
 }
 
 /** Opening brackets, those in strings as well. */

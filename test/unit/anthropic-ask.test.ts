@@ -15,7 +15,7 @@ const TOOL = { type: 'function', function: { name: 'get', description: 'gets', p
 function ask(body: object, maxTokens = 100, thinking: Model['thinking'] = 'none') {
   const request = readChatRequest({ model: 'acme/m', messages: HELLO, ...body }, limits)
   const made = new AnthropicAsk(request, 'req_A', { thinking } as Model).make(route, maxTokens)
-  return { ...made, body: JSON.parse(made.body) as Record<string, unknown> }
+  return { ...made, body: JSON.parse(String(made.body)) as Record<string, unknown> }
 }
 
 test('a request has its path, its headers and the limit of its hold', () => {

@@ -1,6 +1,7 @@
 import { GatewayError } from '../../../control/contract/errors.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { CatalogStore } from '../../catalog/catalogStore.ts'
+import type { Span } from '../../relay/jsonSpans.ts'
 import type { Exchange } from '../../server/exchange.ts'
 import { parseJsonObject } from '../parseJson.ts'
 import type { Serve } from '../run/serve.ts'
@@ -8,6 +9,7 @@ import type { RunServices } from '../run/services.ts'
 import { type Admitted, admit } from './admit.ts'
 import { BodyRun } from './bodyRun.ts'
 import type { ChatSurface } from './codec.ts'
+import { cutRequest } from './cutRequest.ts'
 import type { ChatRequest } from './request.ts'
 import { StreamRun } from './streamRun.ts'
 
@@ -35,7 +37,9 @@ export function chatServe(
   startBatch: StartBatch = refuseAdmittedBatch,
 ): Serve {
   return (exchange, body, principal, services) => {
-    const request = surface.read(parseJsonObject(body, services.limits.jsonDepthMax), services.limits)
+    const { limits } = services
+    const longStrings: Span[] = []
+    const request = surface.read(parseJsonObject(body, limits.jsonDepthMax, longStrings), limits)
     const model = catalog.model(request.modelId)
     const admitted = admit(request, surface, principal, model, services.health, exchange.startedAtMs)
     if (request.batch) {
@@ -43,6 +47,7 @@ export function chatServe(
       return
     }
     const Kind = request.stream ? StreamRun : BodyRun
-    new Kind(exchange, principal, request, admitted, surface, services).start()
+    const cut = cutRequest(body, longStrings, surface, limits)
+    new Kind(exchange, principal, request, admitted, surface, services, cut).start()
   }
 }

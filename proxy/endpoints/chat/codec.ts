@@ -7,6 +7,7 @@ import type { JsonObject } from '../../relay/jsonObject.ts'
 import type { RelayStream } from '../../relay/relayStream.ts'
 import type { HeaderBlock } from '../../upstream/headerBlock.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
+import type { CutRequest } from './cutRequest.ts'
 import type { ChatRequest } from './request.ts'
 
 /** What a provider is asked, but for the times that bound the asking. */
@@ -15,7 +16,7 @@ export interface ProviderAsk {
   readonly path: string
   readonly headers: HeaderBlock
   readonly requestId: string
-  readonly body: string
+  readonly body: string | readonly Buffer[]
 }
 
 /** A request on its way to providers of one dialect. */
@@ -50,7 +51,8 @@ export interface WholeAnswer {
 
 /** Carries one client format over one provider dialect. */
 export interface ChatCodec {
-  ask(request: ChatRequest, requestId: string, model: Model): ChatAsk
+  /** @param cut for a provider that gets the request in the client's own format; null where it has no long strings */
+  ask(request: ChatRequest, requestId: string, model: Model, cut: CutRequest | null): ChatAsk
   stream(context: AnswerContext): RelayStream
   answer(body: Buffer, context: AnswerContext): WholeAnswer | Rejected
 }

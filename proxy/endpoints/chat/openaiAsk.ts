@@ -2,6 +2,7 @@ import { quoted } from '../../../control/contract/quoted.ts'
 import type { Route } from '../../catalog/catalog.ts'
 import { openaiHeaders } from '../../upstream/dialects/openaiHeaders.ts'
 import type { ChatAsk, ProviderAsk } from './codec.ts'
+import type { CutRequest } from './cutRequest.ts'
 import type { ChatRequest } from './request.ts'
 
 // Usage is always asked for, because the charge depends on it; whether the client sees it is another matter.
@@ -14,7 +15,7 @@ interface OpenaiPath {
   readonly limitName: string | null
 }
 
-const CHAT: OpenaiPath = { path: '/chat/completions', limitName: null }
+export const CHAT: OpenaiPath = { path: '/chat/completions', limitName: null }
 /** Where `prompt` takes the place of `messages`. */
 export const TEXT: OpenaiPath = { path: '/completions', limitName: 'max_tokens' }
 
@@ -24,23 +25,27 @@ export class OpenaiAsk implements ChatAsk {
   private readonly requestId: string
   private readonly rest: string
   private readonly to: OpenaiPath
+  private readonly cut: CutRequest | null
 
-  constructor(request: ChatRequest, requestId: string, to: OpenaiPath = CHAT) {
+  constructor(request: ChatRequest, requestId: string, to: OpenaiPath = CHAT, cut: CutRequest | null = null) {
     this.request = request
     this.requestId = requestId
     this.to = to
-    this.rest = (request.stream ? STREAMED : '') + JSON.stringify(request.forward).slice(1)
+    this.cut = cut
+    const { forward } = cut?.marked ?? request
+    this.rest = (request.stream ? STREAMED : '') + JSON.stringify(forward).slice(1)
   }
 
   make(route: Route, maxTokens: number): ProviderAsk {
     const { provider } = route
     const limitName = this.to.limitName ?? (provider.maxTokensField || this.request.maxTokensName)
     const accept = this.request.stream ? 'text/event-stream' : 'application/json'
+    const json = `{"model":${quoted(route.upstreamModel)},"${limitName}":${maxTokens},${this.rest}`
     return {
       path: this.to.path,
       headers: openaiHeaders(provider, 'application/json', accept),
       requestId: this.requestId,
-      body: `{"model":${quoted(route.upstreamModel)},"${limitName}":${maxTokens},${this.rest}`,
+      body: this.cut === null ? json : this.cut.fill(json),
     }
   }
 }

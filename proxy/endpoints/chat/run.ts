@@ -14,6 +14,7 @@ import { DetachableRun } from '../run/detachableRun.ts'
 import type { RunServices } from '../run/services.ts'
 import type { Admitted } from './admit.ts'
 import type { AnswerContext, ChatAsk, ChatCodec, ChatSurface } from './codec.ts'
+import type { CutRequest } from './cutRequest.ts'
 import type { ChatRequest } from './request.ts'
 
 /** A chat request, whatever format its client and its provider speak. */
@@ -25,6 +26,7 @@ export abstract class ChatRun extends DetachableRun {
 
   private readonly admitted: Admitted
   private dialect: Dialect = 'openai'
+  private readonly cutOut: CutRequest | null
   private ask: ChatAsk | undefined
   private maxTokens = 0
 
@@ -35,6 +37,7 @@ export abstract class ChatRun extends DetachableRun {
     admitted: Admitted,
     surface: ChatSurface,
     services: RunServices,
+    cut: CutRequest | null = null,
   ) {
     const { model, routes, size } = admitted
     const { wantUnits, leastUnits } = size
@@ -43,6 +46,7 @@ export abstract class ChatRun extends DetachableRun {
     this.request = request
     this.admitted = admitted
     this.surface = surface
+    this.cutOut = cut
   }
 
   protected override held(heldUnits: number): void {
@@ -53,7 +57,7 @@ export abstract class ChatRun extends DetachableRun {
     const { provider } = route
     if (this.ask === undefined || this.dialect !== provider.dialect) {
       this.dialect = provider.dialect
-      this.ask = this.codec.ask(this.request, this.requestId, this.model)
+      this.ask = this.codec.ask(this.request, this.requestId, this.model, this.cutOut)
     }
     return postRequest(provider, this.ask.make(route, this.maxTokens), this.services.limits, totalTimeoutMs, fresh)
   }

@@ -6,13 +6,13 @@ import { chunkIdentity } from '../../relay/rewrite.ts'
 import { chatClient } from './chatClient.ts'
 import type { AnswerContext, ChatCodec, ChatSurface } from './codec.ts'
 import { readOpenaiAnswer } from './openaiAnswer.ts'
-import { OpenaiAsk } from './openaiAsk.ts'
+import { CHAT, OpenaiAsk } from './openaiAsk.ts'
 import { readChatRequest } from './request.ts'
 import { anthropicProvider, translate } from './translate.ts'
 
 /** Chat completions over a provider that speaks them: chunks go through with three members rewritten. */
 const overOpenai: ChatCodec = {
-  ask: (request, requestId) => new OpenaiAsk(request, requestId),
+  ask: (request, requestId, _model, cut) => new OpenaiAsk(request, requestId, CHAT, cut),
   stream: ({ requestId, model, request, limits }: AnswerContext) =>
     new ChatStream(
       chunkIdentity(requestId, model.id),

@@ -13,7 +13,7 @@ const DIALECTS: ReadonlySet<Dialect> = new Set(['openai'])
 
 /** Text completions over a provider that speaks them: chunks go through with four members rewritten. */
 const overOpenai: ChatCodec = {
-  ask: (request, requestId) => new OpenaiAsk(request, requestId, TEXT),
+  ask: (request, requestId, _model, cut) => new OpenaiAsk(request, requestId, TEXT, cut),
   stream: ({ requestId, model, request, limits }) =>
     new ChatStream(
       textIdentity(requestId, model.id),

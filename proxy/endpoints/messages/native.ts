@@ -10,6 +10,7 @@ import type { Rejected } from '../../upstream/refusal.ts'
 import { MESSAGES_PATH } from '../chat/anthropicAsk.ts'
 import { blocksIn, parseAnthropicAnswer, writtenBytes, writtenIn } from '../chat/anthropicMessage.ts'
 import type { AnswerContext, ChatAsk, ChatCodec, ProviderAsk, WholeAnswer } from '../chat/codec.ts'
+import type { CutRequest } from '../chat/cutRequest.ts'
 import { messagesText } from './cacheControl.ts'
 import { MessagesRequest } from './request.ts'
 
@@ -18,7 +19,7 @@ const OWN_MEMBERS: ReadonlySet<string> = new Set(['id', 'type', 'role', 'model',
 
 /** Messages over a provider that speaks them: bodies and events go through untranslated. */
 export const nativeCodec: ChatCodec = {
-  ask: (request, requestId, model) => new NativeAsk(messagesOf(request), requestId, model),
+  ask: (request, requestId, model, cut) => new NativeAsk(messagesOf(cut?.marked ?? request), requestId, model, cut),
   stream: ({ requestId, model, limits }) =>
     new MessagesStream(
       chunkIdentity(requestId, model.id),
@@ -46,20 +47,23 @@ class NativeAsk implements ChatAsk {
   private readonly stream: boolean
   private readonly requestId: string
   private readonly rest: string
+  private readonly cut: CutRequest | null
 
-  constructor(request: MessagesRequest, requestId: string, model: Model) {
+  constructor(request: MessagesRequest, requestId: string, model: Model, cut: CutRequest | null) {
     this.stream = request.stream
     this.requestId = requestId
+    this.cut = cut
     this.rest = messagesText(nativeBody(request, model), model.pricesHour).slice(1)
   }
 
   make(route: Route, maxTokens: number): ProviderAsk {
     const streamed = this.stream ? '"stream":true,' : ''
+    const json = `{"model":${JSON.stringify(route.upstreamModel)},"max_tokens":${maxTokens},${streamed}${this.rest}`
     return {
       path: MESSAGES_PATH,
       headers: anthropicHeaders(route.provider, this.stream ? 'text/event-stream' : 'application/json'),
       requestId: this.requestId,
-      body: `{"model":${JSON.stringify(route.upstreamModel)},"max_tokens":${maxTokens},${streamed}${this.rest}`,
+      body: this.cut === null ? json : this.cut.fill(json),
     }
   }
 }

@@ -1,0 +1,43 @@
+import type { Limits } from '../../../control/contract/limits.ts'
+import { CutJson } from '../../relay/cutJson.ts'
+import type { JsonObject } from '../../relay/jsonObject.ts'
+import type { Span } from '../../relay/jsonSpans.ts'
+import { withoutMark } from '../parseJson.ts'
+import type { ChatSurface } from './codec.ts'
+import type { ChatRequest } from './request.ts'
+
+/** With more of them, pieces cost more than the text that they save. */
+const STRINGS_MAX = 256
+
+/** A request whose long strings reach the provider as the bytes that they came in. */
+export interface CutRequest {
+  /** The request as it was read, with marks in place of the long strings. */
+  readonly marked: ChatRequest
+  /** The bytes of JSON that has marks, each in a string of its own as the client's string was. */
+  fill(json: string): Buffer[]
+}
+
+/**
+ * Cuts the long strings out of a request that was found sound as a whole.
+ * @param strings where they are, from parseJsonObject
+ * @returns null where that is not worth it
+ */
+export function cutRequest(
+  body: Buffer,
+  strings: readonly Span[],
+  surface: ChatSurface,
+  limits: Limits,
+): CutRequest | null {
+  if (strings.length === 0 || strings.length > STRINGS_MAX) return null
+  const cut = new CutJson(body, strings)
+  let marked: ChatRequest | undefined
+  return {
+    // Of a string the reading of a request looks at nothing but its size and whether it is one of a few short words, so
+    // that it comes to the same with a mark.
+    get marked() {
+      marked ??= surface.read(JSON.parse(withoutMark(cut.text())) as JsonObject, limits)
+      return marked
+    },
+    fill: (json) => cut.fill(json),
+  }
+}
