@@ -3,6 +3,7 @@
 // stack; what the limits of the platform key show is compared with the receipts; then the audit.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { keyCountersKey, shardOf } from '../../control/contract/redisKeys.ts'
 import { api, apiOk, type Json, newOwner, type Owner } from '../support/apiClient.ts'
 import { BATCH_PRICE, BATCHING, ended, submitted } from '../support/batchClient.ts'
 import { assertError, chat, completion, type Receipt, takeApart } from '../support/chatClient.ts'
@@ -115,6 +116,19 @@ test('what one sub-key holds is not free for another, until it ends', async () =
   await releaseVideos(stack)
   await videoIn(url, first.api_key, video.id, ['completed'])
   await stack.settled()
+  await stack.audit()
+})
+
+test('the first request of an hour counts in it, and leaves the rate of the platform key to that key', async () => {
+  const platform = await platformKey({ budget: '10' })
+  const sub = await subKey(platform)
+  const counters = keyCountersKey(shardOf(owner.accountId), platform.id)
+  const earlier = { ...{ hw: 1, hs: 77, dw: 2, ds: 77, mw: 3, ms: 77 }, tat: 12_345 }
+  await stack.withRedis((redis) => redis.hset(counters, earlier))
+  const units = unitsOf(completion(await chat(url, sub.api_key, { model: M, max_tokens: 5 })).receipt)
+  await stack.settled()
+  const counted = await stack.withRedis((redis) => redis.hmget(counters, 'hs', 'ds', 'ms', 'bs', 'tat'))
+  assert.deepEqual(counted, [...Array(4).fill(String(units)), '12345'])
   await stack.audit()
 })
 

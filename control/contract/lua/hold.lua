@@ -35,7 +35,7 @@ local function monthOf(days)
   return (year - 1970) * 12 + month
 end
 local monthNow = monthOf(dayNow)
--- Numbers that Redis is given are written by it without an exponent up to 2^53; they need no text made of them here.
+-- Numbers go to Redis as text: what it makes of a Lua number itself goes through a slow general format. %d has 64 bits.
 local hourText, dayText, monthText = format('%d', hourNow), format('%d', dayNow), format('%d', monthNow)
 local windowsText = hourText .. '|' .. dayText .. '|' .. monthText
 
@@ -96,14 +96,13 @@ local function withinCaps(a, amount, least, hour, day, month, life)
   return amount
 end
 
--- Writes what counters come to. Their windows are written only when one of them is another than when they were read, and
--- numbers as text, as Redis writes a Lua number by way of a slow general format.
+-- Writes what counters come to; their windows only when one of them is another than when they were read.
 local function count(key, was, hour, day, month, life, tat)
-  local hs, ds, ms, bs = format('%d', hour), format('%d', day), format('%d', month), format('%d', life)
   if was[1] ~= hourText or was[3] ~= dayText or was[5] ~= monthText then
-    redis.call('HSET', key, 'hw', hourText, 'hs', hs, 'dw', dayText, 'ds', ds, 'mw', monthText, 'ms', ms, 'bs', bs,
-      'tat', tat and format('%d', tat) or '0')
-  elseif tat then
+    redis.call('HSET', key, 'hw', hourText, 'dw', dayText, 'mw', monthText)
+  end
+  local hs, ds, ms, bs = format('%d', hour), format('%d', day), format('%d', month), format('%d', life)
+  if tat then
     redis.call('HSET', key, 'hs', hs, 'ds', ds, 'ms', ms, 'bs', bs, 'tat', format('%d', tat))
   else
     redis.call('HSET', key, 'hs', hs, 'ds', ds, 'ms', ms, 'bs', bs)
