@@ -183,8 +183,10 @@ test('mutated answers are refused, or read as undici reads them', async () => {
       async (answer, edits, add, places) => {
         let { text } = answer
         for (const { at, kind } of edits) text = mutate(text, at % (text.length + 1), kind, add)
-        const script = { pieces: pieces(text, places), end: true }
-        const [mine, theirs] = await Promise.all([ask(own, script), ask(reference, script)])
+        const script = (sent: string) => ({ pieces: pieces(sent, places), end: true })
+        // A client may ignore a 100 that it did not ask for (RFC 9110, 15.2), which undici takes for a broken answer.
+        const forUndici = text.replace(/^HTTP\/1\.1 100(?=[ \r])/, 'HTTP/1.1 102')
+        const [mine, theirs] = await Promise.all([ask(own, script(text)), ask(reference, script(forUndici))])
         if (mine instanceof Error) return
         assert.ok(
           !(theirs instanceof Error),
