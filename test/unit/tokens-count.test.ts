@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
+import { BroadcastChannel } from 'node:worker_threads'
 import fc from 'fast-check'
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import { GatewayError } from '../../control/contract/errors.ts'
@@ -10,6 +11,7 @@ import { run } from '../../workers/countTokens.ts'
 import { PoolBusy, type TaskName, WorkerPool } from '../../workers/pool.ts'
 import { sampleText } from '../../workers/textSample.ts'
 import { until } from '../support/stack.ts'
+import { FAIL_NOW } from '../support/threadFaults.ts'
 
 const MIB = 1_048_576
 const AS_TEXT = { disallowedSpecial: new Set<string>() }
@@ -146,7 +148,11 @@ describe('the worker threads', () => {
   test('a thread that fails while it has nothing to do ends nothing but itself', async () => {
     const pool = new WorkerPool(bounds)
     assert.equal(await pool.run(failing, inputOf([])), null)
+    // Only now: a thread that fails at once may be heard of before the result that it has sent.
+    const orders = new BroadcastChannel(FAIL_NOW)
+    orders.postMessage(null)
     await until('the pool tells of it', () => faults.some((error) => error.message === 'failed with no task'))
+    orders.close()
     assert.deepEqual(await pool.run('countTokens', inputOf(['hello world'])), [2])
     await pool.close()
   })
