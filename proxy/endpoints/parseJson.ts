@@ -20,7 +20,7 @@ export function parseJsonObject(body: Buffer, depthMax: number, longStrings?: Sp
     throw invalidRequest(`The body nests deeper than ${depthMax} levels; flatten it.`)
   // Anything else would reach the model with its characters replaced.
   if (!isUtf8(body)) throw invalidRequest('The body is not UTF-8; send JSON in that encoding, not compressed.')
-  const text = withoutMark(body.toString('utf8'))
+  const text = withoutByteOrderMark(body.toString('utf8'))
   let parsed: unknown
   try {
     parsed = JSON.parse(text)
@@ -35,7 +35,7 @@ export function parseJsonObject(body: Buffer, depthMax: number, longStrings?: Sp
 }
 
 /** RFC 8259 (section 8.1) lets a reader ignore the mark that some editors and shells put before a text. */
-export function withoutMark(text: string): string {
+export function withoutByteOrderMark(text: string): string {
   return text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text
 }
 

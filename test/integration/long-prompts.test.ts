@@ -30,7 +30,18 @@ before(async () => {
           { id: 'anthropic-down', dialect: 'anthropic' },
         ],
       ],
-      models: [failing('openai', ['chat', 'messages', 'completions']), failing('anthropic', ['chat', 'messages'])],
+      models: [
+        {
+          id: 'test/mixed',
+          routes: [
+            { provider: 'anthropic-down', model: 'mock,error=500' },
+            { provider: 'openai', model: 'mock,echo' },
+          ],
+          context: 2_000_000,
+        },
+        failing('openai', ['chat', 'messages', 'completions']),
+        failing('anthropic', ['chat', 'messages']),
+      ],
     },
   })
   apiKey = (await stack.createAccount({ credits: '1000' })).apiKey
@@ -52,6 +63,11 @@ test('chat: text and image as they were', async () => {
   const answer = completion(await postTo(`${stack.baseUrl}/v1/chat/completions`, apiKey, body))
   const [choice] = answer['choices'] as { message: { content: string } }[]
   assert.deepEqual(seen(choice.message.content).messages[0].content, content)
+  const mixed = completion(
+    await postTo(`${stack.baseUrl}/v1/chat/completions`, apiKey, body.replace('test/openai', 'test/mixed')),
+  )
+  const [served] = mixed['choices'] as { message: { content: string } }[]
+  assert.deepEqual(seen(served.message.content).messages[0].content, content)
   const translated = completion(
     await postTo(`${stack.baseUrl}/v1/chat/completions`, apiKey, body.replace('test/openai', 'test/anthropic')),
   )

@@ -10,7 +10,7 @@ import { chatSurface } from '../../proxy/endpoints/chat/surface.ts'
 import { completionsSurface } from '../../proxy/endpoints/completions/surface.ts'
 import { nativeCodec } from '../../proxy/endpoints/messages/native.ts'
 import { messagesSurface } from '../../proxy/endpoints/messages/surface.ts'
-import { parseJsonObject, withoutMark } from '../../proxy/endpoints/parseJson.ts'
+import { parseJsonObject, withoutByteOrderMark } from '../../proxy/endpoints/parseJson.ts'
 import { CutJson } from '../../proxy/relay/cutJson.ts'
 import { nestsDeeper } from '../../proxy/relay/jsonDepth.ts'
 import type { Span } from '../../proxy/relay/jsonSpans.ts'
@@ -155,7 +155,7 @@ describe('a request with long strings', () => {
     const body = JSON.stringify({ model: 'acme/m', messages: [{ role: 'user', content: long('m') }] })
     const { cut, plain } = sent(Buffer.from(`\ufeff${body}`))
     assert.equal(cut.toString(), plain)
-    assert.equal(withoutMark('\ufeff{}'), '{}')
+    assert.equal(withoutByteOrderMark('\ufeff{}'), '{}')
   })
 
   test('is cut at /v1/completions too', () => {

@@ -2,7 +2,7 @@ import type { Limits } from '../../../control/contract/limits.ts'
 import { CutJson } from '../../relay/cutJson.ts'
 import type { JsonObject } from '../../relay/jsonObject.ts'
 import type { Span } from '../../relay/jsonSpans.ts'
-import { withoutMark } from '../parseJson.ts'
+import { withoutByteOrderMark } from '../parseJson.ts'
 import type { ChatSurface } from './codec.ts'
 import type { ChatRequest } from './request.ts'
 
@@ -11,8 +11,8 @@ const STRINGS_MAX = 256
 
 /** A request whose long strings reach the provider as the bytes that they came in. */
 export interface CutRequest {
-  /** The request as it was read, with marks in place of the long strings. */
-  readonly marked: ChatRequest
+  /** Reads the request again, with marks in place of the long strings. */
+  marked(): ChatRequest
   /** The bytes of JSON that has marks, each in a string of its own as the client's string was. */
   fill(json: string): Buffer[]
 }
@@ -30,14 +30,10 @@ export function cutRequest(
 ): CutRequest | null {
   if (strings.length === 0 || strings.length > STRINGS_MAX) return null
   const cut = new CutJson(body, strings)
-  let marked: ChatRequest | undefined
   return {
     // Of a string the reading of a request looks at nothing but its size and whether it is one of a few short words, so
     // that it comes to the same with a mark.
-    get marked() {
-      marked ??= surface.read(JSON.parse(withoutMark(cut.text())) as JsonObject, limits)
-      return marked
-    },
+    marked: () => surface.read(JSON.parse(withoutByteOrderMark(cut.text())) as JsonObject, limits),
     fill: (json) => cut.fill(json),
   }
 }

@@ -32,7 +32,7 @@ export class OpenaiAsk implements ChatAsk {
     this.requestId = requestId
     this.to = to
     this.cut = cut
-    const { forward } = cut?.marked ?? request
+    const { forward } = cut?.marked() ?? request
     this.rest = (request.stream ? STREAMED : '') + JSON.stringify(forward).slice(1)
   }
 

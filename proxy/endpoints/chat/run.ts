@@ -26,7 +26,8 @@ export abstract class ChatRun extends DetachableRun {
 
   private readonly admitted: Admitted
   private dialect: Dialect = 'openai'
-  private readonly cutOut: CutRequest | null
+  /** Until the first provider is asked: it holds the whole body, which translations have no use for. */
+  private cutOut: CutRequest | null
   private ask: ChatAsk | undefined
   private maxTokens = 0
 
@@ -58,6 +59,7 @@ export abstract class ChatRun extends DetachableRun {
     if (this.ask === undefined || this.dialect !== provider.dialect) {
       this.dialect = provider.dialect
       this.ask = this.codec.ask(this.request, this.requestId, this.model, this.cutOut)
+      this.cutOut = null
     }
     return postRequest(provider, this.ask.make(route, this.maxTokens), this.services.limits, totalTimeoutMs, fresh)
   }

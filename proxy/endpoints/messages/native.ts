@@ -19,7 +19,7 @@ const OWN_MEMBERS: ReadonlySet<string> = new Set(['id', 'type', 'role', 'model',
 
 /** Messages over a provider that speaks them: bodies and events go through untranslated. */
 export const nativeCodec: ChatCodec = {
-  ask: (request, requestId, model, cut) => new NativeAsk(messagesOf(cut?.marked ?? request), requestId, model, cut),
+  ask: (request, requestId, model, cut) => new NativeAsk(messagesOf(cut?.marked() ?? request), requestId, model, cut),
   stream: ({ requestId, model, limits }) =>
     new MessagesStream(
       chunkIdentity(requestId, model.id),
