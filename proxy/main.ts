@@ -1,10 +1,13 @@
 import { pino } from 'pino'
+import { readBusKey } from '../control/contract/callSeal.ts'
 import { limits } from '../control/contract/limits.ts'
 import { readConfig } from './config.ts'
 import { MetricsServer } from './supervisor/metricsServer.ts'
 import { Workers } from './supervisor/workers.ts'
 
 const config = readConfig(process.env)
+// The workers read it; a key that is wrong is said once, before any of them starts.
+readBusKey(process.env)
 const log = pino({ level: config.logLevel, base: { process: 'proxy-main' } })
 const workers = new Workers(config, limits, log)
 const metrics = new MetricsServer(workers)

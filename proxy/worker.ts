@@ -1,6 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
+import { readBusKey } from '../control/contract/callSeal.ts'
 import { sluice } from '../control/contract/generated/messages.js'
 import { newId } from '../control/contract/ids.ts'
 import { limits } from '../control/contract/limits.ts'
@@ -60,7 +61,7 @@ for (const redis of [commands, subscriber, feedRedis]) redis.on('error', fault('
 const metrics = new RequestMetrics()
 const health = new RouteHealth(limits)
 const transport = newTransport(config.transport, limits)
-const rpc = new RpcClient({ commands, subscriber, owner, limits })
+const rpc = new RpcClient({ commands, subscriber, owner, busKey: readBusKey(process.env), limits })
 const pulse = new Pulse(rpc, limits.pulseIntervalMs)
 const keys = new KeyCache(rpc, limits)
 const catalog = new CatalogStore({

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -90,6 +91,7 @@ async function startIn(folder: string, options: StackOptions, parts: (() => Prom
   const env = {
     DATABASE_URL: databaseUrl,
     REDIS_URL: redis.url,
+    SLUICE_BUS_KEY: randomBytes(32).toString('hex'),
     SLUICE_CATALOG: join(folder, 'catalog.yaml'),
     SLUICE_LIMITS: LIMITS,
     SLUICE_WORKERS: '1',
@@ -163,7 +165,7 @@ function program(name: 'control' | 'proxy', env: NodeJS.ProcessEnv, logFile: str
     name,
     command: process.execPath,
     args: [...NODE_FLAGS, compiled(`${name}/main.js`)],
-    env,
+    env: { ...process.env, ...env },
     logFile,
     stopSignal: 'SIGTERM',
     stopTimeoutMs: STOP_TIMEOUT_MS,

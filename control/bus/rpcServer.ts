@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
+import { CallSeal, replyLabel, requestLabel } from '../contract/callSeal.ts'
 import { GatewayError } from '../contract/errors.ts'
 import { sluice } from '../contract/generated/messages.js'
 import { newId } from '../contract/ids.ts'
@@ -16,21 +17,36 @@ export type RpcOutcome = 'ok' | 'refused' | 'failed' | 'expired' | 'malformed'
 /** Told of every request that was taken off a stream. */
 export type RpcObserver = (operation: RpcOperation | 'unknown', outcome: RpcOutcome, seconds: number) => void
 
+const UNSEALED_WARNING_INTERVAL_MS = 60_000
+
+export interface RpcServerOptions {
+  readonly redisUrl: string
+  /** Shared with the proxies; see `readBusKey`. */
+  readonly busKey: Buffer
+  readonly handlers: RpcHandlers
+  readonly log: Logger
+  readonly observe?: RpcObserver
+}
+
 /**
  * Answers the proxies' calls. Requests come through the streams of contract/rpcStreams.ts, shared by all control
  * processes, each with places of its own: reads of receipts and sheets, and the account API, may fill theirs without
  * holding up what requests wait for. Answers go out by pub/sub. A request is worked on at most once, also when its
- * control dies over it: the caller asks again, if it may, when its time passes without an answer.
+ * control dies over it: the caller asks again, if it may, when its time passes without an answer. A request that was not
+ * sealed with the shared key is dropped without an answer.
  */
 export class RpcServer {
   readonly #handlers: RpcHandlers
+  readonly #busKey: Buffer
   readonly #log: Logger
   readonly #observe: RpcObserver
   readonly #writer: Redis
   readonly #lanes: readonly RpcLane[]
+  #warnedMs = -UNSEALED_WARNING_INTERVAL_MS
 
-  constructor(redisUrl: string, handlers: RpcHandlers, log: Logger, observe: RpcObserver = () => {}) {
+  constructor({ redisUrl, busKey, handlers, log, observe = () => {} }: RpcServerOptions) {
     this.#handlers = handlers
+    this.#busKey = busKey
     this.#log = log
     this.#observe = observe
     this.#writer = connectRedis(redisUrl, 'wait')
@@ -70,20 +86,31 @@ export class RpcServer {
     let message: Buffer | undefined
     const leftMs = (request?.timeoutMs || limits.rpcTimeoutMs) - ageMs
     if (request && leftMs < 0) outcome = 'expired'
-    else if (request) [outcome, message] = await this.#answer(request, operation, startedMs + leftMs)
+    else if (request) {
+      const seal = new CallSeal(this.#busKey, request.replyTo)
+      const payload = seal.open(requestLabel(request.operation, request.id), request.sealed)
+      if (payload === undefined) this.#warnOfUnsealed()
+      else [outcome, message] = await this.#answer({ request, operation, payload, seal }, startedMs + leftMs)
+    }
     this.#observe(operation, outcome, (performance.now() - startedMs) / 1_000)
     return request && message ? { channel: request.replyTo, message } : undefined
   }
 
-  async #answer(
-    request: sluice.RpcRequest,
-    operation: RpcOperation | 'unknown',
-    deadlineMs: number,
-  ): Promise<[RpcOutcome, Buffer]> {
+  #warnOfUnsealed(): void {
+    const nowMs = performance.now()
+    if (nowMs - this.#warnedMs < UNSEALED_WARNING_INTERVAL_MS) return
+    this.#warnedMs = nowMs
+    this.#log.warn(
+      'calls that were not sealed with this SLUICE_BUS_KEY are dropped; all proxies and controls need the same',
+    )
+  }
+
+  async #answer(call: OpenedCall, deadlineMs: number): Promise<[RpcOutcome, Buffer]> {
+    const { request, operation } = call
     try {
       if (operation === 'unknown') throw new Error(`there is no operation ${request.operation}`)
-      const payload = await callOperation(this.#handlers, operation, request.payload, { deadlineMs })
-      return ['ok', encodeReply({ id: request.id, payload })]
+      const payload = await callOperation(this.#handlers, operation, call.payload, { deadlineMs })
+      return ['ok', encodeReply({ id: request.id, sealed: call.seal.seal(replyLabel(request.id), payload) })]
     } catch (error) {
       if (error instanceof GatewayError) {
         return ['refused', encodeReply({ id: request.id, errorCode: error.row, errorMessage: error.message })]
@@ -98,6 +125,14 @@ export class RpcServer {
       return ['failed', encodeReply({ id: request.id, errorCode: 'internal_error', errorMessage })]
     }
   }
+}
+
+/** A request whose payload was sealed with the shared key. */
+interface OpenedCall {
+  readonly request: sluice.RpcRequest
+  readonly operation: RpcOperation | 'unknown'
+  readonly payload: Uint8Array
+  readonly seal: CallSeal
 }
 
 function decodeRequest(fields: Buffer[]): sluice.RpcRequest | undefined {

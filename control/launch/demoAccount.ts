@@ -16,7 +16,7 @@ export interface DemoAccount {
  * The demo account of an earlier run if its key is still good, else a new one with credits.
  * @param demoFile what an earlier run wrote
  * @param baseUrl of the running proxy
- * @param env where the operator's command line finds the book
+ * @param env the environment of the operator's command line
  */
 export async function provideDemoAccount(
   demoFile: string,
@@ -53,7 +53,7 @@ function createAccount(env: NodeJS.ProcessEnv): DemoAccount {
   const args = ['account', 'create', '--credits', CREDITS_USD, '--json']
   const done = spawnSync(process.execPath, [compiled('control/cli.js'), ...args], {
     encoding: 'utf8',
-    env: { ...process.env, ...env },
+    env,
   })
   const account = done.status === 0 ? accountOf(JSON.parse(done.stdout)) : undefined
   if (account === undefined) throw new Error(`the demo account could not be made:\n${done.stderr}${done.stdout}`)

@@ -22,7 +22,8 @@ export interface ProcessDefinition {
   readonly name: string
   readonly command: string
   readonly args: readonly string[]
-  readonly env?: NodeJS.ProcessEnv
+  /** The whole environment; nothing of this process's own comes on top. */
+  readonly env: NodeJS.ProcessEnv
   readonly cwd?: string
   readonly runAs?: RunAs | undefined
   /** Takes stdout and stderr. */
@@ -153,7 +154,7 @@ export class ManagedProcess {
     const child = spawn(command, args, {
       ...(cwd !== undefined && { cwd }),
       ...runAs,
-      env: { ...process.env, ...env, ...changes },
+      env: { ...env, ...changes },
       detached: true,
       stdio: ['ignore', output, output, ...(probe === undefined ? ['ipc' as const] : [])],
     })

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { limits } from '../contract/limits.ts'
+import { serverEnvironment } from './childEnvironment.ts'
 import { freePort } from './freePort.ts'
 import { stopLeftover } from './leftover.ts'
 import { ManagedProcess, type RunAs } from './managedProcess.ts'
@@ -101,6 +102,7 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
     name: 'PostgreSQL',
     command: join(folder, 'bin/postgres'),
     args: ['-D', dir, ...settingArguments(port, options.settings)],
+    env: serverEnvironment(process.env),
     logFile: options.logFile,
     runAs,
     unref: options.unref === true,
@@ -150,7 +152,7 @@ function ensureCluster(folder: string, dir: string, runAs: RunAs | undefined): s
   const done = spawnSync(join(folder, 'bin/initdb'), ['-D', unfinished, `--pwfile=${passwordFile}`, ...flags], {
     ...runAs,
     encoding: 'utf8',
-    env: { ...process.env, LC_ALL: 'C' },
+    env: { ...serverEnvironment(process.env), LC_ALL: 'C' },
   })
   if (done.status !== 0) {
     rmSync(unfinished, { recursive: true, force: true })

@@ -1,6 +1,16 @@
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, renameSync, statSync, symlinkSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs'
 import { arch, platform } from 'node:os'
 import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,6 +20,7 @@ import type { RunAs } from './managedProcess.ts'
 const SHARED_FOLDER = '/var/lib/sluice'
 const USER = 'postgres'
 const EXECUTABLE = 0o755
+const GROUP_ENTERS = 0o010
 const OTHERS_ENTER = 0o001
 
 /** The folder of a PostgreSQL that this machine can run: bin/, lib/ and share/. */
@@ -24,7 +35,7 @@ export async function postgresFolder(runAs: RunAs | undefined): Promise<string> 
   const native = join(dirname(entry), '../native')
   restoreLinks(native)
   makeExecutable(native)
-  if (runAs === undefined || canEnter(native)) return native
+  if (runAs === undefined || canEnter(native, runAs)) return native
   const version = JSON.parse(readFileSync(join(native, '../package.json'), 'utf8')).version
   return copyOnce(native, join(SHARED_FOLDER, `postgresql-${version}`))
 }
@@ -49,19 +60,41 @@ function makeExecutable(native: string): void {
 
 function copyOnce(from: string, to: string): string {
   if (existsSync(to)) return to
-  mkdirSync(dirname(to), { recursive: true, mode: EXECUTABLE })
+  makeSharedFolder()
   const unfinished = `${to}.${process.pid}`
   cpSync(from, unfinished, { recursive: true, verbatimSymlinks: true })
   renameSync(unfinished, to)
   return to
 }
 
-/** Whether other users may enter a folder and all those above it. */
-function canEnter(folder: string): boolean {
+function makeSharedFolder(): void {
+  mkdirSync(SHARED_FOLDER, { recursive: true })
+  // Whatever the umask is.
+  chmodSync(SHARED_FOLDER, EXECUTABLE)
+}
+
+/** Whether a user may enter a folder and all those above it. */
+function canEnter(folder: string, { gid }: RunAs): boolean {
   for (let path = resolve(folder); ; path = dirname(path)) {
-    if (existsSync(path) && (statSync(path).mode & OTHERS_ENTER) === 0) return false
+    if (existsSync(path) && !isOpenTo(gid, path)) return false
     if (path === dirname(path)) return true
   }
+}
+
+function isOpenTo(gid: number, path: string): boolean {
+  const found = statSync(path)
+  return (found.mode & (found.gid === gid ? GROUP_ENTERS : OTHERS_ENTER)) !== 0
+}
+
+/**
+ * Lets the user that PostgreSQL runs as, where that is another one, pass through the data folder of root to its cluster;
+ * its group may enter the folder and not list it, and nobody else may do either.
+ */
+export function letPostgresEnter(dataDir: string): void {
+  const runAs = postgresUser()
+  if (runAs === undefined || !canEnter(dirname(dataDir), runAs)) return
+  chownSync(dataDir, 0, runAs.gid)
+  chmodSync(dataDir, 0o710)
 }
 
 /**
@@ -69,7 +102,8 @@ function canEnter(folder: string): boolean {
  * not enter `wanted`.
  */
 export function clusterFolder(wanted: string, runAs: RunAs | undefined): string {
-  if (runAs === undefined || canEnter(dirname(wanted))) return wanted
+  if (runAs === undefined || canEnter(dirname(wanted), runAs)) return wanted
+  makeSharedFolder()
   const id = createHash('sha256').update(resolve(wanted)).digest('hex').slice(0, 12)
   return join(SHARED_FOLDER, `cluster-${id}`)
 }

@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
-import { connect } from 'node:net'
+import { connect, type NetConnectOpts } from 'node:net'
 import { join } from 'node:path'
 import { limits } from '../contract/limits.ts'
+import { serverEnvironment } from './childEnvironment.ts'
 import { freePort } from './freePort.ts'
 import { stopLeftover } from './leftover.ts'
 import { ManagedProcess } from './managedProcess.ts'
@@ -14,7 +15,6 @@ const PORT_ATTEMPTS = 5
 /** A Redis server of our own: its data directory, address and process. */
 export interface RedisServer {
   readonly url: string
-  readonly port: number
   readonly process: ManagedProcess
 }
 
@@ -22,25 +22,31 @@ export interface RedisOptions {
   /** Holds the append-only file; made when missing. */
   readonly dir: string
   readonly logFile: string
-  /** Path of a Unix domain socket to be reached by, of at most 107 bytes; by default it is reached by its port. */
+  /** Path of a Unix domain socket, for this user alone; Redis then has no port. By default it is reached by its port. */
   readonly socket?: string
 }
 
 /**
- * Starts Redis (or Valkey) with an append-only file, on a free port of this machine alone.
+ * Starts Redis (or Valkey) with an append-only file, on a socket or on a free port of this machine alone.
  * @throws Error that says what to install, or why it did not start
  */
 export async function startRedis(options: RedisOptions): Promise<RedisServer> {
   const program = findRedis()
-  mkdirSync(options.dir, { recursive: true })
+  mkdirSync(options.dir, { recursive: true, mode: 0o700 })
   await stopLeftover(join(options.dir, 'redis.pid'), /(redis|valkey)-server/, 'SIGTERM')
+  if (options.socket !== undefined) {
+    const listen = { port: '0', unixsocket: options.socket, unixsocketperm: '700' }
+    const server = redisProcess(program, options, listen, { path: options.socket })
+    await server.start()
+    return { url: `unix://${options.socket}`, process: server }
+  }
   for (let attempt = 1; ; attempt++) {
     const port = await freePort()
-    const server = redisProcess(program, options, port)
+    const listen = { port: String(port), bind: '127.0.0.1' }
+    const server = redisProcess(program, options, listen, { host: '127.0.0.1', port })
     try {
       await server.start()
-      const url = options.socket === undefined ? `redis://127.0.0.1:${port}` : `unix://${options.socket}`
-      return { url, port, process: server }
+      return { url: `redis://127.0.0.1:${port}`, process: server }
     } catch (error) {
       // Another process may have taken the port since it was found free.
       const message = error instanceof Error ? error.message : String(error)
@@ -58,33 +64,37 @@ function findRedis(): string {
   throw new Error(`${done.stderr.trim()}\nOr set REDIS_URL to a Redis that runs elsewhere.`)
 }
 
-function redisProcess(program: string, options: RedisOptions, port: number): ManagedProcess {
+function redisProcess(
+  program: string,
+  options: RedisOptions,
+  listen: Readonly<Record<string, string>>,
+  address: NetConnectOpts,
+): ManagedProcess {
   const settings = {
-    port: String(port),
-    bind: '127.0.0.1',
+    ...listen,
     dir: options.dir,
     pidfile: join(options.dir, 'redis.pid'),
     appendonly: 'yes',
     appendfsync: 'everysec',
     save: '',
     'maxmemory-policy': 'noeviction',
-    ...(options.socket !== undefined && { unixsocket: options.socket }),
   }
   return new ManagedProcess({
     name: 'Redis',
     command: program,
     args: Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]),
+    env: serverEnvironment(process.env),
     logFile: options.logFile,
-    probe: () => answersPing(port),
+    probe: () => answersPing(address),
     stopSignal: 'SIGTERM',
     stopTimeoutMs: limits.shutdownTimeoutMs,
   })
 }
 
 /** Whether Redis answers PING; while it loads its file it answers an error. */
-function answersPing(port: number): Promise<boolean> {
+function answersPing(address: NetConnectOpts): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1')
+    const socket = connect(address)
     const finish = (answer: boolean) => {
       socket.destroy()
       resolve(answer)

@@ -1,9 +1,12 @@
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { chmodSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { limits } from '../contract/limits.ts'
 import { workerStopMaxMs } from '../contract/stopTime.ts'
+import { readCatalogFile } from '../pricing/catalogFile.ts'
 import { AnvilMissing } from './chain/anvil.ts'
 import { type DemoChain, type DemoPayer, startDemoChain } from './chain/demoChain.ts'
+import { commandEnvironment, controlEnvironment, proxyEnvironment, serverEnvironment } from './childEnvironment.ts'
 import { type DemoAccount, provideDemoAccount } from './demoAccount.ts'
 import { chooseCatalog } from './demoCatalog.ts'
 import { freePort } from './freePort.ts'
@@ -13,8 +16,10 @@ import { ManagedProcess } from './managedProcess.ts'
 import { OutageFilter } from './outage.ts'
 import { compiled } from './paths.ts'
 import { startPostgres } from './postgres.ts'
+import { letPostgresEnter } from './postgresFiles.ts'
 import { startRedis } from './redis.ts'
 import { reachableHost, type Settings } from './settings.ts'
+import { type SocketPlace, socketPlace } from './socketPlace.ts'
 import { waitReady } from './waitReady.ts'
 import { warningOf } from './warningText.ts'
 
@@ -42,6 +47,7 @@ export class StackRunner {
   private readonly programs: ManagedProcess[] = []
   private readonly outages: OutageFilter[] = []
   private readonly watches: Array<() => void> = []
+  private redisSocket: SocketPlace | undefined
   private stopped = false
 
   /** @param show prints a line on the terminal */
@@ -64,30 +70,36 @@ export class StackRunner {
       chain_rpc_url: chain?.node.rpcUrl ?? process.env['CHAIN_RPC_URL'],
     })
     const env = {
+      ...process.env,
       DATABASE_URL: databaseUrl,
       REDIS_URL: redisUrl,
+      SLUICE_BUS_KEY: process.env['SLUICE_BUS_KEY'] || randomBytes(32).toString('hex'),
       SLUICE_CATALOG: catalog.path,
       SLUICE_DATA: dataDir,
     }
     if (catalog.providerPort !== undefined) {
-      await this.startProgram('provider', 'bench/provider.js', ['--port', String(catalog.providerPort)], {})
+      const args = ['--port', String(catalog.providerPort)]
+      await this.startProgram('provider', 'bench/provider.js', args, serverEnvironment(env))
     }
-    const control = await this.startProgram('control', 'control/main.js', [], {
+    const named = await readCatalogFile(catalog.path)
+    const controlEnv = {
       ...env,
       ...chain?.env,
       SLUICE_CONTROL_METRICS_PORT: await metricsPortOf('SLUICE_CONTROL_METRICS_PORT'),
-    })
-    const proxy = await this.startProgram('proxy', 'proxy/main.js', [], {
+    }
+    const control = await this.startProgram('control', 'control/main.js', [], controlEnvironment(controlEnv, named))
+    const proxyEnv = {
       ...env,
       HOST: host,
       PORT: String(port),
       SLUICE_METRICS_PORT: await metricsPortOf('SLUICE_METRICS_PORT'),
-    })
+    }
+    const proxy = await this.startProgram('proxy', 'proxy/main.js', [], proxyEnvironment(proxyEnv, named))
     const baseUrl = `http://${reachableHost(host)}:${proxy.ready['port'] ?? port}`
     const [metricsUrl, controlMetricsUrl] = [proxy, control].map(metricsUrlOf) as [string, string]
     const trouble = await waitReady(baseUrl, READY_TIMEOUT_MS)
     if (trouble !== undefined) this.show(`the proxy is not ready yet: ${trouble}`)
-    const account = await provideDemoAccount(join(dataDir, 'demo.json'), baseUrl, env)
+    const account = await provideDemoAccount(join(dataDir, 'demo.json'), baseUrl, commandEnvironment(env))
     const models = await listModels(baseUrl, account.api_key)
     const metrics = { metrics_url: metricsUrl, control_metrics_url: controlMetricsUrl }
     const paying = chain === undefined ? {} : { chain_rpc_url: chain.node.rpcUrl, payer: chain.payer }
@@ -104,6 +116,7 @@ export class StackRunner {
     for (const process of this.started.toReversed()) await process.stop()
     // It says how to reach what runs.
     rmSync(join(this.settings.dataDir, 'run.json'), { force: true })
+    this.redisSocket?.remove()
   }
 
   /**
@@ -115,6 +128,7 @@ export class StackRunner {
   }
 
   private async startDatabase(): Promise<string> {
+    letPostgresEnter(this.settings.dataDir)
     const postgres = await startPostgres({
       dir: join(this.settings.dataDir, 'postgres'),
       logFile: this.logFile('postgres'),
@@ -125,8 +139,8 @@ export class StackRunner {
 
   private async startCache(): Promise<string> {
     const dir = join(this.settings.dataDir, 'redis')
-    mkdirSync(dir, { recursive: true })
-    const redis = await startRedis({ dir, logFile: this.logFile('redis') })
+    this.redisSocket = socketPlace(dir, 'redis.sock')
+    const redis = await startRedis({ dir, logFile: this.logFile('redis'), socket: this.redisSocket.path })
     this.keep(redis.process, () => redis.process.start())
     return redis.url
   }

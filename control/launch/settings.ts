@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { makePrivate } from './privateFolder.ts'
 
 /** How `make run` was asked to run. */
 export interface Settings {
@@ -40,7 +41,7 @@ function checkSettingsOfParts(env: NodeJS.ProcessEnv): void {
   checkInteger(env, 'SLUICE_CONTROL_METRICS_PORT', 0, PORT_MAX)
   const postgres = ['postgres:', 'postgresql:']
   checkAddress(env, 'DATABASE_URL', 'postgres://user:password@127.0.0.1:5432/sluice', postgres)
-  checkAddress(env, 'REDIS_URL', 'redis://127.0.0.1:6379', ['redis:', 'rediss:'])
+  checkAddress(env, 'REDIS_URL', 'redis://127.0.0.1:6379', ['redis:', 'rediss:', 'unix:'])
   const level = env['LOG_LEVEL']
   if (level && !LOG_LEVELS.includes(level)) {
     throw new Error(`LOG_LEVEL must be one of ${LOG_LEVELS.join(', ')}, not "${level}"`)
@@ -60,6 +61,7 @@ export function readSettings(env: NodeJS.ProcessEnv): Settings {
   }
   const dataDir = resolve(env['SLUICE_DATA'] || '.sluice')
   const logDir = join(dataDir, 'logs')
+  makePrivate(dataDir)
   mkdirSync(logDir, { recursive: true })
   return {
     host: env['HOST'] || '127.0.0.1',

@@ -65,7 +65,7 @@ export class ControlService {
    * @throws CatalogError when the catalog does not hold; Error for everything else that makes a start useless
    */
   async start(signal: AbortSignal): Promise<number> {
-    const { databaseUrl, redisUrl, metricsPort } = this.#environment
+    const { databaseUrl, redisUrl, busKey, metricsPort } = this.#environment
     await waitFor(`PostgreSQL at ${addressForLog(databaseUrl)}`, this.#log, signal, () => this.#pool.query('SELECT 1'))
     await waitFor(`Redis at ${addressForLog(redisUrl)}`, this.#log, signal, () => this.#pingRedis())
     await requireRedisVersion(this.#redis)
@@ -96,7 +96,7 @@ export class ControlService {
       payments: this.#payments,
       batches,
     })
-    const rpc = new RpcServer(redisUrl, handlers, this.#log, metrics.observeRpc)
+    const rpc = new RpcServer({ redisUrl, busKey, handlers, log: this.#log, observe: metrics.observeRpc })
     rpc.start()
     this.#running.push({ name: 'rpc', stop: () => rpc.stop(limits.shutdownTimeoutMs / 2) })
     const jobs = { pool: this.#pool, log: this.#log }

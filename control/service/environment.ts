@@ -1,9 +1,12 @@
+import { readBusKey } from '../contract/callSeal.ts'
 import type { PaymentsConfig } from '../payments/paymentsConfig.ts'
 
 /** Where control finds its parts. */
 export interface Environment {
   readonly databaseUrl: string
   readonly redisUrl: string
+  /** Shared with the proxies: seals what is sent between them. */
+  readonly busKey: Buffer
   readonly catalogPath: string
   /** Zero takes any free port. */
   readonly metricsPort: number
@@ -27,6 +30,7 @@ export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
   return {
     databaseUrl: required(env, 'DATABASE_URL', 'postgres://user:password@127.0.0.1:5432/sluice'),
     redisUrl: required(env, 'REDIS_URL', 'redis://127.0.0.1:6379'),
+    busKey: readBusKey(env),
     catalogPath: env['SLUICE_CATALOG'] || 'catalog.yaml',
     metricsPort: portOf(env['SLUICE_CONTROL_METRICS_PORT'] ?? '0'),
     publicUrl: webAddress(env, 'SLUICE_PUBLIC_URL', 'https://gateway.example.com'),

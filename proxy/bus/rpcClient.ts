@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis'
+import { CallSeal, replyLabel, requestLabel } from '../../control/contract/callSeal.ts'
 import { type ErrorCode, GatewayError, isErrorCode } from '../../control/contract/errors.ts'
 import { sluice } from '../../control/contract/generated/messages.js'
 import type { Limits } from '../../control/contract/limits.ts'
@@ -35,6 +36,8 @@ export interface RpcClientOptions {
   /** A connection of its own, because a subscribed connection takes no other commands. */
   readonly subscriber: Redis
   readonly owner: string
+  /** Shared with control; see `readBusKey`. */
+  readonly busKey: Buffer
   readonly limits: Limits
 }
 
@@ -43,6 +46,7 @@ export class RpcClient {
   private readonly commands: Redis
   private readonly subscriber: Redis
   private readonly channel: string
+  private readonly seal: CallSeal
   private readonly limits: Limits
   private readonly waiting = new Map<number, Waiting>()
   /** One for each stream, so that no number of calls of one kind leaves the others without a place. */
@@ -53,6 +57,7 @@ export class RpcClient {
     this.commands = options.commands
     this.subscriber = options.subscriber
     this.channel = rpcReplyChannel(options.owner)
+    this.seal = new CallSeal(options.busKey, this.channel)
     this.limits = options.limits
     this.lanes = new Map(RPC_STREAMS.map((own) => [own.stream, newLane(own, options.limits)]))
   }
@@ -76,9 +81,10 @@ export class RpcClient {
     const lane = this.lanes.get(rpcStreamOf(operation).stream)
     if (lane === undefined || lane.pending >= lane.pendingMax) throw new ControlUnavailable(operation, { unsent: true })
     const id = this.nextId++
+    const sealed = this.seal.seal(requestLabel(operation, id), payload)
     const sending = this.send(
       lane,
-      sluice.RpcRequest.encode({ id, replyTo: this.channel, timeoutMs, operation, payload }),
+      sluice.RpcRequest.encode({ id, replyTo: this.channel, timeoutMs, operation, sealed }),
     )
     const answer = new Promise<Uint8Array>((resolve, reject) => {
       const late = (): void => {
@@ -124,9 +130,12 @@ export class RpcClient {
 
   private answered(message: Buffer): void {
     const reply = sluice.RpcReply.decode(message)
+    const payload = reply.errorCode === '' ? this.seal.open(replyLabel(reply.id), reply.sealed) : undefined
+    // A reply that control has not sealed is none.
+    if (reply.errorCode === '' && payload === undefined) return
     const waiting = this.settle(reply.id)
     if (waiting === undefined) return
-    if (reply.errorCode === '') waiting.resolve(reply.payload)
+    if (payload !== undefined) waiting.resolve(payload)
     else waiting.reject(toError(reply.errorCode, reply.errorMessage))
   }
 }

@@ -1,10 +1,11 @@
 // Goal: no secret stands anywhere but in the answer that shows it once. Method: everything that makes or takes a secret is
-// done against a stack that logs all it can; then its logs, its database and its Redis are searched.
+// done against a stack that logs all it can; then its logs, its database, its Redis and the file that Redis appends all its
+// writes to are searched.
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { newSecret } from '../../control/contract/ids.ts'
+import { hashSecret, newSecret } from '../../control/contract/ids.ts'
 import { createPool } from '../../control/db/pool.ts'
 import { api, apiOk, newOwner, newWallet, signedMessage, signIn } from '../support/apiClient.ts'
 import { chat } from '../support/chatClient.ts'
@@ -16,6 +17,8 @@ async function work(stack: Stack): Promise<Map<string, string>> {
   const secrets = new Map<string, string>()
   const owner = await newOwner(stack, { coin: '1', credits: '1' })
   secrets.set('first key', owner.apiKey).set('session', owner.token)
+  // Whoever could write to the bus would be taken for the session by its hash.
+  secrets.set('hash of the session', hashSecret(owner.token))
   const { token } = owner
   const made = await api<{ api_key: string; id: string }>(url, 'POST', '/v1/account/keys', {
     token,
@@ -86,15 +89,28 @@ function redisText(stack: Stack): Promise<string> {
   })
 }
 
+/** All that Redis was ever told to write: also what was deleted since. */
+async function appendOnlyText(stack: Stack): Promise<string> {
+  const dir = await stack.withRedis(async (redis) => (await redis.config('GET', 'dir')) as [string, string])
+  const folder = join(dir[1], 'appendonlydir')
+  return readdirSync(folder)
+    .map((name) => readFileSync(join(folder, name), 'latin1'))
+    .join('\n')
+}
+
 test('no secret is in a log, in the database or in Redis', async (t) => {
   const stack = await startStack({ env: { LOG_LEVEL: 'trace' } })
   t.after(() => stack.finish())
   const secrets = await work(stack)
-  assert.equal(secrets.size, 11)
+  assert.equal(secrets.size, 12)
   const logs = readdirSync(stack.dir).filter((name) => name.endsWith('.log'))
   assert.ok(logs.includes('control.log') && logs.includes('proxy.log'))
   const places = new Map(logs.map((name) => [name, readFileSync(join(stack.dir, name), 'utf8')]))
-  places.set('database', await databaseText(stack.databaseUrl)).set('redis', await redisText(stack))
+  places.set('redis', await redisText(stack)).set('append-only file', await appendOnlyText(stack))
+  assert.match(places.get('append-only file') ?? '', /rpc:api/, 'the calls were written')
+  for (const [place, text] of places) assert.ok(!text.includes(`${secrets.get('hash of the session')}`), place)
+  secrets.delete('hash of the session')
+  places.set('database', await databaseText(stack.databaseUrl))
   assert.match(places.get('control.log') ?? '', /an rpc call failed/)
   for (const [place, text] of places) {
     assert.ok(text.length > 0, `${place} is empty`)

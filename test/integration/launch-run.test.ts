@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -11,6 +11,7 @@ import { promisify } from 'node:util'
 import { freePort } from '../../control/launch/freePort.ts'
 import { processOf } from '../../control/launch/leftover.ts'
 import { compiled } from '../../control/launch/paths.ts'
+import { interrupt, launch, running } from '../support/launchedRun.ts'
 import { until } from '../support/stack.ts'
 import { makeTempDir, removeTempDir } from '../support/tempDir.ts'
 
@@ -23,38 +24,6 @@ interface Demo {
   models: string[]
   metrics_url: string
   control_metrics_url: string
-}
-
-interface Run {
-  child: ChildProcess
-  output: () => string
-}
-
-/** Runs what `make run` runs, in a folder without a catalog and with its data there. */
-function launch(dir: string, port: number, env: NodeJS.ProcessEnv = {}): Run {
-  const unset = { DATABASE_URL: '', REDIS_URL: '', SLUICE_CATALOG: '', SLUICE_METRICS_PORT: '', SLUICE_DATA: '' }
-  const child = spawn(process.execPath, [compiled('control/launch/main.js')], {
-    cwd: dir,
-    env: { ...process.env, ...unset, PORT: String(port), ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (data) => (output += data))
-  return { child, output: () => output }
-}
-
-async function running(run: Run): Promise<void> {
-  const ready = () => run.output().includes('Sluice is running') || run.child.exitCode !== null
-  await until('Sluice is running', ready, START_TIMEOUT_MS)
-  assert.equal(run.child.exitCode, null, run.output())
-}
-
-/** Ctrl-C twice, as it arrives from a terminal through npm. */
-async function interrupt(run: Run): Promise<void> {
-  const ended = once(run.child, 'exit')
-  run.child.kill('SIGINT')
-  run.child.kill('SIGINT')
-  assert.deepEqual(await ended, [0, null], run.output())
 }
 
 /** Servers of the run that still live, by the files that name them. */

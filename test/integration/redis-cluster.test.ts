@@ -32,6 +32,7 @@ before(async () => {
     name: 'Redis',
     command: execFileSync(process.execPath, [systemPackagesScript, 'redis'], { encoding: 'utf8' }).trim(),
     args: Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]),
+    env: process.env,
     logFile: join(dir, 'redis.log'),
     probe: () => accepts(port),
     stopSignal: 'SIGTERM',

@@ -8,6 +8,7 @@ import { hashSecret } from '../../control/contract/ids.ts'
 import { connectRedis } from '../../control/contract/redis.ts'
 import { CATALOG_KEY, epochKey, RPC_STREAM } from '../../control/contract/redisKeys.ts'
 import { runCli } from '../support/cli.ts'
+import { callEntry, type OpenedReply, openReply, TEST_BUS_KEY } from '../support/sealedCalls.ts'
 import { startTestPostgres, startTestRedis, type TestServer } from '../support/services.ts'
 import { until } from '../support/stack.ts'
 import { makeTempDir, removeTempDir } from '../support/tempDir.ts'
@@ -17,7 +18,7 @@ import { TestProcess } from '../support/testProcess.ts'
 const CHANNEL = 'rpc:reply:test'
 const dir = makeTempDir('control')
 const catalogFile = join(dir, 'catalog.yaml')
-const replies = new Map<number, sluice.RpcReply>()
+const replies = new Map<number, OpenedReply>()
 let nextId = 1
 let servers: { redis: TestServer; postgres: TestServer }
 let redis: Redis
@@ -32,12 +33,13 @@ before(async () => {
   listener = connectRedis(redisServer.url, 'wait')
   await listener.subscribe(CHANNEL)
   listener.on('messageBuffer', (_channel: Buffer, message: Buffer) => {
-    const reply = sluice.RpcReply.decode(message)
+    const reply = openReply(CHANNEL, message)
     replies.set(reply.id, reply)
   })
   for (const connection of [redis, listener]) connection.on('error', () => {})
   writeCatalog('1')
   env = { DATABASE_URL: postgres.url, REDIS_URL: redisServer.url, SLUICE_CATALOG: catalogFile, SLUICE_DATA: dir }
+  env['SLUICE_BUS_KEY'] = TEST_BUS_KEY
   control = new TestProcess('control', 'control/main.js', [], dir, env)
 })
 
@@ -61,12 +63,11 @@ async function versionInRedis(): Promise<number | undefined> {
 }
 
 /** As a proxy does: asks until an answer comes. */
-async function ask(operation: string, payload: Uint8Array): Promise<sluice.RpcReply> {
+async function ask(operation: string, payload: Uint8Array): Promise<OpenedReply> {
   for (let attempt = 0; attempt < 40; attempt++) {
     const id = nextId++
     const timeoutMs = 1_000
-    const request = sluice.RpcRequest.encode({ id, replyTo: CHANNEL, timeoutMs, operation, payload }).finish()
-    await redis.xadd(RPC_STREAM, '*', 'e', Buffer.from(request))
+    await redis.xadd(RPC_STREAM, '*', 'e', callEntry({ id, channel: CHANNEL, timeoutMs, operation, payload }))
     const answered = await until('answered', () => replies.has(id), 1_000).then(
       () => true,
       () => false,

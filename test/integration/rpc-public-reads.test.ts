@@ -16,6 +16,7 @@ import { migrate } from '../../control/db/migrate.ts'
 import { createPool, type Pool } from '../../control/db/pool.ts'
 import { ReceiptReader } from '../../control/receipts/receiptReader.ts'
 import { RpcClient } from '../../proxy/bus/rpcClient.ts'
+import { TEST_BUS_KEY } from '../support/sealedCalls.ts'
 import { freshDatabase, startTestRedis, type TestServer } from '../support/services.ts'
 import { until } from '../support/stack.ts'
 
@@ -66,10 +67,11 @@ async function withClient(handlers: Partial<RpcHandlers>, work: (client: RpcClie
     ...{ payment_terms: nothing, settle_payment: nothing, submit_batch: nothing },
     ...handlers,
   }
-  const rpc = new RpcServer(server.url, all, pino({ enabled: false }))
+  const busKey = Buffer.from(TEST_BUS_KEY, 'hex')
+  const rpc = new RpcServer({ redisUrl: server.url, busKey, handlers: all, log: pino({ enabled: false }) })
   rpc.start()
   const [commands, subscriber] = [connectRedis(server.url, 'wait'), connectRedis(server.url, 'wait')]
-  const client = new RpcClient({ commands, subscriber, owner: newId('own'), limits })
+  const client = new RpcClient({ commands, subscriber, owner: newId('own'), busKey, limits })
   try {
     await client.start()
     await work(client)

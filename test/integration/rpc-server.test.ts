@@ -5,17 +5,19 @@ import type { Redis } from 'ioredis'
 import { pino } from 'pino'
 import type { RpcHandlers } from '../../control/bus/rpcOperations.ts'
 import { type RpcOutcome, RpcServer } from '../../control/bus/rpcServer.ts'
+import { CallSeal, requestLabel } from '../../control/contract/callSeal.ts'
 import { GatewayError } from '../../control/contract/errors.ts'
 import { sluice } from '../../control/contract/generated/messages.js'
 import { limits } from '../../control/contract/limits.ts'
 import { connectRedis } from '../../control/contract/redis.ts'
 import { RPC_STREAM } from '../../control/contract/redisKeys.ts'
+import { callEntry, type OpenedReply, openReply, TEST_BUS_KEY } from '../support/sealedCalls.ts'
 import { startTestRedis, type TestServer } from '../support/services.ts'
 import { until } from '../support/stack.ts'
 
 const CHANNEL = 'rpc:reply:test'
 const outcomes: Array<[string, RpcOutcome]> = []
-const replies = new Map<number, sluice.RpcReply>()
+const replies = new Map<number, OpenedReply>()
 let server: TestServer
 let redis: Redis
 let listener: Redis
@@ -56,7 +58,7 @@ before(async () => {
   for (const connection of [redis, listener]) connection.on('error', () => {})
   await listener.subscribe(CHANNEL)
   listener.on('messageBuffer', (_channel: Buffer, message: Buffer) => {
-    const reply = sluice.RpcReply.decode(message)
+    const reply = openReply(CHANNEL, message)
     replies.set(reply.id, reply)
   })
   rpc = newServer()
@@ -71,27 +73,30 @@ after(async () => {
 })
 
 function newServer(): RpcServer {
-  return new RpcServer(server.url, handlers, pino({ enabled: false }), (operation, outcome) => {
-    outcomes.push([operation, outcome])
+  return new RpcServer({
+    redisUrl: server.url,
+    busKey: Buffer.from(TEST_BUS_KEY, 'hex'),
+    handlers,
+    log: pino({ enabled: false }),
+    observe: (operation, outcome) => outcomes.push([operation, outcome]),
   })
 }
 
 async function send(operation: string, payload: Uint8Array, timeoutMs = 60_000): Promise<number> {
   const id = nextId++
-  const request = sluice.RpcRequest.encode({ id, replyTo: CHANNEL, timeoutMs, operation, payload }).finish()
-  await redis.xadd(RPC_STREAM, '*', 'e', Buffer.from(request))
+  await redis.xadd(RPC_STREAM, '*', 'e', callEntry({ id, channel: CHANNEL, timeoutMs, operation, payload }))
   return id
 }
 
 const resolveKey = (keyHash: string) => send('resolve_key', sluice.ResolveKeyRequest.encode({ keyHash }).finish())
 
-async function replyTo(id: number): Promise<sluice.RpcReply> {
+async function replyTo(id: number): Promise<OpenedReply> {
   await until(`call ${id} is answered`, () => replies.has(id), 10_000)
   return replies.get(id) ?? assert.fail()
 }
 
 /** As a proxy does: asks again while no answer comes, since an answer may go out before it listens again. */
-async function askUntilAnswered(keyHash: string): Promise<sluice.RpcReply> {
+async function askUntilAnswered(keyHash: string): Promise<OpenedReply> {
   for (let attempt = 0; attempt < 10; attempt++) {
     const id = await resolveKey(keyHash).catch(() => 0)
     for (let waits = 0; waits < 20 && !replies.has(id); waits++) await sleep(50)
@@ -161,4 +166,32 @@ test('a stopped server leaves the group, and a call waits for the next one', asy
   rpc.start()
   assert.equal(Buffer.from((await replyTo(id)).payload).toString(), 'record of later')
   assert.equal(((await redis.xinfo('CONSUMERS', RPC_STREAM, 'control')) as unknown[]).length, 1)
+})
+
+test('a call that was not sealed with the shared key is dropped: in clear, by another key, or moved to another call', async () => {
+  outcomes.length = 0
+  const payload = sluice.ResolveKeyRequest.encode({ keyHash: 'forged' }).finish()
+  const entry = (id: number) =>
+    sluice.RpcRequest.decode(callEntry({ id, channel: CHANNEL, timeoutMs: 60_000, operation: 'resolve_key', payload }))
+  const wrongKey = new CallSeal(Buffer.alloc(32), CHANNEL)
+  const ids = Array.from({ length: 5 }, () => nextId++)
+  const [clear = 0, otherKey = 0, otherId = 0, otherOperation = 0, otherChannel = 0] = ids
+  const forged = [
+    { ...entry(clear), sealed: payload },
+    { ...entry(otherKey), sealed: wrongKey.seal(requestLabel('resolve_key', otherKey), payload) },
+    { ...entry(otherId), id: nextId++ },
+    { ...entry(otherOperation), operation: 'get_balance' },
+    { ...entry(otherChannel), replyTo: 'rpc:reply:thief' },
+  ]
+  for (const request of forged) {
+    await redis.xadd(RPC_STREAM, '*', 'e', Buffer.from(sluice.RpcRequest.encode(request).finish()))
+  }
+  await until('all are taken off the stream', () => outcomes.length === forged.length)
+  assert.deepEqual([...new Set(outcomes.map(([, outcome]) => outcome))], ['malformed'])
+  assert.deepEqual(
+    ids.filter((id) => replies.has(id)),
+    [],
+  )
+  // The server goes on with those that are right.
+  assert.equal(Buffer.from((await replyTo(await resolveKey('right'))).payload).toString(), 'record of right')
 })

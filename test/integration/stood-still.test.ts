@@ -15,6 +15,7 @@ import { RpcClient } from '../../proxy/bus/rpcClient.ts'
 import { checkDeadlines } from '../../proxy/checkDeadlines.ts'
 import { HeaderBlock } from '../../proxy/upstream/headerBlock.ts'
 import { SocketTransport } from '../../proxy/upstream/socketTransport.ts'
+import { replyMessage, TEST_BUS_KEY } from '../support/sealedCalls.ts'
 import { startTestRedis, type TestServer } from '../support/services.ts'
 import { until } from '../support/stack.ts'
 import { RawClient, startServer } from './server-support.ts'
@@ -132,15 +133,16 @@ test('a Redis that has answered keeps its connection', async () => {
 
 test('what control has answered is taken', async () => {
   const [commands, subscriber] = [connectRedis(server.url, 'wait'), connectRedis(server.url, 'wait')]
-  const client = new RpcClient({ commands, subscriber, owner: newId('own'), limits })
+  const busKey = Buffer.from(TEST_BUS_KEY, 'hex')
+  const client = new RpcClient({ commands, subscriber, owner: newId('own'), busKey, limits })
   try {
     await client.start()
     const call = client.call('resolve_key', new Uint8Array(0), DEADLINE_MS)
     // Control is this test: it takes the call at once and answers it before its deadline.
     const [[, fields]] = await redis.xrangeBuffer(RPC_STREAM, '-', '+')
     const { id, replyTo } = sluice.RpcRequest.decode(fields[1])
-    const reply = sluice.RpcReply.encode({ id, payload: Buffer.from('record') }).finish()
-    const sent = await thenStandStill(() => ({ reached: redis.publish(replyTo, Buffer.from(reply)) }))
+    const reply = replyMessage(replyTo, id, Buffer.from('record'))
+    const sent = await thenStandStill(() => ({ reached: redis.publish(replyTo, reply) }))
     assert.equal(Buffer.from(await call).toString(), 'record')
     assert.equal(await sent.reached, 1)
   } finally {

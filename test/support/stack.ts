@@ -9,6 +9,7 @@ import type { LimitName } from '../../control/contract/limits.ts'
 import { accountKey, ledgerStream, SHARD_COUNT, shardOf } from '../../control/contract/redisKeys.ts'
 import { waitReady } from '../../control/launch/waitReady.ts'
 import { CliProcess, type CliResult } from './cli.ts'
+import { TEST_BUS_KEY } from './sealedCalls.ts'
 import { freshDatabase, startTestPostgres, startTestRedis, type TestServer } from './services.ts'
 import { makeTempDir, removeTempDir } from './tempDir.ts'
 import { type TestCatalogOptions, testCatalog } from './testCatalog.ts'
@@ -82,6 +83,7 @@ export class Stack {
     const env = {
       DATABASE_URL: parts.databaseUrl,
       REDIS_URL: parts.redis.url,
+      SLUICE_BUS_KEY: TEST_BUS_KEY,
       SLUICE_CATALOG: join(dir, 'catalog.yaml'),
       SLUICE_DATA: dir,
       SLUICE_LIMITS: JSON.stringify({ ...PATIENCE, ...options.limits }),

@@ -16,7 +16,7 @@ export class TestProcess {
       name,
       command: process.execPath,
       args: ['--enable-source-maps', compiled(program), ...args],
-      env: { LOG_LEVEL: 'info', ...env },
+      env: { ...process.env, LOG_LEVEL: 'info', ...env },
       logFile: join(dir, `${name}.log`),
       stopSignal: 'SIGTERM',
       stopTimeoutMs: STOP_TIMEOUT_MS,

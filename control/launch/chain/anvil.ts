@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { limits } from '../../contract/limits.ts'
+import { serverEnvironment } from '../childEnvironment.ts'
 import { freePort } from '../freePort.ts'
 import { stopLeftover } from '../leftover.ts'
 import { ManagedProcess } from '../managedProcess.ts'
@@ -105,6 +106,7 @@ function anvilProcess(program: string, options: AnvilOptions, port: number): Man
       ...['--port', String(port), '--chain-id', String(DEV_CHAIN_ID), '--hardfork', 'cancun', '--silent'],
       ...[...state, ...(options.flags ?? [])],
     ],
+    env: serverEnvironment(process.env),
     logFile: options.logFile,
     probe: () => answers(`http://127.0.0.1:${port}`),
     stopSignal: 'SIGINT',

@@ -1,0 +1,54 @@
+import type { CatalogProvider } from '../pricing/catalogFile.ts'
+import type { CatalogTool } from '../pricing/toolReader.ts'
+
+/** What any program may need of the system. */
+const SYSTEM = ['PATH', 'HOME', 'TMPDIR', 'TZ', 'LANG', 'LC_ALL', 'LC_CTYPE', 'LD_LIBRARY_PATH']
+/** What a program on Node.js may need besides. */
+const NODE = ['NODE_ENV', 'NODE_OPTIONS', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'UV_THREADPOOL_SIZE']
+const GATEWAY = ['REDIS_URL', 'LOG_LEVEL', 'SLUICE_BUS_KEY', 'SLUICE_DATA', 'SLUICE_LIMITS', 'SLUICE_PUBLIC_URL']
+/** What the proxy reads beside the keys of the providers. */
+const PROXY = [
+  ...['HOST', 'PORT', 'SLUICE_WORKERS', 'SLUICE_TRANSPORT', 'SLUICE_TRUSTED_PROXIES', 'SLUICE_METRICS_PORT'],
+  ...['SLUICE_REDIS_CLUSTER', 'SLUICE_BENCH_UNMETERED'],
+]
+/** What control reads beside the keys of the providers. */
+const CONTROL = [
+  ...['DATABASE_URL', 'SLUICE_CATALOG', 'SLUICE_CONTROL_METRICS_PORT', 'CHAIN_RPC_URL', 'SLUICE_PAYMENTS'],
+  ...['SLUICE_TREASURY_KEY', 'SLUICE_RELAYER_KEYS', 'SLUICE_WEBHOOKS_PRIVATE', 'SLUICE_PRIVATE_PROVIDERS'],
+]
+
+/** The part of a catalog that names the variables with the keys of providers and tools. */
+export interface KeyNames {
+  readonly providers: readonly Pick<CatalogProvider, 'dialect' | 'apiKeyEnv'>[]
+  readonly tools: readonly Pick<CatalogTool, 'apiKeyEnv'>[]
+}
+
+function pick(env: NodeJS.ProcessEnv, names: readonly string[]): NodeJS.ProcessEnv {
+  const set = names.filter((name) => name !== '' && env[name] !== undefined)
+  return Object.fromEntries(set.map((name) => [name, env[name]]))
+}
+
+/**
+ * The environment of a server that is not part of the gateway (PostgreSQL, Redis, the development chain, the mock
+ * provider): nothing that could be a secret.
+ */
+export function serverEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return pick(env, SYSTEM)
+}
+
+/** The environment of the operator's command line. */
+export function commandEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return pick(env, [...SYSTEM, ...NODE, 'DATABASE_URL', 'REDIS_URL', 'SLUICE_DATA', 'SLUICE_LIMITS'])
+}
+
+/** The environment of the proxy: its own settings and the keys of the catalog's providers and tools. */
+export function proxyEnvironment(env: NodeJS.ProcessEnv, { providers, tools }: KeyNames): NodeJS.ProcessEnv {
+  const keys = [...providers, ...tools].map(({ apiKeyEnv }) => apiKeyEnv)
+  return pick(env, [...SYSTEM, ...NODE, ...GATEWAY, ...PROXY, ...keys])
+}
+
+/** The environment of control: its own settings and the keys of the providers that batch jobs go to. */
+export function controlEnvironment(env: NodeJS.ProcessEnv, { providers }: KeyNames): NodeJS.ProcessEnv {
+  const keys = providers.filter(({ dialect }) => dialect === 'openai').map(({ apiKeyEnv }) => apiKeyEnv)
+  return pick(env, [...SYSTEM, ...NODE, ...GATEWAY, ...CONTROL, ...keys])
+}

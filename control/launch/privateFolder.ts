@@ -1,0 +1,17 @@
+import { chmodSync, mkdirSync, statSync } from 'node:fs'
+
+const STICKY = 0o1000
+
+/**
+ * Makes a folder that this user alone may enter, or closes one that is there to all others.
+ * @throws Error for a folder that is shared on purpose, such as /tmp, or belongs to somebody else
+ */
+export function makePrivate(dir: string): void {
+  mkdirSync(dir, { recursive: true, mode: 0o700 })
+  const { mode, uid } = statSync(dir)
+  const isOurs = uid === process.getuid?.() || process.getuid === undefined
+  if ((mode & STICKY) !== 0 || !isOurs) {
+    throw new Error(`SLUICE_DATA is ${dir}, which other users share; name a folder of its own`)
+  }
+  chmodSync(dir, 0o700)
+}

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { compiled } from '../../control/launch/paths.ts'
+import { until } from './stack.ts'
+
+const START_TIMEOUT_MS = 60_000
+
+export interface Run {
+  child: ChildProcess
+  output: () => string
+}
+
+/** Runs what `make run` runs, in a folder without a catalog and with its data there. */
+export function launch(dir: string, port: number, env: NodeJS.ProcessEnv = {}): Run {
+  const unset = { DATABASE_URL: '', REDIS_URL: '', SLUICE_CATALOG: '', SLUICE_METRICS_PORT: '', SLUICE_DATA: '' }
+  const child = spawn(process.execPath, [compiled('control/launch/main.js')], {
+    cwd: dir,
+    env: { ...process.env, ...unset, PORT: String(port), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (data) => (output += data))
+  return { child, output: () => output }
+}
+
+/** Waits until it serves. */
+export async function running(run: Run): Promise<void> {
+  const ready = () => run.output().includes('Sluice is running') || run.child.exitCode !== null
+  await until('Sluice is running', ready, START_TIMEOUT_MS)
+  assert.equal(run.child.exitCode, null, run.output())
+}
+
+/** Ctrl-C twice, as it arrives from a terminal through npm. */
+export async function interrupt(run: Run): Promise<void> {
+  const ended = once(run.child, 'exit')
+  run.child.kill('SIGINT')
+  run.child.kill('SIGINT')
+  assert.deepEqual(await ended, [0, null], run.output())
+}
