@@ -73,6 +73,7 @@ export class Attempts implements UpstreamListener {
   private call: UpstreamCall | undefined
   private committed = false
   private over = false
+  private last = false
   private resetRetried = false
   private headSeen = false
   private refusedStatus = 0
@@ -103,6 +104,11 @@ export class Attempts implements UpstreamListener {
     this.call?.cancel()
     this.options.onFault(this.route, 'unusable answer')
     this.moveOn(refusal, mayMoveOnAfterAnswer(this.options.rule))
+  }
+
+  /** The attempt under way is the last one: its failure ends the request, because nobody waits for another answer. */
+  makeLast(): void {
+    this.last = true
   }
 
   pause(): void {
@@ -173,7 +179,7 @@ export class Attempts implements UpstreamListener {
     }
     const mayMoveOn = mayMoveOnAfterFailure(this.options.rule, failure.kind)
     // A connection that was kept alive may have died unseen; the same route gets one more chance on a new one.
-    if (failure.kind === 'reset' && mayMoveOn && !this.headSeen && !this.resetRetried) {
+    if (failure.kind === 'reset' && mayMoveOn && !this.last && !this.headSeen && !this.resetRetried) {
       this.resetRetried = true
       this.send(this.route, true)
       return
@@ -208,7 +214,7 @@ export class Attempts implements UpstreamListener {
     else health.undecided(this.route.id)
     while (this.next < routes.length && health.isDisabled(routes[this.next].id)) this.next++
     const left = this.next < routes.length && this.tried < limits.routeAttemptsMax && nowMs < this.deadlineMs
-    if (refusal.elsewhere && mayMoveOn && left) {
+    if (refusal.elsewhere && mayMoveOn && left && !this.last) {
       this.send(routes[this.next++], false)
       return
     }

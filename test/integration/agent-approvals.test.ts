@@ -189,6 +189,32 @@ test('a request that was not charged leaves its approval to the next attempt', a
   await until('it may be sent again', async () => (await send(broken, second.id)).status === 502)
 })
 
+test('a client that leaves while its approval is being used is not served, and may send the request again', async () => {
+  const body = large()
+  const { id } = await waits(body)
+  await decide(id, 'approve')
+  const ran = await served()
+  const pid = stack.control.pid ?? 0
+  const leaving = new AbortController()
+  process.kill(pid, 'SIGSTOP')
+  try {
+    const headers = { authorization: `Bearer ${key}`, 'x-approval-id': id }
+    const init = { method: 'POST', headers, body: JSON.stringify(body), signal: leaving.signal }
+    const left = fetch(`${url}/v1/chat/completions`, init).catch(() => undefined)
+    await until('control is asked', async () => /^sluice_active_runs 1$/m.test(await metrics()))
+    leaving.abort()
+    await left
+    await (await fetch(`${url}/health`)).arrayBuffer()
+  } finally {
+    process.kill(pid, 'SIGCONT')
+  }
+  await until('it has ended', async () => /^sluice_active_runs 0$/m.test(await metrics()))
+  assert.equal(await served(), ran)
+  await until('it may be sent again', async () => (await send(body, id)).status === 200)
+})
+
+const metrics = async () => (await fetch(stack.metricsUrl)).text()
+
 test('what a proxy that died has left usable can be taken back', async () => {
   const body = large(undefined, { model: 'test/broken' })
   const { id } = await waits(body)

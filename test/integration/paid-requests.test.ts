@@ -21,6 +21,7 @@ before(async () => {
         { id: 'test/failing', upstream: 'failing,error=500' },
         { id: 'test/strict', upstream: 'strict,error=422' },
         { id: 'test/cut', upstream: 'cut,chunks=20,delay=5,cut=10' },
+        { id: 'test/late', upstream: 'late,slow_headers=1,chunks=500,delay=20' },
       ],
     },
   })
@@ -279,4 +280,31 @@ test('a client that leaves while its payment settles gets everything back', asyn
   await paid.chain.client.setAutomine(true)
   await paid.audited()
   assert.equal(await paid.has('stablecoin', other), FUNDS)
+})
+
+test('a client that leaves its stream before the head of the answer pays its prompt, and gets the rest back', async () => {
+  const other = await paid.chain.newPayer()
+  const body = { ...HELLO, model: 'test/late', stream: true }
+  const payload = await payFor(await quote(paid, body), other)
+  const before = (await paid.stack.provider.log()).length
+  await paid.stack.provider.hold()
+  const leaving = new AbortController()
+  const request = fetch(paid.url('/v1/chat/completions'), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...paymentHeader(payload) },
+    body: JSON.stringify(body),
+    signal: leaving.signal,
+  }).catch(() => undefined)
+  await paid.stack.provider.leaveHeld({ destroy: () => leaving.abort() })
+  await request
+  await until('the provider has answered', async () => (await paid.stack.provider.log()).length > before)
+  await paid.audited()
+  const line = (await paid.stack.provider.log())[before]
+  assert.equal(line?.outcome, 'client_gone')
+  const response = await fetch(paid.url(`/v1/receipts/${line.request_id}`))
+  const receipt = (await response.json()) as { status: string; error: string; cost: { units: string } }
+  assert.deepEqual([receipt.status, receipt.error], ['partial', 'client_gone'])
+  const units = BigInt(receipt.cost.units)
+  assert.ok(units >= 1_000n && units < 50_000n, `${units} units`)
+  assert.equal(await paid.has('stablecoin', other), FUNDS - (units + 999n) / 1_000n)
 })

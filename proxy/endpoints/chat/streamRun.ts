@@ -5,7 +5,6 @@ import type { RelayStream } from '../../relay/relayStream.ts'
 import type { DrainListener } from '../../server/exchange.ts'
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
 import { isPlain, type UpstreamHeaders } from '../../upstream/transport.ts'
-import { NO_BILL } from '../run/bill.ts'
 import { ChatRun } from './run.ts'
 
 const NOTHING = Buffer.alloc(0)
@@ -57,12 +56,14 @@ export class StreamRun extends ChatRun implements DrainListener {
   override onGone(): void {
     // Before the hold is answered there is nothing to end yet; its answer finds the client gone.
     if (this.ending || this.attempts === undefined) return
-    // Where all output is there and only its bill is missing, that is worth a moment.
+    // Providers bill the prompts that they take, and the head of the answer says whether this one was taken. Where all
+    // output is there and only its bill is missing, that is worth a moment.
     const awaitsUsage = this.stream?.finished === true && this.stream.usage === null
-    if (!awaitsUsage || !this.detach()) {
+    if ((this.headSeen && !awaitsUsage) || !this.detach()) {
       this.leave()
       return
     }
+    if (!this.headSeen) return
     this.lingering = setTimeout(() => this.leave(), this.services.limits.lingerMs)
     this.attempts.resume()
   }
@@ -93,6 +94,7 @@ export class StreamRun extends ChatRun implements DrainListener {
     this.stream = this.codec.stream(this.answerContext)
     const type = headers.get('content-type')?.toLowerCase() ?? EVENT_STREAM
     if (!type.startsWith(EVENT_STREAM) || !isPlain(headers)) this.attempts?.reject(refusalOfError(null))
+    else if (this.detached) this.leave()
   }
 
   // Until the first real output another route may still serve, so what came before it is kept back.
@@ -161,8 +163,7 @@ export class StreamRun extends ChatRun implements DrainListener {
 
   private leave(): void {
     this.attempts?.cancel()
-    if (this.headSeen) this.endPartly('client_gone')
-    else this.settle('failed', NO_BILL, 'client_gone')
+    this.endPartly('client_gone')
   }
 
   private endPartly(errorCode: string): void {

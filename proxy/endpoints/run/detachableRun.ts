@@ -25,12 +25,13 @@ export abstract class DetachableRun<Item extends Sold = Model> extends MeteredRu
     this.failWith(fault)
   }
 
-  /** Goes on without a client, if there is room. @returns whether it does */
+  /** Goes on without a client, over the attempt that is under way, if there is room. @returns whether it does */
   protected detach(): boolean {
     const { counters } = this.services.metrics
     if (counters.detached >= this.services.limits.detachedRequestsMax) return false
     counters.detached++
     this.detached = true
+    this.attempts?.makeLast()
     return true
   }
 

@@ -2,7 +2,7 @@ import { GatewayError } from '../../../control/contract/errors.ts'
 import type { DrainListener } from '../../server/exchange.ts'
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
 import { isPlain, type UpstreamHeaders } from '../../upstream/transport.ts'
-import { type Bill, NO_BILL } from '../run/bill.ts'
+import type { Bill } from '../run/bill.ts'
 import type { BytePlan } from './operation.ts'
 import { UnitRun } from './unitRun.ts'
 
@@ -60,7 +60,7 @@ export class ByteRun extends UnitRun<BytePlan> implements DrainListener {
 
   override onGone(): void {
     if (this.ending || this.attempts === undefined) return
-    // Whether the provider takes the request decides what it costs.
+    // Whether the provider takes the request decides what it costs. Without room to wait for that, it counts as taken.
     if (!this.headSeen && this.detach()) return
     this.leave()
   }
@@ -94,8 +94,7 @@ export class ByteRun extends UnitRun<BytePlan> implements DrainListener {
 
   private leave(): void {
     this.attempts?.cancel()
-    if (this.headSeen) this.settle('partial', this.plan.bill, 'client_gone')
-    else this.settle('failed', NO_BILL, 'client_gone')
+    this.settle('partial', this.plan.bill, 'client_gone')
   }
 
   private finish(): void {
