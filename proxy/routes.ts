@@ -110,7 +110,12 @@ export function routes(parts: RouteParts): RouteEntry[] {
     ...unit('/v1/rerank', rerank),
     ...sold('/v1/videos/generations', videoServe({ catalog, jobs: videos }), { drainCode: 'restarting' }),
     { method: 'GET', path: '/v1/videos/*', handler: videoReadHandler({ keys, catalog, jobs: videos, services }) },
-    { method: 'POST', path: '/mcp', handler: mcpHandler({ keys, catalog, services, payments, rpc, site: parts.site }) },
+    {
+      method: 'POST',
+      path: '/mcp',
+      handler: mcpHandler({ keys, catalog, services, payments, rpc, site: parts.site }),
+      comparesCredentials: true,
+    },
     { method: 'GET', path: '/v1/tools', handler: toolsHandler(catalog) },
     { method: 'GET', path: '/v1/tools/*', handler: toolsHandler(catalog) },
     keyed('/v1/tools/*', toolServe(catalog)),

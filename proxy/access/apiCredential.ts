@@ -29,14 +29,11 @@ const TAKES: Readonly<Record<Exclude<ApiAuth, 'none' | 'open'>, string>> = {
 /**
  * The credential of a request to the account API. Whether it is in force is for control to say.
  * @param auth what the endpoint takes
- * @throws GatewayError 401 without a credential or with none of ours, 403 for another kind, 400 for two of them
+ * @throws GatewayError 401 without a credential or with none of ours, 403 for another kind
  */
 export function readApiCredential(head: RequestHead, auth: ApiAuth): ApiCredential {
   if (auth === 'none' || auth === 'open') return NOBODY
   const bearer = bearerOf(head.authorization)
-  if (bearer !== '' && head.apiKey !== '' && bearer !== head.apiKey) {
-    throw new GatewayError('payment_conflict', { message: 'Two credentials were sent; send one of them.' })
-  }
   const secret = bearer === '' ? head.apiKey : bearer
   if (auth === 'optional' && secret === '' && head.authorization === '') return NOBODY
   const isEither = auth === 'key_or_session' || auth === 'optional'

@@ -13,6 +13,8 @@ export interface RouteEntry {
   readonly precheck?: Precheck
   /** The body is an upload: it may be larger, and its memory stays booked until its request has ended. */
   readonly upload?: boolean
+  /** The handler itself says what is wrong with two credentials of different kinds; else they are payment_conflict. */
+  readonly comparesCredentials?: boolean
   /** What a draining process answers; gateway_restarting when absent. */
   readonly drainCode?: ErrorCode
 }

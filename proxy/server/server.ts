@@ -2,6 +2,7 @@ import { type ErrorCode, GatewayError, invalidRequest } from '../../control/cont
 import { newId } from '../../control/contract/ids.ts'
 import type { Limits } from '../../control/contract/limits.ts'
 import { BodyReader } from './bodyReader.ts'
+import { carriesTwoCredentials } from './credentials.ts'
 import type { Handler, HeaderList, RequestHead } from './exchange.ts'
 import { type ParsedHead, parseHead } from './head.ts'
 import { tooLarge } from './incomingBody.ts'
@@ -153,13 +154,17 @@ export class Server {
     if (parsed.framingFault !== '') {
       return invalidRequest(`${parsed.framingFault}; send one valid length.`)
     }
-    if (parsed.hasTwoCredentials) {
+    if (parsed.hasTwoCredentials || (carriesTwoCredentials(parsed.head) && !this.comparesCredentials(parsed.head))) {
       return new GatewayError('payment_conflict', { message: 'Two credentials were sent; send one of them.' })
     }
     if (parsed.contentLength > this.discardedMax) return tooLarge(this.limits.bodyBytesMax)
     if (this.draining && parsed.head.path !== '/health') return new GatewayError(this.drainCode(parsed.head))
     if (this.open > this.limits.openRequestsMax) return new GatewayError('too_many_requests_open')
     return undefined
+  }
+
+  private comparesCredentials({ method, path }: RequestHead): boolean {
+    return this.table.find(path)?.get(method)?.comparesCredentials === true
   }
 
   private drainCode({ method, path }: RequestHead): ErrorCode {

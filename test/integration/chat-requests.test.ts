@@ -184,6 +184,11 @@ test('credentials: none, unknown, of another kind, two that differ, x-api-key', 
   assertError(await postRaw(stack.baseUrl, 'ses_abc', body), 403, 'wrong_credential')
   assertError(await postRaw(stack.baseUrl, apiKey, body, { 'x-api-key': 'sk_other' }), 400, 'payment_conflict')
   assert.equal((await postRaw(stack.baseUrl, apiKey, body, { 'x-api-key': apiKey })).status, 200)
+  // What a scheme of another kind carries is for whoever stands before the gateway.
+  assert.equal(
+    (await postRaw(stack.baseUrl, '', body, { 'x-api-key': apiKey, authorization: 'Basic YTpi' })).status,
+    200,
+  )
   assert.equal((await postRaw(stack.baseUrl, '', body, { 'x-api-key': apiKey })).status, 200)
 })
 

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
+import { type Dispatcher, request } from 'undici'
 import { newSecret } from '../../control/contract/ids.ts'
 import { type ApiAnswer, api, apiOk, type Json, newOwner, type Owner, signIn } from '../support/apiClient.ts'
 import { chat, completion } from '../support/chatClient.ts'
@@ -152,6 +153,40 @@ for (const [name, { path, body, answers }] of Object.entries(ROWS)) {
     assert.deepEqual(found, answers)
   })
 }
+
+test('two credentials of whatever kinds are refused by every route', async () => {
+  const session = await signIn(url, owner.wallet)
+  const key = `Bearer ${owner.apiKey}`
+  const payment = Buffer.from('{"x402Version":2}').toString('base64')
+  const pairs: Readonly<Record<string, string[]>> = {
+    'a key and an x402 payment': ['authorization', key, 'payment-signature', payment],
+    'an x-api-key and an x402 payment': ['x-api-key', owner.apiKey, 'payment-signature', payment],
+    'an x-api-key and an MPP payment': ['x-api-key', owner.apiKey, 'authorization', 'Payment abc'],
+    'a key and an MPP payment': ['authorization', key, 'authorization', 'Payment abc'],
+    'a key and an MPP payment in one header': ['authorization', `${key}, Payment abc`],
+    'payments of both kinds': ['authorization', 'Payment abc', 'payment-signature', payment],
+    'two x402 payments': ['payment-signature', payment, 'payment-signature', `${payment}=`],
+    'a session and a key': ['authorization', `Bearer ${session}`, 'x-api-key', owner.apiKey],
+    'a session and an x402 payment': ['authorization', `Bearer ${session}`, 'payment-signature', payment],
+    'a read token and a key': ['authorization', `Bearer ${newSecret('rt')}`, 'x-api-key', owner.apiKey],
+    'two keys': ['authorization', key, 'x-api-key', other.apiKey],
+    'two keys in one header': ['x-api-key', `${owner.apiKey}, ${other.apiKey}`],
+    'two x-api-keys': ['x-api-key', owner.apiKey, 'x-api-key', other.apiKey],
+  }
+  // The Model Context Protocol has a code of its own for a payment beside a key, and its own shape of errors.
+  for (const route of servedRoutes().filter((name) => name !== 'POST /mcp')) {
+    const [method = '', path = ''] = route.split(' ')
+    for (const [pair, headers] of Object.entries(pairs)) {
+      const answer = await request(url + path.replaceAll(/[{}*]/g, 'x'), {
+        method: method as Dispatcher.HttpMethod,
+        headers: [...headers, 'content-type', 'application/json'],
+        body: method === 'GET' ? null : '{}',
+      })
+      const { error } = (await answer.body.json()) as { error?: { code?: string } }
+      assert.deepEqual([answer.statusCode, error?.code], [400, 'payment_conflict'], `${route}: ${pair}`)
+    }
+  }
+})
 
 test('what somebody else has never comes with a list', async () => {
   await until('the receipts are booked', async () => {

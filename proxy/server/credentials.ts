@@ -1,0 +1,20 @@
+import { isPaymentScheme } from '../../control/contract/payments/mpp.ts'
+import type { RequestHead } from './exchange.ts'
+
+/** A Bearer token of another form is what a stock client sends because it has to send one; it is no credential. */
+const SECRET = /^bearer\s+(?:sk|ses|rt)_/i
+const BEARER = /^bearer\s+/i
+
+/**
+ * Whether a request carries more than one credential: a key, a session or a read token, in Authorization or x-api-key, and
+ * payments by x402 or MPP. The same secret in Authorization and in x-api-key is one credential.
+ */
+export function carriesTwoCredentials({ authorization, apiKey, paymentSignature }: RequestHead): boolean {
+  if (apiKey === '' && paymentSignature === '') return false
+  if (apiKey.includes(',') || paymentSignature.includes(',')) return true
+  if (apiKey !== '' && paymentSignature !== '') return true
+  if (authorization === '') return false
+  if (isPaymentScheme(authorization)) return true
+  if (paymentSignature !== '') return SECRET.test(authorization)
+  return BEARER.test(authorization) && authorization.replace(BEARER, '').trim() !== apiKey
+}
