@@ -58,7 +58,7 @@ export async function storeTransaction(client: Client, signer: Signer, order: Or
   const nonce = taken.rows[0]?.nonce
   if (nonce === undefined) throw new Error(`the sender ${signer.address} was not opened`)
   const { chainId, to, data, gas, fees, transfer } = order
-  const signed = signer.sign({ chainId, nonce, to, data, gas, ...fees })
+  const signed = await signer.sign({ chainId, nonce, to, data, gas, ...fees })
   const stored = await client.query<{ id: number }>(
     `INSERT INTO chain_transactions
        (purpose, ref, sender, nonce, target, data, gas, token, transfer_from, transfer_to, amount)

@@ -1,6 +1,5 @@
-import secp256k1 from 'secp256k1'
-import { type Hex, keccak256, serializeTransaction } from 'viem'
-import { privateKeyToAddress } from 'viem/accounts'
+import { type Hex, keccak256 } from 'viem'
+import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import type { Address } from '../contract/payments/address.ts'
 
 /** A call that moves money, with all that its price depends on. */
@@ -20,29 +19,21 @@ export interface SignedTransaction {
   readonly raw: Hex
 }
 
-/** A key that sends transactions. Native signing takes a twentieth of the time of JavaScript's. */
+/** A key that sends transactions. */
 export class Signer {
   readonly address: Address
-  readonly #key: Buffer
+  readonly #account: PrivateKeyAccount
 
   /** @throws Error when it is not 0x and 64 hex digits of a private key */
   constructor(privateKey: string) {
     if (!/^0x[0-9a-fA-F]{64}$/.test(privateKey)) throw new Error('a private key is 0x and 64 hex digits')
-    this.#key = Buffer.from(privateKey.slice(2), 'hex')
-    this.address = privateKeyToAddress(privateKey as Hex).toLowerCase() as Address
+    this.#account = privateKeyToAccount(privateKey as Hex)
+    this.address = this.#account.address.toLowerCase() as Address
   }
 
   /** Signs an EIP-1559 transaction. https://eips.ethereum.org/EIPS/eip-1559 */
-  sign(transaction: UnsignedTransaction): SignedTransaction {
-    const unsigned = { type: 'eip1559', value: 0n, ...transaction } as const
-    const digest = Buffer.from(keccak256(serializeTransaction(unsigned), 'bytes'))
-    const { signature, recid } = secp256k1.ecdsaSign(digest, this.#key)
-    const hex = Buffer.from(signature).toString('hex')
-    const raw = serializeTransaction(unsigned, {
-      r: `0x${hex.slice(0, 64)}`,
-      s: `0x${hex.slice(64)}`,
-      yParity: recid,
-    })
+  async sign(transaction: UnsignedTransaction): Promise<SignedTransaction> {
+    const raw = await this.#account.signTransaction({ type: 'eip1559', value: 0n, ...transaction })
     return { hash: keccak256(raw), raw }
   }
 }

@@ -125,7 +125,7 @@ export class TransactionSweeper {
     const raised = await fees.replacing(newest.fees)
     if (raised === undefined) return
     const { nonce, target, data, gas } = row
-    const signed = signer.sign({ chainId, nonce, to: target, data, gas, ...raised })
+    const signed = await signer.sign({ chainId, nonce, to: target, data, gas, ...raised })
     await withTransaction(pool, (client) => storeAttempt(client, row.id, signed, raised))
     log.info({ transaction: row.id, hash: signed.hash }, 'a transaction that takes long was sent with a higher fee')
     watcher.watch({ ...row, attempts: [{ ...signed, fees: raised, ageMs: 0 }, ...row.attempts] })

@@ -1,4 +1,5 @@
 import { Signer } from '../chain/signer.ts'
+import { loadSecp256k1 } from '../contract/payments/recoverSigner.ts'
 import { type PaymentsFile, readPaymentsFile } from './paymentsFile.ts'
 
 /** All that control needs to take payments. */
@@ -24,6 +25,7 @@ export async function readPaymentsConfig(env: NodeJS.ProcessEnv): Promise<Paymen
   if (!path) return undefined
   const rpcUrl = env['CHAIN_RPC_URL']
   if (!rpcUrl) throw new Error(`${FILE} is set, so CHAIN_RPC_URL has to be the address of a node's JSON-RPC`)
+  loadSecp256k1()
   const treasury = signerOf(TREASURY, env[TREASURY] ?? '')
   const named = (env[RELAYERS] ?? '').split(',').filter((key) => key.trim() !== '')
   const [first = treasury, ...others] = named.map((key) => signerOf(RELAYERS, key.trim()))

@@ -1,6 +1,5 @@
-import secp256k1 from 'secp256k1'
-import { keccak256 } from 'viem'
-import { type KeySignature, readSignature } from './signature.ts'
+import { recoverSigner } from './recoverSigner.ts'
+import { readSignature } from './signature.ts'
 import type { SignedPayment } from './signedPayment.ts'
 import { challengeHash, paymentDigest } from './typedData.ts'
 
@@ -19,22 +18,6 @@ export type Verdict =
 export interface PaymentCheck {
   readonly payment: SignedPayment
   readonly challenge?: { readonly id: string; readonly realm: string }
-}
-
-/** The address whose key made a signature; undefined when none can have. */
-function recoverSigner(digest: Hex, signature: KeySignature): Hex | undefined {
-  const bytes = Buffer.from(signature.bytes.slice(2), 'hex')
-  try {
-    const key = secp256k1.ecdsaRecover(
-      bytes.subarray(0, 64),
-      signature.recoveryId,
-      Buffer.from(digest.slice(2), 'hex'),
-      false,
-    )
-    return `0x${keccak256(key.subarray(1)).slice(26)}`
-  } catch {
-    return undefined
-  }
 }
 
 /** Checks the signature of a payment; takes a recovery of secp256k1, so many at once belong on a thread. */
