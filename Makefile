@@ -35,9 +35,9 @@ test: build ## Every test but the long ones; only="unit chat" picks folders or f
 	@node scripts/system-packages.mjs redis >/dev/null
 	@node dist/test/run.js $(only)
 
-test-long: build ## The long tests
+test-long: build ## The long tests, and more rounds of the fault tests
 	@node scripts/system-packages.mjs redis >/dev/null
-	@node dist/test/run.js long
+	@node dist/test/run.js long faults
 
 bench: build ## Measure beside nginx, haproxy and Portkey, write bench/REPORT.md; args="--help" tells more
 	@node scripts/system-packages.mjs redis nginx haproxy >/dev/null

@@ -68,8 +68,13 @@ async function main(): Promise<number> {
     settings: TEST_POSTGRES_SETTINGS,
   })
   try {
-    const env = { SLUICE_TEST_DATABASE_URL: postgres.url('postgres'), SLUICE_TEST_DIR: dir }
-    return await runNode(files, env, wanted.includes('long') ? LONG_TEST_TIMEOUT_MS : TEST_TIMEOUT_MS)
+    const isLong = wanted.includes('long')
+    const env = {
+      SLUICE_TEST_DATABASE_URL: postgres.url('postgres'),
+      SLUICE_TEST_DIR: dir,
+      SLUICE_TEST_LONG: isLong ? '1' : '',
+    }
+    return await runNode(files, env, isLong ? LONG_TEST_TIMEOUT_MS : TEST_TIMEOUT_MS)
   } finally {
     await stopLeftovers(dir)
     await postgres.process.stop()

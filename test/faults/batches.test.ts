@@ -20,6 +20,7 @@ import {
   upstreamBatches,
 } from '../support/batchClient.ts'
 import { assertReconciled } from '../support/reconcile.ts'
+import { rounds } from '../support/rounds.ts'
 import { type Stack, startStack, until } from '../support/stack.ts'
 
 const LIMITS = {
@@ -228,10 +229,10 @@ test('control and Redis are killed again and again: every job ends once, charged
     }
   }
   const clients = ['test/batch', 'test/batch', 'test/working', 'test/plain'].map((name) => client(name))
-  for (let round = 0; round < 5; round++) {
+  for (let round = 0; round < rounds({ short: 3, long: 12 }); round++) {
     const target = jobs.length + 12
     await until('jobs are taken', () => jobs.length >= target, 60_000)
-    if (round === 2) {
+    if (round % 3 === 2) {
       await stack.redis.kill9()
       await stack.redis.restart()
     } else {

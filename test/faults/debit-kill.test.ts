@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { debitsKey, SHARD_COUNT } from '../../control/contract/redisKeys.ts'
 import { createPool, type Pool } from '../../control/db/pool.ts'
 import { type ApiAnswer, api, apiOk, newOwner, type Owner } from '../support/apiClient.ts'
+import { rounds } from '../support/rounds.ts'
 import { type Stack, startStack, until } from '../support/stack.ts'
 import { startWorkload } from '../support/workload.ts'
 
@@ -120,7 +121,7 @@ test('control and Redis killed again and again under load: no coin is lost or ma
       }
     }
     const movers = owners.map((own, i) => mover(own, owners[(i + 1) % owners.length] ?? own))
-    for (let round = 0; round < 6; round++) {
+    for (let round = 0; round < rounds({ short: 3, long: 12 }); round++) {
       const target = moved + 15
       await until('links move', () => moved >= target, 60_000)
       if (round % 3 === 2) {

@@ -13,6 +13,7 @@ import { settlementOf } from '../../proxy/admission/settlementText.ts'
 import { ShardKeyCache } from '../../proxy/admission/shardKeyCache.ts'
 import { assertError, receiptOf } from '../support/chatClient.ts'
 import { assertSecondsReconciled } from '../support/reconcile.ts'
+import { rounds } from '../support/rounds.ts'
 import { type Stack, type StackOptions, startStack, type TestAccount, until } from '../support/stack.ts'
 import {
   clipOf,
@@ -29,7 +30,8 @@ import {
 } from '../support/videoClient.ts'
 import { childrenOf } from '../support/workload.ts'
 
-const ROUNDS = 5
+const ROUNDS = rounds({ short: 2, long: 5 })
+const KILL_MS_MAX = 400
 const CATALOG = {
   models: [
     videoModel('test/quick', 'mock,make=300'),
@@ -106,7 +108,7 @@ test('kill -9 at any moment: what is charged can be fetched, what is lost is not
         jobs.push({ apiKey, job })
       }
       // From before the first is made until after the last.
-      await sleep(round * 100)
+      await sleep((round * KILL_MS_MAX) / (ROUNDS - 1))
       await killWorkers(stack)
       // Nobody asks while the killed are being found out.
       await stack.settled()

@@ -40,13 +40,19 @@ test('recovers the signer of a digest, and nobody for a signature without a key'
   assert.ok(signature.kind === 'key')
   assert.equal(recoverSigner(digest, signature), account.address.toLowerCase())
   // No point of the curve has this x coordinate.
-  assert.equal(recoverSigner(digest, { ...signature, bytes: `0x${'05'.padStart(64, '0')}${signature.bytes.slice(66)}` }), undefined)
+  assert.equal(
+    recoverSigner(digest, { ...signature, bytes: `0x${'05'.padStart(64, '0')}${signature.bytes.slice(66)}` }),
+    undefined,
+  )
 })
 
 test('names the missing package where there is no native code for the platform', () => {
   const url = new URL('../../control/contract/payments/recoverSigner.js', import.meta.url)
   const script = `import(${JSON.stringify(url.href)}).then((m) => m.loadSecp256k1()).catch((e) => console.log(e.message))`
   const env = { ...process.env, PREBUILDS_ONLY: '1', npm_config_arch: 'none' }
-  const { stdout } = spawnSync(process.execPath, ['-e', script], { env, cwd: fileURLToPath(new URL('.', import.meta.url)) })
+  const { stdout } = spawnSync(process.execPath, ['-e', script], {
+    env,
+    cwd: fileURLToPath(new URL('.', import.meta.url)),
+  })
   assert.match(String(stdout), /native code of the package secp256k1.*npm rebuild secp256k1/)
 })
