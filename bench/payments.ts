@@ -79,7 +79,7 @@ async function newOrder({ asset, treasury }: Ground, payer: Wallet, nonce: numbe
     transfer: { token, from, to: treasury.address, amount: AMOUNT },
     ...{ units: UNITS, holdUnits: UNITS, owner: newId('own'), model: 'acme/chat-small', endpoint: 'chat' },
     ...{ sheetVersion: 1, streamed: false, challengeId: '', agent: '', serveByMs: Date.now() + WAIT_MS },
-    ...{ payment, contractDigest: undefined, transaction: undefined },
+    ...{ payment, contractDigest: undefined, transaction: undefined, clientNetwork: '' },
   }
 }
 

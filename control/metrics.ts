@@ -18,6 +18,8 @@ export interface MetricsSources {
   backlog(): Promise<BacklogSample>
   /** Reads the book; absent when no payments are taken. A rejection leaves the last numbers. */
   openMoney?(): Promise<OpenMoney>
+  /** Refused payments by code; absent when no payments are taken. */
+  paymentsRefused?(): ReadonlyMap<string, number>
   /** Reads the book; a rejection leaves the last numbers. */
   batches(): Promise<BatchSample>
 }
@@ -51,6 +53,7 @@ export class ControlMetrics {
     this.#addSettlement(sources)
     this.#addBacklog()
     if (sources.openMoney !== undefined) this.#addOpenMoney()
+    if (sources.paymentsRefused !== undefined) this.#addRefusals(sources.paymentsRefused)
     this.#addBatches()
     this.#server = createServer((request, response) => {
       // Whoever asks seldom would else meet the end of an idle connection with a request under way.
@@ -114,6 +117,19 @@ export class ControlMetrics {
       collect() {
         this.reset()
         this.inc(value())
+      },
+    })
+  }
+
+  #addRefusals(refused: () => ReadonlyMap<string, number>): void {
+    new Counter({
+      name: 'sluice_control_payments_refused_total',
+      help: 'Refused payments by code',
+      labelNames: ['code'],
+      registers: [this.#registry],
+      collect() {
+        this.reset()
+        for (const [code, count] of refused()) this.inc({ code }, count)
       },
     })
   }

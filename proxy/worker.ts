@@ -146,7 +146,7 @@ const workers = new WorkerPool({
   onFault: fault('an idle thread'),
 })
 const payments: PaymentServices = {
-  ...{ rpc, catalog, limits, owner, publicUrl: config.publicUrl },
+  ...{ rpc, catalog, limits, owner, publicUrl: config.publicUrl, trustedProxies: config.trustedProxies },
   terms: new TermsCache(rpc, limits),
   verifier: new PaymentVerifier(workers, limits),
   onFault: fault('taking a payment'),

@@ -2,10 +2,12 @@ import {
   BaseError,
   createPublicClient,
   ExecutionRevertedError,
+  type Hash,
   HttpRequestError,
   http,
   type PublicClient,
   TimeoutError,
+  type Transaction,
 } from 'viem'
 import { GatewayError } from '../contract/errors.ts'
 import { limits } from '../contract/limits.ts'
@@ -48,5 +50,15 @@ export async function readChain<T>(read: () => Promise<T>): Promise<T> {
     return await read()
   } catch (error) {
     throw chainUnavailable(error)
+  }
+}
+
+/** A transaction that the node has, in a block or waiting for one. @throws errors of the node */
+export async function findTransaction(chain: ChainClient, hash: Hash): Promise<Transaction | undefined> {
+  try {
+    return await chain.getTransaction({ hash })
+  } catch (error) {
+    if (error instanceof Error && error.name === 'TransactionNotFoundError') return undefined
+    throw error
   }
 }

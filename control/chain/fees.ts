@@ -11,11 +11,17 @@ export interface Fees {
   readonly maxPriorityFeePerGas: bigint
 }
 
+interface Known {
+  readonly fees: Fees
+  readonly baseFee: bigint
+  readonly atMs: number
+}
+
 /** What transactions are to pay: room for the base fee to double, and what the node says gets them in. */
 export class FeeOracle {
   readonly #chain: ChainClient
-  #known: { fees: Fees; atMs: number } | undefined
-  #asking: Promise<Fees> | undefined
+  #known: Known | undefined
+  #asking: Promise<Known> | undefined
 
   constructor(chain: ChainClient) {
     this.#chain = chain
@@ -23,8 +29,17 @@ export class FeeOracle {
 
   /** @throws GatewayError chain_unavailable, also when a block costs more than limits.gasPriceMaxGwei */
   async current(): Promise<Fees> {
+    return (await this.#read()).fees
+  }
+
+  /** The least that a transaction has to offer to get into a block, wei per gas. @throws GatewayError as `current` */
+  async baseFee(): Promise<bigint> {
+    return (await this.#read()).baseFee
+  }
+
+  async #read(): Promise<Known> {
     const known = this.#known
-    if (known !== undefined && performance.now() - known.atMs < limits.gasPriceKeptMs) return known.fees
+    if (known !== undefined && performance.now() - known.atMs < limits.gasPriceKeptMs) return known
     this.#asking ??= this.#ask().finally(() => {
       this.#asking = undefined
     })
@@ -42,17 +57,17 @@ export class FeeOracle {
     return fees.maxFeePerGas > BigInt(limits.gasPriceMaxGwei) * GWEI ? undefined : fees
   }
 
-  async #ask(): Promise<Fees> {
+  async #ask(): Promise<Known> {
     const [block, priority] = await readChain(() =>
       Promise.all([this.#chain.getBlock({ blockTag: 'latest' }), this.#chain.estimateMaxPriorityFeePerGas()]),
     )
-    const maxFeePerGas = (block.baseFeePerGas ?? GWEI) * 2n + priority
+    const baseFee = block.baseFeePerGas ?? GWEI
+    const maxFeePerGas = baseFee * 2n + priority
     if (maxFeePerGas > BigInt(limits.gasPriceMaxGwei) * GWEI) {
       throw chainUnavailable(new Error(`gas costs ${maxFeePerGas} wei, more than limits.gasPriceMaxGwei`))
     }
-    const fees = { maxFeePerGas, maxPriorityFeePerGas: priority }
-    this.#known = { fees, atMs: performance.now() }
-    return fees
+    this.#known = { fees: { maxFeePerGas, maxPriorityFeePerGas: priority }, baseFee, atMs: performance.now() }
+    return this.#known
   }
 }
 

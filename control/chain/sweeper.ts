@@ -100,12 +100,14 @@ export class TransactionSweeper {
     if (receipt !== undefined) return
     const newest = row.attempts[0]
     if (newest === undefined) return
-    if (newest.raw !== undefined) await watcher.broadcast(newest.raw)
     if (row.sender === undefined) {
+      const { hash, raw, ageMs } = newest
+      const isTaken = raw === undefined || (await watcher.offer({ hash, raw }))
       // The payer may have used its nonce for another one; should this come all the same, the scan of transfers finds it.
-      if (newest.ageMs > limits.payerTransactionMs) await watcher.recorder.displace(row)
+      if (!isTaken || ageMs > limits.payerTransactionMs) await watcher.recorder.displace(row)
       return
     }
+    if (newest.raw !== undefined) await watcher.broadcast(newest.raw)
     if (newest.ageMs > limits.replaceAfterMs) await this.#replace(row)
     if (await this.#isDisplaced(row, chain)) {
       log.error(

@@ -3,7 +3,7 @@ import type { Hex, TransactionReceipt } from 'viem'
 import { Loop } from '../admission/loop.ts'
 import { limits } from '../contract/limits.ts'
 import type { Pool } from '../db/pool.ts'
-import type { ChainClient } from './chainClient.ts'
+import { type ChainClient, findTransaction, isUnanswered } from './chainClient.ts'
 import type { Purpose, StoredTransaction } from './outbox.ts'
 import { type OutcomeHandlers, OutcomeRecorder } from './recorder.ts'
 import { type TransactionRow, type TransactionState, transactionOf } from './transactionRow.ts'
@@ -67,6 +67,36 @@ export class TransactionWatcher {
     const outcome = this.wait(transaction.id, waitMs)
     await this.broadcast(transaction.raw)
     return outcome
+  }
+
+  /**
+   * Sends a stored transaction that somebody else has signed, after its commit. One that the node refuses is given up.
+   * @returns as `send`
+   */
+  async sendForeign(transaction: StoredTransaction, waitMs: number): Promise<TransactionState> {
+    const outcome = this.wait(transaction.id, waitMs)
+    if (!(await this.offer(transaction))) {
+      const row = await transactionOf(this.#pool, transaction.id)
+      if (row !== undefined) await this.recorder.displace(row)
+    }
+    return outcome
+  }
+
+  /**
+   * Gives the node a transaction that somebody else has signed.
+   * @returns false when the node refuses it and does not have it; true also when that is not known
+   */
+  async offer({ hash, raw }: Pick<StoredTransaction, 'hash' | 'raw'>): Promise<boolean> {
+    try {
+      await this.#chain.sendRawTransaction({ serializedTransaction: raw })
+      this.#soon()
+      return true
+    } catch (error) {
+      this.#log.debug({ err: error }, 'the node did not take a transaction of a payer')
+      if (isUnanswered(error)) return true
+      const found = await findTransaction(this.#chain, hash).catch(() => null)
+      return found !== undefined
+    }
   }
 
   /** Waits until a stored transaction is in a block. @returns as `send` */

@@ -213,7 +213,20 @@ const DEFAULTS = {
   chainScanMs: 2_000,
   chainScanBlocksMax: 1_000,
   chainLookbackBlocks: 1_000,
+  /** Settling at once: signed authorizations, and transactions of payers. */
   paymentsInFlightMax: 256,
+  payerTransactionsInFlightMax: 64,
+  /** Checked on the chain at once before they settle: signed authorizations, signatures of contracts, transactions. */
+  paymentChecksMax: 256,
+  contractChecksMax: 16,
+  payerTransactionChecksMax: 32,
+  /** Payments that the chain was asked about in vain, of one kind: by client network, and of all. */
+  paymentRefusalsPerMinute: 300,
+  paymentRefusalBurst: 100,
+  paymentRefusalsOverallPerMinute: 1_200,
+  paymentRefusalOverallBurst: 400,
+  trustedPayersMax: 10_000,
+  paymentRefusalLogMs: 10_000,
   paymentTimeoutMs: 30_000,
   paymentTermsMs: 60_000,
   paymentHeaderBytesMax: 16_384,

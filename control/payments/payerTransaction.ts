@@ -6,7 +6,7 @@ import {
   recoverTransactionAddress,
   type TransactionSerializedEIP1559,
 } from 'viem'
-import { type ChainClient, readChain } from '../chain/chainClient.ts'
+import { type ChainClient, findTransaction, readChain } from '../chain/chainClient.ts'
 import type { ExpectedTransfer } from '../chain/outbox.ts'
 import { GatewayError } from '../contract/errors.ts'
 import { PAYMENT_ABI } from './settlementCall.ts'
@@ -15,6 +15,11 @@ import { PAYMENT_ABI } from './settlementCall.ts'
 export interface PayerTransaction {
   readonly hash: Hex
   readonly raw: Hex | undefined
+  readonly nonce: number
+  readonly gas: bigint
+  /** Wei per gas. */
+  readonly maxFeePerGas: bigint
+  readonly isMined: boolean
 }
 
 const wrong = (message: string): GatewayError => new GatewayError('payment_invalid', { message })
@@ -29,7 +34,8 @@ export async function checkSigned(raw: Hex, chainId: number, transfer: ExpectedT
     throw wrong('Sign an EIP-1559 transaction for this chain.')
   if (parsed.signer !== transfer.from) throw wrong('The transaction is not signed by the account in source.')
   checkCall(parsed.to, parsed.data ?? '0x', parsed.value ?? 0n, transfer)
-  return { hash: keccak256(raw), raw }
+  const { nonce = 0, gas = 0n, maxFeePerGas = 0n } = parsed
+  return { hash: keccak256(raw), raw, nonce, gas, maxFeePerGas, isMined: false }
 }
 
 async function parse(raw: Hex) {
@@ -48,19 +54,14 @@ async function parse(raw: Hex) {
  *   chain_unavailable
  */
 export async function checkSent(chain: ChainClient, hash: Hex, transfer: ExpectedTransfer): Promise<PayerTransaction> {
-  const transaction = await readChain(async () => {
-    try {
-      return await chain.getTransaction({ hash })
-    } catch (error) {
-      if (error instanceof Error && error.name === 'TransactionNotFoundError') return undefined
-      throw error
-    }
-  })
+  const transaction = await readChain(() => findTransaction(chain, hash))
   if (transaction === undefined)
     throw wrong('The node does not know a transaction with this hash; send it and try again.')
   if (transaction.from.toLowerCase() !== transfer.from) throw wrong('The transaction is not of the account in source.')
   checkCall(transaction.to, transaction.input, transaction.value, transfer)
-  return { hash, raw: undefined }
+  const { nonce, gas, maxFeePerGas, gasPrice } = transaction
+  const isMined = transaction.blockNumber !== null
+  return { hash, raw: undefined, nonce, gas, maxFeePerGas: maxFeePerGas ?? gasPrice ?? 0n, isMined }
 }
 
 function checkCall(to: string | null | undefined, data: Hex, value: bigint, transfer: ExpectedTransfer): void {

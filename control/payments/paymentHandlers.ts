@@ -8,6 +8,7 @@ import { type Address, parseAddress } from '../contract/payments/address.ts'
 import { parseBytes, parseBytes32, parseUint256 } from '../contract/payments/encoding.ts'
 import { isAssetId, paymentOfMessage, termsToMessage } from '../contract/payments/messages.ts'
 import { replayKey } from '../contract/payments/signedPayment.ts'
+import { clientNetwork } from '../net/clientNetwork.ts'
 import { TRANSACTION_KEY } from './foreignSettlement.ts'
 import type { PaymentOrder } from './paymentOrder.ts'
 import type { PaymentsService } from './paymentsService.ts'
@@ -50,6 +51,7 @@ async function settle(
   } catch (error) {
     // In the answer, because what goes with a code does not fit the usual form of errors.
     if (!(error instanceof GatewayError)) throw error
+    payments.refusals.note(error.row)
     const retryAfterSeconds = error.retryAfterSeconds ?? 0
     return { errorCode: error.row, errorMessage: error.message, retryAfterSeconds }
   }
@@ -96,6 +98,7 @@ function orderOf(
     payment,
     contractDigest: parseBytes32(request.contractDigest),
     transaction,
+    clientNetwork: clientNetwork(request.clientAddress),
   }
 }
 

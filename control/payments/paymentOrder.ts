@@ -35,4 +35,17 @@ export interface PaymentOrder {
   readonly contractDigest: Hex | undefined
   /** A transaction that the payer has signed (`raw`), or has sent. */
   readonly transaction: { readonly hash: Hex; readonly raw: Hex | undefined } | undefined
+  /** The client's address, or the /64 of an IPv6 address; see `clientNetwork`. */
+  readonly clientNetwork: string
+}
+
+/**
+ * What proves who pays. `authorization`: a key has signed, which was checked before. `contract`: only the contract can
+ * say. `transaction`: one of the payer's own.
+ */
+export type PaymentKind = 'authorization' | 'contract' | 'transaction'
+
+export function kindOf({ payment, contractDigest }: Pick<PaymentOrder, 'payment' | 'contractDigest'>): PaymentKind {
+  if (payment === undefined) return 'transaction'
+  return contractDigest === undefined ? 'authorization' : 'contract'
 }

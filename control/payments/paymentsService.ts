@@ -20,6 +20,7 @@ import type { PaymentOrder } from './paymentOrder.ts'
 import { paymentOutcome } from './paymentOutcome.ts'
 import type { PaymentsConfig } from './paymentsConfig.ts'
 import { Refunder, refundOutcome } from './refunds.ts'
+import { RefusalCounts } from './refusalCounts.ts'
 import { PaymentSettler, type Settled } from './settler.ts'
 import { Withdrawer, withdrawalOutcome } from './withdrawals.ts'
 
@@ -56,6 +57,7 @@ interface Running {
 
 /** Takes payments: everything of control that moves money on the chain. */
 export class PaymentsService {
+  readonly refusals: RefusalCounts
   readonly #options: PaymentsOptions
   readonly #stopping = new AbortController()
   readonly #starting: Promise<void>
@@ -63,6 +65,7 @@ export class PaymentsService {
 
   constructor(options: PaymentsOptions) {
     this.#options = options
+    this.refusals = new RefusalCounts(options.log)
     this.#starting = this.#start()
   }
 
@@ -110,6 +113,7 @@ export class PaymentsService {
   /** Finishes the payments under way within `timeoutMs`; the next start takes up the rest. */
   async stop(timeoutMs: number): Promise<void> {
     this.#stopping.abort()
+    this.refusals.summarize()
     await this.#starting
     const running = this.#running
     if (running === undefined) return

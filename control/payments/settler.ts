@@ -1,26 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
-import type { ChainClient } from '../chain/chainClient.ts'
-import type { ContractWallets } from '../chain/contractSignature.ts'
-import type { FeeOracle } from '../chain/fees.ts'
 import { type StoredTransaction, storeForeign } from '../chain/outbox.ts'
-import type { Signer } from '../chain/signer.ts'
+import type { TransactionState } from '../chain/transactionRow.ts'
 import type { TransactionWatcher } from '../chain/watcher.ts'
 import { GatewayError } from '../contract/errors.ts'
 import { limits } from '../contract/limits.ts'
 import type { Address } from '../contract/payments/address.ts'
-import { type Pool, withTransaction } from '../db/pool.ts'
-import { checkAgent } from './agents.ts'
+import { withTransaction } from '../db/pool.ts'
 import { OTHER_SUFFIX } from './chainLoss.ts'
 import { claimPayment, refuseConflict, type Sending } from './claim.ts'
 import { findForeignSettlement, nonceOf } from './foreignSettlement.ts'
-import { checkSent, checkSigned } from './payerTransaction.ts'
+import type { PayerTransaction } from './payerTransaction.ts'
 import { takePaidHold } from './payHold.ts'
-import type { PaymentOrder } from './paymentOrder.ts'
+import { kindOf, type PaymentKind, type PaymentOrder } from './paymentOrder.ts'
 import { markHeld, type PaymentRow, paymentOf } from './paymentRow.ts'
-import { refuseRecentlyRefused, rememberRefused } from './refusals.ts'
-import { refusalError, simulatePayment } from './simulation.ts'
+import { Places } from './places.ts'
+import { Preparation, type PreparationParts } from './preparation.ts'
+import { RefusalBudget } from './refusalBudget.ts'
+import { refuseRecentlyRefused } from './refusals.ts'
 
 const HOLD_RETRY_MS = 20
 /** What may be answered from the claim on: it was refused, or it is known how it went. */
@@ -35,34 +32,36 @@ export interface Settled {
   readonly heldAtMs: number
 }
 
-export interface SettlerOptions {
-  readonly pool: Pool
-  readonly redis: Redis
-  readonly chain: ChainClient
-  readonly chainId: number
-  readonly contracts: ContractWallets
-  readonly fees: FeeOracle
+export interface SettlerOptions extends PreparationParts {
   readonly watcher: TransactionWatcher
-  readonly relayers: readonly Signer[]
-  /** Of the ERC-8004 agents that requests may name. */
-  readonly agentRegistry: Address | null
   readonly log: Logger
 }
 
 /** Settles payments: nothing is served that is not paid, and what is paid and not served is refunded. */
 export class PaymentSettler {
   readonly #options: SettlerOptions
-  /** Whose payments are under way. */
+  readonly #preparation: Preparation
+  readonly #budget = new RefusalBudget()
+  /** Whose payments are under way; each has proven that it is theirs. */
   readonly #payers = new Set<Address>()
-  #next = 0
+  /** For what asks the chain before anything is stored. */
+  readonly #checks: Readonly<Record<PaymentKind, Places>> = {
+    authorization: new Places(limits.paymentChecksMax),
+    contract: new Places(limits.contractChecksMax),
+    transaction: new Places(limits.payerTransactionChecksMax),
+  }
+  readonly #signed = new Places(limits.paymentsInFlightMax)
+  readonly #transactions = new Places(limits.payerTransactionsInFlightMax)
 
   constructor(options: SettlerOptions) {
     this.#options = options
+    this.#preparation = new Preparation(options)
   }
 
   /** Payments under way. */
   get size(): number {
-    return this.#payers.size
+    const checked = Object.values(this.#checks).reduce((sum, { taken }) => sum + taken, 0)
+    return Math.max(this.#payers.size, checked)
   }
 
   /**
@@ -71,28 +70,49 @@ export class PaymentSettler {
    * @throws GatewayError with one of the codes for payments; nothing was taken then, except for settlement_unconfirmed
    */
   async settle(order: PaymentOrder, waitMs: number): Promise<Settled> {
-    if (this.#payers.size >= limits.paymentsInFlightMax)
-      throw new GatewayError('payments_busy', { retryAfterSeconds: 1 })
+    const deadlineMs = performance.now() + waitMs
+    const { redis } = this.#options
+    this.#budget.check(order)
+    await refuseRecentlyRefused(redis, order.transfer.token, order.payer)
+    const isProven = kindOf(order) === 'authorization'
+    const own = isProven ? undefined : await this.#ask(order, () => this.#preparation.prove(order))
     // The database would say the same, after the chain was asked in vain for each of many duplicates.
     if (this.#payers.has(order.payer)) throw new GatewayError('payment_in_flight', { retryAfterSeconds: 2 })
     this.#payers.add(order.payer)
     try {
-      return await this.#settle(order, performance.now() + waitMs)
+      return await this.#settle(order, own, deadlineMs)
     } finally {
       this.#payers.delete(order.payer)
     }
   }
 
-  async #settle(order: PaymentOrder, deadlineMs: number): Promise<Settled> {
-    const { pool, redis } = this.#options
-    await refuseRecentlyRefused(redis, order.transfer.token, order.payer)
-    await refuseConflict(pool, order)
-    await Promise.all([this.#checkContract(order), this.#checkAgent(order)])
-    const sending = await this.#prepare(order)
+  async #settle(order: PaymentOrder, own: PayerTransaction | undefined, deadlineMs: number): Promise<Settled> {
+    await refuseConflict(this.#options.pool, order)
+    const sending = await this.#ask(order, () => this.#preparation.prepare(order, own))
+    const places = own === undefined ? this.#signed : this.#transactions
+    return places.run(() => this.#make(order, sending, deadlineMs))
+  }
+
+  /** Asks the chain about a payment. One that is refused counts against whoever sent it. */
+  async #ask<T>(order: PaymentOrder, work: () => Promise<T>): Promise<T> {
+    return this.#checks[kindOf(order)].run(async () => {
+      try {
+        return await work()
+      } catch (error) {
+        if (error instanceof GatewayError && error.status < 500) this.#budget.noteRefused(order)
+        throw error
+      }
+    })
+  }
+
+  async #make(order: PaymentOrder, sending: Sending, deadlineMs: number): Promise<Settled> {
     try {
-      const transaction = await claimPayment(pool, order, sending)
-      return await this.#finish(order, transaction, sending, deadlineMs)
+      const transaction = await claimPayment(this.#options.pool, order, sending)
+      const settled = await this.#finish(order, transaction, sending, deadlineMs)
+      this.#budget.notePaid(order)
+      return settled
     } catch (error) {
+      if (error instanceof GatewayError && error.row === 'settlement_failed') this.#budget.noteRefused(order)
       if (error instanceof GatewayError && FINAL.has(error.row)) throw error
       // From the claim on the transfer may be made, whatever failed here; it is refunded then.
       this.#options.log.warn({ payment: order.requestId, err: error }, 'a payment is left to be decided later')
@@ -114,63 +134,10 @@ export class PaymentSettler {
     return this.#hold(order.requestId, deadlineMs)
   }
 
-  #send(transaction: StoredTransaction, sending: Sending, waitMs: number) {
+  #send(transaction: StoredTransaction, sending: Sending, waitMs: number): Promise<TransactionState> {
     const { watcher } = this.#options
-    const isSent = sending.by === 'other' && sending.raw === undefined
-    return isSent ? watcher.wait(transaction.id, waitMs) : watcher.send(transaction, waitMs)
-  }
-
-  /** @throws GatewayError payment_invalid when the contract that is to have signed says it did not */
-  async #checkContract({ contractDigest, payment }: PaymentOrder): Promise<void> {
-    if (contractDigest === undefined || payment === undefined) return
-    const { contracts } = this.#options
-    if (!(await contracts.hasSigned(payment.from, contractDigest, payment.signature))) {
-      throw new GatewayError('payment_invalid')
-    }
-  }
-
-  async #checkAgent({ agent, payer }: PaymentOrder): Promise<void> {
-    const { chain, agentRegistry } = this.#options
-    if (agent === '') return
-    if (agentRegistry === null) throw new GatewayError('agent_identity_invalid')
-    await checkAgent(chain, agentRegistry, BigInt(agent), payer)
-  }
-
-  /** Finds out what it takes to make the payment, or that somebody else has made it. */
-  async #prepare(order: PaymentOrder): Promise<Sending> {
-    const { pool, redis, chain, chainId, fees } = this.#options
-    const { payment, transaction } = order
-    if (transaction !== undefined) {
-      const { hash, raw } = transaction
-      const checked =
-        raw === undefined
-          ? await checkSent(chain, hash, order.transfer)
-          : await checkSigned(raw, chainId, order.transfer)
-      return { by: 'other', ...checked }
-    }
-    if (payment === undefined) throw new Error('a payment is signed or a transaction')
-    const signer = this.#signerFor(order)
-    const [simulation, price] = await Promise.all([simulatePayment(chain, payment, signer.address), fees.current()])
-    if ('gas' in simulation) return { by: 'gateway', signer, chainId, gas: simulation.gas, fees: price }
-    const { refusal } = simulation
-    if (refusal === 'authorization_used') {
-      const nonce = nonceOf(order.replayKey)
-      const hash = await findForeignSettlement(pool, chain, order.transfer, nonce, simulation.block)
-      if (hash !== undefined) return { by: 'other', hash, raw: undefined }
-    }
-    if (refusal === 'insufficient_funds' || refusal === 'allowance_required') {
-      await rememberRefused(redis, order.transfer.token, order.payer)
-    }
-    throw refusalError(refusal)
-  }
-
-  /** MPP payments through Permit2 name who has to send them; the others are shared out. */
-  #signerFor({ payment }: PaymentOrder): Signer {
-    const { relayers } = this.#options
-    const named = payment?.method === 'mpp-permit2' ? payment.spender : undefined
-    const found = relayers.find(({ address }) => address === named) ?? relayers[this.#next++ % relayers.length]
-    if (found === undefined) throw new Error('there is no key to send payments with')
-    return found
+    if (sending.by === 'gateway') return watcher.send(transaction, waitMs)
+    return sending.raw === undefined ? watcher.wait(transaction.id, waitMs) : watcher.sendForeign(transaction, waitMs)
   }
 
   /**

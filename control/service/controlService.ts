@@ -80,7 +80,10 @@ export class ControlService {
       settlement: () => settlement.stats,
       orphansVoided: () => orphans.voided,
       backlog: () => sampleBacklog(this.#redis),
-      ...(this.#environment.payments && { openMoney: () => countOpenMoney(this.#pool) }),
+      ...(this.#environment.payments && {
+        openMoney: () => countOpenMoney(this.#pool),
+        paymentsRefused: () => this.#payments?.refusals.totals ?? new Map(),
+      }),
       batches: () => sampleBatches(this.#pool, Date.now()),
     })
     this.#running.push({ name: 'metrics', stop: async () => metrics.close() })

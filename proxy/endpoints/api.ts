@@ -5,9 +5,9 @@ import { sluice } from '../../control/contract/generated/messages.js'
 import { isId } from '../../control/contract/ids.ts'
 import type { Limits } from '../../control/contract/limits.ts'
 import { type ApiCredential, readApiCredential } from '../access/apiCredential.ts'
+import { clientAddress } from '../access/clientAddress.ts'
 import { ControlUnavailable, type RpcClient } from '../bus/rpcClient.ts'
 import type { Exchange, Handler, HeaderList, Precheck } from '../server/exchange.ts'
-import { clientAddress } from './clientAddress.ts'
 import { parseJsonObject } from './parseJson.ts'
 
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/

@@ -10,6 +10,7 @@ import type { PaymentTerms } from '../../control/contract/payments/terms.ts'
 import type { Verdict } from '../../control/contract/payments/verdict.ts'
 import { readPaymentHeader } from '../../control/contract/payments/x402.ts'
 import type { ReceiptPaid } from '../../control/contract/receipt.ts'
+import { clientAddress } from '../access/clientAddress.ts'
 import { type HoldWaiter, LOST_ANSWER } from '../admission/holds.ts'
 import { ControlUnavailable, type RpcClient } from '../bus/rpcClient.ts'
 import type { CatalogStore } from '../catalog/catalogStore.ts'
@@ -47,6 +48,8 @@ export interface PaymentServices {
   readonly owner: string
   /** Where clients reach the gateway; empty takes what they say in Host. */
   readonly publicUrl: string
+  /** See `clientAddress`. */
+  readonly trustedProxies: number
   readonly onFault: (error: unknown) => void
 }
 
@@ -148,6 +151,7 @@ export class PaidRequest implements AnswerDecorator {
       ...(payment && { payment: paymentToMessage({ ...payment, signature: verdict?.signature ?? payment.signature }) }),
       contractDigest: verdict?.kind === 'contract' ? verdict.digest : '',
       ...{ transactionRaw: checked.transactionRaw, transactionHash: checked.transactionHash },
+      clientAddress: clientAddress(this.exchange, this.services.trustedProxies),
     } as sluice.SettlePaymentRequest.$Properties as sluice.SettlePaymentRequest).finish()
     const reply = await this.settle(message, limits.paymentTimeoutMs + limits.paymentMarginMs)
     if (reply.errorCode !== '') throw refusedBy(reply, checked)

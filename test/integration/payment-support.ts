@@ -122,6 +122,7 @@ export class PaymentBench {
       payment,
       contractDigest: verdict.kind === 'contract' ? verdict.digest : undefined,
       transaction: undefined,
+      clientNetwork: '127.0.0.1',
     }
   }
 

@@ -22,6 +22,8 @@ export class RpcProxy {
   readonly refused = new Set<string>()
   /** Methods whose calls reach the node and whose answers are lost. */
   readonly lost = new Set<string>()
+  /** What a call has to wait for before it reaches the node, with those that travel with it. */
+  held: ((call: Call) => Promise<void> | undefined) | undefined
   /** What happens once after the node has answered a method, before the gateway reads the answer. */
   readonly meanwhile = new Map<string, () => Promise<void>>()
   /** What the gateway is answered in place of what the node has answered to a call. */
@@ -61,6 +63,7 @@ export class RpcProxy {
   mend(): void {
     this.down = false
     this.altered = undefined
+    this.held = undefined
     this.refused.clear()
     this.lost.clear()
   }
@@ -70,6 +73,7 @@ export class RpcProxy {
     const parsed = JSON.parse(body) as Call | Call[]
     const calls = Array.isArray(parsed) ? parsed : [parsed]
     for (const { method } of calls) this.calls.push(method)
+    await Promise.all(calls.map((call) => this.held?.(call)))
     const refused = calls.filter(({ method }) => this.refused.has(method))
     const passed = calls.filter(({ method }) => !this.refused.has(method))
     const answers: unknown[] = refused.map(({ id }) => ({ jsonrpc: '2.0', id, error: { code: -32000, message: 'no' } }))

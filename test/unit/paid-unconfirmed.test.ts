@@ -38,13 +38,18 @@ async function refusalFor(errorCode: string): Promise<GatewayError> {
   const [accepted] = x402Offers(TERMS, PRICED, windowSeconds, Date.now() + 60_000)
   const paymentSignature = toBase64Json({ x402Version: 2, accepted, payload: { signature, authorization } })
   const head = { path: PRICED.path, host: 'gw.example', authorization: '', apiKey: '', agent: '', acceptPayment: '' }
-  const exchange = { id: 'req_1', gone: false, head: { ...head, paymentSignature } } as unknown as Exchange
+  const exchange = {
+    id: 'req_1',
+    gone: false,
+    remoteAddress: () => '127.0.0.1',
+    head: { ...head, paymentSignature, forwardedFor: '' },
+  } as unknown as Exchange
   const services = {
     terms: { current: async () => TERMS },
     verifier: { verify: async () => ({ kind: 'signed', signature }) },
     rpc: { call: async () => sluice.SettlePaymentReply.encode({ errorCode } as sluice.SettlePaymentReply).finish() },
     catalog: { current: { sheet: { version: 1, coinUsdUnits: PRICED.coinUsdUnits } } },
-    ...{ limits, owner: 'own_1', publicUrl: '', onFault: assert.ifError },
+    ...{ limits, owner: 'own_1', publicUrl: '', trustedProxies: 0, onFault: assert.ifError },
   } as unknown as PaymentServices
   const paid = new PaidRequest(services, exchange, BODY)
   return new Promise((resolve, reject) => {
