@@ -42,10 +42,9 @@ export const INTEGER_OPTIONS = [
   // Bytes per write, and the size in bytes of the first content frame.
   'split',
   'bigevent',
-  // Video jobs: milliseconds in the queue and in the making, the seconds that are reported and billed, bytes of the clip.
+  // Video jobs: milliseconds in the queue and in the making, bytes of the clip; `seconds` are reported and billed.
   'queue',
   'make',
-  'seconds',
   'clip',
   // The status of every answer about a job, so many first ones with status 500, the status of the clip, and the bytes
   // after which its connection is destroyed.

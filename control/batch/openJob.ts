@@ -1,8 +1,7 @@
-import { isIP } from 'node:net'
 import { GatewayError, invalidRequest } from '../contract/errors.ts'
 import { sluice } from '../contract/generated/messages.js'
 import { limits } from '../contract/limits.ts'
-import { isPublicAddress } from '../contract/net/publicAddress.ts'
+import { mayBePublicHost } from '../contract/net/publicUrl.ts'
 import type { Pool, Queryable } from '../db/pool.ts'
 import type { BatchHolds } from './batchHolds.ts'
 import type { JobRoute } from './jobRow.ts'
@@ -76,10 +75,8 @@ export async function recoverOpening({
 /** A name is resolved when it is called; an address can be refused at once. */
 function checkWebhook(url: string, allowPrivate: boolean): void {
   if (url === '' || allowPrivate) return
-  const { hostname } = new URL(url)
-  const host = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
-  const isPrivate = host === 'localhost' || host.endsWith('.localhost') || (isIP(host) !== 0 && !isPublicAddress(host))
-  if (isPrivate) throw invalidRequest('webhook_url must lead to an address of the public internet.')
+  if (!mayBePublicHost(new URL(url)))
+    throw invalidRequest('webhook_url must lead to an address of the public internet.')
 }
 
 async function runnableRoutes(parts: OpenJobParts, request: sluice.SubmitBatchRequest): Promise<JobRoute[]> {

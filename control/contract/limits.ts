@@ -15,6 +15,7 @@ const DEFAULTS = {
   messagesMax: 4_096,
   toolsMax: 128,
   imagesMax: 16,
+  imageUrlCharactersMax: 2_048,
   jsonDepthMax: 128,
 
   // Counting tokens, in worker threads of each proxy process.

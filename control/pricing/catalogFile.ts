@@ -25,7 +25,16 @@ import { CatalogError, type Field, YamlReader } from './yamlReader.ts'
 
 const FILE_BYTES_MAX = 4_194_304
 const IMAGE_TOKENS = 1_500
-const PROVIDER_KEYS = ['id', 'base_url', 'dialect', 'api_key_env', 'data_policy', 'max_tokens_field', 'batch']
+const PROVIDER_KEYS = [
+  'id',
+  'base_url',
+  'dialect',
+  'api_key_env',
+  'data_policy',
+  'max_tokens_field',
+  'batch',
+  'private_images',
+]
 const ROUTE_KEYS = ['provider', 'model', 'enabled', 'cost']
 const MODEL_KEYS = [
   ...['id', 'name', 'owned_by', 'modality', 'endpoints', 'context', 'max_output', 'default_output', 'image_tokens'],
@@ -42,6 +51,8 @@ export interface CatalogProvider {
   readonly maxTokensField: string
   /** It serves the files and batches of the OpenAI dialect. */
   readonly batch: boolean
+  /** It may be sent addresses of images that are not https on the public internet. */
+  readonly privateImages: boolean
 }
 
 export interface CatalogRoute {
@@ -82,7 +93,7 @@ export interface Catalog {
 }
 
 /**
- * Reads and checks a catalog file (DESIGN.md section 8).
+ * Reads and checks a catalog file.
  * @throws CatalogError with a line per problem, each naming the file, the line and the reason
  */
 export async function readCatalogFile(path: string): Promise<Catalog> {
@@ -154,6 +165,7 @@ function readProvider(reader: YamlReader, field: Field): CatalogProvider {
     dataPolicy: choiceOf(reader, reader.required(map, field, 'data_policy'), DATA_POLICIES) ?? 'retained',
     maxTokensField: choiceOf(reader, maxTokensField, ['max_tokens', 'max_completion_tokens']) ?? '',
     batch: booleanOf(reader, batch, false),
+    privateImages: booleanOf(reader, map.get('private_images'), false),
   }
 }
 

@@ -1,5 +1,6 @@
 import { GatewayError, invalidRequest } from '../contract/errors.ts'
 import { limits } from '../contract/limits.ts'
+import { parseWebUrl } from '../contract/net/publicUrl.ts'
 import { FetchError, type FetchFault, type FetchOptions, fetchPublic } from '../net/fetchPublic.ts'
 
 export const DIALECTS = ['openai', 'anthropic'] as const
@@ -22,10 +23,9 @@ const SECURE = 'must begin with https://, because keys and prompts are sent ther
  * @throws GatewayError invalid_request
  */
 export function readBaseUrl(text: string, allowPrivate: boolean): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url?.protocol !== 'https:' && url?.protocol !== 'http:') throw refuse('must be a URL such as https://host/v1')
+  const url = parseWebUrl(text)
+  if (url === undefined) throw refuse('must be a URL such as https://host/v1, without a user, password and backslashes')
   if (url.protocol === 'http:' && !allowPrivate) throw refuse(SECURE)
-  if (url.username !== '' || url.password !== '') throw refuse('must be without a user and password')
   if (url.search !== '' || url.hash !== '' || /[?#]/.test(text)) throw refuse('must be without a query and fragment')
   url.pathname = url.pathname.replace(/\/+$/, '')
   return url

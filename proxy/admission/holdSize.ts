@@ -18,6 +18,10 @@ export interface PromptSize {
   images: number
   /** Tool definitions; absent is none. */
   tools?: number
+  /** An image is an address that the provider fetches; absent is none. */
+  linkedImages?: boolean
+  /** The field of the first image at an address that is not https on the public internet; absent is none. */
+  privateImage?: string
 }
 
 /** The worst case of a request in units, and what it is made of. Prices are units per million tokens. */

@@ -30,6 +30,8 @@ export interface Provider {
   readonly dataPolicy: DataPolicy
   /** The name of the output limit that the provider knows; empty forwards the client's. */
   readonly maxTokensField: string
+  /** It may be sent addresses of images that are not https on the public internet. */
+  readonly privateImages: boolean
 }
 
 export interface Route {
@@ -158,6 +160,7 @@ function decodeProvider(record: sluice.ProviderRecord, environment: NodeJS.Proce
     keyMissing: record.apiKeyEnv !== '' && apiKey === '',
     dataPolicy: record.dataPolicy as DataPolicy,
     maxTokensField: record.maxTokensField,
+    privateImages: record.privateImages,
   }
 }
 

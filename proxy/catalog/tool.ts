@@ -77,7 +77,7 @@ function routeOf(record: sluice.ToolRecord, environment: NodeJS.ProcessEnv): Rou
   const keyMissing = record.apiKeyEnv !== '' && apiKey === ''
   const provider = {
     ...{ id: `tool:${record.id}`, origin: url.origin, host: url.host, basePath: url.pathname.replace(/\/+$/, '') },
-    ...{ dialect: 'openai' as const, apiKey, keyMissing, maxTokensField: '' },
+    ...{ dialect: 'openai' as const, apiKey, keyMissing, maxTokensField: '', privateImages: false },
     dataPolicy: record.retained ? ('retained' as const) : ('none' as const),
   }
   const enabled = record.enabled && !keyMissing

@@ -6,6 +6,11 @@ const MARK_BYTES = 16
 const MARK = `@@${randomBytes(MARK_BYTES).toString('hex')}:`
 const MARK_END = ';'
 
+/** Whether a string stands for one that was cut out. */
+export function isMark(text: string): boolean {
+  return text.startsWith(MARK)
+}
+
 /**
  * JSON bytes with their long strings cut out. What is left is parsed, changed and printed at little cost; the strings are
  * put back as the bytes that they came in, without ever becoming text.

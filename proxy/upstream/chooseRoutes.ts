@@ -1,5 +1,5 @@
 import type { Dialect } from '../../control/contract/catalog.ts'
-import { GatewayError } from '../../control/contract/errors.ts'
+import { GatewayError, invalidRequest } from '../../control/contract/errors.ts'
 import type { Model, Route } from '../catalog/catalog.ts'
 import type { RouteHealth } from './routeHealth.ts'
 
@@ -11,19 +11,22 @@ export interface RoutePolicy {
   readonly cheapest: boolean
   /** Only providers of these dialects can be asked; absent is any. */
   readonly dialects?: ReadonlySet<Dialect> | undefined
+  /** The field of an image at an address that only providers with `privateImages` may be sent; absent is none. */
+  readonly privateImage?: string | undefined
 }
 
 /**
  * The routes that may serve a request, in the order to try them: those in good health first come first, and while none
  * is, the request is refused with the time until the first one may be tried again.
- * @throws GatewayError model_unavailable, no_route_for_policy
+ * @throws GatewayError model_unavailable, no_route_for_policy, invalid_request
  */
 export function chooseRoutes(model: Model, policy: RoutePolicy, health: RouteHealth, nowMs: number): readonly Route[] {
   const { dialects, cheapest } = policy
   if (spoken(model.enabledRoutes, dialects).length === 0) throw new GatewayError('model_unavailable')
   const order = cheapest ? model.cheapestOrder : model.usualOrder
-  const allowed = spoken(policy.allowRetention ? order.all : order.traceless, dialects)
-  if (allowed.length === 0) throw new GatewayError('no_route_for_policy', { message: keepsAll(model.id) })
+  const kept = spoken(policy.allowRetention ? order.all : order.traceless, dialects)
+  if (kept.length === 0) throw new GatewayError('no_route_for_policy', { message: keepsAll(model.id) })
+  const allowed = policy.privateImage === undefined ? kept : reachingInside(kept, policy.privateImage)
   const open = those(allowed, (route) => health.isOpen(route.id, nowMs))
   if (open.length > 0) return open
   const waitMs = Math.min(...allowed.map((route) => health.waitMs(route.id, nowMs)))
@@ -37,6 +40,13 @@ function spoken(routes: readonly Route[], dialects: ReadonlySet<Dialect> | undef
 /** The routes that pass; no new list where all do, as they nearly always do. */
 function those(routes: readonly Route[], pass: (route: Route) => boolean): readonly Route[] {
   return routes.every(pass) ? routes : routes.filter(pass)
+}
+
+/** @throws GatewayError invalid_request where no provider may be sent an address inside a network */
+function reachingInside(routes: readonly Route[], field: string): readonly Route[] {
+  const found = those(routes, (route) => route.provider.privateImages)
+  if (found.length > 0) return found
+  throw invalidRequest(`${field} must be a data URL or an https:// address on the public internet.`, field)
 }
 
 function keepsAll(modelId: string): string {

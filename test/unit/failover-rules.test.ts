@@ -39,6 +39,7 @@ const provider: Provider = {
   keyMissing: false,
   dataPolicy: 'none',
   maxTokensField: '',
+  privateImages: false,
 }
 
 function routeOf(index: number): Route {

@@ -44,7 +44,8 @@ export function admit(
   checkContext(request, model)
   const rates = ratesFor(model, principal, request)
   const dialects = request.batch ? BATCH_DIALECTS : surface.dialects
-  const routes = chooseRoutes(model, routePolicy(request, principal, dialects), health, nowMs)
+  const policy = routePolicy(request, principal, dialects, request.prompt.privateImage)
+  const routes = chooseRoutes(model, policy, health, nowMs)
   const promptTokens = promptTokensMax(request.prompt, rates, model.imageTokens, model.toolTokens)
   const outputTokens = request.maxTokens ?? defaultOutput(request, model)
   return { model, rates, routes, size: sizeHold(rates, promptTokens, outputTokens, request.maxTokens === null) }

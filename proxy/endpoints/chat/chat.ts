@@ -47,7 +47,8 @@ export function chatServe(
       return
     }
     const Kind = request.stream ? StreamRun : BodyRun
-    const cut = cutRequest(body, longStrings, surface, limits)
+    // The address of an image is forwarded as it was checked, never as the bytes that it came in.
+    const cut = request.prompt.linkedImages ? null : cutRequest(body, longStrings, surface, limits)
     new Kind(exchange, principal, request, admitted, surface, services, cut).start()
   }
 }

@@ -31,7 +31,7 @@ export function cutRequest(
   if (strings.length === 0 || strings.length > STRINGS_MAX) return null
   const cut = new CutJson(body, strings)
   return {
-    // Of a string the reading of a request looks at nothing but its size and whether it is one of a few short words, so
+    // Of a long string the reading of a request looks at nothing but its size and whether it is a mark or a data URL, so
     // that it comes to the same with a mark.
     marked: () => surface.read(JSON.parse(withoutByteOrderMark(cut.text())) as JsonObject, limits),
     fill: (json) => cut.fill(json),

@@ -1,6 +1,7 @@
 import { invalidRequest } from '../../../control/contract/errors.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
+import { readImageUrl } from './imageUrl.ts'
 import { readText } from './text.ts'
 
 /**
@@ -27,16 +28,17 @@ function readPart(part: JsonObject, name: string, size: PromptSize): JsonObject 
       return { type: 'refusal', refusal: readText(part['refusal'], `${name}.refusal`, size) }
     case 'image_url':
       size.images++
-      return { type: 'image_url', image_url: readImage(part['image_url'], `${name}.image_url`) }
+      return { type: 'image_url', image_url: readImage(part['image_url'], `${name}.image_url`, size) }
     default:
       throw invalidRequest(`${name}.type must be text or image_url; other parts are not priced.`, `${name}.type`)
   }
 }
 
-function readImage(image: unknown, field: string): JsonObject {
-  if (typeof image === 'string') return { url: image }
+function readImage(image: unknown, field: string, size: PromptSize): JsonObject {
+  if (typeof image === 'string') return { url: readImageUrl(image, field, size) }
   if (!isObject(image) || typeof image['url'] !== 'string')
     throw invalidRequest(`${field}.url must be a string.`, field)
-  const { url, detail } = image
+  const { detail } = image
+  const url = readImageUrl(image['url'], `${field}.url`, size)
   return typeof detail === 'string' ? { url, detail } : { url }
 }

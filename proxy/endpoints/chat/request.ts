@@ -1,6 +1,7 @@
 import { jsonBytes } from '../../../control/contract/completion.ts'
 import { GatewayError, invalidRequest } from '../../../control/contract/errors.ts'
 import type { Limits } from '../../../control/contract/limits.ts'
+import { parseWebUrl } from '../../../control/contract/net/publicUrl.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
 import { isGiven, readBoolean, readModel, readNumber, readPositiveInteger } from '../run/fields.ts'
@@ -81,11 +82,10 @@ export function readChatRequest(body: JsonObject, limits: Limits): ChatRequest {
 function readWebhookUrl(value: unknown, limits: Limits): string {
   if (!isGiven(value)) return ''
   const max = limits.webhookUrlCharactersMax
-  const url = typeof value === 'string' && value.length <= max && URL.canParse(value) ? new URL(value) : undefined
-  if (url !== undefined && (url.protocol === 'https:' || url.protocol === 'http:') && url.username === '') {
-    return url.href
-  }
-  const message = `webhook_url must be an https:// or http:// address of at most ${max} characters, without a user name.`
+  const url = typeof value === 'string' && value.length <= max ? parseWebUrl(value) : undefined
+  if (url !== undefined) return url.href
+  const what = `an https:// or http:// address of at most ${max} characters, without user, password and backslashes`
+  const message = `webhook_url must be ${what}.`
   throw invalidRequest(message, 'webhook_url')
 }
 

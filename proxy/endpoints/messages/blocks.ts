@@ -2,6 +2,7 @@ import { jsonBytes } from '../../../control/contract/completion.ts'
 import { invalidRequest } from '../../../control/contract/errors.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
+import { readImageUrl } from '../chat/imageUrl.ts'
 import { readText } from '../chat/text.ts'
 import { isGiven } from '../run/fields.ts'
 import { withCache } from './cacheControl.ts'
@@ -71,8 +72,10 @@ function readImage(block: JsonObject, field: string, size: PromptSize): JsonObje
   size.images++
   const name = `${field}.source`
   const source = objectOf(block['source'], name)
-  if (source['type'] === 'url')
-    return { type: 'image', source: { type: 'url', url: stringOf(source['url'], `${name}.url`) } }
+  if (source['type'] === 'url') {
+    const url = readImageUrl(stringOf(source['url'], `${name}.url`), `${name}.url`, size)
+    return { type: 'image', source: { type: 'url', url } }
+  }
   if (source['type'] !== 'base64') throw invalidRequest(`${name}.type must be base64 or url.`, `${name}.type`)
   const mediaType = stringOf(source['media_type'], `${name}.media_type`)
   return {

@@ -70,7 +70,7 @@ function countingRoutes(
   nowMs: number,
 ): readonly Route[] {
   try {
-    return chooseRoutes(model, { ...routePolicy(request, principal), dialects: COUNTING }, health, nowMs)
+    return chooseRoutes(model, routePolicy(request, principal, COUNTING, request.prompt.privateImage), health, nowMs)
   } catch (error) {
     if (error instanceof GatewayError) return []
     throw error

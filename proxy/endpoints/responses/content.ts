@@ -1,6 +1,7 @@
 import { invalidRequest } from '../../../control/contract/errors.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
+import { readImageUrl } from '../chat/imageUrl.ts'
 import { readText } from '../chat/text.ts'
 import { isGiven } from '../run/fields.ts'
 
@@ -44,7 +45,7 @@ export function readContent(value: unknown, field: string, size: PromptSize): Co
         break
       case 'input_image':
         size.images++
-        chat.push({ type: 'image_url', image_url: readImage(part, name) })
+        chat.push({ type: 'image_url', image_url: readImage(part, name, size) })
         break
       default:
         throw invalidRequest(`${name}.type must be ${KINDS}; other parts are not priced.`, `${name}.type`)
@@ -56,14 +57,15 @@ export function readContent(value: unknown, field: string, size: PromptSize): Co
 
 const KINDS = 'input_text, input_image, output_text or refusal'
 
-function readImage(part: JsonObject, field: string): JsonObject {
-  const { image_url: url, detail } = part
-  if (!isGiven(url) && isGiven(part['file_id'])) {
+function readImage(part: JsonObject, field: string, size: PromptSize): JsonObject {
+  const { image_url: sent, detail } = part
+  if (!isGiven(sent) && isGiven(part['file_id'])) {
     throw invalidRequest(
       `${field}.file_id is not taken, because no files are stored; send image_url.`,
       `${field}.file_id`,
     )
   }
-  if (typeof url !== 'string') throw invalidRequest(`${field}.image_url must be a string.`, `${field}.image_url`)
+  if (typeof sent !== 'string') throw invalidRequest(`${field}.image_url must be a string.`, `${field}.image_url`)
+  const url = readImageUrl(sent, `${field}.image_url`, size)
   return typeof detail === 'string' ? { url, detail } : { url }
 }

@@ -36,13 +36,16 @@ export function checkModel(modelId: string, model: Model | undefined, endpoint: 
 /**
  * How a request is routed: what it asks for itself, within what its key and its account let it.
  * @param dialects of the providers that can be asked; absent is any
+ * @param privateImage as in `PromptSize`
  */
 export function routePolicy(
   request: { readonly preferences: Preferences; readonly cheapest: boolean },
   principal: Principal,
   dialects?: ReadonlySet<Dialect>,
+  privateImage?: string,
 ): RoutePolicy {
-  return { allowRetention: mayRetain(request.preferences, principal), cheapest: request.cheapest, dialects }
+  const allowRetention = mayRetain(request.preferences, principal)
+  return { allowRetention, cheapest: request.cheapest, dialects, privateImage }
 }
 
 /**

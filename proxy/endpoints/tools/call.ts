@@ -26,12 +26,16 @@ export function toolServe(catalog: CatalogStore): Serve {
     checkRetention(tool, preferences, principal)
     checkHealth(tool, health, exchange.startedAtMs)
     const call = priced(tool, input)
-    const begin = (): void => {
+    const begin = (checked: ToolCall): void => {
       // Nothing was held yet, so a client that has left meanwhile leaves nothing behind.
-      if (!exchange.gone) new ToolRun(exchange, principal, call, services).start()
+      if (!exchange.gone) new ToolRun(exchange, principal, checked, services).start()
     }
-    if (tool.publicUrl === '' || input[tool.publicUrl] === undefined) return begin()
-    return checkPublicUrl(input[tool.publicUrl], tool.publicUrl, limits.toolAddressTimeoutMs).then(begin)
+    const { publicUrl } = tool
+    if (publicUrl === '' || input[publicUrl] === undefined) return begin(call)
+    // The upstream gets the address as it was checked, because its parser may find another host in what the client wrote.
+    return checkPublicUrl(input[publicUrl], publicUrl, limits.toolAddressTimeoutMs).then((href) =>
+      begin({ ...call, input: { ...input, [publicUrl]: href } }),
+    )
   }
 }
 

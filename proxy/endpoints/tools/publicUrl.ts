@@ -1,22 +1,12 @@
 import { Resolver } from 'node:dns/promises'
-import { isIP } from 'node:net'
 import { GatewayError } from '../../../control/contract/errors.ts'
-import { HostError, isPublicAddress, type LookupAll, resolveHost } from '../../../control/contract/net/publicAddress.ts'
+import { HostError, type LookupAll, resolveHost } from '../../../control/contract/net/publicAddress.ts'
+import { mayBePublicHost, parseWebUrl } from '../../../control/contract/net/publicUrl.ts'
 
-/** Names that no public DNS has: RFC 6761, RFC 6762, RFC 8375, and what networks use inside. */
-const INNER_NAME = /^[^.]+$|(?:^|\.)(?:localhost|local|internal|intranet|lan|home|corp|private|home\.arpa|onion)$/
-
-/**
- * Whether a URL leads to the public internet, as far as the URL itself says it: http or https without credentials, to a
- * public address or to a name that may have one.
- */
+/** Whether a URL leads to the public internet, as far as the URL itself says it. */
 export function mayBePublic(text: string): boolean {
-  if (!URL.canParse(text)) return false
-  const { protocol, hostname, username, password } = new URL(text)
-  if ((protocol !== 'http:' && protocol !== 'https:') || username !== '' || password !== '') return false
-  const host = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
-  if (isIP(host) !== 0) return isPublicAddress(host)
-  return !INNER_NAME.test(host.replace(/\.$/, ''))
+  const url = parseWebUrl(text)
+  return url !== undefined && mayBePublicHost(url)
 }
 
 /**
@@ -25,6 +15,7 @@ export function mayBePublic(text: string): boolean {
  * address here is left to the upstream, which connects to it and not the gateway.
  * @param param the member of the input
  * @param lookup how names are resolved
+ * @returns the address as the upstream has to get it
  * @throws GatewayError tool_input_invalid
  */
 export async function checkPublicUrl(
@@ -32,26 +23,32 @@ export async function checkPublicUrl(
   param: string,
   timeoutMs: number,
   lookup: LookupAll = lookUpFor(timeoutMs),
-): Promise<void> {
-  if (typeof value !== 'string' || !mayBePublic(value)) throw notPublic(param)
+): Promise<string> {
+  const url = typeof value === 'string' ? parseWebUrl(value) : undefined
+  if (url === undefined || !mayBePublicHost(url)) throw notPublic(param)
   const signal = AbortSignal.timeout(timeoutMs)
   try {
-    await resolveHost(new URL(value).hostname, { allowPrivate: false, signal, lookup })
+    await resolveHost(url.hostname, { allowPrivate: false, signal, lookup })
   } catch (error) {
     if (!(error instanceof HostError)) throw error
     if (error.fault === 'not_public') throw notPublic(param)
   }
+  return url.href
 }
 
 function notPublic(param: string): GatewayError {
-  const message = `${param} must be an http or https address on the public internet, without user name or password.`
-  return new GatewayError('tool_input_invalid', { message, param })
+  const what = 'an http or https address on the public internet, without user name, password, backslashes and line ends'
+  return new GatewayError('tool_input_invalid', { message: `${param} must be ${what}.`, param })
 }
 
-/** DNS over sockets of its own: the system's resolver takes threads that the rest of the process waits for. */
-function lookUpFor(timeoutMs: number): LookupAll {
+/**
+ * DNS over sockets of its own: the system's resolver takes threads that the rest of the process waits for.
+ * @param servers asked in place of the system's
+ */
+export function lookUpFor(timeoutMs: number, servers?: readonly string[]): LookupAll {
   return async (hostname) => {
     const resolver = new Resolver({ timeout: timeoutMs, tries: 1 })
+    if (servers !== undefined) resolver.setServers(servers)
     const [four, six] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)])
     const found = (result: typeof four, family: number) =>
       result.status === 'fulfilled' ? result.value.map((address) => ({ address, family })) : []

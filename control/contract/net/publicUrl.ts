@@ -1,0 +1,31 @@
+import { isIP } from 'node:net'
+import { isPublicAddress } from './publicAddress.ts'
+
+/** Names that no public DNS has: RFC 6761, RFC 6762, RFC 8375, and what networks use inside. */
+const INNER_NAME = /^[^.]+$|(?:^|\.)(?:localhost|local|internal|intranet|lan|home|corp|private|home\.arpa|onion)$/
+/**
+ * What the parser of the URL standard drops or turns into a slash, and other parsers do not: they would find another host
+ * in the same text.
+ */
+const AMBIGUOUS = /[\p{Cc}\\]/u
+
+/**
+ * Reads an address of the web. What is sent on has to be `href` of the answer, never the text, because parsers differ.
+ * @returns undefined unless it is http or https, without user and password, backslashes and control characters
+ */
+export function parseWebUrl(text: string): URL | undefined {
+  if (AMBIGUOUS.test(text) || !URL.canParse(text)) return undefined
+  const url = new URL(text)
+  const isWeb = url.protocol === 'http:' || url.protocol === 'https:'
+  return isWeb && url.username === '' && url.password === '' ? url : undefined
+}
+
+/**
+ * Whether a host belongs to the public internet as far as its text says it: a public address, or a name that public DNS
+ * may have. What a name resolves to is not looked up.
+ */
+export function mayBePublicHost({ hostname }: Pick<URL, 'hostname'>): boolean {
+  const host = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
+  if (isIP(host) !== 0) return isPublicAddress(host)
+  return !INNER_NAME.test(host.replace(/\.$/, ''))
+}
