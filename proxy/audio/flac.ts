@@ -1,14 +1,14 @@
 import { flacFrameAt } from './flacFrame.ts'
-import { skipId3 } from './id3.ts'
-import { type AudioReader, PLACES_PER_STEP } from './measure.ts'
+import { behindTag } from './id3.ts'
+import { type AudioReader, type Duration, PLACES_PER_STEP } from './measure.ts'
 
 const MARKER_BYTES = 4
 const BLOCK_HEAD_BYTES = 4
 const STREAMINFO_BYTES = 34
-const BLOCKS_MAX = 1_024
-/** What chance may add: bytes of sound that look like a frame's header, checksum included. */
-const CHANCE_SHARE = 1 / 64
-const CHANCE_SAMPLES = 262_144
+/** Samples that chance may add for each byte of a file: bytes that look like a frame's header, checksum included. */
+const CHANCE_SAMPLES = 1 / 64
+/** RFC 9639 section 8.2: what a block of samples has at least. */
+const BLOCK_SAMPLES_MIN = 16
 
 /** What the whole stream has in common. */
 export interface FlacStream {
@@ -22,23 +22,23 @@ export interface FlacStream {
  * looked for everywhere.
  */
 export function* readFlac(file: Buffer): AudioReader {
-  const marker = skipId3(file, 0)
-  const stream = readStreamInfo(file, marker + MARKER_BYTES)
-  const start = stream === null ? -1 : behindMetadata(file, marker + MARKER_BYTES)
-  if (stream === null || start < 0) return null
+  const start = behindTag(file, 0) + MARKER_BYTES
+  const stream = readStreamInfo(file, start)
+  if (stream === null) return null
   const sum = new FlacSum(stream)
   let at = file.indexOf(0xff, start)
   for (let places = 1; at >= 0; places++) {
     if (places % PLACES_PER_STEP === 0) yield
     at = file.indexOf(0xff, at + sum.take(file, at))
   }
-  return sum.duration()
+  return sum.duration(file.length)
 }
 
 /** Adds up frames. */
 export class FlacSum {
   private readonly stream: FlacStream
   private samples = 0
+  /** Of frames that state another rate than the stream. */
   private foreignSeconds = 0
 
   constructor(stream: FlacStream) {
@@ -54,12 +54,16 @@ export class FlacSum {
     return frame.headBytes
   }
 
-  duration(): { seconds: number; secondsMax: number } {
+  /**
+   * The claim of the stream holds as far as chance explains what there is beyond it.
+   * @param bytes that were looked through
+   */
+  duration(bytes: number): Duration {
     const { rate, claimedSamples } = this.stream
-    const surplus = this.samples - claimedSamples
-    const byChance = surplus >= 0 && surplus <= claimedSamples * CHANCE_SHARE + CHANCE_SAMPLES
-    const seconds = (claimedSamples > 0 && byChance ? claimedSamples : this.samples) / rate
-    return { seconds, secondsMax: Math.max(this.samples, claimedSamples) / rate + this.foreignSeconds }
+    const heard = this.samples / rate + this.foreignSeconds
+    const claimed = claimedSamples / rate
+    const byChance = claimed <= heard && heard <= claimed + (bytes * CHANCE_SAMPLES) / rate
+    return { seconds: claimedSamples > 0 && byChance ? claimed : heard, secondsMax: Math.max(heard, claimed) }
   }
 }
 
@@ -70,15 +74,6 @@ export function readStreamInfo(bytes: Buffer, at: number): FlacStream | null {
   if ((bytes[at] & 127) !== 0 || bytes.readUIntBE(at + 1, 3) !== STREAMINFO_BYTES) return null
   const rate = bytes.readUIntBE(start + 10, 3) >> 4
   const claimedSamples = (bytes[start + 13] & 15) * 2 ** 32 + bytes.readUInt32BE(start + 14)
-  return rate === 0 ? null : { rate, claimedSamples }
-}
-
-function behindMetadata(file: Buffer, from: number): number {
-  let at = from
-  for (let blocks = 0; blocks < BLOCKS_MAX && at + BLOCK_HEAD_BYTES <= file.length; blocks++) {
-    const isLast = file[at] >= 128
-    at += BLOCK_HEAD_BYTES + file.readUIntBE(at + 1, 3)
-    if (isLast) return at
-  }
-  return -1
+  const samplesMin = Math.min(bytes.readUInt16BE(start), bytes.readUInt16BE(start + 2))
+  return rate === 0 || samplesMin < BLOCK_SAMPLES_MIN ? null : { rate, claimedSamples }
 }

@@ -4,28 +4,46 @@ const APE_BYTES = 32
 const LYRICS_BYTES = 15
 const TAGS_MAX = 8
 
-/** Behind the ID3v2 tags (id3.org, ID3v2.4.0 structure, section 3) and padding of zeros at `from`. */
-export function skipId3(file: Buffer, from: number): number {
-  let at = from
+/**
+ * Behind the ID3v2 tags (id3.org, ID3v2.4.0 structure, section 3) that a file begins with, one after the other without a
+ * gap: players skip these and no others.
+ */
+export function behindFirstTags(file: Buffer): number {
+  let at = 0
   for (let tags = 0; tags < TAGS_MAX; tags++) {
     const next = behindTag(file, at)
     if (next === at) break
     at = next
-    while (at < file.length && file[at] === 0) at++
   }
   return Math.min(at, file.length)
 }
 
-function behindTag(file: Buffer, at: number): number {
+/** Behind zeros, and further tags among them, at `from`. */
+export function behindPadding(file: Buffer, from: number): number {
+  let at = from
+  for (let tags = 0; tags < TAGS_MAX; tags++) {
+    while (at < file.length && file[at] === 0) at++
+    const next = behindTag(file, at)
+    if (next === at) break
+    at = next
+  }
+  return Math.min(at, file.length)
+}
+
+/** Behind the ID3v2 tag at `at`; `at` itself when there is none. */
+export function behindTag(file: Buffer, at: number): number {
   if (at + HEADER_BYTES > file.length || file.toString('latin1', at, at + 3) !== 'ID3') return at
   const size = [6, 7, 8, 9].map((offset) => file[at + offset])
-  if (size.some((byte) => byte > 127) || file[at + 3] === 255) return at
+  if (size.some((byte) => byte > 127) || file[at + 3] === 255 || file[at + 4] === 255) return at
   const hasFooter = (file[at + 5] & 16) !== 0
   const bytes = size.reduce((sum, byte) => sum * 128 + byte, 0)
   return at + HEADER_BYTES + bytes + (hasFooter ? HEADER_BYTES : 0)
 }
 
-/** Where the sound of an MP3 file ends: before the ID3v1, APEv1, APEv2 and Lyrics3v2 tags at its end. */
+/**
+ * Where the ID3v1, APEv1, APEv2 and Lyrics3v2 tags at a file's end say that they begin. Players look for sound in them all
+ * the same.
+ */
 export function endBeforeTags(file: Buffer, start: number): number {
   let end = file.length
   for (let tags = 0; tags < TAGS_MAX; tags++) {

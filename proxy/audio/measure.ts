@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { readFlac } from './flac.ts'
-import { skipId3 } from './id3.ts'
+import { behindTag } from './id3.ts'
 import { readMp3 } from './mp3.ts'
 import { readOgg } from './ogg.ts'
 import { readWav } from './wav.ts'
@@ -24,6 +24,9 @@ export interface MeasuredAudio extends Duration {
  */
 export type AudioReader = Generator<void, Duration | null>
 
+/** ffmpeg looks for the kind of a file in as many bytes of its beginning (PROBE_BUF_MAX), and in those behind a tag. */
+const FLAC_TAG_BYTES_MAX = 524_288
+
 /** Places that a reader looks at before it gives way. */
 export const PLACES_PER_STEP = 16_384
 
@@ -34,11 +37,11 @@ export const PLACES_PER_STEP = 16_384
 export async function measureAudio(file: Buffer): Promise<MeasuredAudio | null> {
   const container = containerOf(file)
   if (container === null) return null
-  const found = container === 'wav' ? readWav(file) : await inSteps(READERS[container](file))
+  const found = await inSteps(READERS[container](file))
   return found !== null && found.seconds > 0 && Number.isFinite(found.secondsMax) ? { container, ...found } : null
 }
 
-const READERS = { flac: readFlac, mp3: readMp3, ogg: readOgg }
+const READERS = { wav: readWav, flac: readFlac, mp3: readMp3, ogg: readOgg }
 
 async function inSteps(reader: AudioReader): Promise<Duration | null> {
   for (;;) {
@@ -52,8 +55,8 @@ function containerOf(file: Buffer): Container | null {
   const start = file.toString('latin1', 0, 12)
   if (/^(?:RIFF|RF64)....WAVE$/s.test(start)) return 'wav'
   if (start.startsWith('OggS')) return 'ogg'
-  // FLAC and MP3 files may both begin with an ID3 tag.
-  const at = skipId3(file, 0)
-  if (file.toString('latin1', at, at + 4) === 'fLaC') return 'flac'
-  return 'mp3'
+  // FLAC and MP3 files may both begin with an ID3 tag. Behind a longer or a second one, players take FLAC for MP3.
+  const at = behindTag(file, 0)
+  if (file.toString('latin1', at, at + 4) !== 'fLaC') return 'mp3'
+  return at <= FLAC_TAG_BYTES_MAX ? 'flac' : null
 }

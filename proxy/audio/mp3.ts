@@ -1,49 +1,61 @@
-import { endBeforeTags, skipId3 } from './id3.ts'
+import { behindFirstTags, behindPadding, endBeforeTags } from './id3.ts'
 import { type AudioReader, PLACES_PER_STEP } from './measure.ts'
+import { mpegBound } from './mpegBound.ts'
 import { MPEG_HEAD_BYTES, type MpegFrame, mpegFrameAt } from './mpegFrame.ts'
 
 /** Bytes outside frames and tags beyond which nobody can say what a player makes of the file. */
 const JUNK_BYTES = 4_096
 const JUNK_SHARE = 1 / 16
+/** What chance may add for each byte of a file: sound and pictures in tags look like a frame every few thousand bytes. */
+const CHANCE_SECONDS = 20e-6
 
 /**
- * Measures an MP3 file by its frames, one after the other; what it says of its own length only raises the bound. Between
- * frames, every place that could be a header counts as a frame for the bound.
+ * Measures an MP3 file by its frames, one after the other. Tags say where they are, but only the bytes say what a player
+ * plays, so that frames within a tag count. What the file says of its own length only raises the bound. Where another
+ * choice of frames than this one lasts clearly longer, that is what a player may find, and it counts as the length.
  */
 export function* readMp3(file: Buffer): AudioReader {
-  const start = skipId3(file, 0)
-  const end = endBeforeTags(file, start)
+  const from = behindFirstTags(file)
+  const start = behindPadding(file, from)
   const first = mpegFrameAt(file, start)
-  if (first === null || !continues(file, start + first.bytes, end, first.kind)) return null
-  const junkMax = JUNK_BYTES + (end - start) * JUNK_SHARE
+  if (first === null || !continues(file, start + first.bytes, first.kind)) return null
+  const samples = yield* walk(file, start, first.kind)
+  if (samples === null) return null
+  const bound = yield* mpegBound(file, from)
+  const walked = samples / first.rate
+  const seconds = bound.behindStart > walked + file.length * CHANCE_SECONDS ? bound.behindStart : walked
+  const claimed = (claimedFrames(file, start, first) * first.samples) / first.rate
+  return { seconds, secondsMax: Math.max(seconds, bound.whole, claimed) }
+}
+
+/** The samples of the frames that follow each other; null when too much of the file is none of them and no tag. */
+function* walk(file: Buffer, start: number, kind: number): Generator<void, number | null> {
+  const end = file.length
+  const junkMax = JUNK_BYTES + (end - start) * JUNK_SHARE + end - endBeforeTags(file, start)
   let at = start
   let samples = 0
-  let junkSeconds = 0
   let junkBytes = 0
   for (let places = 1; at + MPEG_HEAD_BYTES <= end; places++) {
     if (places % PLACES_PER_STEP === 0) yield
     const frame = mpegFrameAt(file, at)
-    const inStep = junkBytes === 0 || frame === null || continues(file, at + frame.bytes, end, first.kind)
-    if (frame !== null && frame.kind === first.kind && inStep) {
+    const inStep = junkBytes === 0 || frame === null || continues(file, at + frame.bytes, kind)
+    if (frame !== null && frame.kind === kind && inStep) {
       samples += frame.samples
       at += frame.bytes
       continue
     }
-    if (frame !== null) junkSeconds += frame.samples / frame.rate
     const next = file.indexOf(0xff, at + 1)
-    const behind = next < 0 || next > end ? end : next
+    const behind = next < 0 ? end : next
     junkBytes += behind - at
     if (junkBytes > junkMax) return null
     at = behind
   }
-  const seconds = samples / first.rate
-  const claimed = (claimedFrames(file, start, first) * first.samples) / first.rate
-  return { seconds, secondsMax: Math.max(seconds + junkSeconds, claimed) }
+  return samples
 }
 
 /** Whether the sound goes on at `at`: with a frame of the same kind, or with the end of the file. */
-function continues(file: Buffer, at: number, end: number, kind: number): boolean {
-  return at + MPEG_HEAD_BYTES > end || mpegFrameAt(file, at)?.kind === kind
+function continues(file: Buffer, at: number, kind: number): boolean {
+  return at + MPEG_HEAD_BYTES > file.length || mpegFrameAt(file, at)?.kind === kind
 }
 
 /** The number of frames that a header of Xing's, LAME's or Fraunhofer's kind in the first frame claims; 0 for none. */

@@ -6,8 +6,10 @@ import { type OggPage, oggPageAt } from './oggPages.ts'
 const STREAMS_MAX = 64
 /** Places that look like a page and are none. */
 const LOST_MAX = 10_000
-/** Of a packet no more is kept; only those with the codec's settings are longer than their first bytes matter. */
-const PACKET_BYTES_MAX = 1_048_576
+/** Damaged pages beyond which nobody can say which packets a decoder makes of them and of what they hold. */
+const DAMAGED_MAX = 16
+/** Bytes of pages that weigh as much as a place. */
+const BYTES_PER_PLACE = 64
 
 /** Measures an Ogg file by the packets on its pages; all its streams count as if they were played one after the other. */
 export function* readOgg(file: Buffer): AudioReader {
@@ -15,9 +17,10 @@ export function* readOgg(file: Buffer): AudioReader {
   const ended: OggStream[] = []
   let places = 0
   let lost = 0
+  let damaged = 0
   for (let at = 0; at >= 0; ) {
     const page = oggPageAt(file, at)
-    places += 1 + (page?.lacing.length ?? 0)
+    places += page === null ? 1 : 1 + (page.end - at) / BYTES_PER_PLACE
     if (places >= PLACES_PER_STEP) {
       places = 0
       yield
@@ -29,7 +32,8 @@ export function* readOgg(file: Buffer): AudioReader {
     }
     const stream = streamOf(page, streams, ended)
     if (stream === null || !stream.take(file, page)) return null
-    at = page.end
+    if (!page.sound && ++damaged > DAMAGED_MAX) return null
+    at = page.sound ? page.end : file.indexOf('OggS', at + 1, 'latin1')
   }
   return sumOf([...streams.values(), ...ended])
 }
@@ -60,7 +64,6 @@ function sumOf(streams: readonly OggStream[]): Duration | null {
 class OggStream {
   private codec: OggCodec | undefined
   private pieces: Buffer[] = []
-  private bytes = 0
   private granule = 0
 
   /** @returns false when the stream is of a codec that is not known */
@@ -72,11 +75,11 @@ class OggStream {
     for (const length of page.lacing) {
       place += length
       if (length === 255) continue
-      this.add(file.subarray(start, place))
+      this.pieces.push(file.subarray(start, place))
       start = place
       if (!this.endPacket()) return false
     }
-    if (place > start) this.add(file.subarray(start, place))
+    if (place > start) this.pieces.push(file.subarray(start, place))
     if (page.granule > this.granule) this.granule = page.granule
     return true
   }
@@ -89,15 +92,9 @@ class OggStream {
     return this.codec?.duration(this.granule) ?? { seconds: 0, secondsMax: 0 }
   }
 
-  private add(piece: Buffer): void {
-    if (this.bytes < PACKET_BYTES_MAX) this.pieces.push(piece)
-    this.bytes += piece.length
-  }
-
   private endPacket(): boolean {
     const packet = this.pieces.length === 1 ? this.pieces[0] : Buffer.concat(this.pieces)
     this.pieces = []
-    this.bytes = 0
     if (this.codec !== undefined) return this.codec.take(packet)
     this.codec = oggCodec(packet)
     return this.codec !== undefined

@@ -3,6 +3,9 @@ import type { Duration } from './measure.ts'
 import { OpusSum } from './opus.ts'
 import { VorbisSum } from './vorbis.ts'
 
+/** Beyond what an encoder puts into a frame: 65,535 samples of 8 channels and 16 bits. */
+const FLAC_PACKET_BYTES_MAX = 1_048_576
+
 /** Adds up the packets of one stream behind its first one. */
 export interface OggCodec {
   /** @returns false when the packet shows that the stream cannot be measured */
@@ -23,9 +26,10 @@ export function oggCodec(packet: Buffer): OggCodec | undefined {
 
 const SILENT: OggCodec = { take: () => true, duration: () => ({ seconds: 0, secondsMax: 0 }) }
 
-/** FLAC in Ogg (RFC 9639 section 10.1): a frame is a packet. */
+/** FLAC in Ogg (RFC 9639 section 10.1): a frame is a packet, but decoders also play those that share one. */
 class OggFlac implements OggCodec {
   private readonly sum: FlacSum
+  private bytes = 0
 
   private constructor(sum: FlacSum) {
     this.sum = sum
@@ -37,11 +41,15 @@ class OggFlac implements OggCodec {
   }
 
   take(packet: Buffer): boolean {
-    this.sum.take(packet, 0)
+    // What begins otherwise is metadata, such as a picture.
+    if (packet[0] !== 0xff) return true
+    if (packet.length > FLAC_PACKET_BYTES_MAX) return false
+    this.bytes += packet.length
+    for (let at = packet.indexOf(0xff); at >= 0; ) at = packet.indexOf(0xff, at + this.sum.take(packet, at))
     return true
   }
 
   duration(): Duration {
-    return this.sum.duration()
+    return this.sum.duration(this.bytes)
   }
 }

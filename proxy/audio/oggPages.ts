@@ -1,4 +1,7 @@
+import { oggCrc } from './oggCrc.ts'
+
 const HEAD_BYTES = 27
+const CHECKSUM_AT = 22
 /** "OggS". */
 const CAPTURE_PATTERN = 0x4f676753
 const CONTINUED = 1
@@ -16,6 +19,8 @@ export interface OggPage {
   readonly lacing: Buffer
   readonly dataAt: number
   readonly end: number
+  /** It is all there, with the right checksum. Decoders pass over others, or look for pages within them. */
+  readonly sound: boolean
 }
 
 /** Reads the page at `at`; null when there is none or it is cut off within its head. */
@@ -35,5 +40,11 @@ export function oggPageAt(file: Buffer, at: number): OggPage | null {
     lacing,
     dataAt,
     end: dataAt + bytes,
+    sound: isSound(file, at, dataAt + bytes),
   }
+}
+
+function isSound(file: Buffer, at: number, end: number): boolean {
+  const checksumAt = at + CHECKSUM_AT
+  return end <= file.length && oggCrc(file, at, end, checksumAt) === file.readUInt32LE(checksumAt)
 }

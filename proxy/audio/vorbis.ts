@@ -40,8 +40,9 @@ export class VorbisSum {
   take(packet: Buffer): boolean {
     this.packets++
     if (this.packets === 2) this.modes = readModes(packet)
-    // An odd first byte is that of a header.
-    if (this.packets <= 2 || packet.length === 0 || (packet[0] & 1) === 1) return true
+    if (this.packets <= 2 || packet.length === 0) return true
+    // An odd first byte is that of a header. Decoders take one among the sound for new rates and sizes.
+    if ((packet[0] & 1) === 1) return false
     const size = this.blockSize(packet[0])
     if (this.before > 0) {
       this.samples += (this.before + size) / 4

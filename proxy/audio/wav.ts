@@ -1,4 +1,5 @@
-import type { Duration } from './measure.ts'
+import { holdsCodedSound } from './codedSound.ts'
+import type { AudioReader } from './measure.ts'
 
 const RIFF_HEAD_BYTES = 12
 const CHUNK_HEAD_BYTES = 8
@@ -6,9 +7,14 @@ const FORMAT_BYTES = 16
 const EXTENSIBLE = 0xfffe
 /** PCM, IEEE float, A-law and mu-law: what has the same bytes for every sample. */
 const PLAIN_FORMATS: ReadonlySet<number> = new Set([1, 3, 6, 7])
+const PCM = 1
 const CHUNKS_MAX = 10_000
+const ACT_ZEROS_AT = 44
+const ACT_MARK_AT = 256
+const ACT_MARK = 0x84
 
 interface WavFormat {
+  readonly tag: number
   readonly rate: number
   readonly bytesPerSample: number
 }
@@ -16,8 +22,9 @@ interface WavFormat {
 /**
  * Measures a WAV file (RIFF, or RF64 as in EBU Tech 3306). Sound is what its data chunks hold; one whose size is unknown
  * or goes beyond the file reaches to its end, and a reader without regard for sizes may take all that follows for sound.
+ * Integer samples that a player takes for coded sound last longer than they say, by any factor: they have no bound.
  */
-export function readWav(file: Buffer): Duration | null {
+export function* readWav(file: Buffer): AudioReader {
   let at = RIFF_HEAD_BYTES
   let format: WavFormat | null = null
   let dataBytes = 0
@@ -41,6 +48,7 @@ export function readWav(file: Buffer): Duration | null {
     at = start + size + (size % 2)
   }
   if (format === null || dataAt < 0) return null
+  if (format.tag === PCM && (isVoiceFile(file) || (yield* holdsCodedSound(file, dataAt)))) return null
   const bytesPerSecond = format.rate * format.bytesPerSample
   return { seconds: dataBytes / bytesPerSecond, secondsMax: (file.length - dataAt) / bytesPerSecond }
 }
@@ -55,5 +63,10 @@ function readFormat(file: Buffer, at: number, size: number): WavFormat | null {
   const stated = file.readUInt16LE(at + 12)
   const computed = channels * Math.ceil(file.readUInt16LE(at + 14) / 8)
   const bytesPerSample = stated === 0 ? computed : Math.min(stated, computed)
-  return PLAIN_FORMATS.has(format) && rate > 0 && bytesPerSample > 0 ? { rate, bytesPerSample } : null
+  return PLAIN_FORMATS.has(format) && rate > 0 && bytesPerSample > 0 ? { tag: format, rate, bytesPerSample } : null
+}
+
+/** Whether this is a recording of a voice recorder (ACT), which has the head of a WAV file, then G.729. */
+function isVoiceFile(file: Buffer): boolean {
+  return file[ACT_MARK_AT] === ACT_MARK && file.subarray(ACT_ZEROS_AT, ACT_MARK_AT).every((byte) => byte === 0)
 }

@@ -1,3 +1,5 @@
+import { oggCrc } from '../../proxy/audio/oggCrc.ts'
+
 /** Writes audio files by hand, as large and as wrong as a test wants them. */
 
 export interface WavOptions {
@@ -49,7 +51,7 @@ export function oggPage(
   serial: number,
   packets: readonly Buffer[],
   options: { granule?: bigint; first?: boolean } = {},
-) {
+): Buffer {
   const head = Buffer.alloc(27 + packets.length)
   head.write('OggS', 0, 'latin1')
   head[5] = options.first === true ? 2 : 0
@@ -59,7 +61,30 @@ export function oggPage(
   packets.forEach((packet, index) => {
     head[27 + index] = packet.length
   })
-  return Buffer.concat([head, ...packets])
+  const page = Buffer.concat([head, ...packets])
+  page.writeUInt32LE(oggCrc(page, 0, page.length, 22), 22)
+  return page
+}
+
+/** The footer of an APEv2 tag that claims so many bytes before it. */
+export function apeFooter(bytes: number): Buffer {
+  const footer = Buffer.alloc(32)
+  footer.write('APETAGEX', 0, 'latin1')
+  footer.writeUInt32LE(2_000, 8)
+  footer.writeUInt32LE(32 + bytes, 12)
+  return footer
+}
+
+/** What ends a Lyrics3v2 tag that claims so many bytes before it. */
+export function lyricsEnd(bytes: number): Buffer {
+  return Buffer.from(`${String(bytes).padStart(6, '0')}LYRICS200`, 'latin1')
+}
+
+/** An ID3v2 tag around these bytes. */
+export function id3Tag(body: Buffer): Buffer {
+  const head = Buffer.from('ID3\x04\0\0\0\0\0\0', 'latin1')
+  for (let place = 0; place < 4; place++) head[9 - place] = (body.length >> (7 * place)) & 127
+  return Buffer.concat([head, body])
 }
 
 /** An Opus file of so many packets of 120 ms, two bytes each. */

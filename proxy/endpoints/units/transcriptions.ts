@@ -21,9 +21,11 @@ const FORMATS = ['json', 'text', 'verbose_json'] as const
 const DECIMAL = /^[0-9]{1,9}(?:\.[0-9]{1,18})?$/
 const TEXT_TYPE = 'text/plain; charset=utf-8'
 const OWNED: ReadonlySet<string> = new Set(['text', 'usage'])
-/** A report may exceed what the file can hold by this factor, and a minute, before it is taken for a fault. */
+/** A report may exceed what was measured by this factor, and a minute, before the bytes of the file are asked. */
 const PLAUSIBLE_FACTOR = 2
 const PLAUSIBLE_SECONDS = 60
+/** The least that a codec for voices puts into a second: 120 ms of Opus in two bytes, and a third for their length. */
+const BYTES_PER_SECOND_MIN = 25
 const CONTENT_TYPES: Readonly<Record<Container, string>> = {
   wav: 'audio/wav',
   flac: 'audio/flac',
@@ -138,10 +140,19 @@ class TranscriptionPlan implements PiecePlan {
   }
 
   private bill(reported: number | null): Bill {
-    const { seconds, secondsMax } = this.audio
-    const believed = reported !== null && reported <= secondsMax * PLAUSIBLE_FACTOR + PLAUSIBLE_SECONDS
-    if (!believed) return countedBill(this.rates, Math.ceil(seconds), 'estimated')
+    if (reported === null || reported > this.plausibleSeconds()) {
+      return countedBill(this.rates, Math.ceil(this.audio.seconds), 'estimated')
+    }
     return countedBill(this.rates, Math.ceil(reported), 'reported')
+  }
+
+  /**
+   * What a report is believed up to. One above the measurement is no reason to charge less than the hold, because a
+   * decoder may have found what the measurement has not.
+   */
+  private plausibleSeconds(): number {
+    const byBytes = this.request.file.length / BYTES_PER_SECOND_MIN
+    return Math.max(this.audio.secondsMax * PLAUSIBLE_FACTOR + PLAUSIBLE_SECONDS, byBytes)
   }
 }
 

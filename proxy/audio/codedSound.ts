@@ -1,0 +1,97 @@
+import { mpegFrameAt } from './mpegFrame.ts'
+
+const BYTES_PER_STEP = 65_536
+/** Players take samples for frames when as many follow each other at the beginning, or anywhere. */
+const FIRST_FRAMES = 3
+const CHAIN_FRAMES = 64
+/** Sync words that are no chance. */
+const MARKS = 3
+const MARK_BYTES = 6
+
+/** The sync words of DTS with 16-bit words in both orders, DTS-HD, Dolby TrueHD, and S/PDIF bursts (IEC 61937). */
+const SYNC_WORDS: ReadonlySet<number> = new Set([0x7ffe8001, 0xfe7f0180, 0x64582025, 0xf8726fba, 0x72f81f4e])
+/** Those of DTS with 14-bit words are also what quiet samples look like, but for the two bytes behind them. */
+const DTS_14_BIG = 0x1fffe800
+const DTS_14_LITTLE = 0xff1f00e8
+
+/** What a byte may begin, by its value. */
+const FRAME = 1
+const MARK = 2
+const STARTS = new Uint8Array(256)
+for (const first of [0xff, 0x0b, 0x56]) STARTS[first] |= FRAME
+for (const word of [...SYNC_WORDS, DTS_14_BIG, DTS_14_LITTLE]) STARTS[word >>> 24] |= MARK
+
+// kbit/s of AC-3 by half the frame size code (ETSI TS 102 366, table 4.13).
+const AC3_RATES = [32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 576, 640]
+
+/**
+ * Whether bytes that are said to be samples hold frames of MPEG audio, AAC (ADTS, LOAS), AC-3, E-AC-3, DTS, TrueHD or S/PDIF.
+ * Players such as ffmpeg look for them in 16-bit samples, and play what they find.
+ */
+export function* holdsCodedSound(file: Buffer, from: number): Generator<void, boolean> {
+  let first = from
+  while (first < file.length && file[first] === 0) first++
+  if (isChain(file, first, FIRST_FRAMES)) return true
+  let marks = 0
+  for (let at = from; at + MARK_BYTES <= file.length; at++) {
+    if ((at - from) % BYTES_PER_STEP === 0) yield
+    const start = STARTS[file[at]]
+    if (start === 0 || (start === (FRAME | MARK) && isQuiet(file[at + 1]))) continue
+    if ((start & FRAME) !== 0 && isChain(file, at, CHAIN_FRAMES)) return true
+    if ((start & MARK) !== 0 && isSyncWord(file, at) && ++marks >= MARKS) return true
+  }
+  return false
+}
+
+/** Whether the byte behind 0xff, which is half of the bytes of quiet samples, rules out all that it may begin. */
+function isQuiet(second: number): boolean {
+  return second < 0xe0 && second !== 0x1f
+}
+
+function isSyncWord(file: Buffer, at: number): boolean {
+  const word = file.readUInt32BE(at)
+  const next = file.readUInt16BE(at + 4)
+  if (word === DTS_14_BIG) return (next & 0xfff0) === 0x07f0
+  if (word === DTS_14_LITTLE) return (next & 0xf0ff) === 0xf007
+  return SYNC_WORDS.has(word)
+}
+
+function isChain(file: Buffer, at: number, count: number): boolean {
+  let next = at
+  for (let frames = 0; frames < count; frames++) {
+    const bytes = frameBytesAt(file, next)
+    if (bytes === 0) return false
+    next += bytes
+  }
+  return true
+}
+
+/** The bytes of the coded frame whose header is at `at`; 0 when there is none. */
+function frameBytesAt(file: Buffer, at: number): number {
+  if (at + 7 > file.length) return 0
+  const first = file[at]
+  const second = file[at + 1]
+  if (first === 0xff) return (second & 0xf6) === 0xf0 ? adtsBytes(file, at) : (mpegFrameAt(file, at)?.bytes ?? 0)
+  if (first === 0x0b && second === 0x77) return ac3Bytes(file, at)
+  if (first === 0x56 && (second & 0xe0) === 0xe0) return (file.readUInt16BE(at + 1) & 0x1fff) + 3
+  return 0
+}
+
+/** ISO/IEC 13818-7 section 6.2. */
+function adtsBytes(file: Buffer, at: number): number {
+  const bytes = (file.readUIntBE(at + 3, 3) >> 5) & 0x1fff
+  return bytes >= 7 && ((file[at + 2] >> 2) & 15) < 13 ? bytes : 0
+}
+
+/** ETSI TS 102 366, sections 4.3 and E.1.2. */
+function ac3Bytes(file: Buffer, at: number): number {
+  const streamId = file[at + 5] >> 3
+  if (streamId > 16) return 0
+  if (streamId > 10) return ((file.readUInt16BE(at + 2) & 0x7ff) + 1) * 2
+  const rateCode = file[at + 4] >> 6
+  const sizeCode = file[at + 4] & 63
+  if (rateCode === 3 || sizeCode >= AC3_RATES.length * 2) return 0
+  const kbits = AC3_RATES[sizeCode >> 1]
+  if (rateCode !== 1) return kbits * (rateCode === 0 ? 4 : 6)
+  return (Math.floor((kbits * 320) / 147) + (sizeCode & 1)) * 2
+}
