@@ -50,9 +50,25 @@ export function outputBytes(answer: Completion): number {
   for (const { text, message } of choicesOf(answer)) {
     bytes += textBytes(text)
     if (!isRecord(message)) continue
-    bytes += textBytes(message['content']) + textBytes(message['reasoning_content']) + jsonBytes(message['tool_calls'])
+    bytes += textBytes(message['content']) + textBytes(message['reasoning_content'])
+    for (const written of toolCallTexts(message['tool_calls'])) bytes += Buffer.byteLength(written)
   }
   return bytes
+}
+
+/** What the model wrote into the tool calls of a message: their names and arguments, without what JSON puts around them. */
+export function toolCallTexts(calls: unknown): string[] {
+  if (!Array.isArray(calls)) return []
+  const texts: string[] = []
+  for (const call of calls) {
+    if (!isRecord(call)) continue
+    const said = isRecord(call['function']) ? call['function'] : call
+    for (const member of [said['name'], said['arguments'], said['input']]) {
+      if (typeof member === 'string') texts.push(member)
+      else if (isRecord(member)) texts.push(JSON.stringify(member))
+    }
+  }
+  return texts
 }
 
 /** UTF-8 bytes of a value as JSON; 0 for null and undefined. */

@@ -155,13 +155,13 @@ export class ChatStream implements FrameSink, RelayStream {
 
   private relay(bytes: Buffer, start: number, end: number): void {
     // Not before the answer itself: what was written binds the request to its provider.
-    if (this.echo !== '' && (scan.outputBytes > 0 || scan.finished)) this.writeEcho()
-    if (scan.outputBytes > 0) {
+    if (this.echo !== '' && (scan.outputs > 0 || scan.finished)) this.writeEcho()
+    if (scan.outputs > 0) {
       this.outputFrames++
       this.outputBytes += scan.outputBytes
     }
     if (scan.finished) this.finished = true
-    if (this.state === 'waiting' && (scan.outputBytes > 0 || scan.finished)) this.state = 'flowing'
+    if (this.state === 'waiting' && (scan.outputs > 0 || scan.finished)) this.state = 'flowing'
     const dropUsage = scan.usageStart >= 0 && !(scan.usageIsNull && this.keepNullUsage)
     appendChunk(this.out, bytes, start, end, scan, this.identity, dropUsage)
     this.template.learn(bytes, start, end, scan, this.identity, dropUsage)

@@ -1,3 +1,5 @@
+import { jsonTextBytes } from './jsonText.ts'
+
 const QUOTE = 34
 const COMMA = 44
 const COLON = 58
@@ -20,7 +22,10 @@ const NAMES = {
   text: Buffer.from('text'),
   role: Buffer.from('role'),
   finishReason: Buffer.from('finish_reason'),
+  toolCalls: Buffer.from('tool_calls'),
 }
+/** The members of a tool call that hold what the model wrote. */
+const CALL_OUTPUT = ['name', 'arguments', 'input'].map((name) => Buffer.from(name))
 
 /**
  * Finds what a chunk's relay needs in the JSON bytes of one chat.completion.chunk or text_completion, in one pass and
@@ -49,9 +54,12 @@ export class ChunkScan {
   hasChoices = false
   /** A choice has a finish_reason. */
   finished = false
-  /** Bytes of text, reasoning or tool calls that the choices add, escapes included. */
+  /**
+   * Bytes of text, reasoning or tool calls that the choices add. Text has its escapes included; of a tool call, its name
+   * and its arguments count.
+   */
   outputBytes = 0
-  /** How many values the output is made of, and the inside of the last one that is a string. */
+  /** How many members of the choices the output is made of, and the inside of the last one that is a string. */
   outputs = 0
   textStart = -1
   textEnd = -1
@@ -127,8 +135,31 @@ export class ChunkScan {
       if (holds && this.isName(nameStart, nameEnd, NAMES.text)) this.noteOutput(start)
       return true
     }
+    if (level > DELTA) return this.callMember(level, nameStart, nameEnd)
+    const mayBeCalls = this.bytes[start] === OPEN_BRACKET
+    if (mayBeCalls && this.isName(nameStart, nameEnd, NAMES.toolCalls)) return this.toolCalls()
     if (!this.passValue()) return false
     if (this.holdsSomething(start) && !this.isName(nameStart, nameEnd, NAMES.role)) this.noteOutput(start)
+    return true
+  }
+
+  private toolCalls(): boolean {
+    const start = this.at
+    if (!this.array(CALL)) return false
+    if (this.holdsSomething(start)) this.outputs++
+    return true
+  }
+
+  private callMember(level: number, nameStart: number, nameEnd: number): boolean {
+    const start = this.at
+    if (level === CALL && this.bytes[start] === OPEN_BRACE) {
+      this.at++
+      return this.members(FUNCTION)
+    }
+    if (!this.passValue()) return false
+    if (!this.holdsSomething(start) || !CALL_OUTPUT.some((name) => this.isName(nameStart, nameEnd, name))) return true
+    this.outputBytes +=
+      this.bytes[start] === QUOTE ? jsonTextBytes(this.bytes, start + 1, this.at - 1) : this.at - start
     return true
   }
 
@@ -266,3 +297,5 @@ export class ChunkScan {
 const TOP = 0
 const CHOICE = 1
 const DELTA = 2
+const CALL = 3
+const FUNCTION = 4

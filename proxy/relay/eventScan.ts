@@ -1,4 +1,5 @@
 import { JsonScan } from './jsonScan.ts'
+import { jsonTextBytes } from './jsonText.ts'
 
 const OPEN_BRACE = 123
 const LETTER_N = 110
@@ -26,7 +27,9 @@ const NAMES = {
   stopReason: Buffer.from('stop_reason'),
 }
 /** The members of a block or a delta that hold what the model wrote. */
-const OUTPUT = ['text', 'partial_json', 'thinking', 'name', 'input', 'data'].map((name) => Buffer.from(name))
+const OUTPUT = ['text', 'thinking', 'name', 'input', 'data'].map((name) => Buffer.from(name))
+/** JSON within JSON, of which a good part is escapes. */
+const PARTIAL_JSON = Buffer.from('partial_json')
 
 /**
  * Finds what the relay of a Messages stream needs in the JSON bytes of one event, in one pass. Positions are offsets
@@ -49,7 +52,7 @@ export class EventScan extends JsonScan {
   errorEnd = -1
   /** The event says why the message ends. */
   finished = false
-  /** Bytes of text, thinking or tool calls that the event adds, escapes included. */
+  /** Bytes of text, thinking or tool calls that the event adds. Text has its escapes included. */
   outputBytes = 0
 
   /**
@@ -121,6 +124,8 @@ export class EventScan extends JsonScan {
     for (const name of OUTPUT) {
       if (this.isName(nameStart, nameEnd, name)) this.outputBytes += this.at - start - 2
     }
+    if (!this.isName(nameStart, nameEnd, PARTIAL_JSON)) return
+    this.outputBytes += jsonTextBytes(this.bytes, start + 1, this.at - 1)
   }
 
   private equals(start: number, text: Buffer): boolean {

@@ -1,10 +1,15 @@
 import type { TokenUsage } from '../../../control/contract/charge.ts'
-import { choicesOf, completionText, isErrorAnswer, outputBytes } from '../../../control/contract/completion.ts'
+import {
+  choicesOf,
+  completionText,
+  isErrorAnswer,
+  outputBytes,
+  toolCallTexts,
+} from '../../../control/contract/completion.ts'
 import { readUsage, usageBounds } from '../../../control/contract/openaiUsage.ts'
 import { isObject, type JsonObject, parseAnswer } from '../../relay/jsonObject.ts'
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
-import { isGiven } from '../run/fields.ts'
 import type { AnswerContext, WholeAnswer } from './codec.ts'
 
 /** A completion of a provider of the OpenAI dialect, for a client that speaks the same. */
@@ -69,7 +74,7 @@ function readCompletion(body: Buffer, context: AnswerContext, object: string): O
 function writtenText(answer: JsonObject): string {
   const written = choicesOf(answer).flatMap(({ text, message }) => {
     const { content, reasoning_content: reasoning, tool_calls: calls } = isObject(message) ? message : {}
-    return [text, reasoning, content, isGiven(calls) ? JSON.stringify(calls) : '']
+    return [text, reasoning, content, ...toolCallTexts(calls)]
   })
   return written.filter((text) => typeof text === 'string' && text !== '').join('\n')
 }
