@@ -22,6 +22,8 @@ export interface PromptSize {
   linkedImages?: boolean
   /** The field of the first image at an address that is not https on the public internet; absent is none. */
   privateImage?: string
+  /** UTF-8 bytes of options that are no prompt, but that a provider might make a part of it; absent is none. */
+  optionBytes?: number
 }
 
 /** The worst case of a request in units, and what it is made of. Prices are units per million tokens. */
@@ -42,19 +44,36 @@ export interface HoldSize {
  * the prompt that a provider adds to tools.
  */
 export function promptTokensMax(size: PromptSize, rates: ModelRates, imageTokens: number, toolTokens = 0): number {
-  const textTokens = rates.longThreshold > 0 ? size.textBytes : Math.ceil(size.textBytes / BYTES_PER_TOKEN)
+  const bytes = size.textBytes + (size.optionBytes ?? 0)
+  const textTokens = rates.longThreshold > 0 ? bytes : Math.ceil(bytes / BYTES_PER_TOKEN)
   const allowances = size.images * imageTokens + ((size.tools ?? 0) > 0 ? toolTokens : 0)
   return textTokens + size.messages * TOKENS_PER_MESSAGE + TOKENS_PER_REQUEST + allowances
 }
 
 /**
+ * The rates that a request is held at. What an image counts for is the provider's to say, so that with images the
+ * prompt may be on either side of the long-context threshold: then each price is the dearer of both.
+ */
+export function holdRates(rates: ModelRates, promptTokens: number, hasImages: boolean): RateSet {
+  if (!hasImages || rates.longThreshold === 0) return rateSetFor(rates, promptTokens)
+  const { long } = rates
+  return {
+    input: Math.max(rates.input, long.input),
+    output: Math.max(rates.output, long.output),
+    cachedInput: Math.max(rates.cachedInput, long.cachedInput),
+    cacheWrite5m: Math.max(rates.cacheWrite5m, long.cacheWrite5m),
+    cacheWrite1h: Math.max(rates.cacheWrite1h, long.cacheWrite1h),
+  }
+}
+
+/**
  * Sizes the hold of a chat request.
+ * @param set from holdRates
  * @param promptTokens from promptTokensMax
  * @param outputTokens max_tokens, or the model's default output budget
  * @param shrinks whether the client left the output open, so that the hold may shrink to the balance
  */
-export function sizeHold(rates: ModelRates, promptTokens: number, outputTokens: number, shrinks: boolean): HoldSize {
-  const set = rateSetFor(rates, promptTokens)
+export function sizeHold(set: RateSet, promptTokens: number, outputTokens: number, shrinks: boolean): HoldSize {
   const promptPrice = dearestInput(set)
   const wantUnits = worstCaseUnits(promptTokens, promptPrice, outputTokens, set.output)
   const leastUnits = shrinks

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { chargeUnits, type ModelRates, type TokenUsage } from '../../control/contract/charge.ts'
 import { MAX_UNITS } from '../../control/contract/units.ts'
-import { grantedOutputTokens, promptTokensMax, sizeHold } from '../../proxy/admission/holdSize.ts'
+import { grantedOutputTokens, holdRates, promptTokensMax, sizeHold } from '../../proxy/admission/holdSize.ts'
 
 const price = fc.oneof(
   fc.constant(0),
@@ -19,7 +19,7 @@ const tokens = fc.oneof(fc.nat(100), fc.nat(2_000_000))
 test('a hold is the exact worst case, rounded up once', () => {
   fc.assert(
     fc.property(rates, tokens, tokens, (model, promptTokens, outputTokens) => {
-      const size = sizeHold(model, promptTokens, outputTokens, false)
+      const size = sizeHold(holdRates(model, promptTokens, false), promptTokens, outputTokens, false)
       const set = model.longThreshold > 0 && promptTokens > model.longThreshold ? model.long : model
       const dearest = [set.input, set.cachedInput, set.cacheWrite5m, set.cacheWrite1h].map(BigInt)
       const input = dearest.reduce((most, one) => (one > most ? one : most))
@@ -42,6 +42,26 @@ test('no usage within the held tokens costs more than the hold, when tiers do no
       const usage: TokenUsage = { input, cachedInput, cacheWrite5m, cacheWrite1h, output: outputTokens, reasoning: 0 }
       const size = sizeHold(model, promptTokens, outputTokens, false)
       assert.ok(chargeUnits(model, usage) <= size.wantUnits)
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+test('with images, no usage within the held tokens costs more than the hold on either side of the threshold', () => {
+  fc.assert(
+    fc.property(rates, tokens, tokens, fc.nat(1_000), (model, promptTokens, outputTokens, part) => {
+      const size = sizeHold(holdRates(model, promptTokens, true), promptTokens, outputTokens, false)
+      const usage: TokenUsage = {
+        ...zeroUsage(),
+        input: Math.floor((promptTokens * part) / 1_000),
+        output: outputTokens,
+      }
+      const set = (long: boolean): ModelRates => ({
+        ...(long ? model.long : model),
+        longThreshold: 0,
+        long: model.long,
+      })
+      for (const long of [false, model.longThreshold > 0]) assert.ok(chargeUnits(set(long), usage) <= size.wantUnits)
     }),
     { numRuns: 2_000 },
   )
@@ -74,7 +94,13 @@ test('prompts are counted as the contract says', () => {
   assert.equal(promptTokensMax({ textBytes: 101, messages: 2, images: 0 }, flat, 1500), 51 + 16 + 16)
   assert.equal(promptTokensMax({ textBytes: 101, messages: 2, images: 0 }, tiered, 1500), 101 + 16 + 16)
   assert.equal(promptTokensMax({ textBytes: 0, messages: 1, images: 3 }, flat, 1500), 8 + 16 + 4500)
+  assert.equal(promptTokensMax({ textBytes: 10, messages: 1, images: 0, optionBytes: 11 }, flat, 0), 11 + 8 + 16)
+  assert.equal(promptTokensMax({ textBytes: 10, messages: 1, images: 0, optionBytes: 11 }, tiered, 0), 21 + 8 + 16)
 })
+
+function zeroUsage(): TokenUsage {
+  return { input: 0, cachedInput: 0, cacheWrite5m: 0, cacheWrite1h: 0, output: 0, reasoning: 0 }
+}
 
 function zeroRates() {
   return { input: 0, output: 0, cachedInput: 0, cacheWrite5m: 0, cacheWrite1h: 0 }

@@ -2,7 +2,7 @@ import type { Dialect } from '../../../control/contract/catalog.ts'
 import type { ModelRates } from '../../../control/contract/charge.ts'
 import { GatewayError } from '../../../control/contract/errors.ts'
 import type { Principal } from '../../access/principal.ts'
-import { type HoldSize, promptTokensMax, sizeHold } from '../../admission/holdSize.ts'
+import { type HoldSize, holdRates, promptTokensMax, sizeHold } from '../../admission/holdSize.ts'
 import type { Model, Route } from '../../catalog/catalog.ts'
 import { chooseRoutes } from '../../upstream/chooseRoutes.ts'
 import type { RouteHealth } from '../../upstream/routeHealth.ts'
@@ -48,7 +48,8 @@ export function admit(
   const routes = chooseRoutes(model, policy, health, nowMs)
   const promptTokens = promptTokensMax(request.prompt, rates, model.imageTokens, model.toolTokens)
   const outputTokens = request.maxTokens ?? defaultOutput(request, model)
-  return { model, rates, routes, size: sizeHold(rates, promptTokens, outputTokens, request.maxTokens === null) }
+  const set = holdRates(rates, promptTokens, request.prompt.images > 0)
+  return { model, rates, routes, size: sizeHold(set, promptTokens, outputTokens, request.maxTokens === null) }
 }
 
 /** @throws GatewayError batch_unavailable, private_batch_unavailable for what cannot be a batch job */
@@ -70,19 +71,20 @@ function checkBatch(request: ChatRequest, principal: Principal, model: Model): v
 
 /** @throws GatewayError context_length_exceeded for what the model cannot take or give */
 export function checkContext(request: ChatRequest, model: Model): void {
-  if (request.maxTokens !== null && request.maxTokens > model.maxOutput) {
-    const param = request.maxTokensParam ?? request.maxTokensName
-    throw new GatewayError('context_length_exceeded', {
-      message: `${param} is ${request.maxTokens}, but ${model.id} gives at most ${model.maxOutput}.`,
-      param,
-    })
-  }
+  checkOutput(request.maxTokens, request.maxTokensParam ?? request.maxTokensName, model)
+  checkOutput(request.maxTokensBeside ?? null, 'max_tokens', model)
   if (request.prompt.textBytes / BYTES_PER_TOKEN_MAX > model.context) {
     throw new GatewayError('context_length_exceeded', {
       message: `The prompt cannot fit the ${model.context} tokens that ${model.id} takes.`,
       param: request.promptParam ?? 'messages',
     })
   }
+}
+
+function checkOutput(maxTokens: number | null, param: string, model: Model): void {
+  if (maxTokens === null || maxTokens <= model.maxOutput) return
+  const message = `${param} is ${maxTokens}, but ${model.id} gives at most ${model.maxOutput}.`
+  throw new GatewayError('context_length_exceeded', { message, param })
 }
 
 function ratesFor(model: Model, principal: Principal, request: ChatRequest): ModelRates {

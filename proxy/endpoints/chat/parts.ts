@@ -4,6 +4,9 @@ import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
 import { readImageUrl } from './imageUrl.ts'
 import { readText } from './text.ts'
 
+/** How closely a model looks at an image. */
+export const IMAGE_DETAILS: ReadonlySet<unknown> = new Set(['auto', 'low', 'high', 'original'])
+
 /**
  * Checks and measures the parts of a message's content. Parts of other kinds are refused, because nothing here is priced
  * for them.
@@ -40,5 +43,5 @@ function readImage(image: unknown, field: string, size: PromptSize): JsonObject 
     throw invalidRequest(`${field}.url must be a string.`, field)
   const { detail } = image
   const url = readImageUrl(image['url'], `${field}.url`, size)
-  return typeof detail === 'string' ? { url, detail } : { url }
+  return IMAGE_DETAILS.has(detail) ? { url, detail } : { url }
 }

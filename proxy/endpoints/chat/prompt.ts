@@ -22,7 +22,7 @@ export function readMessages(value: unknown, limits: Limits): { messages: readon
   if (value.length > limits.messagesMax) {
     throw invalidRequest(`messages may hold at most ${limits.messagesMax} entries.`, 'messages')
   }
-  const size: PromptSize = { textBytes: 0, messages: value.length, images: 0, tools: 0 }
+  const size: PromptSize = { textBytes: 0, messages: value.length, images: 0, tools: 0, optionBytes: 0 }
   const messages = value.map((message: unknown, i) => readMessage(message, `messages[${i}]`, size))
   if (size.images > limits.imagesMax) throw new GatewayError('too_many_images', { param: 'messages' })
   return { messages, size }

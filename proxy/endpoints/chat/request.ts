@@ -6,6 +6,7 @@ import type { PromptSize } from '../../admission/holdSize.ts'
 import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
 import { isGiven, readBoolean, readModel, readNumber, readPositiveInteger } from '../run/fields.ts'
 import { type Preferences, readPreferences } from '../run/preferences.ts'
+import { addOptions, CHAT_OPTIONS } from './options.ts'
 import { readMessages } from './prompt.ts'
 
 /** A chat request that is sound by itself; what depends on the model is checked against it later. */
@@ -23,6 +24,8 @@ export interface ChatRequest {
   readonly maxTokens: number | null
   /** The name that the output limit is forwarded under, where the provider has none of its own for it. */
   readonly maxTokensName: 'max_tokens' | 'max_completion_tokens'
+  /** What max_tokens says where max_completion_tokens holds in its place; null or absent where there is one limit. */
+  readonly maxTokensBeside?: number | null
   /** What the client's format calls the output limit; absent is maxTokensName. */
   readonly maxTokensParam?: string
   /** What the client's format calls the prompt; absent is `messages`. */
@@ -36,16 +39,6 @@ export interface ChatRequest {
 }
 
 /**
- * What is forwarded. Everything else is left out, because a provider may bill for it: price tiers, fan-out, hosted
- * tools, stored state, other modalities.
- */
-const FORWARDED: ReadonlySet<string> = new Set([
-  ...['temperature', 'top_p', 'top_k', 'min_p', 'stop', 'seed', 'frequency_penalty', 'presence_penalty'],
-  ...['repetition_penalty', 'logit_bias', 'logprobs', 'top_logprobs', 'user', 'response_format', 'reasoning_effort'],
-  ...['verbosity', 'prompt_cache_key', 'safety_identifier'],
-])
-
-/**
  * Validates the body of POST /v1/chat/completions. A member that is null counts as absent.
  * @throws GatewayError 400 with the field at fault
  */
@@ -57,10 +50,9 @@ export function readChatRequest(body: JsonObject, limits: Limits): ChatRequest {
   readNumber(body, 'temperature', 0, 2)
   const stream = readBoolean(body, 'stream')
   const forward: JsonObject = { messages }
-  for (const name in body) if (FORWARDED.has(name) && isGiven(body[name])) forward[name] = body[name]
+  addOptions(body, forward, CHAT_OPTIONS, prompt, limits)
   prompt.tools = addTools(body, forward, limits)
-  prompt.textBytes += jsonBytes(forward['tools']) + jsonBytes(forward['response_format'])
-  prompt.textBytes += jsonBytes(forward['tool_choice'])
+  prompt.textBytes += jsonBytes(forward['tools']) + jsonBytes(forward['tool_choice'])
   const batch = model.batchParam !== null
   const maxTokensName = isGiven(body['max_completion_tokens']) ? 'max_completion_tokens' : 'max_tokens'
   return {
@@ -72,6 +64,7 @@ export function readChatRequest(body: JsonObject, limits: Limits): ChatRequest {
     includeUsage: readIncludeUsage(body['stream_options']),
     maxTokens: readPositiveInteger(body, maxTokensName),
     maxTokensName,
+    maxTokensBeside: maxTokensName === 'max_tokens' ? null : readPositiveInteger(body, 'max_tokens'),
     prompt,
     preferences: readPreferences(body['provider']),
     forward,

@@ -1,6 +1,8 @@
 import { invalidRequest } from '../../../control/contract/errors.ts'
+import type { Limits } from '../../../control/contract/limits.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import type { JsonObject } from '../../relay/jsonObject.ts'
+import { addOptions, TEXT_OPTIONS } from '../chat/options.ts'
 import { type ChatRequest, readIncludeUsage } from '../chat/request.ts'
 import { readText } from '../chat/text.ts'
 import { isGiven, readBoolean, readModel, readNumber, readPositiveInteger, refuseBatch } from '../run/fields.ts'
@@ -9,17 +11,12 @@ import { readPreferences } from '../run/preferences.ts'
 /** As many logprobs a token as OpenAI gives. */
 const LOGPROBS_MAX = 5
 
-const FORWARDED: ReadonlySet<string> = new Set([
-  ...['temperature', 'top_p', 'top_k', 'min_p', 'stop', 'seed', 'frequency_penalty', 'presence_penalty'],
-  ...['repetition_penalty', 'logit_bias', 'logprobs', 'user'],
-])
-
 /**
  * Validates the body of POST /v1/completions. A member that is null counts as absent. `echo` of the result is what the
  * answer begins with: the prompt where the client wants it echoed.
  * @throws GatewayError 400 with the field at fault
  */
-export function readTextRequest(body: JsonObject): ChatRequest {
+export function readTextRequest(body: JsonObject, limits: Limits): ChatRequest {
   const model = readModel(body)
   refuseBatch(model)
   for (const name of ['n', 'best_of']) {
@@ -30,7 +27,7 @@ export function readTextRequest(body: JsonObject): ChatRequest {
   const size: PromptSize = { textBytes: 0, messages: 1, images: 0 }
   const prompt = readPrompt(body['prompt'], size)
   const forward: JsonObject = { prompt }
-  for (const name in body) if (FORWARDED.has(name) && isGiven(body[name])) forward[name] = body[name]
+  addOptions(body, forward, TEXT_OPTIONS, size, limits)
   if (isGiven(body['suffix'])) forward['suffix'] = readText(body['suffix'], 'suffix', size)
   return {
     modelId: model.modelId,
@@ -40,6 +37,7 @@ export function readTextRequest(body: JsonObject): ChatRequest {
     includeUsage: readIncludeUsage(body['stream_options']),
     maxTokens: readPositiveInteger(body, maxTokensName),
     maxTokensName,
+    maxTokensBeside: maxTokensName === 'max_tokens' ? null : readPositiveInteger(body, 'max_tokens'),
     promptParam: 'prompt',
     prompt: size,
     preferences: readPreferences(body['provider']),

@@ -7,6 +7,8 @@ import { readText } from '../chat/text.ts'
 import { isGiven } from '../run/fields.ts'
 import { withCache } from './cacheControl.ts'
 
+const IMAGE_TYPE = /^image\/[\w.+-]{1,64}$/
+
 type BlockReader = (block: JsonObject, field: string, size: PromptSize) => JsonObject | null
 
 const RESULT_BLOCKS: Readonly<Record<string, BlockReader>> = {
@@ -78,6 +80,9 @@ function readImage(block: JsonObject, field: string, size: PromptSize): JsonObje
   }
   if (source['type'] !== 'base64') throw invalidRequest(`${name}.type must be base64 or url.`, `${name}.type`)
   const mediaType = stringOf(source['media_type'], `${name}.media_type`)
+  if (!IMAGE_TYPE.test(mediaType)) {
+    throw invalidRequest(`${name}.media_type must be a type of images, such as image/png.`, `${name}.media_type`)
+  }
   return {
     type: 'image',
     source: { type: 'base64', media_type: mediaType, data: stringOf(source['data'], `${name}.data`) },

@@ -4,8 +4,9 @@ import type { Limits } from '../../../control/contract/limits.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
 import { THINKING_TOKENS_MIN } from '../chat/anthropicThinking.ts'
+import { checkStops, countOption } from '../chat/options.ts'
 import { readText } from '../chat/text.ts'
-import { isGiven, readBoolean } from '../run/fields.ts'
+import { isGiven, readBoolean, readWord } from '../run/fields.ts'
 import { withCache } from './cacheControl.ts'
 
 const CHOICES: ReadonlySet<unknown> = new Set(['auto', 'any', 'tool', 'none'])
@@ -84,14 +85,14 @@ export function readThinking(thinking: unknown, maxTokens: number | null): JsonO
  * The member `output_config`: the effort, and the schema of the answer.
  * @throws GatewayError 400
  */
-export function readOutputConfig(config: unknown, size: PromptSize): JsonObject | null {
+export function readOutputConfig(config: unknown, size: PromptSize, limits: Limits): JsonObject | null {
   if (!isGiven(config)) return null
   if (!isObject(config)) throw invalidRequest('output_config must be an object.', 'output_config')
-  const { effort, format } = config
+  const { format } = config
   const clean: JsonObject = {}
-  if (isGiven(effort)) {
-    if (typeof effort !== 'string')
-      throw invalidRequest('output_config.effort must be a string.', 'output_config.effort')
+  const effort = readWord(config['effort'], 'output_config.effort', limits)
+  if (effort !== null) {
+    countOption(effort, size)
     clean['effort'] = effort
   }
   if (isGiven(format)) {
@@ -108,7 +109,7 @@ export function readOutputConfig(config: unknown, size: PromptSize): JsonObject 
  * The members that say how the answer is drawn and where it stops.
  * @throws GatewayError 400
  */
-export function readSampling(body: JsonObject): JsonObject {
+export function readSampling(body: JsonObject, size: PromptSize, limits: Limits): JsonObject {
   const clean: JsonObject = {}
   for (const name of ['temperature', 'top_p']) {
     const value = body[name]
@@ -125,8 +126,8 @@ export function readSampling(body: JsonObject): JsonObject {
     clean['top_k'] = topK
   }
   if (isGiven(stops)) {
-    if (!Array.isArray(stops) || !stops.every((stop) => typeof stop === 'string'))
-      throw invalidRequest('stop_sequences must be an array of strings.', 'stop_sequences')
+    if (!Array.isArray(stops)) throw invalidRequest('stop_sequences must be an array of strings.', 'stop_sequences')
+    checkStops(stops, 'stop_sequences', limits.messageStopSequencesMax, size, limits)
     clean['stop_sequences'] = stops
   }
   return clean

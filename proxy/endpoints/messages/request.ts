@@ -3,8 +3,9 @@ import type { Limits } from '../../../control/contract/limits.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import type { Model } from '../../catalog/catalog.ts'
 import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
+import { countOption } from '../chat/options.ts'
 import type { ChatRequest } from '../chat/request.ts'
-import { isGiven, readBoolean, readModel, readPositiveInteger, refuseBatch } from '../run/fields.ts'
+import { isGiven, readBoolean, readModel, readName, readPositiveInteger, refuseBatch } from '../run/fields.ts'
 import { readPreferences } from '../run/preferences.ts'
 import { ROLES, readContent } from './blocks.ts'
 import { readCacheControl } from './cacheControl.ts'
@@ -69,17 +70,17 @@ export function readMessagesRequest(body: JsonObject, limits: Limits, answers = 
   if (answers) refuseBatch(model)
   const maxTokens = readPositiveInteger(body, 'max_tokens')
   if (answers && maxTokens === null) throw invalidRequest('max_tokens is missing.', 'max_tokens')
-  const prompt: PromptSize = { textBytes: 0, messages: 0, images: 0, tools: 0 }
+  const prompt: PromptSize = { textBytes: 0, messages: 0, images: 0, tools: 0, optionBytes: 0 }
   const native: JsonObject = { messages: readMessages(body['messages'], prompt, limits) }
   if (isGiven(body['system'])) {
     native['system'] = readContent(body['system'], 'system', 'system', prompt)
     prompt.messages++
   }
-  Object.assign(native, readTools(body, prompt, limits), readSampling(body))
+  Object.assign(native, readTools(body, prompt, limits), readSampling(body, prompt, limits))
   const given: JsonObject = {
     thinking: readThinking(body['thinking'], maxTokens),
-    output_config: readOutputConfig(body['output_config'], prompt),
-    metadata: readMetadata(body['metadata']),
+    output_config: readOutputConfig(body['output_config'], prompt, limits),
+    metadata: readMetadata(body['metadata'], prompt, limits),
     cache_control: isGiven(body['cache_control']) ? readCacheControl(body['cache_control'], 'cache_control') : null,
   }
   for (const name in given) if (given[name] !== null) native[name] = given[name]
@@ -121,11 +122,11 @@ function readMessages(value: unknown, size: PromptSize, limits: Limits): JsonObj
   return messages
 }
 
-function readMetadata(metadata: unknown): JsonObject | null {
+function readMetadata(metadata: unknown, size: PromptSize, limits: Limits): JsonObject | null {
   if (!isGiven(metadata)) return null
   if (!isObject(metadata)) throw invalidRequest('metadata must be an object.', 'metadata')
-  const { user_id: user } = metadata
-  if (!isGiven(user)) return null
-  if (typeof user !== 'string') throw invalidRequest('metadata.user_id must be a string.', 'metadata.user_id')
+  const user = readName(metadata, 'user_id', limits, 'metadata.user_id')
+  if (user === null) return null
+  countOption(user, size)
   return { user_id: user }
 }

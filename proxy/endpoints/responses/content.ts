@@ -2,6 +2,7 @@ import { invalidRequest } from '../../../control/contract/errors.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
 import { readImageUrl } from '../chat/imageUrl.ts'
+import { IMAGE_DETAILS } from '../chat/parts.ts'
 import { readText } from '../chat/text.ts'
 import { isGiven } from '../run/fields.ts'
 
@@ -67,5 +68,5 @@ function readImage(part: JsonObject, field: string, size: PromptSize): JsonObjec
   }
   if (typeof sent !== 'string') throw invalidRequest(`${field}.image_url must be a string.`, `${field}.image_url`)
   const url = readImageUrl(sent, `${field}.image_url`, size)
-  return typeof detail === 'string' ? { url, detail } : { url }
+  return IMAGE_DETAILS.has(detail) ? { url, detail } : { url }
 }

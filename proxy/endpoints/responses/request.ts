@@ -2,6 +2,7 @@ import { jsonBytes } from '../../../control/contract/completion.ts'
 import { GatewayError, invalidRequest } from '../../../control/contract/errors.ts'
 import type { Limits } from '../../../control/contract/limits.ts'
 import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
+import { countOption } from '../chat/options.ts'
 import type { ChatRequest } from '../chat/request.ts'
 import {
   isGiven,
@@ -10,6 +11,7 @@ import {
   readName,
   readNumber,
   readPositiveInteger,
+  readWord,
   refuseBatch,
 } from '../run/fields.ts'
 import { readPreferences } from '../run/preferences.ts'
@@ -40,14 +42,17 @@ export function readResponseRequest(body: JsonObject, limits: Limits): ChatReque
   refuseState(body)
   const { messages, size } = readInput(body, limits)
   const tools = readTools(body, limits)
-  const text = readTextOptions(body['text'])
-  const reasoning = readReasoning(body['reasoning'])
-  const sampling = readSampling(body)
+  const text = readTextOptions(body['text'], limits)
+  const reasoning = readReasoning(body['reasoning'], limits)
+  const sampling = readSampling(body, limits)
   const maxTokens = readPositiveInteger(body, 'max_output_tokens')
   const forward: JsonObject = { messages, ...given(sampling), ...tools.forward, ...text.forward }
   if (reasoning.effort !== null) forward['reasoning_effort'] = reasoning.effort
   size.textBytes += jsonBytes(forward['tools']) + jsonBytes(forward['tool_choice'])
   size.textBytes += jsonBytes(forward['response_format'])
+  for (const name of ['reasoning_effort', 'verbosity', 'user', 'prompt_cache_key', 'safety_identifier']) {
+    countOption(forward[name], size)
+  }
   size.tools = Array.isArray(forward['tools']) ? forward['tools'].length : 0
   const echo = {
     ...{ instructions: body['instructions'] ?? null, max_output_tokens: maxTokens, metadata: readMetadata(body) },
@@ -91,15 +96,15 @@ function refuseState(body: JsonObject): void {
 }
 
 /** Members that mean the same in a chat; null is absent. */
-function readSampling(body: JsonObject) {
+function readSampling(body: JsonObject, limits: Limits) {
   return {
     temperature: readNumber(body, 'temperature', 0, 2),
     top_p: readNumber(body, 'top_p', 0, 1),
     presence_penalty: readNumber(body, 'presence_penalty', -2, 2),
     frequency_penalty: readNumber(body, 'frequency_penalty', -2, 2),
-    user: readName(body, 'user'),
-    prompt_cache_key: readName(body, 'prompt_cache_key'),
-    safety_identifier: readName(body, 'safety_identifier'),
+    user: readName(body, 'user', limits),
+    prompt_cache_key: readName(body, 'prompt_cache_key', limits),
+    safety_identifier: readName(body, 'safety_identifier', limits),
   }
 }
 
@@ -107,11 +112,11 @@ function given(members: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null))
 }
 
-function readReasoning(reasoning: unknown): { effort: string | null; summary: string | null } {
+function readReasoning(reasoning: unknown, limits: Limits): { effort: string | null; summary: string | null } {
   if (!isGiven(reasoning)) return { effort: null, summary: null }
   if (!isObject(reasoning)) throw invalidRequest('reasoning must be an object.', 'reasoning')
-  const effort = readName(reasoning, 'effort', 'reasoning.effort')
-  return { effort, summary: readName(reasoning, 'summary', 'reasoning.summary') }
+  const effort = readWord(reasoning['effort'], 'reasoning.effort', limits)
+  return { effort, summary: readWord(reasoning['summary'], 'reasoning.summary', limits) }
 }
 
 function readMetadata(body: JsonObject): unknown {

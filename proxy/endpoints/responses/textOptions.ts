@@ -1,6 +1,7 @@
 import { invalidRequest } from '../../../control/contract/errors.ts'
+import type { Limits } from '../../../control/contract/limits.ts'
 import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
-import { isGiven, readBoolean, readName } from '../run/fields.ts'
+import { isGiven, readBoolean, readName, readWord } from '../run/fields.ts'
 
 /** How the text of the answer is to be: as a chat has it, and as the response repeats it. */
 export interface TextOptions {
@@ -13,11 +14,11 @@ export interface TextOptions {
  * Reads `text`: its format, which may be a JSON schema, and its verbosity.
  * @throws GatewayError 400 with the field at fault
  */
-export function readTextOptions(text: unknown): TextOptions {
+export function readTextOptions(text: unknown, limits: Limits): TextOptions {
   if (!isGiven(text)) return { forward: {}, echo: { format: { type: 'text' } } }
   if (!isObject(text)) throw invalidRequest('text must be an object.', 'text')
-  const format = readFormat(text['format'])
-  const verbosity = readName(text, 'verbosity', 'text.verbosity')
+  const format = readFormat(text['format'], limits)
+  const verbosity = readWord(text['verbosity'], 'text.verbosity', limits)
   const forward: JsonObject = { ...format.forward }
   const echo: JsonObject = { format: format.echo }
   if (verbosity !== null) {
@@ -27,17 +28,17 @@ export function readTextOptions(text: unknown): TextOptions {
   return { forward, echo }
 }
 
-function readFormat(format: unknown): TextOptions {
+function readFormat(format: unknown, limits: Limits): TextOptions {
   if (!isGiven(format)) return { forward: {}, echo: { type: 'text' } }
   const type = isObject(format) ? format['type'] : undefined
   if (type === 'text') return { forward: {}, echo: { type } }
   if (type === 'json_object') return { forward: { response_format: { type } }, echo: { type } }
-  if (type === 'json_schema' && isObject(format)) return readSchema(format)
+  if (type === 'json_schema' && isObject(format)) return readSchema(format, limits)
   throw invalidRequest('text.format.type must be text, json_object or json_schema.', 'text.format.type')
 }
 
-function readSchema(format: JsonObject): TextOptions {
-  const name = readName(format, 'name', 'text.format.name')
+function readSchema(format: JsonObject, limits: Limits): TextOptions {
+  const name = readName(format, 'name', limits, 'text.format.name')
   const { schema, description } = format
   if (name === null) throw invalidRequest('text.format.name is missing.', 'text.format.name')
   if (!isObject(schema)) throw invalidRequest('text.format.schema must be a JSON schema.', 'text.format.schema')

@@ -1,7 +1,8 @@
 import { GatewayError, invalidRequest } from '../../../control/contract/errors.ts'
+import type { Limits } from '../../../control/contract/limits.ts'
 import type { JsonObject } from '../../relay/jsonObject.ts'
 
-const NAME_CHARACTERS_MAX = 512
+const WORD = /^[\w.-]*$/
 
 /** Whether a member of a body counts: one that is null counts as absent. */
 export function isGiven(value: unknown): boolean {
@@ -80,11 +81,22 @@ export function refuseBatch({ batchParam }: Pick<ModelChoice, 'batchParam'>): vo
 }
 
 /** Reads a short text, such as a name. @returns null when absent. @throws GatewayError 400 */
-export function readName(body: JsonObject, name: string, param: string = name): string | null {
+export function readName(body: JsonObject, name: string, limits: Limits, param: string = name): string | null {
   const value = body[name]
+  const max = limits.nameCharactersMax
   if (!isGiven(value)) return null
-  if (typeof value !== 'string' || value.length > NAME_CHARACTERS_MAX) {
-    throw invalidRequest(`${param} must be a string of at most ${NAME_CHARACTERS_MAX} characters.`, param)
+  if (typeof value !== 'string' || value.length > max) {
+    throw invalidRequest(`${param} must be a string of at most ${max} characters.`, param)
+  }
+  return value
+}
+
+/** One of a list of words that is the provider's to know. @returns null when absent. @throws GatewayError 400 */
+export function readWord(value: unknown, param: string, limits: Limits): string | null {
+  const max = limits.wordCharactersMax
+  if (!isGiven(value)) return null
+  if (typeof value !== 'string' || value.length > max || !WORD.test(value)) {
+    throw invalidRequest(`${param} must be a word of at most ${max} characters.`, param)
   }
   return value
 }
