@@ -16,13 +16,9 @@ const DEFAULTS = {
   toolsMax: 128,
   imagesMax: 16,
   imageUrlCharactersMax: 2_048,
-  /** Of identifiers such as `user`, and of words such as `reasoning_effort`. */
   nameCharactersMax: 512,
-  wordCharactersMax: 32,
-  /** `stop` of OpenAI's formats takes four; `stop_sequences` of messages states no bound. */
   stopSequencesMax: 4,
   messageStopSequencesMax: 64,
-  stopCharactersMax: 512,
   logitBiasEntriesMax: 1_024,
   jsonDepthMax: 128,
 

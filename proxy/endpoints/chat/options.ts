@@ -78,7 +78,7 @@ export function checkStops(
   size: PromptSize,
   limits: Limits,
 ): void {
-  const max = limits.stopCharactersMax
+  const max = limits.nameCharactersMax
   if (stops.length > countMax) throw invalidRequest(`${param} may hold at most ${countMax} strings.`, param)
   for (const stop of stops) {
     if (typeof stop !== 'string' || stop.length > max) {
@@ -108,8 +108,8 @@ function checkName(body: JsonObject, name: string, size: PromptSize, limits: Lim
   countOption(readName(body, name, limits), size)
 }
 
-function checkWord(body: JsonObject, name: string, size: PromptSize, limits: Limits): void {
-  countOption(readWord(body[name], name, limits), size)
+function checkWord(body: JsonObject, name: string, size: PromptSize): void {
+  countOption(readWord(body[name], name), size)
 }
 
 function countJson(body: JsonObject, name: string, size: PromptSize): void {

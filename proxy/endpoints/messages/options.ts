@@ -85,12 +85,12 @@ export function readThinking(thinking: unknown, maxTokens: number | null): JsonO
  * The member `output_config`: the effort, and the schema of the answer.
  * @throws GatewayError 400
  */
-export function readOutputConfig(config: unknown, size: PromptSize, limits: Limits): JsonObject | null {
+export function readOutputConfig(config: unknown, size: PromptSize): JsonObject | null {
   if (!isGiven(config)) return null
   if (!isObject(config)) throw invalidRequest('output_config must be an object.', 'output_config')
   const { format } = config
   const clean: JsonObject = {}
-  const effort = readWord(config['effort'], 'output_config.effort', limits)
+  const effort = readWord(config['effort'], 'output_config.effort')
   if (effort !== null) {
     countOption(effort, size)
     clean['effort'] = effort

@@ -79,7 +79,7 @@ export function readMessagesRequest(body: JsonObject, limits: Limits, answers = 
   Object.assign(native, readTools(body, prompt, limits), readSampling(body, prompt, limits))
   const given: JsonObject = {
     thinking: readThinking(body['thinking'], maxTokens),
-    output_config: readOutputConfig(body['output_config'], prompt, limits),
+    output_config: readOutputConfig(body['output_config'], prompt),
     metadata: readMetadata(body['metadata'], prompt, limits),
     cache_control: isGiven(body['cache_control']) ? readCacheControl(body['cache_control'], 'cache_control') : null,
   }

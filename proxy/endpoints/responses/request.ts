@@ -43,7 +43,7 @@ export function readResponseRequest(body: JsonObject, limits: Limits): ChatReque
   const { messages, size } = readInput(body, limits)
   const tools = readTools(body, limits)
   const text = readTextOptions(body['text'], limits)
-  const reasoning = readReasoning(body['reasoning'], limits)
+  const reasoning = readReasoning(body['reasoning'])
   const sampling = readSampling(body, limits)
   const maxTokens = readPositiveInteger(body, 'max_output_tokens')
   const forward: JsonObject = { messages, ...given(sampling), ...tools.forward, ...text.forward }
@@ -112,11 +112,11 @@ function given(members: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null))
 }
 
-function readReasoning(reasoning: unknown, limits: Limits): { effort: string | null; summary: string | null } {
+function readReasoning(reasoning: unknown): { effort: string | null; summary: string | null } {
   if (!isGiven(reasoning)) return { effort: null, summary: null }
   if (!isObject(reasoning)) throw invalidRequest('reasoning must be an object.', 'reasoning')
-  const effort = readWord(reasoning['effort'], 'reasoning.effort', limits)
-  return { effort, summary: readWord(reasoning['summary'], 'reasoning.summary', limits) }
+  const effort = readWord(reasoning['effort'], 'reasoning.effort')
+  return { effort, summary: readWord(reasoning['summary'], 'reasoning.summary') }
 }
 
 function readMetadata(body: JsonObject): unknown {

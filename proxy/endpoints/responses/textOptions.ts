@@ -18,7 +18,7 @@ export function readTextOptions(text: unknown, limits: Limits): TextOptions {
   if (!isGiven(text)) return { forward: {}, echo: { format: { type: 'text' } } }
   if (!isObject(text)) throw invalidRequest('text must be an object.', 'text')
   const format = readFormat(text['format'], limits)
-  const verbosity = readWord(text['verbosity'], 'text.verbosity', limits)
+  const verbosity = readWord(text['verbosity'], 'text.verbosity')
   const forward: JsonObject = { ...format.forward }
   const echo: JsonObject = { format: format.echo }
   if (verbosity !== null) {

@@ -2,6 +2,8 @@ import { GatewayError, invalidRequest } from '../../../control/contract/errors.t
 import type { Limits } from '../../../control/contract/limits.ts'
 import type { JsonObject } from '../../relay/jsonObject.ts'
 
+/** No word that a provider documents is longer than eight letters. */
+const WORD_CHARACTERS_MAX = 32
 const WORD = /^[\w.-]*$/
 
 /** Whether a member of a body counts: one that is null counts as absent. */
@@ -92,11 +94,10 @@ export function readName(body: JsonObject, name: string, limits: Limits, param: 
 }
 
 /** One of a list of words that is the provider's to know. @returns null when absent. @throws GatewayError 400 */
-export function readWord(value: unknown, param: string, limits: Limits): string | null {
-  const max = limits.wordCharactersMax
+export function readWord(value: unknown, param: string): string | null {
   if (!isGiven(value)) return null
-  if (typeof value !== 'string' || value.length > max || !WORD.test(value)) {
-    throw invalidRequest(`${param} must be a word of at most ${max} characters.`, param)
+  if (typeof value !== 'string' || value.length > WORD_CHARACTERS_MAX || !WORD.test(value)) {
+    throw invalidRequest(`${param} must be a word of at most ${WORD_CHARACTERS_MAX} characters.`, param)
   }
   return value
 }
