@@ -43,10 +43,11 @@ console.log(`The answer  ${JSON.stringify(body.choices[0].message.content)}`)
 console.log(`The cost    ${body.receipt.cost.usd} USD; the rest goes back`)
 
 const receipt = await refunded(body.id)
-const { refund } = receipt.paid
+const { refund, credit } = receipt.paid
 console.log(
   `Refunded    ${refund === null ? 'nothing' : `${tokens(refund.amount)} in transaction ${refund.transaction}`}`,
 )
+if (credit?.left.units > 0) console.log(`Credit      ${credit.left.usd} USD for the next request`)
 console.log(`The wallet  has ${tokens(await balance())}`)
 console.log(`The receipt ${demo.base_url}/x402/v1/receipts/${body.id}`)
 
@@ -67,13 +68,15 @@ function balance() {
   return chain.readContract({ abi, address: offer.asset, functionName: 'balanceOf', args: [wallet.address] })
 }
 
-/** The public receipt, once what was not used has been sent back. */
+/** The public receipt, once what was not used has been sent back or kept as credit. */
 async function refunded(id) {
   const deadlineMs = Date.now() + REFUND_WAIT_MS
   for (;;) {
     const response = await fetch(`${demo.base_url}/x402/v1/receipts/${id}`)
     const found = response.ok ? await response.json() : undefined
-    if (found?.paid?.refund?.transaction || Date.now() > deadlineMs) return found ?? body.receipt
+    const { refund, credit } = found?.paid ?? {}
+    const isKept = refund === null && credit !== null
+    if (isKept || refund?.transaction || Date.now() > deadlineMs) return found ?? body.receipt
     await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS))
   }
 }

@@ -1,6 +1,7 @@
 import type { Client } from '../db/pool.ts'
 import { BATCH_INVARIANTS } from './batchChecks.ts'
 import { type AuditCheck, Faults, type Invariant } from './check.ts'
+import { CREDIT_INVARIANTS } from './creditChecks.ts'
 import { MOVEMENT_INVARIANTS } from './movementChecks.ts'
 import { PAYMENT_INVARIANTS } from './paymentChecks.ts'
 import { REFERRAL_INVARIANTS } from './referralChecks.ts'
@@ -121,6 +122,7 @@ const INVARIANTS: readonly Invariant[] = [
 const ALL_INVARIANTS: readonly Invariant[] = [
   ...INVARIANTS,
   ...PAYMENT_INVARIANTS,
+  ...CREDIT_INVARIANTS,
   ...MOVEMENT_INVARIANTS,
   ...REFERRAL_INVARIANTS,
   ...BATCH_INVARIANTS,

@@ -29,15 +29,17 @@ export const PAYMENT_INVARIANTS: readonly Invariant[] = [
       HAVING count(t.id) <> CASE WHEN p.state IN ('settling', 'failed') THEN 0 ELSE 1 - coalesce(l.times, 0) END`,
   },
   {
-    name: 'every payment is charged or goes back',
+    name: 'every payment is charged, goes back or is kept',
     checked: `SELECT count(*) || ' closed payments' FROM payments WHERE state = 'closed'`,
     faults: `
       SELECT p.id || ': ' || p.units || ' units paid, ' || coalesce(r.charge_units::text, 'no receipt') || ' charged, ' ||
-        p.back_units || ' to go back, ' || coalesce(t.units, 0) || ' set aside'
+        p.back_units || ' to go back, ' || coalesce(t.units, 0) || ' set aside, ' || p.credit_used_units ||
+        ' of credit used, ' || p.credit_kept_units || ' kept'
       FROM payments p LEFT JOIN receipts r ON r.request_id = p.id LEFT JOIN
         (SELECT ref, sum(units) AS units FROM transfers WHERE kind IN ('refund', 'refund_rounding') GROUP BY ref) t
         ON t.ref = p.id
-      WHERE p.state = 'closed' AND (r.charge_units IS NULL OR p.units <> r.charge_units + p.back_units OR
+      WHERE p.state = 'closed' AND (r.charge_units IS NULL OR
+        p.units + p.credit_used_units <> r.charge_units + p.back_units + p.credit_kept_units OR
         coalesce(t.units, 0) <> CASE WHEN p.refund_id IS NULL AND p.back_amount > 0 THEN 0 ELSE p.back_units END)
       UNION ALL
       SELECT p.id || ' is ' || p.state || ' and went back' FROM payments p

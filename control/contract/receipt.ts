@@ -30,6 +30,11 @@ export interface ReceiptPaid {
   agent: string
   /** What goes back, once that is known; its transaction is empty until it was sent. */
   back?: { units: number; amount: string; transaction: string }
+  /**
+   * What the request took of the payer's credit, what it added to it, and what that came to, once that is known:
+   * units + used = cost + back + kept.
+   */
+  credit?: { usedUnits: number; keptUnits: number; leftUnits: number }
 }
 
 /** Everything a receipt shows. The proxy fills it from a settlement, control from the book; both print the same. */
@@ -83,7 +88,7 @@ function usageJson({ usage, quantity, unit }: ReceiptFields): string {
 
 function paidJson(paid: ReceiptPaid | undefined, coinUsdUnits: number): string {
   if (paid === undefined) return ''
-  const { asset, token, amount, network, payer, transaction, agent, back } = paid
+  const { asset, token, amount, network, payer, transaction, agent, back, credit } = paid
   const rest = {
     ...{ asset, amount, token, network, payer, transaction },
     ...(agent === '' ? {} : { agent }),
@@ -94,7 +99,15 @@ function paidJson(paid: ReceiptPaid | undefined, coinUsdUnits: number): string {
       : `${amountJson(back.units, coinUsdUnits).slice(0, -1)},"amount":"${back.amount}","transaction":${
           back.transaction === '' ? 'null' : quoted(back.transaction)
         }}`
-  return `,"paid":${amountJson(paid.units, coinUsdUnits).slice(0, -1)},${JSON.stringify(rest).slice(1, -1)},"refund":${refund}}`
+  const credited =
+    credit === undefined
+      ? 'null'
+      : `{"used":${amountJson(credit.usedUnits, coinUsdUnits)},"kept":${amountJson(credit.keptUnits, coinUsdUnits)}` +
+        `,"left":${amountJson(credit.leftUnits, coinUsdUnits)}}`
+  return (
+    `,"paid":${amountJson(paid.units, coinUsdUnits).slice(0, -1)},${JSON.stringify(rest).slice(1, -1)}` +
+    `,"refund":${refund},"credit":${credited}}`
+  )
 }
 
 function logJson(log: ReceiptLog | undefined): string {

@@ -6,5 +6,7 @@ export const ESCROW = 'escrow'
 
 /** The ledger account of a customer's coin. */
 export const coinAccount = (accountId: string): string => `coin:${accountId}`
+/** The ledger account of what paid requests left of a wallet's payments in one asset, and what was not sent back. */
+export const payerCreditAccount = (payer: string, asset: string): string => `payer_credit:${payer}:${asset}`
 /** The ledger account of one credit grant. */
 export const grantAccount = (grantId: string): string => `grant:${grantId}`

@@ -93,6 +93,6 @@ function conflictError(other: PaymentRow, replayKey: string): GatewayError {
   if (other.state === 'settling') return inFlight()
   if (other.replayKey !== replayKey) return inFlight()
   if (other.state === 'failed') return new GatewayError('settlement_failed')
-  if (other.state === 'closed' && other.backUnits === other.units) return new GatewayError('payment_already_resolved')
+  if (other.isVoided) return new GatewayError('payment_already_resolved')
   return new GatewayError('authorization_used')
 }

@@ -4,21 +4,14 @@ import { Loop } from '../admission/loop.ts'
 import { settleLost } from '../admission/settleLost.ts'
 import { sluice } from '../contract/generated/messages.js'
 import { limits } from '../contract/limits.ts'
-import { atomicBack } from '../contract/payments/conversion.ts'
-import { intArray, textArray } from '../db/arrays.ts'
-import { type Client, type Pool, withTransaction } from '../db/pool.ts'
-import { coinAccount, HOUSE } from '../ledger/accounts.ts'
-import { appendAdmissionEvent } from '../ledger/appendAdmissionEvent.ts'
-import { postTransfers } from '../ledger/postTransfers.ts'
+import { type CloseOptions, closeEnded } from './closePayments.ts'
 import { isHeld } from './payHold.ts'
 import { markHeld, type PaymentRow, unmovedPayments, unservedPayments } from './paymentRow.ts'
-import { REFUND_ROUNDING } from './refunds.ts'
 
 /** The longest that anything is served. */
 const SERVE_MAX_MS = Math.max(limits.totalTimeoutMs, limits.videoJobMaxMs)
 
-export interface CloserOptions {
-  readonly pool: Pool
+export interface CloserOptions extends CloseOptions {
   readonly redis: Redis
   readonly log: Logger
   /** Finds out whether a payment that the gateway could not send was sent by somebody else; else it has failed. */
@@ -52,7 +45,7 @@ export class PaymentCloser {
     const { pool, resolveUnmoved } = this.#options
     const open = await pool.query(`SELECT FROM payments WHERE state IN ('settling', 'paid') LIMIT 1`)
     if (open.rowCount === 0) return
-    if ((await closeEnded(pool)) > 0) this.#options.onClosed()
+    if ((await closeEnded(this.#options)) > 0) this.#options.onClosed()
     for (const payment of await unmovedPayments(pool, limits.paymentCloseMax)) await resolveUnmoved(payment)
     await this.#giveUpUnserved()
   }
@@ -97,62 +90,4 @@ function settlementOf(payment: PaymentRow, nowMs: number): Uint8Array {
     holdUnits: payment.holdUnits,
     startedAtMs: Math.min(payment.serveByMs, nowMs),
   }).finish()
-}
-
-interface EndedRow {
-  id: string
-  account_id: string
-  amount: string
-  units: number
-  charge_units: number
-  voided: boolean
-}
-
-/** What goes back of a payment: as many atomic units as there are, and what of the book they are. */
-function backOf(
-  amount: bigint,
-  units: number,
-  chargeUnits: number,
-): { readonly backUnits: number; readonly backAmount: bigint } {
-  const backUnits = units - chargeUnits
-  return { backUnits, backAmount: atomicBack(amount, units, backUnits) }
-}
-
-/** Closes payments whose requests have ended, by their receipts. @returns how many */
-async function closeEnded(pool: Pool): Promise<number> {
-  return withTransaction(pool, async (client) => {
-    const found = await client.query<EndedRow>(
-      `SELECT p.id, p.account_id, p.amount::text AS amount, p.units, r.charge_units, r.voided
-       FROM payments p JOIN receipts r ON r.request_id = p.id
-       WHERE p.state = 'paid' ORDER BY p.id LIMIT $1 FOR UPDATE OF p SKIP LOCKED`,
-      [limits.paymentCloseMax],
-    )
-    if (found.rows.length === 0) return 0
-    const backs = found.rows.map((row) => backOf(BigInt(row.amount), row.units, row.charge_units))
-    await client.query(
-      `UPDATE payments AS p SET state = 'closed', back_units = b.units, back_amount = b.amount, back_now = b.voided,
-         closed_at = now()
-       FROM unnest($1::text[], $2::bigint[], $3::numeric[], $4::boolean[]) AS b (id, units, amount, voided)
-       WHERE p.id = b.id`,
-      [
-        textArray(found.rows.map((row) => row.id)),
-        intArray(backs.map((back) => back.backUnits)),
-        `{${backs.map((back) => back.backAmount).join(',')}}`,
-        `{${found.rows.map((row) => row.voided).join(',')}}`,
-      ],
-    )
-    for (const [i, row] of found.rows.entries()) {
-      const back = backs[i]
-      if (back !== undefined && back.backUnits > 0 && back.backAmount === 0n)
-        await keepDust(client, row, back.backUnits)
-    }
-    return found.rows.length
-  })
-}
-
-/** What is worth less than the token's smallest unit can not be sent to anybody, and the house keeps it. */
-async function keepDust(client: Client, row: EndedRow, units: number): Promise<void> {
-  const dust = { kind: REFUND_ROUNDING, ref: row.id, debit: coinAccount(row.account_id), credit: HOUSE, units }
-  await postTransfers(client, [dust])
-  await appendAdmissionEvent(client, { accountId: row.account_id, coinDeltaUnits: -units })
 }

@@ -24,8 +24,8 @@ export interface PaymentRow {
   readonly streamed: boolean
   readonly serveByMs: number
   readonly held: boolean
-  /** Undefined until it is closed. */
-  readonly backUnits: number | undefined
+  /** Nothing was served, and the payment goes back, whole. */
+  readonly isVoided: boolean
 }
 
 interface Row {
@@ -46,11 +46,11 @@ interface Row {
   streamed: boolean
   serve_by_ms: number
   held: boolean
-  back_units: number | null
+  back_now: boolean
 }
 
 const COLUMNS = `p.id, p.replay_key, p.protocol, p.payer, p.account_id, p.token, p.amount::text AS amount, p.units,
-  p.hold_units, p.state, p.owner, p.model, p.endpoint, p.sheet_version, p.streamed, p.serve_by_ms, p.held, p.back_units`
+  p.hold_units, p.state, p.owner, p.model, p.endpoint, p.sheet_version, p.streamed, p.serve_by_ms, p.held, p.back_now`
 
 function toPayment(row: Row): PaymentRow {
   return {
@@ -71,7 +71,7 @@ function toPayment(row: Row): PaymentRow {
     streamed: row.streamed,
     serveByMs: row.serve_by_ms,
     held: row.held,
-    backUnits: row.back_units ?? undefined,
+    isVoided: row.back_now,
   }
 }
 

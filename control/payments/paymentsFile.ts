@@ -32,7 +32,7 @@ export interface PaymentsFile {
   readonly depositConfirmations: number
   readonly assets: readonly PaymentAsset[]
   readonly agentRegistry: Address | null
-  /** What is left of payments goes back once it comes to this much. */
+  /** What is left of a payment and the credit of its payer goes back once it comes to this much. */
   readonly refundMinUnits: number
   readonly depositMinUnits: number
   readonly withdrawalMinUnits: number

@@ -175,16 +175,13 @@ export class PaymentsService {
       ...{ pool, redis, chain, chainId, contracts, fees, watcher, relayers, log },
       agentRegistry: config.agentRegistry,
     })
-    const refunder = new Refunder({
-      ...{ pool, chain, chainId, treasury, fees, watcher, log },
-      minUnits: config.refundMinUnits,
-    })
+    const { accountOfWallet, coinUsdUnits } = this.#options
+    const refunder = new Refunder({ pool, chain, chainId, treasury, fees, watcher, log })
     const closer = new PaymentCloser({
-      ...{ pool, redis, log },
+      ...{ pool, redis, log, coinUsdUnits, assets: config.assets, refundMinUnits: config.refundMinUnits },
       resolveUnmoved: (payment) => settler.resolveUnmoved(payment),
       onClosed: () => refunder.wake(),
     })
-    const { accountOfWallet, coinUsdUnits } = this.#options
     const scanner = new DepositScanner({
       ...{ pool, chain, log, accountOfWallet, coinUsdUnits, assets: config.assets },
       treasury: treasury.address,

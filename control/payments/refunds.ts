@@ -9,8 +9,8 @@ import { payerAccountId } from '../contract/payments/payerAccount.ts'
 import { textArray } from '../db/arrays.ts'
 import type { Client, Pool } from '../db/pool.ts'
 import { tryLock } from '../db/tryLock.ts'
-import { coinAccount, ESCROW, HOUSE, PAYMENTS_IN } from '../ledger/accounts.ts'
-import { appendAdmissionEvent } from '../ledger/appendAdmissionEvent.ts'
+import { coinAccount, ESCROW, PAYMENTS_IN } from '../ledger/accounts.ts'
+import { appendAdmissionEvent, lockAccounts } from '../ledger/appendAdmissionEvent.ts'
 import { postTransfers } from '../ledger/postTransfers.ts'
 import { sendFromTreasury, type TreasuryParts } from './treasuryTransfer.ts'
 
@@ -19,17 +19,14 @@ const REFUND_LOCK = 7_204_041
 const ATTEMPT = '#'
 
 /**
- * Kinds of the transfers that refunds are booked by: set aside and rounded, by payment; sent, and returned when the chain
- * took that back, by transaction.
+ * Kinds of the transfers that refunds are booked by: set aside, by payment; sent, and returned when the chain took that
+ * back, by transaction.
  */
 export const REFUND = 'refund'
-export const REFUND_ROUNDING = 'refund_rounding'
 export const REFUND_SENT = 'refund_sent'
 export const REFUND_RETURNED = 'refund_returned'
 
 export interface RefunderOptions extends TreasuryParts {
-  /** What is left of payments goes back once it comes to this much; what was not served goes back at once. */
-  readonly minUnits: number
   readonly log: Logger
 }
 
@@ -42,8 +39,6 @@ interface DueRow {
 
 interface BackRow {
   id: string
-  amount: string
-  units: number
   back_units: number
   back_amount: string
 }
@@ -72,11 +67,11 @@ export class Refunder {
   }
 
   async #pass(signal: AbortSignal): Promise<void> {
-    const { pool, minUnits } = this.#options
-    if ((await dueRefunds(pool, minUnits, '')).length === 0 && (await failedRefunds(pool, '')).length === 0) return
+    const { pool } = this.#options
+    if ((await dueRefunds(pool, '')).length === 0 && (await failedRefunds(pool, '')).length === 0) return
     await tryLock(pool, REFUND_LOCK, async () => {
       // Read again: what another control sent a moment ago is due no more.
-      const due = await dueRefunds(pool, minUnits, this.#afterDue)
+      const due = await dueRefunds(pool, this.#afterDue)
       const failed = await failedRefunds(pool, this.#afterFailed)
       this.#afterDue = cursorBehind(due, limits.refundBatchMax, ({ payer, token }) => payer + token)
       this.#afterFailed = cursorBehind(failed, limits.refundBatchMax, (id) => id)
@@ -146,15 +141,14 @@ async function failedRefunds(pool: Pool, after: string): Promise<string[]> {
   return found.rows.map((row) => row.id)
 }
 
-/** What is owed, by payer and token: all that came to the minimum, and all of those who were not served. */
-async function dueRefunds(pool: Pool, minUnits: number, after: string): Promise<DueRow[]> {
+/** What closed payments are to give back, by payer and token. */
+async function dueRefunds(pool: Pool, after: string): Promise<DueRow[]> {
   const found = await pool.query<DueRow>(
-    `SELECT payer, token, (array_agg(id ORDER BY id))[1:$2] AS ids,
-       (SELECT sum(back) FROM unnest((array_agg(back_amount ORDER BY id))[1:$2]) AS back)::text AS amount
+    `SELECT payer, token, (array_agg(id ORDER BY id))[1:$1] AS ids,
+       (SELECT sum(back) FROM unnest((array_agg(back_amount ORDER BY id))[1:$1]) AS back)::text AS amount
      FROM payments WHERE state = 'closed' AND refund_id IS NULL AND back_amount > 0
-     GROUP BY payer, token HAVING bool_or(back_now) OR sum(back_units) >= $1
-     ORDER BY payer || token > $4 DESC, payer || token LIMIT $3`,
-    [minUnits, limits.refundPaymentsMax, limits.refundBatchMax, after],
+     GROUP BY payer, token ORDER BY payer || token > $3 DESC, payer || token LIMIT $2`,
+    [limits.refundPaymentsMax, limits.refundBatchMax, after],
   )
   return found.rows
 }
@@ -166,15 +160,16 @@ async function dueRefunds(pool: Pool, minUnits: number, after: string): Promise<
 async function setAside(client: Client, due: DueRow): Promise<string | undefined> {
   const accountId = payerAccountId(due.payer)
   const id = newId('rfd')
+  await lockAccounts(client, [accountId])
   const locked = await client.query<BackRow>(
-    `SELECT id, amount::text AS amount, units, back_units, back_amount::text AS back_amount FROM payments
+    `SELECT id, back_units, back_amount::text AS back_amount FROM payments
      WHERE id = ANY ($1::text[]) AND refund_id IS NULL FOR UPDATE`,
     [textArray(due.ids)],
   )
-  const rows = locked.rows.map((row) => ({ id: row.id, amount: BigInt(row.back_amount), ...unitsBack(row) }))
-  const amount = rows.reduce((sum, row) => sum + row.amount, 0n)
+  const { rows } = locked
+  const amount = rows.reduce((sum, row) => sum + BigInt(row.back_amount), 0n)
   if (amount.toString() !== due.amount) return undefined
-  const units = rows.reduce((sum, row) => sum + row.sentUnits, 0)
+  const units = rows.reduce((sum, row) => sum + row.back_units, 0)
   await client.query(
     'INSERT INTO refunds (id, payer, account_id, token, amount, units) VALUES ($1, $2, $3, $4, $5, $6)',
     [id, due.payer, accountId, due.token, amount.toString(), units],
@@ -183,22 +178,10 @@ async function setAside(client: Client, due: DueRow): Promise<string | undefined
   const debit = coinAccount(accountId)
   await postTransfers(
     client,
-    rows.flatMap(({ id: ref, sentUnits, roundedUnits }) => [
-      { kind: REFUND, ref, debit, credit: ESCROW, units: sentUnits },
-      ...(roundedUnits > 0 ? [{ kind: REFUND_ROUNDING, ref, debit, credit: HOUSE, units: roundedUnits }] : []),
-    ]),
+    rows.map((row) => ({ kind: REFUND, ref: row.id, debit, credit: ESCROW, units: row.back_units })),
   )
-  const total = rows.reduce((sum, row) => sum + row.sentUnits + row.roundedUnits, 0)
-  await appendAdmissionEvent(client, { accountId, coinDeltaUnits: -total })
+  await appendAdmissionEvent(client, { accountId, coinDeltaUnits: -units })
   return id
-}
-
-/** What of a payment's part the tokens are worth that go back, and what less than a token's smallest unit stays. */
-function unitsBack(row: BackRow): { sentUnits: number; roundedUnits: number } {
-  const [amount, back] = [BigInt(row.amount), BigInt(row.back_amount)]
-  const worth = Number((BigInt(row.units) * back + amount - 1n) / amount)
-  const sentUnits = Math.min(worth, row.back_units)
-  return { sentUnits, roundedUnits: row.back_units - sentUnits }
 }
 
 /** Books what became of the transactions of refunds. */

@@ -6,7 +6,7 @@ import { GatewayError, invalidRequest } from '../contract/errors.ts'
 import { isId, newId } from '../contract/ids.ts'
 import { limits } from '../contract/limits.ts'
 import { type Address, parseAddress } from '../contract/payments/address.ts'
-import { tokenUsdUnits } from '../contract/payments/conversion.ts'
+import { tokenUsdUnits, wholeAtomic } from '../contract/payments/conversion.ts'
 import type { PaymentAsset } from '../contract/payments/terms.ts'
 import { formatUsd } from '../contract/units.ts'
 import type { Client } from '../db/pool.ts'
@@ -94,11 +94,8 @@ function readAmount(
   minUnits: number,
 ): { units: number; amount: bigint } {
   const asked = readCoin(body['amount'], coinUsdUnits, 'amount')
-  const price = BigInt(tokenUsdUnits(asset, coinUsdUnits))
-  const whole = 10n ** BigInt(asset.decimals)
-  const amount = (BigInt(asked) * whole) / price
-  const units = Number((amount * price + whole - 1n) / whole)
-  if (amount > 0n && units >= minUnits) return { units, amount }
+  const tokens = wholeAtomic(asked, asset.decimals, tokenUsdUnits(asset, coinUsdUnits))
+  if (tokens.amount > 0n && tokens.units >= minUnits) return tokens
   const message = `A withdrawal is at least ${formatUsd(minUnits)} USD.`
   throw new GatewayError('below_minimum', { message, param: 'amount' })
 }

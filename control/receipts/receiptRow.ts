@@ -41,13 +41,17 @@ export interface PaidRow {
   agent: string
   back_units: number | null
   back_amount: string | null
+  credit_used_units: number
+  credit_kept_units: number
+  credit_left_units: number
   refund_hash: string | null
 }
 
 /** One row for a request that was paid for by itself; $1 is its id. */
 export const PAID_QUERY = `
   SELECT p.units, p.asset, p.token, p.amount::text AS amount, c.chain_id, p.payer, t.hash, p.agent, p.back_units,
-    p.back_amount::text AS back_amount, b.hash AS refund_hash
+    p.back_amount::text AS back_amount, p.credit_used_units, p.credit_kept_units, p.credit_left_units,
+    b.hash AS refund_hash
   FROM payments p CROSS JOIN chain_identity c
     LEFT JOIN chain_transactions t ON t.purpose = 'payment' AND t.ref IN (p.id, p.id || ':other') AND t.state = 'mined'
     LEFT JOIN refunds f ON f.id = p.refund_id
@@ -66,9 +70,15 @@ export function paidOf(row: PaidRow): ReceiptPaid {
     network: networkOf(row.chain_id),
     transaction: row.hash ?? '',
   }
-  if (row.back_units === null || row.back_units === 0) return paid
+  if (row.back_units === null) return paid
+  const credit = {
+    usedUnits: row.credit_used_units,
+    keptUnits: row.credit_kept_units,
+    leftUnits: row.credit_left_units,
+  }
+  if (row.back_units === 0) return { ...paid, credit }
   const back = { units: row.back_units, amount: row.back_amount ?? '0', transaction: row.refund_hash ?? '' }
-  return { ...paid, back }
+  return { ...paid, credit, back }
 }
 
 export const RECEIPT_COLUMNS = [

@@ -17,6 +17,7 @@ import { type KeyInForce, keyInForce } from '../keys/resolveKey.ts'
 import type { SpendingCaps } from '../ledger/spendingCaps.ts'
 import { linkHandlers } from '../links/linkHandlers.ts'
 import { depositHandlers } from '../payments/depositHandlers.ts'
+import { payerCreditHandlers } from '../payments/payerCreditHandlers.ts'
 import type { PaymentsService } from '../payments/paymentsService.ts'
 import { withdrawalHandlers } from '../payments/withdrawalHandlers.ts'
 import { platformHandlers } from '../platform/platformHandlers.ts'
@@ -66,6 +67,7 @@ export function newApiRouter(parts: ApiParts): ApiRouter {
       ...referralHandlers(parts),
       ...providerHandlers(parts),
       ...depositHandlers({ pool, payments, accountOfWallet }),
+      ...payerCreditHandlers({ pool, payments }),
       ...withdrawalHandlers({ pool, debits: parts.debits, payments, accountOfWallet }),
       get_statement: statementHandler(pool),
       list_receipts: receiptListHandler(receipts),

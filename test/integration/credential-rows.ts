@@ -120,6 +120,8 @@ export const ROWS: Readonly<Record<string, Row>> = {
   'GET /v1/receipts/*': row(keyed('200', '404 receipt_not_found'), undefined, '/v1/receipts/<receipt>'),
   'GET /x402/v1/receipts/*': row(all('200'), undefined, '/x402/v1/receipts/<receipt>'),
 
+  'GET /x402/v1/credits/{address}': row(all('404 not_found'), undefined, `/x402/v1/credits/0x${'1'.repeat(40)}`),
+
   'POST /v1/auth/nonce': row(all('200')),
   'POST /v1/auth/verify': row(all(BAD), {}),
   'POST /v1/auth/link': row(session(BAD), {}),

@@ -21,6 +21,7 @@ before(async () => {
     catalog: {
       models: [
         { id: 'test/small', endpoints: ['chat', 'completions'] },
+        { id: 'test/odd', price: { input: '1.001', output: '2.003' } },
         ...MODALITIES.map((modality) => mediaModel(`test/${modality}`, modality)),
         mediaModel('test/strict', 'embedding', 'mock,error=422'),
         mediaModel('test/unpaid', 'embedding', 'mock,error=402'),
@@ -189,4 +190,58 @@ test('x-erc8004-agent: the payer has to be owner or wallet of an agent of the re
   assert.equal(await send(String(agentId)), '200 paid')
   await paid.chain.setAgentWallet(payer, agentId, stranger)
   assert.equal(await send(full, stranger), '200 paid')
+})
+
+interface Amount {
+  units: string
+  usd: string
+  coin: string
+}
+
+/** The credit of a wallet in the stablecoin, as anybody can read it. */
+async function creditOf(address: string): Promise<Amount> {
+  const response = await fetch(paid.url(`/v1/credits/${address}`))
+  assert.equal(response.status, 200)
+  const read = (await response.json()) as { address: string; network: string; credits: (Amount & { asset: string })[] }
+  assert.equal(read.address, address.toLowerCase())
+  assert.equal(read.network, `eip155:${paid.chain.chainId}`)
+  assert.deepEqual(
+    read.credits.map(({ asset }) => asset),
+    ['stablecoin', 'coin'],
+  )
+  const [{ units, usd, coin } = { units: '', usd: '', coin: '' }] = read.credits
+  return { units, usd, coin }
+}
+
+test('what is below one atomic unit is the credit of the wallet, on the receipt and for everybody to read', async () => {
+  const other = await paid.chain.newPayer()
+  const none = { units: '0', usd: '0', coin: '0' }
+  assert.deepEqual(await creditOf(other.address), none)
+  const body = { ...HELLO, model: 'test/odd' }
+  const reply = await buy('/v1/chat/completions', body, other)
+  assert.equal(reply.status, 200, reply.bytes.toString())
+  const answer = JSON.parse(reply.bytes.toString()) as { id: string; receipt: { paid: { credit: unknown } } }
+  assert.equal(answer.receipt.paid.credit, null)
+  await paid.audited()
+  const receipt = (await (await fetch(paid.url(`/v1/receipts/${answer.id}`))).json()) as {
+    cost: Amount
+    paid: Amount & { refund: Amount; credit: { used: Amount; kept: Amount; left: Amount } }
+  }
+  const { refund, credit } = receipt.paid
+  const kept = Number(receipt.paid.units) - Number(receipt.cost.units) - Number(refund.units)
+  assert.ok(kept > 0 && kept < 1_000, String(kept))
+  assert.equal(credit.kept.units, String(kept))
+  assert.deepEqual(credit.used, none)
+  assert.deepEqual(credit.left, credit.kept)
+  assert.deepEqual(await creditOf(other.address.toUpperCase().replace('0X', '0x')), credit.left)
+  assert.deepEqual(await creditOf(payer.address.replace(/.$/, '0').replace(/^0x./, '0x0')), none)
+})
+
+test('the credit of what is no address: invalid_address', async () => {
+  for (const address of ['0x12', `${payer.address}0`, 'nobody', payer.address.slice(2)]) {
+    const response = await fetch(paid.url(`/v1/credits/${address}`))
+    assert.equal(response.status, 400)
+    const { error } = (await response.json()) as { error: { code: string; param: string } }
+    assert.deepEqual({ code: error.code, param: error.param }, { code: 'invalid_address', param: 'address' })
+  }
 })

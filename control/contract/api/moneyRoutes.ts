@@ -3,8 +3,14 @@ import { type ApiRoute, members } from './route.ts'
 
 const DECIMAL = (description: string) => text(`${description}, as a decimal string`, 78)
 
-/** Coin of an account that comes and goes on the chain. */
+/** Money that comes and goes on the chain. */
 export const MONEY_ROUTES = {
+  get_payer_credits: {
+    method: 'GET',
+    path: '/x402/v1/credits/{address}',
+    auth: 'open',
+    summary: 'What requests paid one by one left of the payments of a wallet, for everybody',
+  },
   get_funding: {
     method: 'GET',
     path: '/v1/account/funding',

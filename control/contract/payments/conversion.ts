@@ -30,6 +30,22 @@ export function unitsOf(atomic: bigint, decimals: number, usdUnits: number): num
 }
 
 /**
+ * The whole atomic units that an amount is worth, rounded down, and what those are worth in turn, rounded up: at most
+ * what was given.
+ * @param units safe integer, not negative
+ * @param usdUnits USD of one whole token in units, positive
+ */
+export function wholeAtomic(
+  units: number,
+  decimals: number,
+  usdUnits: number,
+): { readonly amount: bigint; readonly units: number } {
+  const [price, whole] = [BigInt(usdUnits), 10n ** BigInt(decimals)]
+  const amount = (BigInt(units) * whole) / price
+  return { amount, units: Number((amount * price + whole - 1n) / whole) }
+}
+
+/**
  * The part of a payment that goes back, in tokens: in proportion, rounded down, and all of it when all goes back.
  * @param paidAtomic what was paid, in atomic units
  * @param paidUnits what that was credited as
