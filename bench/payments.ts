@@ -77,7 +77,7 @@ async function newOrder({ asset, treasury }: Ground, payer: Wallet, nonce: numbe
   return {
     ...{ requestId: newId('req'), protocol: 'x402', payer: from, replayKey: replayKey(payment), asset: asset.id },
     transfer: { token, from, to: treasury.address, amount: AMOUNT },
-    ...{ units: UNITS, holdUnits: UNITS, owner: newId('own'), model: 'acme/chat-small', endpoint: 'chat' },
+    ...{ units: UNITS, holdUnits: UNITS, minUnits: 0, owner: newId('own'), model: 'acme/chat-small', endpoint: 'chat' },
     ...{ sheetVersion: 1, streamed: false, challengeId: '', agent: '', serveByMs: Date.now() + WAIT_MS },
     ...{ payment, contractDigest: undefined, transaction: undefined, clientNetwork: '' },
   }
@@ -153,6 +153,7 @@ async function main(): Promise<void> {
     config: {
       ...{ chainId: DEV_CHAIN_ID, rpcUrl: node.rpcUrl, confirmations: 1, finalBlocks: 30, depositConfirmations: 1 },
       ...{ assets: [asset], agentRegistry: null, refundMinUnits: 1, depositMinUnits: 1, withdrawalMinUnits: 1 },
+      ...{ minChargeUnits: 0, blockSeconds: 1 },
       ...{ treasury, relayers: [relayer] },
     },
     ...{ pool, redis, log, accountOfWallet: async () => undefined, coinUsdUnits: async () => 1_000_000_000 },

@@ -40,7 +40,8 @@ if (!answer.ok) throw new Error(`${answer.status}: ${JSON.stringify(body)}`)
 const { transaction } = decodePaymentResponseHeader(answer.headers.get('payment-response') ?? '')
 console.log(`Paid        ${tokens(body.receipt.paid.amount)} in transaction ${transaction}`)
 console.log(`The answer  ${JSON.stringify(body.choices[0].message.content)}`)
-console.log(`The cost    ${body.receipt.cost.usd} USD; the rest goes back`)
+const { settlement_fee: fee } = body.receipt.paid
+console.log(`The cost    ${body.receipt.cost.usd} USD and ${fee.usd} USD for the settlement; the rest goes back`)
 
 const receipt = await refunded(body.id)
 const { refund, credit } = receipt.paid

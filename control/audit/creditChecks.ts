@@ -36,18 +36,19 @@ export const CREDIT_INVARIANTS: readonly Invariant[] = [
     name: 'payments of an asset are charged, refunded, kept or open',
     checked: `SELECT count(DISTINCT asset) || ' assets' FROM payments`,
     faults: `
-      SELECT p.asset || ': paid ' || p.paid || ', charged ' || p.charged || ', refunded ' || p.refunded || ', credit ' ||
+      SELECT p.asset || ': paid ' || p.paid || ', charged ' || p.charged || ', fees ' || p.fees || ', refunded ' || p.refunded || ', credit ' ||
         coalesce(c.units, 0) || ', open ' || p.open
       FROM (
         SELECT p.asset, sum(t.units) AS paid, sum(p.units) FILTER (WHERE p.state = 'paid') AS open,
           sum(r.charge_units) FILTER (WHERE p.state = 'closed') AS charged,
-          sum(p.back_units) FILTER (WHERE p.state = 'closed') AS refunded
+          sum(p.back_units) FILTER (WHERE p.state = 'closed') AS refunded,
+          sum(p.fee_units) FILTER (WHERE p.state = 'closed') AS fees
         FROM payments p JOIN transfers t ON t.ref = p.id AND t.kind = 'pay_in'
           LEFT JOIN receipts r ON r.request_id = p.id
         GROUP BY p.asset
       ) p LEFT JOIN (SELECT split_part(id, ':', 3) AS asset, sum(balance) AS units ${CREDITS} GROUP BY 1) c
         ON c.asset = p.asset
-      WHERE p.paid <> coalesce(p.charged, 0) + coalesce(p.refunded, 0) + coalesce(c.units, 0) + coalesce(p.open, 0)`,
+      WHERE p.paid <> coalesce(p.charged, 0) + coalesce(p.fees, 0) + coalesce(p.refunded, 0) + coalesce(c.units, 0) + coalesce(p.open, 0)`,
   },
   {
     name: 'accounts of payers hold what is open and what is to go back',

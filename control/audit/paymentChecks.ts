@@ -1,4 +1,7 @@
+import { CLIENT_FAULTS } from '../contract/payments/settlementFee.ts'
 import type { Invariant } from './check.ts'
+
+const CLIENT_FAULT_LIST = CLIENT_FAULTS.map((code) => `'${code}'`).join(', ')
 
 /** What has to hold of payments, refunds and deposits by the book alone. */
 export const PAYMENT_INVARIANTS: readonly Invariant[] = [
@@ -34,16 +37,34 @@ export const PAYMENT_INVARIANTS: readonly Invariant[] = [
     faults: `
       SELECT p.id || ': ' || p.units || ' units paid, ' || coalesce(r.charge_units::text, 'no receipt') || ' charged, ' ||
         p.back_units || ' to go back, ' || coalesce(t.units, 0) || ' set aside, ' || p.credit_used_units ||
-        ' of credit used, ' || p.credit_kept_units || ' kept'
+        ' of credit used, ' || p.credit_kept_units || ' kept, ' || p.fee_units || ' fee'
       FROM payments p LEFT JOIN receipts r ON r.request_id = p.id LEFT JOIN
         (SELECT ref, sum(units) AS units FROM transfers WHERE kind IN ('refund', 'refund_rounding') GROUP BY ref) t
         ON t.ref = p.id
       WHERE p.state = 'closed' AND (r.charge_units IS NULL OR
-        p.units + p.credit_used_units <> r.charge_units + p.back_units + p.credit_kept_units OR
+        p.units + p.credit_used_units <> r.charge_units + p.fee_units + p.back_units + p.credit_kept_units OR
         coalesce(t.units, 0) <> CASE WHEN p.refund_id IS NULL AND p.back_amount > 0 THEN 0 ELSE p.back_units END)
       UNION ALL
       SELECT p.id || ' is ' || p.state || ' and went back' FROM payments p
       WHERE p.state <> 'closed' AND EXISTS (SELECT FROM transfers t WHERE t.kind = 'refund' AND t.ref = p.id)`,
+  },
+  {
+    name: 'every charge of a payment is topped up to the smallest one, once',
+    checked: `SELECT count(*) || ' fees' FROM payments WHERE fee_units > 0`,
+    faults: `
+      SELECT coalesce(p.id, t.ref) || ' has a fee of ' || coalesce(p.fee_units, 0) || ' where ' ||
+        coalesce(p.due_units, 0) || ' is due, booked ' || coalesce(t.units, 0)
+      FROM (
+        SELECT p.id, p.account_id, p.fee_units, CASE
+          WHEN p.state <> 'closed' THEN 0
+          WHEN r.status NOT IN ('ok', 'partial') AND r.error_code NOT IN (${CLIENT_FAULT_LIST}) THEN 0
+          ELSE greatest(p.min_units - r.charge_units, 0) END AS due_units
+        FROM payments p LEFT JOIN receipts r ON r.request_id = p.id
+      ) p FULL JOIN (SELECT ref, debit, credit, sum(units) AS units FROM transfers WHERE kind = 'settlement_fee'
+        GROUP BY ref, debit, credit) t
+        ON t.ref = p.id AND t.debit = 'coin:' || p.account_id AND t.credit = 'revenue'
+      WHERE (coalesce(p.fee_units, 0), coalesce(p.fee_units, 0)) IS DISTINCT FROM
+        (coalesce(p.due_units, 0), coalesce(t.units, 0))`,
   },
   {
     name: 'every refund is sent once',

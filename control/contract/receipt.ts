@@ -1,5 +1,6 @@
 import { promptTokens, type TokenUsage } from './charge.ts'
 import { isoTime } from './isoTime.ts'
+import { settlementFee } from './payments/settlementFee.ts'
 import { quoted } from './quoted.ts'
 import { formatCoin, formatUsd, UNITS_PER_USD } from './units.ts'
 
@@ -19,6 +20,8 @@ export interface ReceiptLog {
 export interface ReceiptPaid {
   /** What the payment was credited as. */
   units: number
+  /** The smallest charge that the quote named, units. */
+  minUnits: number
   /** "coin" or "stablecoin". */
   asset: string
   token: string
@@ -32,7 +35,7 @@ export interface ReceiptPaid {
   back?: { units: number; amount: string; transaction: string }
   /**
    * What the request took of the payer's credit, what it added to it, and what that came to, once that is known:
-   * units + used = cost + back + kept.
+   * units + used = cost + fee + back + kept.
    */
   credit?: { usedUnits: number; keptUnits: number; leftUnits: number }
 }
@@ -86,8 +89,11 @@ function usageJson({ usage, quantity, unit }: ReceiptFields): string {
   )
 }
 
-function paidJson(paid: ReceiptPaid | undefined, coinUsdUnits: number): string {
+function paidJson(fields: ReceiptFields): string {
+  const { paid } = fields
   if (paid === undefined) return ''
+  const { coinUsdUnits, costUnits, status, errorCode } = fields
+  const feeUnits = settlementFee({ ...paid, costUnits, status, errorCode })
   const { asset, token, amount, network, payer, transaction, agent, back, credit } = paid
   const rest = {
     ...{ asset, amount, token, network, payer, transaction },
@@ -106,7 +112,8 @@ function paidJson(paid: ReceiptPaid | undefined, coinUsdUnits: number): string {
         `,"left":${amountJson(credit.leftUnits, coinUsdUnits)}}`
   return (
     `,"paid":${amountJson(paid.units, coinUsdUnits).slice(0, -1)},${JSON.stringify(rest).slice(1, -1)}` +
-    `,"refund":${refund},"credit":${credited}}`
+    `,"minimum_charge":${amountJson(paid.minUnits, coinUsdUnits)}` +
+    `,"settlement_fee":${amountJson(feeUnits, coinUsdUnits)},"refund":${refund},"credit":${credited}}`
   )
 }
 
@@ -134,6 +141,6 @@ export function receiptJson(fields: ReceiptFields): string {
     `,"clamped":${fields.clamped},"streamed":${fields.streamed}` +
     `,"created":"${isoTime(fields.createdMs)}","duration_ms":${fields.durationMs}` +
     `,"error":${fields.errorCode === null ? 'null' : quoted(fields.errorCode)}` +
-    `${paidJson(fields.paid, fields.coinUsdUnits)}${logJson(fields.log)}}`
+    `${paidJson(fields)}${logJson(fields.log)}}`
   )
 }

@@ -48,8 +48,8 @@ function refuseKnownTransaction(error: unknown): never {
 async function insertPayment(client: Client, order: PaymentOrder): Promise<boolean> {
   const inserted = await client.query(
     `INSERT INTO payments (id, replay_key, protocol, payer, account_id, asset, token, amount, units, hold_units, owner,
-       model, endpoint, sheet_version, streamed, challenge_id, agent, serve_by_ms)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) ON CONFLICT DO NOTHING`,
+       model, endpoint, sheet_version, streamed, challenge_id, agent, serve_by_ms, min_units)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19) ON CONFLICT DO NOTHING`,
     [
       ...[order.requestId, order.replayKey, order.protocol, order.payer, payerAccountId(order.payer), order.asset],
       ...[
@@ -60,7 +60,8 @@ async function insertPayment(client: Client, order: PaymentOrder): Promise<boole
         order.owner,
         order.model,
       ],
-      ...[order.endpoint, order.sheetVersion, order.streamed, order.challengeId, order.agent, order.serveByMs],
+      ...[order.endpoint, order.sheetVersion, order.streamed, order.challengeId, order.agent],
+      ...[order.serveByMs, order.minUnits],
     ],
   )
   return inserted.rowCount === 1

@@ -87,6 +87,7 @@ function orderOf(
     transfer: { token: asset.address, from: payer, to: terms.payTo, amount },
     units: request.units,
     holdUnits: request.holdUnits,
+    minUnits: request.minUnits,
     owner: request.owner,
     model: request.model,
     endpoint: request.endpoint,

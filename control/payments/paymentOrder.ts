@@ -17,6 +17,8 @@ export interface PaymentOrder {
   /** What the transfer is credited as, and what of it is held for the request. */
   readonly units: number
   readonly holdUnits: number
+  /** The smallest charge that the quote named, units. */
+  readonly minUnits: number
   /** The proxy process that serves the request, and what its hold and receipt say. */
   readonly owner: string
   readonly model: string

@@ -7,12 +7,15 @@ import { type Field, YamlReader } from '../pricing/yamlReader.ts'
 
 const KEYS = [
   ...['chain_id', 'confirmations', 'final_blocks', 'deposit_confirmations', 'coin', 'stablecoin', 'agent_registry'],
-  ...['refund_min_usd', 'deposit_min_usd', 'withdrawal_min_usd'],
+  ...['refund_min_usd', 'deposit_min_usd', 'withdrawal_min_usd', 'min_charge_usd', 'block_seconds'],
 ]
 const CONFIRMATIONS = 1
 const FINAL_BLOCKS = 30
 const DEPOSIT_CONFIRMATIONS = 12
 const BLOCKS_MAX = 10_000
+/** The slowest of the chains in common use: a slot of Ethereum. */
+const BLOCK_SECONDS = 12
+const BLOCK_SECONDS_MAX = 60
 const TOKEN_KEYS = ['address', 'decimals', 'name', 'version']
 const STABLECOIN_KEYS = [...TOKEN_KEYS, 'usd']
 const DECIMALS_MAX = 24
@@ -36,6 +39,10 @@ export interface PaymentsFile {
   readonly refundMinUnits: number
   readonly depositMinUnits: number
   readonly withdrawalMinUnits: number
+  /** The smallest charge of a request that is paid for by itself: what its settlement and refund cost. */
+  readonly minChargeUnits: number
+  /** From one block to the next. */
+  readonly blockSeconds: number
 }
 
 /**
@@ -67,20 +74,22 @@ export function parsePaymentsFile(file: string, text: string): PaymentsFile {
     const field = map.get(name)
     return field === undefined ? fallback : usdOf(reader, field)
   }
-  const blocks = (name: string, fallback: number): number => {
+  const whole = (name: string, fallback: number, max: number): number => {
     const field = map.get(name)
-    return field === undefined ? fallback : numberOf(reader, field, BLOCKS_MAX)
+    return field === undefined ? fallback : numberOf(reader, field, max)
   }
   const parsed = {
     chainId,
-    confirmations: blocks('confirmations', CONFIRMATIONS),
-    finalBlocks: blocks('final_blocks', FINAL_BLOCKS),
-    depositConfirmations: blocks('deposit_confirmations', DEPOSIT_CONFIRMATIONS),
+    confirmations: whole('confirmations', CONFIRMATIONS, BLOCKS_MAX),
+    finalBlocks: whole('final_blocks', FINAL_BLOCKS, BLOCKS_MAX),
+    depositConfirmations: whole('deposit_confirmations', DEPOSIT_CONFIRMATIONS, BLOCKS_MAX),
     assets,
     agentRegistry: registry === undefined ? null : tokenAddressOf(reader, registry),
     refundMinUnits: units('refund_min_usd', MINIMUM_UNITS),
     depositMinUnits: units('deposit_min_usd', MINIMUM_MOVED_UNITS),
     withdrawalMinUnits: units('withdrawal_min_usd', MINIMUM_MOVED_UNITS),
+    minChargeUnits: units('min_charge_usd', MINIMUM_UNITS),
+    blockSeconds: whole('block_seconds', BLOCK_SECONDS, BLOCK_SECONDS_MAX),
   }
   reader.finish()
   return parsed

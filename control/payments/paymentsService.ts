@@ -25,6 +25,9 @@ import { PaymentSettler, type Settled } from './settler.ts'
 import { Withdrawer, withdrawalOutcome } from './withdrawals.ts'
 
 const STOP_CHECK_MS = 20
+/** What a payment needs to be verified and sent, as the reference facilitator of x402 has it, and to get into a block. */
+const SETTLEMENT_SECONDS = 6
+const SETTLEMENT_BLOCKS = 2
 
 export interface PaymentsOptions extends Pick<ScannerOptions, 'accountOfWallet' | 'coinUsdUnits'> {
   readonly config: PaymentsConfig
@@ -200,6 +203,8 @@ export class PaymentsService {
       agentRegistry: config.agentRegistry,
       spender: relayers[0].address,
       quoteSecret,
+      minUnits: config.minChargeUnits,
+      marginSeconds: SETTLEMENT_SECONDS + SETTLEMENT_BLOCKS * config.blockSeconds,
     }
     const running: Running = {
       ...{ terms, watcher, sweeper, settler, closer, refunder, scanner, deposits, withdrawer },

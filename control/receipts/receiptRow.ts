@@ -32,6 +32,7 @@ export interface ReceiptRow {
 /** What was paid for a request, as it stands in the book. */
 export interface PaidRow {
   units: number
+  min_units: number
   asset: string
   token: string
   amount: string
@@ -49,7 +50,7 @@ export interface PaidRow {
 
 /** One row for a request that was paid for by itself; $1 is its id. */
 export const PAID_QUERY = `
-  SELECT p.units, p.asset, p.token, p.amount::text AS amount, c.chain_id, p.payer, t.hash, p.agent, p.back_units,
+  SELECT p.units, p.min_units, p.asset, p.token, p.amount::text AS amount, c.chain_id, p.payer, t.hash, p.agent, p.back_units,
     p.back_amount::text AS back_amount, p.credit_used_units, p.credit_kept_units, p.credit_left_units,
     b.hash AS refund_hash
   FROM payments p CROSS JOIN chain_identity c
@@ -62,6 +63,7 @@ export function paidOf(row: PaidRow): ReceiptPaid {
   const { units, asset, token, amount, payer, agent } = row
   const paid = {
     units,
+    minUnits: row.min_units,
     asset,
     token,
     amount,

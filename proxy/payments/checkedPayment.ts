@@ -42,7 +42,8 @@ export function requirePayment(
   const method = payment.method === 'mpp-permit2' && asset.method === 'permit2' ? payment.method : asset.method
   const spender = payment.method === 'mpp-permit2' ? terms.spender : EXACT_PROXY_ADDRESS
   const network = networkOf(terms.chainId)
-  const asked = { network, token: asset.address, method, payTo: terms.payTo, amountAtomic, spender }
+  const { payTo, marginSeconds } = terms
+  const asked = { network, token: asset.address, method, payTo, amountAtomic, spender, marginSeconds }
   const fault = paymentFault(payment, asked, Math.floor(Date.now() / 1_000))
   if (fault === undefined) return
   if (MISMATCHES.has(fault)) throw new GatewayError('quote_mismatch', { message: MISMATCH_MESSAGES[fault] })

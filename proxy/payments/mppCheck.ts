@@ -87,8 +87,8 @@ function checkChallenge(
   if (asset === undefined || amount === undefined || parseAddress(request['recipient']) !== terms.payTo) {
     throw new GatewayError('quote_mismatch')
   }
-  const beyond = amount - amountFor(asset, priced)
-  const isPriced = beyond >= 0n && beyond < BigInt(JITTER_END) && challenge.opaque === opaqueOf(priced)
+  const beyond = amount - amountFor(terms, asset, priced)
+  const isPriced = beyond >= 0n && beyond < BigInt(JITTER_END) && challenge.opaque === opaqueOf(terms, priced)
   if (!isPriced) throw new GatewayError('quote_mismatch')
   return { asset, amount }
 }

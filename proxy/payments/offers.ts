@@ -23,17 +23,24 @@ export const JITTER_END = 2 ** 32
 /** With this many decimals, the jitter is worth less than a millionth of a cent. */
 const JITTER_DECIMALS_MIN = 16
 
+/** What a request has to pay, in units: its hold, and no less than the smallest charge. */
+export function priceUnits({ minUnits }: PaymentTerms, { units }: Priced): number {
+  return Math.max(units, minUnits)
+}
+
 /** The atomic units that an asset's offer asks for; what can be credited, also where the request is free. */
-export function amountFor(asset: PaymentAsset, priced: Priced): bigint {
-  return atomicFor(Math.max(priced.units, 1), asset.decimals, tokenUsdUnits(asset, priced.coinUsdUnits))
+export function amountFor(terms: PaymentTerms, asset: PaymentAsset, priced: Priced): bigint {
+  const units = Math.max(priceUnits(terms, priced), 1)
+  return atomicFor(units, asset.decimals, tokenUsdUnits(asset, priced.coinUsdUnits))
 }
 
 /** What the quote of an offer binds. */
 export function bindingOf(terms: PaymentTerms, asset: PaymentAsset, priced: Priced): QuoteBinding {
   const { path, bodySha256, sheetVersion, units } = priced
-  const amount = amountFor(asset, priced).toString()
+  const { minUnits, payTo } = terms
+  const amount = amountFor(terms, asset, priced).toString()
   const network = networkOf(terms.chainId)
-  return { path, bodySha256, sheetVersion, units, network, asset: asset.address, amount, payTo: terms.payTo }
+  return { path, bodySha256, sheetVersion, units, minUnits, network, asset: asset.address, amount, payTo }
 }
 
 /** The offers of x402, one for each asset. @param expiresAtMs milliseconds since 1970 */
@@ -45,7 +52,7 @@ export function x402Offers(
 ): PaymentRequirements[] {
   return terms.assets.map((asset) => {
     const quote = newQuote(terms.quoteSecret, bindingOf(terms, asset, priced), expiresAtMs)
-    return requirementsOf(terms, asset, amountFor(asset, priced), windowSeconds, quote)
+    return requirementsOf(terms, asset, amountFor(terms, asset, priced), windowSeconds, quote)
   })
 }
 
@@ -56,10 +63,10 @@ export function credentialTypes(asset: PaymentAsset): readonly string[] {
   return asset.decimals >= JITTER_DECIMALS_MIN ? ['permit2', 'transaction', 'hash'] : ['permit2']
 }
 
-/** What a challenge binds beside the body: the route, the price sheet and the price. */
-export function opaqueOf(priced: Priced): string {
+/** What a challenge binds beside the body: the route, the price sheet, the hold and the smallest charge. */
+export function opaqueOf({ minUnits }: PaymentTerms, priced: Priced): string {
   const { path, sheetVersion, units } = priced
-  return canonicalText({ path, sheet: String(sheetVersion), units: String(units) })
+  return canonicalText({ path, sheet: String(sheetVersion), units: String(units), min: String(minUnits) })
 }
 
 /** The challenges of MPP, one for each asset. @param realm the host, as clients know it */
@@ -70,7 +77,7 @@ export function mppChallenges(terms: PaymentTerms, priced: Priced, realm: string
       request: canonicalText(chargeRequest(terms, asset, priced)),
       expires: new Date(expiresAtMs).toISOString(),
       digest: bodyDigest(priced.bodySha256),
-      opaque: opaqueOf(priced),
+      opaque: opaqueOf(terms, priced),
     }),
   )
 }
@@ -80,7 +87,7 @@ function chargeRequest(terms: PaymentTerms, asset: PaymentAsset, priced: Priced)
   const jitter = types.includes('hash') ? BigInt(randomInt(JITTER_END)) : 0n
   const permit2 = types.includes('permit2') ? { permit2Address: PERMIT2_ADDRESS, spender: terms.spender } : {}
   return {
-    amount: (amountFor(asset, priced) + jitter).toString(),
+    amount: (amountFor(terms, asset, priced) + jitter).toString(),
     currency: asset.address,
     recipient: terms.payTo,
     methodDetails: { chainId: terms.chainId, credentialTypes: types, decimals: asset.decimals, ...permit2 },

@@ -151,12 +151,19 @@ export class PaidRequest implements AnswerDecorator {
       ...(payment && { payment: paymentToMessage({ ...payment, signature: verdict?.signature ?? payment.signature }) }),
       contractDigest: verdict?.kind === 'contract' ? verdict.digest : '',
       ...{ transactionRaw: checked.transactionRaw, transactionHash: checked.transactionHash },
+      minUnits: terms.minUnits,
       clientAddress: clientAddress(this.exchange, this.services.trustedProxies),
     } as sluice.SettlePaymentRequest.$Properties as sluice.SettlePaymentRequest).finish()
     const reply = await this.settle(message, limits.paymentTimeoutMs + limits.paymentMarginMs)
     if (reply.errorCode !== '') throw refusedBy(reply, checked)
     this.receipt = {
-      ...{ units, asset: checked.asset.id, token: checked.asset.address, amount: checked.amount.toString() },
+      ...{
+        units,
+        minUnits: terms.minUnits,
+        asset: checked.asset.id,
+        token: checked.asset.address,
+        amount: checked.amount.toString(),
+      },
       ...{ network: networkOf(terms.chainId), payer: checked.payer, transaction: reply.transaction, agent },
     }
     this.paidHeaders = paidHeaders(this.receipt, checked.protocol, challenge?.id ?? '')
@@ -174,7 +181,8 @@ export class PaidRequest implements AnswerDecorator {
   private ask(terms: PaymentTerms, priced: Priced, requestId: string): Asked {
     const { host, acceptPayment } = this.exchange.head
     const base = ownAddress(this.services.publicUrl, host)
-    const windowSeconds = Math.floor(this.services.limits.quoteWindowMs / 1_000)
+    // So that whoever pays before the quote expires signs for long enough.
+    const windowSeconds = Math.floor(this.services.limits.quoteWindowMs / 1_000) + terms.marginSeconds
     const realm = base.slice(base.indexOf('//') + 2)
     // A tool of the Model Context Protocol has an address of its own.
     const url = priced.path.startsWith('/') ? base + priced.path : priced.path

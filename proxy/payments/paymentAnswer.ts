@@ -12,7 +12,7 @@ import type { PaymentTerms } from '../../control/contract/payments/terms.ts'
 import { type PaymentRequired, type SettleResponse, X402_VERSION } from '../../control/contract/payments/x402.ts'
 import { amountJson, type ReceiptPaid } from '../../control/contract/receipt.ts'
 import type { FailureAnswer, HeaderList } from '../server/exchange.ts'
-import { mppChallenges, type Priced, x402Offers } from './offers.ts'
+import { mppChallenges, type Priced, priceUnits, x402Offers } from './offers.ts'
 
 const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
 const PROBLEMS = 'https://paymentauth.org/problems/'
@@ -71,16 +71,21 @@ function bodyOf(
   challenges: readonly Challenge[],
 ): string {
   const { message, type, code, param, status } = error
-  const { units, coinUsdUnits, sheetVersion } = asked.priced
+  const { coinUsdUnits, sheetVersion } = asked.priced
   const [suffix, title] = PROBLEM_OF[error.row] ?? VERIFICATION_FAILED
-  const amount = JSON.parse(amountJson(units, coinUsdUnits)) as Record<string, string>
+  const amountOf = (units: number) => JSON.parse(amountJson(units, coinUsdUnits)) as Record<string, string>
   return JSON.stringify({
     type: PROBLEMS + suffix,
     title,
     status,
     detail: message,
     error: { message, type, code, param },
-    quote: { ...amount, price_sheet: String(sheetVersion), expires_at: new Date(expiresAtMs).toISOString() },
+    quote: {
+      ...amountOf(priceUnits(asked.terms, asked.priced)),
+      minimum_charge: amountOf(asked.terms.minUnits),
+      price_sheet: String(sheetVersion),
+      expires_at: new Date(expiresAtMs).toISOString(),
+    },
     payment: { x402: required, mpp: challenges },
     request_id: asked.requestId,
   })

@@ -32,7 +32,7 @@ export function checkX402(
   const quote = isMembers(accepted['extra']) ? accepted['extra']['quote'] : undefined
   const fault = quoteFault(terms.quoteSecret, bindingOf(terms, asset, priced), quote, Date.now())
   if (fault !== undefined) throw new GatewayError('quote_mismatch', { message: FAULT_MESSAGES[fault] })
-  const amount = amountFor(asset, priced)
+  const amount = amountFor(terms, asset, priced)
   if (!isAccepted(accepted, requirementsOf(terms, asset, amount, windowSeconds, String(quote)))) {
     throw new GatewayError('quote_mismatch')
   }

@@ -81,7 +81,8 @@ export class PaymentBench {
     const config: PaymentsConfig = {
       ...{ chainId: this.chain.chainId, rpcUrl: this.rpc.url, confirmations: 1, finalBlocks: 30 },
       ...{ depositConfirmations: 1, assets: Object.values(assetsOf(this.chain)), agentRegistry: null },
-      ...{ refundMinUnits: 1, depositMinUnits: USD, withdrawalMinUnits: USD },
+      ...{ refundMinUnits: 1, depositMinUnits: USD, withdrawalMinUnits: USD, minChargeUnits: 0 },
+      ...{ blockSeconds: 1 },
       treasury: new Signer(this.chain.treasuryKey),
       relayers: [new Signer(this.chain.relayerKey)],
       ...this.#changes,
@@ -116,7 +117,7 @@ export class PaymentBench {
     return {
       ...{ requestId: newId('req'), protocol: 'x402', payer: payment.from, replayKey: replayKey(payment), asset },
       transfer: { token: payment.token, from: payment.from, to: payment.to, amount: payment.value },
-      ...{ units, holdUnits: Math.floor(units * 0.9), owner: this.proxy.owner, model: 'acme/chat-small' },
+      ...{ units, holdUnits: Math.floor(units * 0.9), minUnits: 0, owner: this.proxy.owner, model: 'acme/chat-small' },
       ...{ endpoint: 'chat', sheetVersion: 1, streamed: false, challengeId: '', agent: '' },
       serveByMs: Date.now() + SERVE_MS,
       payment,

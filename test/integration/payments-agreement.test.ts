@@ -60,6 +60,8 @@ async function ours(payload: PaymentPayload, requirements: PaymentRequirements):
       payTo: parseAddress(requirements.payTo) ?? '',
       amountAtomic: BigInt(requirements.amount),
       spender: EXACT_PROXY_ADDRESS,
+      // As the reference facilitator has it.
+      marginSeconds: 6,
     },
     Math.floor(Date.now() / 1_000),
   )

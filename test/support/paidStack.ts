@@ -108,6 +108,8 @@ export function paymentsFile(chain: TestChain, changes: Record<string, unknown> 
     stablecoin: { address: stablecoin, decimals: 6, name: 'USD Coin', version: '2', usd: '1' },
     agent_registry: registry,
     refund_min_usd: '0.000000001',
+    min_charge_usd: '0',
+    block_seconds: 1,
     ...changes,
   })
 }

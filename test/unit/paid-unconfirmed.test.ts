@@ -21,6 +21,7 @@ const ASSET: PaymentAsset = {
 const TERMS: PaymentTerms = {
   ...{ chainId: 31_337, payTo: `0x${'22'.repeat(20)}` as const, assets: [ASSET], agentRegistry: null },
   ...{ spender: `0x${'33'.repeat(20)}` as const, quoteSecret: Buffer.alloc(32, 7) },
+  ...{ minUnits: 0, marginSeconds: 8 },
 }
 const PRICED = {
   ...{ path: '/x402/v1/chat/completions', bodySha256: hash('sha256', BODY, 'buffer'), sheetVersion: 1 },
@@ -31,10 +32,15 @@ const PRICED = {
 async function refusalFor(errorCode: string): Promise<GatewayError> {
   const signature = `0x${'55'.repeat(65)}`
   const authorization = {
-    ...{ from: `0x${'44'.repeat(20)}`, to: TERMS.payTo, value: amountFor(ASSET, PRICED).toString(), validAfter: '0' },
+    ...{
+      from: `0x${'44'.repeat(20)}`,
+      to: TERMS.payTo,
+      value: amountFor(TERMS, ASSET, PRICED).toString(),
+      validAfter: '0',
+    },
     ...{ validBefore: String(Math.floor(Date.now() / 1_000) + 600), nonce: `0x${'66'.repeat(32)}` },
   }
-  const windowSeconds = Math.floor(limits.quoteWindowMs / 1_000)
+  const windowSeconds = Math.floor(limits.quoteWindowMs / 1_000) + TERMS.marginSeconds
   const [accepted] = x402Offers(TERMS, PRICED, windowSeconds, Date.now() + 60_000)
   const paymentSignature = toBase64Json({ x402Version: 2, accepted, payload: { signature, authorization } })
   const head = { path: PRICED.path, host: 'gw.example', authorization: '', apiKey: '', agent: '', acceptPayment: '' }

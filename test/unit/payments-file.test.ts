@@ -32,6 +32,8 @@ test('a payments file gives assets with the stablecoin first, addresses in lower
     refundMinUnits: 50_000_000,
     depositMinUnits: 1_000_000_000,
     withdrawalMinUnits: 1_000_000_000,
+    minChargeUnits: 10_000_000,
+    blockSeconds: 12,
   })
 })
 

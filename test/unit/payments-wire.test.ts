@@ -30,11 +30,14 @@ const TERMS: PaymentTerms = {
   agentRegistry: null,
   spender: `0x${'c3'.repeat(20)}`,
   quoteSecret: Buffer.alloc(32, 7),
+  minUnits: 0,
+  marginSeconds: 30,
 }
 const BINDING = {
   path: '/x402/v1/chat/completions',
   bodySha256: Buffer.alloc(32, 1),
   sheetVersion: 3,
+  minUnits: 0,
   units: 618_450,
   network: 'eip155:31337',
   asset: STABLECOIN.address,
@@ -93,6 +96,7 @@ test('a quote binds body, path, sheet, units, asset, amount and recipient until 
     bodySha256: Buffer.alloc(32, 2),
     sheetVersion: 4,
     units: 618_449,
+    minUnits: 1,
     network: 'eip155:1',
     asset: COIN.address.replace('a', 'b'),
     amount: '618',
@@ -230,6 +234,7 @@ test('what was signed is compared with what was asked for', () => {
     payTo: TERMS.payTo,
     amountAtomic: 619n,
     spender: '',
+    marginSeconds: 30,
   }
   const fault = (changes: Partial<Asked>, nowSeconds = 1_800_000_000) =>
     paymentFault(found.payment, { ...asked, ...changes }, nowSeconds)
@@ -239,8 +244,8 @@ test('what was signed is compared with what was asked for', () => {
   assert.equal(fault({ method: 'permit2' }), 'method')
   assert.equal(fault({ payTo: TERMS.spender }), 'recipient')
   assert.equal(fault({ amountAtomic: 620n }), 'amount')
-  assert.equal(fault({}, 1_893_455_994), undefined)
-  assert.equal(fault({}, 1_893_455_995), 'expired')
+  assert.equal(fault({}, 1_893_455_970), undefined)
+  assert.equal(fault({}, 1_893_455_971), 'expired')
   assert.equal(paymentFault({ ...found.payment, validAfter: 1_800_000_001n } as never, asked, 1_800_000_000), 'early')
 })
 
@@ -255,11 +260,11 @@ test('what is asked for a request can be credited and covers its hold in every t
   const priced = { path: '/x402/v1/chat/completions', bodySha256: Buffer.alloc(32), sheetVersion: 1 }
   const units = fc.oneof(fc.constantFrom(0, 1), fc.integer({ min: 0, max: 1_000_000_000_000 }))
   fc.assert(
-    fc.property(units, fc.integer({ min: 1, max: 100_000_000_000 }), (wanted, coinUsdUnits) => {
+    fc.property(units, units, fc.integer({ min: 1, max: 100_000_000_000 }), (wanted, minUnits, coinUsdUnits) => {
       for (const asset of [STABLECOIN, COIN]) {
-        const amount = amountFor(asset, { ...priced, units: wanted, coinUsdUnits })
+        const amount = amountFor({ ...TERMS, minUnits }, asset, { ...priced, units: wanted, coinUsdUnits })
         const credited = unitsOf(amount, asset.decimals, asset.usdUnits || coinUsdUnits)
-        assert.ok(credited >= Math.max(wanted, 1), `${amount} of ${asset.id} is ${credited} units`)
+        assert.ok(credited >= Math.max(wanted, minUnits, 1), `${amount} of ${asset.id} is ${credited} units`)
       }
     }),
   )

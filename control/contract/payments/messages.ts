@@ -17,6 +17,8 @@ export function termsToMessage(terms: PaymentTerms): sluice.PaymentTermsReply.$P
     agentRegistry: terms.agentRegistry ?? '',
     spender: terms.spender,
     quoteSecret: terms.quoteSecret,
+    minUnits: terms.minUnits,
+    marginSeconds: terms.marginSeconds,
   }
 }
 
@@ -29,6 +31,8 @@ export function termsOfMessage(message: sluice.PaymentTermsReply): PaymentTerms 
     agentRegistry: message.agentRegistry === '' ? null : present(parseAddress(message.agentRegistry)),
     spender: present(parseAddress(message.spender)),
     quoteSecret: Buffer.from(message.quoteSecret),
+    minUnits: message.minUnits,
+    marginSeconds: message.marginSeconds,
   }
 }
 

@@ -3,9 +3,6 @@ import { isMembers } from './encoding.ts'
 import { beginOf, endOf, type SignedPayment } from './signedPayment.ts'
 import type { PaymentRequirements } from './x402.ts'
 
-/** A payment must outlive its verification and settlement by this; as the reference facilitator has it. */
-export const SETTLEMENT_MARGIN_SECONDS = 6
-
 /**
  * Whether a payment was made for an offer: all members of `accepted` but `extra` are equal to the offer's, and
  * `accepted.extra` has all that the offer's has, as servers of x402 version 2 compare them.
@@ -31,6 +28,8 @@ export interface Asked {
   readonly amountAtomic: bigint
   /** Who may call Permit2; not read for EIP-3009. */
   readonly spender: string
+  /** How long the payment has to hold at least. */
+  readonly marginSeconds: number
 }
 
 /**
@@ -44,7 +43,7 @@ export function paymentFault(payment: SignedPayment, asked: Asked, nowSeconds: n
   if (payment.to !== asked.payTo) return 'recipient'
   if (payment.value !== asked.amountAtomic) return 'amount'
   if (payment.method !== 'eip3009' && payment.spender !== asked.spender) return 'spender'
-  if (endOf(payment) < BigInt(nowSeconds + SETTLEMENT_MARGIN_SECONDS)) return 'expired'
+  if (endOf(payment) < BigInt(nowSeconds + asked.marginSeconds)) return 'expired'
   if (beginOf(payment) > BigInt(nowSeconds)) return 'early'
   return undefined
 }

@@ -8,6 +8,8 @@ export interface QuoteBinding {
   readonly sheetVersion: number
   /** The hold of the request. */
   readonly units: number
+  /** The smallest charge, units. */
+  readonly minUnits: number
   readonly network: string
   readonly asset: string
   /** Atomic units of the asset. */
@@ -21,10 +23,21 @@ export type QuoteFault = 'expired' | 'altered'
 const FORM = /^([0-9]{13})\.([A-Za-z0-9_-]{43})$/
 
 function macOf(secret: Buffer, binding: QuoteBinding, expiresAtMs: number): Buffer {
-  const { path, bodySha256, sheetVersion, units, network, asset, amount, payTo } = binding
-  const fields = [path, bodySha256.toString('hex'), sheetVersion, units, network, asset, amount, payTo, expiresAtMs]
+  const { path, bodySha256, sheetVersion, units, minUnits, network, asset, amount, payTo } = binding
+  const fields = [
+    path,
+    bodySha256.toString('hex'),
+    sheetVersion,
+    units,
+    minUnits,
+    network,
+    asset,
+    amount,
+    payTo,
+    expiresAtMs,
+  ]
   return createHmac('sha256', secret)
-    .update(`sluice-quote/1\n${fields.join('\n')}`)
+    .update(`sluice-quote/2\n${fields.join('\n')}`)
     .digest()
 }
 

@@ -107,6 +107,9 @@ chain_id: ${DEV_CHAIN_ID}
 deposit_confirmations: 1
 # So little that the demo shows a refund after each request.
 refund_min_usd: "0.000001"
+# Gas costs nothing here, and a block is made of every transaction.
+min_charge_usd: "0"
+block_seconds: 1
 coin: { address: "${coin}", decimals: ${COIN_DECIMALS}, name: Demo Coin }
 stablecoin: { address: "${stablecoin}", decimals: ${STABLECOIN_DECIMALS}, name: USD Coin, version: "2", usd: "1" }
 agent_registry: "${registry}"

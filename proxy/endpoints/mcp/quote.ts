@@ -59,7 +59,8 @@ async function offer(
     const { quote, payment } = parseObject(asked?.body ?? '') ?? {}
     if (!isObject(payment)) return undefined
     const challenges = Array.isArray(payment['mpp']) ? payment['mpp'].map(expanded) : []
-    return { ...(isObject(quote) && { expires_at: quote['expires_at'] }), x402: payment['x402'], mpp: challenges }
+    const shown = isObject(quote) && { expires_at: quote['expires_at'], minimum_charge: quote['minimum_charge'] }
+    return { ...shown, x402: payment['x402'], mpp: challenges }
   }
 }
 
