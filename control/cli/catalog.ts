@@ -5,7 +5,7 @@ import { type Catalog, readCatalogFile } from '../pricing/catalogFile.ts'
 import { publishCatalog, refuseBrokenPromises } from '../pricing/publish.ts'
 import { listSheets } from '../pricing/sheetStore.ts'
 import { CatalogError } from '../pricing/yamlReader.ts'
-import type { Arguments, CommandGroup } from './command.ts'
+import { type Arguments, type CommandGroup, flag } from './command.ts'
 import type { CliContext } from './context.ts'
 import { table } from './table.ts'
 import { formatTime } from './values.ts'
@@ -74,7 +74,7 @@ async function check(args: Arguments, context: CliContext): Promise<number | und
 async function publish(args: Arguments, context: CliContext): Promise<number | undefined> {
   return withCatalog(args, context, async (catalog, path) => {
     const pool = await context.pool()
-    const published = await publishCatalog(pool, catalog)
+    const published = await publishCatalog(pool, catalog, Date.now(), flag(args, 'change-coin'))
     await publishCatalogRecord(await context.redis(), published.version, published.record)
     const { version, isNewSheet, isNewRecord } = published
     const what = isNewSheet
@@ -114,6 +114,12 @@ export const CATALOG: CommandGroup = {
     {
       synopsis: 'publish [FILE]',
       summary: 'Puts a catalog in force now. Without FILE, that of the running control.',
+      flags: {
+        'change-coin': {
+          value: 'REASON',
+          help: 'change coin.usd although it is promised; the reason goes into the trail',
+        },
+      },
       run: publish,
     },
     { synopsis: 'sheets', summary: 'Lists the price sheets that were published, newest first.', run: sheets },

@@ -19,6 +19,6 @@ async function trail(_args: Arguments, context: CliContext): Promise<undefined> 
 
 export const TRAIL: CommandGroup = {
   name: 'trail',
-  summary: 'list what was changed of routes and incidents',
+  summary: 'list what was changed of routes, incidents and the coin',
   commands: [{ synopsis: '', summary: 'Lists the last changes that belong to no account, newest first.', run: trail }],
 }

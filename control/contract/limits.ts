@@ -199,6 +199,7 @@ const DEFAULTS = {
   receiptsPageMax: 100,
   receiptWaitMs: 2_000,
   catalogCheckMs: 5_000,
+  promiseRenewMs: 3_600_000,
 
   // Paying per request.
   verifyThreadsMax: 2,

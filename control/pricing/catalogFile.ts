@@ -84,9 +84,19 @@ export interface CatalogModel {
   readonly video?: VideoSettings
 }
 
+/** Where the fields of a catalog stand, so that a complaint about one can name its line. */
+export interface CatalogSource {
+  readonly file: string
+  /** By path, such as `models[0].price.input`. */
+  readonly lines: ReadonlyMap<string, number>
+}
+
 /** A catalog file that holds in every respect. */
 export interface Catalog {
+  readonly source: CatalogSource
   readonly coinUsdUnits: number
+  /** Whether the promise of its sheet is renewed while the sheet is in force. */
+  readonly renewsPromise: boolean
   readonly providers: readonly CatalogProvider[]
   readonly models: readonly CatalogModel[]
   readonly tools: readonly CatalogTool[]
@@ -116,8 +126,10 @@ export async function readCatalogFile(path: string): Promise<Catalog> {
  */
 export function parseCatalog(file: string, text: string): Catalog {
   const reader = new YamlReader(file, text)
-  const map = reader.map(reader.root, ['coin', 'providers', 'models', 'tools'])
+  const map = reader.map(reader.root, ['coin', 'rate_lock', 'providers', 'models', 'tools'])
   const coinUsdUnits = readCoin(reader, reader.required(map, reader.root, 'coin'))
+  const rateLock = map.get('rate_lock')
+  const renewsPromise = booleanOf(reader, rateLock && reader.map(rateLock, ['renew']).get('renew'), true)
   const providerFields = reader.list(reader.required(map, reader.root, 'providers'))
   const providers = providerFields.map((field) => readProvider(reader, field))
   refuseRepeated(reader, providerFields, providers)
@@ -129,7 +141,7 @@ export function parseCatalog(file: string, text: string): Catalog {
   const tools = toolFields.map((field) => readTool(reader, field))
   refuseRepeated(reader, toolFields, tools)
   reader.finish()
-  return { coinUsdUnits, providers, models, tools }
+  return { source: { file, lines: reader.lines }, coinUsdUnits, renewsPromise, providers, models, tools }
 }
 
 function readCoin(reader: YamlReader, field: Field | undefined): number {
@@ -196,6 +208,9 @@ function readModel(reader: YamlReader, field: Field, dialects: ReadonlyMap<strin
     ...(pricePrivate && { pricePrivate: readPrice(reader, pricePrivate, modality, true) }),
     routes: readRoutes(reader, reader.required(map, field, 'routes'), { dialects, modelId: id, modality }),
     ...(modality === 'video' && { video: readVideoSettings(reader, field, map.get('video')) }),
+  }
+  if (pricePrivate && !model.attested) {
+    reader.problem(pricePrivate, 'is for models that run on attested hardware; they say attested: true')
   }
   const video = map.get('video')
   if (video && modality !== 'video') reader.problem(video, 'is for models of the modality video')

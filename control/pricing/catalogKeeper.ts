@@ -1,11 +1,13 @@
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
+import { Loop } from '../admission/loop.ts'
 import { publishCatalogRecord } from '../bus/feed.ts'
 import { limits } from '../contract/limits.ts'
 import { CATALOG_KEY } from '../contract/redisKeys.ts'
 import type { Pool } from '../db/pool.ts'
 import { readCatalogFile } from './catalogFile.ts'
-import { type Published, publishCatalog } from './publish.ts'
+import { PromiseError, type Published, publishCatalog } from './publish.ts'
+import { renewPromise } from './renewPromise.ts'
 import { syncCatalog } from './syncCatalog.ts'
 import { CatalogError } from './yamlReader.ts'
 
@@ -15,28 +17,57 @@ export interface CatalogKeeperParts {
   readonly pool: Pool
   readonly redis: Redis
   readonly log: Logger
+  /** Milliseconds since 1970. */
+  readonly now?: () => number
 }
 
 /**
- * Keeps the catalog in force: publishes the file, and puts the record of the book back into Redis whenever Redis shows
- * another one (after a loss, or when another process published).
+ * Keeps the catalog in force: publishes the file, renews the promise of its prices, and puts the record of the book back
+ * into Redis whenever Redis shows another one (after a loss, or when another process published).
  */
 export class CatalogKeeper {
   readonly #parts: CatalogKeeperParts
+  readonly #now: () => number
   #timer: NodeJS.Timeout | undefined
+  #renewing: Loop | undefined
   #syncing: Promise<void> | undefined
 
   constructor(parts: CatalogKeeperParts) {
     this.#parts = parts
+    this.#now = parts.now ?? Date.now
+  }
+
+  /**
+   * `load` for a process that starts: with a file that breaks a price promise it goes on with the sheet in force, because
+   * prices that were published since from another file are no reason to stay down.
+   * @throws CatalogError when the file does not hold
+   */
+  async start(): Promise<void> {
+    const { path, redis, log } = this.#parts
+    try {
+      await this.load()
+    } catch (error) {
+      if (!(error instanceof PromiseError)) throw error
+      await this.restore()
+      const problems = error.problems
+      log.warn(
+        { catalog: path, problems },
+        'the catalog file breaks price promises, so the sheet in force stays; to resolve it, change these lines, or run "catalog publish FILE" with a file that keeps the promises and name it in SLUICE_CATALOG',
+      )
+    }
+    await this.renew()
+    redis.on('ready', this.#check)
+    this.#timer = setInterval(this.#check, limits.catalogCheckMs)
+    this.#renewing = new Loop('price promise', limits.promiseRenewMs, log, () => this.renew())
   }
 
   /**
    * Reads the file and publishes it where it differs from what is in force.
-   * @throws CatalogError when the file does not hold or breaks a price promise; then nothing changed
+   * @throws CatalogError when the file does not hold; PromiseError when it breaks a price promise; then nothing changed
    */
   async load(): Promise<Published> {
     const { path, pool, redis, log } = this.#parts
-    const published = await publishCatalog(pool, await readCatalogFile(path))
+    const published = await publishCatalog(pool, await readCatalogFile(path), this.#now())
     const inRedis = await redis.getBuffer(CATALOG_KEY)
     if (inRedis?.equals(published.record) !== true) {
       await publishCatalogRecord(redis, published.version, published.record)
@@ -58,13 +89,18 @@ export class CatalogKeeper {
     }
   }
 
-  /** Starts watching Redis. */
-  start(): void {
-    this.#parts.redis.on('ready', this.#check)
-    this.#timer = setInterval(this.#check, limits.catalogCheckMs)
+  /** Renews the promise of the sheet in force where that is due, and tells every proxy. */
+  async renew(): Promise<void> {
+    const { pool, redis, log } = this.#parts
+    const renewed = await renewPromise(pool, this.#now())
+    if (renewed === undefined) return
+    const { version, validUntilMs, record } = renewed
+    log.info({ version, until: new Date(validUntilMs).toISOString() }, 'the prices in force are promised for longer')
+    await publishCatalogRecord(redis, version, record)
   }
 
   async stop(): Promise<void> {
+    await this.#renewing?.stop()
     clearInterval(this.#timer)
     this.#parts.redis.off('ready', this.#check)
     await this.#syncing

@@ -5,6 +5,15 @@ import { formatUsd, parseUsd } from '../contract/units.ts'
 export const TOKEN_KEYS = ['input', 'output', 'cached_input', 'cache_write_5m', 'cache_write_1h'] as const
 export const BATCH_KEYS = TOKEN_KEYS.map((key) => `batch_${key}`)
 
+/** The classes of tokens: the key of their price, and their rate. */
+export const TOKEN_CLASSES: ReadonlyArray<[key: (typeof TOKEN_KEYS)[number], rate: keyof RateSet]> = [
+  ['input', 'input'],
+  ['output', 'output'],
+  ['cached_input', 'cachedInput'],
+  ['cache_write_5m', 'cacheWrite5m'],
+  ['cache_write_1h', 'cacheWrite1h'],
+]
+
 /** What a price of each modality is per, as the sheet's `unit` names it. */
 export const UNIT_OF: Readonly<Record<Modality, string>> = {
   chat: 'million_tokens',
@@ -41,13 +50,30 @@ export function statedRates(amounts: ReadonlyMap<string, number>, prefix: '' | '
   }
 }
 
+/**
+ * The rates of a batch: a class without a price of its own costs what input costs in a batch, or its standard rate where
+ * that is lower, so that no batch is dearer than the same request without it.
+ * @param standard the rates of the same prompts without a batch
+ */
+export function resolveBatchRates(stated: StatedRates, standard: RateSet): RateSet {
+  return {
+    input: stated.input,
+    output: stated.output,
+    cachedInput: stated.cachedInput ?? Math.min(stated.input, standard.cachedInput),
+    cacheWrite5m: stated.cacheWrite5m ?? Math.min(stated.input, standard.cacheWrite5m),
+    cacheWrite1h: stated.cacheWrite1h ?? Math.min(stated.input, standard.cacheWrite1h),
+  }
+}
+
 /** The rates that hold for a prompt of `promptTokens`, fallbacks resolved; undefined where none are sold. */
 export function effectiveRates(price: Price, prefix: '' | 'batch_', promptTokens: number): RateSet | undefined {
   const base = statedRates(price.amounts, prefix)
   if (base === undefined) return undefined
   const isLong = price.longContext !== undefined && promptTokens > price.longContext.threshold
   const long = isLong && price.longContext ? statedRates(price.longContext.amounts, prefix) : undefined
-  return resolveRateSet(long ?? base)
+  if (prefix === '') return resolveRateSet(long ?? base)
+  const standard = effectiveRates(price, '', promptTokens)
+  return standard && resolveBatchRates(long ?? base, standard)
 }
 
 function amountsJson(amounts: ReadonlyMap<string, number>): Record<string, string> {

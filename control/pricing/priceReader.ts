@@ -1,4 +1,5 @@
 import type { Modality } from '../contract/catalog.ts'
+import { completeBatchRates, type TokenPrices } from './batchRates.ts'
 import { BATCH_KEYS, type Price, TOKEN_KEYS } from './price.ts'
 import { tokensOf, usdOf } from './values.ts'
 import type { Field, YamlReader } from './yamlReader.ts'
@@ -30,16 +31,23 @@ export function readPrice(reader: YamlReader, field: Field, modality: Modality, 
   const map = reader.map(field, [...amountKeys, ...extras])
   for (const key of keys.required) reader.required(map, field, key)
 
-  const price: { -readonly [K in keyof Price]: Price[K] } = { amounts: readAmounts(reader, map, amountKeys) }
-  requireBatchPair(reader, field, price.amounts, modality)
-  const long = map.get('long_context')
-  if (long && modality === 'chat') price.longContext = readLongContext(reader, long, amountKeys)
+  const base = { field, fields: map, amounts: readAmounts(reader, map, amountKeys) }
+  requireBatchPair(reader, field, base.amounts, modality)
+  const longField = modality === 'chat' ? map.get('long_context') : undefined
+  const long = longField && readLongContext(reader, longField, amountKeys)
+  completeBatchRates(reader, base, long)
+  const price: { -readonly [K in keyof Price]: Price[K] } = { amounts: base.amounts }
+  if (long) price.longContext = { threshold: tokensOf(reader, long.fields.get('threshold')), amounts: long.amounts }
   const sizes = map.get('sizes')
   if (sizes && modality === 'image') price.sizes = readSizes(reader, sizes)
   return price
 }
 
-function readAmounts(reader: YamlReader, map: ReadonlyMap<string, Field>, keys: readonly string[]) {
+function readAmounts(
+  reader: YamlReader,
+  map: ReadonlyMap<string, Field>,
+  keys: readonly string[],
+): Map<string, number> {
   const amounts = new Map<string, number>()
   for (const key of keys) {
     const field = map.get(key)
@@ -56,12 +64,12 @@ function requireBatchPair(reader: YamlReader, field: Field, amounts: ReadonlyMap
   if (modality === 'chat' && !amounts.has('batch_output')) reader.problem(field, 'has batch prices but no batch_output')
 }
 
-function readLongContext(reader: YamlReader, field: Field, keys: readonly string[]): Price['longContext'] {
-  const map = reader.map(field, ['threshold', ...keys])
-  for (const key of ['threshold', 'input', 'output']) reader.required(map, field, key)
-  const amounts = readAmounts(reader, map, keys)
+function readLongContext(reader: YamlReader, field: Field, keys: readonly string[]): TokenPrices {
+  const fields = reader.map(field, ['threshold', ...keys])
+  for (const key of ['threshold', 'input', 'output']) reader.required(fields, field, key)
+  const amounts = readAmounts(reader, fields, keys)
   requireBatchPair(reader, field, amounts, 'chat')
-  return { threshold: tokensOf(reader, map.get('threshold')), amounts }
+  return { field, fields, amounts }
 }
 
 function readSizes(reader: YamlReader, field: Field): ReadonlyMap<string, number> {

@@ -31,6 +31,7 @@ export function encodeRecord(
     publishedAtMs: publication.publishedAtMs,
     validUntilMs: publication.validUntilMs,
     coinUsdUnits: catalog.coinUsdUnits,
+    promiseEnds: !catalog.renewsPromise,
     sheetJson: Buffer.from(publication.sheetJson),
     providers: catalog.providers.map((provider) => ({ ...provider })),
     models: catalog.models.map((model) => modelRecord(model, publication.listedAtMs.get(model.id) ?? 0, switches)),

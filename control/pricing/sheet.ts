@@ -7,7 +7,7 @@ import type { CatalogTool } from './toolReader.ts'
 
 /** How long a published price may not rise (spec, "Price sheet"). */
 export const PROMISE_DAYS = 30
-const DAY_MS = 86_400_000
+export const DAY_MS = 86_400_000
 
 /** A model as it stands in a public sheet. Addresses of providers and names of variables stay out. */
 export interface SheetModel {
@@ -21,6 +21,8 @@ export interface SheetModel {
   max_output: number | null
   price: PriceJson
   price_private?: PriceJson
+  /** It runs on attested hardware. Absent from old sheets. */
+  attested?: boolean
   available: boolean
   rate_locked_until: string
   routes: Array<{ provider: string; enabled: boolean; data_policy: string }>
@@ -39,7 +41,8 @@ export interface SheetTool {
 export interface Sheet {
   version: string
   unit: string
-  rate_lock: { days: number; valid_until: string }
+  /** `renews`: the promise moves on while the sheet is in force. Absent from old sheets, whose promise does, too. */
+  rate_lock: { days: number; valid_until: string; renews?: boolean }
   coin: { usd: string }
   models: SheetModel[]
   /** Absent from sheets without tools. */
@@ -58,7 +61,7 @@ export function buildSheet(catalog: Catalog, version: number, validUntilMs: numb
   return {
     version: String(version),
     unit: 'million_tokens',
-    rate_lock: { days: PROMISE_DAYS, valid_until: validUntil },
+    rate_lock: { days: PROMISE_DAYS, valid_until: validUntil, renews: catalog.renewsPromise },
     coin: { usd: formatUsd(catalog.coinUsdUnits) },
     models: catalog.models.map((model) => sheetModel(model, policies, validUntil)),
     ...(catalog.tools.length > 0 && { tools: catalog.tools.map((tool) => sheetTool(tool, validUntil)) }),
@@ -81,6 +84,7 @@ function sheetModel(model: CatalogModel, policies: ReadonlyMap<string, string>, 
     max_output: model.maxOutput || null,
     price: priceJson(model.price),
     ...(model.pricePrivate && { price_private: priceJson(model.pricePrivate) }),
+    attested: model.attested,
     available: model.verified && model.routes.some((route) => route.enabled),
     rate_locked_until: validUntil,
     routes: model.routes.map((route) => ({
@@ -89,6 +93,15 @@ function sheetModel(model: CatalogModel, policies: ReadonlyMap<string, string>, 
       data_policy: policies.get(route.provider) ?? 'retained',
     })),
   }
+}
+
+/** The text of a published sheet with the end that its promise has now. */
+export function withPromiseEnd(text: string, validUntilMs: number): string {
+  const sheet = JSON.parse(text) as Sheet
+  const validUntil = new Date(validUntilMs).toISOString()
+  sheet.rate_lock.valid_until = validUntil
+  for (const sold of [...sheet.models, ...(sheet.tools ?? [])]) sold.rate_locked_until = validUntil
+  return JSON.stringify(sheet)
 }
 
 /** What a sheet says apart from its version and dates: two catalogs with one hash share a version. */

@@ -16,14 +16,14 @@ export async function sheetListJson(db: Queryable): Promise<string> {
   return JSON.stringify({ object: 'list', data, has_more: false })
 }
 
-/** One sheet as it was published, byte for byte. @throws GatewayError sheet_not_found */
+/** One sheet as it was published, with the end that its promise has now. @throws GatewayError sheet_not_found */
 export async function sheetJson(db: Queryable, version: number): Promise<string> {
   const sheet = await sheetOf(db, version)
   if (sheet === undefined) throw new GatewayError('sheet_not_found')
   return sheet.text
 }
 
-/** USD per coin by sheet version; a published version never changes, so it is read once. */
+/** USD per coin by sheet version; the prices of a published version never change, so it is read once. */
 export class CoinPrices {
   readonly #db: Queryable
   readonly #units = new Map<number, number>()

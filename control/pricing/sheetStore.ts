@@ -1,12 +1,14 @@
 import type { Queryable } from '../db/pool.ts'
-import type { Sheet } from './sheet.ts'
+import { type Sheet, withPromiseEnd } from './sheet.ts'
 
 /** A published sheet of the book. Times are milliseconds since 1970. */
 export interface StoredSheet {
   readonly version: number
   readonly publishedAtMs: number
+  /** The end of its promise, by the last renewal. */
   readonly validUntilMs: number
   readonly contentHash: string
+  /** As it was published, with the end of its promise. */
   readonly text: string
 }
 
@@ -14,38 +16,46 @@ interface SheetRow {
   version: number
   published_at: Date
   valid_until: Date
+  is_renewed: boolean
   content_hash: string
   sheet: string
 }
 
-const COLUMNS = 'version, published_at, valid_until, content_hash, sheet'
+/** Sheets with the end that their promise has now. */
+const SHEETS = `
+  (SELECT s.version, s.published_at, s.content_hash, s.sheet, greatest(s.valid_until, p.valid_until) AS valid_until,
+     p.valid_until IS NOT NULL AS is_renewed
+   FROM price_sheets s LEFT JOIN LATERAL
+     (SELECT max(valid_until) AS valid_until FROM price_promises WHERE sheet_version = s.version) p ON true) AS sheets`
+const COLUMNS = 'version, published_at, valid_until, is_renewed, content_hash, sheet'
 
 function stored(row: SheetRow): StoredSheet {
+  const validUntilMs = row.valid_until.getTime()
   return {
     version: row.version,
     publishedAtMs: row.published_at.getTime(),
-    validUntilMs: row.valid_until.getTime(),
+    validUntilMs,
     contentHash: row.content_hash,
-    text: row.sheet,
+    text: row.is_renewed ? withPromiseEnd(row.sheet, validUntilMs) : row.sheet,
   }
 }
 
 /** The newest sheet, or undefined before the first publication. */
 export async function latestSheet(db: Queryable): Promise<StoredSheet | undefined> {
-  const found = await db.query<SheetRow>(`SELECT ${COLUMNS} FROM price_sheets ORDER BY version DESC LIMIT 1`)
+  const found = await db.query<SheetRow>(`SELECT ${COLUMNS} FROM ${SHEETS} ORDER BY version DESC LIMIT 1`)
   return found.rows[0] && stored(found.rows[0])
 }
 
-/** One sheet as it was published, or undefined. */
+/** One sheet, or undefined. */
 export async function sheetOf(db: Queryable, version: number): Promise<StoredSheet | undefined> {
-  const found = await db.query<SheetRow>(`SELECT ${COLUMNS} FROM price_sheets WHERE version = $1`, [version])
+  const found = await db.query<SheetRow>(`SELECT ${COLUMNS} FROM ${SHEETS} WHERE version = $1`, [version])
   return found.rows[0] && stored(found.rows[0])
 }
 
 /** Every version ever published, newest first, without the prices. */
 export async function listSheets(db: Queryable): Promise<Array<Omit<StoredSheet, 'text' | 'contentHash'>>> {
-  const found = await db.query<Omit<SheetRow, 'sheet' | 'content_hash'>>(
-    'SELECT version, published_at, valid_until FROM price_sheets ORDER BY version DESC',
+  const found = await db.query<Pick<SheetRow, 'version' | 'published_at' | 'valid_until'>>(
+    `SELECT version, published_at, valid_until FROM ${SHEETS} ORDER BY version DESC`,
   )
   return found.rows.map((row) => ({
     version: row.version,
@@ -54,22 +64,36 @@ export async function listSheets(db: Queryable): Promise<Array<Omit<StoredSheet,
   }))
 }
 
-/** The sheets that still promise their prices. @param nowMs milliseconds since 1970 */
+/** The sheets that still promise their prices, in the order of their versions. @param nowMs milliseconds since 1970 */
 export async function promisedSheets(db: Queryable, nowMs: number): Promise<Sheet[]> {
-  const found = await db.query<{ sheet: string }>(
-    'SELECT sheet FROM price_sheets WHERE valid_until > $1 ORDER BY version',
-    [new Date(nowMs)],
-  )
-  return found.rows.map((row) => JSON.parse(row.sheet) as Sheet)
+  const found = await db.query<SheetRow>(`SELECT ${COLUMNS} FROM ${SHEETS} WHERE valid_until > $1 ORDER BY version`, [
+    new Date(nowMs),
+  ])
+  return found.rows.map((row) => JSON.parse(stored(row).text) as Sheet)
 }
 
 export async function insertSheet(db: Queryable, sheet: StoredSheet): Promise<void> {
-  await db.query(`INSERT INTO price_sheets (${COLUMNS}) VALUES ($1, $2, $3, $4, $5)`, [
+  const columns = 'version, published_at, valid_until, content_hash, sheet'
+  await db.query(`INSERT INTO price_sheets (${columns}) VALUES ($1, $2, $3, $4, $5)`, [
     sheet.version,
     new Date(sheet.publishedAtMs),
     new Date(sheet.validUntilMs),
     sheet.contentHash,
     sheet.text,
+  ])
+}
+
+/** Moves the end of a sheet's promise. Times are milliseconds since 1970. */
+export async function insertRenewal(
+  db: Queryable,
+  version: number,
+  validUntilMs: number,
+  nowMs: number,
+): Promise<void> {
+  await db.query('INSERT INTO price_promises (sheet_version, valid_until, renewed_at) VALUES ($1, $2, $3)', [
+    version,
+    new Date(validUntilMs),
+    new Date(nowMs),
   ])
 }
 

@@ -1,5 +1,5 @@
 import type { Catalog } from './catalogFile.ts'
-import type { PromiseViolation } from './promise.ts'
+import { type PromiseViolation, placeOf } from './promise.ts'
 import type { Sheet } from './sheet.ts'
 import { toolPriceFromJson } from './toolPrice.ts'
 
@@ -9,11 +9,12 @@ import { toolPriceFromJson } from './toolPrice.ts'
  * @returns one violation per tool and price key, that of the lowest promise
  */
 export function toolViolations(catalog: Catalog, promised: readonly Sheet[]): PromiseViolation[] {
-  const tools = new Map(catalog.tools.map((tool) => [tool.id, tool]))
+  const places = new Map(catalog.tools.map((tool, place) => [tool.id, place]))
   const worst = new Map<string, PromiseViolation>()
   for (const sheet of promised) {
     for (const listed of sheet.tools ?? []) {
-      const now = tools.get(listed.id)?.price
+      const index = places.get(listed.id) ?? -1
+      const now = catalog.tools[index]?.price
       if (now === undefined) continue
       const before = toolPriceFromJson(listed.price)
       const compared = [
@@ -26,8 +27,9 @@ export function toolViolations(catalog: Catalog, promised: readonly Sheet[]): Pr
         if (newUnits <= old || (known !== undefined && known.promisedUnits <= old)) continue
         const unit = key === 'price.result' ? 'result' : 'call'
         const { version, rate_lock } = sheet
+        const place = placeOf(catalog.source, `tools[${index}].${key}`)
         worst.set(id, {
-          ...{ model: listed.id, key, promisedUnits: old, newUnits, unit },
+          ...{ model: listed.id, key, promisedUnits: old, newUnits, unit, place },
           ...{ sheet: version, until: rate_lock.valid_until },
         })
       }

@@ -23,6 +23,8 @@ export class CatalogError extends Error {
 /** Reads a YAML file strictly and collects what is wrong with it, so that an operator sees all of it at once. */
 export class YamlReader {
   readonly root: Field
+  /** Where each field that was read stands, by its path. */
+  readonly lines = new Map<string, number>()
   readonly #file: string
   readonly #what: string
   /** Each with its line; a file of bounded size has a bounded number of them. */
@@ -64,7 +66,9 @@ export class YamlReader {
   #field(parent: Field, path: string, node: unknown): Field {
     const resolved = node instanceof Alias ? node.resolve(this.#document) : node
     const offset = isNode(node) ? node.range?.[0] : undefined
-    return { path, line: offset === undefined ? parent.line : this.#lines.linePos(offset).line, value: resolved }
+    const line = offset === undefined ? parent.line : this.#lines.linePos(offset).line
+    this.lines.set(path, line)
+    return { path, line, value: resolved }
   }
 
   /** The entries of a map whose keys are free, such as image sizes. */
@@ -77,7 +81,9 @@ export class YamlReader {
       const key = isScalar(pair.key) ? String(pair.key.value) : ''
       const path = field.path === '' ? key : `${field.path}.${key}`
       const keyField = this.#field(field, path, pair.key)
-      return [key, { ...this.#field(keyField, path, pair.value), line: keyField.line }]
+      const entry = { ...this.#field(keyField, path, pair.value), line: keyField.line }
+      this.lines.set(path, keyField.line)
+      return [key, entry]
     })
   }
 

@@ -60,6 +60,7 @@ function entry(model: Model) {
     endpoints: [...model.endpoints],
     context_length: model.context,
     max_output: model.maxOutput,
+    attested: model.attested,
     ...(model.video !== null && { video: videoEntry(model.video) }),
   }
 }

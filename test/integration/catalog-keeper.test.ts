@@ -21,6 +21,10 @@ let server: TestServer
 let redis: Redis
 let pool: Pool
 let keeper: CatalogKeeper
+let nowMs = Date.now()
+const lines: string[] = []
+const log = pino({ level: 'warn' }, { write: (line) => lines.push(line) })
+const newKeeper = () => new CatalogKeeper({ path, pool, redis, log, now: () => nowMs })
 
 before(async () => {
   server = await startTestRedis()
@@ -29,9 +33,8 @@ before(async () => {
   pool = createPool(await freshDatabase())
   await migrate(pool)
   write('1')
-  keeper = new CatalogKeeper({ path, pool, redis, log: pino({ enabled: false }) })
-  await keeper.load()
-  keeper.start()
+  keeper = newKeeper()
+  await keeper.start()
 })
 
 after(async () => {
@@ -73,6 +76,31 @@ test('a lower price is taken at a reload, a higher one refused', async () => {
   writeFileSync(path, 'models: [')
   assert.equal(await keeper.reload(), false)
   assert.equal(await versionInRedis(), 2)
+})
+
+test('a start with a file that breaks a promise goes on with the sheet in force, and says what to do', async () => {
+  write('1')
+  await redis.del(CATALOG_KEY)
+  lines.length = 0
+  const started = newKeeper()
+  await started.start()
+  await started.stop()
+  assert.equal(await versionInRedis(), 2)
+  const warning = lines.map((line) => JSON.parse(line)).find((line) => line.problems !== undefined)
+  assert.match(warning?.problems[0], /^catalog\.yaml:\d+: test\/small: price\.input may not rise from 0\.9 to 1 USD/)
+  assert.match(warning.msg, /the sheet in force stays; to resolve it, .*SLUICE_CATALOG/)
+
+  writeFileSync(path, 'models: [')
+  await assert.rejects(newKeeper().start(), /catalog\.yaml:\d+: /, 'a file that cannot be read is another matter')
+})
+
+test('the promise of the prices in force is renewed in Redis as well', async () => {
+  nowMs += 40 * 86_400_000
+  await keeper.renew()
+  const record = sluice.CatalogRecord.decode((await redis.getBuffer(CATALOG_KEY)) ?? assert.fail())
+  assert.deepEqual([record.version, record.validUntilMs], [2, nowMs + 30 * 86_400_000])
+  const sheet = JSON.parse(Buffer.from(record.sheetJson ?? assert.fail()).toString())
+  assert.equal(sheet.rate_lock.valid_until, new Date(nowMs + 30 * 86_400_000).toISOString())
 })
 
 test('Redis that lost everything gets the catalog back', async () => {

@@ -74,7 +74,7 @@ test('a catalog is checked, published, and held to its promises', async () => {
   writeCatalog('2')
   const refused = await cli('catalog', 'check')
   assert.equal(refused.code, 1)
-  assert.match(refused.stdout, /test\/small: price\.input may not rise from 1 to 2 USD per million tokens/)
+  assert.match(refused.stdout, /catalog\.yaml:\d+: test\/small: price\.input may not rise from 1 to 2 USD per million/)
   assert.equal((await cli('catalog', 'publish')).code, 1)
   const broken = join(dir, 'broken.yaml')
   writeFileSync(broken, 'coin: { usd: 1 }\n')

@@ -34,7 +34,7 @@ before(async () => {
     catalog: {
       providers: [{ id: 'mock' }, { id: 'keeps', data_policy: 'retained' }],
       models: [
-        { id: M, endpoints: ['chat', 'messages'], price_private: { input: '1', output: '2', cached_input: '0.5' } },
+        { id: M, endpoints: ['chat', 'messages'] },
         { id: 'test/kept', routes: [{ provider: 'keeps', model: 'chat-small' }] },
         { id: 'test/off', routes: [{ provider: 'mock', model: 'chat-small', enabled: false }] },
         { id: 'test/rejected', upstream: 'mock,error=422' },

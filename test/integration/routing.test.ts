@@ -30,10 +30,10 @@ before(async () => {
         { id: 'forgets', data_policy: 'none' },
       ],
       models: [
-        { id: 'test/both', routes: [KEEPS, FORGETS], price_private: { input: '3', output: '4' } },
+        { id: 'test/both', routes: [KEEPS, FORGETS], attested: true, price_private: { input: '3', output: '4' } },
         { id: 'test/keeps', routes: [KEEPS] },
         { id: 'test/public', routes: [FORGETS] },
-        { id: 'test/costs', routes: COSTS, price_private: { input: '3', output: '4' } },
+        { id: 'test/costs', routes: COSTS },
         { id: 'test/fails', routes: [{ ...COSTS[2], model: 'mock,error=500,text=cheap' }, ...COSTS.slice(0, 2)] },
         { id: 'test/attested', routes: [FORGETS], attested: true, endpoints: ['chat', 'completions'] },
         videoModel('test/clip', '', {
@@ -140,6 +140,7 @@ test('where no route meets the policy, nothing runs and nothing is held', async 
     await ask('test/keeps', noLogs, { allow_retention: true }),
     // Without a private price a model is not on the private tier.
     await ask('test/public', privateTier),
+    await ask('test/attested', privateTier),
     await ask('test/both', account.apiKey, { max_price: { prompt: 0.5 } }),
     await ask('test/both', account.apiKey, { max_price: { completion: '1.999999999' } }),
     // On the private tier its own prices count.

@@ -43,6 +43,18 @@ test('a catalog as documented is read exactly', () => {
   assert.equal(model?.verified, true)
 })
 
+const amountsOf = (text: string) => Object.fromEntries(parseCatalog('c', text).models[0]?.price.amounts ?? [])
+
+test('a class without a batch rate of its own costs in a batch what costs less, its standard rate or batch input', () => {
+  const own = '{ input: "2", output: "8", cached_input: "0.5", cache_write_1h: "3", batch_input: "1", batch_output: "4"'
+  assert.equal(amountsOf(price(`${own} }`))['batch_cached_input'], 500_000_000)
+  assert.equal(amountsOf(price(`${own} }`))['batch_cache_write_1h'], undefined, 'a batch input is less')
+  assert.equal(amountsOf(price(`${own}, batch_cached_input: "0.1" }`))['batch_cached_input'], 100_000_000)
+  const long = `${own}, long_context: { threshold: 9, input: "4", output: "8", cached_input: "0.7", batch_input: "2", batch_output: "4" } }`
+  const amounts = parseCatalog('c', price(long)).models[0]?.price.longContext?.amounts
+  assert.equal(amounts?.get('batch_cached_input'), 700_000_000)
+})
+
 test('the catalog that comes with the project holds', () => {
   const url = [new URL('../../catalog.yaml', import.meta.url), new URL('../../../catalog.yaml', import.meta.url)]
   const text = url.map((at) => tryRead(at)).find((found) => found !== undefined)
@@ -71,6 +83,36 @@ const CASES: ReadonlyArray<[name: string, text: string, problem: RegExp]> = [
   ['no output price', price('{ input: "1" }'), /^catalog\.yaml:12: models\[0\]\.price\.output is missing/],
   ['an unknown price key', price('{ input: "1", output: "1", cached: "1" }'), /price\.cached is not a known key/],
   ['a price of another modality', price('{ input: "1", output: "1", image: "1" }'), /price\.image is not a known key/],
+  [
+    'a batch rate above the standard one',
+    price('{ input: "1", output: "2", batch_input: "1.1", batch_output: "1" }'),
+    /^catalog\.yaml:12: models\[0\]\.price\.batch_input must not be above the standard rate, which is 1$/,
+  ],
+  [
+    'a batch rate above the standard one of a class that falls back to input',
+    price('{ input: "1", output: "2", batch_input: "1", batch_output: "2", batch_cached_input: "1.5" }'),
+    /price\.batch_cached_input must not be above the standard rate, which is 1$/,
+  ],
+  [
+    'a batch rate for long prompts above the standard one',
+    price(
+      '{ input: "1", output: "2", long_context: { threshold: 9, input: "2", output: "4", batch_input: "1", batch_output: "5" } }',
+    ),
+    /price\.long_context\.batch_output must not be above the standard rate, which is 4$/,
+  ],
+  [
+    'batch rates that are above those of long prompts',
+    price(
+      '{ input: "2", output: "2", batch_input: "1", batch_output: "1", long_context: { threshold: 9, input: "0.5", output: "2" } }',
+    ),
+    /price\.long_context needs batch rates of its own: for long prompts, input 0\.5 is below the batch rate 1$/,
+  ],
+  [
+    'a private price without attested hardware',
+    withLine(13, `    price_private: { input: "2", output: "3" }\n${LINES[12]}`),
+    /^catalog\.yaml:13: models\[0\]\.price_private is for models that run on attested hardware; they say attested: true$/,
+  ],
+  ['a rate lock of no kind', withLine(1, 'coin: { usd: "1" }\nrate_lock: { renew: 1 }'), /rate_lock\.renew must be true/],
   ['half a batch price', price('{ input: "1", output: "1", batch_input: "1" }'), /no batch_output/],
   [
     'long context without threshold',

@@ -5,7 +5,7 @@ import { modelRates } from '../../control/contract/catalog.ts'
 import { chargeUnits } from '../../control/contract/charge.ts'
 import { sluice } from '../../control/contract/generated/messages.js'
 import { type Catalog, parseCatalog } from '../../control/pricing/catalogFile.ts'
-import { promiseViolations, violationText } from '../../control/pricing/promise.ts'
+import { coinViolation, promiseViolations, violationText } from '../../control/pricing/promise.ts'
 import { encodeRecord } from '../../control/pricing/record.ts'
 import { buildSheet, sheetContentHash } from '../../control/pricing/sheet.ts'
 
@@ -24,6 +24,7 @@ models:
     endpoints: [chat]
     context: 1000000
     max_output: 1000
+    attested: ${pricePrivate !== ''}
     price: ${price}
 ${pricePrivate === '' ? '' : `    price_private: ${pricePrivate}`}
     routes: [ { provider: acme } ]`,
@@ -61,12 +62,65 @@ test('each way to raise a price is found', () => {
   assert.deepEqual(rises(batch, batch.replace('"0.5"', '"0.6"')), ['price.batch_input'])
 })
 
-test('private rates are promised too, and stand at the standard ones where none are stated', () => {
+test('private rates are promised too', () => {
   const cheap = '{ input: "0.5", output: "1" }'
   assert.deepEqual(rises(BASE, BASE, cheap, cheap), [])
   assert.deepEqual(rises(BASE, BASE, cheap, '{ input: "0.5", output: "1.1" }'), ['price_private.output'])
-  assert.ok(rises(BASE, BASE, cheap, '').includes('price_private.input'))
-  assert.ok(rises(BASE, BASE, '', '{ input: "3", output: "1" }').includes('price_private.input'))
+  assert.deepEqual(rises(BASE, BASE, '', '{ input: "3", output: "1" }'), [], 'nothing was promised')
+})
+
+test('a rate that is promised may not be withdrawn', () => {
+  const batch = '{ input: "1", output: "2", batch_input: "0.5", batch_output: "1" }'
+  assert.deepEqual(rises(batch, '{ input: "1", output: "2" }'), ['price.batch_input'])
+  assert.deepEqual(rises(BASE, BASE, '{ input: "3", output: "4" }', ''), ['price_private'])
+  const [violation] = promiseViolations(catalogOf('{ input: "1", output: "2" }'), [sheetOf(catalogOf(batch))])
+  assert.equal(
+    violationText(violation ?? assert.fail()),
+    'catalog.yaml:11: acme/m: price.batch_input may not be withdrawn: ' +
+      'price sheet 1 promises it until 2026-01-01T00:00:00.001Z',
+  )
+})
+
+test('a private price of a sheet that did not attest the model binds nobody', () => {
+  const sheet = sheetOf(catalogOf(BASE, '{ input: "3", output: "4" }'))
+  for (const model of sheet.models) delete model.attested
+  assert.deepEqual(promiseViolations(catalogOf(BASE), [sheet]), [])
+})
+
+test('a cached token of a batch was promised at its standard rate where a sheet did not say', () => {
+  const before = sheetOf(catalogOf('{ input: "1", output: "2", batch_input: "0.8", batch_output: "1" }'))
+  const dearer = catalogOf('{ input: "1", output: "2", batch_input: "0.8", batch_output: "1", batch_cached_input: "0.9" }')
+  assert.deepEqual(
+    promiseViolations(dearer, [before]).map(({ key }) => key),
+    ['price.batch_cached_input'],
+  )
+})
+
+test('a size that is promised may not be withdrawn', () => {
+  const images = (price: string) =>
+    parseCatalog(
+      'catalog.yaml',
+      `coin: { usd: "1" }
+providers: [ { id: acme, base_url: "http://x/v1", dialect: openai, data_policy: none } ]
+models:
+  - { id: acme/i, owned_by: acme, modality: image, endpoints: [images], price: ${price}, routes: [ { provider: acme } ] }`,
+    )
+  const before = sheetOf(images('{ image: "1", sizes: { 512x512: "1", 1024x1024: "2" } }'))
+  const keys = (price: string) => promiseViolations(images(price), [before]).map(({ key }) => key)
+  assert.deepEqual(keys('{ image: "1", sizes: { 1024x1024: "2" } }'), ['price.sizes.512x512'])
+  assert.deepEqual(keys('{ image: "1" }'), [], 'all sizes cost as much')
+})
+
+test('the value of the coin is promised, in both directions', () => {
+  const sheet = { ...sheetOf(catalogOf(BASE)), coin: { usd: '2' } }
+  for (const usd of ['1', '3']) {
+    assert.match(
+      coinViolation({ ...catalogOf(BASE), coinUsdUnits: Number(usd) * 1_000_000_000 }, sheet) ?? '',
+      new RegExp(`^catalog\\.yaml:1: coin\\.usd may not change from 2 to ${usd}: price sheet 1 promises it until 2026-`),
+    )
+  }
+  assert.equal(coinViolation({ ...catalogOf(BASE), coinUsdUnits: 2_000_000_000 }, sheet), undefined)
+  assert.equal(coinViolation(catalogOf(BASE), undefined), undefined, 'no promise holds')
 })
 
 test('the lowest of several promises counts, and is named with its end', () => {
@@ -78,7 +132,7 @@ test('the lowest of several promises counts, and is named with its end', () => {
   assert.equal(violations.length, 1)
   assert.equal(
     violationText(violations[0] ?? assert.fail()),
-    'acme/m: price.input may not rise from 3 to 4 USD per million tokens: ' +
+    'catalog.yaml:11: acme/m: price.input may not rise from 3 to 4 USD per million tokens: ' +
       'price sheet 2 promises it until 2026-01-01T00:00:00.001Z',
   )
 })
@@ -142,6 +196,7 @@ test('the sheet shows every public field and nothing private', () => {
     max_output: 1_000,
     price: { input: '1', output: '2', long_context: { threshold: 1_000, input: '2', output: '4' } },
     price_private: { input: '3', output: '4' },
+    attested: true,
     available: true,
     rate_locked_until: '2026-01-01T00:00:00.001Z',
     routes: [{ provider: 'acme', enabled: true, data_policy: 'none' }],

@@ -59,12 +59,13 @@ function mayRetain(preferences: Preferences, principal: Principal): boolean {
 
 /**
  * The rates that a key pays: those of the private tier for keys that are on it.
- * @throws GatewayError no_route_for_policy when the model is not on that tier
+ * @throws GatewayError no_route_for_policy when the model is not on that tier, which needs attested hardware
  */
 export function tierRates<Rates>(model: Model, principal: Principal, rates: Rates, ratesPrivate: Rates | null): Rates {
   if (!principal.privateTier) return rates
-  if (ratesPrivate === null) {
-    throw new GatewayError('no_route_for_policy', { message: `${model.id} does not serve the private tier.` })
+  if (ratesPrivate === null || !model.attested) {
+    const message = `${model.id} does not serve the private tier; /v1/pricing lists the attested models that do.`
+    throw new GatewayError('no_route_for_policy', { message, param: 'model' })
   }
   return ratesPrivate
 }
