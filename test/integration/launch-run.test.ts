@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import test from 'node:test'
@@ -88,6 +88,10 @@ test('it serves a demo, stops cleanly, and comes back with the same account and 
     await demoPay(dir),
     /402: [\s\S]*Paid [\s\S]*The answer[\s\S]*Refunded +0\.\d+ USD Coin in transaction 0x/,
   )
+  // An operator lowers a price; the demo writes its own catalog anew at the next start, which would raise it again.
+  const lowered = join(dir, 'lowered.yaml')
+  writeFileSync(lowered, readFileSync(started.catalog, 'utf8').replace('input: "0.15"', 'input: "0.14"'))
+  await output(dir, compiled('control/cli.js'), 'catalog', 'publish', lowered)
   await interrupt(first)
   await assert.rejects(fetch(demo.base_url))
   for (const file of ['run.pid', 'run.json']) assert.equal(existsSync(join(dir, '.sluice', file)), false, file)
@@ -101,8 +105,17 @@ test('it serves a demo, stops cleanly, and comes back with the same account and 
   const receipt = await fetch(`${demo.base_url}/v1/receipts/${requestId}`, { headers })
   assert.equal(receipt.status, 200)
   assert.match(await demoPay(dir), /Refunded +0\.\d+ USD Coin in transaction 0x/, 'the chain goes on where it was')
+  const pricing = (await (await fetch(`${demo.base_url}/v1/pricing`)).json()) as { models: { price: { input: string } }[] }
+  assert.equal(pricing.models[0]?.price.input, '0.14', 'the published price stays in force')
+  const more = await fetch(`${demo.base_url}/v1/chat/completions`, { method: 'POST', headers, body })
+  assert.equal(more.status, 200, await more.text())
   await audit(dir)
-  assert.doesNotMatch(second.output(), /^(control|proxy|provider): /m, 'a restart is nothing to warn of')
+  const warnings = second.output().match(/^(control|proxy|provider): .*$/gm) ?? []
+  assert.equal(warnings.length, 1, second.output())
+  assert.match(
+    warnings[0] ?? '',
+    /^control: the catalog file breaks price promises, .*demo-catalog\.yaml:\d+: demo\/chat-small: price\.input may not rise from 0\.14 to 0\.15/,
+  )
   await interrupt(second)
 })
 
