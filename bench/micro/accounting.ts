@@ -20,6 +20,8 @@ const receipt: ReceiptFields = {
   model: 'acme/chat-small',
   endpoint: 'chat',
   sheetVersion: 1,
+  rate: 'standard',
+  tier: 'standard',
   costUnits: 196_500,
   holdUnits: 1_000_000,
   coinUsdUnits: UNITS_PER_USD,

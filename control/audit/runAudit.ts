@@ -4,6 +4,7 @@ import { checkAdmission } from './admissionChecks.ts'
 import { checkBook } from './bookChecks.ts'
 import { checkChain } from './chainChecks.ts'
 import type { AuditCheck } from './check.ts'
+import { checkRates } from './rateChecks.ts'
 import { inSnapshot } from './snapshot.ts'
 import { checkUsageLog } from './usageLogChecks.ts'
 
@@ -18,8 +19,9 @@ export type { AuditCheck } from './check.ts'
  */
 export async function runAudit(pool: Pool, redis: Redis, rpcUrl?: string): Promise<AuditCheck[]> {
   const book = await inSnapshot(pool, checkBook)
+  const rates = await inSnapshot(pool, checkRates)
   const log = await inSnapshot(pool, checkUsageLog)
   const admission = await checkAdmission(pool, redis)
   const chain = await checkChain(pool, rpcUrl)
-  return [...book, ...log, ...admission, ...chain]
+  return [...book, ...rates, ...log, ...admission, ...chain]
 }

@@ -1,4 +1,4 @@
-import { type ModelRates, resolveRateSet } from './charge.ts'
+import { type ModelRates, type RateSet, resolveBatchRates, resolveRateSet } from './charge.ts'
 import type { sluice } from './generated/messages.js'
 
 export const MODALITIES = ['chat', 'embedding', 'image', 'speech', 'transcription', 'rerank', 'video'] as const
@@ -58,6 +58,21 @@ export function modelRates(record: sluice.Rates.$Properties): ModelRates {
   const threshold = record.longThreshold ?? 0
   const long = threshold > 0 && record.long ? resolveRateSet(statedRates(record.long)) : base
   return { ...base, longThreshold: threshold, long }
+}
+
+/**
+ * The batch rates of a record with every class filled in.
+ * @param standard the rates of the same model without a batch
+ */
+export function batchRates(batch: sluice.Rates.$Properties, standard: ModelRates): sluice.Rates.$Properties {
+  const base = batchSet(batch, standard)
+  if (!batch.long || !batch.longThreshold) return base
+  return { ...base, longThreshold: batch.longThreshold, long: batchSet(batch.long, standard.long) }
+}
+
+function batchSet(batch: sluice.Rates.$Properties, standard: RateSet): sluice.Rates.$Properties {
+  const { input, output, cachedInput, cacheWrite5m, cacheWrite1h } = resolveBatchRates(statedRates(batch), standard)
+  return { input, output, cachedInput, cacheWrite_5m: cacheWrite5m, cacheWrite_1h: cacheWrite1h }
 }
 
 function statedRates(record: sluice.Rates.$Properties) {

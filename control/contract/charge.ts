@@ -58,6 +58,21 @@ export function resolveRateSet(stated: StatedRates): RateSet {
   }
 }
 
+/**
+ * The rates of a batch: a class without a price of its own costs what input costs in a batch, or its standard rate where
+ * that is lower, so that no batch is dearer than the same request without it.
+ * @param standard the rates of the same prompts without a batch
+ */
+export function resolveBatchRates(stated: StatedRates, standard: RateSet): RateSet {
+  return {
+    input: stated.input,
+    output: stated.output,
+    cachedInput: stated.cachedInput ?? Math.min(stated.input, standard.cachedInput),
+    cacheWrite5m: stated.cacheWrite5m ?? Math.min(stated.input, standard.cacheWrite5m),
+    cacheWrite1h: stated.cacheWrite1h ?? Math.min(stated.input, standard.cacheWrite1h),
+  }
+}
+
 /** The rate set that holds for a prompt of this many tokens, cached ones included. */
 export function rateSetFor(rates: ModelRates, promptTokens: number): RateSet {
   return rates.longThreshold > 0 && promptTokens > rates.longThreshold ? rates.long : rates

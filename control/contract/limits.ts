@@ -124,6 +124,7 @@ const DEFAULTS = {
   keyChangesBatchesMax: 20,
   admissionLoadBatchMax: 500,
   auditPageMax: 1_000,
+  auditSheetsMax: 16,
   auditRechecksMax: 10,
   databaseConnectionsMax: 10,
   databaseTimeoutMs: 30_000,

@@ -6,6 +6,9 @@ import { formatCoin, formatUsd, UNITS_PER_USD } from './units.ts'
 
 export type ReceiptStatus = 'ok' | 'partial' | 'failed' | 'cut' | 'orphaned'
 export type ReceiptUsageSource = 'reported' | 'estimated' | 'none'
+/** The rates that a request is charged by, as its price sheet names them; '' where that was never written down. */
+export type ReceiptRate = 'standard' | 'batch' | ''
+export type ReceiptTier = 'standard' | 'private' | ''
 
 /**
  * Where a receipt stands in the usage log. Single receipts come with a proof (RFC 6962 audit path): hashes in hex, and
@@ -47,6 +50,8 @@ export interface ReceiptFields {
   model: string
   endpoint: string
   sheetVersion: number
+  rate: ReceiptRate
+  tier: ReceiptTier
   costUnits: number
   holdUnits: number
   /** USD per coin in units, of the sheet that the request was priced by. */
@@ -84,7 +89,7 @@ function usageJson({ usage, quantity, unit }: ReceiptFields): string {
   return (
     `{"prompt_tokens":${prompt},"completion_tokens":${usage.output},"total_tokens":${prompt + usage.output}` +
     `,"cached_tokens":${usage.cachedInput},"cache_write_tokens":${usage.cacheWrite5m + usage.cacheWrite1h}` +
-    `,"reasoning_tokens":${usage.reasoning}` +
+    `,"cache_write_1h_tokens":${usage.cacheWrite1h},"reasoning_tokens":${usage.reasoning}` +
     (unit === '' ? '}' : `,"quantity":${quantity},"unit":${quoted(unit)}}`)
   )
 }
@@ -127,6 +132,10 @@ function logJson(log: ReceiptLog | undefined): string {
   )
 }
 
+function nameOrNull(name: string): string {
+  return name === '' ? 'null' : `"${name}"`
+}
+
 /**
  * The receipt as JSON text on one line. Put together by hand because it is made for every answer of the gateway.
  * @param fields amounts are units; times are milliseconds since 1970
@@ -135,6 +144,7 @@ export function receiptJson(fields: ReceiptFields): string {
   return (
     `{"object":"receipt","request_id":"${fields.requestId}","status":"${fields.status}"` +
     `,"model":${quoted(fields.model)},"endpoint":"${fields.endpoint}","price_sheet":"${fields.sheetVersion}"` +
+    `,"rate":${nameOrNull(fields.rate)},"tier":${nameOrNull(fields.tier)}` +
     `,"cost":${amountJson(fields.costUnits, fields.coinUsdUnits)}` +
     `,"hold":${amountJson(fields.holdUnits, fields.coinUsdUnits)}` +
     `,"usage":${usageJson(fields)},"usage_source":"${fields.usageSource}"` +

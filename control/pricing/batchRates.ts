@@ -1,6 +1,6 @@
-import { type RateSet, resolveRateSet } from '../contract/charge.ts'
+import { type RateSet, resolveBatchRates, resolveRateSet } from '../contract/charge.ts'
 import { formatUsd } from '../contract/units.ts'
-import { resolveBatchRates, statedRates, TOKEN_CLASSES } from './price.ts'
+import { statedRates, TOKEN_CLASSES } from './price.ts'
 import type { Field, YamlReader } from './yamlReader.ts'
 
 /** Prices of tokens as read, with the fields that they were read from. */

@@ -1,5 +1,5 @@
 import type { Modality } from '../contract/catalog.ts'
-import { type RateSet, resolveRateSet, type StatedRates } from '../contract/charge.ts'
+import { type RateSet, resolveBatchRates, resolveRateSet, type StatedRates } from '../contract/charge.ts'
 import { formatUsd, parseUsd } from '../contract/units.ts'
 
 export const TOKEN_KEYS = ['input', 'output', 'cached_input', 'cache_write_5m', 'cache_write_1h'] as const
@@ -47,21 +47,6 @@ export function statedRates(amounts: ReadonlyMap<string, number>, prefix: '' | '
     cachedInput: amounts.get(`${prefix}cached_input`),
     cacheWrite5m: amounts.get(`${prefix}cache_write_5m`),
     cacheWrite1h: amounts.get(`${prefix}cache_write_1h`),
-  }
-}
-
-/**
- * The rates of a batch: a class without a price of its own costs what input costs in a batch, or its standard rate where
- * that is lower, so that no batch is dearer than the same request without it.
- * @param standard the rates of the same prompts without a batch
- */
-export function resolveBatchRates(stated: StatedRates, standard: RateSet): RateSet {
-  return {
-    input: stated.input,
-    output: stated.output,
-    cachedInput: stated.cachedInput ?? Math.min(stated.input, standard.cachedInput),
-    cacheWrite5m: stated.cacheWrite5m ?? Math.min(stated.input, standard.cacheWrite5m),
-    cacheWrite1h: stated.cacheWrite1h ?? Math.min(stated.input, standard.cacheWrite1h),
   }
 }
 

@@ -1,5 +1,13 @@
 import { networkOf } from '../contract/payments/address.ts'
-import type { ReceiptFields, ReceiptLog, ReceiptPaid, ReceiptStatus, ReceiptUsageSource } from '../contract/receipt.ts'
+import type {
+  ReceiptFields,
+  ReceiptLog,
+  ReceiptPaid,
+  ReceiptRate,
+  ReceiptStatus,
+  ReceiptTier,
+  ReceiptUsageSource,
+} from '../contract/receipt.ts'
 import { leafText } from '../usagelog/leafText.ts'
 
 /** A receipt as it stands in the book. */
@@ -27,6 +35,8 @@ export interface ReceiptRow {
   clamped: boolean
   held_at_ms: number
   duration_ms: number
+  rate: ReceiptRate
+  tier: ReceiptTier
 }
 
 /** What was paid for a request, as it stands in the book. */
@@ -87,7 +97,7 @@ export const RECEIPT_COLUMNS = [
   ...['request_id', 'position', 'key_id', 'model', 'endpoint', 'sheet_version', 'status', 'error_code', 'streamed'],
   ...['hold_units', 'charge_units', 'input_tokens', 'cached_input_tokens', 'cache_write_5m_tokens'],
   ...['cache_write_1h_tokens', 'output_tokens', 'reasoning_tokens', 'quantity', 'unit', 'usage_source'],
-  ...['clamped', 'held_at_ms', 'duration_ms'],
+  ...['clamped', 'held_at_ms', 'duration_ms', 'rate', 'tier'],
 ].join(', ')
 
 /** @param coinUsdUnits USD per coin in units, of the sheet that the row names */
@@ -98,6 +108,8 @@ export function receiptFields(row: ReceiptRow, coinUsdUnits: number, log: Receip
     model: row.model,
     endpoint: row.endpoint,
     sheetVersion: row.sheet_version,
+    rate: row.rate,
+    tier: row.tier,
     costUnits: row.charge_units,
     holdUnits: row.hold_units,
     coinUsdUnits,

@@ -1,4 +1,5 @@
 import { sluice } from '../contract/generated/messages.js'
+import type { ReceiptRate, ReceiptTier } from '../contract/receipt.ts'
 import { coinAccount, grantAccount } from '../ledger/accounts.ts'
 import { leafText } from '../usagelog/leafText.ts'
 import { leafHash } from '../usagelog/merkle.ts'
@@ -33,6 +34,14 @@ const USAGE_SOURCES: Readonly<Record<number, string>> = {
   [sluice.UsageSource.NONE]: 'none',
   [sluice.UsageSource.REPORTED]: 'reported',
   [sluice.UsageSource.ESTIMATED]: 'estimated',
+}
+const RATES: Readonly<Record<number, ReceiptRate>> = {
+  [sluice.Rate.STANDARD_RATE]: 'standard',
+  [sluice.Rate.BATCH_RATE]: 'batch',
+}
+const TIERS: Readonly<Record<number, ReceiptTier>> = {
+  [sluice.Tier.STANDARD_TIER]: 'standard',
+  [sluice.Tier.PRIVATE_TIER]: 'private',
 }
 /** The names of the fields of an entry, as their bytes. */
 const SETTLEMENT = 0x65 // e
@@ -90,7 +99,8 @@ function parseEnded(raw: RawEntry): Entry {
 }
 
 function receiptOf(settlement: sluice.Settlement, charged: number, heldAtMs: number, split: string): Receipt {
-  const usage = settlement.usage
+  const { usage } = settlement
+  const isOrphan = settlement.status === sluice.Status.ORPHANED
   const receipt: Receipt = {
     requestId: identifier('request_id', settlement.requestId),
     accountId: identifier('account_id', settlement.accountId),
@@ -120,6 +130,9 @@ function receiptOf(settlement: sluice.Settlement, charged: number, heldAtMs: num
     startedAtMs: amount('started_at_ms', settlement.startedAtMs),
     firstByteMs: amount('first_byte_ms', settlement.firstByteMs, INT4_MAX),
     durationMs: amount('duration_ms', settlement.durationMs, INT4_MAX),
+    // A hold that nobody was there to end does not say what it was taken for.
+    rate: isOrphan ? '' : named('rate', RATES, settlement.rate),
+    tier: isOrphan ? '' : named('tier', TIERS, settlement.tier),
     leafHash: Buffer.alloc(0),
   }
   receipt.leafHash = leafHash(leafText(receipt))
@@ -160,7 +173,7 @@ function integer(name: string, digits: string, least: number): number {
   return number
 }
 
-function named(name: string, names: Readonly<Record<number, string>>, value: number): string {
+function named<Name extends string>(name: string, names: Readonly<Record<number, Name>>, value: number): Name {
   const found = names[value]
   if (found === undefined) throw new Malformed(`${name} is unknown: ${value}`)
   return found

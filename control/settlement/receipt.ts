@@ -1,3 +1,4 @@
+import type { ReceiptRate, ReceiptTier } from '../contract/receipt.ts'
 import { boolArray, byteaArray, intArray, textArray } from '../db/arrays.ts'
 import type { Client } from '../db/pool.ts'
 import type { LoggedReceipt } from '../usagelog/leafText.ts'
@@ -17,6 +18,9 @@ export interface Receipt extends LoggedReceipt {
   startedAtMs: number
   firstByteMs: number
   durationMs: number
+  /** '' where it is not known. */
+  rate: ReceiptRate
+  tier: ReceiptTier
   leafHash: Buffer
 }
 
@@ -72,6 +76,8 @@ const COLUMNS: readonly Column[] = [
   integer('started_at_ms', 'bigint', (r) => r.startedAtMs),
   integer('first_byte_ms', 'integer', (r) => r.firstByteMs),
   integer('duration_ms', 'integer', (r) => r.durationMs),
+  text('rate', (r) => r.rate),
+  text('tier', (r) => r.tier),
   { name: 'leaf_hash', type: 'bytea', array: (receipts) => byteaArray(receipts.map((r) => r.leafHash)) },
 ]
 

@@ -25,6 +25,8 @@ export interface SettlementFields {
   readonly startedAtMs: number
   readonly firstByteMs: number
   readonly durationMs: number
+  readonly rate: sluice.Rate
+  readonly tier: sluice.Tier
 }
 
 const SEVEN_BITS = 0x80
@@ -54,7 +56,9 @@ export function settlementText(fields: SettlementFields): string {
     flag('\x78', fields.clamped) +
     count('\x80\x01', fields.startedAtMs) +
     count('\x88\x01', fields.firstByteMs) +
-    count('\x90\x01', fields.durationMs)
+    count('\x90\x01', fields.durationMs) +
+    count('\x98\x01', fields.rate) +
+    count('\xa0\x01', fields.tier)
   )
 }
 

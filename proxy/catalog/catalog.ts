@@ -1,4 +1,5 @@
 import {
+  batchRates,
   COUNTED_BY,
   type DataPolicy,
   type Dialect,
@@ -167,6 +168,7 @@ function decodeProvider(record: sluice.ProviderRecord, environment: NodeJS.Proce
 function decodeModel(record: sluice.ModelRecord, providers: ReadonlyMap<string, Provider>, sheet: Sheet): Model {
   const routes = record.routes.flatMap((route) => decodeRoute(sluice.RouteRecord.create(route), providers))
   const enabledRoutes = routes.filter((route) => route.enabled)
+  const rates = modelRates(record.rates ?? {})
   return {
     id: record.id,
     name: record.name,
@@ -180,7 +182,7 @@ function decodeModel(record: sluice.ModelRecord, providers: ReadonlyMap<string, 
     toolTokens: routes.some((route) => route.provider.dialect === 'anthropic') ? TOOL_PROMPT_TOKENS : 0,
     thinking: record.thinking === '' ? 'none' : (record.thinking as Thinking),
     pricesHour: pricesHour(record.rates) && pricesHour(record.ratesPrivate),
-    rates: modelRates(record.rates ?? {}),
+    rates,
     ratesPrivate: record.ratesPrivate ? modelRates(record.ratesPrivate) : null,
     unitRates: unitRates(record.unitRates),
     unitRatesPrivate: unitRates(record.unitRatesPrivate),
@@ -189,7 +191,7 @@ function decodeModel(record: sluice.ModelRecord, providers: ReadonlyMap<string, 
     enabledRoutes,
     usualOrder: orderOf(enabledRoutes),
     cheapestOrder: orderOf(cheapestFirst(enabledRoutes)),
-    ratesBatch: record.ratesBatch ?? null,
+    ratesBatch: record.ratesBatch ? batchRates(record.ratesBatch, rates) : null,
     attested: record.attested,
     unverified: record.unverified,
     createdAtMs: record.createdAtMs,

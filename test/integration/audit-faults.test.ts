@@ -73,6 +73,23 @@ const TAMPERINGS: { name: string; change: string; undo: string; found: string[] 
     ],
   },
   {
+    name: 'a receipt that names rates which are not sold',
+    change: `UPDATE receipts SET rate = 'batch' WHERE position = 7`,
+    undo: `UPDATE receipts SET rate = 'standard' WHERE position = 7`,
+    found: ['every receipt names rates of its price sheet'],
+  },
+  {
+    // 15 tokens at 0.001 USD per million are 15 units; a batch rate above that changes nothing of it.
+    name: 'a batch that was charged more than its standard rates',
+    change: `
+      INSERT INTO price_sheets (version, published_at, valid_until, content_hash, sheet) VALUES
+        (1, now(), now() + interval '1 day', '', '{"models":[{"id":"acme/chat-small","price":
+          {"input":"0.001","output":"0.001","batch_input":"1","batch_output":"1"}}]}');
+      UPDATE receipts SET rate = 'batch' WHERE position = 7`,
+    undo: `DELETE FROM price_sheets WHERE version = 1; UPDATE receipts SET rate = 'standard' WHERE position = 7`,
+    found: ['no batch or private request exceeds its rates, and no batch the standard ones'],
+  },
+  {
     name: 'a receipt that is both voided and ok',
     change: `UPDATE receipts SET status = 'ok' WHERE position = 0`,
     undo: `UPDATE receipts SET status = 'failed' WHERE position = 0`,

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import OpenAI from 'openai'
-import { api, assertRefused } from '../support/apiClient.ts'
+import { api, apiOk, assertRefused } from '../support/apiClient.ts'
 import {
   assertBatchReconciled,
   assertSigned,
@@ -17,6 +17,8 @@ import {
   submitted,
   upstreamBatches,
 } from '../support/batchClient.ts'
+import { chat, chatStream, completion, type Receipt } from '../support/chatClient.ts'
+import { type PublicSheet, recomputedUnits } from '../support/recompute.ts'
 import { assertReconciled } from '../support/reconcile.ts'
 import { type Stack, startStack, until } from '../support/stack.ts'
 
@@ -34,7 +36,26 @@ const MODELS = [
   model('test/plain-400', '', { routes: [{ provider: 'plain', model: 'no,error=400' }] }),
   model('test/plain-cut', '', { routes: [{ provider: 'plain', model: 'no,reset' }] }),
   { id: 'test/nobatch' },
-  model('test/attested', 'chat-small', { attested: true }),
+  model('test/attested', 'chat-small,prompt=300,cached=50,cache_write=100,completion=7', {
+    ...{ attested: true, price_private: { input: '3', output: '4', cache_write_5m: '3.75' } },
+  }),
+  // Cached tokens have no batch rate of their own, and cost less at the standard rate than batch input.
+  model('test/cached', 'cached,prompt=1000,cached=800,completion=5', {
+    price: { input: '1', output: '2', cached_input: '0.1', batch_input: '0.5', batch_output: '1' },
+  }),
+  model('test/long', 'long,prompt=5000,cached=1000,completion=20', {
+    price: {
+      ...{ input: '1', output: '2', batch_input: '0.5', batch_output: '1' },
+      long_context: {
+        threshold: 4000,
+        input: '2',
+        output: '4',
+        cached_input: '1',
+        batch_input: '1.5',
+        batch_output: '2',
+      },
+    },
+  }),
   model('test/claude', '', { routes: [{ provider: 'claude', model: 'chat-small' }] }),
 ]
 const LIMITS = {
@@ -223,3 +244,34 @@ async function logOf(webhookId: string): Promise<{ attempt: number; status: numb
   const result = await stack.cli('batch', 'deliveries', webhookId)
   return (result.json as { data: { attempt: number; status: number; fault: string }[] }).data
 }
+
+test('a reader of public data alone recomputes every charge', async () => {
+  const isPrivate = (await stack.createAccount({ credits: '1', args: ['--private-tier'] })).apiKey
+  const shown: [receipt: Receipt | null | undefined, rate: string, tier: string, units: string][] = []
+  for (const [name, standard, batch] of [
+    // 200 tokens, 800 cached ones, 5 of output: in a batch at 0.5, 0.1 and 1 USD per million.
+    ['test/cached', '290000', '185000'],
+    // 4000 tokens, 1000 cached ones, 20 of output at the rates for long prompts.
+    ['test/long', '9080000', '7040000'],
+  ] as const) {
+    const reply = await chat(stack.baseUrl, key, { model: name })
+    shown.push([completion(reply).receipt, 'standard', 'standard', standard])
+    const job = await ended(stack, key, await submitted(stack, key, { model: name }))
+    shown.push([job.receipt, 'batch', 'standard', batch])
+  }
+  // 150 tokens, 50 cached ones, 100 written to the cache, 7 of output.
+  const privately = await chatStream(stack.baseUrl, isPrivate, { model: 'test/attested' })
+  shown.push([privately.receipt, 'standard', 'private', '1003000'])
+  await stack.settled()
+  for (const [receipt, rate, tier, units] of shown) {
+    assert.ok(receipt)
+    assert.deepEqual([receipt.rate, receipt.tier, receipt.cost.units, receipt.clamped], [rate, tier, units, false])
+    const booked = await apiOk<Receipt>(stack.baseUrl, 'GET', `/x402/v1/receipts/${receipt.request_id}`)
+    const { log: _, ...fields } = booked
+    assert.deepEqual(fields, receipt)
+    const sheet = await apiOk<PublicSheet>(stack.baseUrl, 'GET', `/v1/pricing/sheets/${booked.price_sheet}`)
+    assert.equal(String(recomputedUnits(booked, sheet)), booked.cost.units)
+  }
+  const { data } = await apiOk<{ data: Receipt[] }>(stack.baseUrl, 'GET', '/v1/receipts?limit=1', { token: isPrivate })
+  assert.deepEqual([data[0]?.rate, data[0]?.tier], ['standard', 'private'])
+})

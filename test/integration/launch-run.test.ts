@@ -105,7 +105,9 @@ test('it serves a demo, stops cleanly, and comes back with the same account and 
   const receipt = await fetch(`${demo.base_url}/v1/receipts/${requestId}`, { headers })
   assert.equal(receipt.status, 200)
   assert.match(await demoPay(dir), /Refunded +0\.\d+ USD Coin in transaction 0x/, 'the chain goes on where it was')
-  const pricing = (await (await fetch(`${demo.base_url}/v1/pricing`)).json()) as { models: { price: { input: string } }[] }
+  const pricing = (await (await fetch(`${demo.base_url}/v1/pricing`)).json()) as {
+    models: { price: { input: string } }[]
+  }
   assert.equal(pricing.models[0]?.price.input, '0.14', 'the published price stays in force')
   const more = await fetch(`${demo.base_url}/v1/chat/completions`, { method: 'POST', headers, body })
   assert.equal(more.status, 200, await more.text())

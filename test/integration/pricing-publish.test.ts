@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { sluice } from '../../control/contract/generated/messages.js'
 import { GATEWAY_WIDE, listActivity } from '../../control/activity/activity.ts'
+import { sluice } from '../../control/contract/generated/messages.js'
 import { migrate } from '../../control/db/migrate.ts'
 import { createPool, type Pool } from '../../control/db/pool.ts'
 import { type Catalog, parseCatalog } from '../../control/pricing/catalogFile.ts'
 import { publishCatalog, refuseBrokenPromises } from '../../control/pricing/publish.ts'
-import type { Sheet } from '../../control/pricing/sheet.ts'
 import { renewPromise } from '../../control/pricing/renewPromise.ts'
+import type { Sheet } from '../../control/pricing/sheet.ts'
 import { CoinPrices, sheetJson, sheetListJson } from '../../control/pricing/sheetReads.ts'
 import { currentRecord } from '../../control/pricing/sheetStore.ts'
 import { CatalogError } from '../../control/pricing/yamlReader.ts'
@@ -52,7 +52,10 @@ test('sheets are versioned, immutable and held to their promises', async () => {
 
   await assert.rejects(publishCatalog(pool, catalogOf(priced('0.75')), START + 31 * DAY_MS), (error: unknown) => {
     assert.ok(error instanceof CatalogError)
-    assert.match(error.message, /^catalog\.yaml:\d+: test\/small: price\.input may not rise from 0\.5 to 0\.75 USD per million tokens: /)
+    assert.match(
+      error.message,
+      /^catalog\.yaml:\d+: test\/small: price\.input may not rise from 0\.5 to 0\.75 USD per million tokens: /,
+    )
     assert.match(error.message, /price sheet 2 promises it until 2026-02-02T00:00:00\.000Z$/)
     return true
   })
@@ -75,7 +78,8 @@ test('sheets are versioned, immutable and held to their promises', async () => {
 
 test('a changed coin makes a new sheet, and each sheet keeps its own', async () => {
   const changed = catalogOf({ ...priced('0.75'), coinUsd: '0.25' })
-  const line = /catalog\.yaml:\d+: coin\.usd may not change from 1 to 0\.25: price sheet 3 promises it until 2026-03-05T/
+  const line =
+    /catalog\.yaml:\d+: coin\.usd may not change from 1 to 0\.25: price sheet 3 promises it until 2026-03-05T/
   await assert.rejects(publishCatalog(pool, changed, START + 34 * DAY_MS), line)
   await assert.rejects(refuseBrokenPromises(pool, changed, START + 34 * DAY_MS), line)
   const { version } = await publishCatalog(pool, changed, START + 34 * DAY_MS, 'the treasury said so')

@@ -16,6 +16,10 @@ export interface Reply {
 export interface Receipt {
   request_id: string
   status: string
+  model: string
+  price_sheet: string
+  rate: string | null
+  tier: string | null
   cost: { units: string; usd: string; coin: string }
   hold: { units: string }
   usage: {
@@ -23,6 +27,7 @@ export interface Receipt {
     completion_tokens: number
     cached_tokens: number
     cache_write_tokens: number
+    cache_write_1h_tokens: number
     reasoning_tokens: number
   }
   usage_source: string

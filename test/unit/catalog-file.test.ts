@@ -112,7 +112,11 @@ const CASES: ReadonlyArray<[name: string, text: string, problem: RegExp]> = [
     withLine(13, `    price_private: { input: "2", output: "3" }\n${LINES[12]}`),
     /^catalog\.yaml:13: models\[0\]\.price_private is for models that run on attested hardware; they say attested: true$/,
   ],
-  ['a rate lock of no kind', withLine(1, 'coin: { usd: "1" }\nrate_lock: { renew: 1 }'), /rate_lock\.renew must be true/],
+  [
+    'a rate lock of no kind',
+    withLine(1, 'coin: { usd: "1" }\nrate_lock: { renew: 1 }'),
+    /rate_lock\.renew must be true/,
+  ],
   ['half a batch price', price('{ input: "1", output: "1", batch_input: "1" }'), /no batch_output/],
   [
     'long context without threshold',

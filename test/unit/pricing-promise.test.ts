@@ -89,7 +89,9 @@ test('a private price of a sheet that did not attest the model binds nobody', ()
 
 test('a cached token of a batch was promised at its standard rate where a sheet did not say', () => {
   const before = sheetOf(catalogOf('{ input: "1", output: "2", batch_input: "0.8", batch_output: "1" }'))
-  const dearer = catalogOf('{ input: "1", output: "2", batch_input: "0.8", batch_output: "1", batch_cached_input: "0.9" }')
+  const dearer = catalogOf(
+    '{ input: "1", output: "2", batch_input: "0.8", batch_output: "1", batch_cached_input: "0.9" }',
+  )
   assert.deepEqual(
     promiseViolations(dearer, [before]).map(({ key }) => key),
     ['price.batch_cached_input'],
@@ -116,7 +118,9 @@ test('the value of the coin is promised, in both directions', () => {
   for (const usd of ['1', '3']) {
     assert.match(
       coinViolation({ ...catalogOf(BASE), coinUsdUnits: Number(usd) * 1_000_000_000 }, sheet) ?? '',
-      new RegExp(`^catalog\\.yaml:1: coin\\.usd may not change from 2 to ${usd}: price sheet 1 promises it until 2026-`),
+      new RegExp(
+        `^catalog\\.yaml:1: coin\\.usd may not change from 2 to ${usd}: price sheet 1 promises it until 2026-`,
+      ),
     )
   }
   assert.equal(coinViolation({ ...catalogOf(BASE), coinUsdUnits: 2_000_000_000 }, sheet), undefined)

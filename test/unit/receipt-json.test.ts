@@ -9,6 +9,8 @@ const FIELDS: ReceiptFields = {
   model: 'acme/chat-small',
   endpoint: 'chat',
   sheetVersion: 3,
+  rate: 'batch',
+  tier: 'standard',
   costUnits: 1_500,
   holdUnits: 2_000_000_000,
   coinUsdUnits: 2_000_000_000,
@@ -31,6 +33,8 @@ test('a receipt parses to its documented shape', () => {
     model: 'acme/chat-small',
     endpoint: 'chat',
     price_sheet: '3',
+    rate: 'batch',
+    tier: 'standard',
     cost: { units: '1500', usd: '0.0000015', coin: '0.00000075' },
     hold: { units: '2000000000', usd: '2', coin: '1' },
     usage: {
@@ -39,6 +43,7 @@ test('a receipt parses to its documented shape', () => {
       total_tokens: 25,
       cached_tokens: 5,
       cache_write_tokens: 3,
+      cache_write_1h_tokens: 1,
       reasoning_tokens: 3,
     },
     usage_source: 'reported',
@@ -57,6 +62,11 @@ test('a receipt of the book adds its place in the usage log', () => {
   const single = JSON.parse(receiptJson({ ...FIELDS, log: { position: 41, proof } }))
   const shown = { position: 41, leaf: 'aa', tree_size: 50, root: 'bb', proof: ['cc', 'dd'], entry: 'a\nb\n' }
   assert.deepEqual(single.log, shown)
+})
+
+test('a receipt from before rates were written down says so', () => {
+  const { rate, tier } = JSON.parse(receiptJson({ ...FIELDS, rate: '', tier: '' }))
+  assert.deepEqual([rate, tier], [null, null])
 })
 
 test('what is not priced by the token is counted beside the tokens', () => {

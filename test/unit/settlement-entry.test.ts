@@ -35,6 +35,16 @@ test('an entry is read with the parts of its charge', () => {
   assert.equal(parsed.receipt.voided, false)
 })
 
+test('a receipt has the rates that its request was charged by, and an orphan none', () => {
+  const ratesOf = (parsed: ReturnType<typeof entry>) =>
+    parsed.kind === 'ended' ? [parsed.receipt.rate, parsed.receipt.tier] : 'reason' in parsed && parsed.reason
+  assert.deepEqual(ratesOf(entry({})), ['standard', 'standard'])
+  assert.deepEqual(ratesOf(entry({ rate: sluice.Rate.BATCH_RATE })), ['batch', 'standard'])
+  assert.deepEqual(ratesOf(entry({ tier: sluice.Tier.PRIVATE_TIER })), ['standard', 'private'])
+  assert.deepEqual(ratesOf(entry({ status: sluice.Status.ORPHANED }, { c: '-1', s: '' })), ['', ''])
+  assert.match(String(ratesOf(entry({ rate: 9 as sluice.Rate }))), /rate is unknown: 9/)
+})
+
 test('amounts up to 2^53 are read exactly', () => {
   const most = Number.MAX_SAFE_INTEGER
   const parsed = entry({ holdUnits: most }, { c: String(most), s: `coin=${most}` })

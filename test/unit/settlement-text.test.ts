@@ -33,6 +33,8 @@ const fields: fc.Arbitrary<SettlementFields> = fc.record({
   ...{ streamed: fc.boolean(), clamped: fc.boolean() },
   status: fc.constantFrom(sluice.Status.OK, sluice.Status.PARTIAL, sluice.Status.FAILED, sluice.Status.CUT),
   usageSource: fc.constantFrom(sluice.UsageSource.NONE, sluice.UsageSource.REPORTED, sluice.UsageSource.ESTIMATED),
+  rate: fc.constantFrom(sluice.Rate.STANDARD_RATE, sluice.Rate.BATCH_RATE),
+  tier: fc.constantFrom(sluice.Tier.STANDARD_TIER, sluice.Tier.PRIVATE_TIER),
   usage: fc.record({
     ...{ input: units, cachedInput: units, cacheWrite5m: units, cacheWrite1h: units, output: units, reasoning: units },
   }),

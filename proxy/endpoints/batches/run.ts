@@ -29,6 +29,7 @@ export function batchStart(batches: BatchJobs): StartBatch {
 
 /** The submission of a batch job: its hold is taken like any other, and handed over to control with the job. */
 class BatchRun extends MeteredRun {
+  protected override readonly rate = 'batch'
   private readonly request: ChatRequest
   private readonly admitted: Admitted
   private readonly body: Buffer

@@ -17,6 +17,9 @@ export const SOURCE = {
 } as const
 export type RunSource = keyof typeof SOURCE
 
+export const RATE = { standard: sluice.Rate.STANDARD_RATE, batch: sluice.Rate.BATCH_RATE } as const
+export const TIER = { standard: sluice.Tier.STANDARD_TIER, private: sluice.Tier.PRIVATE_TIER } as const
+
 /** What a request costs, before it is bounded by its hold. */
 export interface Bill {
   readonly units: number

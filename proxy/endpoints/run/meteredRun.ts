@@ -11,7 +11,7 @@ import { type AttemptListener, Attempts, type Classify } from '../../upstream/at
 import { ruleOf } from '../../upstream/operationRules.ts'
 import type { TransportFailure, UpstreamHeaders, UpstreamRequest } from '../../upstream/transport.ts'
 import type { ActiveRun } from './activeRuns.ts'
-import { type Bill, NO_BILL, type RunStatus, SOURCE, STATUS } from './bill.ts'
+import { type Bill, NO_BILL, RATE, type RunStatus, SOURCE, STATUS, TIER } from './bill.ts'
 import { bodyHash } from './bodyHash.ts'
 import type { RunServices } from './services.ts'
 
@@ -55,6 +55,9 @@ export abstract class MeteredRun<Item extends Sold = Model>
   /** What the client is told of a fault of the gateway itself. */
   protected readonly crashCode: ErrorCode = 'internal_error'
 
+  /** Which rates the bill is made by. */
+  protected readonly rate: keyof typeof RATE = 'standard'
+
   /** Sorts error answers where they are not those of a model's provider. */
   protected readonly classify?: Classify
   protected heldUnits = 0
@@ -82,6 +85,11 @@ export abstract class MeteredRun<Item extends Sold = Model>
     this.leastUnits = metered.leastUnits
     this.model = metered.model
     this.holdMeta = `${this.model.id},${metered.endpoint},${this.model.sheet.version},${metered.streamed ? 1 : 0}`
+  }
+
+  /** Whose prices the bill is made by. */
+  protected get tier(): keyof typeof TIER {
+    return this.principal.privateTier ? 'private' : 'standard'
   }
 
   /** Takes the hold; everything else follows from its answer. */
@@ -237,6 +245,8 @@ export abstract class MeteredRun<Item extends Sold = Model>
       model: model.id,
       endpoint: metered.endpoint,
       sheetVersion: model.sheet.version,
+      rate: this.rate,
+      tier: this.tier,
       costUnits: chargedUnits,
       holdUnits: this.heldUnits,
       coinUsdUnits: model.sheet.coinUsdUnits,
@@ -340,6 +350,8 @@ export abstract class MeteredRun<Item extends Sold = Model>
       startedAtMs: this.exchange.startedAtMs,
       firstByteMs: this.firstByteMs,
       durationMs: this.durationMs,
+      rate: RATE[this.rate],
+      tier: TIER[this.tier],
     })
   }
 }

@@ -38,6 +38,11 @@ export class ToolRun extends DetachableRun<Tool> {
     return classifyToolRefusal(status, body, retryAfterMs)
   }
 
+  /** Tools have no prices of a private tier. */
+  protected override get tier(): 'standard' {
+    return 'standard'
+  }
+
   private readonly call: ToolCall
   private readonly body = new AnswerBody()
   private refusedBody = ''

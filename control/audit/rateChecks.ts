@@ -1,0 +1,91 @@
+import { chargeUnits, promptTokens, type RateSet, type TokenUsage } from '../contract/charge.ts'
+import { limits } from '../contract/limits.ts'
+import type { Client } from '../db/pool.ts'
+import { effectiveRates, priceFromJson } from '../pricing/price.ts'
+import type { Sheet, SheetModel } from '../pricing/sheet.ts'
+import { sheetOf } from '../pricing/sheetStore.ts'
+import { type AuditCheck, Faults } from './check.ts'
+
+interface RatedRow extends TokenUsage {
+  position: number
+  requestId: string
+  model: string
+  sheetVersion: number
+  rate: string
+  tier: string
+  unit: string
+  chargeUnits: number
+}
+
+const PAGE = `
+  SELECT position, request_id AS "requestId", model, sheet_version AS "sheetVersion", rate, tier, unit,
+    charge_units AS "chargeUnits", input_tokens AS input, cached_input_tokens AS "cachedInput",
+    cache_write_5m_tokens AS "cacheWrite5m", cache_write_1h_tokens AS "cacheWrite1h", output_tokens AS output,
+    reasoning_tokens AS reasoning
+  FROM receipts WHERE (rate = 'batch' OR tier = 'private') AND position > $1 ORDER BY position LIMIT $2`
+
+/** Compares the receipts of batches and of the private tier with the price sheets that they name. */
+export async function checkRates(client: Client): Promise<AuditCheck[]> {
+  const [unsold, tooDear] = [new Faults(), new Faults()]
+  const sheets = new SheetModels(client)
+  let receipts = 0
+  for (let last = -1; ; ) {
+    const page = await client.query<RatedRow>(PAGE, [last, limits.auditPageMax])
+    for (const row of page.rows) {
+      last = row.position
+      receipts++
+      const limit = chargeLimit(row, (await sheets.of(row.sheetVersion)).get(row.model))
+      const { requestId, chargeUnits: charged } = row
+      if (limit === undefined) {
+        unsold.add(
+          `${requestId}: price sheet ${row.sheetVersion} has no ${row.rate} rates of ${row.model} (${row.tier})`,
+        )
+      } else if (charged > limit) tooDear.add(`${requestId} was charged ${charged}, its price sheet says ${limit}`)
+    }
+    if (page.rows.length < limits.auditPageMax) break
+  }
+  const checked = `${receipts} receipts of batches and the private tier`
+  return [
+    unsold.check('every receipt names rates of its price sheet', checked),
+    tooDear.check('no batch or private request exceeds its rates, and no batch the standard ones', checked),
+  ]
+}
+
+/** The most that a receipt may charge by its price sheet; undefined where the sheet does not sell what it names. */
+function chargeLimit(row: RatedRow, listed: SheetModel | undefined): number | undefined {
+  const json = row.tier === 'private' ? listed?.price_private : listed?.price
+  if (json === undefined) return undefined
+  // What is counted by other units than tokens has no batch and no attested hardware.
+  if (row.unit !== '') return undefined
+  const price = priceFromJson(json)
+  const prompt = promptTokens(row)
+  const standard = effectiveRates(price, '', prompt)
+  if (row.rate !== 'batch') return standard && due(standard, row)
+  const batch = effectiveRates(price, 'batch_', prompt)
+  return batch && standard && Math.min(due(batch, row), due(standard, row))
+}
+
+function due(rates: RateSet, usage: TokenUsage): number {
+  return chargeUnits({ ...rates, longThreshold: 0, long: rates }, usage)
+}
+
+/** The models of price sheets by their ids; few sheets are kept, because receipts come in the order of time. */
+class SheetModels {
+  readonly #client: Client
+  readonly #known = new Map<number, ReadonlyMap<string, SheetModel>>()
+
+  constructor(client: Client) {
+    this.#client = client
+  }
+
+  async of(version: number): Promise<ReadonlyMap<string, SheetModel>> {
+    const known = this.#known.get(version)
+    if (known !== undefined) return known
+    if (this.#known.size >= limits.auditSheetsMax) this.#known.clear()
+    const sheet = await sheetOf(this.#client, version)
+    const listed = sheet === undefined ? [] : (JSON.parse(sheet.text) as Sheet).models
+    const models = new Map(listed.map((model) => [model.id, model]))
+    this.#known.set(version, models)
+    return models
+  }
+}
