@@ -5,7 +5,7 @@ import { type Catalog, readCatalogFile } from '../pricing/catalogFile.ts'
 import { publishCatalog, refuseBrokenPromises } from '../pricing/publish.ts'
 import { listSheets } from '../pricing/sheetStore.ts'
 import { CatalogError } from '../pricing/yamlReader.ts'
-import { type Arguments, type CommandGroup, flag } from './command.ts'
+import { type Arguments, type CommandGroup, flag, UsageError } from './command.ts'
 import type { CliContext } from './context.ts'
 import { table } from './table.ts'
 import { formatTime } from './values.ts'
@@ -72,9 +72,11 @@ async function check(args: Arguments, context: CliContext): Promise<number | und
 }
 
 async function publish(args: Arguments, context: CliContext): Promise<number | undefined> {
+  const coinChangeReason = flag(args, 'change-coin')
+  if (coinChangeReason?.trim() === '') throw new UsageError('--change-coin needs the reason, which goes into the trail')
   return withCatalog(args, context, async (catalog, path) => {
     const pool = await context.pool()
-    const published = await publishCatalog(pool, catalog, Date.now(), flag(args, 'change-coin'))
+    const published = await publishCatalog(pool, catalog, Date.now(), coinChangeReason)
     await publishCatalogRecord(await context.redis(), published.version, published.record)
     const { version, isNewSheet, isNewRecord } = published
     const what = isNewSheet

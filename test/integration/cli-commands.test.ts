@@ -82,6 +82,20 @@ test('a catalog is checked, published, and held to its promises', async () => {
   assert.equal(wrong.code, 1)
   assert.match(wrong.stdout, /^broken\.yaml:1: coin\.usd must be a decimal string/m)
   writeCatalog('1')
+  const recoined = join(dir, 'recoined.yaml')
+  writeFileSync(recoined, readFileSync(catalogFile, 'utf8').replace('"usd": "0.5"', '"usd": "0.6"'))
+  const unasked = await cli('catalog', 'publish', recoined)
+  assert.deepEqual([unasked.code, unasked.stdout.split(':')[0]], [1, 'recoined.yaml'])
+  assert.match(unasked.stdout, /coin\.usd may not change from 0\.5 to 0\.6/)
+  assert.equal((await cli('catalog', 'publish', recoined, '--change-coin', ' ')).code, 2)
+  assert.equal((await ok<{ version: string }>('catalog', 'publish', recoined, '--change-coin', 'market')).version, '2')
+  const { data } = await ok<{ data: { type: string; details: unknown }[] }>('trail')
+  assert.deepEqual(
+    [data[0]?.type, data[0]?.details],
+    ['coin.repriced', { from_usd: '0.5', to_usd: '0.6', reason: 'market' }],
+  )
+  await ok('catalog', 'publish', '--change-coin', 'back')
+  writeCatalog('1')
 })
 
 test('an account is made with a key that works at once', async () => {
@@ -168,7 +182,7 @@ test('without a file, the catalog is that of the running control', async (t) => 
   const checked = await runCli(['catalog', 'check'], ofRun)
   assert.ok(checked.stdout.startsWith(`${demo} holds: 1 models`), checked.stdout + checked.stderr)
   const published = await runCli(['catalog', 'publish'], ofRun)
-  assert.match(published.stdout, /demo-catalog\.yaml: nothing changed; price sheet 1 is in force/)
+  assert.match(published.stdout, /demo-catalog\.yaml: nothing changed; price sheet 3 is in force/)
   t.after(() => removeTempDir(run))
   const named = await runCli(['catalog', 'check'], { ...ofRun, SLUICE_CATALOG: catalogFile })
   assert.ok(named.stdout.startsWith(`${catalogFile} holds`), named.stdout)
