@@ -1,4 +1,3 @@
-import type { Endpoint } from '../../../control/contract/catalog.ts'
 import { type ErrorCode, GatewayError } from '../../../control/contract/errors.ts'
 import { receiptJson } from '../../../control/contract/receipt.ts'
 import type { AgentPolicy, Principal } from '../../access/principal.ts'
@@ -13,22 +12,10 @@ import type { TransportFailure, UpstreamHeaders, UpstreamRequest } from '../../u
 import type { ActiveRun } from './activeRuns.ts'
 import { type Bill, NO_BILL, RATE, type RunStatus, SOURCE, STATUS, TIER } from './bill.ts'
 import { bodyHash } from './bodyHash.ts'
+import type { Metered } from './metered.ts'
 import type { RunServices } from './services.ts'
 
 const VOID = -1
-
-/** What is held for a request, and who may serve it. */
-export interface Metered<Item extends Sold = Model> {
-  readonly endpoint: Endpoint
-  readonly model: Item
-  /** In the order they are tried. */
-  readonly routes: readonly Route[]
-  /** The worst case, and the least that the hold may shrink to. */
-  readonly wantUnits: number
-  readonly leastUnits: number
-  /** The answer is sent as it comes. */
-  readonly streamed: boolean
-}
 
 /**
  * The life of a metered request: hold, provider, settlement. What is asked of the provider, how the answer is relayed

@@ -5,7 +5,7 @@ import { openaiHeaders } from '../../upstream/dialects/openaiHeaders.ts'
 import { postRequest } from '../../upstream/providerRequest.ts'
 import type { UpstreamRequest } from '../../upstream/transport.ts'
 import { DetachableRun } from '../run/detachableRun.ts'
-import type { Metered } from '../run/meteredRun.ts'
+import type { Metered } from '../run/metered.ts'
 import type { RunServices } from '../run/services.ts'
 import type { UnitPlan } from './operation.ts'
 

@@ -1,0 +1,15 @@
+import type { Endpoint } from '../../../control/contract/catalog.ts'
+import type { Model, Route, Sold } from '../../catalog/catalog.ts'
+
+/** What is held for a request, and who may serve it. */
+export interface Metered<Item extends Sold = Model> {
+  readonly endpoint: Endpoint
+  readonly model: Item
+  /** In the order they are tried. */
+  readonly routes: readonly Route[]
+  /** The worst case, and the least that the hold may shrink to. */
+  readonly wantUnits: number
+  readonly leastUnits: number
+  /** The answer is sent as it comes. */
+  readonly streamed: boolean
+}
