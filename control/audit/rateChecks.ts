@@ -27,9 +27,9 @@ const PAGE = `
 /** Compares the receipts of batches and of the private tier with the price sheets that they name. */
 export async function checkRates(client: Client): Promise<AuditCheck[]> {
   const [unsold, tooDear] = [new Faults(), new Faults()]
-  const sheets = new SheetModels(client)
   let receipts = 0
   for (let last = -1; ; ) {
+    const sheets = new SheetModels(client)
     const page = await client.query<RatedRow>(PAGE, [last, limits.auditPageMax])
     for (const row of page.rows) {
       last = row.position
@@ -69,7 +69,7 @@ function due(rates: RateSet, usage: TokenUsage): number {
   return chargeUnits({ ...rates, longThreshold: 0, long: rates }, usage)
 }
 
-/** The models of price sheets by their ids; few sheets are kept, because receipts come in the order of time. */
+/** The models of price sheets by their ids, for one page of receipts, which name few sheets. */
 class SheetModels {
   readonly #client: Client
   readonly #known = new Map<number, ReadonlyMap<string, SheetModel>>()
@@ -81,7 +81,6 @@ class SheetModels {
   async of(version: number): Promise<ReadonlyMap<string, SheetModel>> {
     const known = this.#known.get(version)
     if (known !== undefined) return known
-    if (this.#known.size >= limits.auditSheetsMax) this.#known.clear()
     const sheet = await sheetOf(this.#client, version)
     const listed = sheet === undefined ? [] : (JSON.parse(sheet.text) as Sheet).models
     const models = new Map(listed.map((model) => [model.id, model]))

@@ -124,7 +124,6 @@ const DEFAULTS = {
   keyChangesBatchesMax: 20,
   admissionLoadBatchMax: 500,
   auditPageMax: 1_000,
-  auditSheetsMax: 16,
   auditRechecksMax: 10,
   databaseConnectionsMax: 10,
   databaseTimeoutMs: 30_000,
@@ -200,7 +199,6 @@ const DEFAULTS = {
   receiptsPageMax: 100,
   receiptWaitMs: 2_000,
   catalogCheckMs: 5_000,
-  promiseRenewMs: 3_600_000,
 
   // Paying per request.
   verifyThreadsMax: 2,

@@ -58,7 +58,7 @@ export class CatalogKeeper {
     await this.renew()
     redis.on('ready', this.#check)
     this.#timer = setInterval(this.#check, limits.catalogCheckMs)
-    this.#renewing = new Loop('price promise', limits.promiseRenewMs, log, () => this.renew())
+    this.#renewing = new Loop('price promise', limits.housekeepingMs, log, () => this.renew())
   }
 
   /**
