@@ -3,6 +3,7 @@ import { listActivity, recordActivity } from '../activity/activity.ts'
 import type { ReadHandler, WriteHandler } from '../api/call.ts'
 import { listJson, pageOf } from '../api/lists.ts'
 import { announceKeyChanges } from '../bus/announceKeyChanges.ts'
+import { parseUsd } from '../contract/units.ts'
 import type { Pool } from '../db/pool.ts'
 import { type UsageFields, usageQuery } from '../usage/usageQuery.ts'
 import { readUsage } from '../usage/usageReads.ts'
@@ -46,8 +47,19 @@ export function accountHandlers(
   }
 }
 
+interface ChangesBody {
+  readonly name?: string
+  readonly allow_retention?: boolean | null
+  readonly transfer_cap_day?: string
+}
+
 /** The schema of the route has checked the types. */
 function readChanges(body: Readonly<Record<string, unknown>>): AccountChanges {
-  const { name, allow_retention: allowRetention } = body as { name?: string; allow_retention?: boolean }
-  return { ...(name !== undefined && { name }), ...(allowRetention !== undefined && { allowRetention }) }
+  const { name, allow_retention: allowRetention, transfer_cap_day: transferCap } = body as ChangesBody
+  const transferCapUnits = transferCap === undefined ? undefined : parseUsd(transferCap)
+  return {
+    ...(name !== undefined && { name }),
+    ...(allowRetention !== undefined && { allowRetention }),
+    ...(transferCapUnits !== undefined && { transferCapUnits }),
+  }
 }

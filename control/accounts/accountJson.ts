@@ -4,6 +4,7 @@ import type { Queryable } from '../db/pool.ts'
 import { coinText, coinUsdUnitsInForce, sumText } from '../pricing/coinAmounts.ts'
 import { accountBalance, accountOf, UnknownAccountError } from './accounts.ts'
 import { availableOf } from './available.ts'
+import { transferDayOf } from './keyTransfers.ts'
 import { settingsOf } from './settings.ts'
 
 /**
@@ -46,6 +47,7 @@ export async function accountJson(db: Queryable, redis: Redis, accountId: string
   if (account === undefined) throw new UnknownAccountError(accountId)
   const { json, grants } = await readBalance(db, redis, accountId)
   const settings = await settingsOf(db, accountId)
+  const transfers = await transferDayOf(db, accountId, Date.now())
   return {
     object: 'account' as const,
     id: account.id,
@@ -58,7 +60,9 @@ export async function accountJson(db: Queryable, redis: Redis, accountId: string
       source: grant.source,
       expires_at: new Date(grant.expiresAtMs).toISOString(),
     })),
-    allow_retention: settings.allowRetention ?? false,
+    allow_retention: settings.allowRetention,
+    transfer_cap_day: formatUsd(transfers.capUnits),
+    transferred_today: formatUsd(transfers.usedUnits),
     created_at: new Date(account.createdAtMs).toISOString(),
   }
 }

@@ -20,8 +20,8 @@ export async function namedAgent(db: Queryable, call: ApiCall): Promise<Agent> {
 }
 
 /**
- * Refuses who may not decide over the account's agents: an agent itself, and a key that is bound to caps, to lists or to
- * an end, which an agent would let it get around.
+ * Refuses who may not decide over the account's agents: an agent itself, and a key with bounds of its own, which an agent
+ * would let it get around.
  * @throws GatewayError permission_denied
  */
 export function requireOwnerCredential(call: ApiCall): void {
@@ -30,9 +30,17 @@ export function requireOwnerCredential(call: ApiCall): void {
   }
   if (call.caller.kind === 'key' && call.caller.isRestricted) {
     const message =
-      'A key with caps, a budget, allowlists or an end decides nothing over agents; use a session or another key.'
+      'A key with caps, a budget, a rate, allowlists, privacy settings or an expiry, or without can_transfer, can not ' +
+      'manage agents; use a session or another key.'
     throw new GatewayError('permission_denied', { message })
   }
+}
+
+/** Refuses a key that may not move coin. @throws GatewayError permission_denied */
+export function requireTransferRight({ caller }: ApiCall): void {
+  if (caller.kind !== 'key' || caller.canTransfer) return
+  const message = 'This key may not move coin: its can_transfer is false. Use a session or another key.'
+  throw new GatewayError('permission_denied', { message })
 }
 
 /** The agent that the path names, for its owner; its row is locked. @throws GatewayError agent_not_found, permission_denied */

@@ -44,6 +44,7 @@ export function agentHandlers(parts: AgentParts): Record<AgentOperation, ReadHan
       },
     },
     create_agent: {
+      authorize: async (call) => requireOwnerCredential(call),
       write: async (call, client) => {
         requireOwnerCredential(call)
         const slug = readSlug(call.body)
@@ -67,6 +68,7 @@ export function agentHandlers(parts: AgentParts): Record<AgentOperation, ReadHan
       },
     },
     update_agent: {
+      authorize: async (call, client) => void (await ownedAgent(client, call)),
       write: async (call, client) => {
         const agent = await ownedAgent(client, call)
         const { settings, policy } = await readAgentSettings(client, call.body)
@@ -79,6 +81,7 @@ export function agentHandlers(parts: AgentParts): Record<AgentOperation, ReadHan
       },
     },
     issue_agent_key: {
+      authorize: async (call, client) => void (await ownedAgent(client, call)),
       write: async (call, client) => {
         const agent = await ownedAgent(client, call)
         const { key, secret } = await replaceSecret(client, agent.keyId)

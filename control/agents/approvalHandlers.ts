@@ -16,6 +16,7 @@ export function approvalHandlers({
   readonly pool: Pool
 }): Record<ApprovalOperation, ReadHandler | WriteHandler<unknown>> {
   const decide = (decision: 'approved' | 'denied'): WriteHandler<unknown> => ({
+    authorize: async (call, client) => void (await ownedAgent(client, call)),
     write: async (call, client) => {
       const agent = await ownedAgent(client, call)
       const id = approvalId(call)

@@ -1,3 +1,4 @@
+import { countKeyTransfer } from '../accounts/keyTransfers.ts'
 import { GATEWAY, recordActivity } from '../activity/activity.ts'
 import type { ApiCall, WriteHandler } from '../api/call.ts'
 import { GatewayError, invalidRequest } from '../contract/errors.ts'
@@ -8,7 +9,7 @@ import type { Undoable } from '../db/undoable.ts'
 import type { Debits } from '../debits/debit.ts'
 import type { Spender } from '../ledger/spendingCaps.ts'
 import { amountJson, coinPrice, readCoin } from '../pricing/coinAmounts.ts'
-import { isOfOwner, namedAgent, ownedAgent, requireOwnerCredential } from './agentCaller.ts'
+import { isOfOwner, namedAgent, ownedAgent, requireOwnerCredential, requireTransferRight } from './agentCaller.ts'
 import type { AgentParts } from './agentHandlers.ts'
 import { type Agent, agentBySlug } from './agents.ts'
 import { approvalAsked, askApproval, useApproval } from './approvals.ts'
@@ -23,6 +24,7 @@ export function moneyHandlers({
 }: AgentParts): Record<'fund_agent' | 'pay_from_agent', WriteHandler<unknown>> {
   return {
     fund_agent: {
+      authorize: async (call, client) => void (await fundable(client, call)),
       write: async (call, client, _prepared, transaction) => {
         const agent = await fundable(client, call)
         const price = await coinPrice(client)
@@ -43,6 +45,7 @@ export function moneyHandlers({
       },
     },
     pay_from_agent: {
+      authorize: async (call, client) => void (await payer(client, call)),
       write: async (call, client, _prepared, transaction) => {
         const agent = await payer(client, call)
         const price = await coinPrice(client)
@@ -66,6 +69,7 @@ export function moneyHandlers({
 
 /** An agent of the caller's account; a key that is bound to caps may fund it, too, within those, but no sub-key. */
 async function fundable(client: Client, call: ApiCall): Promise<Agent> {
+  requireTransferRight(call)
   const agent = await namedAgent(client, call)
   if (call.caller.kind === 'session') return ownedAgent(client, call)
   if (!isOfOwner(call, agent)) throw new GatewayError('permission_denied')
@@ -74,6 +78,7 @@ async function fundable(client: Client, call: ApiCall): Promise<Agent> {
 
 /** The agent that pays: the caller itself, or an agent of the caller's account. */
 async function payer(client: Client, call: ApiCall): Promise<Agent> {
+  requireTransferRight(call)
   const agent = await namedAgent(client, call)
   if (call.accountId === agent.id) return agent
   requireOwnerCredential(call)
@@ -123,13 +128,19 @@ async function pay(
   payment: { id: string; agent: Agent; to: Receiver; units: number },
 ): Promise<void> {
   const { id, agent, to, units } = payment
+  const { client } = transaction
+  const { caller } = call
+  // Coin that stays with the owner and its agents can still be paid back; what leaves them can not.
+  if (caller.kind === 'key' && to.ownerId !== agent.ownerId) {
+    const transfer = { debitId: id, accountId: agent.ownerId, keyId: caller.keyId, units }
+    await countKeyTransfer(client, transfer, Date.now())
+  }
   const spender = call.accountId === agent.id ? spenderOf(call) : {}
   await debits.move(transaction, {
     ...{ id, accountId: agent.id, units, kind: 'agent_pay', to: { accountId: to.accountId } },
     ...spender,
   })
   const details = { amount: formatUsd(units), from: agent.slug, to: to.slug, ...noteOf(call) }
-  const { client } = transaction
   await recordActivity(client, call.actor, [{ accountId: agent.ownerId, type: 'agent.paid', target: id, details }])
   if (to.ownerId === agent.ownerId) return
   await recordActivity(client, GATEWAY, [{ accountId: to.ownerId, type: 'agent.was_paid', target: id, details }])

@@ -121,8 +121,9 @@ async function writeOnce(
   prepared: unknown,
 ): Promise<ApiResult> {
   const { client } = transaction
-  const repeatable = repeatableOf(call.caller, request)
+  const repeatable = repeatableOf(call, request)
   if (repeatable === undefined) return handler.write(call, client, prepared, transaction)
+  await handler.authorize?.(call, client)
   const first = await takeIdempotencyKey(client, repeatable)
   if (first !== undefined) return repeated(first)
   const result = await handler.write(call, client, prepared, transaction)
@@ -135,10 +136,12 @@ async function writeOnce(
   return result
 }
 
-function repeatableOf(caller: Caller, request: sluice.ApiRequest): RepeatableRequest | undefined {
+/** An Idempotency-Key belongs to the account, whatever its credential; sub-keys, which are their users', have their own. */
+function repeatableOf({ caller, body }: ApiCall, request: sluice.ApiRequest): RepeatableRequest | undefined {
   if (request.idempotencyKey === '' || caller.kind === 'nobody') return undefined
-  const name = caller.kind === 'key' ? caller.keyId : caller.accountId || caller.address
-  const fingerprint = fingerprintOf(request.method, request.path, request.query, request.body)
+  const isUser = caller.kind === 'key' && caller.isSubKey
+  const name = isUser ? caller.keyId : caller.accountId || (caller.kind === 'session' ? caller.address : '')
+  const fingerprint = fingerprintOf(request.method, request.path, request.query, body)
   return { caller: name, key: request.idempotencyKey, fingerprint }
 }
 

@@ -13,6 +13,8 @@ export type Caller =
       readonly accountId: string
       /** The key may do less than its account may, so it must not make another one do more. */
       readonly isRestricted: boolean
+      /** The key may move coin: fund agents and pay from them. */
+      readonly canTransfer: boolean
       /** The key is in the hands of a user of the account, who is told nothing about the account. */
       readonly isSubKey: boolean
     })
@@ -62,6 +64,11 @@ export interface ReadHandler {
  * trail and its answer under the Idempotency-Key, or nothing.
  */
 export interface WriteHandler<Prepared> {
+  /**
+   * Refuses who may not make this request, where the route takes more than one credential of an account. It comes before
+   * the first answer is given to a repeated request; `write` checks it again.
+   */
+  authorize?(call: ApiCall, client: Client): Promise<void>
   /** What takes long, before the transaction. */
   prepare?(call: ApiCall): Promise<Prepared>
   write(call: ApiCall, client: Client, prepared: Prepared, transaction: Undoable): Promise<ApiResult>
@@ -73,7 +80,9 @@ export type ApiHandler = ReadHandler | WriteHandler<unknown>
 export type ApiHandlers = Readonly<Record<ApiOperation, ApiHandler>>
 
 /** A write handler with a preparation, whose result keeps its type. */
-export function preparedWrite<Prepared>(handler: Required<WriteHandler<Prepared>>): WriteHandler<unknown> {
+export function preparedWrite<Prepared>(
+  handler: Required<Pick<WriteHandler<Prepared>, 'prepare' | 'write'>>,
+): WriteHandler<unknown> {
   return {
     prepare: (call) => handler.prepare(call),
     write: (call, client, prepared, transaction) => handler.write(call, client, prepared as Prepared, transaction),

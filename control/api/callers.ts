@@ -16,7 +16,7 @@ export function actorOf(caller: Caller | undefined): Actor {
  * on that.
  * @param caller undefined when nobody has the credential that was sent
  * @param sent what kind of credential that is
- * @param noteRefusal called when the credential is none
+ * @param noteRefusal called when the credential is none; it may refuse the request itself
  * @returns the caller's account; empty where the route does not ask for one
  * @throws GatewayError 401 or 403
  */

@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto'
 import { GatewayError } from '../contract/errors.ts'
 import { limits } from '../contract/limits.ts'
+import { canonicalJson } from '../contract/payments/canonicalJson.ts'
 import type { Client, Queryable } from '../db/pool.ts'
 
-/** A request that may be sent again: the same caller, key and fingerprint are the same request. */
+/** A request that may be sent again: the same caller (usually an account), key and fingerprint are the same request. */
 export interface RepeatableRequest {
   readonly caller: string
   readonly key: string
@@ -15,9 +16,9 @@ export interface FirstAnswer {
   readonly body: string
 }
 
-/** What distinguishes requests under one Idempotency-Key. */
-export function fingerprintOf(method: string, path: string, query: string, body: Uint8Array): string {
-  return hash('sha256', Buffer.concat([Buffer.from(`${method} ${path}?${query}\n`), body]), 'base64url')
+/** What distinguishes requests under one Idempotency-Key: bodies that mean the same JSON are the same. */
+export function fingerprintOf(method: string, path: string, query: string, body: object): string {
+  return hash('sha256', `${method} ${path}?${query}\n${canonicalJson(body)}`, 'base64url')
 }
 
 /**

@@ -1,32 +1,36 @@
 import type { ApiAuth } from '../contract/api/route.ts'
 import { GatewayError } from '../contract/errors.ts'
 import { limits } from '../contract/limits.ts'
+import { clientNetwork } from '../net/clientNetwork.ts'
 import type { Caller } from './call.ts'
 import { RateLimiter } from './rateLimiter.ts'
 
 const SIGN_IN = { perMinute: limits.signInRequestsPerMinute, burst: limits.signInRequestBurst }
 const API = { perMinute: limits.apiRequestsPerMinute, burst: limits.apiRequestBurst }
 
-/** How often the account API may be asked, by each control process for itself. */
+/** How often the account API may be asked, by each control process for itself. Clients are told apart by `clientNetwork`. */
 export class ApiRates {
   readonly #signIns = new RateLimiter(SIGN_IN, limits.rateLimiterEntriesMax)
-  /** Credentials that were none, by client address: who guesses is not answered for a while. */
+  /** Credentials that were none. */
   readonly #refusals = new RateLimiter(SIGN_IN, limits.rateLimiterEntriesMax)
-  /** Who reads what everybody may, by client address. */
+  /** Who reads what everybody may. */
   readonly #readers = new RateLimiter(API, limits.rateLimiterEntriesMax)
   readonly #callers = new RateLimiter(API, limits.rateLimiterEntriesMax)
 
-  /** Before the credential is looked up. @throws GatewayError rate_limited */
+  /** Counts a request to a route that strangers may use, before anything else is done. @throws GatewayError rate_limited */
   checkAddress(auth: ApiAuth, clientAddress: string): void {
-    const nowMs = Date.now()
-    if (auth === 'none') refuseAfter(this.#signIns.take(clientAddress, nowMs))
-    else if (auth === 'open') refuseAfter(this.#readers.take(clientAddress, nowMs))
-    else refuseAfter(this.#refusals.waitMs(clientAddress, nowMs))
-    if (auth === 'optional') refuseAfter(this.#readers.take(clientAddress, nowMs))
+    const network = clientNetwork(clientAddress)
+    if (auth === 'none') refuseAfter(this.#signIns.take(network, Date.now()))
+    if (auth === 'open' || auth === 'optional') refuseAfter(this.#readers.take(network, Date.now()))
   }
 
+  /**
+   * Counts a credential that nobody has. Known ones are never counted nor refused here, because others may share their
+   * address.
+   * @throws GatewayError rate_limited when too many came from there
+   */
   noteRefusal(clientAddress: string): void {
-    this.#refusals.take(clientAddress, Date.now())
+    refuseAfter(this.#refusals.take(clientNetwork(clientAddress), Date.now()))
   }
 
   /** @throws GatewayError rate_limited */

@@ -2,6 +2,7 @@ import type { Client } from '../db/pool.ts'
 import { BATCH_INVARIANTS } from './batchChecks.ts'
 import { type AuditCheck, Faults, type Invariant } from './check.ts'
 import { CREDIT_INVARIANTS } from './creditChecks.ts'
+import { KEY_TRANSFER_INVARIANTS } from './keyTransferChecks.ts'
 import { MOVEMENT_INVARIANTS } from './movementChecks.ts'
 import { PAYMENT_INVARIANTS } from './paymentChecks.ts'
 import { REFERRAL_INVARIANTS } from './referralChecks.ts'
@@ -124,6 +125,7 @@ const ALL_INVARIANTS: readonly Invariant[] = [
   ...PAYMENT_INVARIANTS,
   ...CREDIT_INVARIANTS,
   ...MOVEMENT_INVARIANTS,
+  ...KEY_TRANSFER_INVARIANTS,
   ...REFERRAL_INVARIANTS,
   ...BATCH_INVARIANTS,
 ]

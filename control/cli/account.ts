@@ -6,7 +6,8 @@ import {
   listAccounts,
   UnknownAccountError,
 } from '../accounts/accounts.ts'
-import { changeAccount } from '../accounts/settings.ts'
+import { transferDayOf } from '../accounts/keyTransfers.ts'
+import { settingsOf as accountSettings, changeAccount } from '../accounts/settings.ts'
 import { OPERATOR, recordActivity } from '../activity/activity.ts'
 import { formatUsd, MAX_UNITS } from '../contract/units.ts'
 import { type Client, type Pool, type Queryable, withTransaction } from '../db/pool.ts'
@@ -20,7 +21,7 @@ import { tellAdmission } from './admission.ts'
 import { announce } from './announce.ts'
 import { type Arguments, argument, type CommandGroup, flag, isSet, UsageError } from './command.ts'
 import { type CliContext, CommandError } from './context.ts'
-import { SETTING_FLAGS, settingsOf, switchOf } from './keySettings.ts'
+import { retentionOf, SETTING_FLAGS, settingsOf } from './keySettings.ts'
 import { facts, table } from './table.ts'
 import { addressOf, amountOf, coinToUnits, coinUsdUnits, formatTime, timeOf } from './values.ts'
 
@@ -89,6 +90,8 @@ async function describe(pool: Pool, accountId: string): Promise<{ json: object; 
   if (account === undefined) throw new UnknownAccountError(accountId)
   const balance = await accountBalance(pool, accountId)
   const { coin, credits } = await balanceText(pool, balance)
+  const settings = await accountSettings(pool, accountId)
+  const transfers = await transferDayOf(pool, accountId, Date.now())
   const keys = (await listKeys(pool, accountId)).filter((key) => key.revokedAtMs === null)
   const grants = balance.grants.map((grant) => ({
     id: grant.grantId,
@@ -102,6 +105,8 @@ async function describe(pool: Pool, accountId: string): Promise<{ json: object; 
     created_at: formatTime(account.createdAtMs),
     balance: { coin, credits },
     credits: grants,
+    allow_retention: settings.allowRetention,
+    transfer_cap_day: formatUsd(transfers.capUnits),
     keys: keys.map((key) => key.id),
   }
   const list = grants.map((grant) => [grant.id, grant.amount, grant.source, grant.expires_at])
@@ -111,6 +116,8 @@ async function describe(pool: Pool, accountId: string): Promise<{ json: object; 
     ['created', json.created_at],
     ['coin', coin],
     ['credits', `${credits} USD`],
+    ['retention', settings.allowRetention === null ? 'not decided' : settings.allowRetention ? 'allowed' : 'refused'],
+    ['transfers', `keys may pay ${formatUsd(transfers.capUnits)} USD a day to other accounts`],
     ['keys', keys.map((key) => key.id).join(', ') || 'none'],
   ])
   const grantsTable = `\n\n${table(['CREDITS', 'USD', 'SOURCE', 'EXPIRES'], list)}`
@@ -149,18 +156,32 @@ async function credit(args: Arguments, context: CliContext): Promise<undefined> 
   context.print({ ...json, credited }, note + text)
 }
 
+const UPDATE_FLAGS = {
+  name: SETTING_FLAGS.name,
+  'allow-retention': { help: 'providers and tools that keep data may serve requests of every key' },
+  'refuse-retention': { help: 'they may not, unless a request or its key allows it' },
+  'inherit-retention': { help: 'takes either back: not decided, so that they may not' },
+  'transfer-cap-day': { value: 'USD', help: 'the most that API keys may pay to other accounts in a day' },
+}
+
 async function update(args: Arguments, context: CliContext): Promise<undefined> {
   const name = flag(args, 'name')
-  const allowRetention = switchOf(args, 'allow-retention', 'refuse-retention')
-  if (name === undefined && allowRetention === undefined) {
-    throw new UsageError('say what to change: --name, --allow-retention, --refuse-retention')
+  const allowRetention = retentionOf(args)
+  const transferCap = flag(args, 'transfer-cap-day')
+  if (name === undefined && allowRetention === undefined && transferCap === undefined) {
+    const names = Object.keys(UPDATE_FLAGS).map((flagName) => `--${flagName}`)
+    throw new UsageError(`say what to change: ${names.join(', ')}`)
   }
   const pool = await context.pool()
   const accountId = argument(args, 'ID')
   if ((await accountOf(pool, accountId)) === undefined) throw new UnknownAccountError(accountId)
-  const changes = { ...(name !== undefined && { name }), ...(allowRetention !== undefined && { allowRetention }) }
+  const changes = {
+    ...(name !== undefined && { name }),
+    ...(allowRetention !== undefined && { allowRetention }),
+    ...(transferCap !== undefined && { transferCapUnits: amountOf('transfer-cap-day', transferCap) }),
+  }
   await withTransaction(pool, async (client) => {
-    const details = { name, allow_retention: allowRetention }
+    const details = { name, allow_retention: allowRetention, transfer_cap_day: transferCap }
     await recordActivity(client, OPERATOR, [{ accountId, type: 'account.updated', target: accountId, details }])
     await changeAccount(client, accountId, changes)
   })
@@ -188,11 +209,7 @@ export const ACCOUNT: CommandGroup = {
     {
       synopsis: 'update ID',
       summary: 'Changes what is given; everything else stays.',
-      flags: {
-        name: SETTING_FLAGS.name,
-        'allow-retention': { help: 'providers that keep data may serve requests of every key' },
-        'refuse-retention': { help: 'they may not, unless a request or its key says so' },
-      },
+      flags: UPDATE_FLAGS,
       run: update,
     },
     ...ACCOUNT_BOOKS,

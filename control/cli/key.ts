@@ -31,6 +31,7 @@ function keyJson(key: ApiKey) {
     no_logs: key.noLogs,
     private_tier: key.privateTier,
     allow_retention: key.allowRetention,
+    can_transfer: key.canTransfer,
     platform: key.isPlatform,
     requests_per_minute: key.requestsPerMinute || null,
     expires_at: formatTime(key.expiresAtMs) || null,
@@ -44,7 +45,8 @@ function keyText(key: ApiKey): string {
   const modes = [
     key.noLogs && 'no-logs',
     key.privateTier && 'private tier',
-    key.allowRetention && 'retention allowed',
+    key.allowRetention !== null && (key.allowRetention ? 'retention allowed' : 'retention refused'),
+    !key.canTransfer && 'no transfers',
     key.isPlatform && 'platform',
   ]
   return facts([

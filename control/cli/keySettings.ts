@@ -18,8 +18,11 @@ export const SETTING_FLAGS = {
   logs: { help: 'takes no-logs mode away' },
   'private-tier': { help: 'private tier' },
   'standard-tier': { help: 'takes the private tier away' },
-  'allow-retention': { help: 'providers that keep data may serve' },
-  'refuse-retention': { help: 'takes that away' },
+  'allow-retention': { help: 'providers and tools that keep data may serve' },
+  'refuse-retention': { help: 'they may not, unless a request allows it' },
+  'inherit-retention': { help: "leaves that to the account's setting" },
+  transfers: { help: 'lets the key move coin: fund agents and pay from them' },
+  'no-transfers': { help: 'takes that away' },
   platform: { help: 'lets the key make sub-keys' },
   'no-platform': { help: 'takes that away' },
 }
@@ -28,6 +31,14 @@ export const SETTING_FLAGS = {
 export function switchOf(args: Arguments, on: string, off: string): boolean | undefined {
   if (isSet(args, on) && isSet(args, off)) throw new UsageError(`--${on} and --${off} contradict each other`)
   return isSet(args, on) ? true : isSet(args, off) ? false : undefined
+}
+
+/** The opt-in to retention; null for not decided. @throws UsageError for flags that contradict each other */
+export function retentionOf(args: Arguments): boolean | null | undefined {
+  const decided = switchOf(args, 'allow-retention', 'refuse-retention')
+  if (!isSet(args, 'inherit-retention')) return decided
+  if (decided === undefined) return null
+  throw new UsageError('--inherit-retention contradicts --allow-retention and --refuse-retention')
 }
 
 function capOf(args: Arguments, name: string): number | null | undefined {
@@ -83,7 +94,8 @@ export async function settingsOf(args: Arguments, db: Queryable): Promise<KeySet
     expiresAtMs: expiryOf(args),
     noLogs: switchOf(args, 'no-logs', 'logs'),
     privateTier: switchOf(args, 'private-tier', 'standard-tier'),
-    allowRetention: switchOf(args, 'allow-retention', 'refuse-retention'),
+    allowRetention: retentionOf(args),
+    canTransfer: switchOf(args, 'transfers', 'no-transfers'),
     isPlatform: switchOf(args, 'platform', 'no-platform'),
   }
   return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined))

@@ -171,15 +171,15 @@ function refusalOf({ code, left }: Taken): GatewayError {
     case HoldCode.CAP_HOUR:
     case HoldCode.CAP_DAY:
     case HoldCode.CAP_MONTH:
-      return new GatewayError('spend_limit_exceeded')
+      return new GatewayError('spend_limit_exceeded', { param: 'amount' })
     case HoldCode.BUDGET:
-      return new GatewayError('key_budget_exceeded')
+      return new GatewayError('key_budget_exceeded', { param: 'amount' })
     case HoldCode.PLATFORM_CAP_HOUR:
     case HoldCode.PLATFORM_CAP_DAY:
     case HoldCode.PLATFORM_CAP_MONTH:
-      return new GatewayError('spend_limit_exceeded', { message: PLATFORM_CAP_MESSAGE })
+      return new GatewayError('spend_limit_exceeded', { message: PLATFORM_CAP_MESSAGE, param: 'amount' })
     case HoldCode.PLATFORM_BUDGET:
-      return new GatewayError('key_budget_exceeded', { message: PLATFORM_BUDGET_MESSAGE })
+      return new GatewayError('key_budget_exceeded', { message: PLATFORM_BUDGET_MESSAGE, param: 'amount' })
     case HoldCode.NO_ACCOUNT:
     case HoldCode.CLOSED:
     case CLOCK_RAN_ON:

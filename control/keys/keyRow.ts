@@ -15,7 +15,10 @@ export interface ApiKey {
   readonly tools: readonly string[]
   readonly noLogs: boolean
   readonly privateTier: boolean
-  readonly allowRetention: boolean
+  /** The opt-in to providers and tools that keep data; null: the account's counts. */
+  readonly allowRetention: boolean | null
+  /** It may move coin: fund agents, and pay from them. */
+  readonly canTransfer: boolean
   readonly requestsPerMinute: number
   readonly expiresAtMs: number | null
   readonly revokedAtMs: number | null
@@ -42,7 +45,8 @@ export interface KeyRow {
   tools: string[]
   no_logs: boolean
   private_tier: boolean
-  allow_retention: boolean
+  allow_retention: boolean | null
+  can_transfer: boolean
   requests_per_minute: number
   expires_at: Date | null
   revoked_at: Date | null
@@ -55,7 +59,7 @@ export interface KeyRow {
 export const COLUMNS = [
   ...['id', 'account_id', 'hash', 'last4', 'name', 'paused', 'cap_hour_units', 'cap_day_units', 'cap_month_units'],
   ...['budget_units', 'models', 'tools', 'no_logs', 'private_tier', 'allow_retention', 'requests_per_minute'],
-  ...['expires_at', 'revoked_at', 'created_at', 'is_platform', 'platform_key_id', 'platform_user'],
+  ...['expires_at', 'revoked_at', 'created_at', 'is_platform', 'platform_key_id', 'platform_user', 'can_transfer'],
 ].join(', ')
 
 export function asApiKey(row: KeyRow): ApiKey {
@@ -75,6 +79,7 @@ export function asApiKey(row: KeyRow): ApiKey {
     noLogs: row.no_logs,
     privateTier: row.private_tier,
     allowRetention: row.allow_retention,
+    canTransfer: row.can_transfer,
     requestsPerMinute: row.requests_per_minute,
     expiresAtMs: row.expires_at?.getTime() ?? null,
     revokedAtMs: row.revoked_at?.getTime() ?? null,

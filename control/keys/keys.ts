@@ -16,7 +16,9 @@ export interface KeySettings {
   tools?: readonly string[]
   noLogs?: boolean
   privateTier?: boolean
-  allowRetention?: boolean
+  /** Null: the account's counts. */
+  allowRetention?: boolean | null
+  canTransfer?: boolean
   /** Zero leaves the gateway's own rate limit. */
   requestsPerMinute?: number
   /** Milliseconds since 1970; null never expires. */
@@ -46,6 +48,7 @@ const COLUMN_OF: Readonly<Record<keyof KeySettings, string>> = {
   noLogs: 'no_logs',
   privateTier: 'private_tier',
   allowRetention: 'allow_retention',
+  canTransfer: 'can_transfer',
   requestsPerMinute: 'requests_per_minute',
   expiresAtMs: 'expires_at',
   isPlatform: 'is_platform',

@@ -14,7 +14,8 @@ interface SettingsBody {
   readonly tools?: readonly string[]
   readonly no_logs?: boolean
   readonly private_tier?: boolean
-  readonly allow_retention?: boolean
+  readonly allow_retention?: boolean | null
+  readonly can_transfer?: boolean
   readonly requests_per_minute?: number | null
   readonly expires_at?: string | null
   readonly platform?: boolean
@@ -52,6 +53,7 @@ export async function readSettings(db: Queryable, fields: Readonly<Record<string
     noLogs: body.no_logs,
     privateTier: body.private_tier,
     allowRetention: body.allow_retention,
+    canTransfer: body.can_transfer,
     requestsPerMinute: body.requests_per_minute === null ? 0 : body.requests_per_minute,
     expiresAtMs: expiryMs(body.expires_at),
     isPlatform: body.platform,

@@ -66,12 +66,11 @@ export async function resolveKey(db: Queryable, keyHash: string): Promise<sluice
     tools: [...key.tools],
     noLogs: key.noLogs,
     privateTier: key.privateTier,
-    allowRetention: key.allowRetention || settings?.allowRetention === true,
+    allowRetention: key.allowRetention ?? settings?.allowRetention ?? false,
     requestsPerMinute: key.requestsPerMinute,
     expiresAtMs: key.expiresAtMs ?? 0,
     privacyKnown: true,
     settingsKnown: settings !== undefined,
-    retentionDefault: key.allowRetention || settings?.allowRetention,
     ...(agent === undefined ? {} : { agent: agent.policy }),
     ...(key.platform === null ? {} : { platform: platformRecord(key.platform) }),
   }

@@ -22,6 +22,7 @@ export function settingsJson(settings: KeySettings): Record<string, unknown> {
     no_logs: settings.noLogs,
     private_tier: settings.privateTier,
     allow_retention: settings.allowRetention,
+    can_transfer: settings.canTransfer,
     requests_per_minute: settings.requestsPerMinute === undefined ? undefined : settings.requestsPerMinute || null,
     expires_at: settings.expiresAtMs === undefined ? undefined : timeText(settings.expiresAtMs),
     platform: settings.isPlatform,

@@ -15,7 +15,9 @@ export function withinPlatform(key: ApiKey, platform: ApiKey): ApiKey {
     tools: inBoth(key.tools, platform.tools),
     noLogs: key.noLogs || platform.noLogs,
     privateTier: key.privateTier || platform.privateTier,
-    allowRetention: key.allowRetention && platform.allowRetention,
+    // What it leaves open is taken from there, and it may not allow what is not allowed there.
+    allowRetention: key.allowRetention === false ? false : platform.allowRetention,
+    canTransfer: false,
     // Zero is the gateway's own rate, as null is no expiry.
     requestsPerMinute: lesser(key.requestsPerMinute || null, platform.requestsPerMinute || null) ?? 0,
     expiresAtMs: lesser(key.expiresAtMs, platform.expiresAtMs),

@@ -17,15 +17,17 @@ export interface DemoAccount {
  * @param demoFile what an earlier run wrote
  * @param baseUrl of the running proxy
  * @param env the environment of the operator's command line
+ * @param allowRetention opts the key of a new account in to providers that keep data
  */
 export async function provideDemoAccount(
   demoFile: string,
   baseUrl: string,
   env: NodeJS.ProcessEnv,
+  allowRetention: boolean,
 ): Promise<DemoAccount> {
   const known = readDemoAccount(demoFile)
   if (known !== undefined && (await isAccepted(baseUrl, known.api_key))) return known
-  const account = createAccount(env)
+  const account = createAccount(env, allowRetention)
   const deadlineMs = Date.now() + ACCEPTED_TIMEOUT_MS
   while (!(await isAccepted(baseUrl, account.api_key))) {
     if (Date.now() > deadlineMs) throw new Error('the proxy does not accept the new demo key; see the logs')
@@ -49,8 +51,9 @@ function accountOf(value: unknown): DemoAccount | undefined {
   return typeof account_id === 'string' && typeof api_key === 'string' ? { account_id, api_key } : undefined
 }
 
-function createAccount(env: NodeJS.ProcessEnv): DemoAccount {
-  const args = ['account', 'create', '--credits', CREDITS_USD, '--json']
+function createAccount(env: NodeJS.ProcessEnv, allowRetention: boolean): DemoAccount {
+  const optIn = allowRetention ? ['--allow-retention'] : []
+  const args = ['account', 'create', '--credits', CREDITS_USD, '--json', ...optIn]
   const done = spawnSync(process.execPath, [compiled('control/cli.js'), ...args], {
     encoding: 'utf8',
     env,

@@ -99,12 +99,13 @@ export class StackRunner {
     const [metricsUrl, controlMetricsUrl] = [proxy, control].map(metricsUrlOf) as [string, string]
     const trouble = await waitReady(baseUrl, READY_TIMEOUT_MS)
     if (trouble !== undefined) this.show(`the proxy is not ready yet: ${trouble}`)
-    const account = await provideDemoAccount(join(dataDir, 'demo.json'), baseUrl, commandEnvironment(env))
+    const isDemo = catalog.providerPort !== undefined
+    const commandEnv = commandEnvironment(env)
+    const account = await provideDemoAccount(join(dataDir, 'demo.json'), baseUrl, commandEnv, !isDemo)
     const models = await listModels(baseUrl, account.api_key)
     const metrics = { metrics_url: metricsUrl, control_metrics_url: controlMetricsUrl }
     const paying = chain === undefined ? {} : { chain_rpc_url: chain.node.rpcUrl, payer: chain.payer }
     this.writePrivate('demo.json', { base_url: baseUrl, ...account, models, ...metrics, ...paying })
-    const isDemo = catalog.providerPort !== undefined
     return { baseUrl, metricsUrl, controlMetricsUrl, models, account, isDemo, payer: chain?.payer }
   }
 

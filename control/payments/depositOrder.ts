@@ -23,7 +23,7 @@ export function refuseAuthorization(message: string, field?: string): GatewayErr
 /**
  * Reads the authorization of a gasless deposit: the `payload` of x402 `exact` over EIP-3009.
  * @param body {authorization, signature}; its schema has checked that the members are strings
- * @throws GatewayError authorization_invalid, below_minimum
+ * @throws GatewayError authorization_invalid, invalid_address, below_minimum
  */
 export function readDeposit(
   body: Readonly<Record<string, unknown>>,
@@ -35,7 +35,11 @@ export function readDeposit(
     throw refuseAuthorization('This gateway takes no token that moves by an authorization; send coin from the wallet.')
   }
   const fields = body['authorization'] as Readonly<Record<string, unknown>>
-  const address = (name: string): Address => known(parseAddress(fields[name]), name, 'a wallet address')
+  const address = (name: string): Address => {
+    const parsed = parseAddress(fields[name])
+    if (parsed === undefined) throw new GatewayError('invalid_address', { param: `authorization.${name}` })
+    return parsed
+  }
   const number = (name: string): bigint => known(parseUint256(fields[name]), name, 'a decimal integer')
   const payment: Eip3009Payment = {
     method: 'eip3009',

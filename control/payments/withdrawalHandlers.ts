@@ -97,7 +97,8 @@ function readAmount(
   const tokens = wholeAtomic(asked, asset.decimals, tokenUsdUnits(asset, coinUsdUnits))
   if (tokens.amount > 0n && tokens.units >= minUnits) return tokens
   const message = `A withdrawal is at least ${formatUsd(minUnits)} USD.`
-  throw new GatewayError('below_minimum', { message, param: 'amount' })
+  // Whether it is enough depends on the price of the coin now, and on what the operator asks for the gas.
+  throw new GatewayError('below_minimum', { message, param: 'amount', status: 409 })
 }
 
 /** @throws GatewayError wallet_not_found for a wallet that is not linked to the account */

@@ -12,7 +12,7 @@ import { readSettings } from '../keys/readSettings.ts'
 import { keyJson } from '../keys/settingsJson.ts'
 import { type UsageFields, usageQuery } from '../usage/usageQuery.ts'
 import { readUsage } from '../usage/usageReads.ts'
-import { countSubKeys, endSubKey, makeSubKey, pageOfSubKeys, withinBounds } from './subKeys.ts'
+import { countSubKeys, endSubKey, lockSubKey, makeSubKey, pageOfSubKeys, withinBounds } from './subKeys.ts'
 
 type PlatformOperation = 'list_sub_keys' | 'create_sub_key' | 'revoke_sub_key' | 'get_platform_usage'
 
@@ -34,6 +34,7 @@ export function platformHandlers({
       },
     },
     create_sub_key: {
+      authorize: async (call, client) => void (await lockPlatform(client, call)),
       write: async (call, client) => {
         const platform = await lockPlatform(client, call)
         const { user, ...fields } = call.body
@@ -49,10 +50,9 @@ export function platformHandlers({
       },
     },
     revoke_sub_key: {
+      authorize: async (call, client) => void (await lockSubKey(client, callerKeyId(call), subKeyId(call))),
       write: async (call, client) => {
-        const id = call.params['id'] ?? ''
-        if (!isId('key', id)) throw new GatewayError('key_not_found')
-        const key = await endSubKey(client, call.actor, callerKeyId(call), id)
+        const key = await endSubKey(client, call.actor, callerKeyId(call), subKeyId(call))
         return { json: subKeyJson(key), afterCommit: () => announceKeyChanges(pool, redis) }
       },
     },
@@ -68,6 +68,12 @@ export function platformHandlers({
 function subKeyJson(key: ApiKey) {
   const { platform: _, ...json } = keyJson(key) as ReturnType<typeof keyJson> & { platform?: boolean }
   return { ...json, object: 'platform_key' as const, user: key.platformUser }
+}
+
+function subKeyId({ params }: ApiCall): string {
+  const id = params['id'] ?? ''
+  if (!isId('key', id)) throw new GatewayError('key_not_found')
+  return id
 }
 
 /** Routes of platforms take a key alone. */

@@ -33,14 +33,23 @@ export async function makeSubKey(
  * @throws GatewayError key_not_found when there is no such key; permission_denied when it is not the platform's
  */
 export async function endSubKey(client: Client, actor: Actor, platformKeyId: string, keyId: string): Promise<ApiKey> {
-  const found = await client.query<KeyRow>(`SELECT ${COLUMNS} FROM api_keys WHERE id = $1 FOR UPDATE`, [keyId])
-  const key = found.rows[0] && asApiKey(found.rows[0])
-  if (key === undefined) throw new GatewayError('key_not_found')
-  if (key.platformKeyId !== platformKeyId) throw new GatewayError('permission_denied')
+  const key = await lockSubKey(client, platformKeyId, keyId)
   if (key.revokedAtMs !== null) return key
   const change = { accountId: key.accountId, type: 'sub_key.revoked', target: key.id }
   await recordActivity(client, actor, [change])
   return revokeKey(client, key.id)
+}
+
+/**
+ * A sub-key of this platform key, with its row locked.
+ * @throws GatewayError key_not_found when there is no such key; permission_denied when it is not the platform's
+ */
+export async function lockSubKey(client: Client, platformKeyId: string, keyId: string): Promise<ApiKey> {
+  const found = await client.query<KeyRow>(`SELECT ${COLUMNS} FROM api_keys WHERE id = $1 FOR UPDATE`, [keyId])
+  const key = found.rows[0] && asApiKey(found.rows[0])
+  if (key === undefined) throw new GatewayError('key_not_found')
+  if (key.platformKeyId !== platformKeyId) throw new GatewayError('permission_denied')
+  return key
 }
 
 /** The sub-keys of a platform key that are not revoked, newest first. @param user only of this one, when not '' */
@@ -83,6 +92,8 @@ export function withinBounds(platform: ApiKey, asked: KeySettings): KeySettings 
     noLogs: strict(platform.noLogs, asked.noLogs, 'no_logs'),
     privateTier: strict(platform.privateTier, asked.privateTier, 'private_tier'),
     allowRetention: retentionOf(platform.allowRetention, asked.allowRetention),
+    // A sub-key is its user's, and the account's coin is not.
+    canTransfer: false,
     requestsPerMinute: rateOf(platform.requestsPerMinute, asked.requestsPerMinute),
     expiresAtMs: capOf(platform.expiresAtMs, asked.expiresAtMs, 'expires_at'),
   }
@@ -109,8 +120,8 @@ function strict(bound: boolean, asked: boolean | undefined, field: string): bool
   return bound || asked === true
 }
 
-function retentionOf(bound: boolean, asked: boolean | undefined): boolean {
-  if (!bound && asked === true) throw tooMuch('allow_retention')
+function retentionOf(bound: boolean | null, asked: boolean | null | undefined): boolean | null {
+  if (bound !== true && asked === true) throw tooMuch('allow_retention')
   return asked ?? bound
 }
 

@@ -68,10 +68,10 @@ export function attachedJson(referral: Referral) {
   }
 }
 
-/** A key that is bound to lists or caps, or is an agent's, may be in other hands than the account. */
+/** A key with bounds of its own, or of an agent, may be in other hands than the account. */
 function requireOwner(call: ApiCall): void {
   const isBound = call.caller.kind === 'key' && call.caller.isRestricted
   if (!isBound && !isId('agt', call.accountId)) return
-  const message = 'This takes a session, or a key of the account without caps, budget or allowlists.'
+  const message = 'This takes a session, or a key of the account without bounds of its own.'
   throw new GatewayError('permission_denied', { message })
 }

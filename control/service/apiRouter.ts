@@ -50,7 +50,7 @@ export function newApiRouter(parts: ApiParts): ApiRouter {
   const { pool, redis, log, receipts, environment, payments } = parts
   const { publicUrl, chainRpcUrl } = environment
   const contracts = chainRpcUrl === undefined ? undefined : new ContractWallets(chainRpcUrl)
-  const proofs = new WalletProofs({ db: pool, publicUrl, contracts })
+  const proofs = new WalletProofs({ db: pool, publicUrl, contracts, chainId: chainIdOf(payments, contracts) })
   return new ApiRouter({
     pool,
     log,
@@ -76,18 +76,38 @@ export function newApiRouter(parts: ApiParts): ApiRouter {
   })
 }
 
+/** The configured chain: as the operator has named it, else as its node does. */
+function chainIdOf(
+  payments: PaymentsService | undefined,
+  contracts: ContractWallets | undefined,
+): (() => Promise<number>) | undefined {
+  if (payments !== undefined) return async () => payments.config.chainId
+  return contracts && (() => contracts.chainId())
+}
+
 function capsOf({ capHourUnits, capDayUnits, capMonthUnits, budgetUnits }: ApiKey): SpendingCaps {
   return { hourUnits: capHourUnits, dayUnits: capDayUnits, monthUnits: capMonthUnits, budgetUnits }
 }
 
-function keyCaller(key: KeyInForce): Caller {
-  const caps = capsOf(key)
-  const isCapped = Object.values(caps).some((cap) => cap !== null)
-  const isSubKey = key.platformKeyId !== null
+/** Whether a key may do less than its account may. */
+function isRestricted(key: KeyInForce): boolean {
+  const isCapped = Object.values(capsOf(key)).some((cap) => cap !== null) || key.requestsPerMinute > 0
   const isListed = key.models.length > 0 || key.tools.length > 0
-  const isRestricted = isCapped || isSubKey || isListed || key.expiresAtMs !== null
-  const platform = key.platform && { platform: { keyId: key.platform.id, caps: capsOf(key.platform) } }
-  return { kind: 'key', keyId: key.id, accountId: key.accountId, caps, ...platform, isRestricted, isSubKey }
+  const isPrivate = key.noLogs || key.privateTier || key.allowRetention === false
+  return isCapped || isListed || isPrivate || !key.canTransfer || key.platformKeyId !== null || key.expiresAtMs !== null
+}
+
+function keyCaller(key: KeyInForce): Caller {
+  return {
+    kind: 'key',
+    keyId: key.id,
+    accountId: key.accountId,
+    caps: capsOf(key),
+    ...(key.platform && { platform: { keyId: key.platform.id, caps: capsOf(key.platform) } }),
+    isRestricted: isRestricted(key),
+    canTransfer: key.canTransfer,
+    isSubKey: key.platformKeyId !== null,
+  }
 }
 
 /** @throws GatewayError key_paused */

@@ -16,11 +16,14 @@ export function signInHandlers(
       read: async () => {
         const { nonce, expiresAtMs } = await proofs.nonces.make(Date.now())
         const place = publicUrl === undefined ? {} : { domain: publicUrl.host, uri: publicUrl.origin }
-        return { json: { object: 'nonce', nonce, ...place, expires_at: new Date(expiresAtMs).toISOString() } }
+        const chainId = await proofs.chainId()
+        const chain = chainId === undefined ? {} : { chain_id: chainId }
+        return { json: { object: 'nonce', nonce, ...place, ...chain, expires_at: new Date(expiresAtMs).toISOString() } }
       },
     },
     sign_in: preparedWrite<WalletProof>({
-      prepare: ({ body }) => proofs.check(String(body['message']), body['signature'] as Hex),
+      prepare: ({ body, actor }) =>
+        proofs.check(String(body['message']), body['signature'] as Hex, actor.clientAddress),
       write: async (call, client, proof) => {
         await proof.use(client)
         const { session, secret } = await beginSession(client, { ...call.actor, id: proof.address }, proof.address)

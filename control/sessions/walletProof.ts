@@ -1,16 +1,20 @@
 import type { Address, Hex } from 'viem'
 import { parseSiweMessage } from 'viem/siwe'
 import { hashMessage, isAddressEqual, recoverMessageAddress } from 'viem/utils'
+import { FairTurns } from '../api/fairTurns.ts'
 import { RateLimiter } from '../api/rateLimiter.ts'
 import { refuseAfter } from '../api/rates.ts'
 import type { ContractWallets } from '../chain/contractSignature.ts'
 import { GatewayError, invalidRequest } from '../contract/errors.ts'
 import { limits } from '../contract/limits.ts'
 import type { Queryable } from '../db/pool.ts'
+import { clientNetwork } from '../net/clientNetwork.ts'
 import { Nonces, useNonce } from './nonces.ts'
 import { isOwnOrigin } from './ownOrigin.ts'
 
-const SIGNATURES = { perMinute: limits.signaturesPerMinute, burst: limits.signatureBurst }
+const { signatureFailuresPerMinute: perMinute, signatureCpuPercent: cpuPercent } = limits
+const FAILURES = { perMinute, burst: perMinute }
+const TURNS = { cpuPercent, waitingMax: limits.signaturesWaitingMax, overloadMs: limits.signatureOverloadMs }
 const CLOCK_SLACK_MS = 60_000
 
 /** A wallet that has proven itself. The proof counts once: `use` it in the transaction of what it allows. */
@@ -27,6 +31,8 @@ export interface WalletProofOptions {
   readonly publicUrl: URL | undefined
   /** Undefined where no chain is configured: then only wallets with a key of their own can sign in. */
   readonly contracts: ContractWallets | undefined
+  /** The chain that messages have to name; undefined where none is configured. @throws GatewayError chain_unavailable */
+  readonly chainId: (() => Promise<number>) | undefined
 }
 
 type Fields = ReturnType<typeof parseSiweMessage>
@@ -36,7 +42,9 @@ export class WalletProofs {
   readonly nonces: Nonces
   readonly #options: WalletProofOptions
   /** A signature costs milliseconds of CPU, and anybody may send one. */
-  readonly #signatures = new RateLimiter(SIGNATURES, 1)
+  readonly #turns = new FairTurns(TURNS)
+  /** By network and wallet, so that strangers keep no wallet from signing in elsewhere. */
+  readonly #failures = new RateLimiter(FAILURES, limits.rateLimiterEntriesMax)
 
   constructor(options: WalletProofOptions) {
     this.#options = options
@@ -45,9 +53,11 @@ export class WalletProofs {
 
   /**
    * Checks a message and its signature.
-   * @throws GatewayError invalid_request for a message that is not for here and now, bad_signature, chain_unavailable
+   * @param clientAddress of whoever sends it
+   * @throws GatewayError invalid_request for a message that is not for here and now, bad_signature, chain_unavailable,
+   *   rate_limited
    */
-  async check(message: string, signature: Hex): Promise<WalletProof> {
+  async check(message: string, signature: Hex, clientAddress = ''): Promise<WalletProof> {
     const fields = parseSiweMessage(message)
     const { address, nonce } = fields
     if (address === undefined || nonce === undefined) throw refuse('must have the format of EIP-4361')
@@ -56,7 +66,16 @@ export class WalletProofs {
     checkTimes(fields, nowMs)
     const expiresAtMs = await this.nonces.expiryOf(nonce, nowMs)
     if (expiresAtMs === undefined) throw refuse('has a Nonce that is not in force; get one by POST /v1/auth/nonce')
-    await this.#checkSignature(fields, address, message, signature)
+    await this.#checkChain(fields)
+    const network = clientNetwork(clientAddress)
+    const failures = `${network} ${address}`
+    refuseAfter(this.#failures.waitMs(failures, nowMs))
+    if (!(await this.#isSignedByKey(network, address, message, signature))) {
+      await this.#checkContract(address, message, signature).catch((error: unknown) => {
+        this.#failures.take(failures, Date.now())
+        throw error
+      })
+    }
     return {
       address: address.toLowerCase() as Address,
       use: async (client) => {
@@ -72,20 +91,37 @@ export class WalletProofs {
     throw refuse(`must be for the domain and URI of this gateway (${publicUrl?.origin ?? 'localhost or 127.0.0.1'})`)
   }
 
-  async #checkSignature(fields: Fields, address: Address, message: string, signature: Hex): Promise<void> {
-    refuseAfter(this.#signatures.take('all', Date.now()))
-    const signer = await recoverMessageAddress({ message, signature }).catch(() => undefined)
-    if (signer !== undefined && isAddressEqual(signer, address)) return
+  /** The chain that messages have to name; undefined where none is configured, or it cannot be told now. */
+  async chainId(): Promise<number | undefined> {
+    return this.#options.chainId?.().catch(() => undefined)
+  }
+
+  async #checkChain({ chainId }: Fields): Promise<void> {
+    const configured = await this.#options.chainId?.()
+    if (configured === undefined || chainId === configured) return
+    throw refuse(`must have Chain ID: ${configured}, the chain of this gateway`)
+  }
+
+  /** @throws GatewayError rate_limited when others have to come first for too long */
+  async #isSignedByKey(network: string, address: Address, message: string, signature: Hex): Promise<boolean> {
+    const isSigned = await this.#turns.run(network, async () => {
+      const signer = await recoverMessageAddress({ message, signature }).catch(() => undefined)
+      return signer !== undefined && isAddressEqual(signer, address)
+    })
+    if (isSigned === undefined) throw new GatewayError('rate_limited', { retryAfterSeconds: 1 })
+    return isSigned
+  }
+
+  /** @throws GatewayError bad_signature, chain_unavailable */
+  async #checkContract(address: Address, message: string, signature: Hex): Promise<void> {
     const { contracts } = this.#options
     if (contracts === undefined) {
-      const message =
+      const text =
         'The signature is not by the key of this address. Wallets that are contracts (ERC-1271) cannot sign in: the operator has configured no chain.'
-      throw new GatewayError('bad_signature', { message, param: 'signature' })
+      throw new GatewayError('bad_signature', { message: text, param: 'signature' })
     }
-    const chainId = await contracts.chainId()
-    if (fields.chainId === chainId && (await contracts.hasSigned(address, hashMessage(message), signature))) return
-    const hint = fields.chainId === chainId ? '' : ` A contract must sign with Chain ID: ${chainId}.`
-    const text = `The signature is neither by the key of this address nor by a contract there.${hint}`
+    if (await contracts.hasSigned(address, hashMessage(message), signature)) return
+    const text = 'The signature is neither by the key of this address nor by a contract there.'
     throw new GatewayError('bad_signature', { message: text, param: 'signature' })
   }
 }

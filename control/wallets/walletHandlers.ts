@@ -39,7 +39,8 @@ export function walletHandlers(
       },
     },
     link_wallet: preparedWrite<WalletProof>({
-      prepare: ({ body }) => proofs.check(String(body['message']), body['signature'] as Hex),
+      prepare: ({ body, actor }) =>
+        proofs.check(String(body['message']), body['signature'] as Hex, actor.clientAddress),
       write: async (call, client, proof) => {
         await proof.use(client)
         await linkWallet(client, call.actor, call.accountId, proof.address)

@@ -21,7 +21,7 @@ export function payerPrincipal(payer: Address): Principal {
       models: null,
       tools: null,
     },
-    ...{ noLogs: false, privateTier: false, allowRetention: false, retentionDefault: null },
+    ...{ noLogs: false, privateTier: false, allowRetention: false },
     ...{ agent: null, platform: null },
     keys: accountKeys(shard, accountId, accountId),
     ids: new FixedArguments(accountId, accountId),

@@ -37,10 +37,8 @@ export interface Principal {
   readonly tools: ReadonlySet<string> | null
   readonly noLogs: boolean
   readonly privateTier: boolean
-  /** The key or its account has opted in to providers that keep data. */
+  /** The key or its account has opted in to providers and tools that keep data, for requests that do not decide it. */
   readonly allowRetention: boolean
-  /** Whether such providers may serve requests that do not say, as the key or its account has set it; null: nobody has. */
-  readonly retentionDefault: boolean | null
   /** From accountKeys. */
   readonly keys: FixedArguments
   /** Account and key as hold.lua takes them. */
@@ -75,7 +73,6 @@ export function toPrincipal(record: sluice.KeyRecord, limits: Limits): Principal
     noLogs: record.noLogs,
     privateTier: record.privateTier,
     allowRetention: record.allowRetention,
-    retentionDefault: record.retentionDefault ?? null,
     keys: accountKeys(record.shard, record.accountId, record.keyId),
     ids: new FixedArguments(record.accountId, record.keyId),
     caps: new FixedArguments(...capTexts(record), `${interval},${burst}`),

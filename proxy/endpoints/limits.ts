@@ -1,4 +1,5 @@
 import type { Limits } from '../../control/contract/limits.ts'
+import { formatUsd } from '../../control/contract/units.ts'
 import { type Handler, JSON_TYPE } from '../server/exchange.ts'
 
 /** GET /v1/limits: what a client has to know of rates, sizes and times, as it is in force. */
@@ -54,6 +55,7 @@ export function limitsHandler(limits: Limits): Handler {
       wallets: limits.walletsPerAccountMax,
       session_seconds: limits.sessionLifetimeMs / 1000,
       idempotency_key_seconds: limits.idempotencyKeptMs / 1000,
+      key_transfers_usd_per_day: formatUsd(limits.keyTransferUnitsPerDay),
     },
   })
   return (exchange) => exchange.answer(200, JSON_TYPE, body)
@@ -76,7 +78,7 @@ function rateLimits(limits: Limits): RateLimit[] {
     ...{ id, applies_to, requests, period_seconds: 60, burst, scope },
   })
   const { requestsPerMinute, requestBurst, apiRequestsPerMinute, apiRequestBurst } = limits
-  const { signInRequestsPerMinute, signInRequestBurst, signaturesPerMinute, signatureBurst } = limits
+  const { signInRequestsPerMinute, signInRequestBurst, signatureFailuresPerMinute } = limits
   const { providerChecksPerMinute, referralAttachesMax } = limits
   const keyBurst = Math.min(requestsPerMinute, requestBurst)
   return [
@@ -85,9 +87,17 @@ function rateLimits(limits: Limits): RateLimit[] {
       note: 'A key may have a rate of its own.',
     },
     minutely('account_api', 'account', apiRequestsPerMinute, apiRequestBurst, ACCOUNT_API),
-    minutely('sign_in', 'client address', signInRequestsPerMinute, signInRequestBurst, SIGN_IN),
-    minutely('public_reads', 'client address', apiRequestsPerMinute, apiRequestBurst, PUBLIC_READS),
-    minutely('wallet_signatures', 'gateway', signaturesPerMinute, signatureBurst, 'signatures of wallets to check'),
+    minutely('sign_in', 'client network', signInRequestsPerMinute, signInRequestBurst, SIGN_IN),
+    minutely('public_reads', 'client network', apiRequestsPerMinute, apiRequestBurst, PUBLIC_READS),
+    minutely(
+      ...([
+        'wrong_signatures',
+        'client network and wallet',
+        signatureFailuresPerMinute,
+        signatureFailuresPerMinute,
+      ] as const),
+      'signatures of wallets that are wrong',
+    ),
     minutely('provider_checks', 'account', providerChecksPerMinute, providerChecksPerMinute, 'POST /v1/providers'),
     {
       ...{ id: 'referral_attaches', applies_to: 'POST /v1/referrals', requests: referralAttachesMax },

@@ -51,7 +51,8 @@ function reachingInside(routes: readonly Route[], field: string): readonly Route
 
 function keepsAll(modelId: string): string {
   return (
-    `Every provider of ${modelId} keeps what it is sent, which this request, its key or its account rules out; ` +
-    'use another model, or a key that lets provider.allow_retention be true.'
+    `Every provider of ${modelId} keeps what it is sent. Opt in with provider.allow_retention true in the request, or ` +
+    'with allow_retention true on the key or the account, or use another model; a key in no-logs mode or on the private ' +
+    'tier cannot opt in.'
   )
 }

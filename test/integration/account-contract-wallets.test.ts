@@ -93,7 +93,7 @@ test('a contract is refused with what it does not take, on another chain, or whe
   signedHash = '0x'
   assertRefused(await verify(body), 400, 'bad_signature')
   const elsewhere = await verify(await ofContract(1))
-  assertRefused(elsewhere, 400, 'bad_signature')
+  assertRefused(elsewhere, 400, null, 'message')
   assert.match(elsewhere.text, /Chain ID: 31337/)
   const nowhere = getAddress('0x00000000000000000000000000000000000000aa')
   assertRefused(await verify(await ofContract(CHAIN_ID, nowhere)), 400, 'bad_signature')
@@ -116,10 +116,15 @@ test('a chain that fails or is silent is told as such in time, and the message s
   assert.equal((await verify(body)).status, 200)
 })
 
-test('a wallet with a key of its own signs in on any chain without asking one, and for the configured site only', async () => {
+test('a wallet with a key of its own signs in without asking the chain, for the configured chain and site only', async () => {
   const before = calls
   const wallet = newWallet()
-  assert.equal((await verify(await signedMessage(url, wallet, { ...SITE, chainId: 8453 }))).status, 200)
+  assert.equal((await verify(await signedMessage(url, wallet, SITE))).status, 200)
+  for (const chainId of [1, 137, 8453, 2_147_483_647]) {
+    const elsewhere = await verify(await signedMessage(url, wallet, { ...SITE, chainId }))
+    assertRefused(elsewhere, 400, null, 'message')
+    assert.match(elsewhere.text, /must have Chain ID: 31337/)
+  }
   assert.equal(calls, before)
   for (const site of [
     {},
@@ -130,5 +135,6 @@ test('a wallet with a key of its own signs in on any chain without asking one, a
     assertRefused(await verify(await signedMessage(url, wallet, site)), 400, null, 'message')
   }
   const nonce = await apiOk(url, 'POST', '/v1/auth/nonce')
-  assert.deepEqual([nonce['domain'], nonce['uri']], ['gateway.example.com', 'https://gateway.example.com'])
+  const place = [nonce['domain'], nonce['uri'], nonce['chain_id']]
+  assert.deepEqual(place, ['gateway.example.com', 'https://gateway.example.com', CHAIN_ID])
 })

@@ -12,7 +12,7 @@ import { newLinkCode, takeLinkCode } from '../../control/wallets/linkCodes.ts'
 import { type Book, scalar, startBook } from './ledger-support.ts'
 
 const TABLES = ['sessions', 'used_nonces', 'link_codes', 'idempotency_keys']
-const REQUEST = { caller: 'acct_1', key: 'once', fingerprint: fingerprintOf('POST', '/v1/x', '', Buffer.from('{}')) }
+const REQUEST = { caller: 'acct_1', key: 'once', fingerprint: fingerprintOf('POST', '/v1/x', '', {}) }
 
 let book: Book
 let accountId: string

@@ -68,6 +68,7 @@ test('a key has everything that was set, shows its secret once, and works at onc
     no_logs: true,
     private_tier: false,
     allow_retention: true,
+    can_transfer: false,
     requests_per_minute: 600,
     platform: true,
     expires_at: '2099-01-01T00:00:00.000Z',
@@ -263,15 +264,46 @@ test('an account has a bounded number of keys, also when they are made at once',
   for (const answer of answers) if (answer.status !== 201) assertRefused(answer, 400, null)
 })
 
-test("an account's opt-in to retention is changed for all of its keys", async () => {
-  const changed = await apiOk(url, 'PATCH', '/v1/account', {
-    token: owner.token,
-    body: { name: 'Customer', allow_retention: true },
-  })
+test('an Idempotency-Key is of the account, whatever credential sends it, and bodies are compared by their meaning', async () => {
+  const by = await newOwner(stack)
+  const send = (token: string, body: string) =>
+    api(url, 'POST', '/v1/agents', { token, body, headers: { 'idempotency-key': 'shared' } })
+  const first = await send(by.token, '{"slug":"shared-key","name":"für A","caps":{"hour":"1","day":null}}')
+  assert.equal(first.status, 201, first.text)
+  const again = await send(
+    by.apiKey,
+    '{ "caps": {"day": null, "hour": "1"},\n "name": "f\\u00fcr A", "slug": "shared-key" }',
+  )
+  assert.deepEqual([again.status, again.headers.get('idempotent-replayed')], [201, 'true'])
+  assert.deepEqual(again.text, first.text)
+  const other = '{"slug":"shared-key","name":"für A","caps":{"hour":"1.0","day":null}}'
+  assertRefused(await send(by.apiKey, other), 409, 'idempotency_conflict', 'Idempotency-Key')
+  // A key that may not make agents is told neither that one was made nor how.
+  const bound = await create({ budget: '1' }, by)
+  for (const body of [other, '{"slug":"shared-key","name":"für A","caps":{"hour":"1","day":null}}']) {
+    assertRefused(await send(bound.api_key, body), 403, 'permission_denied')
+  }
+})
+
+test('the opt-in to retention is true, false or not decided, of keys and of the account', async () => {
+  const { token } = owner
+  const read = async () => (await apiOk(url, 'GET', '/v1/account', { token }))['allow_retention']
+  const { id, ...made } = await create({})
+  assert.deepEqual([await read(), made['allow_retention']], [null, null])
+  const changed = await apiOk(url, 'PATCH', '/v1/account', { token, body: { name: 'Customer', allow_retention: true } })
   assert.deepEqual([changed['name'], changed['allow_retention']], ['Customer', true])
-  assertRefused(await api(url, 'PATCH', '/v1/account', { token: owner.token, body: {} }), 400, null)
-  assertRefused(await api(url, 'PATCH', '/v1/account', { token: owner.token, body: { balance: '1' } }), 400, null)
-  const cli = await stack.cli('account', 'update', owner.accountId, '--refuse-retention')
-  assert.equal(cli.code, 0, cli.stderr)
-  assert.equal((await apiOk(url, 'GET', '/v1/account', { token: owner.token }))['allow_retention'], false)
+  assertRefused(await api(url, 'PATCH', '/v1/account', { token, body: {} }), 400, null)
+  assertRefused(await api(url, 'PATCH', '/v1/account', { token, body: { balance: '1' } }), 400, null)
+  for (const [flag, shown] of [
+    ['--refuse-retention', false],
+    ['--inherit-retention', null],
+  ] as const) {
+    const cli = await stack.cli('account', 'update', owner.accountId, flag)
+    assert.equal(cli.code, 0, cli.stderr)
+    assert.equal(await read(), shown)
+  }
+  for (const state of [false, true, null]) {
+    const patched = await apiOk(url, 'PATCH', `/v1/account/keys/${id}`, { token, body: { allow_retention: state } })
+    assert.equal(patched['allow_retention'], state)
+  }
 })

@@ -212,7 +212,7 @@ test('payments go from agent to agent, once for an Idempotency-Key', async () =>
     ],
   )
   assertRefused(await pay({ to: to.slug, amount: '4', note: 'invoice 7' }, once), 409, 'idempotency_conflict')
-  // The key belongs to the caller: the owner's use of it is another request.
+  // The key belongs to the account, and the agent's is another one than its owner's.
   const byOwner = await post(`/v1/agents/${from.slug}/pay`, owner.token, { to: to.slug, amount: '1' }, once)
   assert.equal(byOwner.status, 201, byOwner.text)
   assert.deepEqual(

@@ -197,7 +197,7 @@ test('a key with an allowlist uses the models on it and no other', async () => {
 
 test('a key in no-logs mode reaches only providers that keep nothing', async () => {
   const { apiKey } = await stack.createAccount({ args: ['--no-logs'] })
-  const open = await stack.createAccount()
+  const open = await stack.createAccount({ args: ['--allow-retention'] })
   const contentOf = async (key: string, body = {}) => {
     const answer = completion(await chat(stack.baseUrl, key, { model: 'test/both', max_tokens: 1, ...body }))
     return (answer['choices'] as { message: { content: string } }[])[0].message.content

@@ -107,7 +107,7 @@ const SERVED: [name: string, body: ChatBody][] = [
   ],
   ['n of 1 and the bounds of temperature', { model: M, n: 1, temperature: 2 }],
   ['16 images', { model: M, messages: withImages(16) }],
-  ['a retained route by default', { model: 'test/kept' }],
+  ['a retained route that is opted in to', { model: 'test/kept', provider: { allow_retention: true } }],
   [
     'a price at the model',
     { model: M, provider: { max_price: { prompt: 1, completion: '2' }, allow_retention: false } },

@@ -217,7 +217,7 @@ test('what routing wishes rule out is named', async () => {
   const kept = await ask('test/kept', { allow_retention: false })
   assertRefused(kept, [404, 'no_route_for_policy', null], /Every provider of test\/kept keeps what it is sent/)
   const byKey = await ask('test/kept', undefined, await keyWith('--no-logs'))
-  assertRefused(byKey, [404, 'no_route_for_policy', null], /its key or its account rules out/)
+  assertRefused(byKey, [404, 'no_route_for_policy', null], /no-logs mode or on the private tier cannot opt in/)
 })
 
 test('a refusal for lack of money says how much the request has to hold', async () => {

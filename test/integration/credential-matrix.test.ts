@@ -35,8 +35,7 @@ before(async () => {
     ...rates,
     ...more,
     sessionsPerWalletMax: 1_000,
-    signaturesPerMinute: 600_000,
-    signatureBurst: 100_000,
+    signatureFailuresPerMinute: 600_000,
     videoJobsPerKeyMax: 100,
     videoPollMinMs: 20,
   }

@@ -128,7 +128,7 @@ test('each authorization that does not hold is refused by its code, and nothing 
     ],
     ['a number that is none', changed({ value: '1e6' }), 'authorization_invalid', 'authorization.value'],
     ['a short nonce', changed({ nonce: '0x01' }), 'authorization_invalid', 'authorization.nonce'],
-    ['an address that is none', changed({ from: '0x12' }), 'authorization_invalid', 'authorization.from'],
+    ['an address that is none', changed({ from: '0x12' }), 'invalid_address', 'authorization.from'],
     ['no signature', { ...good, signature: '0x' }, 'authorization_invalid', 'signature'],
     ['the twin with the other s', { ...good, signature: twinOf(good.signature) }, 'authorization_invalid', 'signature'],
     [

@@ -94,14 +94,14 @@ test('keys on the private tier are served by attested hardware alone, which serv
 })
 
 test('providers that keep what they are sent serve only those who let them', async () => {
-  answered(await rerank(apiKey, 'test/kept'))
+  assertError(await rerank(apiKey, 'test/kept'), 404, 'no_route_for_policy')
   answered(await rerank(apiKey, 'test/kept', { provider: { allow_retention: true } }))
   assertError(await rerank(apiKey, 'test/kept', { provider: { allow_retention: false } }), 404, 'no_route_for_policy')
   assertError(await rerank(quietKey, 'test/kept'), 404, 'no_route_for_policy')
   const url = `${stack.baseUrl}/v1/audio/transcriptions`
   const audio = { model: 'test/kept-audio', file: wavFile(1) }
-  answered(await postForm(url, apiKey, audio))
-  for (const provider of [{ provider: '{"allow_retention":false}' }, { 'provider[allow_retention]': 'false' }]) {
+  answered(await postForm(url, apiKey, { ...audio, provider: '{"allow_retention":true}' }))
+  for (const provider of [{}, { provider: '{"allow_retention":false}' }, { 'provider[allow_retention]': 'false' }]) {
     assertError(await postForm(url, apiKey, { ...audio, ...provider }), 404, 'no_route_for_policy')
   }
 })

@@ -18,6 +18,7 @@ const COSTS = [
 
 let stack: Stack
 let account: TestAccount
+let undecided: string
 let noLogs: string
 let privateTier: string
 
@@ -46,11 +47,12 @@ before(async () => {
       ],
     },
   })
-  account = await stack.createAccount()
-  const keyOf = async (flag: string) => {
-    const { json } = await stack.cli('key', 'create', account.accountId, flag)
+  account = await stack.createAccount({ args: ['--allow-retention'] })
+  const keyOf = async (...flags: string[]) => {
+    const { json } = await stack.cli('key', 'create', account.accountId, ...flags)
     return (json as { api_key: string }).api_key
   }
+  undecided = await keyOf()
   noLogs = await keyOf('--no-logs')
   privateTier = await keyOf('--private-tier')
 })
@@ -70,8 +72,9 @@ const ask = (model: string, apiKey: string, provider?: unknown) =>
   chat(stack.baseUrl, apiKey, { model, max_tokens: 1, ...(provider !== undefined && { provider }) })
 
 for (const { what, key, provider, route } of [
-  { what: 'no wish', key: () => account.apiKey, provider: undefined, route: 'keeps' },
-  { what: 'allow_retention true', key: () => account.apiKey, provider: { allow_retention: true }, route: 'keeps' },
+  { what: 'a request without an opt-in', key: () => undecided, provider: undefined, route: 'forgets' },
+  { what: 'a key that is opted in', key: () => account.apiKey, provider: undefined, route: 'keeps' },
+  { what: 'allow_retention true', key: () => undecided, provider: { allow_retention: true }, route: 'keeps' },
   { what: 'allow_retention false', key: () => account.apiKey, provider: { allow_retention: false }, route: 'forgets' },
   { what: 'a key in no-logs mode', key: () => noLogs, provider: undefined, route: 'forgets' },
   {
@@ -93,10 +96,13 @@ for (const { what, key, provider, route } of [
 
 test('retention: what a request does not say, its key says, and else its account', async () => {
   const { accountId, apiKey } = await stack.createAccount()
-  const { json } = await stack.cli('key', 'create', accountId, '--allow-retention')
-  const optedIn = (json as { api_key: string }).api_key
-  const servers = async (expected: readonly [string, string]) => {
-    for (const [place, key] of [apiKey, optedIn].entries()) {
+  const keyWith = async (flag: string) => {
+    const { json } = await stack.cli('key', 'create', accountId, flag)
+    return (json as { api_key: string }).api_key
+  }
+  const [allowing, refusing] = [await keyWith('--allow-retention'), await keyWith('--refuse-retention')]
+  const servers = async (expected: readonly [string, string, string]) => {
+    for (const [place, key] of [apiKey, allowing, refusing].entries()) {
       // Proxies hear of a change within a second.
       await until(
         `${expected[place]} serves`,
@@ -104,15 +110,17 @@ test('retention: what a request does not say, its key says, and else its account
       )
     }
   }
-  await servers(['keeps', 'keeps'])
-  await stack.cli('account', 'update', accountId, '--refuse-retention')
-  await servers(['forgets', 'keeps'])
-  assert.equal(await routeOf(await ask('test/both', apiKey, { allow_retention: true })), 'keeps')
-  assert.equal(await routeOf(await ask('test/both', optedIn, { allow_retention: false })), 'forgets')
+  await servers(['forgets', 'keeps', 'forgets'])
   assertError(await ask('test/keeps', apiKey), 404, 'no_route_for_policy')
   assertError(await generate(stack.baseUrl, apiKey, { model: 'test/kept-clip' }), 404, 'no_route_for_policy')
   await stack.cli('account', 'update', accountId, '--allow-retention')
-  await servers(['keeps', 'keeps'])
+  await servers(['keeps', 'keeps', 'forgets'])
+  await stack.cli('account', 'update', accountId, '--refuse-retention')
+  await servers(['forgets', 'keeps', 'forgets'])
+  for (const key of [apiKey, allowing, refusing]) {
+    assert.equal(await routeOf(await ask('test/both', key, { allow_retention: true })), 'keeps')
+    assert.equal(await routeOf(await ask('test/both', key, { allow_retention: false })), 'forgets')
+  }
 })
 
 test('retention: while the account cannot say, nothing runs', async () => {
@@ -129,7 +137,7 @@ test('retention: while the account cannot say, nothing runs', async () => {
   }
   await pool.query('ALTER TABLE settings_away RENAME TO account_settings')
   await pool.end()
-  assert.equal(await routeOf(await ask('test/both', apiKey)), 'keeps')
+  assert.equal(await routeOf(await ask('test/both', apiKey)), 'forgets')
 })
 
 test('where no route meets the policy, nothing runs and nothing is held', async () => {

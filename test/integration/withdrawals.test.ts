@@ -58,7 +58,7 @@ test('coin and stablecoin reach the wallet, and the account has what is left', a
 test('what may not be withdrawn is refused by its code, and nothing moves', async () => {
   const [holder, other] = [await newHolder(paid, '10', NOTHING), await newHolder(paid, '10', NOTHING)]
   const rows: Array<[body: unknown, status: number, code: string | null, param?: string]> = [
-    [{ amount: '1.999999999' }, 400, 'below_minimum', 'amount'],
+    [{ amount: '1.999999999' }, 409, 'below_minimum', 'amount'],
     [{ amount: '10.01' }, 402, 'insufficient_balance'],
     [{ amount: '0' }, 400, null, 'amount'],
     [{ amount: '-1' }, 400, null, 'amount'],
@@ -66,7 +66,8 @@ test('what may not be withdrawn is refused by its code, and nothing moves', asyn
     [{ amount: 5 }, 400, null, 'amount'],
     [{}, 400, null, 'amount'],
     [{ amount: '5', address: other.wallet.address }, 404, 'wallet_not_found', 'address'],
-    [{ amount: '5', address: 'somewhere' }, 400, null, 'address'],
+    [{ amount: '5', address: 'somewhere' }, 400, 'invalid_address', 'address'],
+    [{ amount: '5', address: `${holder.wallet.address}0` }, 400, 'invalid_address', 'address'],
     [{ amount: '5', asset: 'gold' }, 400, null, 'asset'],
   ]
   for (const [body, status, code, param] of rows) assertRefused(await withdraw(paid, holder, body), status, code, param)

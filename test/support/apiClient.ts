@@ -64,15 +64,20 @@ export function assertRefused(answer: ApiAnswer<unknown>, status: number, code: 
 
 export const newWallet = (): PrivateKeyAccount => privateKeyToAccount(generatePrivateKey())
 
+interface Nonce {
+  readonly nonce: string
+  readonly chain_id?: number
+}
+
 /** A signed message by which a wallet signs in at `site`, with a nonce that was asked for. */
 export async function signedMessage(
   baseUrl: string,
   wallet: PrivateKeyAccount,
   changes: Partial<Parameters<typeof createSiweMessage>[0]> = {},
 ): Promise<{ message: string; signature: string }> {
-  const { nonce } = await apiOk<{ nonce: string }>(baseUrl, 'POST', '/v1/auth/nonce')
+  const { nonce, chain_id: chainId = 1 } = await apiOk<Nonce>(baseUrl, 'POST', '/v1/auth/nonce')
   const { host, origin } = new URL(baseUrl)
-  const fields = { address: wallet.address, domain: host, uri: origin, version: '1' as const, chainId: 1, nonce }
+  const fields = { address: wallet.address, domain: host, uri: origin, version: '1' as const, chainId, nonce }
   const message = createSiweMessage({ ...fields, issuedAt: new Date(), ...changes })
   return { message, signature: await wallet.signMessage({ message }) }
 }

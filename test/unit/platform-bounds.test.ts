@@ -22,7 +22,8 @@ const key: fc.Arbitrary<ApiKey> = fc.record({
   tools: fc.subarray(IDS),
   noLogs: fc.boolean(),
   privateTier: fc.boolean(),
-  allowRetention: fc.boolean(),
+  allowRetention: fc.constantFrom(true, false, null),
+  canTransfer: fc.boolean(),
   requestsPerMinute: fc.nat(3),
   expiresAtMs: bound,
   revokedAtMs: fc.constant(null),
@@ -46,7 +47,9 @@ test('what a sub-key may is what both may', () => {
       for (const flag of ['paused', 'noLogs', 'privateTier'] as const) {
         assert.equal(bounded[flag], own[flag] || platform[flag])
       }
-      assert.equal(bounded.allowRetention, own.allowRetention && platform.allowRetention)
+      assert.equal(bounded.allowRetention === true, own.allowRetention !== false && platform.allowRetention === true)
+      assert.equal(bounded.allowRetention === false, own.allowRetention === false || platform.allowRetention === false)
+      assert.equal(bounded.canTransfer, false)
       for (const name of ['requestsPerMinute', 'expiresAtMs'] as const) {
         assert.equal(orNone(bounded[name]), Math.min(orNone(own[name]), orNone(platform[name])))
       }

@@ -1,5 +1,5 @@
 import { limits } from '../limits.ts'
-import { flag, pageAfter, pageLimit, text } from './fields.ts'
+import { flagOrNone, pageAfter, pageLimit, text, usd } from './fields.ts'
 import { type ApiRoute, members } from './route.ts'
 
 const DAY = { type: 'string', format: 'day' }
@@ -35,7 +35,10 @@ export const ACCOUNT_ROUTES = {
     body: {
       ...members({
         name: text('a text of at most 200 characters', 200),
-        allow_retention: flag('whether providers that keep data may serve requests of every key'),
+        allow_retention: flagOrNone(
+          'whether providers and tools that keep data may serve requests where neither they nor their key say so',
+        ),
+        transfer_cap_day: usd('the most that API keys may pay to agents of other accounts in a day (UTC)'),
       }),
       minProperties: 1,
     },

@@ -15,6 +15,16 @@ export function flag(description: string): JsonSchema {
   return { type: 'boolean', description: `true or false: ${description}` }
 }
 
+/** True, false, or null for who has not decided. */
+export function flagOrNone(description: string): JsonSchema {
+  return { type: ['boolean', 'null'], description: `true or false: ${description}; or null for not decided` }
+}
+
+/** An amount of US dollars. */
+export function usd(what: string): JsonSchema {
+  return { type: 'string', format: 'usd', description: `${what} as a decimal string of US dollars such as "2.5"` }
+}
+
 /** An amount of US dollars, or null for no limit. */
 export function usdOrNone(what: string): JsonSchema {
   const description = `${what} as a decimal string of US dollars such as "2.5", or null for none`
@@ -46,8 +56,6 @@ export function pageAfter(prefix: string): JsonSchema {
   const pattern = `^${prefix}_[0-9A-HJKMNP-TV-Z]{26}$`
   return { type: 'string', pattern, description: `the id (${prefix}_...) of the last entry of the page before` }
 }
-
-export const WALLET_ADDRESS = '^0x[0-9a-fA-F]{40}$'
 
 export const WALLET_PROOF = {
   message: text(

@@ -1,5 +1,5 @@
 import { limits } from '../limits.ts'
-import { flag, pageAfter, pageLimit, text, textList, timeOrNone, usdOrNone } from './fields.ts'
+import { flag, flagOrNone, pageAfter, pageLimit, text, textList, timeOrNone, usdOrNone } from './fields.ts'
 import { type ApiRoute, members } from './route.ts'
 
 /** What an owner sets on a key. */
@@ -19,7 +19,10 @@ export const KEY_SETTINGS = {
   tools: textList('tool ids', '^[a-z0-9][a-z0-9_.-]*$', limits.toolsPerKeyMax),
   no_logs: flag('no-logs mode'),
   private_tier: flag('private tier'),
-  allow_retention: flag('whether providers that keep data may serve'),
+  allow_retention: flagOrNone(
+    'whether providers and tools that keep data may serve requests that do not say so themselves',
+  ),
+  can_transfer: flag('whether the key may move coin, that is fund agents and pay from them'),
   requests_per_minute: {
     type: ['integer', 'null'],
     minimum: 1,

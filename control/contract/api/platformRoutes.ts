@@ -3,7 +3,7 @@ import { pageAfter, pageLimit, text } from './fields.ts'
 import { KEY_SETTINGS } from './keyRoutes.ts'
 import { type ApiRoute, members } from './route.ts'
 
-const { platform: _, paused: __, ...SETTINGS } = KEY_SETTINGS
+const { platform: _, paused: __, can_transfer: ___, ...SETTINGS } = KEY_SETTINGS
 const USER = text('a text of at most 200 characters by which the platform knows its user', 200)
 
 /** Keys that a platform makes for its users. */

@@ -38,7 +38,9 @@ const SAMPLING = {
   temperature: { type: 'number', minimum: 0, maximum: 2, description: 'Randomness' },
   provider: {
     type: 'object',
-    description: 'Wishes on routing and privacy: allow_retention (true or false), max_price',
+    description:
+      'Wishes on routing and privacy: allow_retention (true opts in to providers and tools that keep data, false opts out, ' +
+      'absent leaves it to the key, else to the account), max_price',
   },
 }
 const TOKENS = integer("At most so many tokens of output, up to the model's max_output; sets the hold")

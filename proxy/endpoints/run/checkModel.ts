@@ -49,12 +49,12 @@ export function routePolicy(
 }
 
 /**
- * Whether providers that keep what they are sent may serve a request. The privacy flags of a key bind its requests; a
- * request can only ask for more privacy than its key. What it does not say, its key and its account do.
+ * Whether providers and tools that keep what they are sent may serve a request: only where this is opted in to. The
+ * request decides, else its key, else its account; no-logs mode and the private tier of a key rule it out.
  */
-function mayRetain(preferences: Preferences, principal: Principal): boolean {
+export function mayRetain({ allowRetention }: Preferences, principal: Principal): boolean {
   if (principal.noLogs || principal.privateTier) return false
-  return preferences.allowRetention ?? principal.retentionDefault ?? true
+  return allowRetention ?? principal.allowRetention
 }
 
 /**

@@ -7,6 +7,7 @@ import type { CatalogStore } from '../../catalog/catalogStore.ts'
 import type { Tool } from '../../catalog/tool.ts'
 import type { RouteHealth } from '../../upstream/routeHealth.ts'
 import { parseJsonObject } from '../parseJson.ts'
+import { mayRetain } from '../run/checkModel.ts'
 import { type Preferences, readPreferences, refuseMaxPrice } from '../run/preferences.ts'
 import type { Serve } from '../run/serve.ts'
 import { toolOf } from './list.ts'
@@ -63,15 +64,13 @@ function readInput(body: Buffer, limits: Limits): { input: ToolInput; preference
  * Tools whose upstream keeps records run for who has said so: in the request, or else for the key or its account. A
  * request cannot take back the privacy of its key. @throws GatewayError retention_required
  */
-function checkRetention(tool: Tool, { allowRetention }: Preferences, principal: Principal): void {
-  if (!tool.retained) return
+function checkRetention(tool: Tool, preferences: Preferences, principal: Principal): void {
+  if (!tool.retained || mayRetain(preferences, principal)) return
   if (principal.noLogs || principal.privateTier) {
     const message = 'This tool keeps records, which the privacy mode of this key rules out; use another key.'
     throw new GatewayError('retention_required', { message })
   }
-  if (!(allowRetention ?? principal.allowRetention)) {
-    throw new GatewayError('retention_required', { param: 'provider.allow_retention' })
-  }
+  throw new GatewayError('retention_required', { param: 'provider.allow_retention' })
 }
 
 /** @throws GatewayError upstream_rate_limited or tool_upstream_error while the upstream is to be left alone */

@@ -1,0 +1,119 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { limits } from '../contract/limits.ts'
+
+/** Of the time, and how many wait at once. */
+export interface TurnLimits {
+  /** The most of one CPU that all work together may take, in percent. */
+  readonly cpuPercent: number
+  /** How many may wait once turns have been waited for without a break for `overloadMs`; a burst alone refuses nobody. */
+  readonly waitingMax: number
+  readonly overloadMs: number
+}
+
+interface Waiting {
+  readonly name: string
+  readonly start: () => void
+  readonly refuse: () => void
+}
+
+/** How fast turns that a name has had are forgotten: one in this time. */
+const FORGET_MS = 1_000
+
+/**
+ * Has work that costs CPU done one piece at a time, within a share of the CPU. Whoever has had the fewest turns lately comes
+ * next, and under overload, whoever has had the most is refused: a flood from some networks delays and refuses itself,
+ * not the others.
+ */
+export class FairTurns {
+  readonly #limits: TurnLimits
+  /** By name, the time at which its turns will be forgotten; the name unused for longest comes first. */
+  readonly #forgottenAtMs = new Map<string, number>()
+  readonly #waiting: Waiting[] = []
+  #isBusy = false
+  #busySinceMs = 0
+
+  constructor(turnLimits: TurnLimits) {
+    this.#limits = turnLimits
+  }
+
+  /**
+   * Waits for a turn of this name and does the work, whose CPU time is that until it resolves.
+   * @returns what the work returns; undefined when the turn was refused and nothing was done
+   */
+  async run<Result>(name: string, work: () => Promise<Result>): Promise<Result | undefined> {
+    if (!(await this.#turn(name))) return undefined
+    this.#note(name)
+    const startedAtMs = performance.now()
+    try {
+      return await work()
+    } finally {
+      const tookMs = performance.now() - startedAtMs
+      void this.#rest(tookMs).then(() => this.#next())
+    }
+  }
+
+  /** @returns false when the turn is refused */
+  #turn(name: string): Promise<boolean> {
+    if (!this.#isBusy) {
+      this.#isBusy = true
+      this.#busySinceMs = performance.now()
+      return Promise.resolve(true)
+    }
+    return new Promise((resolve) => {
+      this.#waiting.push({ name, start: () => resolve(true), refuse: () => resolve(false) })
+      if (this.#isOverloaded()) this.#take(this.#mostServed()).refuse()
+    })
+  }
+
+  #isOverloaded(): boolean {
+    const { waitingMax, overloadMs } = this.#limits
+    return this.#waiting.length > waitingMax && performance.now() - this.#busySinceMs > overloadMs
+  }
+
+  /** Leaves the rest of the CPU to others. */
+  async #rest(tookMs: number): Promise<void> {
+    const { cpuPercent } = this.#limits
+    await sleep((tookMs * (100 - cpuPercent)) / cpuPercent)
+  }
+
+  #next(): void {
+    this.#isBusy = this.#waiting.length > 0
+    if (this.#isBusy) this.#take(this.#leastServed()).start()
+  }
+
+  #take(index: number): Waiting {
+    const [waiting] = this.#waiting.splice(index, 1)
+    if (waiting === undefined) throw new RangeError('nobody waits there')
+    return waiting
+  }
+
+  /** The first of those with the fewest turns. */
+  #leastServed(): number {
+    const served = this.#waiting.map(({ name }) => this.#forgottenAt(name))
+    return served.indexOf(Math.min(...served))
+  }
+
+  /** The last of those with the most turns; each that waits already counts as a turn. */
+  #mostServed(): number {
+    const waiting = new Map<string, number>()
+    const served = this.#waiting.map(({ name }) => {
+      const before = waiting.get(name) ?? 0
+      waiting.set(name, before + 1)
+      return this.#forgottenAt(name) + before * FORGET_MS
+    })
+    return served.lastIndexOf(Math.max(...served))
+  }
+
+  #forgottenAt(name: string): number {
+    return Math.max(this.#forgottenAtMs.get(name) ?? 0, performance.now())
+  }
+
+  #note(name: string): void {
+    const forgottenAtMs = this.#forgottenAt(name) + FORGET_MS
+    this.#forgottenAtMs.delete(name)
+    this.#forgottenAtMs.set(name, forgottenAtMs)
+    const [oldest] = this.#forgottenAtMs.keys()
+    if (this.#forgottenAtMs.size > limits.rateLimiterEntriesMax && oldest !== undefined)
+      this.#forgottenAtMs.delete(oldest)
+  }
+}
