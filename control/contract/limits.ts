@@ -1,3 +1,5 @@
+import { withOverrides } from './limitOverrides.ts'
+
 /**
  * Every bound of the gateway in one place. GET /v1/limits serves the public part.
  * An operator changes single values with SLUICE_LIMITS, a JSON object of names and positive integers.
@@ -265,7 +267,9 @@ const DEFAULTS = {
   apiRequestBurst: 100,
   signInRequestsPerMinute: 120,
   signInRequestBurst: 30,
+  /** Wrong signatures for one wallet from one client network. */
   signatureFailuresPerMinute: 10,
+  /** The most of one CPU that checking signatures may take, and how many may wait for it under overload. */
   signatureCpuPercent: 25,
   signaturesWaitingMax: 4,
   signatureOverloadMs: 2_000,
@@ -329,26 +333,7 @@ const DEFAULTS = {
 export type LimitName = keyof typeof DEFAULTS
 export type Limits = Readonly<Record<LimitName, number>>
 
-/**
- * The defaults with the operator's changes applied.
- * @param overrides JSON text such as {"drainGraceMs": 2000}
- * @throws Error naming the entry when it is not a known limit or not a positive integer
- */
-export function readLimits(overrides: string | undefined): Limits {
-  if (overrides === undefined || overrides === '') return DEFAULTS
-  const parsed: unknown = JSON.parse(overrides)
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
-    throw new Error('SLUICE_LIMITS must be a JSON object of limit names and positive integers')
-  }
-  const limits: Record<LimitName, number> = { ...DEFAULTS }
-  for (const [name, value] of Object.entries(parsed)) {
-    if (!Object.hasOwn(DEFAULTS, name)) throw new Error(`SLUICE_LIMITS names an unknown limit: ${name}`)
-    if (!Number.isSafeInteger(value) || value <= 0) {
-      throw new Error(`SLUICE_LIMITS.${name} must be a positive integer, not ${JSON.stringify(value)}`)
-    }
-    limits[name as LimitName] = value
-  }
-  return limits
-}
+/** The defaults with the operator's changes applied; see `withOverrides`. */
+export const readLimits = (overrides: string | undefined): Limits => withOverrides<LimitName>(DEFAULTS, overrides)
 
 export const limits: Limits = readLimits(process.env['SLUICE_LIMITS'])
