@@ -145,8 +145,7 @@ export class Attempts implements UpstreamListener {
   onData(bytes: Buffer): void {
     if (this.over) return
     if (this.refusedStatus !== 0) {
-      this.refusedBytes += bytes.length
-      if (this.refusedBytes <= ERROR_BODY_BYTES_MAX) this.refusedBody.push(Buffer.from(bytes))
+      this.keepRefused(bytes)
       return
     }
     try {
@@ -187,6 +186,17 @@ export class Attempts implements UpstreamListener {
     const timedOut = failure.kind.endsWith('_timeout') && failure.kind !== 'connect_timeout'
     const error = new GatewayError(timedOut ? 'upstream_timeout' : 'upstream_unavailable', { cause: failure })
     this.moveOn({ error, elsewhere: true, routeFault: true, retryAfterMs: 0, perhapsRequest: false }, mayMoveOn)
+  }
+
+  // A longer body tells no more, and is not waited for.
+  private keepRefused(bytes: Buffer): void {
+    this.refusedBytes += bytes.length
+    if (this.refusedBytes <= ERROR_BODY_BYTES_MAX) {
+      this.refusedBody.push(Buffer.from(bytes))
+      return
+    }
+    this.call?.cancel()
+    this.refused(this.refusedStatus)
   }
 
   private refused(status: number): void {

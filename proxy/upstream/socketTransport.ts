@@ -1,11 +1,13 @@
 import type { Limits } from '../../control/contract/limits.ts'
 import { checkDeadlines } from '../checkDeadlines.ts'
+import { type BodyDecoder, readCoded } from './bodyDecoder.ts'
 import type { Connection } from './h1/connection.ts'
 import { ConnectionPool } from './h1/pool.ts'
 import {
   type Transport,
   TransportFailure,
   type UpstreamCall,
+  type UpstreamHeaders,
   type UpstreamListener,
   type UpstreamRequest,
 } from './transport.ts'
@@ -61,7 +63,8 @@ export class SocketTransport implements Transport {
 // A connection goes on to other requests when this one has ended, so the call lets go of it then.
 class SocketCall implements UpstreamCall, UpstreamListener {
   private connection: Connection | undefined
-  private readonly listener: UpstreamListener
+  private listener: UpstreamListener
+  private decoder: BodyDecoder | undefined
 
   constructor(connection: Connection, listener: UpstreamListener) {
     this.connection = connection
@@ -69,21 +72,24 @@ class SocketCall implements UpstreamCall, UpstreamListener {
   }
 
   pause(): void {
-    this.connection?.pause()
+    if (this.decoder === undefined) this.connection?.pause()
+    else this.decoder.pause()
   }
 
   resume(): void {
-    this.connection?.resume()
+    if (this.decoder === undefined) this.connection?.resume()
+    else this.decoder.resume()
   }
 
   cancel(): void {
-    const { connection } = this
-    this.connection = undefined
-    connection?.destroy()
+    if (this.decoder === undefined) this.hangUp()
+    else this.decoder.cancel()
   }
 
-  onHead(...head: Parameters<UpstreamListener['onHead']>): void {
-    this.listener.onHead(...head)
+  onHead(status: number, headers: UpstreamHeaders): void {
+    const coding = headers.get('content-encoding')
+    if (coding === undefined) this.listener.onHead(status, headers)
+    else this.onCodedHead(status, headers, coding)
   }
 
   onData(bytes: Buffer): void {
@@ -98,6 +104,25 @@ class SocketCall implements UpstreamCall, UpstreamListener {
   onFailure(failure: TransportFailure): void {
     this.connection = undefined
     this.listener.onFailure(failure)
+  }
+
+  private onCodedHead(status: number, headers: UpstreamHeaders, coding: string): void {
+    const wire: UpstreamCall = {
+      pause: () => this.connection?.pause(),
+      resume: () => this.connection?.resume(),
+      cancel: () => this.hangUp(),
+    }
+    const { listener } = this
+    const reading = readCoded(coding, headers, listener, wire)
+    this.decoder = reading.decoder
+    this.listener = reading.decoder ?? listener
+    listener.onHead(status, reading.headers)
+  }
+
+  private hangUp(): void {
+    const { connection } = this
+    this.connection = undefined
+    connection?.destroy()
   }
 }
 

@@ -53,7 +53,7 @@ export function piecesBytes(pieces: readonly Buffer[]): number {
 
 /**
  * Receives one answer: `onHead` once, `onData` any number of times, then `onEnd`; or `onFailure` at any point, after
- * which nothing follows. Bytes are only lent for the time of the call.
+ * which nothing follows. Bytes are only lent for the time of the call; those of a body are taken out of its content coding.
  */
 export interface UpstreamListener {
   onHead(status: number, headers: UpstreamHeaders): void
@@ -65,11 +65,8 @@ export interface UpstreamListener {
 export interface UpstreamHeaders {
   /** The first value of a header by its lower-case name, or undefined. */
   get(name: string): string | undefined
-}
-
-/** Whether an answer is sent as it is: a provider that compresses, though asked not to, cannot be read. */
-export function isPlain(headers: UpstreamHeaders): boolean {
-  return (headers.get('content-encoding')?.toLowerCase() ?? 'identity') === 'identity'
+  /** The body is in a content coding that is not known; absent is no. */
+  readonly unreadable?: boolean
 }
 
 /** A request under way. After `cancel` the listener hears nothing more. */

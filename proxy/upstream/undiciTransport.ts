@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { type Dispatcher, errors, Pool } from 'undici'
 import type { Limits } from '../../control/contract/limits.ts'
+import { type BodyDecoder, type BodyReading, readCoded } from './bodyDecoder.ts'
 import {
   type FailureKind,
   isPieces,
@@ -66,6 +67,7 @@ class UndiciCall implements UpstreamCall, Dispatcher.DispatchHandler {
   private controller: Dispatcher.DispatchController | undefined
   private headSeen = false
   private over = false
+  private decoder: BodyDecoder | undefined
 
   constructor(listener: UpstreamListener, totalTimeoutMs: number) {
     this.listener = listener
@@ -73,17 +75,18 @@ class UndiciCall implements UpstreamCall, Dispatcher.DispatchHandler {
   }
 
   pause(): void {
-    this.controller?.pause()
+    if (this.decoder === undefined) this.controller?.pause()
+    else this.decoder.pause()
   }
 
   resume(): void {
-    this.controller?.resume()
+    if (this.decoder === undefined) this.controller?.resume()
+    else this.decoder.resume()
   }
 
   cancel(): void {
-    if (this.over) return
-    this.finish()
-    this.controller?.abort(new TransportFailure('cancelled'))
+    if (this.decoder === undefined) this.hangUp()
+    else this.decoder.cancel()
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -94,7 +97,14 @@ class UndiciCall implements UpstreamCall, Dispatcher.DispatchHandler {
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHeaders): void {
     if (this.over || status < 200) return
     this.headSeen = true
-    this.listener.onHead(status, new HeaderView(headers))
+    const { listener } = this
+    const view = new HeaderView(headers)
+    const coding = view.get('content-encoding')
+    const reading: BodyReading =
+      coding === undefined ? { headers: view } : readCoded(coding, view, listener, this.wire())
+    this.decoder = reading.decoder
+    this.listener = reading.decoder ?? listener
+    listener.onHead(status, reading.headers)
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -110,6 +120,20 @@ class UndiciCall implements UpstreamCall, Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     this.fail(new TransportFailure(kindOf(error, this.headSeen), { cause: error }))
+  }
+
+  private wire(): UpstreamCall {
+    return {
+      pause: () => this.controller?.pause(),
+      resume: () => this.controller?.resume(),
+      cancel: () => this.hangUp(),
+    }
+  }
+
+  private hangUp(): void {
+    if (this.over) return
+    this.finish()
+    this.controller?.abort(new TransportFailure('cancelled'))
   }
 
   private fail(failure: TransportFailure): void {

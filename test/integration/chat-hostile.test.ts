@@ -3,13 +3,36 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { after, before, test } from 'node:test'
-import { assertError, chat, chatStream, completion, postRaw, type Receipt, receiptOf } from '../support/chatClient.ts'
+import { brotliCompressSync, gzipSync } from 'node:zlib'
+import { limits } from '../../control/contract/limits.ts'
+import {
+  assertError,
+  chat,
+  chatStream,
+  completion,
+  postRaw,
+  type Receipt,
+  receiptOf,
+  streamedText,
+} from '../support/chatClient.ts'
 import { beginEvents, chunk, event, type Play, ScriptedProvider } from '../support/scriptedProvider.ts'
 import { type Stack, startStack, until } from '../support/stack.ts'
 
 const USAGE = { prompt_tokens: 10, completion_tokens: 5 }
 const deep = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
 const later = (work: () => void) => setTimeout(work, 60)
+
+const COMPLETION = JSON.stringify({
+  choices: [{ index: 0, message: { role: 'assistant', content: 'hello' }, finish_reason: 'stop' }],
+  usage: USAGE,
+})
+const EVENTS = `${[chunk({ content: 'hello' }), chunk({}, 'stop'), { choices: [], usage: USAGE }]
+  .map((value) => `data: ${JSON.stringify(value)}\n\n`)
+  .join('')}data: [DONE]\n\n`
+const BOMB = gzipSync(Buffer.alloc(limits.responseBodyBytesMax + 1, ' '))
+
+/** Ends what the play `late-error` has kept waiting. */
+let failLate: (() => unknown) | undefined
 
 const PLAYS: Record<string, Play> = {
   echo: (response, body) => {
@@ -23,8 +46,20 @@ const PLAYS: Record<string, Play> = {
     )
   },
   'deep-tools': (response) => response.end(`{"choices":[{"index":0,"message":{"tool_calls":${deep(7_000)}}}]}`),
-  gzip: (response) =>
+  'no-gzip': (response) =>
     response.writeHead(200, { 'content-encoding': 'gzip', 'content-type': 'text/event-stream' }).end('xx'),
+  zstd: (response) => response.writeHead(200, { 'content-encoding': 'zstd' }).end(COMPLETION),
+  gzip: (response, { stream }) => {
+    const type = stream === true ? 'text/event-stream' : 'application/json'
+    response.writeHead(200, { 'content-encoding': 'gzip', 'content-type': type })
+    response.end(gzipSync(stream === true ? EVENTS : COMPLETION))
+  },
+  'br-error': (response) =>
+    response
+      .writeHead(400, { 'content-encoding': 'br' })
+      .end(brotliCompressSync('{"error":{"message":"no such voice"}}')),
+  'gzip-bomb': (response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(BOMB),
+  'gzip-bomb-error': (response) => response.writeHead(429, { 'content-encoding': 'gzip' }).end(BOMB),
   'no-output-count': (response) => {
     response.end(
       JSON.stringify({ choices: [{ index: 0, message: { content: 'y'.repeat(400) } }], usage: { prompt_tokens: 10 } }),
@@ -48,7 +83,9 @@ const PLAYS: Record<string, Play> = {
     event(response, { error: { message: 'no' } })
     response.end()
   },
-  silent: () => undefined,
+  'late-error': (response) => {
+    failLate = () => response.writeHead(500).end()
+  },
   'late-usage': (response) => {
     beginEvents(response)
     event(response, chunk({ content: 'x' }))
@@ -82,7 +119,10 @@ before(async () => {
       providers: [{ id: 'scripted', base_url: provider.url }],
       models: [
         ...models,
-        { id: 'test/failover', routes: ['error-first', 'silent'].map((model) => ({ provider: 'scripted', model })) },
+        {
+          id: 'test/failover',
+          routes: ['error-first', 'late-error'].map((model) => ({ provider: 'scripted', model })),
+        },
       ],
     },
   })
@@ -157,9 +197,23 @@ test('JSON that nests without end is refused, from clients and from providers', 
   assert.match(metrics, /^sluice_worker_restarts_total 0$/m)
 })
 
-test('an answer that is compressed against our wish is no answer', async () => {
-  assertError(await chat(stack.baseUrl, apiKey, { model: 'test/gzip', stream: true }), 502, 'upstream_unavailable')
-  assertError(await chat(stack.baseUrl, apiKey, { model: 'test/gzip' }), 502, 'upstream_unavailable')
+test('an answer that is compressed against our wish is read, whole and streamed', async () => {
+  const whole = completion(await chat(stack.baseUrl, apiKey, { model: 'test/gzip' }))
+  const [choice] = whole['choices'] as { message: { content: string } }[]
+  assert.deepEqual([choice.message.content, whole.receipt.cost.units], ['hello', '20000'])
+  const streamed = await chatStream(stack.baseUrl, apiKey, { model: 'test/gzip' })
+  assert.deepEqual([streamedText(streamed), streamed.done, streamed.receipt?.cost.units], ['hello', true, '20000'])
+  const refused = await chat(stack.baseUrl, apiKey, { model: 'test/br-error' })
+  assert.match(assertError(refused, 400, 'upstream_rejected').message, /no such voice/)
+})
+
+test('one that only says that it is compressed, one in a coding that is not known, and one without end are none', async () => {
+  for (const model of ['test/no-gzip', 'test/zstd', 'test/gzip-bomb']) {
+    for (const stream of [false, true]) {
+      assertError(await chat(stack.baseUrl, apiKey, { model, stream }), 502, 'upstream_unavailable')
+    }
+  }
+  assertError(await chat(stack.baseUrl, apiKey, { model: 'test/gzip-bomb-error' }), 429, 'rate_limited')
 })
 
 test('a missing count of output tokens is not zero', async () => {
@@ -220,12 +274,11 @@ test('a client that leaves before any route has answered is not charged for a ro
   })
   call.on('error', () => undefined)
   call.end(JSON.stringify({ model: 'test/failover', stream: true, messages: [{ role: 'user', content: MEGABYTE }] }))
-  await until('the second route is asked', async () => {
-    const text = await (await fetch(stack.metricsUrl)).text()
-    return /^sluice_active_runs 1$/m.test(text) && /route_faults_total\{provider="scripted"\} [1-9]/.test(text)
-  })
-  await new Promise((resolve) => setTimeout(resolve, 100))
+  await until('the second route is asked', () => failLate !== undefined)
   call.destroy()
+  // A worker that answers has seen who left before it was asked.
+  await (await fetch(`${stack.baseUrl}/health`)).arrayBuffer()
+  failLate?.()
   await stack.settled()
   const list = await fetch(`${stack.baseUrl}/v1/receipts?limit=1`, { headers: { authorization: `Bearer ${apiKey}` } })
   const [receipt] = ((await list.json()) as { data: Receipt[] }).data

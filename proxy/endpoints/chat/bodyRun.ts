@@ -2,7 +2,7 @@ import type { Route } from '../../catalog/catalog.ts'
 import { JSON_TYPE } from '../../server/exchange.ts'
 import { AnswerBody } from '../../upstream/answerBody.ts'
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
-import { isPlain, type UpstreamHeaders } from '../../upstream/transport.ts'
+import type { UpstreamHeaders } from '../../upstream/transport.ts'
 import type { WholeAnswer } from './codec.ts'
 import { ChatRun } from './run.ts'
 
@@ -54,6 +54,6 @@ export class BodyRun extends ChatRun {
   }
 
   protected answerBegins(headers: UpstreamHeaders): void {
-    if (!isPlain(headers)) this.attempts?.reject(refusalOfError(null))
+    if (headers.unreadable === true) this.attempts?.reject(refusalOfError(null))
   }
 }

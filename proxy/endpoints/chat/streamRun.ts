@@ -4,7 +4,7 @@ import type { OutBuffer } from '../../relay/outBuffer.ts'
 import type { RelayStream } from '../../relay/relayStream.ts'
 import type { DrainListener } from '../../server/exchange.ts'
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
-import { isPlain, type UpstreamHeaders } from '../../upstream/transport.ts'
+import type { UpstreamHeaders } from '../../upstream/transport.ts'
 import { ChatRun } from './run.ts'
 
 const NOTHING = Buffer.alloc(0)
@@ -93,7 +93,7 @@ export class StreamRun extends ChatRun implements DrainListener {
   protected answerBegins(headers: UpstreamHeaders): void {
     this.stream = this.codec.stream(this.answerContext)
     const type = headers.get('content-type')?.toLowerCase() ?? EVENT_STREAM
-    if (!type.startsWith(EVENT_STREAM) || !isPlain(headers)) this.attempts?.reject(refusalOfError(null))
+    if (!type.startsWith(EVENT_STREAM) || headers.unreadable === true) this.attempts?.reject(refusalOfError(null))
     else if (this.detached) this.leave()
   }
 

@@ -10,7 +10,7 @@ import { type Exchange, JSON_TYPE } from '../../server/exchange.ts'
 import { AnswerBody } from '../../upstream/answerBody.ts'
 import type { Classify } from '../../upstream/attempts.ts'
 import { HeaderBlock } from '../../upstream/headerBlock.ts'
-import { isPlain, type UpstreamHeaders, type UpstreamRequest } from '../../upstream/transport.ts'
+import type { UpstreamHeaders, UpstreamRequest } from '../../upstream/transport.ts'
 import { type Bill, NO_BILL } from '../run/bill.ts'
 import { DetachableRun } from '../run/detachableRun.ts'
 import type { RunServices } from '../run/services.ts'
@@ -154,7 +154,7 @@ export class ToolRun extends DetachableRun<Tool> {
   // With the head of an answer the upstream has taken the call, and bills it.
   protected answerBegins(headers: UpstreamHeaders): void {
     this.attempts?.commit()
-    if (isPlain(headers)) return
+    if (headers.unreadable !== true) return
     this.attempts?.cancel()
     this.failAnswered()
   }

@@ -1,7 +1,7 @@
 import { GatewayError } from '../../../control/contract/errors.ts'
 import type { DrainListener } from '../../server/exchange.ts'
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
-import { isPlain, type UpstreamHeaders } from '../../upstream/transport.ts'
+import type { UpstreamHeaders } from '../../upstream/transport.ts'
 import type { Bill } from '../run/bill.ts'
 import type { BytePlan } from './operation.ts'
 import { UnitRun } from './unitRun.ts'
@@ -22,7 +22,7 @@ export class ByteRun extends UnitRun<BytePlan> implements DrainListener {
 
   protected answerBegins(headers: UpstreamHeaders): void {
     const type = headers.get('content-type') ?? 'application/octet-stream'
-    if (!isPlain(headers) || !MEDIA_TYPE.test(type)) {
+    if (headers.unreadable === true || !MEDIA_TYPE.test(type)) {
       this.attempts?.reject(refusalOfError(null))
       return
     }

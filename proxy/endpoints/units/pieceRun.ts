@@ -1,7 +1,7 @@
 import type { Route } from '../../catalog/catalog.ts'
 import { AnswerBody } from '../../upstream/answerBody.ts'
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
-import { isPlain, type UpstreamHeaders } from '../../upstream/transport.ts'
+import type { UpstreamHeaders } from '../../upstream/transport.ts'
 import type { Bill } from '../run/bill.ts'
 import type { PieceAnswer, PiecePlan } from './operation.ts'
 import { UnitRun } from './unitRun.ts'
@@ -17,7 +17,7 @@ export class PieceRun extends UnitRun<PiecePlan> {
   }
 
   protected answerBegins(headers: UpstreamHeaders): void {
-    if (!isPlain(headers)) this.attempts?.reject(refusalOfError(null))
+    if (headers.unreadable === true) this.attempts?.reject(refusalOfError(null))
   }
 
   onData(bytes: Buffer): void {

@@ -5,7 +5,6 @@ import type { DrainListener, Exchange, GoneListener } from '../../server/exchang
 import { askForClip } from '../../upstream/dialects/openaiVideos.ts'
 import { getRequest } from '../../upstream/providerRequest.ts'
 import {
-  isPlain,
   type Transport,
   type TransportFailure,
   type UpstreamCall,
@@ -49,7 +48,7 @@ export class ClipRelay implements UpstreamListener, GoneListener, DrainListener 
 
   onHead(status: number, headers: UpstreamHeaders): void {
     if (this.over) return
-    if (status !== 200 || !isPlain(headers)) {
+    if (status !== 200 || headers.unreadable === true) {
       this.refuse(status)
       return
     }

@@ -17,7 +17,7 @@ import {
   type VideoOrder,
 } from '../../upstream/dialects/openaiVideos.ts'
 import { postRequest } from '../../upstream/providerRequest.ts'
-import { isPlain, type UpstreamHeaders, type UpstreamRequest } from '../../upstream/transport.ts'
+import type { UpstreamHeaders, UpstreamRequest } from '../../upstream/transport.ts'
 import { videoState } from '../../upstream/videoState.ts'
 import { type Bill, NO_BILL } from '../run/bill.ts'
 import { MeteredRun } from '../run/meteredRun.ts'
@@ -112,7 +112,7 @@ export class VideoRun extends MeteredRun implements FollowedVideo {
   }
 
   protected answerBegins(headers: UpstreamHeaders): void {
-    if (!isPlain(headers)) this.attempts?.reject(refusalOfError(null))
+    if (headers.unreadable === true) this.attempts?.reject(refusalOfError(null))
   }
 
   onData(bytes: Buffer): void {

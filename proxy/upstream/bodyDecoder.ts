@@ -1,0 +1,157 @@
+import type { Transform } from 'node:stream'
+import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw, type Zlib } from 'node:zlib'
+import { TransportFailure, type UpstreamCall, type UpstreamHeaders, type UpstreamListener } from './transport.ts'
+
+type Decompressor = Transform & Zlib
+
+/** The method of a zlib stream, in the low half of its first byte (RFC 1950 section 2.2). */
+const DEFLATE_METHOD = 8
+
+/** Content codings of RFC 9110 section 8.4.1; `deflate` is a zlib stream, and from some servers one without its frame. */
+const DECOMPRESSORS: Readonly<Record<string, (firstByte: number) => Decompressor>> = {
+  gzip: () => createGunzip(),
+  'x-gzip': () => createGunzip(),
+  deflate: (firstByte) => ((firstByte & 0x0f) === DEFLATE_METHOD ? createInflate() : createInflateRaw()),
+  br: () => createBrotliDecompress(),
+}
+
+/**
+ * Takes the body of an answer out of its content coding, which providers are asked not to use. It decompresses as bytes
+ * come and holds the connection back while it is full or its reader pauses, so whoever bounds the body bounds the memory.
+ * A body that is cut, corrupt or followed by other bytes fails as malformed.
+ */
+export class BodyDecoder implements UpstreamListener {
+  private readonly listener: UpstreamListener
+  private readonly open: (firstByte: number) => Decompressor
+  private readonly wire: UpstreamCall
+  private stream: Decompressor | undefined
+  private fedBytes = 0
+  private writesOpen = 0
+  private held = false
+  private full = false
+  private wireEnded = false
+  private failure: TransportFailure | undefined
+  private over = false
+
+  /** @param wire the connection that the body comes over */
+  constructor(listener: UpstreamListener, open: (firstByte: number) => Decompressor, wire: UpstreamCall) {
+    this.listener = listener
+    this.open = open
+    this.wire = wire
+  }
+
+  onHead(status: number, headers: UpstreamHeaders): void {
+    this.listener.onHead(status, headers)
+  }
+
+  onData(bytes: Buffer): void {
+    if (this.over || bytes.length === 0) return
+    this.stream ??= this.begin(bytes[0])
+    this.fedBytes += bytes.length
+    this.writesOpen++
+    // Bytes are only lent, and another thread reads them.
+    if (this.stream.write(Buffer.from(bytes), this.written)) return
+    this.full = true
+    this.wire.pause()
+  }
+
+  onEnd(): void {
+    if (this.over) return
+    this.wireEnded = true
+    if (this.stream === undefined) this.ended()
+    else this.stream.end()
+  }
+
+  onFailure(failure: TransportFailure): void {
+    if (this.over) return
+    this.failure = failure
+    // What came before the failure is delivered before it, unless its reader has stopped reading.
+    if (this.writesOpen === 0 || this.held) this.fail(failure)
+  }
+
+  pause(): void {
+    this.held = true
+    this.stream?.pause()
+    this.wire.pause()
+  }
+
+  resume(): void {
+    this.held = false
+    this.stream?.resume()
+    if (!this.full) this.wire.resume()
+  }
+
+  /** Ends the decoding; the listener hears nothing more. */
+  cancel(): void {
+    this.over = true
+    this.stream?.destroy()
+    this.wire.cancel()
+  }
+
+  private begin(firstByte: number): Decompressor {
+    const stream = this.open(firstByte)
+    if (this.held) stream.pause()
+    stream.on('data', (bytes: Buffer) => {
+      if (!this.over) this.listener.onData(bytes)
+    })
+    stream.on('drain', () => {
+      this.full = false
+      if (!this.held) this.wire.resume()
+    })
+    stream.on('end', () => this.ended())
+    stream.on('error', (cause) => this.fail(new TransportFailure('malformed', { cause })))
+    return stream
+  }
+
+  private readonly written = (): void => {
+    this.writesOpen--
+    if (this.writesOpen === 0 && this.failure !== undefined) this.fail(this.failure)
+  }
+
+  // A stream that ends before its connection does, or before what came over it, is followed by something else.
+  private ended(): void {
+    if (this.over) return
+    const isWhole = this.wireEnded && (this.stream?.bytesWritten ?? 0) === this.fedBytes
+    if (!isWhole) {
+      this.fail(new TransportFailure('malformed'))
+      return
+    }
+    this.over = true
+    this.listener.onEnd()
+  }
+
+  private fail(failure: TransportFailure): void {
+    if (this.over) return
+    this.cancel()
+    this.listener.onFailure(failure)
+  }
+}
+
+/** How the body of an answer is read. */
+export interface BodyReading {
+  /** Absent for a body that is handed on as it comes. */
+  readonly decoder?: BodyDecoder
+  readonly headers: UpstreamHeaders
+}
+
+/**
+ * Decides how a body with a Content-Encoding is read. One in a coding that is not known is handed on as it comes, and
+ * its headers say that it is unreadable.
+ * @param coding the header's value
+ */
+export function readCoded(
+  coding: string,
+  headers: UpstreamHeaders,
+  listener: UpstreamListener,
+  wire: UpstreamCall,
+): BodyReading {
+  const names = coding
+    .toLowerCase()
+    .split(',')
+    .map((name) => name.trim())
+  const [name, ...others] = names.filter((one) => one !== '' && one !== 'identity')
+  if (name === undefined) return { headers }
+  const open = others.length === 0 && Object.hasOwn(DECOMPRESSORS, name) ? DECOMPRESSORS[name] : undefined
+  if (open === undefined) return { headers: { get: (wanted) => headers.get(wanted), unreadable: true } }
+  return { decoder: new BodyDecoder(listener, open, wire), headers }
+}
