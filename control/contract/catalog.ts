@@ -31,6 +31,19 @@ export const ENDPOINTS_OF: Readonly<Record<Modality, readonly Endpoint[]>> = {
   video: ['videos'],
 }
 
+/**
+ * The endpoints that a chat model serves. Messages and counting their tokens need nothing of a provider that chat does
+ * not, so that every model has them that converses; one that completes texts alone does not. Attested hardware serves
+ * chat completions only.
+ * @param named those of its entry in the catalog
+ */
+export function chatEndpoints(named: readonly Endpoint[], attested: boolean): readonly Endpoint[] {
+  if (attested && named.includes('chat')) return ['chat']
+  const converses = named.includes('chat') || named.includes('responses')
+  if (attested || !converses || named.includes('messages')) return named
+  return ENDPOINTS_OF.chat.filter((endpoint) => endpoint === 'messages' || named.includes(endpoint))
+}
+
 /** What a model of each modality is counted by on receipts; '' where tokens are. */
 export const COUNTED_BY: Readonly<Record<Modality, string>> = {
   chat: '',

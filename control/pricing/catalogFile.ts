@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import {
+  chatEndpoints,
   DATA_POLICIES,
   type DataPolicy,
   DIALECTS,
@@ -191,18 +192,20 @@ function readModel(reader: YamlReader, field: Field, dialects: ReadonlyMap<strin
   const price = reader.required(map, field, 'price')
   const pricePrivate = map.get('price_private')
   const endpoints = reader.required(map, field, 'endpoints')
+  const attested = booleanOf(reader, map.get('attested'), false)
+  const named = readEndpoints(reader, endpoints, modality)
   const model: CatalogModel = {
     id,
     name: map.has('name') ? textOf(reader, map.get('name')) : id,
     ownedBy: textOf(reader, reader.required(map, field, 'owned_by')),
     modality,
-    endpoints: readEndpoints(reader, endpoints, modality),
+    endpoints: isText ? chatEndpoints(named, attested) : named,
     context: tokensOf(reader, context),
     maxOutput: tokensOf(reader, maxOutput),
     defaultOutput: tokensOf(reader, map.get('default_output'), tokensOf(reader, maxOutput)),
     imageTokens: tokensOf(reader, map.get('image_tokens'), IMAGE_TOKENS),
     thinking: choiceOf(reader, map.get('thinking'), THINKING) ?? 'none',
-    attested: booleanOf(reader, map.get('attested'), false),
+    attested,
     verified: booleanOf(reader, map.get('verified'), true),
     price: price ? readPrice(reader, price, modality, false) : { amounts: new Map() },
     ...(pricePrivate && { pricePrivate: readPrice(reader, pricePrivate, modality, true) }),

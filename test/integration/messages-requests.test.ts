@@ -39,6 +39,7 @@ before(async () => {
         ...both('counts', 'mock,prompt=4711'),
         ...both('nocount-bad', 'mock,error=400'),
         { id: 'openai/chat-only', routes: [{ provider: 'openai', model: 'mock' }] },
+        { id: 'openai/texts', routes: [{ provider: 'openai', model: 'mock' }], endpoints: ['completions'] },
       ],
     },
     limits: { breakerFailures: 100 },
@@ -125,9 +126,31 @@ describe('errors', () => {
     }
   }
 
-  test('a model that is not sold on this endpoint', async () => {
-    assertError(await messages(stack.baseUrl, apiKey, { model: 'openai/chat-only' }), 400, 'wrong_endpoint', 'model')
-    assertError(await countTokens(stack.baseUrl, apiKey, { model: 'openai/chat-only' }), 400, 'wrong_endpoint', 'model')
+  test('every chat model is sold here but one on attested hardware and one that completes texts alone', async () => {
+    for (const [model, code] of [
+      ['openai/attested', 'endpoint_not_supported'],
+      ['openai/texts', 'wrong_endpoint'],
+    ] as const) {
+      assertError(await messages(stack.baseUrl, apiKey, { model }), 400, code, 'model')
+      assertError(await countTokens(stack.baseUrl, apiKey, { model }), 400, code, 'model')
+    }
+    const model = 'openai/chat-only'
+    assert.equal((await messages(stack.baseUrl, apiKey, { model })).status, 200)
+    assert.equal((await countTokens(stack.baseUrl, apiKey, { model })).status, 200)
+    const expected: Record<string, string[]> = {
+      'openai/attested': ['chat'],
+      'openai/texts': ['completions'],
+      'openai/chat-only': ['chat', 'messages'],
+    }
+    for (const [path, list] of [
+      ['/v1/models', 'data'],
+      ['/v1/pricing', 'models'],
+    ]) {
+      const body = (await (await fetch(stack.baseUrl + path)).json()) as Record<string, unknown>
+      const models = body[list ?? ''] as { id: string; endpoints: string[] }[]
+      const found = models.filter(({ id }) => Object.hasOwn(expected, id)).map(({ id, endpoints }) => [id, endpoints])
+      assert.deepEqual(Object.fromEntries(found), expected, path)
+    }
   })
 
   test('a balance that does not cover the hold', async () => {

@@ -99,7 +99,7 @@ const SOLD: readonly Sold[] = [
         {
           prompt: text('What is in the picture'),
           n: integer('How many'),
-          size: text('Width and height, as 1024x1024'),
+          size: text('Width and height, as 1024x1024; auto asks for a size that the model has a price for'),
         },
         ['prompt'],
       ),
