@@ -34,6 +34,8 @@ const REFUSED: [body: object, param: string][] = [
   [user({ type: 'text', text: 1 }), 'messages[0].content[0].text'],
   [user({ type: 'audio' }), 'messages[0].content[0].type'],
   [user({ type: 'toString' }), 'messages[0].content[0].type'],
+  [user({ type: { toString: 1 } }), 'messages[0].content[0].type'],
+  [user({ type: ['text'] }), 'messages[0].content[0].type'],
   [user({ type: 'tool_use', id: 'a', name: 'b', input: {} }), 'messages[0].content[0].type'],
   [user({ type: 'server_tool_use' }), 'messages[0].content[0].type'],
   [user({ type: 'image', source: 'x' }), 'messages[0].content[0].source'],

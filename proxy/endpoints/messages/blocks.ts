@@ -56,8 +56,8 @@ function readBlocks(
   for (const [i, block] of content.entries()) {
     const name = `${field}[${i}]`
     if (!isObject(block)) throw invalidRequest(`${name} must be an object with a type.`, name)
-    const type = String(block['type'])
-    const reader = Object.hasOwn(readers, type) ? readers[type] : undefined
+    const { type } = block
+    const reader = typeof type === 'string' && Object.hasOwn(readers, type) ? readers[type] : undefined
     if (reader === undefined) {
       throw invalidRequest(
         `${name}.type must be one of ${Object.keys(readers).join(', ')}; other blocks are not priced.`,
