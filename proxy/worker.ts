@@ -127,6 +127,7 @@ const services: RunServices = {
   health,
   limits,
   owner,
+  publicUrl: config.publicUrl,
   metrics,
   outgoing: new OutBuffer(),
   active: new ActiveRuns(),
@@ -156,7 +157,7 @@ const videos = new VideoJobs(new VideoStore(commands, limits), videoWakes, limit
 const batches = new BatchJobs({ rpc, commands, owner, limits })
 let draining = false
 const mayLeave = newSignal()
-const vitals = (): Vitals => ({ redis: connected(), control: pulse.alive, draining })
+const vitals = (): Vitals => ({ redis: connected(), control: pulse.alive, chain: pulse.chain, draining })
 
 const server = new Server({
   routes: routes({

@@ -33,6 +33,7 @@ export interface JobRow {
   readonly deadline_ms: number
   readonly approval_id: string
   readonly webhook_url: string
+  readonly base_url: string
   readonly routes: readonly JobRoute[]
   readonly route: number
   readonly provider: string
@@ -56,7 +57,7 @@ export interface JobRow {
 
 /** All but the request and the result, which may be large. */
 export const JOB_COLUMNS = `id, account_id, key_id, state, owner, model, sheet_version, coin_usd_units, rates, hold_units,
-  held_at_ms, started_at_ms, created_at_ms, deadline_ms, approval_id, webhook_url, routes, route, provider,
+  held_at_ms, started_at_ms, created_at_ms, deadline_ms, approval_id, webhook_url, base_url, routes, route, provider,
   upstream_model, max_tokens, context, max_output, prompt_bytes, prompt_extra_tokens, group_id, attempts, due_at_ms,
   outcome, error_message, settlement, charge_units, receipt, ended_at_ms`
 

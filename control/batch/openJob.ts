@@ -129,6 +129,7 @@ async function insertOpening(
     deadline_ms: nowMs + limits.batchLifetimeMs,
     approval_id: request.approvalId,
     webhook_url: request.webhookUrl,
+    base_url: request.baseUrl,
     routes: JSON.stringify(routes),
     provider: first?.provider ?? '',
     upstream_model: first?.model ?? '',

@@ -33,5 +33,6 @@ export function shownJob(job: JobRow, webhookSecret: string): string {
     receipt: job.receipt ?? '',
     webhookUrl: job.webhook_url,
     webhookSecret,
+    baseUrl: job.base_url,
   })
 }

@@ -36,12 +36,11 @@ export interface ShownBatch {
   /** '' for none. */
   readonly webhookUrl: string
   readonly webhookSecret: string
+  /** Where the client that submitted the job reaches the gateway, without a slash at its end. */
+  readonly baseUrl: string
 }
 
-/**
- * The batch.job object as JSON text. Its price is in USD per million tokens, as on the price sheet. `poll` and `result`
- * are paths at the address of the gateway.
- */
+/** The batch.job object as JSON text. Its price is in USD per million tokens, as on the price sheet. */
 export function batchJobJson(job: ShownBatch): string {
   const id = batchIdOf(job.requestId)
   const head = {
@@ -57,8 +56,8 @@ export function batchJobJson(job: ShownBatch): string {
   }
   const tail = {
     price: priceOf(job.rates, job.sheetVersion),
-    poll: `/v1/batches/${id}`,
-    result: `/v1/batches/${id}/result`,
+    poll: `${job.baseUrl}/v1/batches/${id}`,
+    result: `${job.baseUrl}/v1/batches/${id}/result`,
     error: job.error,
     ...(job.webhookUrl === '' ? {} : { webhook: { url: job.webhookUrl, secret: job.webhookSecret } }),
   }

@@ -319,6 +319,7 @@ const DEFAULTS = {
   housekeepingMs: 60_000,
   housekeepingBatchMax: 5_000,
   chainTimeoutMs: 1_200,
+  chainCheckMs: 5_000,
 
   // Processes that `make run` and the tests start.
   startTimeoutMs: 60_000,

@@ -8,6 +8,7 @@ import { OrphanVoider } from '../admission/orphanVoider.ts'
 import { sampleBatches } from '../batch/batchSample.ts'
 import { BatchService } from '../batch/batchService.ts'
 import { RpcServer } from '../bus/rpcServer.ts'
+import { ChainState } from '../chain/chainState.ts'
 import { newId } from '../contract/ids.ts'
 import { limits } from '../contract/limits.ts'
 import { connectRedis } from '../contract/redis.ts'
@@ -88,6 +89,7 @@ export class ControlService {
     this.#running.push({ name: 'metrics', stop: async () => metrics.close() })
     this.#startPayments()
     const batches = this.#startBatches()
+    const chain = await this.#startChainState()
     const handlers = rpcHandlers({
       pool: this.#pool,
       redis: this.#redis,
@@ -97,6 +99,7 @@ export class ControlService {
       environment: this.#environment,
       payments: this.#payments,
       batches,
+      chain,
     })
     const rpc = new RpcServer({ redisUrl, busKey, handlers, log: this.#log, observe: metrics.observeRpc })
     rpc.start()
@@ -152,6 +155,19 @@ export class ControlService {
     const payments = newPayments(config, this.#pool, this.#redis, this.#log)
     this.#payments = payments
     this.#running.push({ name: 'payments', stop: () => payments.stop(limits.shutdownTimeoutMs / 4) })
+  }
+
+  /** Known before the first call is answered, so that nobody is told of a chain that was not asked yet. */
+  async #startChainState(): Promise<ChainState> {
+    const { payments, chainRpcUrl } = this.#environment
+    const chain = new ChainState({
+      rpcUrl: payments?.rpcUrl ?? chainRpcUrl,
+      chainId: payments?.chainId,
+      log: this.#log,
+    })
+    this.#running.push({ name: 'chain state', stop: () => chain.stop() })
+    await chain.known
+    return chain
   }
 
   #startBatches(): BatchService {

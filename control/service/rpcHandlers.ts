@@ -3,6 +3,7 @@ import { settleLost } from '../admission/settleLost.ts'
 import { approvalRpc } from '../agents/approvalRpc.ts'
 import type { BatchService } from '../batch/batchService.ts'
 import type { RpcHandlers } from '../bus/rpcOperations.ts'
+import type { ChainState } from '../chain/chainState.ts'
 import { sluice } from '../contract/generated/messages.js'
 import { resolveKey } from '../keys/resolveKey.ts'
 import { paymentHandlers } from '../payments/paymentHandlers.ts'
@@ -11,14 +12,16 @@ import { ReceiptReader } from '../receipts/receiptReader.ts'
 import { type ApiParts, newApiRouter } from './apiRouter.ts'
 
 /** What answers the proxies' calls, over the book and the admission state. */
-export function rpcHandlers(parts: Omit<ApiParts, 'receipts'> & { readonly batches: BatchService }): RpcHandlers {
-  const { pool, redis, payments, batches } = parts
+export function rpcHandlers(
+  parts: Omit<ApiParts, 'receipts'> & { readonly batches: BatchService; readonly chain: Pick<ChainState, 'state'> },
+): RpcHandlers {
+  const { pool, redis, payments, batches, chain } = parts
   const receipts = new ReceiptReader(pool, redis)
   const api = newApiRouter({ ...parts, receipts })
   return {
     ping: async () => {
       await pool.query('SELECT 1')
-      return new Uint8Array(0)
+      return sluice.PingReply.encode(sluice.PingReply.create({ chain: chain.state })).finish()
     },
     resolve_key: async ({ keyHash }) => sluice.KeyRecord.encode(await resolveKey(pool, keyHash)).finish(),
     get_receipt: async ({ requestId, keyId }) => Buffer.from(await receipts.single(requestId, keyId)),

@@ -1,3 +1,4 @@
+import type { ChainHealth } from '../../control/contract/chainHealth.ts'
 import type { CatalogStore } from '../catalog/catalogStore.ts'
 import { type Handler, JSON_TYPE } from '../server/exchange.ts'
 import type { RouteHealth } from '../upstream/routeHealth.ts'
@@ -8,6 +9,8 @@ export interface Vitals {
   readonly redis: boolean
   /** Control has answered, or published, within its time. */
   readonly control: boolean
+  /** As control tells it. */
+  readonly chain: ChainHealth
   readonly draining: boolean
 }
 
@@ -15,7 +18,7 @@ interface Report {
   readonly status: 'ok' | 'degraded' | 'draining'
   readonly database: 'ok' | 'unavailable'
   readonly ledger: 'ok' | 'unavailable'
-  readonly chain: 'not_configured'
+  readonly chain: ChainHealth
   readonly upstreams: { readonly models: number; readonly serving: number }
 }
 
@@ -45,12 +48,12 @@ function report(catalog: CatalogStore, health: RouteHealth, vitals: Vitals): Rep
   const nowMs = Date.now()
   const models = [...(catalog.current?.models.values() ?? [])]
   const serving = models.filter((model) => serves(model, health, nowMs)).length
-  const well = vitals.redis && vitals.control && serving > 0
+  const well = vitals.redis && vitals.control && vitals.chain !== 'unavailable' && serving > 0
   return {
     status: vitals.draining ? 'draining' : well ? 'ok' : 'degraded',
     database: vitals.control ? 'ok' : 'unavailable',
     ledger: vitals.redis ? 'ok' : 'unavailable',
-    chain: 'not_configured',
+    chain: vitals.chain,
     upstreams: { models: models.length, serving },
   }
 }

@@ -1,8 +1,9 @@
 import type { Limits } from '../../control/contract/limits.ts'
 import { formatUsd } from '../../control/contract/units.ts'
 import { type Handler, JSON_TYPE } from '../server/exchange.ts'
+import { rateLimits } from './rateLimits.ts'
 
-/** GET /v1/limits: what a client has to know of rates, sizes and times, as it is in force. */
+/** GET /v1/limits: what a client has to know of rates, sizes and times, and every limit, as they are in force. */
 export function limitsHandler(limits: Limits): Handler {
   const body = JSON.stringify({
     object: 'limits',
@@ -57,57 +58,33 @@ export function limitsHandler(limits: Limits): Handler {
       idempotency_key_seconds: limits.idempotencyKeptMs / 1000,
       key_transfers_usd_per_day: formatUsd(limits.keyTransferUnitsPerDay),
     },
+    all: everyLimit(limits),
   })
   return (exchange) => exchange.answer(200, JSON_TYPE, body)
 }
 
-interface RateLimit {
-  readonly id: string
-  readonly applies_to: string
-  readonly requests: number
-  readonly period_seconds: number
-  /** What may come at once after a quiet time. */
-  readonly burst: number
-  readonly scope: string
-  readonly note?: string
-}
+/** What a limit is counted in, from its name, whose unit comes last but for Max, Min and what is open. */
+const UNITS: readonly (readonly [ending: RegExp, unit: string])[] = [
+  [/PerMinute$/, 'per minute'],
+  [/Ms$/, 'milliseconds'],
+  [/Seconds(?:Max)?$/, 'seconds'],
+  [/Minutes$/, 'minutes'],
+  [/Days(?:Max|Shown)$/, 'days'],
+  [/Bytes(?:Open|Discarded)?(?:Max)?$/, 'bytes'],
+  [/(?:Characters|CharactersMax|Chars)$/, 'characters'],
+  [/Side(?:Min|Max)$/, 'pixels'],
+  [/UnitsPerDay$/, 'units of 1e-9 USD per day'],
+  [/Units(?:Min|Max)?$/, 'units of 1e-9 USD'],
+  [/Gwei$/, 'gwei'],
+  [/gasPerTransactionMax$/, 'gas'],
+  [/Bps$/, 'basis points'],
+]
 
-/** Every rate that is answered with 429. */
-function rateLimits(limits: Limits): RateLimit[] {
-  const minutely = (id: string, scope: string, requests: number, burst: number, applies_to: string): RateLimit => ({
-    ...{ id, applies_to, requests, period_seconds: 60, burst, scope },
+/** Every limit by the name that SLUICE_LIMITS knows, with its unit. */
+function everyLimit(limits: Limits): Record<string, { value: number; unit: string }> {
+  const shown = Object.entries(limits).map(([name, value]) => {
+    const [, unit] = UNITS.find(([ending]) => ending.test(name)) ?? [undefined, 'count']
+    return [name, { value, unit }] as const
   })
-  const { requestsPerMinute, requestBurst, apiRequestsPerMinute, apiRequestBurst } = limits
-  const { signInRequestsPerMinute, signInRequestBurst, signatureFailuresPerMinute } = limits
-  const { providerChecksPerMinute, referralAttachesMax } = limits
-  const keyBurst = Math.min(requestsPerMinute, requestBurst)
-  return [
-    {
-      ...minutely('requests_per_key', 'key', requestsPerMinute, keyBurst, 'model endpoints'),
-      note: 'A key may have a rate of its own.',
-    },
-    minutely('account_api', 'account', apiRequestsPerMinute, apiRequestBurst, ACCOUNT_API),
-    minutely('sign_in', 'client network', signInRequestsPerMinute, signInRequestBurst, SIGN_IN),
-    minutely('public_reads', 'client network', apiRequestsPerMinute, apiRequestBurst, PUBLIC_READS),
-    minutely(
-      ...([
-        'wrong_signatures',
-        'client network and wallet',
-        signatureFailuresPerMinute,
-        signatureFailuresPerMinute,
-      ] as const),
-      'signatures of wallets that are wrong',
-    ),
-    minutely('provider_checks', 'account', providerChecksPerMinute, providerChecksPerMinute, 'POST /v1/providers'),
-    {
-      ...{ id: 'referral_attaches', applies_to: 'POST /v1/referrals', requests: referralAttachesMax },
-      ...{ period_seconds: limits.referralAttachWindowMs / 1000, burst: referralAttachesMax, scope: 'client network' },
-      note: 'Answered with attach_velocity.',
-    },
-  ]
+  return Object.fromEntries(shown)
 }
-
-const ACCOUNT_API = 'endpoints of accounts, keys, receipts and statements'
-const SIGN_IN =
-  'endpoints that take no credential and change something, such as signing in; credentials that are refused'
-const PUBLIC_READS = 'what everybody may read of agents and providers'

@@ -31,7 +31,7 @@ export function statusHandler({ catalog, health, vitals, incidents }: StatusPart
   return (exchange) => {
     const nowMs = Date.now()
     const open = incidents.all.filter((incident) => incident.closedAtMs === null)
-    const { redis, control } = vitals()
+    const { redis, control, chain } = vitals()
     const models = modelsNow(catalog.current, health, open, nowMs)
     const components: { name: string; status: ServiceState }[] = [
       { name: 'models', status: models.status },
@@ -40,6 +40,10 @@ export function statusHandler({ catalog, health, vitals, incidents }: StatusPart
       // Requests go on without it.
       { name: 'account_api', status: control ? 'operational' : 'degraded_performance' },
     ]
+    // Who has a key is served on without it.
+    if (chain !== 'not_configured') {
+      components.push({ name: 'payments', status: chain === 'ok' ? 'operational' : 'degraded_performance' })
+    }
     const said = open.filter(concernsAll).map(({ impact }) => stateDuring(impact))
     const { listed, serving, unavailable } = models
     exchange.answer(

@@ -21,12 +21,12 @@ import {
   type HeaderList,
   JSON_TYPE,
 } from '../server/exchange.ts'
+import { ownAddress } from '../server/ownAddress.ts'
 import { readAgent } from './agent.ts'
 import type { CheckedPayment } from './checkedPayment.ts'
 import { type PaymentCredential, readPaymentCredential } from './credential.ts'
 import { checkMpp } from './mppCheck.ts'
 import type { Priced } from './offers.ts'
-import { ownAddress } from './ownAddress.ts'
 import { type Asked, paidHeaders, paymentRequired } from './paymentAnswer.ts'
 import type { TermsCache } from './termsCache.ts'
 import type { PaymentVerifier } from './verifier.ts'

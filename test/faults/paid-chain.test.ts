@@ -13,7 +13,7 @@ let paid: PaidStack
 before(async () => {
   paid = await startPaidStack({
     keepChain: true,
-    limits: { paymentTimeoutMs: 6_000 },
+    limits: { paymentTimeoutMs: 6_000, chainCheckMs: 200, pulseIntervalMs: 200 },
     catalog: { models: [{ id: 'test/small' }, { id: 'test/slow', upstream: 'slow,chunks=20,delay=100' }] },
   })
 })
@@ -47,6 +47,29 @@ async function restartNode(): Promise<void> {
   await paid.chain.node.process.stop()
   await paid.chain.node.start()
 }
+
+test('/health tells of the chain, and its status follows it', async () => {
+  type Health = { status: string; chain: string; database: string }
+  const becomes = (status: string, chain: string) =>
+    until(`health is ${status} with the chain ${chain}`, async () => {
+      const reply = await fetch(`${paid.stack.baseUrl}/health`)
+      assert.equal(reply.status, 200)
+      const seen = (await reply.json()) as Health
+      assert.equal(seen.database, 'ok')
+      return seen.status === status && seen.chain === chain
+    })
+  const components = async () => {
+    const body = (await (await fetch(`${paid.stack.baseUrl}/v1/status`)).json()) as { components: { name: string }[] }
+    return body.components.find(({ name }) => name === 'payments')
+  }
+  await becomes('ok', 'ok')
+  assert.deepEqual(await components(), { name: 'payments', status: 'operational' })
+  await paid.chain.node.process.stop()
+  await becomes('degraded', 'unavailable')
+  assert.deepEqual(await components(), { name: 'payments', status: 'degraded_performance' })
+  await paid.chain.node.start()
+  await becomes('ok', 'ok')
+})
 
 test('the node restarts and forgets what waited for a block: it is sent again, once', async () => {
   const payer = await paid.chain.newPayer()

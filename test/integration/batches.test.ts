@@ -184,6 +184,8 @@ test('an answer without usage is estimated, one beyond the hold is clamped', asy
 
 test('a job is there for the key that made it alone', async () => {
   const job = await submitted(stack, key, { model: 'test/batch' })
+  const own = `${stack.baseUrl}/v1/batches/${job.id}`
+  assert.deepEqual([job.poll, job.result], [own, `${own}/result`])
   const other = (await stack.createAccount()).apiKey
   for (const path of [job.poll, job.result]) {
     assertRefused(await api(stack.baseUrl, 'GET', path, { token: other }), 404, 'batch_not_found')

@@ -110,7 +110,7 @@ test('a video job is paid at once, read with its token alone, and its clip fetch
   assert.equal(answer.status, 202, answer.bytes.toString())
   const job = JSON.parse(answer.bytes.toString()) as { id: string; read_token: string; poll: string }
   assert.match(job.read_token, /^rt_[0-9A-Za-z]{43}$/)
-  const read = (headers: Record<string, string>, path = job.poll) => fetch(paid.stack.baseUrl + path, { headers })
+  const read = (headers: Record<string, string>, path = job.poll) => fetch(path, { headers })
   for (const headers of [{}, { authorization: `Bearer rt_${'a'.repeat(43)}` }] as Array<Record<string, string>>) {
     const reply = await read(headers)
     assert.equal(reply.status, 401)

@@ -62,6 +62,8 @@ test('a job is taken, made, charged by its seconds and fetched', async () => {
   assert.deepEqual([taken.object, taken.status, taken.seconds, taken.model], ['video', 'in_progress', '8', 'test/held'])
   assert.deepEqual(taken.hold, { units: String(8 * SECOND_UNITS), usd: '0.8', coin: '0.8' })
   assert.deepEqual([taken.receipt, taken.error, taken.completed_at, taken.expires_at], [null, null, null, null])
+  const own = `${stack.baseUrl}/v1/videos/${taken.id}`
+  assert.deepEqual([taken.poll, taken.content], [own, `${own}/content`])
   const notReady = await contentReply(stack.baseUrl, account.apiKey, taken.id)
   assertError(notReady, 409, 'video_not_ready')
   assert.equal(notReady.headers.get('x-should-retry'), 'false')

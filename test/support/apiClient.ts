@@ -21,14 +21,14 @@ export interface ApiOptions {
   readonly headers?: Record<string, string>
 }
 
-/** Sends a request to the account API. */
+/** Sends a request to the account API. @param path or a whole address, such as an answer names */
 export async function api<Body = Json>(
   baseUrl: string,
   method: string,
   path: string,
   { token = '', body, headers = {} }: ApiOptions = {},
 ): Promise<ApiAnswer<Body>> {
-  const response = await fetch(`${baseUrl}${path}`, {
+  const response = await fetch(path.startsWith('http') ? path : `${baseUrl}${path}`, {
     method,
     headers: {
       ...(token === '' ? {} : { authorization: `Bearer ${token}` }),

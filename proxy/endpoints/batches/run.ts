@@ -6,6 +6,7 @@ import { grantedOutputTokens } from '../../admission/holdSize.ts'
 import type { Route } from '../../catalog/catalog.ts'
 import { type BatchJobs, type BatchSubmission, MAYBE_TAKEN } from '../../jobs/batchJobs.ts'
 import { type Exchange, JSON_TYPE } from '../../server/exchange.ts'
+import { ownAddress } from '../../server/ownAddress.ts'
 import type { UpstreamRequest } from '../../upstream/transport.ts'
 import type { Admitted } from '../chat/admit.ts'
 import type { StartBatch } from '../chat/chat.ts'
@@ -34,6 +35,7 @@ class BatchRun extends MeteredRun {
   private readonly admitted: Admitted
   private readonly body: Buffer
   private readonly batches: BatchJobs
+  private readonly baseUrl: string
 
   constructor(
     exchange: Exchange,
@@ -51,6 +53,7 @@ class BatchRun extends MeteredRun {
     this.admitted = admitted
     this.body = body
     this.batches = batches
+    this.baseUrl = ownAddress(services.publicUrl, exchange.head.host)
   }
 
   protected override serve(): void {
@@ -106,6 +109,7 @@ class BatchRun extends MeteredRun {
       body: this.body,
       webhookUrl: request.webhookUrl ?? '',
       approvalId: this.approvalId,
+      baseUrl: this.baseUrl,
     }
   }
 
@@ -126,6 +130,7 @@ class BatchRun extends MeteredRun {
       receipt: '',
       webhookUrl: request.webhookUrl ?? '',
       webhookSecret,
+      baseUrl: this.baseUrl,
     })
   }
 

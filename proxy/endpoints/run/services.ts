@@ -31,6 +31,8 @@ export interface RunServices {
   readonly health: RouteHealth
   readonly limits: Limits
   readonly owner: string
+  /** See `ownAddress`. */
+  readonly publicUrl: string
   readonly metrics: RequestMetrics
   /** What a read from a provider becomes is gathered here and written at once; empty between reads. */
   readonly outgoing: OutBuffer

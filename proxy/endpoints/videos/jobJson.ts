@@ -14,8 +14,13 @@ export interface ShownVideo {
 /**
  * The job object of the video endpoints, as JSON text: the members that OpenAI's clients know, and the gateway's own
  * (request_id, hold, poll, content, receipt). The prompt is null, because the gateway does not keep it.
+ * @param baseUrl where this client reaches the gateway, from `ownAddress`
  */
-export function jobJson({ job, state, madeAtMs }: ShownVideo, limits: Pick<Limits, 'videoKeptMs'>): string {
+export function jobJson(
+  { job, state, madeAtMs }: ShownVideo,
+  limits: Pick<Limits, 'videoKeptMs'>,
+  baseUrl: string,
+): string {
   const id = videoIdOf(job.requestId)
   const completed = state === VideoState.COMPLETED
   const failed = state === VideoState.FAILED
@@ -35,8 +40,8 @@ export function jobJson({ job, state, madeAtMs }: ShownVideo, limits: Pick<Limit
     remixed_from_video_id: null,
     error: failed ? { code: 'video_failed', message: failureText(job.errorMessage ?? '') } : null,
     request_id: job.requestId,
-    poll: `/v1/videos/${id}`,
-    content: `/v1/videos/${id}/content`,
+    poll: `${baseUrl}/v1/videos/${id}`,
+    content: `${baseUrl}/v1/videos/${id}/content`,
   }
   const hold = amountJson(job.holdUnits ?? 0, job.coinUsdUnits ?? 1)
   const receipt = completed && job.receiptJson ? job.receiptJson : 'null'

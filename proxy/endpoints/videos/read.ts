@@ -4,6 +4,7 @@ import type { KeyCache } from '../../access/keyCache.ts'
 import type { CatalogStore } from '../../catalog/catalogStore.ts'
 import type { StoredVideo } from '../../jobs/videoStore.ts'
 import { type Exchange, type Handler, JSON_TYPE } from '../../server/exchange.ts'
+import { ownAddress } from '../../server/ownAddress.ts'
 import type { RunServices } from '../run/services.ts'
 import { VideoAdoption } from './adopt.ts'
 import { ClipRelay } from './clip.ts'
@@ -37,7 +38,10 @@ export function videoReadHandler(parts: VideoReadParts): Handler {
     if (stored.state < VideoState.MADE) jobs.wake(stored.job.owner, videoIdOf(stored.job.requestId))
     else adoption.consider(stored)
     if (ofContent) sendClip(exchange, stored, downloads, parts)
-    else exchange.answer(200, JSON_TYPE, jobJson(stored, services.limits), costHeaders(stored))
+    else {
+      const baseUrl = ownAddress(services.publicUrl, exchange.head.host)
+      exchange.answer(200, JSON_TYPE, jobJson(stored, services.limits, baseUrl), costHeaders(stored))
+    }
   }
 }
 

@@ -8,6 +8,7 @@ import { settlementBytes } from '../../admission/settlementText.ts'
 import type { Route } from '../../catalog/catalog.ts'
 import type { VideoJobFields, Written } from '../../jobs/videoStore.ts'
 import { type Exchange, JSON_TYPE } from '../../server/exchange.ts'
+import { ownAddress } from '../../server/ownAddress.ts'
 import { AnswerBody } from '../../upstream/answerBody.ts'
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
 import {
@@ -209,8 +210,9 @@ export class VideoRun extends MeteredRun implements FollowedVideo {
       await this.giveUp()
       return
     }
-    const { limits } = this.services
-    const shown = jobJson({ job: this.job, state: this.state, madeAtMs: 0 }, limits)
+    const { limits, publicUrl } = this.services
+    const baseUrl = ownAddress(publicUrl, this.exchange.head.host)
+    const shown = jobJson({ job: this.job, state: this.state, madeAtMs: 0 }, limits, baseUrl)
     const body = this.readToken === '' ? shown : `${shown.slice(0, -1)},"read_token":"${this.readToken}"}`
     this.exchange.answer(202, JSON_TYPE, body, ['location', `/v1/videos/${this.videoId}`])
     await this.follow(route, video)
