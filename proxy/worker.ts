@@ -4,6 +4,7 @@ import { pino } from 'pino'
 import { readBusKey } from '../control/contract/callSeal.ts'
 import { sluice } from '../control/contract/generated/messages.js'
 import { newId } from '../control/contract/ids.ts'
+import { worstState } from '../control/contract/incidents.ts'
 import { limits } from '../control/contract/limits.ts'
 import { connectRedis } from '../control/contract/redis.ts'
 import { defineScript, type ScriptName } from '../control/contract/scripts.ts'
@@ -27,6 +28,7 @@ import type { Vitals } from './endpoints/health.ts'
 import { ActiveRuns } from './endpoints/run/activeRuns.ts'
 import { AgentGate } from './endpoints/run/agentGate.ts'
 import type { RunServices } from './endpoints/run/services.ts'
+import { componentsNow } from './endpoints/status.ts'
 import { VideoJobs } from './endpoints/videos/jobs.ts'
 import { BatchJobs } from './jobs/batchJobs.ts'
 import { VideoStore } from './jobs/videoStore.ts'
@@ -39,6 +41,7 @@ import { OutBuffer } from './relay/outBuffer.ts'
 import { routes } from './routes.ts'
 import { Server } from './server/server.ts'
 import { IncidentStore } from './status/incidentStore.ts'
+import { SeenState } from './status/seenState.ts'
 import { TokenCounter } from './tokens/tokenCounter.ts'
 import { newTransport } from './upstream/newTransport.ts'
 import { RouteHealth } from './upstream/routeHealth.ts'
@@ -62,7 +65,15 @@ const metrics = new RequestMetrics()
 const health = new RouteHealth(limits)
 const transport = newTransport(config.transport, limits)
 const rpc = new RpcClient({ commands, subscriber, owner, busKey: readBusKey(process.env), limits })
-const pulse = new Pulse(rpc, limits.pulseIntervalMs)
+const seen = new SeenState({
+  partsNow: () => {
+    if (pulse.admissionClosed) return 'major_outage'
+    return worstState(componentsNow({ catalog, health, vitals }, [], Date.now()).map(({ status }) => status))
+  },
+  counters: metrics.counters,
+  limits,
+})
+const pulse = new Pulse(rpc, limits.pulseIntervalMs, seen)
 const keys = new KeyCache(rpc, limits)
 const catalog = new CatalogStore({
   redis: commands,

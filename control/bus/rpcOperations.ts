@@ -2,7 +2,7 @@ import { sluice } from '../contract/generated/messages.js'
 
 /** What the proxies may ask of control: the request each operation takes. Replies are the bytes that the proxy reads. */
 export interface RpcRequests {
-  ping: undefined
+  ping: sluice.PingRequest
   resolve_key: sluice.ResolveKeyRequest
   get_receipt: sluice.GetReceiptRequest
   get_balance: sluice.GetBalanceRequest
@@ -30,7 +30,7 @@ export type RpcOperation = keyof RpcRequests
 export type RpcHandlers = { [Name in RpcOperation]: (request: RpcRequests[Name], call: RpcCall) => Promise<Uint8Array> }
 
 const DECODERS: { [Name in RpcOperation]: (payload: Uint8Array) => RpcRequests[Name] } = {
-  ping: () => undefined,
+  ping: (payload) => sluice.PingRequest.decode(payload),
   resolve_key: (payload) => sluice.ResolveKeyRequest.decode(payload),
   get_receipt: (payload) => sluice.GetReceiptRequest.decode(payload),
   get_balance: (payload) => sluice.GetBalanceRequest.decode(payload),

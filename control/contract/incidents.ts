@@ -40,6 +40,11 @@ export function stateDuring(impact: Impact): ServiceState {
   return STATE_OF[impact]
 }
 
+/** A state of a record; one that a later version knows counts as degraded. */
+export function serviceStateOf(text: string): ServiceState {
+  return SERVICE_STATES.find((state) => state === text) ?? 'degraded_performance'
+}
+
 /** The worst of some states; operational when there are none. */
 export function worstState(states: Iterable<ServiceState>): ServiceState {
   let worst = 0

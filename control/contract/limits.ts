@@ -312,6 +312,10 @@ const DEFAULTS = {
   providerCheckBytesMax: 1_048_576,
   providerModelsMax: 500,
   statusCheckMs: 5_000,
+  statusWriteMs: 60_000,
+  /** A state that lasted less in a day is not shown; errors are judged by so many requests. */
+  statusStateMinMs: 30_000,
+  statusRequestsMin: 20,
   incidentsOpenMax: 100,
   incidentsShownMax: 500,
   incidentDaysShown: 90,

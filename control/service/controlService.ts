@@ -25,6 +25,7 @@ import type { PaymentsService } from '../payments/paymentsService.ts'
 import { CatalogKeeper } from '../pricing/catalogKeeper.ts'
 import { ReferralPayer } from '../referrals/referralPayer.ts'
 import { SettlementConsumer } from '../settlement/consumer.ts'
+import { ObservedDays } from '../status/observedDays.ts'
 import { StatusKeeper } from '../status/statusKeeper.ts'
 import { sampleBacklog } from './backlog.ts'
 import { addressForLog, type Environment } from './environment.ts'
@@ -90,6 +91,8 @@ export class ControlService {
     this.#startPayments()
     const batches = this.#startBatches()
     const chain = await this.#startChainState()
+    const observedDays = new ObservedDays({ pool: this.#pool, log: this.#log })
+    this.#running.push({ name: 'observed days', stop: () => observedDays.stop() })
     const handlers = rpcHandlers({
       pool: this.#pool,
       redis: this.#redis,
@@ -100,6 +103,7 @@ export class ControlService {
       payments: this.#payments,
       batches,
       chain,
+      observedDays,
     })
     const rpc = new RpcServer({ redisUrl, busKey, handlers, log: this.#log, observe: metrics.observeRpc })
     rpc.start()

@@ -5,23 +5,36 @@ import type { BatchService } from '../batch/batchService.ts'
 import type { RpcHandlers } from '../bus/rpcOperations.ts'
 import type { ChainState } from '../chain/chainState.ts'
 import { sluice } from '../contract/generated/messages.js'
+import { observedOf } from '../contract/observedDays.ts'
+import { epochKey } from '../contract/redisKeys.ts'
 import { resolveKey } from '../keys/resolveKey.ts'
 import { paymentHandlers } from '../payments/paymentHandlers.ts'
 import { sheetJson, sheetListJson } from '../pricing/sheetReads.ts'
 import { ReceiptReader } from '../receipts/receiptReader.ts'
+import type { ObservedDays } from '../status/observedDays.ts'
 import { type ApiParts, newApiRouter } from './apiRouter.ts'
 
 /** What answers the proxies' calls, over the book and the admission state. */
 export function rpcHandlers(
-  parts: Omit<ApiParts, 'receipts'> & { readonly batches: BatchService; readonly chain: Pick<ChainState, 'state'> },
+  parts: Omit<ApiParts, 'receipts'> & {
+    readonly batches: BatchService
+    readonly chain: Pick<ChainState, 'state'>
+    readonly observedDays: ObservedDays
+  },
 ): RpcHandlers {
-  const { pool, redis, payments, batches, chain } = parts
+  const { pool, redis, payments, batches, chain, observedDays } = parts
   const receipts = new ReceiptReader(pool, redis)
   const api = newApiRouter({ ...parts, receipts })
   return {
-    ping: async () => {
-      await pool.query('SELECT 1')
-      return sluice.PingReply.encode(sluice.PingReply.create({ chain: chain.state })).finish()
+    ping: async ({ observed }) => {
+      const [isOpen] = await Promise.all([redis.exists(epochKey(0)), pool.query('SELECT 1')])
+      const seen = observed.map((record) => observedOf(sluice.ObservedRecord.create(record)))
+      observedDays.add(
+        seen.filter((entry) => entry !== undefined),
+        Date.now(),
+      )
+      const reply = { chain: chain.state, admissionClosed: isOpen === 0 }
+      return sluice.PingReply.encode(sluice.PingReply.create(reply)).finish()
     },
     resolve_key: async ({ keyHash }) => sluice.KeyRecord.encode(await resolveKey(pool, keyHash)).finish(),
     get_receipt: async ({ requestId, keyId }) => Buffer.from(await receipts.single(requestId, keyId)),

@@ -5,10 +5,12 @@ import type { Incident } from '../contract/incidents.ts'
 import { STATUS_KEY } from '../contract/redisKeys.ts'
 import type { Queryable } from '../db/pool.ts'
 import { shownIncidents } from './incidents.ts'
+import { type DayState, shownDays } from './observedDays.ts'
 
-/** The StatusRecord of these incidents, encoded. Equal incidents give equal bytes. */
-export function encodeStatus(incidents: readonly Incident[]): Buffer {
+/** The StatusRecord of these incidents and days, encoded. Equal ones give equal bytes. */
+export function encodeStatus(incidents: readonly Incident[], days: readonly DayState[]): Buffer {
   const record = {
+    days: [...days],
     incidents: incidents.map(({ models, closedAtMs, ...incident }) => ({
       ...incident,
       models: [...models],
@@ -28,7 +30,7 @@ const WRITES_MAX = 3
 export async function syncStatus(db: Queryable, redis: Redis): Promise<boolean> {
   // Another process may have read the book before a change of this one and write after it, so that both look again.
   for (let written = 0; ; written++) {
-    const record = encodeStatus(await shownIncidents(db))
+    const record = encodeStatus(await shownIncidents(db), await shownDays(db))
     if ((await redis.getBuffer(STATUS_KEY))?.equals(record) === true) return written > 0
     if (written === WRITES_MAX) return true
     await publishStatusRecord(redis, record)

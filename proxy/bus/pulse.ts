@@ -1,6 +1,17 @@
 import { CHAIN_HEALTHS, type ChainHealth } from '../../control/contract/chainHealth.ts'
 import { sluice } from '../../control/contract/generated/messages.js'
+import type { Observed } from '../../control/contract/observedDays.ts'
 import type { RpcClient } from './rpcClient.ts'
+
+/** What this process sees of the service. */
+export interface Seen {
+  /** Notes the state since the last call. */
+  observe(): void
+  /** What was noted since the last call. */
+  take(): readonly Observed[]
+  /** Takes back what could not be told. */
+  keep(observed: readonly Observed[]): void
+}
 
 /** Asks control now and then whether it and its database are well, so that /health answers without asking. */
 export class Pulse {
@@ -9,11 +20,17 @@ export class Pulse {
   /** The state of the chain as control last told it; while control does not answer, nothing can be paid on it. */
   chain: ChainHealth = 'unavailable'
 
+  /** At the last answer control was loading the state that holds are taken on, so that nothing could be held for. */
+  admissionClosed = false
+
   private readonly rpc: RpcClient
   private readonly intervalMs: number
+  private readonly seen: Seen
   private timer: NodeJS.Timeout | undefined
 
-  constructor(rpc: RpcClient, intervalMs: number) {
+  /** @param seen asked before each pulse, and told to control with it */
+  constructor(rpc: RpcClient, intervalMs: number, seen: Seen) {
+    this.seen = seen
     this.rpc = rpc
     this.intervalMs = intervalMs
   }
@@ -27,16 +44,20 @@ export class Pulse {
   }
 
   private ask(): void {
+    this.seen.observe()
+    const observed = this.seen.take()
     this.rpc
-      .call('ping', new Uint8Array(0))
+      .call('ping', sluice.PingRequest.encode(sluice.PingRequest.create({ observed: [...observed] })).finish())
       .then(
         (reply) => {
-          const { chain } = sluice.PingReply.decode(reply)
+          const { chain, admissionClosed } = sluice.PingReply.decode(reply)
+          this.admissionClosed = admissionClosed
           this.alive = true
           this.chain = CHAIN_HEALTHS.find((state) => state === chain) ?? 'not_configured'
         },
         () => {
           this.alive = false
+          this.seen.keep(observed)
           if (this.chain === 'ok') this.chain = 'unavailable'
         },
       )

@@ -31,19 +31,8 @@ export function statusHandler({ catalog, health, vitals, incidents }: StatusPart
   return (exchange) => {
     const nowMs = Date.now()
     const open = incidents.all.filter((incident) => incident.closedAtMs === null)
-    const { redis, control, chain } = vitals()
+    const components = componentsNow({ catalog, health, vitals }, open, nowMs)
     const models = modelsNow(catalog.current, health, open, nowMs)
-    const components: { name: string; status: ServiceState }[] = [
-      { name: 'models', status: models.status },
-      // Nothing runs that cannot be held for.
-      { name: 'ledger', status: redis ? 'operational' : 'major_outage' },
-      // Requests go on without it.
-      { name: 'account_api', status: control ? 'operational' : 'degraded_performance' },
-    ]
-    // Who has a key is served on without it.
-    if (chain !== 'not_configured') {
-      components.push({ name: 'payments', status: chain === 'ok' ? 'operational' : 'degraded_performance' })
-    }
     const said = open.filter(concernsAll).map(({ impact }) => stateDuring(impact))
     const { listed, serving, unavailable } = models
     exchange.answer(
@@ -61,14 +50,41 @@ export function statusHandler({ catalog, health, vitals, incidents }: StatusPart
   }
 }
 
-/** GET /v1/status/history: the days of the last months, newest first, and the incidents in them. */
+/**
+ * The parts of the service as this process sees them now.
+ * @param open incidents, which make models worse that they name
+ */
+export function componentsNow(
+  { catalog, health, vitals }: Omit<StatusParts, 'incidents'>,
+  open: readonly Incident[],
+  nowMs: number,
+): { name: string; status: ServiceState }[] {
+  const { redis, control, chain } = vitals()
+  const components: { name: string; status: ServiceState }[] = [
+    { name: 'models', status: modelsNow(catalog.current, health, open, nowMs).status },
+    // Nothing runs that cannot be held for.
+    { name: 'ledger', status: redis ? 'operational' : 'major_outage' },
+    // Requests go on without it.
+    { name: 'account_api', status: control ? 'operational' : 'degraded_performance' },
+  ]
+  // Who has a key is served on without it.
+  if (chain !== 'not_configured') {
+    components.push({ name: 'payments', status: chain === 'ok' ? 'operational' : 'degraded_performance' })
+  }
+  return components
+}
+
+/**
+ * GET /v1/status/history: the days of the last months on which the gateway ran, newest first, each with the worst of what
+ * the gateway saw and the operator said, and the incidents in them.
+ */
 export function statusHistoryHandler(incidents: IncidentStore, limits: Pick<Limits, 'incidentDaysShown'>): Handler {
   let made: { readonly of: readonly Incident[]; readonly today: number; readonly text: string } | undefined
   return (exchange) => {
     const nowMs = Date.now()
     const today = Math.floor(nowMs / DAY_MS)
     if (made?.of !== incidents.all || made.today !== today) {
-      made = { of: incidents.all, today, text: historyJson(incidents.all, today, limits.incidentDaysShown) }
+      made = { of: incidents.all, today, text: historyJson(incidents, today, limits.incidentDaysShown) }
     }
     exchange.answer(200, JSON_TYPE, made.text)
   }
@@ -96,9 +112,15 @@ function milder(state: ServiceState): ServiceState {
   return state === 'major_outage' ? 'partial_outage' : state
 }
 
-function historyJson(incidents: readonly Incident[], today: number, days: number): string {
-  const data = Array.from({ length: days }, (_, back) => {
-    const startMs = (today - back) * DAY_MS
+function historyJson(
+  { all: incidents, days: seen }: Pick<IncidentStore, 'all' | 'days'>,
+  today: number,
+  days: number,
+): string {
+  const recent = [...seen.keys()].filter((day) => day < today && day > today - days).sort((a, b) => b - a)
+  // This process runs today, whether or not it is in the book yet.
+  const data = [today, ...recent].map((day) => {
+    const startMs = day * DAY_MS
     const during = incidents.filter(
       ({ openedAtMs, closedAtMs }) => openedAtMs < startMs + DAY_MS && (closedAtMs ?? startMs) >= startMs,
     )
@@ -107,6 +129,7 @@ function historyJson(incidents: readonly Incident[], today: number, days: number
       return concernsAll(incident) ? state : milder(state)
     })
     const date = new Date(startMs).toISOString().slice(0, 10)
+    states.push(seen.get(day) ?? 'operational')
     return { date, status: worstState(states), incidents: during.map(({ id }) => id) }
   })
   return JSON.stringify({ object: 'status_history', days: data, incidents: incidents.map(incidentJson) })

@@ -1,18 +1,21 @@
 import type { Redis } from 'ioredis'
 import { sluice } from '../../control/contract/generated/messages.js'
-import { type Incident, incidentOf } from '../../control/contract/incidents.ts'
+import { type Incident, incidentOf, type ServiceState, serviceStateOf } from '../../control/contract/incidents.ts'
 import { STATUS_KEY } from '../../control/contract/redisKeys.ts'
 import { KeptRecord } from '../bus/keptRecord.ts'
 
-/** What the operator says of the service, kept here so that it can be told while control and Redis are away. */
+/** What the operator says of the service, and what the gateway saw of it, kept here so that it can be told while control and Redis are away. */
 export class IncidentStore {
   private readonly record: KeptRecord
   private incidents: readonly Incident[] = []
+  private seenDays: ReadonlyMap<number, ServiceState> = new Map()
 
   constructor(redis: Pick<Redis, 'getBuffer'>, onFault: (error: unknown) => void) {
     const onChange = (bytes: Buffer): void => {
-      const { incidents } = sluice.StatusRecord.decode(bytes)
+      const { incidents, days } = sluice.StatusRecord.decode(bytes)
       this.incidents = incidents.map((incident) => incidentOf(sluice.IncidentRecord.create(incident)))
+      const records = days.map((record) => sluice.DayRecord.create(record))
+      this.seenDays = new Map(records.map(({ day, state }) => [day, serviceStateOf(state)]))
     }
     this.record = new KeptRecord({ redis, key: STATUS_KEY, onChange, onFault })
   }
@@ -20,6 +23,11 @@ export class IncidentStore {
   /** The open ones and those of the last months, newest first; none until control has told of any. */
   get all(): readonly Incident[] {
     return this.incidents
+  }
+
+  /** The days on which the gateway ran (days since 1970, UTC), with the worst that it saw itself. */
+  get days(): ReadonlyMap<number, ServiceState> {
+    return this.seenDays
   }
 
   /** Reads them in the background, again and again until that succeeds once after this call. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { limits } from '../../control/contract/limits.ts'
+import { createPool, type Pool } from '../../control/db/pool.ts'
 import { assertError, chat, completion, type Reply } from '../support/chatClient.ts'
 import { type Stack, startStack, until } from '../support/stack.ts'
 
@@ -25,6 +26,9 @@ before(async () => {
       breakerFailures: 1,
       breakerOpenMs: 6_000,
       bodyBytesMax: 100_000,
+      statusWriteMs: 200,
+      statusCheckMs: 200,
+      statusStateMinMs: 300,
     },
     catalog: { models: [{ id: M }, { id: 'test/flaky', upstream: 'mock,fail_first=4' }] },
   })
@@ -146,3 +150,24 @@ test('without Redis nothing is served, and all is well when it is back', async (
   await becomes(WELL)
   await until('requests are served', async () => (await chat(stack.baseUrl, apiKey, { model: M })).status === 200)
 })
+
+test('what the gateway saw of these outages is in the history of the day, from its own start on', async () => {
+  type History = { days: { date: string; status: string; incidents: string[] }[]; incidents: unknown[] }
+  let history: History | undefined
+  await until('the day is told of', async () => {
+    history = JSON.parse((await get('/v1/status/history')).text) as History
+    return history.days.some(({ status }) => status === 'major_outage')
+  })
+  assert.deepEqual(history?.incidents, [], 'nobody has said anything')
+  assert.ok((history?.days.length ?? 0) <= 2)
+  const { rows } = await withPool((pool) =>
+    pool.query<{ state: string }>('SELECT DISTINCT state FROM observed_days WHERE ms > 0 ORDER BY state'),
+  )
+  const seen = rows.map(({ state }) => state)
+  for (const state of ['operational', 'major_outage']) assert.ok(seen.includes(state), seen.join())
+})
+
+async function withPool<T>(work: (pool: Pool) => Promise<T>): Promise<T> {
+  const pool = createPool(stack.databaseUrl)
+  return work(pool).finally(() => pool.end())
+}

@@ -11,7 +11,11 @@ interface Shown {
 
 function shown(changes: Partial<Record<keyof typeof limits, number>> = {}): Shown {
   let text = ''
-  const exchange = { answer: (_status: number, _type: string, body: string) => void (text = body) }
+  const exchange = {
+    answer: (_status: number, _type: string, body: string) => {
+      text = body
+    },
+  }
   void limitsHandler({ ...limits, ...changes })(exchange as unknown as Exchange, Buffer.alloc(0))
   return JSON.parse(text) as Shown
 }
