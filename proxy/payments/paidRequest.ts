@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { type ErrorCode, errorBody, GatewayError, isErrorCode } from '../../control/contract/errors.ts'
 import { sluice } from '../../control/contract/generated/messages.js'
 import type { Limits } from '../../control/contract/limits.ts'
+import { ownAddress } from '../../control/contract/net/ownAddress.ts'
 import { type Address, networkOf, parseAddress } from '../../control/contract/payments/address.ts'
 import { tokenUsdUnits, unitsOf } from '../../control/contract/payments/conversion.ts'
 import { paymentToMessage } from '../../control/contract/payments/messages.ts'
@@ -21,7 +22,6 @@ import {
   type HeaderList,
   JSON_TYPE,
 } from '../server/exchange.ts'
-import { ownAddress } from '../server/ownAddress.ts'
 import { readAgent } from './agent.ts'
 import type { CheckedPayment } from './checkedPayment.ts'
 import { type PaymentCredential, readPaymentCredential } from './credential.ts'

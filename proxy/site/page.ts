@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
+import { ownAddress } from '../../control/contract/net/ownAddress.ts'
 import type { Handler } from '../server/exchange.ts'
-import { ownAddress } from '../server/ownAddress.ts'
 
 const CONTENT_TYPES = {
   'skill.md': 'text/markdown; charset=utf-8',
