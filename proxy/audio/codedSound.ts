@@ -1,6 +1,8 @@
 import { mpegFrameAt } from './mpegFrame.ts'
 
 const BYTES_PER_STEP = 65_536
+/** A power of two above the bytes of the longest frame, 8,194. */
+const WINDOW_BYTES = 16_384
 /** Players take samples for frames when as many follow each other at the beginning, or anywhere. */
 const FIRST_FRAMES = 3
 const CHAIN_FRAMES = 64
@@ -31,13 +33,20 @@ const AC3_RATES = [32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320
 export function* holdsCodedSound(file: Buffer, from: number): Generator<void, boolean> {
   let first = from
   while (first < file.length && file[first] === 0) first++
-  if (isChain(file, first, FIRST_FRAMES)) return true
+  // How many frames follow each other from each place on, kept for as far as a frame reaches.
+  const chains = new Uint8Array(WINDOW_BYTES)
   let marks = 0
-  for (let at = from; at + MARK_BYTES <= file.length; at++) {
-    if ((at - from) % BYTES_PER_STEP === 0) yield
+  for (let at = file.length - MARK_BYTES; at >= from; at--) {
+    if (at % BYTES_PER_STEP === 0) yield
+    chains[at % WINDOW_BYTES] = 0
     const start = STARTS[file[at]]
     if (start === 0 || (start === (FRAME | MARK) && isQuiet(file[at + 1]))) continue
-    if ((start & FRAME) !== 0 && isChain(file, at, CHAIN_FRAMES)) return true
+    const bytes = (start & FRAME) === 0 ? 0 : frameBytesAt(file, at)
+    if (bytes > 0) {
+      const frames = 1 + chains[(at + bytes) % WINDOW_BYTES]
+      if (frames >= (at === first ? FIRST_FRAMES : CHAIN_FRAMES)) return true
+      chains[at % WINDOW_BYTES] = frames
+    }
     if ((start & MARK) !== 0 && isSyncWord(file, at) && ++marks >= MARKS) return true
   }
   return false
@@ -54,16 +63,6 @@ function isSyncWord(file: Buffer, at: number): boolean {
   if (word === DTS_14_BIG) return (next & 0xfff0) === 0x07f0
   if (word === DTS_14_LITTLE) return (next & 0xf0ff) === 0xf007
   return SYNC_WORDS.has(word)
-}
-
-function isChain(file: Buffer, at: number, count: number): boolean {
-  let next = at
-  for (let frames = 0; frames < count; frames++) {
-    const bytes = frameBytesAt(file, next)
-    if (bytes === 0) return false
-    next += bytes
-  }
-  return true
 }
 
 /** The bytes of the coded frame whose header is at `at`; 0 when there is none. */

@@ -24,8 +24,8 @@ export interface MeasuredAudio extends Duration {
  */
 export type AudioReader = Generator<void, Duration | null>
 
-/** ffmpeg looks for the kind of a file in as many bytes of its beginning (PROBE_BUF_MAX), and in those behind a tag. */
-const FLAC_TAG_BYTES_MAX = 524_288
+/** ffmpeg tells the kind of a file by its first MiB (PROBE_BUF_MAX), in which what is behind the tag has to begin. */
+const FLAC_TAG_BYTES_MAX = 1_000_000
 
 /** Places that a reader looks at before it gives way. */
 export const PLACES_PER_STEP = 16_384

@@ -304,6 +304,14 @@ test('the largest hostile files are measured without holding up everybody else',
       Buffer.concat([slowMp3Frames(400_000), Buffer.alloc(1_500_000, Buffer.from([0xff, 0xfb, 0x91]))]),
     ],
     ['FLAC of sync bytes', Buffer.concat([FLAC, Buffer.alloc(bytes, 0xff)])],
+    [
+      'frames of three bytes',
+      Buffer.concat([
+        wavFile(0, { bits: 16 }),
+        Buffer.from([1]),
+        Buffer.alloc(bytes, Buffer.from(`${'56e000'.repeat(60)}01`, 'hex')),
+      ]),
+    ],
     ['quiet samples', Buffer.concat([wavFile(0, { bits: 16 }), Buffer.alloc(bytes, Buffer.from([0xe0, 0xff]))])],
     ['FLAC of headers', Buffer.concat([FLAC, Buffer.alloc(bytes, Buffer.from([0xff, 0xf8, 0xc9, 0x08, 0x00]))])],
   ]
