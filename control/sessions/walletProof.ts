@@ -68,11 +68,11 @@ export class WalletProofs {
     if (expiresAtMs === undefined) throw refuse('has a Nonce that is not in force; get one by POST /v1/auth/nonce')
     await this.#checkChain(fields)
     const network = clientNetwork(clientAddress)
-    const failures = `${network} ${address}`
+    const failures = `${network} ${address.toLowerCase()}`
     refuseAfter(this.#failures.waitMs(failures, nowMs))
     if (!(await this.#isSignedByKey(network, address, message, signature))) {
       await this.#checkContract(address, message, signature).catch((error: unknown) => {
-        this.#failures.take(failures, Date.now())
+        if (error instanceof GatewayError && error.code === 'bad_signature') this.#failures.take(failures, Date.now())
         throw error
       })
     }
