@@ -1,7 +1,6 @@
 import type { Logger } from 'pino'
 import { Loop } from '../admission/loop.ts'
-import type { ServiceState } from '../contract/incidents.ts'
-import { worstState } from '../contract/incidents.ts'
+import { type ServiceState, worstState } from '../contract/incidents.ts'
 import { limits } from '../contract/limits.ts'
 import { dayOf, type Observed, ObservedTimes } from '../contract/observedDays.ts'
 import { intArray, textArray } from '../db/arrays.ts'

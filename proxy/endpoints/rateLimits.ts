@@ -19,6 +19,8 @@ type RateName = Extract<LimitName, `${string}PerMinute`>
 interface RateUse extends Pick<RateLimit, 'id' | 'scope' | 'applies_to' | 'note'> {
   /** Absent where a minute's worth may come at once. */
   readonly burst?: Extract<LimitName, `${string}Burst`>
+  /** The burst is never more than a minute's worth. */
+  readonly isBurstCapped?: true
 }
 
 /** What each rate of the table of limits is for; a rate that is not described here does not compile. */
@@ -26,6 +28,7 @@ const USES: Readonly<Record<RateName, readonly RateUse[]>> = {
   requestsPerMinute: [
     {
       ...{ id: 'requests_per_key', scope: 'key', applies_to: 'model endpoints', burst: 'requestBurst' },
+      isBurstCapped: true,
       note: 'A key may have a rate of its own.',
     },
   ],
@@ -75,13 +78,14 @@ const USES: Readonly<Record<RateName, readonly RateUse[]>> = {
 /** Every rate that is answered with 429, as it is in force. */
 export function rateLimits(limits: Limits): RateLimit[] {
   const minutely = Object.entries(USES).flatMap(([name, uses]) =>
-    uses.map(({ burst, ...use }) => {
+    uses.map(({ burst: burstName, isBurstCapped, ...use }) => {
       const requests = limits[name as RateName]
+      const burst = burstName === undefined ? requests : limits[burstName]
       return {
         ...use,
         requests,
         period_seconds: 60,
-        burst: burst === undefined ? requests : Math.min(requests, limits[burst]),
+        burst: isBurstCapped ? Math.min(requests, burst) : burst,
       }
     }),
   )

@@ -62,10 +62,13 @@ test('the rates are told by GET /v1/limits', async () => {
   ])
   assert.deepEqual(rates.slice(1), [
     ['account_api', 12, 60, 30, 'account'],
-    ['sign_in', 6, 60, 10, 'client network'],
     ['public_reads', 12, 60, 30, 'client network'],
+    ['sign_in', 6, 60, 10, 'client network'],
+    ['refused_credentials', 6, 60, 10, 'client network'],
     ['wrong_signatures', 10, 60, 10, 'client network and wallet'],
     ['provider_checks', 10, 60, 10, 'account'],
+    ['refused_payments', 300, 60, 100, 'client network'],
+    ['refused_payments_overall', 1_200, 60, 400, 'gateway'],
     ['referral_attaches', 5, 86_400, 5, 'client network'],
   ])
 })

@@ -195,7 +195,8 @@ test('the sheet shows every public field and nothing private', () => {
     owned_by: 'acme',
     modality: 'chat',
     unit: 'million_tokens',
-    endpoints: ['chat', 'messages'],
+    // Attested hardware serves chat alone.
+    endpoints: ['chat'],
     context: 1_000_000,
     max_output: 1_000,
     price: { input: '1', output: '2', long_context: { threshold: 1_000, input: '2', output: '4' } },
