@@ -7,7 +7,7 @@ const MINOR_MIN = 12
 
 /**
  * @param version of Node.js, such as "20.12.0"
- * @param dependency what package.json says of uWebSockets.js; the package from npm has binaries for Node.js 20 alone
+ * @param dependency what package.json says of uWebSockets.js; with the package from npm only Node.js 20 is supported
  * @returns one sentence for the operator, or undefined when the version is fine
  */
 export function refusalOf(version, dependency) {
@@ -16,7 +16,7 @@ export function refusalOf(version, dependency) {
     return `Node.js ${MAJOR} (${MAJOR}.${MINOR_MIN} or newer) is needed, this is ${version}.`
   }
   if (major === MAJOR || !dependency.startsWith('npm:')) return undefined
-  return `Node.js ${MAJOR} is needed, this is ${version}: the HTTP server package has no binary for it; the section "Newer Node" of README.md says how to use the official uWebSockets.js release instead.`
+  return `Node.js ${MAJOR} is needed, this is ${version}; the section "Newer Node" of README.md says how to run on another version.`
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -32,7 +32,7 @@ let lastParsed: ChatBody | string = ''
 /** Reads names of all headers, the gateway's request id, and whether a credential came along. */
 export function readHead(req: HttpRequest): RequestHead {
   const head: RequestHead = { headerNames: [], requestId: null, authorized: false, contentType: '' }
-  req.forEachHeader((name, value) => {
+  req.forEach((name, value) => {
     head.headerNames.push(name)
     if (name === 'x-request-id') head.requestId = value
     else if (name === 'content-type') head.contentType = value

@@ -53,7 +53,7 @@ export function startProvider(options: ProviderOptions): Promise<Provider> {
         log.close()
       }
 
-      resolve({ port: uws.getSocketPort(socket), log, stop })
+      resolve({ port: uws.us_socket_local_port(socket), log, stop })
     })
   })
 }

@@ -42,7 +42,7 @@ export function parseHead(req: HttpRequest): ParsedHead {
   let framingFault = ''
   let hasTwoCredentials = false
 
-  req.forEachHeader((name, value) => {
+  req.forEach((name, value) => {
     switch (name) {
       case 'authorization':
         hasTwoCredentials ||= isSecond(authorization, value) || SECOND_CREDENTIAL.test(value)

@@ -12,10 +12,10 @@ interface NodeVersion {
 
 const script = join(projectRoot, 'scripts/node-version.mjs')
 const { refusalOf }: NodeVersion = await import(pathToFileURL(script).href)
-const NPM_PACKAGE = 'npm:@rjweb/uws@1.5.0'
+const NPM_PACKAGE = 'npm:@uwsjs/core@20.51.4'
 const OFFICIAL = 'uNetworking/uWebSockets.js#v20.52.0'
 
-test('only a Node.js that the HTTP server has a binary for is taken', () => {
+test('only a Node.js that the gateway supports is taken', () => {
   for (const version of ['20.12.0', '20.19.5']) assert.equal(refusalOf(version, NPM_PACKAGE), undefined)
   for (const version of ['18.20.0', '20.11.1']) {
     for (const dependency of [NPM_PACKAGE, OFFICIAL])
