@@ -10,18 +10,19 @@ import { chatSurface } from './endpoints/chat/surface.ts'
 import { completionsSurface } from './endpoints/completions/surface.ts'
 import { healthHandler, readyHandler, type Vitals } from './endpoints/health.ts'
 import { limitsHandler } from './endpoints/limits.ts'
-import { mcpHandler } from './endpoints/mcp/handler.ts'
+import { mcpHandler, mcpPrecheck } from './endpoints/mcp/handler.ts'
 import type { Site } from './endpoints/mcp/site.ts'
 import { countTokensHandler } from './endpoints/messages/countTokens.ts'
 import { messagesSurface } from './endpoints/messages/surface.ts'
 import { modelsHandler } from './endpoints/models.ts'
 import { openapiHandler } from './endpoints/openapi/openapi.ts'
 import { paidHandler } from './endpoints/paid.ts'
+import { type BodyOwner, BodyParser } from './endpoints/parseInSteps.ts'
 import { pricingHandler, sheetHandler, sheetsHandler } from './endpoints/pricing.ts'
 import { publicReceiptHandler, receiptHandler } from './endpoints/receipts.ts'
 import { responsesSurface } from './endpoints/responses/surface.ts'
-import { credentialPrecheck } from './endpoints/run/checkKey.ts'
-import { keyedHandler, type Serve } from './endpoints/run/serve.ts'
+import { keyPrecheck } from './endpoints/run/checkKey.ts'
+import { keyedHandler, parseFirst, type Serve } from './endpoints/run/serve.ts'
 import type { RunServices } from './endpoints/run/services.ts'
 import { statusHandler, statusHistoryHandler } from './endpoints/status.ts'
 import { toolServe } from './endpoints/tools/call.ts'
@@ -67,8 +68,14 @@ export interface RouteParts {
 export function routes(parts: RouteParts): RouteEntry[] {
   const { keys, catalog, services, videos, batches, health, rpc, limits, vitals, incidents, payments, trustedProxies } =
     parts
+  const precheck = keyPrecheck(keys)
+  const mcpSender = mcpPrecheck(precheck)
+  const parser = new BodyParser(limits)
+  // Uploads are no JSON.
+  const parsed = (serve: Serve, owner: BodyOwner, { upload = false }: Partial<RouteEntry>): Serve =>
+    upload ? serve : parseFirst(serve, parser, owner)
   const keyed = (path: string, serve: Serve, more: Partial<RouteEntry> = {}): RouteEntry => ({
-    ...{ method: 'POST', path, handler: keyedHandler(serve, keys, services), precheck: credentialPrecheck },
+    ...{ method: 'POST', path, handler: keyedHandler(parsed(serve, 'customer', more), keys, services), precheck },
     ...more,
   })
   /** What is served to keys and, under /x402, to whoever pays for the request itself. */
@@ -78,7 +85,7 @@ export function routes(parts: RouteParts): RouteEntry[] {
       ...more,
       method: 'POST',
       path: `/x402${path}`,
-      handler: paidHandler(serve, payments, services),
+      handler: paidHandler(parsed(serve, 'stranger', more), payments, services),
       precheck: undefined,
     },
   ]
@@ -87,7 +94,7 @@ export function routes(parts: RouteParts): RouteEntry[] {
     operation: Operation<Request, Plan>,
   ): RouteEntry[] => {
     const { upload } = operation
-    const [own, paid] = sold(path, unitServe(operation, catalog), { upload, precheck: unitPrecheck(upload) })
+    const [own, paid] = sold(path, unitServe(operation, catalog), { upload, precheck: unitPrecheck(upload, precheck) })
     return [own, { ...paid, precheck: uploadPrecheck(upload) }]
   }
   const chat = (surface: ChatSurface): Serve => chatServe(surface, catalog)
@@ -97,8 +104,8 @@ export function routes(parts: RouteParts): RouteEntry[] {
     {
       method: 'POST',
       path: '/v1/messages/count_tokens',
-      handler: countTokensHandler(keys, catalog, services),
-      precheck: credentialPrecheck,
+      handler: countTokensHandler(keys, catalog, services, parser),
+      precheck,
     },
     ...sold('/v1/completions', chat(completionsSurface)),
     keyed('/v1/responses', chat(responsesSurface)),
@@ -113,7 +120,8 @@ export function routes(parts: RouteParts): RouteEntry[] {
     {
       method: 'POST',
       path: '/mcp',
-      handler: mcpHandler({ keys, catalog, services, payments, rpc, site: parts.site }),
+      handler: mcpHandler({ ...parts, parser, precheck: mcpSender }),
+      precheck: mcpSender,
       comparesCredentials: true,
     },
     { method: 'GET', path: '/v1/tools', handler: toolsHandler(catalog) },

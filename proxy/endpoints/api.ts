@@ -29,7 +29,8 @@ export function apiEndpoints(
     method: route.method,
     path: route.path,
     handler: (exchange, body) => serve(route, exchange, body, services),
-    precheck: (head) => refusalOf(() => readApiCredential(head, route.auth)) ?? earlyTooLarge(services.limits),
+    precheck: (head) =>
+      refusalOf(() => readApiCredential(head, route.auth)) ?? earlyTooLarge(services.limits) ?? 'stranger',
   }))
 }
 

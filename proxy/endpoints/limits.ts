@@ -1,6 +1,7 @@
 import type { Limits } from '../../control/contract/limits.ts'
 import { formatUsd } from '../../control/contract/units.ts'
 import { type Handler, JSON_TYPE } from '../server/exchange.ts'
+import { HEAD_BYTES_MAX, HEADERS_MAX } from '../server/uws.ts'
 import { rateLimits } from './rateLimits.ts'
 
 /** GET /v1/limits: what a client has to know of rates, sizes and times, and every limit, as they are in force. */
@@ -12,6 +13,18 @@ export function limitsHandler(limits: Limits): Handler {
     request: {
       body_bytes: Math.min(limits.bodyBytesMax, limits.jsonBodyBytesMax),
       body_timeout_seconds: limits.bodyTimeoutMs / 1000,
+      headers: HEADERS_MAX,
+      head_bytes: HEAD_BYTES_MAX,
+      json_depth: limits.jsonDepthMax,
+      json_members: limits.jsonMembersMax,
+      json_elements: limits.jsonElementsMax,
+      without_key: {
+        body_bytes: Math.min(limits.bodyBytesMax, limits.jsonBodyBytesMax, limits.strangerBodyBytesMax),
+        upload_bytes: Math.min(limits.bodyBytesMax, limits.strangerUploadBytesMax),
+        json_members: limits.strangerJsonMembersMax,
+        json_elements: limits.strangerJsonElementsMax,
+      },
+      mcp_message_bytes: limits.mcpBodyBytesMax,
       messages: limits.messagesMax,
       tools: limits.toolsMax,
       images: limits.imagesMax,

@@ -3,30 +3,34 @@ import { GatewayError, invalidRequest } from '../../control/contract/errors.ts'
 import { nestsDeeper } from '../relay/jsonDepth.ts'
 import { isObject, type JsonObject } from '../relay/jsonObject.ts'
 import type { Span } from '../relay/jsonSpans.ts'
+import { isForm, notUtf8, parsedInSteps, tooDeep } from './parseInSteps.ts'
 
 const AT_POSITION = /at position ([0-9]+)/
 const BYTE_ORDER_MARK = '\ufeff'
-const FORM_START = /^(?:--|[\w.]+=)/
 const AT_END = /end of JSON input|Unterminated string/
 
 /**
- * Parses a request body that has to be a JSON object.
+ * A request body that has to be a JSON object, parsed now unless `BodyParser` has parsed it before.
  * @throws GatewayError 400; body_incomplete when the text stops before the JSON does, unsupported_media_type for a form
  * @param longStrings gets the insides of long strings that are values, in their order
  */
 export function parseJsonObject(body: Buffer, depthMax: number, longStrings?: Span[]): JsonObject {
+  const ready = parsedInSteps(body)
+  if (ready !== undefined) {
+    longStrings?.push(...ready.longStrings)
+    return ready.value
+  }
   if (body.length === 0) throw invalidRequest('The body is empty; send a JSON object.')
-  if (nestsDeeper(body, depthMax, longStrings))
-    throw invalidRequest(`The body nests deeper than ${depthMax} levels; flatten it.`)
+  if (nestsDeeper(body, depthMax, longStrings)) throw tooDeep(depthMax)
   // Anything else would reach the model with its characters replaced.
-  if (!isUtf8(body)) throw invalidRequest('The body is not UTF-8; send JSON in that encoding, not compressed.')
+  if (!isUtf8(body)) throw notUtf8()
   const text = withoutByteOrderMark(body.toString('utf8'))
   let parsed: unknown
   try {
     parsed = JSON.parse(text)
   } catch (error) {
     const reason = error instanceof Error ? error.message : ''
-    if (FORM_START.test(text)) throw new GatewayError('unsupported_media_type')
+    if (isForm(text)) throw new GatewayError('unsupported_media_type')
     if (endsEarly(reason, text.length)) throw new GatewayError('body_incomplete')
     throw invalidRequest(`The body is not valid JSON: ${reason}.`)
   }

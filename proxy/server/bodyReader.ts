@@ -1,15 +1,19 @@
-import { GatewayError } from '../../control/contract/errors.ts'
+import type { GatewayError } from '../../control/contract/errors.ts'
 import type { Limits } from '../../control/contract/limits.ts'
 import { checkDeadlines } from '../checkDeadlines.ts'
+import { type BodyShare, customerShare, strangerShare } from './bodyShare.ts'
 import type { Precheck } from './exchange.ts'
 import { IncomingBody } from './incomingBody.ts'
 import type { HttpResponse } from './uws.ts'
 import type { UwsExchange } from './uwsExchange.ts'
 
-const LARGE_BYTES = 1_048_576
-const LARGE_RETRY_SECONDS = 1
-const UPLOAD_RETRY_SECONDS = 2
 const CHECKS_PER_TIMEOUT = 16
+/**
+ * The server package closes a connection whose body brings less than 160 kB in a time of 8 to 12 seconds, and says
+ * nothing. A body that is within the gateway's own time has that timer started anew this often.
+ */
+const KEEP_OPEN_MS = 4_000
+const CHECK_MAX_MS = 2_000
 
 export interface BodyOptions {
   /** Bytes announced by Content-Length, or -1. */
@@ -21,19 +25,16 @@ export interface BodyOptions {
 }
 
 /**
- * Collects request bodies within the limits of size and time, and within the memory that all bodies of the process on
- * their way in may take together.
+ * Collects request bodies within the limits of size and time, and within the memory that the bodies of customers and
+ * those of strangers may take together.
  */
 export class BodyReader {
   readonly limits: Limits
   /** Called with every refusal that a body caused. */
   readonly onRefusal: (error: GatewayError) => void
-  /** Memory of the bodies that are on their way in. */
-  bytesOpen = 0
-  /** Bodies over 1 MiB that are on their way in. */
-  largeOpen = 0
-  /** Memory of the uploads whose requests have not ended. */
-  uploadBytesOpen = 0
+  readonly customers: BodyShare
+  /** Whoever has not proven a credential. Every body begins as a stranger's. */
+  readonly strangers: BodyShare
   // An array whose members know their place: most bodies are there within the turn that they begin in, so that a timer
   // for each of them would cost more than the rest of their handling.
   private readonly open: IncomingBody[] = []
@@ -41,14 +42,15 @@ export class BodyReader {
   constructor(limits: Limits, onRefusal: (error: GatewayError) => void) {
     this.limits = limits
     this.onRefusal = onRefusal
-    const everyMs = Math.max(1, limits.bodyTimeoutMs / CHECKS_PER_TIMEOUT)
-    checkDeadlines(everyMs, (nowMs) => this.endLate(nowMs)).unref()
+    this.customers = customerShare(limits)
+    this.strangers = strangerShare(limits)
+    const everyMs = Math.max(1, Math.min(limits.bodyTimeoutMs / CHECKS_PER_TIMEOUT, CHECK_MAX_MS))
+    checkDeadlines(everyMs, (nowMs) => this.check(nowMs)).unref()
   }
 
-  /** The most bytes that one body may have. */
+  /** The most bytes that one body may have, whoever sends it. */
   bytesMax(upload: boolean): number {
-    const { bodyBytesMax, jsonBodyBytesMax } = this.limits
-    return upload ? bodyBytesMax : Math.min(bodyBytesMax, jsonBodyBytesMax)
+    return this.customers.bytesMax(upload)
   }
 
   /**
@@ -63,25 +65,6 @@ export class BodyReader {
     res.onData((chunk, isLast) => body.take(chunk, isLast))
   }
 
-  /**
-   * Books memory for a body that grows.
-   * @returns why it may not grow; nothing is booked then
-   */
-  grow(fromBytes: number, toBytes: number, upload: boolean): GatewayError | undefined {
-    if (upload) return this.growUpload(toBytes - fromBytes)
-    if (this.bytesOpen - fromBytes + toBytes > this.limits.bodyBytesOpenMax) {
-      return new GatewayError('too_many_requests_open')
-    }
-    if (isLarge(toBytes) && !isLarge(fromBytes)) {
-      if (this.largeOpen >= this.limits.largeBodiesMax) {
-        return new GatewayError('too_many_uploads', { retryAfterSeconds: LARGE_RETRY_SECONDS })
-      }
-      this.largeOpen++
-    }
-    this.bytesOpen += toBytes - fromBytes
-    return undefined
-  }
-
   /** A body has arrived or was dropped. */
   closed(body: IncomingBody): void {
     const at = body.openIndex
@@ -93,30 +76,12 @@ export class BodyReader {
     last.openIndex = at
   }
 
-  private endLate(nowMs: number): void {
+  private check(nowMs: number): void {
     const latestMs = nowMs - this.limits.bodyTimeoutMs
-    for (const body of this.open.filter((one) => one.sinceMs <= latestMs)) body.timeOut()
-  }
-
-  /** Gives back the memory of a body that arrived or was dropped, or of an upload that is not needed any more. */
-  release(bytes: number, upload: boolean): void {
-    if (upload) {
-      this.uploadBytesOpen -= bytes
-      return
+    const keepMs = nowMs - KEEP_OPEN_MS
+    for (const body of this.open.filter((one) => one.keptAtMs <= keepMs || one.sinceMs <= latestMs)) {
+      if (body.sinceMs <= latestMs) body.timeOut()
+      else body.keepOpen(nowMs)
     }
-    this.bytesOpen -= bytes
-    if (isLarge(bytes)) this.largeOpen--
   }
-
-  private growUpload(bytes: number): GatewayError | undefined {
-    if (this.uploadBytesOpen + bytes > this.limits.uploadBytesOpenMax) {
-      return new GatewayError('too_many_uploads', { retryAfterSeconds: UPLOAD_RETRY_SECONDS })
-    }
-    this.uploadBytesOpen += bytes
-    return undefined
-  }
-}
-
-function isLarge(bytes: number): boolean {
-  return bytes > LARGE_BYTES
 }

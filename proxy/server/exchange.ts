@@ -107,8 +107,11 @@ export interface Exchange {
 /** Answers one request; the body is empty for methods without one. A throw or rejection answers 500. */
 export type Handler = (exchange: Exchange, body: Buffer) => void | Promise<void>
 
+/** Who sends a request: somebody whose credential is proven, anybody else, or whose request is refused by its head. */
+export type Sender = 'customer' | 'stranger' | GatewayError
+
 /**
- * What can be said against a request by its head alone, such as a missing credential. It is asked before more than a
- * little of the body is taken.
+ * What a request's head alone tells of its sender. It is asked before more than a little of the body is taken; the
+ * handler checks all of it again.
  */
-export type Precheck = (head: RequestHead) => GatewayError | undefined
+export type Precheck = (head: RequestHead) => Sender | Promise<Sender>

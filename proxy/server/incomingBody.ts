@@ -1,6 +1,7 @@
 import { GatewayError, invalidRequest } from '../../control/contract/errors.ts'
 import type { BodyOptions, BodyReader } from './bodyReader.ts'
-import type { BodyLease } from './exchange.ts'
+import type { BodyShare } from './bodyShare.ts'
+import type { BodyLease, Sender } from './exchange.ts'
 import type { UwsExchange } from './uwsExchange.ts'
 
 const EMPTY = Buffer.alloc(0)
@@ -20,20 +21,45 @@ export class IncomingBody implements BodyLease {
   private size = 0
   private pieces = 0
   private over = false
+  private share: BodyShare
+  /** The head was asked who sends this. */
+  private asked = false
+  /** It is not known yet who sends this. */
+  private pending = false
+  /** Nothing more is taken until it is known. */
+  private paused = false
+  private slow = false
   /** Its place among the open bodies, or -1; kept by the reader. */
   openIndex = -1
   readonly sinceMs: number
+  /** When the connection was last kept from being closed by the server package's own timer. */
+  keptAtMs: number
 
   constructor(reader: BodyReader, exchange: UwsExchange, options: BodyOptions) {
     this.reader = reader
     this.exchange = exchange
     this.options = options
+    this.share = reader.strangers
     this.sinceMs = performance.now()
+    this.keptAtMs = this.sinceMs
   }
 
   /** The body has taken too long. */
   timeOut(): void {
     this.close(new GatewayError('body_timeout'))
+  }
+
+  /** Keeps the connection of a body that is slow but in time, as long as there is a place for slow bodies. */
+  keepOpen(nowMs: number): void {
+    this.keptAtMs = nowMs
+    if (!this.slow && !this.takeSlow()) {
+      if (!this.pending) this.timeOut()
+      return
+    }
+    // Pausing stops the server package's timer, and taking the body on starts it anew.
+    if (this.paused) return
+    this.exchange.pauseBody()
+    this.exchange.resumeBody()
   }
 
   /** Takes the next piece, which the server package lends for the time of this call. */
@@ -54,9 +80,15 @@ export class IncomingBody implements BodyLease {
   release(): void {
     if (this.over) return
     this.over = true
-    this.reader.closed(this)
-    this.reader.release(this.buffer.length, this.options.upload)
+    this.arrived()
+    this.share.release(this.buffer.length, this.options.upload)
     this.buffer = EMPTY
+  }
+
+  private arrived(): void {
+    this.reader.closed(this)
+    if (this.slow) this.share.releaseSlow()
+    this.slow = false
   }
 
   private mayTake(size: number): boolean {
@@ -71,18 +103,85 @@ export class IncomingBody implements BodyLease {
       this.close(invalidRequest('The request body is sent in too many small chunks; send larger ones.'))
       return false
     }
-    if (size <= limits.uncheckedBodyBytesMax || this.size > limits.uncheckedBodyBytesMax) return true
-    const fault = this.options.precheck?.(this.exchange.head)
-    if (fault !== undefined) this.turnAway(fault)
-    return fault === undefined
+    if (size <= limits.uncheckedBodyBytesMax) return true
+    if (!this.asked) this.ask()
+    return !this.over && !this.isTooLarge(size)
+  }
+
+  private isTooLarge(size: number): boolean {
+    const bytesMax = this.share.bytesMax(this.options.upload)
+    // While the answer is awaited, what the socket had already read comes in; it is never much.
+    if (this.pending || Math.max(size, this.options.contentLength) <= bytesMax) return false
+    this.turnAway(tooLarge(bytesMax))
+    return true
+  }
+
+  /** Asks who sends this body. One that has to be awaited is not read on until then. */
+  private ask(): void {
+    this.asked = true
+    const sender = this.options.precheck?.(this.exchange.head)
+    if (!(sender instanceof Promise)) {
+      this.settle(sender)
+      return
+    }
+    this.pending = true
+    // The socket may have read the rest of the body, which then comes in within this turn.
+    setImmediate(() => this.pause())
+    sender.then((known) => this.goOn(known)).catch(() => this.goOn('stranger'))
+  }
+
+  private pause(): void {
+    if (!this.pending || this.over) return
+    this.paused = true
+    this.exchange.pauseBody()
+  }
+
+  private goOn(sender: Sender): void {
+    // The whole body may be here by now, or its exchange have ended.
+    if (!this.pending || this.over) return
+    this.pending = false
+    if (this.paused) this.exchange.resumeBody()
+    this.paused = false
+    this.settle(sender)
+    if (!this.over) this.isTooLarge(this.size)
+  }
+
+  private settle(sender: Sender | undefined): void {
+    if (sender instanceof GatewayError) this.turnAway(sender)
+    else if (sender === 'customer') this.moveToCustomers()
+  }
+
+  private moveToCustomers(): void {
+    const { customers, strangers } = this.reader
+    const fault = customers.grow(0, this.buffer.length, this.options.upload)
+    if (fault !== undefined) {
+      this.turnAway(fault)
+      return
+    }
+    strangers.release(this.buffer.length, this.options.upload)
+    if (this.slow) {
+      strangers.releaseSlow()
+      this.slow = customers.takeSlow()
+    }
+    this.share = customers
+  }
+
+  private takeSlow(): boolean {
+    this.slow = this.share.takeSlow()
+    if (!this.slow && !this.asked) {
+      this.ask()
+      this.slow = !this.over && this.share.takeSlow()
+    }
+    return this.slow
   }
 
   private makeRoom(size: number): boolean {
     const { contentLength, upload } = this.options
     const first = contentLength < 0 ? FIRST_BYTES_UNANNOUNCED : FIRST_BYTES
-    const most = contentLength < 0 ? this.reader.bytesMax(upload) : contentLength
+    const most = contentLength < 0 ? this.share.bytesMax(upload) : contentLength
     const bytes = Math.max(size, Math.min(most, Math.max(first, this.buffer.length * 2)))
-    const fault = this.reader.grow(this.buffer.length, bytes, upload)
+    const fault = this.grow(bytes)
+    if (this.over) return false
     if (fault !== undefined) {
       this.turnAway(fault)
       return false
@@ -93,9 +192,19 @@ export class IncomingBody implements BodyLease {
     return true
   }
 
+  /** Books memory. Where that of strangers is used up, a customer is asked for proof. */
+  private grow(bytes: number): GatewayError | undefined {
+    const { upload } = this.options
+    const fault = this.share.grow(this.buffer.length, bytes, upload)
+    if (fault === undefined || this.asked) return fault
+    this.ask()
+    return this.over ? undefined : this.share.grow(this.buffer.length, bytes, upload)
+  }
+
   private finish(body: Buffer): void {
+    this.pending = false
     if (this.options.upload) {
-      this.reader.closed(this)
+      this.arrived()
     } else {
       this.exchange.incoming = undefined
       this.release()

@@ -9,7 +9,7 @@ export interface RouteEntry {
   /** A path; `{name}` in it stands for one segment, and one ending in `/*` matches everything below it. */
   readonly path: string
   readonly handler: Handler
-  /** Asked before a body of more than limits.uncheckedBodyBytesMax is taken; the handler checks all of it again. */
+  /** Asked before a body of more than limits.uncheckedBodyBytesMax is taken; without one, all senders are strangers. */
   readonly precheck?: Precheck
   /** The body is an upload: it may be larger, and its memory stays booked until its request has ended. */
   readonly upload?: boolean

@@ -112,6 +112,19 @@ export class UwsExchange implements Exchange {
     this.finish(error.status, JSON_TYPE, errorBody(error, this.id), errorHeaders(error), true)
   }
 
+  /** Takes no more of the body until `resumeBody`, for a body of which something is missing. */
+  pauseBody(): void {
+    if (!this.gone && !this.ended) this.res.pause()
+  }
+
+  /**
+   * Takes the body on. The server package starts a timer of about ten seconds then, which only the rest of the body
+   * stops.
+   */
+  resumeBody(): void {
+    if (!this.gone && !this.ended) this.res.resume()
+  }
+
   beginStream(headers?: HeaderList, contentType?: string): void {
     if (this.gone || this.begun) return
     if (contentType !== undefined) this.streamHead = contentType + STREAM_FIELDS

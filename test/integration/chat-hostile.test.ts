@@ -11,6 +11,7 @@ import {
   chatStream,
   completion,
   postRaw,
+  postTo,
   type Receipt,
   receiptOf,
   streamedText,
@@ -195,6 +196,37 @@ test('JSON that nests without end is refused, from clients and from providers', 
   }
   const metrics = await (await fetch(stack.metricsUrl)).text()
   assert.match(metrics, /^sluice_worker_restarts_total 0$/m)
+})
+
+test('a body of very many members or elements is refused while everybody else is served', async () => {
+  const names = (count: number) => Array.from({ length: count }, (_, i) => `"m${i}":${i}`).join()
+  const post = (path: string, body: string, key = '') => postTo(stack.baseUrl + path, key, body)
+  const many = names(800_000)
+  const under = (text: string) => `{"model":"test/echo","messages":[],"tools":[{"function":{"parameters":${text}}}]}`
+  let longestMs = 0
+  let done = false
+  const watching = (async () => {
+    while (!done) {
+      const beganMs = performance.now()
+      await (await fetch(`${stack.baseUrl}/health`)).text()
+      longestMs = Math.max(longestMs, performance.now() - beganMs)
+    }
+  })()
+  const chatPath = '/v1/chat/completions'
+  try {
+    assertError(await post(chatPath, `{${many}}`, apiKey), 400, null)
+    assertError(await post(chatPath, under(`{${many}}`), apiKey), 400, null)
+    assertError(await post(chatPath, `[${'{"a":1},'.repeat(1_800_000)}{}]`, apiKey), 400, null)
+    assertError(await post(`/x402${chatPath}`, under(`{${names(60_000)}}`)), 400, null)
+    assertError(await post(`/x402${chatPath}`, `{"input":[${'1,'.repeat(400_000)}1]}`), 400, null)
+    const message = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"quote","arguments":{${names(60_000)}}}}`
+    assert.equal((await post('/mcp', message)).status, 400)
+  } finally {
+    done = true
+    await watching
+  }
+  // Seconds when such a body is parsed at once; the rest is for a machine that is busy.
+  assert.ok(longestMs < 1_000, `/health took ${longestMs} ms`)
 })
 
 test('an answer that is compressed against our wish is read, whole and streamed', async () => {

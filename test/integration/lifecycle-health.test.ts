@@ -77,7 +77,14 @@ test('the limits in force are shown', async () => {
   const shown = JSON.parse(reply.text) as {
     object: string
     rate_limits: { requests: number; period_seconds: number; burst: number }[]
-    request: { body_bytes: number; images: number; messages: number; n: number; temperature: object }
+    request: {
+      body_bytes: number
+      images: number
+      messages: number
+      n: number
+      temperature: object
+      without_key: object
+    }
   }
   assert.equal(shown.object, 'limits')
   const [rate] = shown.rate_limits
@@ -87,6 +94,12 @@ test('the limits in force are shown', async () => {
   )
   assert.deepEqual([shown.request.body_bytes, shown.request.images, shown.request.n], [100_000, 16, 1])
   assert.deepEqual(shown.request.temperature, { min: 0, max: 2 })
+  assert.deepEqual(shown.request.without_key, {
+    body_bytes: 100_000,
+    upload_bytes: 100_000,
+    json_members: limits.strangerJsonMembersMax,
+    json_elements: limits.strangerJsonElementsMax,
+  })
   const tooLong = await chat(stack.baseUrl, apiKey, {
     model: M,
     messages: [{ role: 'user', content: 'x'.repeat(100_000) }],

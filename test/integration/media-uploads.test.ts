@@ -131,8 +131,8 @@ async function startHolding(changes: Parameters<typeof startServer>[0]) {
   }
   const plain: Handler = (exchange) => exchange.answer(200, 'text/plain', 'done')
   const server = await startServer(changes, [
-    { method: 'POST', path: '/held', handler: held, upload: true },
-    { method: 'POST', path: '/upload', handler: plain, upload: true },
+    { method: 'POST', path: '/held', handler: held, upload: true, precheck: () => 'customer' },
+    { method: 'POST', path: '/upload', handler: plain, upload: true, precheck: () => 'customer' },
   ])
   return { ...server, leases }
 }

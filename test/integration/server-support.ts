@@ -4,9 +4,10 @@ import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import type { GatewayError } from '../../control/contract/errors.ts'
 import { type LimitName, limits } from '../../control/contract/limits.ts'
-import { credentialPrecheck } from '../../proxy/endpoints/run/checkKey.ts'
-import type { Handler } from '../../proxy/server/exchange.ts'
+import { readApiKey } from '../../proxy/access/credential.ts'
+import type { Handler, Precheck } from '../../proxy/server/exchange.ts'
 import type { RouteEntry } from '../../proxy/server/routeTable.ts'
 import { Server } from '../../proxy/server/server.ts'
 
@@ -23,7 +24,20 @@ export interface TestServer {
   readonly refused: string[]
 }
 
-/** Starts a server whose POST /echo and /keyed answer what they were sent; /keyed asks early for a credential. */
+/** Takes every key for proven. */
+const anyKey: Precheck = (head) => {
+  try {
+    readApiKey(head)
+    return 'customer'
+  } catch (error) {
+    return error as GatewayError
+  }
+}
+
+/**
+ * Starts a server whose POST /echo, /keyed and /open answer what they were sent; /keyed asks early for a credential, and
+ * the senders of /open are strangers.
+ */
 export async function startServer(
   changes: Partial<Record<LimitName, number>> = {},
   routes: readonly RouteEntry[] = [],
@@ -37,8 +51,9 @@ export async function startServer(
   const server = new Server({
     routes: [
       { method: 'GET', path: '/served', handler: echo },
-      { method: 'POST', path: '/echo', handler: echo },
-      { method: 'POST', path: '/keyed', handler: echo, precheck: credentialPrecheck },
+      { method: 'POST', path: '/echo', handler: echo, precheck: () => 'customer' },
+      { method: 'POST', path: '/open', handler: echo },
+      { method: 'POST', path: '/keyed', handler: echo, precheck: anyKey },
       ...routes,
     ],
     limits: { ...limits, ...changes },

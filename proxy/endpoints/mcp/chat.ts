@@ -6,7 +6,7 @@ import { PaidRequest } from '../../payments/paidRequest.ts'
 import type { JsonObject } from '../../relay/jsonObject.ts'
 import { chatServe } from '../chat/chat.ts'
 import { chatSurface } from '../chat/surface.ts'
-import type { Serve } from '../run/serve.ts'
+import { parseFirst, type Serve } from '../run/serve.ts'
 import { CallExchange, type CallOutcome } from './callExchange.ts'
 import { checkDeadline } from './credential.ts'
 import { callerOf, type McpCall, type McpParts } from './parts.ts'
@@ -17,12 +17,14 @@ export const CHAT_PATH = 'mcp://tool/chat'
 
 /** The tool `chat`: POST /v1/chat/completions on a key, or /x402/v1/chat/completions with a payment in `_meta`. */
 export function chatTool(parts: McpParts): (call: McpCall) => Promise<CallToolResult> {
-  const serve = chatServe(chatSurface, parts.catalog)
+  const chat = chatServe(chatSurface, parts.catalog)
+  const keyed = parseFirst(chat, parts.parser, 'customer')
+  const paid = parseFirst(chat, parts.parser, 'stranger')
   return async (call) => {
     const body = chatBody(call.input)
     const outcome = await (call.credential.hasKey
-      ? onKey(call, body, serve, parts)
-      : onPayment(call, body, serve, parts))
+      ? onKey(call, body, keyed, parts)
+      : onPayment(call, body, paid, parts))
     if (outcome.kind === 'answer') return chatResult(outcome.body, outcome.headers)
     const { error, asked } = outcome
     if (asked !== undefined) return paymentResult(error, asked, call.credential, call.exchange.id)

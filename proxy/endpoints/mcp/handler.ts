@@ -6,7 +6,14 @@ import type {
 } from '@modelcontextprotocol/sdk/types.js'
 import { GatewayError } from '../../../control/contract/errors.ts'
 import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
-import { type Exchange, type Handler, JSON_TYPE } from '../../server/exchange.ts'
+import {
+  type Exchange,
+  type Handler,
+  JSON_TYPE,
+  type Precheck,
+  type RequestHead,
+  type Sender,
+} from '../../server/exchange.ts'
 import { CHAT_PATH, chatTool } from './chat.ts'
 import { readCallCredential } from './credential.ts'
 import { type Message, paramsOf, readMessage } from './message.ts'
@@ -15,6 +22,7 @@ import {
   errorText,
   INVALID_PARAMS,
   METHOD_NOT_FOUND,
+  PARSE_ERROR,
   PROTOCOL_VERSIONS,
   RpcError,
   resultText,
@@ -49,6 +57,7 @@ export function mcpHandler(parts: McpParts): Handler {
     let id = 'null'
     try {
       checkHead(exchange, parts)
+      await parseLarge(exchange.head, body, parts)
       const message = readMessage(body, parts.services.limits)
       if (message.id === '') {
         exchange.answer(202, JSON_TYPE, '')
@@ -61,6 +70,33 @@ export function mcpHandler(parts: McpParts): Handler {
       if (!(error instanceof RpcError)) throw error
       exchange.answer(error.status, JSON_TYPE, errorText(id, error))
     }
+  }
+}
+
+/** @throws RpcError for a message that is too large or is no JSON */
+async function parseLarge(head: RequestHead, body: Buffer, { parser, precheck, services }: McpParts): Promise<void> {
+  const { mcpBodyBytesMax, strangerJsonStepBytesMin } = services.limits
+  if (body.length > mcpBodyBytesMax) {
+    throw new RpcError(-32_000, `The message is larger than ${mcpBodyBytesMax} bytes; send a smaller one.`, {
+      status: 413,
+    })
+  }
+  if (body.length <= strangerJsonStepBytesMin) return
+  const owner = (await precheck(head)) === 'customer' ? 'customer' : 'stranger'
+  try {
+    await parser.prepare(body, owner)
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error
+    throw new RpcError(error.status === 400 ? PARSE_ERROR : -32_000, error.message, { status: error.status })
+  }
+}
+
+/** Holders of keys are customers. Everybody else is told by the handler, in the form of the protocol, what is wrong. */
+export function mcpPrecheck(keyed: Precheck): Precheck {
+  const known = (sender: Sender): Sender => (sender === 'customer' ? sender : 'stranger')
+  return (head) => {
+    const sender = keyed(head)
+    return sender instanceof Promise ? sender.then(known) : known(sender)
   }
 }
 

@@ -5,7 +5,8 @@ import type { RpcClient } from '../../bus/rpcClient.ts'
 import type { CatalogStore } from '../../catalog/catalogStore.ts'
 import type { PaymentServices } from '../../payments/paidRequest.ts'
 import type { JsonObject } from '../../relay/jsonObject.ts'
-import type { Exchange } from '../../server/exchange.ts'
+import type { Exchange, Precheck } from '../../server/exchange.ts'
+import type { BodyParser } from '../parseInSteps.ts'
 import { checkKey } from '../run/checkKey.ts'
 import type { RunServices } from '../run/services.ts'
 import type { CallCredential } from './credential.ts'
@@ -19,6 +20,9 @@ export interface McpParts {
   readonly payments: PaymentServices
   readonly rpc: RpcClient
   readonly site: Site
+  readonly parser: BodyParser
+  /** Says who sends a request. */
+  readonly precheck: Precheck
 }
 
 /** One call of a tool. */

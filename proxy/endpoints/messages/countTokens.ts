@@ -10,6 +10,7 @@ import { promptTexts } from '../../tokens/promptTexts.ts'
 import { chooseRoutes } from '../../upstream/chooseRoutes.ts'
 import { RouteHealth } from '../../upstream/routeHealth.ts'
 import { checkContext } from '../chat/admit.ts'
+import type { BodyParser } from '../parseInSteps.ts'
 import { parseJsonObject } from '../parseJson.ts'
 import { checkKey } from '../run/checkKey.ts'
 import { checkModel, routePolicy } from '../run/checkModel.ts'
@@ -25,13 +26,19 @@ const COUNTING: ReadonlySet<Dialect> = new Set(['anthropic'])
  * POST /v1/messages/count_tokens: exact where a provider of the model counts, else by a tokenizer, which the answer says
  * with `estimated`. Nothing is held or charged.
  */
-export function countTokensHandler(keys: KeyCache, catalog: CatalogStore, services: RunServices): Handler {
+export function countTokensHandler(
+  keys: KeyCache,
+  catalog: CatalogStore,
+  services: RunServices,
+  parser: BodyParser,
+): Handler {
   // Counting is no sign of how a route serves, so it has a record of its own.
   const health = new RouteHealth(services.limits)
   const open = new OpenCounts(services.limits)
 
   const run = async (exchange: Exchange, body: Buffer, principal: Principal): Promise<void> => {
     checkKey(principal, exchange.startedAtMs)
+    await parser.prepare(body, 'customer')
     const request = readMessagesRequest(parseJsonObject(body, services.limits.jsonDepthMax), services.limits, false)
     const model = checkModel(request.modelId, catalog.model(request.modelId), 'messages', principal)
     checkContext(request, model)

@@ -1,17 +1,29 @@
 import { GatewayError } from '../../../control/contract/errors.ts'
 import { readApiKey } from '../../access/credential.ts'
+import type { KeyCache } from '../../access/keyCache.ts'
 import type { Principal } from '../../access/principal.ts'
-import type { RequestHead } from '../../server/exchange.ts'
+import type { Precheck, Sender } from '../../server/exchange.ts'
 
-/** Refuses a request without a credential of the right form, before its body is taken. */
-export function credentialPrecheck(head: RequestHead): GatewayError | undefined {
-  try {
-    readApiKey(head)
-    return undefined
-  } catch (error) {
-    if (error instanceof GatewayError) return error
-    throw error
+/** Looks up the key of a request, before its body is taken; without a key that is in force it is refused. */
+export function keyPrecheck(keys: Pick<KeyCache, 'find'>): Precheck {
+  return (head) => {
+    const nowMs = Date.now()
+    const senderOf = (principal: Principal): Sender => {
+      checkKey(principal, nowMs)
+      return 'customer'
+    }
+    try {
+      const found = keys.find(readApiKey(head), nowMs)
+      return found instanceof Promise ? found.then(senderOf).catch(refusalOf) : senderOf(found)
+    } catch (error) {
+      return refusalOf(error)
+    }
   }
+}
+
+function refusalOf(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error
+  throw error
 }
 
 /** @throws GatewayError key_paused, or invalid_api_key for a key past its time */

@@ -2,6 +2,7 @@ import { readApiKey } from '../../access/credential.ts'
 import type { KeyCache } from '../../access/keyCache.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Exchange, Handler } from '../../server/exchange.ts'
+import type { BodyOwner, BodyParser } from '../parseInSteps.ts'
 import { checkKey } from './checkKey.ts'
 import type { RunServices } from './services.ts'
 
@@ -12,6 +13,15 @@ export type Serve = (
   principal: Principal,
   services: RunServices,
 ) => void | Promise<void>
+
+/** Has large bodies parsed in steps before a request is served. */
+export function parseFirst(serve: Serve, parser: BodyParser, owner: BodyOwner): Serve {
+  return (exchange, body, principal, services) => {
+    const ready = parser.prepare(body, owner)
+    if (ready === undefined) return serve(exchange, body, principal, services)
+    return ready.then(() => serve(exchange, body, principal, services))
+  }
+}
 
 /** Serves the holders of keys. */
 export function keyedHandler(serve: Serve, keys: KeyCache, services: RunServices): Handler {

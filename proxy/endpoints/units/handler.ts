@@ -6,7 +6,6 @@ import type { CatalogStore } from '../../catalog/catalogStore.ts'
 import type { Precheck, RequestHead } from '../../server/exchange.ts'
 import { isMultipart } from '../../upload/multipart.ts'
 import { chooseRoutes } from '../../upstream/chooseRoutes.ts'
-import { credentialPrecheck } from '../run/checkKey.ts'
 import { checkModel, routePolicy, tierRates } from '../run/checkModel.ts'
 import { refuseBatch } from '../run/fields.ts'
 import { checkMaxPrice, refuseMaxPrice } from '../run/preferences.ts'
@@ -44,15 +43,19 @@ export function unitServe<Request extends UnitRequest, Plan extends UnitPlan>(
 
 /** Refuses an upload that is none, for who needs no key. */
 export function uploadPrecheck(upload: boolean): Precheck | undefined {
-  return upload ? checkMultipart : undefined
+  return upload ? (head) => notMultipart(head) ?? 'stranger' : undefined
 }
 
-/** Refuses what its head alone tells: no credential, or an upload that is none. */
-export function unitPrecheck(upload: boolean): Precheck {
-  return upload ? (head) => credentialPrecheck(head) ?? checkMultipart(head) : credentialPrecheck
+/** Refuses an upload that is none, for who needs a key. */
+export function unitPrecheck(upload: boolean, keyed: Precheck): Precheck {
+  if (!upload) return keyed
+  return (head) => {
+    const sender = keyed(head)
+    return sender === 'customer' ? (notMultipart(head) ?? sender) : sender
+  }
 }
 
-function checkMultipart(head: RequestHead): GatewayError | undefined {
+function notMultipart(head: RequestHead): GatewayError | undefined {
   return isMultipart(head.contentType) ? undefined : new GatewayError('not_multipart')
 }
 
