@@ -1,7 +1,6 @@
 import type { Limits } from '../../control/contract/limits.ts'
 import { formatUsd } from '../../control/contract/units.ts'
-import { type Handler, JSON_TYPE } from '../server/exchange.ts'
-import { HEAD_BYTES_MAX, HEADERS_MAX } from '../server/uws.ts'
+import { type Handler, HEAD_BYTES_MAX, HEADERS_MAX, JSON_TYPE } from '../server/exchange.ts'
 import { rateLimits } from './rateLimits.ts'
 
 /** GET /v1/limits: what a client has to know of rates, sizes and times, and every limit, as they are in force. */

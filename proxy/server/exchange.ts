@@ -3,6 +3,12 @@ import type { GatewayError } from '../../control/contract/errors.ts'
 /** The content type of answers in JSON. */
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
+/** The most headers of a request that the HTTP server package takes; it answers 431 by itself beyond. */
+export const HEADERS_MAX = 98
+
+/** The most bytes of a request's head that the HTTP server package takes, all lines together; it answers 431 by itself beyond. */
+export const HEAD_BYTES_MAX = 4_096
+
 /** The parts of a request's head that endpoints read. Names are lower case; an absent header is an empty string. */
 export interface RequestHead {
   readonly method: string

@@ -15,9 +15,3 @@ export const listenerPort = uWebSockets.us_socket_local_port
 
 /** Listen option: share the port between processes by SO_REUSEPORT. */
 export const SHARE_PORT = 0
-
-/** The most headers of a request that the package takes. It answers 431 by itself beyond. */
-export const HEADERS_MAX = 98
-
-/** The most bytes of a request's head that the package takes, all lines together. It answers 431 by itself beyond. */
-export const HEAD_BYTES_MAX = 4_096
