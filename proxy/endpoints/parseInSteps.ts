@@ -31,9 +31,13 @@ interface Lane {
 
 const parsed = new WeakMap<Buffer, ParsedBody>()
 
-/** What `BodyParser` has made of a body; undefined for one that it has not parsed. */
-export function parsedInSteps(body: Buffer): ParsedBody | undefined {
-  return body.length > STEP_BYTES_LEAST ? parsed.get(body) : undefined
+/** What `BodyParser` has made of a body, given out once; undefined for a body that it has not parsed. */
+export function takeParsed(body: Buffer): ParsedBody | undefined {
+  if (body.length <= STEP_BYTES_LEAST) return undefined
+  const found = parsed.get(body)
+  // The body may be kept for other providers to be asked, for which what was made of it is not needed.
+  parsed.delete(body)
+  return found
 }
 
 /**
@@ -64,7 +68,7 @@ export class BodyParser {
 
   /**
    * Parses a body that is too large to be parsed at once.
-   * @returns undefined for a smaller one; else a promise, after which `parsedInSteps` has the body. It rejects with
+   * @returns undefined for a smaller one; else a promise, after which `takeParsed` has the body. It rejects with
    *   GatewayError 400 as `parseJsonObject` and for too many members or elements, 429 when too many bodies wait
    */
   prepare(body: Buffer, owner: BodyOwner): Promise<void> | undefined {

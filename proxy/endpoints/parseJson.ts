@@ -3,7 +3,7 @@ import { GatewayError, invalidRequest } from '../../control/contract/errors.ts'
 import { nestsDeeper } from '../relay/jsonDepth.ts'
 import { isObject, type JsonObject } from '../relay/jsonObject.ts'
 import type { Span } from '../relay/jsonSpans.ts'
-import { isForm, notUtf8, parsedInSteps, tooDeep } from './parseInSteps.ts'
+import { isForm, notUtf8, takeParsed, tooDeep } from './parseInSteps.ts'
 
 const AT_POSITION = /at position ([0-9]+)/
 const BYTE_ORDER_MARK = '\ufeff'
@@ -15,7 +15,7 @@ const AT_END = /end of JSON input|Unterminated string/
  * @param longStrings gets the insides of long strings that are values, in their order
  */
 export function parseJsonObject(body: Buffer, depthMax: number, longStrings?: Span[]): JsonObject {
-  const ready = parsedInSteps(body)
+  const ready = takeParsed(body)
   if (ready !== undefined) {
     longStrings?.push(...ready.longStrings)
     return ready.value

@@ -1,7 +1,7 @@
 import type { Limits } from '../../../control/contract/limits.ts'
 import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
 import { objectSpans, spanBytes } from '../../relay/jsonSpans.ts'
-import { parsedInSteps } from '../parseInSteps.ts'
+import { takeParsed } from '../parseInSteps.ts'
 import { INVALID_PARAMS, INVALID_REQUEST, isRequestId, PARSE_ERROR, RpcError } from './protocol.ts'
 
 /** A message of a client. */
@@ -44,7 +44,7 @@ export function readMessage(body: Buffer, { jsonDepthMax }: Limits): Message {
 
 function parse(body: Buffer): unknown {
   try {
-    return parsedInSteps(body)?.value ?? JSON.parse(body.toString('utf8'))
+    return takeParsed(body)?.value ?? JSON.parse(body.toString('utf8'))
   } catch {
     throw new RpcError(PARSE_ERROR, 'The body is not valid JSON.', { status: 400 })
   }
