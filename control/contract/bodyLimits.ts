@@ -25,11 +25,11 @@ export const BODY_LIMITS = {
   messageStopSequencesMax: 64,
   logitBiasEntriesMax: 1_024,
   jsonDepthMax: 128,
-  // JSON above these sizes is parsed in steps, and bounded by what it holds.
-  jsonStepBytesMin: 262_144,
+  // JSON above these sizes (AtOnce) is parsed in steps, and bounded by what it holds.
+  jsonAtOnceBytesMax: 262_144,
   jsonMembersMax: 65_536,
   jsonElementsMax: 524_288,
-  strangerJsonStepBytesMin: 16_384,
+  strangerJsonAtOnceBytesMax: 16_384,
   strangerJsonMembersMax: 16_384,
   strangerJsonElementsMax: 65_536,
   /** Bodies that wait for being parsed in steps, of customers and of strangers each. */

@@ -26,7 +26,7 @@ export interface ParsedBody {
 interface Lane {
   readonly index: number
   readonly bounds: JsonBounds
-  readonly stepBytesMin: number
+  readonly atOnceBytesMax: number
 }
 
 const parsed = new WeakMap<Buffer, ParsedBody>()
@@ -56,12 +56,12 @@ export class BodyParser {
       customer: {
         index: 0,
         bounds: { depthMax, membersMax: limits.jsonMembersMax, elementsMax: limits.jsonElementsMax },
-        stepBytesMin: Math.max(STEP_BYTES_LEAST, limits.jsonStepBytesMin),
+        atOnceBytesMax: Math.max(STEP_BYTES_LEAST, limits.jsonAtOnceBytesMax),
       },
       stranger: {
         index: 1,
         bounds: { depthMax, membersMax: limits.strangerJsonMembersMax, elementsMax: limits.strangerJsonElementsMax },
-        stepBytesMin: Math.max(STEP_BYTES_LEAST, limits.strangerJsonStepBytesMin),
+        atOnceBytesMax: Math.max(STEP_BYTES_LEAST, limits.strangerJsonAtOnceBytesMax),
       },
     }
   }
@@ -73,7 +73,7 @@ export class BodyParser {
    */
   prepare(body: Buffer, owner: BodyOwner): Promise<void> | undefined {
     const lane = this.lanes[owner]
-    return body.length > lane.stepBytesMin ? this.parse(body, lane) : undefined
+    return body.length > lane.atOnceBytesMax ? this.parse(body, lane) : undefined
   }
 
   private async parse(body: Buffer, { index, bounds }: Lane): Promise<void> {

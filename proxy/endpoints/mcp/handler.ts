@@ -75,13 +75,13 @@ export function mcpHandler(parts: McpParts): Handler {
 
 /** @throws RpcError for a message that is too large or is no JSON */
 async function parseLarge(head: RequestHead, body: Buffer, { parser, precheck, services }: McpParts): Promise<void> {
-  const { mcpBodyBytesMax, strangerJsonStepBytesMin } = services.limits
+  const { mcpBodyBytesMax, strangerJsonAtOnceBytesMax } = services.limits
   if (body.length > mcpBodyBytesMax) {
     throw new RpcError(-32_000, `The message is larger than ${mcpBodyBytesMax} bytes; send a smaller one.`, {
       status: 413,
     })
   }
-  if (body.length <= strangerJsonStepBytesMin) return
+  if (body.length <= strangerJsonAtOnceBytesMax) return
   const owner = (await precheck(head)) === 'customer' ? 'customer' : 'stranger'
   try {
     await parser.prepare(body, owner)
