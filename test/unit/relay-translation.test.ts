@@ -3,7 +3,10 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import type { TokenUsage } from '../../control/contract/charge.ts'
 import { GatewayError } from '../../control/contract/errors.ts'
+import { limits } from '../../control/contract/limits.ts'
 import { usageBounds } from '../../control/contract/openaiUsage.ts'
+import { readAnthropicMessage } from '../../proxy/endpoints/chat/anthropicMessage.ts'
+import type { AnswerContext } from '../../proxy/endpoints/chat/codec.ts'
 import { AnthropicReader } from '../../proxy/relay/anthropicReader.ts'
 import { AnthropicWriter } from '../../proxy/relay/anthropicWriter.ts'
 import type { FinishReason, MessageReader, MessageSink, MessageWriter } from '../../proxy/relay/message.ts'
@@ -279,4 +282,18 @@ describe('a translated Messages stream', () => {
     )
     assert.equal(translated(calls.join('')).state, 'broken')
   })
+})
+
+test('what a provider sends where a text belongs, and is none, is left out', () => {
+  const odd = { toString: 1 }
+  const content = [
+    { type: 'text', text: odd },
+    { type: 'thinking', thinking: [odd] },
+    { type: 'tool_use', id: odd, name: odd, input: {} },
+  ]
+  const context = { model: { context: 100, maxOutput: 100 }, limits } as unknown as AnswerContext
+  const message = readAnthropicMessage(Buffer.from(JSON.stringify({ content, stop_reason: odd })), context)
+  assert.ok(!('rejected' in message))
+  assert.deepEqual([message.text, message.reasoning], ['', ''])
+  assert.deepEqual(message.toolCalls, [{ id: '', name: '', arguments: '{}' }])
 })

@@ -44,16 +44,21 @@ export function writtenBytes(blocks: readonly JsonObject[]): number {
 
 /** What the model wrote into a block. */
 export function writtenIn(block: JsonObject): string {
-  if (block['type'] === 'tool_use') return `${String(block['name'])}${JSON.stringify(block['input'] ?? {})}`
+  if (block['type'] === 'tool_use') return `${textOf(block['name'])}${JSON.stringify(block['input'] ?? {})}`
   const text = block['text'] ?? block['thinking'] ?? block['data']
   return typeof text === 'string' ? text : ''
 }
 
 function textIn(blocks: readonly JsonObject[], type: string, member: string): string {
-  return blocks.map((block) => (block['type'] === type ? String(block[member] ?? '') : '')).join('')
+  return blocks.map((block) => (block['type'] === type ? textOf(block[member]) : '')).join('')
 }
 
 function readCall(block: JsonObject): ToolCall {
   const { id, name, input } = block
-  return { id: String(id), name: String(name), arguments: JSON.stringify(input ?? {}) }
+  return { id: textOf(id), name: textOf(name), arguments: JSON.stringify(input ?? {}) }
+}
+
+/** A provider may send anything where a text belongs, and an object need not be one that becomes a text. */
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
 }

@@ -39,7 +39,7 @@ class OpenaiAnswer implements WholeAnswer {
   prefix(preface: string): void {
     this.said = this.usage === null ? writtenText(this.answer) : ''
     for (const choice of choicesOf(this.answer)) {
-      choice['text'] = preface + String(choice['text'] ?? '')
+      choice['text'] = preface + (typeof choice['text'] === 'string' ? choice['text'] : '')
       choice['logprobs'] ??= null
     }
   }
