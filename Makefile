@@ -47,4 +47,4 @@ audit: build ## Check every invariant of the book that `make run` keeps
 	@node scripts/sluice.mjs audit
 
 clean: ## Remove what was built; data in .sluice/ stays
-	rm -rf dist control/contract/generated node_modules bench/portkey/node_modules bench/results/partial
+	rm -rf dist contract/wire/generated node_modules bench/portkey/node_modules bench/results/partial

@@ -1,4 +1,4 @@
-import { limitsFault } from './contract/limitsFault.ts'
+import { limitsFault } from '../contract/limits/limitsFault.ts'
 
 const fault = await limitsFault()
 if (fault === undefined) {

@@ -1,5 +1,5 @@
 import { pino } from 'pino'
-import { limits } from './contract/limits.ts'
+import { limits } from '../contract/limits/limits.ts'
 import { readPaymentsConfig } from './payments/paymentsConfig.ts'
 import { CatalogError } from './pricing/yamlReader.ts'
 import { ControlService } from './service/controlService.ts'

@@ -1,6 +1,6 @@
 import { pino } from 'pino'
-import { readBusKey } from '../control/contract/callSeal.ts'
-import { limits } from '../control/contract/limits.ts'
+import { limits } from '../contract/limits/limits.ts'
+import { readBusKey } from '../contract/wire/callSeal.ts'
 import { readConfig } from './config.ts'
 import { MetricsServer } from './supervisor/metricsServer.ts'
 import { Workers } from './supervisor/workers.ts'

@@ -1,4 +1,4 @@
-import type { Limits } from '../control/contract/limits.ts'
+import type { Limits } from '../contract/limits/limits.ts'
 import type { KeyCache } from './access/keyCache.ts'
 import type { RpcClient } from './bus/rpcClient.ts'
 import type { CatalogStore } from './catalog/catalogStore.ts'

@@ -4,10 +4,10 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statS
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const FOLDERS = ['proxy', 'control', 'workers', 'bench', 'test']
+const FOLDERS = ['contract', 'proxy', 'control', 'workers', 'bench', 'test']
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
-const proto = join(root, 'control/contract/messages.proto')
-const generatedDir = join(root, 'control/contract/generated')
+const proto = join(root, 'contract/wire/messages.proto')
+const generatedDir = join(root, 'contract/wire/generated')
 const generated = join(generatedDir, 'messages.js')
 
 function run(command, args) {
@@ -65,5 +65,6 @@ generateMessages()
 if (process.argv.includes('--proto')) process.exit(0)
 removeStale()
 run(join(root, 'node_modules/.bin/tsc'), ['-p', 'tsconfig.json'])
-copyAssets('control', ['.lua', '.sql', 'messages.js', 'contracts.json'])
+copyAssets('contract', ['.lua', 'messages.js'])
+copyAssets('control', ['.lua', '.sql', 'contracts.json'])
 copyAssets('proxy', ['.md', '.txt'])

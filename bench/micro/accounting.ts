@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import type { Bench } from 'tinybench'
-import type { ModelRates, TokenUsage } from '../../control/contract/charge.ts'
-import { chargeUnits, resolveRateSet } from '../../control/contract/charge.ts'
-import { isId, newId } from '../../control/contract/ids.ts'
-import type { ReceiptFields } from '../../control/contract/receipt.ts'
-import { receiptJson } from '../../control/contract/receipt.ts'
-import { UNITS_PER_USD } from '../../control/contract/units.ts'
+import type { ModelRates, TokenUsage } from '../../contract/money/charge.ts'
+import { chargeUnits, resolveRateSet } from '../../contract/money/charge.ts'
+import type { ReceiptFields } from '../../contract/money/receipt.ts'
+import { receiptJson } from '../../contract/money/receipt.ts'
+import { UNITS_PER_USD } from '../../contract/money/units.ts'
+import { isId, newId } from '../../contract/wire/ids.ts'
 import { promptTokensMax, sizeHold } from '../../proxy/admission/holdSize.ts'
 
 const base = resolveRateSet({ input: 150_000_000, output: 600_000_000, cachedInput: 75_000_000 })

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import { formatUsd } from '../contract/units.ts'
+import { formatUsd } from '../../contract/money/units.ts'
 import type { Queryable } from '../db/pool.ts'
 import { coinText, coinUsdUnitsInForce, sumText } from '../pricing/coinAmounts.ts'
 import { accountBalance, accountOf, UnknownAccountError } from './accounts.ts'

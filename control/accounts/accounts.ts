@@ -1,6 +1,6 @@
+import { formatUsd } from '../../contract/money/units.ts'
+import { newId } from '../../contract/wire/ids.ts'
 import { OPERATOR, recordActivity } from '../activity/activity.ts'
-import { newId } from '../contract/ids.ts'
-import { formatUsd } from '../contract/units.ts'
 import { type Client, type Pool, type Queryable, withTransaction } from '../db/pool.ts'
 import { coinAccount } from '../ledger/accounts.ts'
 import { type AccountBalance, balanceOf } from '../ledger/balanceOf.ts'

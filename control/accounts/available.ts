@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import { accountKey, shardOf } from '../contract/redisKeys.ts'
+import { accountKey, shardOf } from '../../contract/wire/redisKeys.ts'
 
 /** What requests may hold at this moment, by the admission state. */
 export interface Available {

@@ -1,6 +1,6 @@
-import { GatewayError } from '../contract/errors.ts'
-import { limits } from '../contract/limits.ts'
-import { formatUsd } from '../contract/units.ts'
+import { GatewayError } from '../../contract/errors/errors.ts'
+import { limits } from '../../contract/limits/limits.ts'
+import { formatUsd } from '../../contract/money/units.ts'
 import type { Client, Queryable } from '../db/pool.ts'
 
 const DAY_MS = 86_400_000

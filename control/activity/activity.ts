@@ -1,4 +1,4 @@
-import { newId } from '../contract/ids.ts'
+import { newId } from '../../contract/wire/ids.ts'
 import { textArray } from '../db/arrays.ts'
 import type { Queryable } from '../db/pool.ts'
 

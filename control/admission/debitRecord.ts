@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import { debitsKey } from '../contract/redisKeys.ts'
+import { debitsKey } from '../../contract/wire/redisKeys.ts'
 import { keysOf } from './spendingKeys.ts'
 
 const SCAN_COUNT = 1_000

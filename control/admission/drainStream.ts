@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
-import { limits } from '../contract/limits.ts'
-import { ledgerStream } from '../contract/redisKeys.ts'
+import { limits } from '../../contract/limits/limits.ts'
+import { ledgerStream } from '../../contract/wire/redisKeys.ts'
 import type { Pool } from '../db/pool.ts'
 import { bookBatch } from '../settlement/bookBatch.ts'
 import { parseEntry, type RawEntry } from '../settlement/entry.ts'

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
-import { limits } from '../contract/limits.ts'
-import { accountKey, debitsKey, keyCountersKey } from '../contract/redisKeys.ts'
+import { limits } from '../../contract/limits/limits.ts'
+import { accountKey, debitsKey, keyCountersKey } from '../../contract/wire/redisKeys.ts'
 import { textArray } from '../db/arrays.ts'
 import { type Client, type Pool, withTransaction } from '../db/pool.ts'
 import { parseStreamId } from '../settlement/streamId.ts'

@@ -1,4 +1,4 @@
-import { sluice } from '../contract/generated/messages.js'
+import { sluice } from '../../contract/wire/generated/messages.js'
 import type { HoldRecord } from './holdRecord.ts'
 
 const DURATION_MS_MAX = 2 ** 31 - 1

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Redis } from 'ioredis'
-import type { Script } from '../contract/scripts.ts'
+import type { Script } from '../../contract/wire/scripts.ts'
 
 type ControlScriptName = 'guarded' | 'forgetOwner' | 'settleLost' | 'takeDebit' | 'giveBack' | 'payHold' | 'handOver'
 

@@ -1,8 +1,15 @@
 import type { Redis } from 'ioredis'
-import { GatewayError } from '../contract/errors.ts'
-import { sluice } from '../contract/generated/messages.js'
-import { limits } from '../contract/limits.ts'
-import { accountKey, donePrefix, epochKey, keyCountersKey, ledgerStream, shardOf } from '../contract/redisKeys.ts'
+import { GatewayError } from '../../contract/errors/errors.ts'
+import { limits } from '../../contract/limits/limits.ts'
+import { sluice } from '../../contract/wire/generated/messages.js'
+import {
+  accountKey,
+  donePrefix,
+  epochKey,
+  keyCountersKey,
+  ledgerStream,
+  shardOf,
+} from '../../contract/wire/redisKeys.ts'
 import type { Pool } from '../db/pool.ts'
 import { readStream } from './drainStream.ts'
 import { controlScript } from './scripts.ts'

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
-import { epochKey } from '../contract/redisKeys.ts'
-import type { Script } from '../contract/scripts.ts'
+import { epochKey } from '../../contract/wire/redisKeys.ts'
+import type { Script } from '../../contract/wire/scripts.ts'
 import { controlScript } from './scripts.ts'
 
 /** One write: command, the key, its arguments. */

@@ -1,6 +1,6 @@
+import { GatewayError } from '../../contract/errors/errors.ts'
+import { isId } from '../../contract/wire/ids.ts'
 import type { ApiCall } from '../api/call.ts'
-import { GatewayError } from '../contract/errors.ts'
-import { isId } from '../contract/ids.ts'
 import type { Client, Queryable } from '../db/pool.ts'
 import { type Agent, agentBySlug, lockAgent } from './agents.ts'
 

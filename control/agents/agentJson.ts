@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
+import { formatUsd } from '../../contract/money/units.ts'
 import { availableOf } from '../accounts/available.ts'
-import { formatUsd } from '../contract/units.ts'
 import type { Queryable } from '../db/pool.ts'
 import type { ApiKey } from '../keys/keyRow.ts'
 import { keyOf } from '../keys/keys.ts'

@@ -1,5 +1,5 @@
-import { GatewayError } from '../contract/errors.ts'
-import { newId } from '../contract/ids.ts'
+import { GatewayError } from '../../contract/errors/errors.ts'
+import { newId } from '../../contract/wire/ids.ts'
 import type { Client, Queryable } from '../db/pool.ts'
 import { createKey, type KeySettings, updateKey } from '../keys/keys.ts'
 import { openAccount } from '../ledger/openAccount.ts'

@@ -1,5 +1,5 @@
+import { sluice } from '../../contract/wire/generated/messages.js'
 import type { RpcHandlers } from '../bus/rpcOperations.ts'
-import { sluice } from '../contract/generated/messages.js'
 import { type Pool, withTransaction } from '../db/pool.ts'
 import { approvalAsked, askApproval, releaseApproval, useApproval, type Wanted } from './approvals.ts'
 

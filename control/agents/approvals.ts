@@ -1,8 +1,8 @@
+import { type ErrorCode, GatewayError } from '../../contract/errors/errors.ts'
+import { limits } from '../../contract/limits/limits.ts'
+import { formatUsd } from '../../contract/money/units.ts'
+import { newId } from '../../contract/wire/ids.ts'
 import { type Actor, GATEWAY, recordActivity } from '../activity/activity.ts'
-import { type ErrorCode, GatewayError } from '../contract/errors.ts'
-import { newId } from '../contract/ids.ts'
-import { limits } from '../contract/limits.ts'
-import { formatUsd } from '../contract/units.ts'
 import type { Client, Queryable } from '../db/pool.ts'
 import { amountJson, coinPrice } from '../pricing/coinAmounts.ts'
 

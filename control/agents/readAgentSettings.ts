@@ -1,5 +1,5 @@
-import { invalidRequest } from '../contract/errors.ts'
-import { parseUsd } from '../contract/units.ts'
+import { invalidRequest } from '../../contract/errors/errors.ts'
+import { parseUsd } from '../../contract/money/units.ts'
 import type { Queryable } from '../db/pool.ts'
 import type { KeySettings } from '../keys/keys.ts'
 import { readSettings } from '../keys/readSettings.ts'

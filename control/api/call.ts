@@ -1,5 +1,5 @@
+import type { ApiOperation } from '../../contract/api/routes.ts'
 import type { Actor } from '../activity/activity.ts'
-import type { ApiOperation } from '../contract/api/routes.ts'
 import type { Client } from '../db/pool.ts'
 import type { Undoable } from '../db/undoable.ts'
 import type { Spender } from '../ledger/spendingCaps.ts'

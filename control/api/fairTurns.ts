@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { limits } from '../contract/limits.ts'
+import { limits } from '../../contract/limits/limits.ts'
 
 /** Of the time, and how many wait at once. */
 export interface TurnLimits {

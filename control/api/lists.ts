@@ -1,4 +1,4 @@
-import { limits } from '../contract/limits.ts'
+import { limits } from '../../contract/limits/limits.ts'
 import type { ApiCall } from './call.ts'
 
 const PAGE_DEFAULT = 20

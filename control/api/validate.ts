@@ -1,8 +1,8 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
-import type { ObjectSchema } from '../contract/api/route.ts'
-import { type GatewayError, invalidRequest } from '../contract/errors.ts'
-import { parseDay, parseTime } from '../contract/time.ts'
-import { parseUsd } from '../contract/units.ts'
+import type { ObjectSchema } from '../../contract/api/route.ts'
+import { parseDay, parseTime } from '../../contract/api/time.ts'
+import { type GatewayError, invalidRequest } from '../../contract/errors/errors.ts'
+import { parseUsd } from '../../contract/money/units.ts'
 
 const LONE_SURROGATE = /\p{Surrogate}/u
 

@@ -1,6 +1,6 @@
+import { limits } from '../../contract/limits/limits.ts'
 import type { HoldRecord } from '../admission/holdRecord.ts'
 import { strayAmong } from '../batch/strayHolds.ts'
-import { limits } from '../contract/limits.ts'
 import type { Client } from '../db/pool.ts'
 import { type AuditCheck, Faults, type Invariant } from './check.ts'
 

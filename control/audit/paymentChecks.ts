@@ -1,4 +1,4 @@
-import { CLIENT_FAULTS } from '../contract/payments/settlementFee.ts'
+import { CLIENT_FAULTS } from '../../contract/money/settlementFee.ts'
 import type { Invariant } from './check.ts'
 
 const CLIENT_FAULT_LIST = CLIENT_FAULTS.map((code) => `'${code}'`).join(', ')

@@ -1,5 +1,5 @@
-import { chargeUnits, promptTokens, type RateSet, type TokenUsage } from '../contract/charge.ts'
-import { limits } from '../contract/limits.ts'
+import { limits } from '../../contract/limits/limits.ts'
+import { chargeUnits, promptTokens, type RateSet, type TokenUsage } from '../../contract/money/charge.ts'
 import type { Client } from '../db/pool.ts'
 import { effectiveRates, priceFromJson } from '../pricing/price.ts'
 import type { Sheet, SheetModel } from '../pricing/sheet.ts'

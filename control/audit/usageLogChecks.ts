@@ -1,4 +1,4 @@
-import { limits } from '../contract/limits.ts'
+import { limits } from '../../contract/limits/limits.ts'
 import type { Client } from '../db/pool.ts'
 import { Frontier, type StoredNode } from '../usagelog/frontier.ts'
 import { type LoggedReceipt, leafText } from '../usagelog/leafText.ts'

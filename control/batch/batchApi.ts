@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { limits } from '../contract/limits.ts'
+import { limits } from '../../contract/limits/limits.ts'
 import type { CallHttp, HttpAnswer, HttpCall } from '../net/providerCall.ts'
 import type { BatchProvider } from './providers.ts'
 

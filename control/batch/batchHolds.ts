@@ -1,9 +1,9 @@
 import type { Redis } from 'ioredis'
+import { limits } from '../../contract/limits/limits.ts'
+import { BATCH_OWNER, holdsKey, settleKeys, shardOf } from '../../contract/wire/redisKeys.ts'
+import { defineScript, type Script, SettleCode } from '../../contract/wire/scripts.ts'
 import { controlScript } from '../admission/scripts.ts'
 import { endLost, type LostEnd } from '../admission/settleLost.ts'
-import { limits } from '../contract/limits.ts'
-import { BATCH_OWNER, holdsKey, settleKeys, shardOf } from '../contract/redisKeys.ts'
-import { defineScript, type Script, SettleCode } from '../contract/scripts.ts'
 import type { Pool } from '../db/pool.ts'
 
 const VOID = -1

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
+import { limits } from '../../contract/limits/limits.ts'
 import { releaseApproval } from '../agents/approvals.ts'
-import { limits } from '../contract/limits.ts'
 import { type Client, type Pool, withTransaction } from '../db/pool.ts'
 import type { BatchHolds, Ended } from './batchHolds.ts'
 import { JOB_COLUMNS, type JobRow } from './jobRow.ts'

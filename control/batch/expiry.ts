@@ -1,4 +1,4 @@
-import { limits } from '../contract/limits.ts'
+import { limits } from '../../contract/limits/limits.ts'
 import type { Pool } from '../db/pool.ts'
 import { JOB_COLUMNS, type JobRow } from './jobRow.ts'
 import { decide } from './jobStore.ts'

@@ -1,5 +1,5 @@
-import { newId } from '../contract/ids.ts'
-import { limits } from '../contract/limits.ts'
+import { limits } from '../../contract/limits/limits.ts'
+import { newId } from '../../contract/wire/ids.ts'
 import { textArray } from '../db/arrays.ts'
 import { type Client, type Pool, type Queryable, withTransaction } from '../db/pool.ts'
 import { JOB_COLUMNS, type JobRow, type JobWithBody } from './jobRow.ts'

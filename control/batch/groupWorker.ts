@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { limits } from '../contract/limits.ts'
+import { limits } from '../../contract/limits/limits.ts'
 import type { Pool } from '../db/pool.ts'
 import { CallError, type CallHttp } from '../net/providerCall.ts'
 import { BatchApi, LINE_PATH, ProviderRefusal, type UpstreamBatch } from './batchApi.ts'

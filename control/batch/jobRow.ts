@@ -1,4 +1,4 @@
-import type { BatchStatus } from '../contract/batch.ts'
+import type { BatchStatus } from '../../contract/api/batch.ts'
 
 /** What a job ends as. */
 export type Outcome = 'done' | 'failed' | 'expired'

@@ -1,5 +1,5 @@
-import type { Completion } from '../contract/completion.ts'
-import { limits } from '../contract/limits.ts'
+import type { Completion } from '../../contract/api/completion.ts'
+import { limits } from '../../contract/limits/limits.ts'
 import { errorText } from './outcome.ts'
 
 /** The code of a line that the provider had no time for. */

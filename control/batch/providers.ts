@@ -1,4 +1,4 @@
-import { sluice } from '../contract/generated/messages.js'
+import { sluice } from '../../contract/wire/generated/messages.js'
 import type { Queryable } from '../db/pool.ts'
 import { currentRecord } from '../pricing/sheetStore.ts'
 

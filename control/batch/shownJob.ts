@@ -1,5 +1,5 @@
-import { batchJobJson } from '../contract/batch.ts'
-import { sluice } from '../contract/generated/messages.js'
+import { batchJobJson } from '../../contract/api/batch.ts'
+import { sluice } from '../../contract/wire/generated/messages.js'
 import { type JobRow, statusOf } from './jobRow.ts'
 
 const CODES = { failed: 'batch_failed', expired: 'batch_expired' } as const

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { limits } from '../contract/limits.ts'
+import { limits } from '../../contract/limits/limits.ts'
 import { textArray } from '../db/arrays.ts'
 import type { Pool } from '../db/pool.ts'
 import { CallError, type CallHttp, type HttpAnswer } from '../net/providerCall.ts'

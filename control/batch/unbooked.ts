@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
-import { sluice } from '../contract/generated/messages.js'
-import { limits } from '../contract/limits.ts'
+import { limits } from '../../contract/limits/limits.ts'
+import { sluice } from '../../contract/wire/generated/messages.js'
 import type { Pool } from '../db/pool.ts'
 import type { BatchHolds } from './batchHolds.ts'
 import { JOB_COLUMNS, type JobRow } from './jobRow.ts'

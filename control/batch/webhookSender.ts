@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { limits } from '../contract/limits.ts'
+import { limits } from '../../contract/limits/limits.ts'
 import type { Pool } from '../db/pool.ts'
 import { FetchError, fetchPublic } from '../net/fetchPublic.ts'
 import { signatureHeaders } from './webhookSecret.ts'

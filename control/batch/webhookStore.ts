@@ -1,5 +1,5 @@
-import { newId } from '../contract/ids.ts'
-import { limits } from '../contract/limits.ts'
+import { limits } from '../../contract/limits/limits.ts'
+import { newId } from '../../contract/wire/ids.ts'
 import type { Queryable } from '../db/pool.ts'
 import { backoffMs } from './groupStore.ts'
 import type { JobRow } from './jobRow.ts'

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import { limits } from '../contract/limits.ts'
+import { limits } from '../../contract/limits/limits.ts'
 import { intArray } from '../db/arrays.ts'
 import type { Pool } from '../db/pool.ts'
 import { publishKeyChanged } from './feed.ts'

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis'
-import { sluice } from '../contract/generated/messages.js'
-import { limits } from '../contract/limits.ts'
-import { CATALOG_KEY, FEED_STREAM, STATUS_KEY } from '../contract/redisKeys.ts'
+import { limits } from '../../contract/limits/limits.ts'
+import { sluice } from '../../contract/wire/generated/messages.js'
+import { CATALOG_KEY, FEED_STREAM, STATUS_KEY } from '../../contract/wire/redisKeys.ts'
 
 async function publishEvent(redis: Redis, event: sluice.FeedEvent.$Properties): Promise<void> {
   const bytes = Buffer.from(sluice.FeedEvent.encode(event as sluice.FeedEvent).finish())

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
-import { limits } from '../contract/limits.ts'
-import { connectRedis } from '../contract/redis.ts'
-import { RPC_GROUP } from '../contract/redisKeys.ts'
+import { limits } from '../../contract/limits/limits.ts'
+import { connectRedis } from '../../contract/wire/redis.ts'
+import { RPC_GROUP } from '../../contract/wire/redisKeys.ts'
 
 const BLOCK_MS = 1_000
 const RETRY_MS = 250

@@ -1,4 +1,4 @@
-import { sluice } from '../contract/generated/messages.js'
+import { sluice } from '../../contract/wire/generated/messages.js'
 
 /** What the proxies may ask of control: the request each operation takes. Replies are the bytes that the proxy reads. */
 export interface RpcRequests {

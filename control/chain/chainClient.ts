@@ -9,8 +9,8 @@ import {
   TimeoutError,
   type Transaction,
 } from 'viem'
-import { GatewayError } from '../contract/errors.ts'
-import { limits } from '../contract/limits.ts'
+import { GatewayError } from '../../contract/errors/errors.ts'
+import { limits } from '../../contract/limits/limits.ts'
 
 export type ChainClient = PublicClient
 

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
+import { limits } from '../../contract/limits/limits.ts'
+import type { ChainHealth } from '../../contract/wire/chainHealth.ts'
 import { Loop } from '../admission/loop.ts'
-import type { ChainHealth } from '../contract/chainHealth.ts'
-import { limits } from '../contract/limits.ts'
 import { createChainClient } from './chainClient.ts'
 
 export interface ChainStateOptions {

@@ -8,8 +8,8 @@ import {
   http,
   type PublicClient,
 } from 'viem'
-import { GatewayError } from '../contract/errors.ts'
-import { limits } from '../contract/limits.ts'
+import { GatewayError } from '../../contract/errors/errors.ts'
+import { limits } from '../../contract/limits/limits.ts'
 
 /** What `isValidSignature` answers for a valid one; https://eips.ethereum.org/EIPS/eip-1271 */
 const VALID = '0x1626ba7e'

@@ -1,4 +1,4 @@
-import { GatewayError } from '../contract/errors.ts'
+import { GatewayError } from '../../contract/errors/errors.ts'
 import { isUnanswered } from './chainClient.ts'
 
 /**

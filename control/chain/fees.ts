@@ -1,4 +1,4 @@
-import { limits } from '../contract/limits.ts'
+import { limits } from '../../contract/limits/limits.ts'
 import { type ChainClient, chainUnavailable, readChain } from './chainClient.ts'
 
 const GWEI = 1_000_000_000n

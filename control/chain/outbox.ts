@@ -1,6 +1,6 @@
 import type { Hex } from 'viem'
-import { GatewayError } from '../contract/errors.ts'
-import type { Address } from '../contract/payments/address.ts'
+import { GatewayError } from '../../contract/errors/errors.ts'
+import type { Address } from '../../contract/payments/address.ts'
 import type { Client, Queryable } from '../db/pool.ts'
 import type { Fees } from './fees.ts'
 import type { SignedTransaction, Signer } from './signer.ts'

@@ -1,6 +1,6 @@
 import { type Hex, keccak256 } from 'viem'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
-import type { Address } from '../contract/payments/address.ts'
+import type { Address } from '../../contract/payments/address.ts'
 
 /** A call that moves money, with all that its price depends on. */
 export interface UnsignedTransaction {

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
+import { limits } from '../../contract/limits/limits.ts'
 import { Loop } from '../admission/loop.ts'
-import { limits } from '../contract/limits.ts'
 import { type Pool, withTransaction } from '../db/pool.ts'
 import { tryLock } from '../db/tryLock.ts'
 import type { ChainClient } from './chainClient.ts'

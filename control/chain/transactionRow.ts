@@ -1,5 +1,5 @@
 import type { Hex } from 'viem'
-import type { Address } from '../contract/payments/address.ts'
+import type { Address } from '../../contract/payments/address.ts'
 import type { Queryable } from '../db/pool.ts'
 import type { Fees } from './fees.ts'
 import type { ExpectedTransfer, Purpose } from './outbox.ts'

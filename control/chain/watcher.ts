@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Hex, TransactionReceipt } from 'viem'
+import { limits } from '../../contract/limits/limits.ts'
 import { Loop } from '../admission/loop.ts'
-import { limits } from '../contract/limits.ts'
 import type { Pool } from '../db/pool.ts'
 import { type ChainClient, findTransaction, isUnanswered } from './chainClient.ts'
 import type { Purpose, StoredTransaction } from './outbox.ts'

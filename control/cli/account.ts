@@ -1,3 +1,4 @@
+import { formatUsd, MAX_UNITS } from '../../contract/money/units.ts'
 import {
   accountBalance,
   accountOf,
@@ -9,7 +10,6 @@ import {
 import { transferDayOf } from '../accounts/keyTransfers.ts'
 import { settingsOf as accountSettings, changeAccount } from '../accounts/settings.ts'
 import { OPERATOR, recordActivity } from '../activity/activity.ts'
-import { formatUsd, MAX_UNITS } from '../contract/units.ts'
 import { type Client, type Pool, type Queryable, withTransaction } from '../db/pool.ts'
 import { makeKey } from '../keys/keyChanges.ts'
 import { listKeys } from '../keys/keys.ts'

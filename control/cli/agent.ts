@@ -1,6 +1,6 @@
+import { GatewayError } from '../../contract/errors/errors.ts'
 import type { ownAgentJson } from '../agents/agentJson.ts'
 import { type Agent, agentBySlug } from '../agents/agents.ts'
-import { GatewayError } from '../contract/errors.ts'
 import { settingsJson } from '../keys/settingsJson.ts'
 import type { amountJson } from '../pricing/coinAmounts.ts'
 import { type Arguments, argument, type CommandGroup, flag, isSet, UsageError } from './command.ts'

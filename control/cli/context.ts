@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Redis } from 'ioredis'
-import { connectRedis } from '../contract/redis.ts'
+import { connectRedis } from '../../contract/wire/redis.ts'
 import { createPool, type Pool } from '../db/pool.ts'
 import { addressForLog } from '../service/environment.ts'
 

@@ -1,5 +1,5 @@
+import { formatUsd } from '../../contract/money/units.ts'
 import { listHolds } from '../admission/listHolds.ts'
-import { formatUsd } from '../contract/units.ts'
 import type { Arguments, CommandGroup } from './command.ts'
 import type { CliContext } from './context.ts'
 import { table } from './table.ts'

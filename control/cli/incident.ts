@@ -1,5 +1,5 @@
+import { IMPACTS, type Incident, incidentJson } from '../../contract/api/incidents.ts'
 import { OPERATOR } from '../activity/activity.ts'
-import { IMPACTS, type Incident, incidentJson } from '../contract/incidents.ts'
 import { type Pool, withTransaction } from '../db/pool.ts'
 import { closeIncident, openIncident, shownIncidents } from '../status/incidents.ts'
 import { syncStatus } from '../status/statusRecord.ts'

@@ -1,6 +1,6 @@
+import { formatUsd } from '../../contract/money/units.ts'
 import { accountOf, UnknownAccountError } from '../accounts/accounts.ts'
 import { OPERATOR } from '../activity/activity.ts'
-import { formatUsd } from '../contract/units.ts'
 import { type Client, withTransaction } from '../db/pool.ts'
 import { changeKey, endKey, makeKey } from '../keys/keyChanges.ts'
 import { keyLimits } from '../keys/keyLimits.ts'

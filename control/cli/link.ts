@@ -1,4 +1,4 @@
-import { GatewayError } from '../contract/errors.ts'
+import { GatewayError } from '../../contract/errors/errors.ts'
 import type { linkJson } from '../links/linkHandlers.ts'
 import { ownerOfLink } from '../links/links.ts'
 import { type Arguments, argument, type CommandGroup, flag, UsageError } from './command.ts'

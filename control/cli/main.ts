@@ -1,5 +1,5 @@
+import { GatewayError } from '../../contract/errors/errors.ts'
 import { UnknownAccountError } from '../accounts/accounts.ts'
-import { GatewayError } from '../contract/errors.ts'
 import { UnknownKeyError } from '../keys/keys.ts'
 import { TooManyGrantsError } from '../ledger/grantCredits.ts'
 import { ReusedRefError } from '../ledger/reusedRefError.ts'

@@ -1,5 +1,5 @@
-import { parseTime } from '../contract/time.ts'
-import { formatUsd, MAX_UNITS, parseUsd, UNITS_PER_USD } from '../contract/units.ts'
+import { parseTime } from '../../contract/api/time.ts'
+import { formatUsd, MAX_UNITS, parseUsd, UNITS_PER_USD } from '../../contract/money/units.ts'
 import type { Queryable } from '../db/pool.ts'
 import { coinUsdUnitsInForce, unitsOfCoin } from '../pricing/coinAmounts.ts'
 import { UsageError } from './command.ts'

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { limits } from '../contract/limits.ts'
+import { limits } from '../../contract/limits/limits.ts'
 
 const INT8_OID = 20
 const NUMERIC_OID = 1700

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
+import { limits } from '../../contract/limits/limits.ts'
 import { Loop } from '../admission/loop.ts'
 import { forgetIdempotencyKeys } from '../api/idempotency.ts'
-import { limits } from '../contract/limits.ts'
 import type { Pool, Queryable } from '../db/pool.ts'
 
 /** Tables whose rows end at `expires_at`, with their keys. */

@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
+import { limits } from '../../contract/limits/limits.ts'
 import { Loop } from '../admission/loop.ts'
 import { announceKeyChanges } from '../bus/announceKeyChanges.ts'
-import { limits } from '../contract/limits.ts'
 import type { Pool } from '../db/pool.ts'
 
 /** Announces changes whose maker could not: it died after the commit, or Redis was away, or they were made by SQL alone. */

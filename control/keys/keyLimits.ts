@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis'
+import { formatUsd } from '../../contract/money/units.ts'
+import { keyCountersKey, shardOf } from '../../contract/wire/redisKeys.ts'
 import { windowsAt } from '../admission/windows.ts'
-import { keyCountersKey, shardOf } from '../contract/redisKeys.ts'
-import { formatUsd } from '../contract/units.ts'
 import type { ApiKey } from './keyRow.ts'
 import { keyJson } from './settingsJson.ts'
 

@@ -1,4 +1,4 @@
-import { hashSecret, newId, newSecret } from '../contract/ids.ts'
+import { hashSecret, newId, newSecret } from '../../contract/wire/ids.ts'
 import type { Queryable } from '../db/pool.ts'
 import { type ApiKey, asApiKey, COLUMNS, type KeyRow } from './keyRow.ts'
 

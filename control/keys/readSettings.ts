@@ -1,6 +1,6 @@
-import { invalidRequest } from '../contract/errors.ts'
-import { parseTime } from '../contract/time.ts'
-import { parseUsd } from '../contract/units.ts'
+import { parseTime } from '../../contract/api/time.ts'
+import { invalidRequest } from '../../contract/errors/errors.ts'
+import { parseUsd } from '../../contract/money/units.ts'
 import type { Queryable } from '../db/pool.ts'
 import { type KeySettings, unknownModels } from './keys.ts'
 

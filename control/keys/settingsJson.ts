@@ -1,4 +1,4 @@
-import { formatUsd } from '../contract/units.ts'
+import { formatUsd } from '../../contract/money/units.ts'
 import type { ApiKey } from './keyRow.ts'
 import type { KeySettings } from './keys.ts'
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { limits } from '../contract/limits.ts'
+import { limits } from '../../contract/limits/limits.ts'
 import type { ManagedProcess } from './managedProcess.ts'
 
 // A process that ran this long was well; its next failure is not counted with the earlier ones.

@@ -1,4 +1,4 @@
-import { limitsFault } from '../contract/limitsFault.ts'
+import { limitsFault } from '../../contract/limits/limitsFault.ts'
 
 const show = (text: string): void => void process.stdout.write(`${text}\n`)
 // When what reads the output is gone, there is nobody to tell.

@@ -4,7 +4,7 @@ import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, wri
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { limits } from '../contract/limits.ts'
+import { limits } from '../../contract/limits/limits.ts'
 import { serverEnvironment } from './childEnvironment.ts'
 import { freePort } from './freePort.ts'
 import { stopLeftover } from './leftover.ts'

@@ -1,6 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { limits } from '../contract/limits.ts'
+import { limits } from '../../contract/limits/limits.ts'
 import { isPortFree } from './freePort.ts'
 import { processOf } from './leftover.ts'
 import { type RunningStack, StackRunner } from './runStack.ts'

@@ -1,4 +1,4 @@
-import { formatUsd } from '../contract/units.ts'
+import { formatUsd } from '../../contract/money/units.ts'
 import type { Client } from '../db/pool.ts'
 import { coinAccount, PAYMENTS_IN } from './accounts.ts'
 import { appendAdmissionEvent, lockAccounts } from './appendAdmissionEvent.ts'

@@ -1,6 +1,12 @@
 import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
-import { HostError, type HostFault, type LookupAll, pinnedLookup, resolveHost } from '../contract/net/publicAddress.ts'
+import {
+  HostError,
+  type HostFault,
+  type LookupAll,
+  pinnedLookup,
+  resolveHost,
+} from '../../contract/net/publicAddress.ts'
 
 const HEADER_BYTES_MAX = 16_384
 

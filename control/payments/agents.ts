@@ -1,7 +1,7 @@
 import { parseAbi } from 'viem'
+import { GatewayError } from '../../contract/errors/errors.ts'
+import type { Address } from '../../contract/payments/address.ts'
 import { type ChainClient, chainUnavailable, isRevert, readChain } from '../chain/chainClient.ts'
-import { GatewayError } from '../contract/errors.ts'
-import type { Address } from '../contract/payments/address.ts'
 
 /** What is read of an ERC-8004 identity registry. https://eips.ethereum.org/EIPS/eip-8004 */
 const ABI = parseAbi([

@@ -1,11 +1,11 @@
-import { GatewayError } from '../contract/errors.ts'
-import { limits } from '../contract/limits.ts'
-import { type Address, parseAddress } from '../contract/payments/address.ts'
-import { unitsOf } from '../contract/payments/conversion.ts'
-import { parseBytes, parseBytes32, parseUint256 } from '../contract/payments/encoding.ts'
-import type { Eip3009Payment } from '../contract/payments/signedPayment.ts'
-import type { PaymentAsset, PaymentTerms } from '../contract/payments/terms.ts'
-import { formatUsd } from '../contract/units.ts'
+import { GatewayError } from '../../contract/errors/errors.ts'
+import { limits } from '../../contract/limits/limits.ts'
+import { formatUsd } from '../../contract/money/units.ts'
+import { type Address, parseAddress } from '../../contract/payments/address.ts'
+import { unitsOf } from '../../contract/payments/conversion.ts'
+import { parseBytes, parseBytes32, parseUint256 } from '../../contract/payments/encoding.ts'
+import type { Eip3009Payment } from '../../contract/payments/signedPayment.ts'
+import type { PaymentAsset, PaymentTerms } from '../../contract/payments/terms.ts'
 
 /** A deposit that a wallet has signed for; all but the signature and the chain has been checked. */
 export interface DepositOrder {

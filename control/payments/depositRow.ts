@@ -1,5 +1,5 @@
-import { GatewayError } from '../contract/errors.ts'
-import type { Address } from '../contract/payments/address.ts'
+import { GatewayError } from '../../contract/errors/errors.ts'
+import type { Address } from '../../contract/payments/address.ts'
 import type { Client, Queryable } from '../db/pool.ts'
 
 export type DepositState = 'settling' | 'credited' | 'failed'

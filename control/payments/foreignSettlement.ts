@@ -1,9 +1,9 @@
 import { type Hex, pad } from 'viem'
+import { limits } from '../../contract/limits/limits.ts'
 import type { ChainClient } from '../chain/chainClient.ts'
 import { readChain } from '../chain/chainClient.ts'
 import type { ExpectedTransfer } from '../chain/outbox.ts'
 import { TRANSFER_TOPIC } from '../chain/transferLog.ts'
-import { limits } from '../contract/limits.ts'
 import type { Queryable } from '../db/pool.ts'
 
 const CANDIDATES_MAX = 20

@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis'
+import { limits } from '../../contract/limits/limits.ts'
+import { accountKey, epochKey, holdsKey, keyCountersKey, ledgerStream, shardOf } from '../../contract/wire/redisKeys.ts'
 import { controlScript } from '../admission/scripts.ts'
 import { windowsAt } from '../admission/windows.ts'
-import { limits } from '../contract/limits.ts'
-import { accountKey, epochKey, holdsKey, keyCountersKey, ledgerStream, shardOf } from '../contract/redisKeys.ts'
 import type { Pool } from '../db/pool.ts'
 import type { PaymentRow } from './paymentRow.ts'
 

@@ -1,4 +1,4 @@
-import type { Address } from '../contract/payments/address.ts'
+import type { Address } from '../../contract/payments/address.ts'
 import { textArray } from '../db/arrays.ts'
 import type { Queryable } from '../db/pool.ts'
 import { payerCreditAccount } from '../ledger/accounts.ts'

@@ -1,8 +1,8 @@
+import { GatewayError } from '../../contract/errors/errors.ts'
+import { limits } from '../../contract/limits/limits.ts'
 import { type ChainClient, chainUnavailable, findTransaction, isUnanswered, readChain } from '../chain/chainClient.ts'
 import type { FeeOracle } from '../chain/fees.ts'
 import type { ExpectedTransfer } from '../chain/outbox.ts'
-import { GatewayError } from '../contract/errors.ts'
-import { limits } from '../contract/limits.ts'
 import type { PayerTransaction } from './payerTransaction.ts'
 import { PAYMENT_ABI, transferCall } from './settlementCall.ts'
 

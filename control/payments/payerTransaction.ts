@@ -6,9 +6,9 @@ import {
   recoverTransactionAddress,
   type TransactionSerializedEIP1559,
 } from 'viem'
+import { GatewayError } from '../../contract/errors/errors.ts'
 import { type ChainClient, findTransaction, readChain } from '../chain/chainClient.ts'
 import type { ExpectedTransfer } from '../chain/outbox.ts'
-import { GatewayError } from '../contract/errors.ts'
 import { PAYMENT_ABI } from './settlementCall.ts'
 
 /** A transaction of the payer's own, and how it is sent: by the gateway when it is at hand. */

@@ -1,8 +1,8 @@
 import type { Hex } from 'viem'
+import type { Address } from '../../contract/payments/address.ts'
+import type { SignedPayment } from '../../contract/payments/signedPayment.ts'
+import type { AssetId } from '../../contract/payments/terms.ts'
 import type { ExpectedTransfer } from '../chain/outbox.ts'
-import type { Address } from '../contract/payments/address.ts'
-import type { SignedPayment } from '../contract/payments/signedPayment.ts'
-import type { AssetId } from '../contract/payments/terms.ts'
 import type { Protocol } from './paymentRow.ts'
 
 /** A request that is to be paid and then served; what is in it was checked against its quote. */

@@ -1,5 +1,5 @@
+import { loadSecp256k1 } from '../../contract/payments/recoverSigner.ts'
 import { Signer } from '../chain/signer.ts'
-import { loadSecp256k1 } from '../contract/payments/recoverSigner.ts'
 import { type PaymentsFile, readPaymentsFile } from './paymentsFile.ts'
 
 /** All that control needs to take payments. */

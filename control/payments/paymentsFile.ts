@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
-import { type Address, parseAddress } from '../contract/payments/address.ts'
-import type { PaymentAsset } from '../contract/payments/terms.ts'
+import { type Address, parseAddress } from '../../contract/payments/address.ts'
+import type { PaymentAsset } from '../../contract/payments/terms.ts'
 import { textOf, usdOf } from '../pricing/values.ts'
 import { type Field, YamlReader } from '../pricing/yamlReader.ts'
 

@@ -1,4 +1,4 @@
-import { GatewayError } from '../contract/errors.ts'
+import { GatewayError } from '../../contract/errors/errors.ts'
 
 /** A bounded number of pieces of work that may be under way at once. */
 export class Places {

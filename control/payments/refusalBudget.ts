@@ -1,7 +1,7 @@
+import { GatewayError } from '../../contract/errors/errors.ts'
+import { limits } from '../../contract/limits/limits.ts'
+import type { Address } from '../../contract/payments/address.ts'
 import { RateLimiter } from '../api/rateLimiter.ts'
-import { GatewayError } from '../contract/errors.ts'
-import { limits } from '../contract/limits.ts'
-import type { Address } from '../contract/payments/address.ts'
 import { kindOf, type PaymentKind, type PaymentOrder } from './paymentOrder.ts'
 
 /** What a payment is counted by. */

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
-import type { ErrorCode } from '../contract/errors.ts'
-import { limits } from '../contract/limits.ts'
+import type { ErrorCode } from '../../contract/errors/errors.ts'
+import { limits } from '../../contract/limits/limits.ts'
 
 /** Counts refused payments by code, for the metrics, and logs a summary while there are any. */
 export class RefusalCounts {

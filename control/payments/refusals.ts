@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis'
-import { GatewayError } from '../contract/errors.ts'
-import { limits } from '../contract/limits.ts'
-import type { Address } from '../contract/payments/address.ts'
+import { GatewayError } from '../../contract/errors/errors.ts'
+import { limits } from '../../contract/limits/limits.ts'
+import type { Address } from '../../contract/payments/address.ts'
 
 const keyOf = (token: Address, payer: Address): string => `refused:${token}:${payer}`
 

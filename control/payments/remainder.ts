@@ -1,4 +1,4 @@
-import { atomicBack, wholeAtomic } from '../contract/payments/conversion.ts'
+import { atomicBack, wholeAtomic } from '../../contract/payments/conversion.ts'
 
 /** A payment whose request has ended, and the credit that its payer has in its asset. Amounts are units. */
 export interface EndedPayment {

@@ -1,8 +1,8 @@
 import { encodeFunctionData, type Hex, parseAbi } from 'viem'
-import type { Address } from '../contract/payments/address.ts'
-import { EXACT_PROXY_ADDRESS, PERMIT2_ADDRESS } from '../contract/payments/addresses.ts'
-import type { SignedPayment } from '../contract/payments/signedPayment.ts'
-import { MPP_WITNESS_TYPE, paymentWitness } from '../contract/payments/typedData.ts'
+import type { Address } from '../../contract/payments/address.ts'
+import { EXACT_PROXY_ADDRESS, PERMIT2_ADDRESS } from '../../contract/payments/addresses.ts'
+import type { SignedPayment } from '../../contract/payments/signedPayment.ts'
+import { MPP_WITNESS_TYPE, paymentWitness } from '../../contract/payments/typedData.ts'
 
 /** Functions of tokens, of Permit2 and of its spender that payments are made by and that tell why one can not be. */
 export const PAYMENT_ABI = parseAbi([

@@ -1,10 +1,10 @@
+import { type ErrorCode, GatewayError } from '../../contract/errors/errors.ts'
+import { limits } from '../../contract/limits/limits.ts'
+import type { Address } from '../../contract/payments/address.ts'
+import { PERMIT2_ADDRESS } from '../../contract/payments/addresses.ts'
+import type { SignedPayment } from '../../contract/payments/signedPayment.ts'
 import type { ChainClient } from '../chain/chainClient.ts'
 import { chainUnavailable, isRevert, readChain } from '../chain/chainClient.ts'
-import { type ErrorCode, GatewayError } from '../contract/errors.ts'
-import { limits } from '../contract/limits.ts'
-import type { Address } from '../contract/payments/address.ts'
-import { PERMIT2_ADDRESS } from '../contract/payments/addresses.ts'
-import type { SignedPayment } from '../contract/payments/signedPayment.ts'
 import { PAYMENT_ABI, settlementCall } from './settlementCall.ts'
 
 /** Gas beyond what a simulation needed: another block may find other storage. */

@@ -1,4 +1,4 @@
-import type { Address } from '../contract/payments/address.ts'
+import type { Address } from '../../contract/payments/address.ts'
 import type { Client, Queryable } from '../db/pool.ts'
 
 export type WithdrawalState = 'sending' | 'sent' | 'returned'

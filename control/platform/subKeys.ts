@@ -1,5 +1,5 @@
+import { GatewayError, invalidRequest } from '../../contract/errors/errors.ts'
 import { type Actor, recordActivity } from '../activity/activity.ts'
-import { GatewayError, invalidRequest } from '../contract/errors.ts'
 import type { Client, Queryable } from '../db/pool.ts'
 import { type ApiKey, asApiKey, COLUMNS, type KeyRow } from '../keys/keyRow.ts'
 import { createKey, type KeySettings, revokeKey } from '../keys/keys.ts'

@@ -1,5 +1,5 @@
-import { type RateSet, resolveBatchRates, resolveRateSet } from '../contract/charge.ts'
-import { formatUsd } from '../contract/units.ts'
+import { type RateSet, resolveBatchRates, resolveRateSet } from '../../contract/money/charge.ts'
+import { formatUsd } from '../../contract/money/units.ts'
 import { statedRates, TOKEN_CLASSES } from './price.ts'
 import type { Field, YamlReader } from './yamlReader.ts'
 

@@ -13,9 +13,9 @@ import {
   type Modality,
   THINKING,
   type Thinking,
-} from '../contract/catalog.ts'
-import { MAX_UNITS } from '../contract/units.ts'
-import type { VideoSettings } from '../contract/video.ts'
+} from '../../contract/catalog/catalog.ts'
+import type { VideoSettings } from '../../contract/catalog/video.ts'
+import { MAX_UNITS } from '../../contract/money/units.ts'
 import type { Price } from './price.ts'
 import { readPrice } from './priceReader.ts'
 import { readRouteCost } from './routeCost.ts'

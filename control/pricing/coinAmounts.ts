@@ -1,5 +1,5 @@
-import { GatewayError, invalidRequest } from '../contract/errors.ts'
-import { formatUsd, MAX_UNITS, parseUsd, UNITS_PER_USD } from '../contract/units.ts'
+import { GatewayError, invalidRequest } from '../../contract/errors/errors.ts'
+import { formatUsd, MAX_UNITS, parseUsd, UNITS_PER_USD } from '../../contract/money/units.ts'
 import type { Queryable } from '../db/pool.ts'
 import { CoinPrices } from './sheetReads.ts'
 import { latestSheet } from './sheetStore.ts'

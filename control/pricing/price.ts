@@ -1,6 +1,6 @@
-import type { Modality } from '../contract/catalog.ts'
-import { type RateSet, resolveBatchRates, resolveRateSet, type StatedRates } from '../contract/charge.ts'
-import { formatUsd, parseUsd } from '../contract/units.ts'
+import type { Modality } from '../../contract/catalog/catalog.ts'
+import { type RateSet, resolveBatchRates, resolveRateSet, type StatedRates } from '../../contract/money/charge.ts'
+import { formatUsd, parseUsd } from '../../contract/money/units.ts'
 
 export const TOKEN_KEYS = ['input', 'output', 'cached_input', 'cache_write_5m', 'cache_write_1h'] as const
 export const BATCH_KEYS = TOKEN_KEYS.map((key) => `batch_${key}`)

@@ -1,4 +1,4 @@
-import type { Modality } from '../contract/catalog.ts'
+import type { Modality } from '../../contract/catalog/catalog.ts'
 import { completeBatchRates, type TokenPrices } from './batchRates.ts'
 import { BATCH_KEYS, type Price, TOKEN_KEYS } from './price.ts'
 import { tokensOf, usdOf } from './values.ts'

@@ -1,4 +1,4 @@
-import { formatUsd, parseUsd } from '../contract/units.ts'
+import { formatUsd, parseUsd } from '../../contract/money/units.ts'
 import type { Catalog, CatalogModel, CatalogSource } from './catalogFile.ts'
 import { effectiveRates, type Price, priceFromJson, TOKEN_CLASSES, UNIT_OF } from './price.ts'
 import type { Sheet, SheetModel } from './sheet.ts'

@@ -1,5 +1,5 @@
+import { formatUsd } from '../../contract/money/units.ts'
 import { GATEWAY_WIDE, OPERATOR, recordActivity } from '../activity/activity.ts'
-import { formatUsd } from '../contract/units.ts'
 import { type Client, type Pool, type Queryable, withTransaction } from '../db/pool.ts'
 import type { Catalog } from './catalogFile.ts'
 import { coinViolation, promiseViolations, violationText } from './promise.ts'

@@ -1,4 +1,4 @@
-import { sluice } from '../contract/generated/messages.js'
+import { sluice } from '../../contract/wire/generated/messages.js'
 import { type Pool, withTransaction } from '../db/pool.ts'
 import { lockPublication } from './publicationLock.ts'
 import { DAY_MS, promiseEndMs, withPromiseEnd } from './sheet.ts'

@@ -1,5 +1,5 @@
-import { COUNTED_BY, type Modality } from '../contract/catalog.ts'
-import { MAX_UNITS } from '../contract/units.ts'
+import { COUNTED_BY, type Modality } from '../../contract/catalog/catalog.ts'
+import { MAX_UNITS } from '../../contract/money/units.ts'
 import { TOKEN_KEYS } from './price.ts'
 import { usdOf } from './values.ts'
 import type { Field, YamlReader } from './yamlReader.ts'

@@ -1,6 +1,6 @@
+import { limits } from '../../contract/limits/limits.ts'
+import { sluice } from '../../contract/wire/generated/messages.js'
 import { type Actor, GATEWAY_WIDE, recordActivity } from '../activity/activity.ts'
-import { sluice } from '../contract/generated/messages.js'
-import { limits } from '../contract/limits.ts'
 import type { Client, Queryable } from '../db/pool.ts'
 import { lockPublication } from './publicationLock.ts'
 import { currentRecord, insertRecord } from './sheetStore.ts'

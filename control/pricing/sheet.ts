@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { formatUsd } from '../contract/units.ts'
+import { formatUsd } from '../../contract/money/units.ts'
 import type { Catalog, CatalogModel } from './catalogFile.ts'
 import { type PriceJson, priceJson, UNIT_OF } from './price.ts'
 import { type ToolPriceJson, toolPriceJson } from './toolPrice.ts'

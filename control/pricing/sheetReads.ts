@@ -1,5 +1,5 @@
-import { GatewayError } from '../contract/errors.ts'
-import { parseUsd } from '../contract/units.ts'
+import { GatewayError } from '../../contract/errors/errors.ts'
+import { parseUsd } from '../../contract/money/units.ts'
 import type { Queryable } from '../db/pool.ts'
 import type { Sheet } from './sheet.ts'
 import { listSheets, sheetOf } from './sheetStore.ts'

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis'
+import { sluice } from '../../contract/wire/generated/messages.js'
+import { CATALOG_KEY } from '../../contract/wire/redisKeys.ts'
 import { publishCatalogRecord } from '../bus/feed.ts'
-import { sluice } from '../contract/generated/messages.js'
-import { CATALOG_KEY } from '../contract/redisKeys.ts'
 import type { Queryable } from '../db/pool.ts'
 import { currentRecord } from './sheetStore.ts'
 

@@ -1,5 +1,5 @@
-import { isWithinMargin, TOOL_MARGIN_PERCENT_MAX, type ToolRates } from '../contract/tools/rates.ts'
-import { formatUsd, parseUsd } from '../contract/units.ts'
+import { formatUsd, parseUsd } from '../../contract/money/units.ts'
+import { isWithinMargin, TOOL_MARGIN_PERCENT_MAX, type ToolRates } from '../../contract/tools/rates.ts'
 import { usdOf } from './values.ts'
 import type { Field, YamlReader } from './yamlReader.ts'
 

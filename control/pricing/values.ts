@@ -1,4 +1,4 @@
-import { parseUsd } from '../contract/units.ts'
+import { parseUsd } from '../../contract/money/units.ts'
 import type { Field, YamlReader } from './yamlReader.ts'
 
 const TEXT_LENGTH_MAX = 200

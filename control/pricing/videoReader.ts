@@ -1,4 +1,4 @@
-import { FIRST_FRAMES, type VideoSettings } from '../contract/video.ts'
+import { FIRST_FRAMES, type VideoSettings } from '../../contract/catalog/video.ts'
 import { choiceOf, textOf, tokensOf } from './values.ts'
 import type { Field, YamlReader } from './yamlReader.ts'
 

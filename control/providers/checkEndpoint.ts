@@ -1,6 +1,6 @@
-import { GatewayError, invalidRequest } from '../contract/errors.ts'
-import { limits } from '../contract/limits.ts'
-import { parseWebUrl } from '../contract/net/publicUrl.ts'
+import { GatewayError, invalidRequest } from '../../contract/errors/errors.ts'
+import { limits } from '../../contract/limits/limits.ts'
+import { parseWebUrl } from '../../contract/net/publicUrl.ts'
 import { FetchError, type FetchFault, type FetchOptions, fetchPublic } from '../net/fetchPublic.ts'
 
 export const DIALECTS = ['openai', 'anthropic'] as const

@@ -1,10 +1,10 @@
+import { GatewayError } from '../../contract/errors/errors.ts'
+import { limits } from '../../contract/limits/limits.ts'
+import { isId } from '../../contract/wire/ids.ts'
 import { type ApiCall, preparedWrite, type ReadHandler, type WriteHandler } from '../api/call.ts'
 import { listJson, pageOf } from '../api/lists.ts'
 import { RateLimiter } from '../api/rateLimiter.ts'
 import { refuseAfter } from '../api/rates.ts'
-import { GatewayError } from '../contract/errors.ts'
-import { isId } from '../contract/ids.ts'
-import { limits } from '../contract/limits.ts'
 import type { Pool } from '../db/pool.ts'
 import { checkEndpoint, type Dialect, readBaseUrl } from './checkEndpoint.ts'
 import {

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
-import { limits } from '../contract/limits.ts'
-import { donePrefix, holdsKey, OWNERS_KEY, SHARD_COUNT } from '../contract/redisKeys.ts'
+import { limits } from '../../contract/limits/limits.ts'
+import { donePrefix, holdsKey, OWNERS_KEY, SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
 
 /**
  * Whether Redis knows a request of this shard: its hold is open, or it ended in the last minutes.

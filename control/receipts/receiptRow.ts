@@ -1,4 +1,3 @@
-import { networkOf } from '../contract/payments/address.ts'
 import type {
   ReceiptFields,
   ReceiptLog,
@@ -7,7 +6,8 @@ import type {
   ReceiptStatus,
   ReceiptTier,
   ReceiptUsageSource,
-} from '../contract/receipt.ts'
+} from '../../contract/money/receipt.ts'
+import { networkOf } from '../../contract/payments/address.ts'
 import { leafText } from '../usagelog/leafText.ts'
 
 /** A receipt as it stands in the book. */

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import { GatewayError } from '../contract/errors.ts'
+import { GatewayError } from '../../contract/errors/errors.ts'
 import type { Queryable } from '../db/pool.ts'
 
 /** Letters and digits that are not mistaken for each other, as in Crockford's base32. */

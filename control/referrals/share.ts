@@ -1,4 +1,4 @@
-import { limits } from '../contract/limits.ts'
+import { limits } from '../../contract/limits/limits.ts'
 import { intArray, textArray } from '../db/arrays.ts'
 import { type Client, type Pool, withTransaction } from '../db/pool.ts'
 import { coinAccount, REVENUE } from '../ledger/accounts.ts'

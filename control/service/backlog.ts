@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
-import { holdsKey, LEDGER_GROUP, ledgerStream, OWNERS_KEY, SHARD_COUNT } from '../contract/redisKeys.ts'
-import { RPC_STREAMS } from '../contract/rpcStreams.ts'
+import { holdsKey, LEDGER_GROUP, ledgerStream, OWNERS_KEY, SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
+import { RPC_STREAMS } from '../../contract/wire/rpcStreams.ts'
 
 const HOLDS_READ_MAX = 2_000
 

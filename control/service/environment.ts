@@ -1,4 +1,4 @@
-import { readBusKey } from '../contract/callSeal.ts'
+import { readBusKey } from '../../contract/wire/callSeal.ts'
 import type { PaymentsConfig } from '../payments/paymentsConfig.ts'
 
 /** Where control finds its parts. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { limits } from '../contract/limits.ts'
+import { limits } from '../../contract/limits/limits.ts'
 
 const FIRST_DELAY_MS = 100
 const DELAY_MAX_MS = 2_000

@@ -1,5 +1,5 @@
+import { formatUsd } from '../../contract/money/units.ts'
 import { GATEWAY, recordActivity } from '../activity/activity.ts'
-import { formatUsd } from '../contract/units.ts'
 import { intArray, textArray } from '../db/arrays.ts'
 import { type Client, type Pool, withTransaction } from '../db/pool.ts'
 import { grantAccount } from '../ledger/accounts.ts'

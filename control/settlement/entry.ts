@@ -1,5 +1,5 @@
-import { sluice } from '../contract/generated/messages.js'
-import type { ReceiptRate, ReceiptTier } from '../contract/receipt.ts'
+import type { ReceiptRate, ReceiptTier } from '../../contract/money/receipt.ts'
+import { sluice } from '../../contract/wire/generated/messages.js'
 import { coinAccount, grantAccount } from '../ledger/accounts.ts'
 import { leafText } from '../usagelog/leafText.ts'
 import { leafHash } from '../usagelog/merkle.ts'

@@ -1,4 +1,4 @@
-import { shardOf } from '../contract/redisKeys.ts'
+import { shardOf } from '../../contract/wire/redisKeys.ts'
 import { intArray, textArray } from '../db/arrays.ts'
 import type { Client } from '../db/pool.ts'
 import type { Receipt } from './receipt.ts'

@@ -1,4 +1,4 @@
-import type { ReceiptRate, ReceiptTier } from '../contract/receipt.ts'
+import type { ReceiptRate, ReceiptTier } from '../../contract/money/receipt.ts'
 import { boolArray, byteaArray, intArray, textArray } from '../db/arrays.ts'
 import type { Client } from '../db/pool.ts'
 import type { LoggedReceipt } from '../usagelog/leafText.ts'

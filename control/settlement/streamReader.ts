@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
-import { limits } from '../contract/limits.ts'
-import { LEDGER_GROUP, ledgerStream, SHARD_COUNT } from '../contract/redisKeys.ts'
+import { limits } from '../../contract/limits/limits.ts'
+import { LEDGER_GROUP, ledgerStream, SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
 import type { RawEntry } from './entry.ts'
 
 const STREAMS = Array.from({ length: SHARD_COUNT }, (_, shard) => ledgerStream(shard))

@@ -1,4 +1,4 @@
-import { DAY_MS } from '../contract/time.ts'
+import { DAY_MS } from '../../contract/api/time.ts'
 import { intArray, textArray } from '../db/arrays.ts'
 import type { Client } from '../db/pool.ts'
 import type { Receipt } from './receipt.ts'

@@ -1,5 +1,5 @@
-import { limits } from '../contract/limits.ts'
-import { DAY_MS } from '../contract/time.ts'
+import { DAY_MS } from '../../contract/api/time.ts'
+import { limits } from '../../contract/limits/limits.ts'
 import type { Queryable } from '../db/pool.ts'
 import { coinAccount } from '../ledger/accounts.ts'
 import { idTimeMs } from '../receipts/idTime.ts'

@@ -1,5 +1,5 @@
-import { limits } from '../contract/limits.ts'
-import { formatUsd } from '../contract/units.ts'
+import { limits } from '../../contract/limits/limits.ts'
+import { formatUsd } from '../../contract/money/units.ts'
 import type { Queryable } from '../db/pool.ts'
 import {
   chargesBehind,

@@ -1,6 +1,6 @@
+import { parseMonth } from '../../contract/api/time.ts'
+import { invalidRequest } from '../../contract/errors/errors.ts'
 import type { ReadHandler } from '../api/call.ts'
-import { invalidRequest } from '../contract/errors.ts'
-import { parseMonth } from '../contract/time.ts'
 import type { Pool } from '../db/pool.ts'
 import { statementPart } from './statement.ts'
 

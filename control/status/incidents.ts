@@ -1,7 +1,7 @@
+import type { Impact, Incident } from '../../contract/api/incidents.ts'
+import { limits } from '../../contract/limits/limits.ts'
+import { newId } from '../../contract/wire/ids.ts'
 import { type Actor, GATEWAY_WIDE, recordActivity } from '../activity/activity.ts'
-import { newId } from '../contract/ids.ts'
-import type { Impact, Incident } from '../contract/incidents.ts'
-import { limits } from '../contract/limits.ts'
 import { textArray } from '../db/arrays.ts'
 import type { Client, Queryable } from '../db/pool.ts'
 

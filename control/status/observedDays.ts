@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
+import { type ServiceState, worstState } from '../../contract/api/incidents.ts'
+import { dayOf, type Observed, ObservedTimes } from '../../contract/api/observedDays.ts'
+import { limits } from '../../contract/limits/limits.ts'
 import { Loop } from '../admission/loop.ts'
-import { type ServiceState, worstState } from '../contract/incidents.ts'
-import { limits } from '../contract/limits.ts'
-import { dayOf, type Observed, ObservedTimes } from '../contract/observedDays.ts'
 import { intArray, textArray } from '../db/arrays.ts'
 import type { Pool, Queryable } from '../db/pool.ts'
 

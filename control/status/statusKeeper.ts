@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
+import { limits } from '../../contract/limits/limits.ts'
 import { Loop } from '../admission/loop.ts'
-import { limits } from '../contract/limits.ts'
 import type { Pool } from '../db/pool.ts'
 import { syncStatus } from './statusRecord.ts'
 

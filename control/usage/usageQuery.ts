@@ -1,5 +1,5 @@
-import { limits } from '../contract/limits.ts'
-import { DAY_MS, parseDay } from '../contract/time.ts'
+import { DAY_MS, parseDay } from '../../contract/api/time.ts'
+import { limits } from '../../contract/limits/limits.ts'
 import type { UsageGroup, UsageQuery } from './usageReads.ts'
 
 const DAYS_USUAL = 30

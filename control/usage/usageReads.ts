@@ -1,8 +1,8 @@
-import { invalidRequest } from '../contract/errors.ts'
-import { isId } from '../contract/ids.ts'
-import { limits } from '../contract/limits.ts'
-import { formatDay } from '../contract/time.ts'
-import { formatUsd } from '../contract/units.ts'
+import { formatDay } from '../../contract/api/time.ts'
+import { invalidRequest } from '../../contract/errors/errors.ts'
+import { limits } from '../../contract/limits/limits.ts'
+import { formatUsd } from '../../contract/money/units.ts'
+import { isId } from '../../contract/wire/ids.ts'
 import { textArray } from '../db/arrays.ts'
 import type { Queryable } from '../db/pool.ts'
 

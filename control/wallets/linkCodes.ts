@@ -1,6 +1,6 @@
+import { limits } from '../../contract/limits/limits.ts'
+import { hashSecret, newSecret } from '../../contract/wire/ids.ts'
 import { type Actor, recordActivity } from '../activity/activity.ts'
-import { hashSecret, newSecret } from '../contract/ids.ts'
-import { limits } from '../contract/limits.ts'
 import type { Client } from '../db/pool.ts'
 
 /**

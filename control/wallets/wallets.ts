@@ -1,6 +1,6 @@
+import { GatewayError, invalidRequest } from '../../contract/errors/errors.ts'
+import { limits } from '../../contract/limits/limits.ts'
 import { type Actor, recordActivity } from '../activity/activity.ts'
-import { GatewayError, invalidRequest } from '../contract/errors.ts'
-import { limits } from '../contract/limits.ts'
 import type { Client, Queryable } from '../db/pool.ts'
 
 /** A wallet that signs in to an account. */

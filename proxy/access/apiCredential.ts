@@ -1,7 +1,7 @@
-import type { ApiAuth } from '../../control/contract/api/route.ts'
-import { GatewayError } from '../../control/contract/errors.ts'
-import { sluice } from '../../control/contract/generated/messages.js'
-import { hashSecret } from '../../control/contract/ids.ts'
+import type { ApiAuth } from '../../contract/api/route.ts'
+import { GatewayError } from '../../contract/errors/errors.ts'
+import { sluice } from '../../contract/wire/generated/messages.js'
+import { hashSecret } from '../../contract/wire/ids.ts'
 import type { RequestHead } from '../server/exchange.ts'
 import { bearerOf } from './credential.ts'
 

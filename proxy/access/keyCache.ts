@@ -1,7 +1,7 @@
-import { GatewayError } from '../../control/contract/errors.ts'
-import { sluice } from '../../control/contract/generated/messages.js'
-import { hashSecret } from '../../control/contract/ids.ts'
-import type { Limits } from '../../control/contract/limits.ts'
+import { GatewayError } from '../../contract/errors/errors.ts'
+import type { Limits } from '../../contract/limits/limits.ts'
+import { sluice } from '../../contract/wire/generated/messages.js'
+import { hashSecret } from '../../contract/wire/ids.ts'
 import { ControlUnavailable, type RpcClient } from '../bus/rpcClient.ts'
 import { type Principal, toPrincipal } from './principal.ts'
 

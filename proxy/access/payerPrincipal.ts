@@ -1,7 +1,7 @@
-import type { Address } from '../../control/contract/payments/address.ts'
-import { payerAccountId } from '../../control/contract/payments/payerAccount.ts'
-import { accountKeys, shardOf } from '../../control/contract/redisKeys.ts'
-import { FixedArguments } from '../../control/contract/scriptArguments.ts'
+import type { Address } from '../../contract/payments/address.ts'
+import { payerAccountId } from '../../contract/payments/payerAccount.ts'
+import { accountKeys, shardOf } from '../../contract/wire/redisKeys.ts'
+import { FixedArguments } from '../../contract/wire/scriptArguments.ts'
 import type { Principal } from './principal.ts'
 
 const UNBOUND = new FixedArguments('', '', '', '', '')

@@ -1,8 +1,8 @@
-import { GatewayError } from '../../control/contract/errors.ts'
-import type { sluice } from '../../control/contract/generated/messages.js'
-import type { Limits } from '../../control/contract/limits.ts'
-import { accountKeys, keyCountersKey } from '../../control/contract/redisKeys.ts'
-import { FixedArguments } from '../../control/contract/scriptArguments.ts'
+import { GatewayError } from '../../contract/errors/errors.ts'
+import type { Limits } from '../../contract/limits/limits.ts'
+import type { sluice } from '../../contract/wire/generated/messages.js'
+import { accountKeys, keyCountersKey } from '../../contract/wire/redisKeys.ts'
+import { FixedArguments } from '../../contract/wire/scriptArguments.ts'
 
 /** What binds each single request of an agent, in units; null is no bound. */
 export interface AgentPolicy {

@@ -1,6 +1,6 @@
-import { accountKeys } from '../../control/contract/redisKeys.ts'
-import { ByteText, type FixedArguments } from '../../control/contract/scriptArguments.ts'
-import type { ScriptArgument, ScriptKey } from '../../control/contract/scripts.ts'
+import { accountKeys } from '../../contract/wire/redisKeys.ts'
+import { ByteText, type FixedArguments } from '../../contract/wire/scriptArguments.ts'
+import type { ScriptArgument, ScriptKey } from '../../contract/wire/scripts.ts'
 import type { ShardKeyCache } from './shardKeyCache.ts'
 
 /** The end of a request as it travels to Redis. */

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
-import { OWNERS_KEY } from '../../control/contract/redisKeys.ts'
-import type { Script } from '../../control/contract/scripts.ts'
+import { OWNERS_KEY } from '../../contract/wire/redisKeys.ts'
+import type { Script } from '../../contract/wire/scripts.ts'
 
 /** Says that this process lives, so that control leaves its holds alone. */
 export class Heartbeat {

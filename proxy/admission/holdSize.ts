@@ -4,7 +4,7 @@ import {
   type RateSet,
   rateSetFor,
   worstCaseUnits,
-} from '../../control/contract/charge.ts'
+} from '../../contract/money/charge.ts'
 
 const TOKENS_PER_MESSAGE = 8
 const TOKENS_PER_REQUEST = 16

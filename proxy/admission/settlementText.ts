@@ -1,5 +1,5 @@
-import type { TokenUsage } from '../../control/contract/charge.ts'
-import type { sluice } from '../../control/contract/generated/messages.js'
+import type { TokenUsage } from '../../contract/money/charge.ts'
+import type { sluice } from '../../contract/wire/generated/messages.js'
 
 /** What a Settlement message says; amounts are units, times milliseconds. Texts are ASCII, as all ids are. */
 export interface SettlementFields {

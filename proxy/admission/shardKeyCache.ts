@@ -1,4 +1,4 @@
-import { type ShardKeys, shardKeys } from '../../control/contract/redisKeys.ts'
+import { type ShardKeys, shardKeys } from '../../contract/wire/redisKeys.ts'
 
 /** Keys of the shards, kept for one owner: nearly all holds of a process are its own. */
 export class ShardKeyCache {

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
-import { sluice } from '../../control/contract/generated/messages.js'
-import { FEED_STREAM } from '../../control/contract/redisKeys.ts'
+import { sluice } from '../../contract/wire/generated/messages.js'
+import { FEED_STREAM } from '../../contract/wire/redisKeys.ts'
 
 const BLOCK_MS = 5_000
 const READ_COUNT = 512

@@ -1,6 +1,6 @@
-import { CHAIN_HEALTHS, type ChainHealth } from '../../control/contract/chainHealth.ts'
-import { sluice } from '../../control/contract/generated/messages.js'
-import type { Observed } from '../../control/contract/observedDays.ts'
+import type { Observed } from '../../contract/api/observedDays.ts'
+import { CHAIN_HEALTHS, type ChainHealth } from '../../contract/wire/chainHealth.ts'
+import { sluice } from '../../contract/wire/generated/messages.js'
 import type { RpcClient } from './rpcClient.ts'
 
 /** What this process sees of the service. */

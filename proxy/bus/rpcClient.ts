@@ -1,10 +1,10 @@
 import type { Redis } from 'ioredis'
-import { CallSeal, replyLabel, requestLabel } from '../../control/contract/callSeal.ts'
-import { type ErrorCode, GatewayError, isErrorCode } from '../../control/contract/errors.ts'
-import { sluice } from '../../control/contract/generated/messages.js'
-import type { Limits } from '../../control/contract/limits.ts'
-import { rpcReplyChannel } from '../../control/contract/redisKeys.ts'
-import { RPC_STREAMS, type RpcStream, rpcStreamOf } from '../../control/contract/rpcStreams.ts'
+import { type ErrorCode, GatewayError, isErrorCode } from '../../contract/errors/errors.ts'
+import type { Limits } from '../../contract/limits/limits.ts'
+import { CallSeal, replyLabel, requestLabel } from '../../contract/wire/callSeal.ts'
+import { sluice } from '../../contract/wire/generated/messages.js'
+import { rpcReplyChannel } from '../../contract/wire/redisKeys.ts'
+import { RPC_STREAMS, type RpcStream, rpcStreamOf } from '../../contract/wire/rpcStreams.ts'
 
 interface Lane {
   readonly stream: string

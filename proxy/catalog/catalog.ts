@@ -7,11 +7,11 @@ import {
   type Modality,
   modelRates,
   type Thinking,
-} from '../../control/contract/catalog.ts'
-import type { ModelRates } from '../../control/contract/charge.ts'
-import { sluice } from '../../control/contract/generated/messages.js'
-import { type UnitRates, unitRates } from '../../control/contract/unitRates.ts'
-import { type VideoSettings, videoSettings } from '../../control/contract/video.ts'
+} from '../../contract/catalog/catalog.ts'
+import { type VideoSettings, videoSettings } from '../../contract/catalog/video.ts'
+import type { ModelRates } from '../../contract/money/charge.ts'
+import { type UnitRates, unitRates } from '../../contract/money/unitRates.ts'
+import { sluice } from '../../contract/wire/generated/messages.js'
 import { decodeTool, type Tool } from './tool.ts'
 
 /** The most that Anthropic states for the prompt which it puts before a request with tools, rounded up. */

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import { CATALOG_KEY } from '../../control/contract/redisKeys.ts'
+import { CATALOG_KEY } from '../../contract/wire/redisKeys.ts'
 import { KeptRecord } from '../bus/keptRecord.ts'
 import { type Catalog, decodeCatalog, type Model } from './catalog.ts'
 import type { Tool } from './tool.ts'

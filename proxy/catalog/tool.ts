@@ -1,7 +1,7 @@
-import { sluice } from '../../control/contract/generated/messages.js'
-import { compileInput, type InputCheck, type InputSchema } from '../../control/contract/tools/inputSchema.ts'
-import { type ToolRates, toolRates } from '../../control/contract/tools/rates.ts'
-import type { Template } from '../../control/contract/tools/template.ts'
+import { compileInput, type InputCheck, type InputSchema } from '../../contract/tools/inputSchema.ts'
+import { type ToolRates, toolRates } from '../../contract/tools/rates.ts'
+import type { Template } from '../../contract/tools/template.ts'
+import { sluice } from '../../contract/wire/generated/messages.js'
 import type { Route, Sheet } from './catalog.ts'
 
 /** Where in an upstream's answer things are, as JSON Pointers (RFC 6901); '' is nowhere. */

@@ -1,4 +1,4 @@
-import { GatewayError } from '../../control/contract/errors.ts'
+import { GatewayError } from '../../contract/errors/errors.ts'
 import { ControlUnavailable, type RpcClient } from '../bus/rpcClient.ts'
 
 /**

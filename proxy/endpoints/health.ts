@@ -1,4 +1,4 @@
-import type { ChainHealth } from '../../control/contract/chainHealth.ts'
+import type { ChainHealth } from '../../contract/wire/chainHealth.ts'
 import type { CatalogStore } from '../catalog/catalogStore.ts'
 import { type Handler, JSON_TYPE } from '../server/exchange.ts'
 import type { RouteHealth } from '../upstream/routeHealth.ts'

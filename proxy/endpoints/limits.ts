@@ -1,5 +1,5 @@
-import type { Limits } from '../../control/contract/limits.ts'
-import { formatUsd } from '../../control/contract/units.ts'
+import type { Limits } from '../../contract/limits/limits.ts'
+import { formatUsd } from '../../contract/money/units.ts'
 import { type Handler, HEAD_BYTES_MAX, HEADERS_MAX, JSON_TYPE } from '../server/exchange.ts'
 import { rateLimits } from './rateLimits.ts'
 

@@ -1,5 +1,5 @@
-import { GatewayError } from '../../control/contract/errors.ts'
-import type { VideoSettings } from '../../control/contract/video.ts'
+import type { VideoSettings } from '../../contract/catalog/video.ts'
+import { GatewayError } from '../../contract/errors/errors.ts'
 import type { Catalog, Model } from '../catalog/catalog.ts'
 import type { CatalogStore } from '../catalog/catalogStore.ts'
 import { type Handler, JSON_TYPE } from '../server/exchange.ts'

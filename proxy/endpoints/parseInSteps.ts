@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
-import { GatewayError, invalidRequest } from '../../control/contract/errors.ts'
-import type { Limits } from '../../control/contract/limits.ts'
+import { GatewayError, invalidRequest } from '../../contract/errors/errors.ts'
+import type { Limits } from '../../contract/limits/limits.ts'
 import { type JsonBounds, JsonFault } from '../relay/jsonFault.ts'
 import { isObject, type JsonObject } from '../relay/jsonObject.ts'
 import type { Span } from '../relay/jsonSpans.ts'

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { GatewayError, invalidRequest } from '../../control/contract/errors.ts'
+import { GatewayError, invalidRequest } from '../../contract/errors/errors.ts'
 import { nestsDeeper } from '../relay/jsonDepth.ts'
 import { isObject, type JsonObject } from '../relay/jsonObject.ts'
 import type { Span } from '../relay/jsonSpans.ts'

@@ -1,5 +1,5 @@
-import { GatewayError } from '../../control/contract/errors.ts'
-import { sluice } from '../../control/contract/generated/messages.js'
+import { GatewayError } from '../../contract/errors/errors.ts'
+import { sluice } from '../../contract/wire/generated/messages.js'
 import type { RpcClient } from '../bus/rpcClient.ts'
 import type { CatalogStore } from '../catalog/catalogStore.ts'
 import { type Handler, JSON_TYPE } from '../server/exchange.ts'

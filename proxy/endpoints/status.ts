@@ -4,8 +4,8 @@ import {
   type ServiceState,
   stateDuring,
   worstState,
-} from '../../control/contract/incidents.ts'
-import type { Limits } from '../../control/contract/limits.ts'
+} from '../../contract/api/incidents.ts'
+import type { Limits } from '../../contract/limits/limits.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { CatalogStore } from '../catalog/catalogStore.ts'
 import { type Handler, JSON_TYPE } from '../server/exchange.ts'

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
-import { type ErrorCode, GatewayError } from '../../control/contract/errors.ts'
-import { sluice } from '../../control/contract/generated/messages.js'
-import type { Limits } from '../../control/contract/limits.ts'
-import { holdsKey, shardOf } from '../../control/contract/redisKeys.ts'
+import { type ErrorCode, GatewayError } from '../../contract/errors/errors.ts'
+import type { Limits } from '../../contract/limits/limits.ts'
+import { sluice } from '../../contract/wire/generated/messages.js'
+import { holdsKey, shardOf } from '../../contract/wire/redisKeys.ts'
 import { ControlUnavailable, type RpcClient } from '../bus/rpcClient.ts'
 
 /** The cause of a refusal of a job that control may have taken all the same: its hold has to be given up there as well. */

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis'
-import { sluice } from '../../control/contract/generated/messages.js'
-import type { Limits } from '../../control/contract/limits.ts'
+import { requestIdOf, type VideoState, videoIdOf } from '../../contract/catalog/video.ts'
+import type { Limits } from '../../contract/limits/limits.ts'
+import { sluice } from '../../contract/wire/generated/messages.js'
 import {
   holdsKey,
   holdsPrefix,
@@ -9,9 +10,8 @@ import {
   videoKey,
   videoShardKey,
   videoSlotsKey,
-} from '../../control/contract/redisKeys.ts'
-import { defineBinaryScript, defineScript, type Script, VideoCode } from '../../control/contract/scripts.ts'
-import { requestIdOf, type VideoState, videoIdOf } from '../../control/contract/video.ts'
+} from '../../contract/wire/redisKeys.ts'
+import { defineBinaryScript, defineScript, type Script, VideoCode } from '../../contract/wire/scripts.ts'
 
 const NO_TIME = 0
 

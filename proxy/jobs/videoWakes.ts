@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import { videoWakeChannel } from '../../control/contract/redisKeys.ts'
+import { videoWakeChannel } from '../../contract/wire/redisKeys.ts'
 
 export interface VideoWakesOptions {
   readonly commands: Redis

@@ -1,6 +1,6 @@
-import { GatewayError } from '../../control/contract/errors.ts'
-import { networkOf } from '../../control/contract/payments/address.ts'
-import type { PaymentTerms } from '../../control/contract/payments/terms.ts'
+import { GatewayError } from '../../contract/errors/errors.ts'
+import { networkOf } from '../../contract/payments/address.ts'
+import type { PaymentTerms } from '../../contract/payments/terms.ts'
 
 const UINT256_END = 1n << 256n
 

@@ -1,10 +1,10 @@
-import { GatewayError } from '../../control/contract/errors.ts'
-import type { Address } from '../../control/contract/payments/address.ts'
-import { networkOf } from '../../control/contract/payments/address.ts'
-import { EXACT_PROXY_ADDRESS } from '../../control/contract/payments/addresses.ts'
-import { type PaymentFault, paymentFault } from '../../control/contract/payments/offerCheck.ts'
-import type { SignedPayment } from '../../control/contract/payments/signedPayment.ts'
-import type { PaymentAsset, PaymentTerms } from '../../control/contract/payments/terms.ts'
+import { GatewayError } from '../../contract/errors/errors.ts'
+import type { Address } from '../../contract/payments/address.ts'
+import { networkOf } from '../../contract/payments/address.ts'
+import { EXACT_PROXY_ADDRESS } from '../../contract/payments/addresses.ts'
+import { type PaymentFault, paymentFault } from '../../contract/payments/offerCheck.ts'
+import type { SignedPayment } from '../../contract/payments/signedPayment.ts'
+import type { PaymentAsset, PaymentTerms } from '../../contract/payments/terms.ts'
 
 /** A payment that was made for what is asked, as far as can be said without its signature and the chain. */
 export interface CheckedPayment {

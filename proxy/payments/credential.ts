@@ -1,5 +1,5 @@
-import { GatewayError } from '../../control/contract/errors.ts'
-import { isPaymentScheme } from '../../control/contract/payments/mpp.ts'
+import { GatewayError } from '../../contract/errors/errors.ts'
+import { isPaymentScheme } from '../../contract/payments/mpp.ts'
 import type { RequestHead } from '../server/exchange.ts'
 
 /** How a request says that it pays. */

@@ -1,6 +1,6 @@
-import { GatewayError } from '../../control/contract/errors.ts'
-import { type Address, parseAddress } from '../../control/contract/payments/address.ts'
-import { readAuthorization } from '../../control/contract/payments/authorization.ts'
+import { GatewayError } from '../../contract/errors/errors.ts'
+import { type Address, parseAddress } from '../../contract/payments/address.ts'
+import { readAuthorization } from '../../contract/payments/authorization.ts'
 import {
   fromBase64UrlJson,
   isMembers,
@@ -8,7 +8,7 @@ import {
   parseBytes,
   parseBytes32,
   parseUint256,
-} from '../../control/contract/payments/encoding.ts'
+} from '../../contract/payments/encoding.ts'
 import {
   bodyDigest,
   type Challenge,
@@ -16,9 +16,9 @@ import {
   isOurChallenge,
   readCredential,
   sourceAccount,
-} from '../../control/contract/payments/mpp.ts'
-import type { SignedPayment } from '../../control/contract/payments/signedPayment.ts'
-import type { PaymentAsset, PaymentTerms } from '../../control/contract/payments/terms.ts'
+} from '../../contract/payments/mpp.ts'
+import type { SignedPayment } from '../../contract/payments/signedPayment.ts'
+import type { PaymentAsset, PaymentTerms } from '../../contract/payments/terms.ts'
 import { type CheckedPayment, requirePayment } from './checkedPayment.ts'
 import { amountFor, credentialTypes, JITTER_END, opaqueOf, type Priced } from './offers.ts'
 

@@ -1,11 +1,11 @@
 import { randomInt } from 'node:crypto'
-import { networkOf } from '../../control/contract/payments/address.ts'
-import { PERMIT2_ADDRESS } from '../../control/contract/payments/addresses.ts'
-import { atomicFor, tokenUsdUnits } from '../../control/contract/payments/conversion.ts'
-import { bodyDigest, type Challenge, canonicalText, newChallenge } from '../../control/contract/payments/mpp.ts'
-import { newQuote, type QuoteBinding } from '../../control/contract/payments/quote.ts'
-import type { PaymentAsset, PaymentTerms } from '../../control/contract/payments/terms.ts'
-import { type PaymentRequirements, requirementsOf } from '../../control/contract/payments/x402.ts'
+import { networkOf } from '../../contract/payments/address.ts'
+import { PERMIT2_ADDRESS } from '../../contract/payments/addresses.ts'
+import { atomicFor, tokenUsdUnits } from '../../contract/payments/conversion.ts'
+import { bodyDigest, type Challenge, canonicalText, newChallenge } from '../../contract/payments/mpp.ts'
+import { newQuote, type QuoteBinding } from '../../contract/payments/quote.ts'
+import type { PaymentAsset, PaymentTerms } from '../../contract/payments/terms.ts'
+import { type PaymentRequirements, requirementsOf } from '../../contract/payments/x402.ts'
 
 /** A request, as far as what it costs and what binds a payment to it. */
 export interface Priced {

@@ -1,16 +1,16 @@
-import type { ErrorCode, GatewayError } from '../../control/contract/errors.ts'
-import { networkOf } from '../../control/contract/payments/address.ts'
-import { toBase64Json } from '../../control/contract/payments/encoding.ts'
+import type { ErrorCode, GatewayError } from '../../contract/errors/errors.ts'
+import { amountJson, type ReceiptPaid } from '../../contract/money/receipt.ts'
+import { networkOf } from '../../contract/payments/address.ts'
+import { toBase64Json } from '../../contract/payments/encoding.ts'
 import {
   acceptsEvmCharge,
   type Challenge,
   challengeHeader,
   MPP_METHOD,
   receiptHeader,
-} from '../../control/contract/payments/mpp.ts'
-import type { PaymentTerms } from '../../control/contract/payments/terms.ts'
-import { type PaymentRequired, type SettleResponse, X402_VERSION } from '../../control/contract/payments/x402.ts'
-import { amountJson, type ReceiptPaid } from '../../control/contract/receipt.ts'
+} from '../../contract/payments/mpp.ts'
+import type { PaymentTerms } from '../../contract/payments/terms.ts'
+import { type PaymentRequired, type SettleResponse, X402_VERSION } from '../../contract/payments/x402.ts'
 import type { FailureAnswer, HeaderList } from '../server/exchange.ts'
 import { mppChallenges, type Priced, priceUnits, x402Offers } from './offers.ts'
 

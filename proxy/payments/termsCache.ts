@@ -1,8 +1,8 @@
-import { GatewayError } from '../../control/contract/errors.ts'
-import { sluice } from '../../control/contract/generated/messages.js'
-import type { Limits } from '../../control/contract/limits.ts'
-import { termsOfMessage } from '../../control/contract/payments/messages.ts'
-import type { PaymentTerms } from '../../control/contract/payments/terms.ts'
+import { GatewayError } from '../../contract/errors/errors.ts'
+import type { Limits } from '../../contract/limits/limits.ts'
+import { termsOfMessage } from '../../contract/payments/messages.ts'
+import type { PaymentTerms } from '../../contract/payments/terms.ts'
+import { sluice } from '../../contract/wire/generated/messages.js'
 import { ControlUnavailable, type RpcClient } from '../bus/rpcClient.ts'
 
 /** What control says of paying. It is asked again now and then, in the background, and what it said last is used on. */

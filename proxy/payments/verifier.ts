@@ -1,6 +1,6 @@
-import { GatewayError } from '../../control/contract/errors.ts'
-import type { Limits } from '../../control/contract/limits.ts'
-import type { PaymentCheck, Verdict } from '../../control/contract/payments/verdict.ts'
+import { GatewayError } from '../../contract/errors/errors.ts'
+import type { Limits } from '../../contract/limits/limits.ts'
+import type { PaymentCheck, Verdict } from '../../contract/payments/verdict.ts'
 import type { WorkerPool } from '../../workers/pool.ts'
 
 interface Waiting {

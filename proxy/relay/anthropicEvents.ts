@@ -1,4 +1,4 @@
-import type { GatewayError } from '../../control/contract/errors.ts'
+import type { GatewayError } from '../../contract/errors/errors.ts'
 import type { FinishReason } from './message.ts'
 
 /** The event that ends every good Messages stream. */

@@ -1,5 +1,5 @@
-import type { TokenUsage } from '../../control/contract/charge.ts'
-import { countOf, type UsageBounds } from '../../control/contract/openaiUsage.ts'
+import type { TokenUsage } from '../../contract/money/charge.ts'
+import { countOf, type UsageBounds } from '../../contract/money/openaiUsage.ts'
 import { isObject, type JsonObject } from './jsonObject.ts'
 
 /**

@@ -1,5 +1,5 @@
-import type { TokenUsage } from '../../control/contract/charge.ts'
-import { readUsage, type UsageBounds, usageJson } from '../../control/contract/openaiUsage.ts'
+import type { TokenUsage } from '../../contract/money/charge.ts'
+import { readUsage, type UsageBounds, usageJson } from '../../contract/money/openaiUsage.ts'
 import { ChunkScan } from './chunkScan.ts'
 import { ChunkTemplate } from './chunkTemplate.ts'
 import { errorEvent } from './errorEvent.ts'

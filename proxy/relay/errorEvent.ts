@@ -1,4 +1,4 @@
-import type { GatewayError } from '../../control/contract/errors.ts'
+import type { GatewayError } from '../../contract/errors/errors.ts'
 
 /** An error as a data event of a stream that has begun; clients read the top-level member `error`. */
 export function errorEvent(error: GatewayError): string {

@@ -1,5 +1,5 @@
-import type { TokenUsage } from '../../control/contract/charge.ts'
-import type { UsageBounds } from '../../control/contract/openaiUsage.ts'
+import type { TokenUsage } from '../../contract/money/charge.ts'
+import type { UsageBounds } from '../../contract/money/openaiUsage.ts'
 import { anthropicErrorEvent, MESSAGE_END } from './anthropicEvents.ts'
 import { AnthropicUsage } from './anthropicUsage.ts'
 import { ERROR, EVENT_KINDS, EventScan, MESSAGE_START, MESSAGE_STOP } from './eventScan.ts'

@@ -1,5 +1,5 @@
-import type { TokenUsage } from '../../control/contract/charge.ts'
-import { readUsage, type UsageBounds } from '../../control/contract/openaiUsage.ts'
+import type { TokenUsage } from '../../contract/money/charge.ts'
+import { readUsage, type UsageBounds } from '../../contract/money/openaiUsage.ts'
 import { FrameReader, type FrameSink } from './frameReader.ts'
 import { isObject, type JsonObject, parseObject } from './jsonObject.ts'
 import { type FinishReason, type MessageReader, type MessageSink, TOOL_CALLS_MAX } from './message.ts'

@@ -1,5 +1,5 @@
-import type { TokenUsage } from '../../control/contract/charge.ts'
-import { usageJson } from '../../control/contract/openaiUsage.ts'
+import type { TokenUsage } from '../../contract/money/charge.ts'
+import { usageJson } from '../../contract/money/openaiUsage.ts'
 import { STREAM_END } from './chatStream.ts'
 import { errorEvent } from './errorEvent.ts'
 import type { FinishReason, MessageWriter } from './message.ts'

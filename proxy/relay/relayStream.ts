@@ -1,5 +1,5 @@
-import type { TokenUsage } from '../../control/contract/charge.ts'
-import type { GatewayError } from '../../control/contract/errors.ts'
+import type { GatewayError } from '../../contract/errors/errors.ts'
+import type { TokenUsage } from '../../contract/money/charge.ts'
 import type { OutBuffer } from './outBuffer.ts'
 
 /** The last thing that the provider's stream said of itself. */

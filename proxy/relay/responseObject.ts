@@ -1,4 +1,4 @@
-import { promptTokens, type TokenUsage } from '../../control/contract/charge.ts'
+import { promptTokens, type TokenUsage } from '../../contract/money/charge.ts'
 import type { FinishReason } from './message.ts'
 
 /** What stays the same in every copy of a response. */

@@ -1,4 +1,4 @@
-import type { GatewayError } from '../../control/contract/errors.ts'
+import type { GatewayError } from '../../contract/errors/errors.ts'
 import { STREAM_END } from './chatStream.ts'
 import type { FinishReason, MessageWriter } from './message.ts'
 import { NOWHERE, type OutBuffer } from './outBuffer.ts'

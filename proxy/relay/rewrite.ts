@@ -1,4 +1,4 @@
-import { quoted } from '../../control/contract/quoted.ts'
+import { quoted } from '../../contract/money/quoted.ts'
 import type { ChunkScan } from './chunkScan.ts'
 import type { OutBuffer } from './outBuffer.ts'
 

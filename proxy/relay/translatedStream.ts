@@ -1,4 +1,4 @@
-import type { TokenUsage } from '../../control/contract/charge.ts'
+import type { TokenUsage } from '../../contract/money/charge.ts'
 import type { FinishReason, MessageReader, MessageSink, MessageWriter } from './message.ts'
 import type { OutBuffer } from './outBuffer.ts'
 import type { RelayStream, StreamState, StreamTail } from './relayStream.ts'

@@ -1,5 +1,5 @@
-import type { GatewayError } from '../../control/contract/errors.ts'
-import type { Limits } from '../../control/contract/limits.ts'
+import type { GatewayError } from '../../contract/errors/errors.ts'
+import type { Limits } from '../../contract/limits/limits.ts'
 import { checkDeadlines } from '../checkDeadlines.ts'
 import { type BodyShare, customerShare, strangerShare } from './bodyShare.ts'
 import type { Precheck } from './exchange.ts'

@@ -1,5 +1,5 @@
-import { GatewayError } from '../../control/contract/errors.ts'
-import type { Limits } from '../../control/contract/limits.ts'
+import { GatewayError } from '../../contract/errors/errors.ts'
+import type { Limits } from '../../contract/limits/limits.ts'
 
 const LARGE_BYTES = 1_048_576
 const LARGE_RETRY_SECONDS = 1

@@ -1,4 +1,4 @@
-import { isPaymentScheme } from '../../control/contract/payments/mpp.ts'
+import { isPaymentScheme } from '../../contract/payments/mpp.ts'
 import type { RequestHead } from './exchange.ts'
 
 /** A Bearer token of another form is what a stock client sends because it has to send one; it is no credential. */

@@ -1,4 +1,4 @@
-import type { GatewayError } from '../../control/contract/errors.ts'
+import type { GatewayError } from '../../contract/errors/errors.ts'
 
 /** The content type of answers in JSON. */
 export const JSON_TYPE = 'application/json; charset=utf-8'

@@ -1,4 +1,4 @@
-import { GatewayError, invalidRequest } from '../../control/contract/errors.ts'
+import { GatewayError, invalidRequest } from '../../contract/errors/errors.ts'
 import type { BodyOptions, BodyReader } from './bodyReader.ts'
 import type { BodyShare } from './bodyShare.ts'
 import type { BodyLease, Sender } from './exchange.ts'

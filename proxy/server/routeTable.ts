@@ -1,5 +1,5 @@
-import { pathExpression } from '../../control/contract/api/route.ts'
-import type { ErrorCode } from '../../control/contract/errors.ts'
+import { pathExpression } from '../../contract/api/route.ts'
+import type { ErrorCode } from '../../contract/errors/errors.ts'
 import type { Handler, Precheck } from './exchange.ts'
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'

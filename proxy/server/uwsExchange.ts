@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http'
-import { errorBody, type GatewayError } from '../../control/contract/errors.ts'
+import { errorBody, type GatewayError } from '../../contract/errors/errors.ts'
 import {
   type AnswerDecorator,
   type BodyLease,

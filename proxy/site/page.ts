@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { ownAddress } from '../../control/contract/net/ownAddress.ts'
+import { ownAddress } from '../../contract/net/ownAddress.ts'
 import type { Handler } from '../server/exchange.ts'
 
 const CONTENT_TYPES = {

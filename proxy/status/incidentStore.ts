@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis'
-import { sluice } from '../../control/contract/generated/messages.js'
-import { type Incident, incidentOf, type ServiceState, serviceStateOf } from '../../control/contract/incidents.ts'
-import { STATUS_KEY } from '../../control/contract/redisKeys.ts'
+import { type Incident, incidentOf, type ServiceState, serviceStateOf } from '../../contract/api/incidents.ts'
+import { sluice } from '../../contract/wire/generated/messages.js'
+import { STATUS_KEY } from '../../contract/wire/redisKeys.ts'
 import { KeptRecord } from '../bus/keptRecord.ts'
 
 /** What the operator says of the service, and what the gateway saw of it, kept here so that it can be told while control and Redis are away. */

@@ -1,5 +1,5 @@
-import { GatewayError } from '../../control/contract/errors.ts'
-import type { Limits } from '../../control/contract/limits.ts'
+import { GatewayError } from '../../contract/errors/errors.ts'
+import type { Limits } from '../../contract/limits/limits.ts'
 import type { CountInput } from '../../workers/countTokens.ts'
 import { PoolBusy, WorkerPool } from '../../workers/pool.ts'
 import { sampleText } from '../../workers/textSample.ts'

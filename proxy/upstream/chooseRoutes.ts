@@ -1,5 +1,5 @@
-import type { Dialect } from '../../control/contract/catalog.ts'
-import { GatewayError, invalidRequest } from '../../control/contract/errors.ts'
+import type { Dialect } from '../../contract/catalog/catalog.ts'
+import { GatewayError, invalidRequest } from '../../contract/errors/errors.ts'
 import type { Model, Route } from '../catalog/catalog.ts'
 import type { RouteHealth } from './routeHealth.ts'
 

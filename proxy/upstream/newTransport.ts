@@ -1,4 +1,4 @@
-import type { Limits } from '../../control/contract/limits.ts'
+import type { Limits } from '../../contract/limits/limits.ts'
 import { SocketTransport } from './socketTransport.ts'
 import type { Transport } from './transport.ts'
 import { UndiciTransport } from './undiciTransport.ts'

@@ -1,4 +1,4 @@
-import type { Endpoint } from '../../control/contract/catalog.ts'
+import type { Endpoint } from '../../contract/catalog/catalog.ts'
 import type { FailureKind } from './transport.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { Limits } from '../../control/contract/limits.ts'
+import type { Limits } from '../../contract/limits/limits.ts'
 import type { Provider } from '../catalog/catalog.ts'
 import type { UpstreamRequest } from './transport.ts'
 

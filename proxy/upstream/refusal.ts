@@ -1,4 +1,4 @@
-import { GatewayError } from '../../control/contract/errors.ts'
+import { GatewayError } from '../../contract/errors/errors.ts'
 
 const MESSAGE_CHARACTERS_MAX = 300
 

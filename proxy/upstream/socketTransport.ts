@@ -1,4 +1,4 @@
-import type { Limits } from '../../control/contract/limits.ts'
+import type { Limits } from '../../contract/limits/limits.ts'
 import { checkDeadlines } from '../checkDeadlines.ts'
 import { type BodyDecoder, readCoded } from './bodyDecoder.ts'
 import type { Connection } from './h1/connection.ts'

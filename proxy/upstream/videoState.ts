@@ -1,4 +1,4 @@
-import type { Limits } from '../../control/contract/limits.ts'
+import type { Limits } from '../../contract/limits/limits.ts'
 import type { Route } from '../catalog/catalog.ts'
 import { callWhole } from './callWhole.ts'
 import { askForState, readUpstreamVideo, type UpstreamVideo } from './dialects/openaiVideos.ts'

@@ -3,7 +3,7 @@
 // and again under load; then the provider's own books are compared, and the books are audited.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { BATCH_OWNER, holdsKey, SHARD_COUNT } from '../../control/contract/redisKeys.ts'
+import { BATCH_OWNER, holdsKey, SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
 import { createPool, type Pool } from '../../control/db/pool.ts'
 import { assertRefused } from '../support/apiClient.ts'
 import {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { debitsKey, SHARD_COUNT } from '../../control/contract/redisKeys.ts'
+import { debitsKey, SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
 import { createPool, type Pool } from '../../control/db/pool.ts'
 import { type ApiAnswer, api, apiOk, newOwner, type Owner } from '../support/apiClient.ts'
 import { rounds } from '../support/rounds.ts'

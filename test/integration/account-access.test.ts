@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { request } from 'undici'
-import type { ApiAuth } from '../../control/contract/api/route.ts'
-import { API_ROUTES } from '../../control/contract/api/routes.ts'
-import { newSecret } from '../../control/contract/ids.ts'
+import type { ApiAuth } from '../../contract/api/route.ts'
+import { API_ROUTES } from '../../contract/api/routes.ts'
+import { newSecret } from '../../contract/wire/ids.ts'
 import {
   type ApiAnswer,
   api,

@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import { getAddress, type Hex, hashMessage } from 'viem'
-import { limits } from '../../control/contract/limits.ts'
+import { limits } from '../../contract/limits/limits.ts'
 import { api, apiOk, assertRefused, newWallet, signedMessage } from '../support/apiClient.ts'
 import { type Stack, startStack } from '../support/stack.ts'
 

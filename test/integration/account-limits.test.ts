@@ -2,8 +2,8 @@
 // with small rates, addresses as a load balancer states them, and tables that are taken away.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { sluice } from '../../control/contract/generated/messages.js'
-import { limits } from '../../control/contract/limits.ts'
+import { limits } from '../../contract/limits/limits.ts'
+import { sluice } from '../../contract/wire/generated/messages.js'
 import { createPool } from '../../control/db/pool.ts'
 import { toPrincipal } from '../../proxy/access/principal.ts'
 import { type ApiAnswer, api, apiOk, assertRefused, newOwner, type Owner } from '../support/apiClient.ts'

@@ -2,9 +2,9 @@
 // all of it works again by itself. Method: a stack whose control is killed, stopped and brought back.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { API_ROUTES } from '../../control/contract/api/routes.ts'
-import { limits } from '../../control/contract/limits.ts'
-import { RPC_API_STREAM } from '../../control/contract/redisKeys.ts'
+import { API_ROUTES } from '../../contract/api/routes.ts'
+import { limits } from '../../contract/limits/limits.ts'
+import { RPC_API_STREAM } from '../../contract/wire/redisKeys.ts'
 import { createPool } from '../../control/db/pool.ts'
 import { api, apiOk, assertRefused, newOwner, type Owner } from '../support/apiClient.ts'
 import { chat, completion } from '../support/chatClient.ts'

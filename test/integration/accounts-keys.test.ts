@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { hashSecret } from '../../contract/wire/ids.ts'
+import { shardOf } from '../../contract/wire/redisKeys.ts'
 import {
   accountBalance,
   accountOf,
@@ -8,8 +10,6 @@ import {
   openNewAccount,
   UnknownAccountError,
 } from '../../control/accounts/accounts.ts'
-import { hashSecret } from '../../control/contract/ids.ts'
-import { shardOf } from '../../control/contract/redisKeys.ts'
 import { migrate } from '../../control/db/migrate.ts'
 import { createPool, type Pool, withTransaction } from '../../control/db/pool.ts'
 import { createKey, listKeys, revokeKey, UnknownKeyError, updateKey } from '../../control/keys/keys.ts'

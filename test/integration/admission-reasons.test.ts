@@ -2,8 +2,8 @@ import './ledger-limits.ts'
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { pino } from 'pino'
+import { epochKey } from '../../contract/wire/redisKeys.ts'
 import { AdmissionKeeper, ensureAdmission } from '../../control/admission/keeper.ts'
-import { epochKey } from '../../control/contract/redisKeys.ts'
 import { startBook, until } from './ledger-support.ts'
 
 test('a restart of everything is no warning; the same while control runs, or lost state, is one', async (t) => {

@@ -2,22 +2,15 @@ import './ledger-limits.ts'
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { limits } from '../../contract/limits/limits.ts'
+import { newId } from '../../contract/wire/ids.ts'
+import { accountKey, epochKey, holdsKey, keyCountersKey, SHARD_COUNT, shardOf } from '../../contract/wire/redisKeys.ts'
+import { HoldCode, SettleCode } from '../../contract/wire/scripts.ts'
 import { EventDispatcher } from '../../control/admission/dispatcher.ts'
 import { GrantSweeper } from '../../control/admission/grantSweeper.ts'
 import { listHolds } from '../../control/admission/listHolds.ts'
 import { OrphanVoider } from '../../control/admission/orphanVoider.ts'
 import { settleLost } from '../../control/admission/settleLost.ts'
-import { newId } from '../../control/contract/ids.ts'
-import { limits } from '../../control/contract/limits.ts'
-import {
-  accountKey,
-  epochKey,
-  holdsKey,
-  keyCountersKey,
-  SHARD_COUNT,
-  shardOf,
-} from '../../control/contract/redisKeys.ts'
-import { HoldCode, SettleCode } from '../../control/contract/scripts.ts'
 import { withTransaction } from '../../control/db/pool.ts'
 import { balanceOf } from '../../control/ledger/balanceOf.ts'
 import { creditCoin } from '../../control/ledger/creditCoin.ts'

@@ -2,7 +2,7 @@
 // whole stack; requests of an agent above its threshold, decided over HTTP; the provider's log says what ran.
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
-import { limits } from '../../control/contract/limits.ts'
+import { limits } from '../../contract/limits/limits.ts'
 import { createPool, type Pool } from '../../control/db/pool.ts'
 import { api, apiOk, assertRefused, type Json, newOwner, type Owner } from '../support/apiClient.ts'
 import { assertError, completion, type Reply } from '../support/chatClient.ts'

@@ -1,8 +1,8 @@
 import './ledger-limits.ts'
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { accountKey, epochKey, keyCountersKey, shardOf } from '../../contract/wire/redisKeys.ts'
 import { runAudit } from '../../control/audit/runAudit.ts'
-import { accountKey, epochKey, keyCountersKey, shardOf } from '../../control/contract/redisKeys.ts'
 import { withTransaction } from '../../control/db/pool.ts'
 import { assertCleanAudit, type Book, drainAll, fundedAccount, startBook, TestProxy } from './ledger-support.ts'
 

@@ -4,6 +4,8 @@
 import './batch-lost-limits.ts'
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
+import { limits } from '../../contract/limits/limits.ts'
+import { sluice } from '../../contract/wire/generated/messages.js'
 import { runAudit } from '../../control/audit/runAudit.ts'
 import { BatchHolds } from '../../control/batch/batchHolds.ts'
 import { BatchService } from '../../control/batch/batchService.ts'
@@ -11,8 +13,6 @@ import { endDecided } from '../../control/batch/charger.ts'
 import { decide, jobOf } from '../../control/batch/jobStore.ts'
 import { openJob } from '../../control/batch/openJob.ts'
 import { decideAnswer } from '../../control/batch/outcome.ts'
-import { sluice } from '../../control/contract/generated/messages.js'
-import { limits } from '../../control/contract/limits.ts'
 import { CHARGE, PROVIDERS, USAGE } from '../support/batchWorld.ts'
 import {
   assertCleanAudit,

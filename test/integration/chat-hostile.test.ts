@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { after, before, test } from 'node:test'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
-import { limits } from '../../control/contract/limits.ts'
+import { limits } from '../../contract/limits/limits.ts'
 import {
   assertError,
   chat,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { limits } from '../../control/contract/limits.ts'
+import { limits } from '../../contract/limits/limits.ts'
 import {
   assertError,
   chat,

@@ -2,13 +2,9 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import { pino } from 'pino'
-import { EventDispatcher } from '../../control/admission/dispatcher.ts'
-import { drainStream } from '../../control/admission/drainStream.ts'
-import { ensureAdmission } from '../../control/admission/keeper.ts'
-import { runAudit } from '../../control/audit/runAudit.ts'
-import { sluice } from '../../control/contract/generated/messages.js'
-import { newId } from '../../control/contract/ids.ts'
-import { connectRedis } from '../../control/contract/redis.ts'
+import { sluice } from '../../contract/wire/generated/messages.js'
+import { newId } from '../../contract/wire/ids.ts'
+import { connectRedis } from '../../contract/wire/redis.ts'
 import {
   accountKey,
   epochKey,
@@ -18,8 +14,12 @@ import {
   SHARD_COUNT,
   settleKeys,
   shardOf,
-} from '../../control/contract/redisKeys.ts'
-import { defineScript } from '../../control/contract/scripts.ts'
+} from '../../contract/wire/redisKeys.ts'
+import { defineScript } from '../../contract/wire/scripts.ts'
+import { EventDispatcher } from '../../control/admission/dispatcher.ts'
+import { drainStream } from '../../control/admission/drainStream.ts'
+import { ensureAdmission } from '../../control/admission/keeper.ts'
+import { runAudit } from '../../control/audit/runAudit.ts'
 import { migrate } from '../../control/db/migrate.ts'
 import { createPool, type Pool, withTransaction } from '../../control/db/pool.ts'
 import { creditCoin } from '../../control/ledger/creditCoin.ts'

@@ -2,7 +2,7 @@
 // sessions of several accounts over HTTP; every test ends with the audit, which compares Redis with the book.
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
-import { hashSecret } from '../../control/contract/ids.ts'
+import { hashSecret } from '../../contract/wire/ids.ts'
 import { createPool } from '../../control/db/pool.ts'
 import { api, apiOk, assertRefused, type Json, newOwner, type Owner } from '../support/apiClient.ts'
 import { assertError, chat, completion } from '../support/chatClient.ts'

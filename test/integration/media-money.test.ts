@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { request as httpRequest } from 'node:http'
 import { after, before, test } from 'node:test'
-import { limits } from '../../control/contract/limits.ts'
+import { limits } from '../../contract/limits/limits.ts'
 import { mp3Frames, opusFile, wavFile } from '../support/audio.ts'
 import { assertError, type Reply, receiptOf } from '../support/chatClient.ts'
 import { answered, mediaModel, postForm, postJson } from '../support/mediaClient.ts'

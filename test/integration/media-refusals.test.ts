@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
-import { limits } from '../../control/contract/limits.ts'
+import { limits } from '../../contract/limits/limits.ts'
 import { mp3Frames, wavFile } from '../support/audio.ts'
 import { assertError } from '../support/chatClient.ts'
 import { MEDIA_MODELS, postForm, postJson } from '../support/mediaClient.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test, { after, afterEach, before } from 'node:test'
 import { keccak256 } from 'viem'
-import type { Challenge } from '../../control/contract/payments/mpp.ts'
+import type { Challenge } from '../../contract/payments/mpp.ts'
 import type { Payer } from '../support/chain.ts'
 import { authorization, credential, permit2, requestOf, signedTransfer } from '../support/mppClient.ts'
 import { codeOf, HELLO, post, quote } from '../support/paidClient.ts'

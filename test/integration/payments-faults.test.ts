@@ -1,4 +1,4 @@
-import { payerAccountId } from '../../control/contract/payments/payerAccount.ts'
+import { payerAccountId } from '../../contract/payments/payerAccount.ts'
 import './payment-limits.ts'
 import assert from 'node:assert/strict'
 import test, { after, afterEach, before } from 'node:test'

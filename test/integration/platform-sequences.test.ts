@@ -6,14 +6,8 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
-import { createAccount } from '../../control/accounts/accounts.ts'
-import { OPERATOR } from '../../control/activity/activity.ts'
-import { EventDispatcher } from '../../control/admission/dispatcher.ts'
-import { AdmissionKeeper, ensureAdmission } from '../../control/admission/keeper.ts'
-import { OrphanVoider } from '../../control/admission/orphanVoider.ts'
-import { settleLost } from '../../control/admission/settleLost.ts'
-import { GatewayError } from '../../control/contract/errors.ts'
-import { newId } from '../../control/contract/ids.ts'
+import { GatewayError } from '../../contract/errors/errors.ts'
+import { newId } from '../../contract/wire/ids.ts'
 import {
   accountKeys,
   debitsKey,
@@ -22,8 +16,14 @@ import {
   SHARD_COUNT,
   shardKeys,
   shardOf,
-} from '../../control/contract/redisKeys.ts'
-import { defineScript, HoldCode, type ScriptKey, SettleCode } from '../../control/contract/scripts.ts'
+} from '../../contract/wire/redisKeys.ts'
+import { defineScript, HoldCode, type ScriptKey, SettleCode } from '../../contract/wire/scripts.ts'
+import { createAccount } from '../../control/accounts/accounts.ts'
+import { OPERATOR } from '../../control/activity/activity.ts'
+import { EventDispatcher } from '../../control/admission/dispatcher.ts'
+import { AdmissionKeeper, ensureAdmission } from '../../control/admission/keeper.ts'
+import { OrphanVoider } from '../../control/admission/orphanVoider.ts'
+import { settleLost } from '../../control/admission/settleLost.ts'
 import { withTransaction } from '../../control/db/pool.ts'
 import { type Undoable, withUndo } from '../../control/db/undoable.ts'
 import { Debits } from '../../control/debits/debit.ts'

@@ -3,7 +3,7 @@
 // stack; what the limits of the platform key show is compared with the receipts; then the audit.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { keyCountersKey, shardOf } from '../../control/contract/redisKeys.ts'
+import { keyCountersKey, shardOf } from '../../contract/wire/redisKeys.ts'
 import { api, apiOk, type Json, newOwner, type Owner } from '../support/apiClient.ts'
 import { BATCH_PRICE, BATCHING, ended, submitted } from '../support/batchClient.ts'
 import { assertError, chat, completion, type Receipt, takeApart } from '../support/chatClient.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { sluice } from '../../contract/wire/generated/messages.js'
 import { GATEWAY_WIDE, listActivity } from '../../control/activity/activity.ts'
-import { sluice } from '../../control/contract/generated/messages.js'
 import { migrate } from '../../control/db/migrate.ts'
 import { createPool, type Pool } from '../../control/db/pool.ts'
 import { type Catalog, parseCatalog } from '../../control/pricing/catalogFile.ts'

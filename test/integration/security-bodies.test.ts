@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { GatewayError } from '../../control/contract/errors.ts'
+import { GatewayError } from '../../contract/errors/errors.ts'
 import type { Handler, Sender } from '../../proxy/server/exchange.ts'
 import { describe, eventually, RawClient, startServer, type TestServer } from './server-support.ts'
 

@@ -7,7 +7,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync }
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { connectRedis } from '../../control/contract/redis.ts'
+import { connectRedis } from '../../contract/wire/redis.ts'
 import { freePort } from '../../control/launch/freePort.ts'
 import { interrupt, launch, type Run, running } from '../support/launchedRun.ts'
 import { makeTempDir, removeTempDir } from '../support/tempDir.ts'

@@ -1,5 +1,5 @@
-import { limits } from '../../control/contract/limits.ts'
-import { SettleCode } from '../../control/contract/scripts.ts'
+import { limits } from '../../contract/limits/limits.ts'
+import { SettleCode } from '../../contract/wire/scripts.ts'
 import type { Ending, EndingWaiter } from '../../proxy/admission/ending.ts'
 import { keysOfEnding } from '../../proxy/admission/ending.ts'
 import { Journal } from '../../proxy/admission/journal.ts'

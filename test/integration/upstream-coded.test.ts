@@ -16,7 +16,7 @@ import {
   deflateSync,
   gzipSync,
 } from 'node:zlib'
-import { limits } from '../../control/contract/limits.ts'
+import { limits } from '../../contract/limits/limits.ts'
 import { callWhole, type WholeReply } from '../../proxy/upstream/callWhole.ts'
 import { HeaderBlock } from '../../proxy/upstream/headerBlock.ts'
 import { SocketTransport } from '../../proxy/upstream/socketTransport.ts'

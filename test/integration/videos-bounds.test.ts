@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { newId, newSecret } from '../../control/contract/ids.ts'
-import { shardOf, videoSlotsKey } from '../../control/contract/redisKeys.ts'
+import { newId, newSecret } from '../../contract/wire/ids.ts'
+import { shardOf, videoSlotsKey } from '../../contract/wire/redisKeys.ts'
 import { assertError } from '../support/chatClient.ts'
 import { assertSecondsReconciled } from '../support/reconcile.ts'
 import { type Stack, startStack, until } from '../support/stack.ts'
@@ -147,8 +147,8 @@ test('a job that was paid per request is read with its read token alone', async 
 
 /** Puts the hash of a read token into a job, as whoever takes jobs for payments does. */
 async function makePaid(videoId: string, token: string): Promise<void> {
-  const { sluice } = await import('../../control/contract/generated/messages.js')
-  const { hashSecret } = await import('../../control/contract/ids.ts')
+  const { sluice } = await import('../../contract/wire/generated/messages.js')
+  const { hashSecret } = await import('../../contract/wire/ids.ts')
   await stack.withRedis(async (redis) => {
     const [key] = await redis.keys(`video:{*}:${videoId}`)
     const encoded = await redis.hgetBuffer(key, 'j')

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { GatewayError, isErrorCode } from '../../control/contract/errors.ts'
+import { GatewayError, isErrorCode } from '../../contract/errors/errors.ts'
 
 export interface ChatBody {
   model: string

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { parseUsd } from '../../control/contract/units.ts'
+import { parseUsd } from '../../contract/money/units.ts'
 
 /** The lines of a CSV text (RFC 4180) by the names of its headings. */
 export function readCsv(text: string): Record<string, string | undefined>[] {

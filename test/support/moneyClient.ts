@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Hex } from 'viem'
-import { EIP3009_TYPES } from '../../control/contract/payments/typedData.ts'
+import { EIP3009_TYPES } from '../../contract/payments/typedData.ts'
 import { api, apiOk, type Json, signIn } from './apiClient.ts'
 import type { Payer, PayerFunds } from './chain.ts'
 import type { PaidStack } from './paidStack.ts'

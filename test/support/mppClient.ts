@@ -1,9 +1,9 @@
 import type { Hex } from 'viem'
 import { encodeFunctionData, parseAbi } from 'viem'
-import { PERMIT2_ADDRESS } from '../../control/contract/payments/addresses.ts'
-import { fromBase64UrlJson } from '../../control/contract/payments/encoding.ts'
-import type { Challenge } from '../../control/contract/payments/mpp.ts'
-import { challengeHash, EIP3009_TYPES, MPP_PERMIT2_TYPES } from '../../control/contract/payments/typedData.ts'
+import { PERMIT2_ADDRESS } from '../../contract/payments/addresses.ts'
+import { fromBase64UrlJson } from '../../contract/payments/encoding.ts'
+import type { Challenge } from '../../contract/payments/mpp.ts'
+import { challengeHash, EIP3009_TYPES, MPP_PERMIT2_TYPES } from '../../contract/payments/typedData.ts'
 import type { Payer, TestChain } from './chain.ts'
 
 interface ChargeRequest {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { decodePaymentRequiredHeader, encodePaymentSignatureHeader } from '@x402/core/http'
 import type { PaymentPayload, PaymentRequired } from '@x402/core/types'
-import type { Challenge } from '../../control/contract/payments/mpp.ts'
+import type { Challenge } from '../../contract/payments/mpp.ts'
 import type { Payer } from './chain.ts'
 import type { Reply } from './chatClient.ts'
 import type { PaidStack } from './paidStack.ts'

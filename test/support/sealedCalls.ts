@@ -1,5 +1,5 @@
-import { CallSeal, replyLabel, requestLabel } from '../../control/contract/callSeal.ts'
-import { sluice } from '../../control/contract/generated/messages.js'
+import { CallSeal, replyLabel, requestLabel } from '../../contract/wire/callSeal.ts'
+import { sluice } from '../../contract/wire/generated/messages.js'
 
 /** SLUICE_BUS_KEY of every stack that tests start. */
 export const TEST_BUS_KEY = '7e57'.repeat(16)

@@ -1,4 +1,4 @@
-import { limits } from '../../control/contract/limits.ts'
+import { limits } from '../../contract/limits/limits.ts'
 import { type RouteParts, routes } from '../../proxy/routes.ts'
 
 /** Stands for any part of a process: whatever is read of it or called is such a part again. */

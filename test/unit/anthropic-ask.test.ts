@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { limits } from '../../control/contract/limits.ts'
+import { limits } from '../../contract/limits/limits.ts'
 import type { Model, Provider, Route } from '../../proxy/catalog/catalog.ts'
 import { AnthropicAsk } from '../../proxy/endpoints/chat/anthropicAsk.ts'
 import { readChatRequest } from '../../proxy/endpoints/chat/request.ts'

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { members, type ObjectSchema, pathExpression } from '../../contract/api/route.ts'
+import { API_ROUTES, matchApi } from '../../contract/api/routes.ts'
+import { GatewayError } from '../../contract/errors/errors.ts'
 import { checkBody, checkQuery } from '../../control/api/validate.ts'
-import { members, type ObjectSchema, pathExpression } from '../../control/contract/api/route.ts'
-import { API_ROUTES, matchApi } from '../../control/contract/api/routes.ts'
-import { GatewayError } from '../../control/contract/errors.ts'
 import { RouteTable } from '../../proxy/server/routeTable.ts'
 
 const ROUTES = Object.values(API_ROUTES)

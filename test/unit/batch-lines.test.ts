@@ -2,11 +2,11 @@
 // providers write them, broken ones among them.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { sluice } from '../../contract/wire/generated/messages.js'
 import type { JobRow } from '../../control/batch/jobRow.ts'
 import { readLines } from '../../control/batch/lines.ts'
 import { decideAnswer } from '../../control/batch/outcome.ts'
 import { signatureHeaders } from '../../control/batch/webhookSecret.ts'
-import { sluice } from '../../control/contract/generated/messages.js'
 
 const body = { choices: [{ index: 0, message: { role: 'assistant', content: 'hi' } }] }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { sluice } from '../../control/contract/generated/messages.js'
+import { sluice } from '../../contract/wire/generated/messages.js'
 import { CatalogStore } from '../../proxy/catalog/catalogStore.ts'
 import { until } from '../support/stack.ts'
 

@@ -11,8 +11,8 @@ import {
   resolveRateSet,
   type TokenUsage,
   worstCaseUnits,
-} from '../../control/contract/charge.ts'
-import { MAX_UNITS } from '../../control/contract/units.ts'
+} from '../../contract/money/charge.ts'
+import { MAX_UNITS } from '../../contract/money/units.ts'
 
 const CLASSES = ['input', 'cachedInput', 'cacheWrite5m', 'cacheWrite1h', 'output'] as const
 

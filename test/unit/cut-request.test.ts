@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { limits } from '../../control/contract/limits.ts'
+import { limits } from '../../contract/limits/limits.ts'
 import type { Model, Provider, Route } from '../../proxy/catalog/catalog.ts'
 import type { ChatSurface } from '../../proxy/endpoints/chat/codec.ts'
 import { cutRequest } from '../../proxy/endpoints/chat/cutRequest.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { ERRORS, errorBody, GatewayError, invalidRequest, isErrorCode } from '../../control/contract/errors.ts'
+import { ERRORS, errorBody, GatewayError, invalidRequest, isErrorCode } from '../../contract/errors/errors.ts'
 import { CONTRACT_CODES } from '../support/contractCodes.ts'
 
 interface Wanted {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { chargeUnits, type ModelRates, type TokenUsage } from '../../control/contract/charge.ts'
-import { MAX_UNITS } from '../../control/contract/units.ts'
+import { chargeUnits, type ModelRates, type TokenUsage } from '../../contract/money/charge.ts'
+import { MAX_UNITS } from '../../contract/money/units.ts'
 import { grantedOutputTokens, holdRates, promptTokensMax, sizeHold } from '../../proxy/admission/holdSize.ts'
 
 const price = fc.oneof(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import test from 'node:test'
 import fc from 'fast-check'
-import { hashSecret, isId, newId, newSecret } from '../../control/contract/ids.ts'
+import { hashSecret, isId, newId, newSecret } from '../../contract/wire/ids.ts'
 
 test('ids have their form and are all different', () => {
   const ids = Array.from({ length: 20_000 }, () => newId('req'))

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { limits } from '../../control/contract/limits.ts'
+import { limits } from '../../contract/limits/limits.ts'
 import { nestsDeeper } from '../../proxy/relay/jsonDepth.ts'
 import { type JsonBounds, JsonFault } from '../../proxy/relay/jsonFault.ts'
 import type { Span } from '../../proxy/relay/jsonSpans.ts'

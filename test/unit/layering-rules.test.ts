@@ -21,8 +21,8 @@ const BAD: ReadonlyArray<readonly [path: string, text: string, fault: RegExp]> =
   ['control/bus/a.ts', "import { x } from '../../proxy/bus/b.ts'\n", /control never imports proxy/],
   ['control/bus/a.ts', "const x = await import('../../proxy/bus/b.ts')\n", /control never imports proxy/],
   ['workers/pool.ts', "import { x } from '../proxy/bus/b.ts'\n", /workers know of the project only the contract/],
-  ['control/contract/a.ts', "import { x } from '../db/pool.ts'\n", /contract imports nothing/],
-  ['control/contract/a.ts', "import pg from 'pg'\n", /only control opens PostgreSQL/],
+  ['contract/a.ts', "import { x } from '../db/pool.ts'\n", /contract imports nothing/],
+  ['contract/a.ts', "import pg from 'pg'\n", /only control opens PostgreSQL/],
   ['proxy/bus/a.ts', "import pg from 'pg'\n", /only control opens PostgreSQL/],
   ['control/db/a.ts', "import uws from 'uWebSockets.js'\n", /only proxy\/server/],
   ['proxy/relay/a.ts', "import { request } from 'undici'\n", /only proxy\/upstream/],
@@ -39,7 +39,7 @@ const BAD: ReadonlyArray<readonly [path: string, text: string, fault: RegExp]> =
 ]
 
 const GOOD: ReadonlyArray<readonly [path: string, text: string]> = [
-  ['proxy/access/a.ts', "import { limits } from '../../control/contract/limits.ts'\n"],
+  ['proxy/access/a.ts', "import { limits } from '../../contract/limits/limits.ts'\n"],
   ['proxy/endpoints/a.ts', "import type { Exchange } from '../server/exchange.ts'\n"],
   ['proxy/worker.ts', "import { chat } from './endpoints/chat.ts'\nimport { serve } from './server/server.ts'\n"],
   ['proxy/server/uws.ts', "import uws from 'uWebSockets.js'\n"],

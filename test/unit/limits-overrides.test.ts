@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { readLimits } from '../../control/contract/limits.ts'
+import { readLimits } from '../../contract/limits/limits.ts'
 
 test('without changes the defaults hold, all positive integers', () => {
   const limits = readLimits(undefined)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { limits } from '../../control/contract/limits.ts'
+import { limits } from '../../contract/limits/limits.ts'
 import { limitsHandler } from '../../proxy/endpoints/limits.ts'
 import type { Exchange } from '../../proxy/server/exchange.ts'
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import SwaggerParser from '@apidevtools/swagger-parser'
-import { API_ROUTES } from '../../control/contract/api/routes.ts'
+import { API_ROUTES } from '../../contract/api/routes.ts'
 import { openapiDocument } from '../../proxy/endpoints/openapi/document.ts'
 import { RouteTable } from '../../proxy/server/routeTable.ts'
 import { servedRoutes } from '../support/servedRoutes.ts'

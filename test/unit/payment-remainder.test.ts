@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
-import { atomicFor, unitsOf, wholeAtomic } from '../../control/contract/payments/conversion.ts'
+import { atomicFor, unitsOf, wholeAtomic } from '../../contract/payments/conversion.ts'
 import { remainderOf, type TokenPrice } from '../../control/payments/remainder.ts'
 
 const MIN_UNITS = 10_000_000

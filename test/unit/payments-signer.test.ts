@@ -4,9 +4,9 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { parseTransaction, recoverTransactionAddress } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
+import { recoverSigner } from '../../contract/payments/recoverSigner.ts'
+import { readSignature } from '../../contract/payments/signature.ts'
 import { Signer } from '../../control/chain/signer.ts'
-import { recoverSigner } from '../../control/contract/payments/recoverSigner.ts'
-import { readSignature } from '../../control/contract/payments/signature.ts'
 
 const KEY = '0x4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318'
 const TOKEN = '0x5fbdb2315678afecb367f032d93f642f64180aa3'
@@ -47,7 +47,7 @@ test('recovers the signer of a digest, and nobody for a signature without a key'
 })
 
 test('names the missing package where there is no native code for the platform', () => {
-  const url = new URL('../../control/contract/payments/recoverSigner.js', import.meta.url)
+  const url = new URL('../../contract/payments/recoverSigner.js', import.meta.url)
   const script = `import(${JSON.stringify(url.href)}).then((m) => m.loadSecp256k1()).catch((e) => console.log(e.message))`
   const env = { ...process.env, PREBUILDS_ONLY: '1', npm_config_arch: 'none' }
   const { stdout } = spawnSync(process.execPath, ['-e', script], {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import test from 'node:test'
 import { keccak256, recoverAddress, stringToHex } from 'viem'
-import { EXACT_PROXY_ADDRESS } from '../../control/contract/payments/addresses.ts'
+import { EXACT_PROXY_ADDRESS } from '../../contract/payments/addresses.ts'
 import {
   bodyDigest,
   canonicalText,
@@ -10,10 +10,10 @@ import {
   isOurChallenge,
   newChallenge,
   readCredential,
-} from '../../control/contract/payments/mpp.ts'
-import { readSignature } from '../../control/contract/payments/signature.ts'
-import { type Eip3009Payment, type Permit2Payment, replayKey } from '../../control/contract/payments/signedPayment.ts'
-import { challengeHash, MPP_WITNESS_TYPE, paymentDigest } from '../../control/contract/payments/typedData.ts'
+} from '../../contract/payments/mpp.ts'
+import { readSignature } from '../../contract/payments/signature.ts'
+import { type Eip3009Payment, type Permit2Payment, replayKey } from '../../contract/payments/signedPayment.ts'
+import { challengeHash, MPP_WITNESS_TYPE, paymentDigest } from '../../contract/payments/typedData.ts'
 
 // The vectors were made with independent packages: viem 2.57.0 and mppx 0.11.0.
 const SIGNER = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type ReceiptFields, receiptJson } from '../../control/contract/receipt.ts'
+import { type ReceiptFields, receiptJson } from '../../contract/money/receipt.ts'
 
 const FIELDS: ReceiptFields = {
   requestId: 'req_01JABCDEFGHJKMNPQRSTVWXYZ0',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { usageBounds } from '../../control/contract/openaiUsage.ts'
+import { usageBounds } from '../../contract/money/openaiUsage.ts'
 import { ChatStream } from '../../proxy/relay/chatStream.ts'
 import { ChunkScan } from '../../proxy/relay/chunkScan.ts'
 import { OutBuffer } from '../../proxy/relay/outBuffer.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { usageBounds } from '../../control/contract/openaiUsage.ts'
+import { usageBounds } from '../../contract/money/openaiUsage.ts'
 import { OpenaiReader } from '../../proxy/relay/openaiReader.ts'
 import { OutBuffer } from '../../proxy/relay/outBuffer.ts'
 import { ResponseWriter } from '../../proxy/relay/responseWriter.ts'

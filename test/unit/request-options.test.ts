@@ -2,8 +2,8 @@
 // for prompt is in the hold.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { GatewayError } from '../../control/contract/errors.ts'
-import { limits } from '../../control/contract/limits.ts'
+import { GatewayError } from '../../contract/errors/errors.ts'
+import { limits } from '../../contract/limits/limits.ts'
 import type { Model } from '../../proxy/catalog/catalog.ts'
 import { checkContext } from '../../proxy/endpoints/chat/admit.ts'
 import { type ChatRequest, readChatRequest } from '../../proxy/endpoints/chat/request.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { type EndedPaid, isRefundedWhole, settlementFee } from '../../control/contract/payments/settlementFee.ts'
+import { type EndedPaid, isRefundedWhole, settlementFee } from '../../contract/money/settlementFee.ts'
 
 const ENDED: EndedPaid = { units: 500, minUnits: 100, costUnits: 30, status: 'ok', errorCode: null }
 

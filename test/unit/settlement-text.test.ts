@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { sluice } from '../../control/contract/generated/messages.js'
+import { sluice } from '../../contract/wire/generated/messages.js'
 import {
   type SettlementFields,
   settlementBytes,

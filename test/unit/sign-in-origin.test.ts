@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { formatDay, parseDay, parseMonth, parseTime } from '../../control/contract/time.ts'
+import { formatDay, parseDay, parseMonth, parseTime } from '../../contract/api/time.ts'
 import { isOwnOrigin } from '../../control/sessions/ownOrigin.ts'
 
 test('without a configured address only loopback is this gateway', () => {

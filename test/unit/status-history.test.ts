@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { sluice } from '../../control/contract/generated/messages.js'
 import {
   type Incident,
   incidentOf,
   SERVICE_STATES,
   type ServiceState,
   worstState,
-} from '../../control/contract/incidents.ts'
+} from '../../contract/api/incidents.ts'
+import { sluice } from '../../contract/wire/generated/messages.js'
 import { encodeStatus } from '../../control/status/statusRecord.ts'
 import { statusHistoryHandler } from '../../proxy/endpoints/status.ts'
 import type { Exchange } from '../../proxy/server/exchange.ts'

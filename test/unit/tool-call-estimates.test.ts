@@ -2,9 +2,9 @@
 // however the provider delivers them and whatever JSON it puts around them.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { outputBytes } from '../../control/contract/completion.ts'
-import { type Delivered, estimateUsage } from '../../control/contract/estimate.ts'
-import { usageBounds } from '../../control/contract/openaiUsage.ts'
+import { outputBytes } from '../../contract/api/completion.ts'
+import { type Delivered, estimateUsage } from '../../contract/money/estimate.ts'
+import { usageBounds } from '../../contract/money/openaiUsage.ts'
 import { writtenBytes } from '../../proxy/endpoints/chat/anthropicMessage.ts'
 import { AnthropicReader } from '../../proxy/relay/anthropicReader.ts'
 import { ChatStream } from '../../proxy/relay/chatStream.ts'

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { isWithinMargin, toolUnits } from '../../control/contract/tools/rates.ts'
+import { isWithinMargin, toolUnits } from '../../contract/tools/rates.ts'
 import { type Catalog, parseCatalog } from '../../control/pricing/catalogFile.ts'
 import { promiseViolations } from '../../control/pricing/promise.ts'
 import { encodeRecord } from '../../control/pricing/record.ts'

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { compileInput } from '../../control/contract/tools/inputSchema.ts'
-import { isPointer, valueAt } from '../../control/contract/tools/pointer.ts'
-import { fillTemplate, placesOf } from '../../control/contract/tools/template.ts'
+import { compileInput } from '../../contract/tools/inputSchema.ts'
+import { isPointer, valueAt } from '../../contract/tools/pointer.ts'
+import { fillTemplate, placesOf } from '../../contract/tools/template.ts'
 import { readAnswer } from '../../proxy/endpoints/tools/answer.ts'
 import { checkPublicUrl, mayBePublic } from '../../proxy/endpoints/tools/publicUrl.ts'
 

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { limits } from '../../control/contract/limits.ts'
-import { quantityUnits, type UnitRates } from '../../control/contract/unitRates.ts'
-import { MAX_UNITS } from '../../control/contract/units.ts'
+import { limits } from '../../contract/limits/limits.ts'
+import { quantityUnits, type UnitRates } from '../../contract/money/unitRates.ts'
+import { MAX_UNITS } from '../../contract/money/units.ts'
 import { chooseSize } from '../../proxy/endpoints/units/imageRequest.ts'
 import { codePoints } from '../../proxy/endpoints/units/speech.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
-import { formatCoin, formatUsd, MAX_UNITS, parseUsd, UNITS_PER_USD } from '../../control/contract/units.ts'
+import { formatCoin, formatUsd, MAX_UNITS, parseUsd, UNITS_PER_USD } from '../../contract/money/units.ts'
 
 const amounts = fc.integer({ min: 0, max: MAX_UNITS })
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { GatewayError } from '../../control/contract/errors.ts'
+import { GatewayError } from '../../contract/errors/errors.ts'
 import { checkFirstFrame } from '../../proxy/endpoints/videos/firstFrame.ts'
 import { dataUrl, jpegHead, pngHead } from '../support/pictures.ts'
 

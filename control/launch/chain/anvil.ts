@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { limits } from '../../contract/limits.ts'
+import { limits } from '../../../contract/limits/limits.ts'
 import { serverEnvironment } from '../childEnvironment.ts'
 import { freePort } from '../freePort.ts'
 import { stopLeftover } from '../leftover.ts'

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto'
 import { connect as connectPlain, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import type { Limits } from '../../../control/contract/limits.ts'
+import type { Limits } from '../../../contract/limits/limits.ts'
 import {
   type Script,
   type ScriptArgument,
   type ScriptKey,
   type ScriptName,
   sourceOf,
-} from '../../../control/contract/scripts.ts'
+} from '../../../contract/wire/scripts.ts'
 import { checkDeadlines } from '../../checkDeadlines.ts'
 import type { RedisAddress } from './redisAddress.ts'
 import { RedisError, type Reply, RespReader } from './respReader.ts'

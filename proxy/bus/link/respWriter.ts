@@ -1,5 +1,5 @@
-import { ByteText, bulk, FixedArguments } from '../../../control/contract/scriptArguments.ts'
-import type { ScriptArgument, ScriptKey } from '../../../control/contract/scripts.ts'
+import { ByteText, bulk, FixedArguments } from '../../../contract/wire/scriptArguments.ts'
+import type { ScriptArgument, ScriptKey } from '../../../contract/wire/scripts.ts'
 
 /** Parts of a command besides keys and arguments: its name, the script, the number of keys. */
 const FIXED_PARTS = 3

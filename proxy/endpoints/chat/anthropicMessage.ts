@@ -1,4 +1,4 @@
-import { usageBounds } from '../../../control/contract/openaiUsage.ts'
+import { usageBounds } from '../../../contract/money/openaiUsage.ts'
 import { finishOfStop } from '../../relay/anthropicReader.ts'
 import { readAnthropicUsage } from '../../relay/anthropicUsage.ts'
 import { isObject, type JsonObject, parseAnswer } from '../../relay/jsonObject.ts'

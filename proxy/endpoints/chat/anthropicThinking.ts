@@ -1,4 +1,4 @@
-import type { Thinking } from '../../../control/contract/catalog.ts'
+import type { Thinking } from '../../../contract/catalog/catalog.ts'
 import type { JsonObject } from '../../relay/jsonObject.ts'
 
 /** The least budget that the format takes. */

@@ -1,4 +1,4 @@
-import { GatewayError } from '../../../control/contract/errors.ts'
+import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { CatalogStore } from '../../catalog/catalogStore.ts'
 import type { Span } from '../../relay/jsonSpans.ts'

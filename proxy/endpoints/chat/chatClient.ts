@@ -1,5 +1,5 @@
-import type { TokenUsage } from '../../../control/contract/charge.ts'
-import { usageJson } from '../../../control/contract/openaiUsage.ts'
+import type { TokenUsage } from '../../../contract/money/charge.ts'
+import { usageJson } from '../../../contract/money/openaiUsage.ts'
 import type { Message, ToolCall } from '../../relay/message.ts'
 import { OpenaiWriter } from '../../relay/openaiWriter.ts'
 import type { AnswerContext } from './codec.ts'

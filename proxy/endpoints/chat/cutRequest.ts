@@ -1,4 +1,4 @@
-import type { Limits } from '../../../control/contract/limits.ts'
+import type { Limits } from '../../../contract/limits/limits.ts'
 import { CutJson } from '../../relay/cutJson.ts'
 import type { JsonObject } from '../../relay/jsonObject.ts'
 import type { Span } from '../../relay/jsonSpans.ts'

@@ -1,6 +1,6 @@
-import { invalidRequest } from '../../../control/contract/errors.ts'
-import { limits } from '../../../control/contract/limits.ts'
-import { mayBePublicHost, parseWebUrl } from '../../../control/contract/net/publicUrl.ts'
+import { invalidRequest } from '../../../contract/errors/errors.ts'
+import { limits } from '../../../contract/limits/limits.ts'
+import { mayBePublicHost, parseWebUrl } from '../../../contract/net/publicUrl.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isMark } from '../../relay/cutJson.ts'
 

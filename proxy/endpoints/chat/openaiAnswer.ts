@@ -1,12 +1,12 @@
-import type { TokenUsage } from '../../../control/contract/charge.ts'
 import {
   choicesOf,
   completionText,
   isErrorAnswer,
   outputBytes,
   toolCallTexts,
-} from '../../../control/contract/completion.ts'
-import { readUsage, usageBounds } from '../../../control/contract/openaiUsage.ts'
+} from '../../../contract/api/completion.ts'
+import type { TokenUsage } from '../../../contract/money/charge.ts'
+import { readUsage, usageBounds } from '../../../contract/money/openaiUsage.ts'
 import { isObject, type JsonObject, parseAnswer } from '../../relay/jsonObject.ts'
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
 import type { Rejected } from '../../upstream/refusal.ts'

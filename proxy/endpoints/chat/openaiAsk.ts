@@ -1,4 +1,4 @@
-import { quoted } from '../../../control/contract/quoted.ts'
+import { quoted } from '../../../contract/money/quoted.ts'
 import type { Route } from '../../catalog/catalog.ts'
 import { openaiHeaders } from '../../upstream/dialects/openaiHeaders.ts'
 import type { ChatAsk, ProviderAsk } from './codec.ts'

@@ -1,5 +1,5 @@
-import { isErrorAnswer, outputBytes } from '../../../control/contract/completion.ts'
-import { readUsage, usageBounds } from '../../../control/contract/openaiUsage.ts'
+import { isErrorAnswer, outputBytes } from '../../../contract/api/completion.ts'
+import { readUsage, usageBounds } from '../../../contract/money/openaiUsage.ts'
 import { isObject, type JsonObject, parseAnswer } from '../../relay/jsonObject.ts'
 import type { Message, ToolCall } from '../../relay/message.ts'
 import { finishReason } from '../../relay/openaiReader.ts'

@@ -1,4 +1,4 @@
-import { GatewayError } from '../../../control/contract/errors.ts'
+import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { Route } from '../../catalog/catalog.ts'
 import type { OutBuffer } from '../../relay/outBuffer.ts'
 import type { RelayStream } from '../../relay/relayStream.ts'

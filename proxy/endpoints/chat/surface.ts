@@ -1,5 +1,5 @@
-import type { GatewayError } from '../../../control/contract/errors.ts'
-import { usageBounds } from '../../../control/contract/openaiUsage.ts'
+import type { GatewayError } from '../../../contract/errors/errors.ts'
+import { usageBounds } from '../../../contract/money/openaiUsage.ts'
 import { ChatStream, STREAM_END } from '../../relay/chatStream.ts'
 import { errorEvent } from '../../relay/errorEvent.ts'
 import { chunkIdentity } from '../../relay/rewrite.ts'

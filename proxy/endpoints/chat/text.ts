@@ -1,4 +1,4 @@
-import { invalidRequest } from '../../../control/contract/errors.ts'
+import { invalidRequest } from '../../../contract/errors/errors.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 
 /**

@@ -1,5 +1,5 @@
-import { invalidRequest } from '../../../control/contract/errors.ts'
-import type { Limits } from '../../../control/contract/limits.ts'
+import { invalidRequest } from '../../../contract/errors/errors.ts'
+import type { Limits } from '../../../contract/limits/limits.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import type { JsonObject } from '../../relay/jsonObject.ts'
 import { addOptions, TEXT_OPTIONS } from '../chat/options.ts'

@@ -1,5 +1,5 @@
-import type { Dialect } from '../../../control/contract/catalog.ts'
-import { usageBounds } from '../../../control/contract/openaiUsage.ts'
+import type { Dialect } from '../../../contract/catalog/catalog.ts'
+import { usageBounds } from '../../../contract/money/openaiUsage.ts'
 import { ChatStream } from '../../relay/chatStream.ts'
 import { textIdentity } from '../../relay/rewrite.ts'
 import type { ChatCodec, ChatSurface } from '../chat/codec.ts'

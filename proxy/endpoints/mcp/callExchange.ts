@@ -1,4 +1,4 @@
-import { GatewayError } from '../../../control/contract/errors.ts'
+import { GatewayError } from '../../../contract/errors/errors.ts'
 import type {
   AnswerDecorator,
   Exchange,

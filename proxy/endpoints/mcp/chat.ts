@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
-import { GatewayError, invalidRequest } from '../../../control/contract/errors.ts'
-import { canonicalJson } from '../../../control/contract/payments/canonicalJson.ts'
+import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
+import { canonicalJson } from '../../../contract/payments/canonicalJson.ts'
 import { payerPrincipal } from '../../access/payerPrincipal.ts'
 import { PaidRequest } from '../../payments/paidRequest.ts'
 import type { JsonObject } from '../../relay/jsonObject.ts'

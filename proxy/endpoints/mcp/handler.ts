@@ -4,7 +4,7 @@ import type {
   InitializeResult,
   ListToolsResult,
 } from '@modelcontextprotocol/sdk/types.js'
-import { GatewayError } from '../../../control/contract/errors.ts'
+import { GatewayError } from '../../../contract/errors/errors.ts'
 import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
 import {
   type Exchange,

@@ -1,4 +1,4 @@
-import type { Limits } from '../../../control/contract/limits.ts'
+import type { Limits } from '../../../contract/limits/limits.ts'
 import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
 import { objectSpans, spanBytes } from '../../relay/jsonSpans.ts'
 import { takeParsed } from '../parseInSteps.ts'

@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
-import { GatewayError } from '../../../control/contract/errors.ts'
-import { amountJson } from '../../../control/contract/receipt.ts'
+import { GatewayError } from '../../../contract/errors/errors.ts'
+import { amountJson } from '../../../contract/money/receipt.ts'
 import { payerPrincipal } from '../../access/payerPrincipal.ts'
 import type { Sheet } from '../../catalog/catalog.ts'
 import { PaidRequest } from '../../payments/paidRequest.ts'

@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
-import { errorBody, type GatewayError } from '../../../control/contract/errors.ts'
-import { fromBase64Json, fromBase64UrlJson } from '../../../control/contract/payments/encoding.ts'
+import { errorBody, type GatewayError } from '../../../contract/errors/errors.ts'
+import { fromBase64Json, fromBase64UrlJson } from '../../../contract/payments/encoding.ts'
 import { isObject, type JsonObject, parseObject } from '../../relay/jsonObject.ts'
 import type { FailureAnswer, HeaderList } from '../../server/exchange.ts'
 import type { CallCredential } from './credential.ts'

@@ -1,5 +1,5 @@
-import { jsonBytes } from '../../../control/contract/completion.ts'
-import { invalidRequest } from '../../../control/contract/errors.ts'
+import { jsonBytes } from '../../../contract/api/completion.ts'
+import { invalidRequest } from '../../../contract/errors/errors.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
 import { readImageUrl } from '../chat/imageUrl.ts'

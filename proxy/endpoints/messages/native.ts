@@ -1,5 +1,5 @@
-import type { TokenUsage } from '../../../control/contract/charge.ts'
-import { usageBounds } from '../../../control/contract/openaiUsage.ts'
+import type { TokenUsage } from '../../../contract/money/charge.ts'
+import { usageBounds } from '../../../contract/money/openaiUsage.ts'
 import type { Model, Route } from '../../catalog/catalog.ts'
 import { anthropicUsageJson, readAnthropicUsage } from '../../relay/anthropicUsage.ts'
 import type { JsonObject } from '../../relay/jsonObject.ts'

@@ -1,5 +1,5 @@
-import type { GatewayError } from '../../../control/contract/errors.ts'
-import { countOf } from '../../../control/contract/openaiUsage.ts'
+import type { GatewayError } from '../../../contract/errors/errors.ts'
+import { countOf } from '../../../contract/money/openaiUsage.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Model, Route } from '../../catalog/catalog.ts'
 import { type JsonObject, parseAnswer } from '../../relay/jsonObject.ts'

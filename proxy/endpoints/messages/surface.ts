@@ -1,4 +1,4 @@
-import type { TokenUsage } from '../../../control/contract/charge.ts'
+import type { TokenUsage } from '../../../contract/money/charge.ts'
 import { anthropicErrorEvent, stopReasonOf } from '../../relay/anthropicEvents.ts'
 import { anthropicUsageJson } from '../../relay/anthropicUsage.ts'
 import { AnthropicWriter } from '../../relay/anthropicWriter.ts'

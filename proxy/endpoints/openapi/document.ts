@@ -1,5 +1,5 @@
-import type { ApiAuth, ApiRoute, JsonSchema, ObjectSchema } from '../../../control/contract/api/route.ts'
-import { API_ROUTES } from '../../../control/contract/api/routes.ts'
+import type { ApiAuth, ApiRoute, JsonSchema, ObjectSchema } from '../../../contract/api/route.ts'
+import { API_ROUTES } from '../../../contract/api/routes.ts'
 import { PROXY_OPERATIONS, type ProxyOperation } from './modelOperations.ts'
 
 /** A row of the table of routes. */

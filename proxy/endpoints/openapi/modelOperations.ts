@@ -1,5 +1,5 @@
-import { type JsonSchema, members, type ObjectSchema } from '../../../control/contract/api/route.ts'
-import { limits } from '../../../control/contract/limits.ts'
+import { type JsonSchema, members, type ObjectSchema } from '../../../contract/api/route.ts'
+import { limits } from '../../../contract/limits/limits.ts'
 
 /** What the document says of a route that the proxy serves by itself. */
 export interface ProxyOperation {

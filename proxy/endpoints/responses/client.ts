@@ -1,4 +1,4 @@
-import type { TokenUsage } from '../../../control/contract/charge.ts'
+import type { TokenUsage } from '../../../contract/money/charge.ts'
 import type { Message } from '../../relay/message.ts'
 import {
   CallItem,

@@ -1,4 +1,4 @@
-import type { GatewayError } from '../../../control/contract/errors.ts'
+import type { GatewayError } from '../../../contract/errors/errors.ts'
 import { STREAM_END } from '../../relay/chatStream.ts'
 import { responseErrorEvent } from '../../relay/responseWriter.ts'
 import type { ChatSurface } from '../chat/codec.ts'

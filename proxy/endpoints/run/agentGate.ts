@@ -1,7 +1,7 @@
-import { GatewayError } from '../../../control/contract/errors.ts'
-import { sluice } from '../../../control/contract/generated/messages.js'
-import { isId } from '../../../control/contract/ids.ts'
-import { formatUsd } from '../../../control/contract/units.ts'
+import { GatewayError } from '../../../contract/errors/errors.ts'
+import { formatUsd } from '../../../contract/money/units.ts'
+import { sluice } from '../../../contract/wire/generated/messages.js'
+import { isId } from '../../../contract/wire/ids.ts'
 import type { AgentPolicy } from '../../access/principal.ts'
 import { ControlUnavailable, type RpcClient } from '../../bus/rpcClient.ts'
 

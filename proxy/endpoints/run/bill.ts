@@ -1,5 +1,5 @@
-import { NO_USAGE, type TokenUsage } from '../../../control/contract/charge.ts'
-import { sluice } from '../../../control/contract/generated/messages.js'
+import { NO_USAGE, type TokenUsage } from '../../../contract/money/charge.ts'
+import { sluice } from '../../../contract/wire/generated/messages.js'
 
 /** How a request ended. `ok` and `partial` are charged; `failed` and `cut` free the hold. */
 export const STATUS = {

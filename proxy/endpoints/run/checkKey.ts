@@ -1,4 +1,4 @@
-import { GatewayError } from '../../../control/contract/errors.ts'
+import { GatewayError } from '../../../contract/errors/errors.ts'
 import { readApiKey } from '../../access/credential.ts'
 import type { KeyCache } from '../../access/keyCache.ts'
 import type { Principal } from '../../access/principal.ts'

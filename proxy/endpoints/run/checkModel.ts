@@ -1,5 +1,5 @@
-import type { Dialect, Endpoint } from '../../../control/contract/catalog.ts'
-import { GatewayError } from '../../../control/contract/errors.ts'
+import type { Dialect, Endpoint } from '../../../contract/catalog/catalog.ts'
+import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Model } from '../../catalog/catalog.ts'
 import type { RoutePolicy } from '../../upstream/chooseRoutes.ts'

@@ -1,4 +1,4 @@
-import type { Endpoint } from '../../../control/contract/catalog.ts'
+import type { Endpoint } from '../../../contract/catalog/catalog.ts'
 import type { Model, Route, Sold } from '../../catalog/catalog.ts'
 
 /** What is held for a request, and who may serve it. */

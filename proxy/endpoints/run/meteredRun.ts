@@ -1,5 +1,5 @@
-import { type ErrorCode, GatewayError } from '../../../control/contract/errors.ts'
-import { receiptJson } from '../../../control/contract/receipt.ts'
+import { type ErrorCode, GatewayError } from '../../../contract/errors/errors.ts'
+import { receiptJson } from '../../../contract/money/receipt.ts'
 import type { AgentPolicy, Principal } from '../../access/principal.ts'
 import { type HoldWaiter, LOST_ANSWER } from '../../admission/holds.ts'
 import type { Ending, EndingWaiter } from '../../admission/settlements.ts'

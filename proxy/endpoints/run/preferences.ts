@@ -1,6 +1,6 @@
-import type { RateSet } from '../../../control/contract/charge.ts'
-import { GatewayError, invalidRequest } from '../../../control/contract/errors.ts'
-import { formatUsd, parseUsd } from '../../../control/contract/units.ts'
+import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
+import type { RateSet } from '../../../contract/money/charge.ts'
+import { formatUsd, parseUsd } from '../../../contract/money/units.ts'
 import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
 
 /** A request's own wishes for its routing. Prices are units per million tokens; null is no wish. */

@@ -1,5 +1,5 @@
-import type { Limits } from '../../../control/contract/limits.ts'
-import type { ReceiptPaid } from '../../../control/contract/receipt.ts'
+import type { Limits } from '../../../contract/limits/limits.ts'
+import type { ReceiptPaid } from '../../../contract/money/receipt.ts'
 import type { Settling } from '../../admission/ending.ts'
 import type { Holding, HoldWaiter } from '../../admission/holds.ts'
 import type { Route } from '../../catalog/catalog.ts'

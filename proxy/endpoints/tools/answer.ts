@@ -1,5 +1,5 @@
-import { countOf } from '../../../control/contract/openaiUsage.ts'
-import { valueAt } from '../../../control/contract/tools/pointer.ts'
+import { countOf } from '../../../contract/money/openaiUsage.ts'
+import { valueAt } from '../../../contract/tools/pointer.ts'
 import type { AnswerPlaces } from '../../catalog/tool.ts'
 import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
 

@@ -1,5 +1,5 @@
-import { GatewayError } from '../../../control/contract/errors.ts'
-import { formatUsd } from '../../../control/contract/units.ts'
+import { GatewayError } from '../../../contract/errors/errors.ts'
+import { formatUsd } from '../../../contract/money/units.ts'
 import type { CatalogStore } from '../../catalog/catalogStore.ts'
 import type { Tool } from '../../catalog/tool.ts'
 import { type Handler, JSON_TYPE } from '../../server/exchange.ts'

@@ -1,4 +1,4 @@
-import { GatewayError } from '../../../control/contract/errors.ts'
+import { GatewayError } from '../../../contract/errors/errors.ts'
 import { readProviderError } from '../../upstream/dialects/openaiErrors.ts'
 import { cleanMessage, type Refusal } from '../../upstream/refusal.ts'
 

@@ -1,4 +1,4 @@
-import { GatewayError } from '../../../control/contract/errors.ts'
+import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { DrainListener } from '../../server/exchange.ts'
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
 import type { UpstreamHeaders } from '../../upstream/transport.ts'

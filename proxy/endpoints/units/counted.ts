@@ -1,5 +1,5 @@
-import { NO_USAGE } from '../../../control/contract/charge.ts'
-import { quantityUnits, type UnitRates } from '../../../control/contract/unitRates.ts'
+import { NO_USAGE } from '../../../contract/money/charge.ts'
+import { quantityUnits, type UnitRates } from '../../../contract/money/unitRates.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Model } from '../../catalog/catalog.ts'
 import type { Bill, RunSource } from '../run/bill.ts'

@@ -1,5 +1,5 @@
-import { GatewayError, invalidRequest } from '../../../control/contract/errors.ts'
-import type { Limits } from '../../../control/contract/limits.ts'
+import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
+import type { Limits } from '../../../contract/limits/limits.ts'
 import type { Route } from '../../catalog/catalog.ts'
 import type { RequestHead } from '../../server/exchange.ts'
 import { readForm } from '../../upload/form.ts'

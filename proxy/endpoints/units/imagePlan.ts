@@ -1,4 +1,4 @@
-import type { UnitRates } from '../../../control/contract/unitRates.ts'
+import type { UnitRates } from '../../../contract/money/unitRates.ts'
 import type { Route } from '../../catalog/catalog.ts'
 import { arraySpans, objectSpans, type Span, spanBytes } from '../../relay/jsonSpans.ts'
 import { JSON_TYPE } from '../../server/exchange.ts'

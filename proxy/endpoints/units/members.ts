@@ -1,4 +1,4 @@
-import type { Limits } from '../../../control/contract/limits.ts'
+import type { Limits } from '../../../contract/limits/limits.ts'
 import { objectSpans, type Span, spanBytes, spanValue } from '../../relay/jsonSpans.ts'
 import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
 import type { Rejected } from '../../upstream/refusal.ts'

@@ -1,5 +1,5 @@
-import type { Endpoint } from '../../../control/contract/catalog.ts'
-import type { Limits } from '../../../control/contract/limits.ts'
+import type { Endpoint } from '../../../contract/catalog/catalog.ts'
+import type { Limits } from '../../../contract/limits/limits.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Model, Route } from '../../catalog/catalog.ts'
 import type { Exchange, RequestHead } from '../../server/exchange.ts'

@@ -1,5 +1,5 @@
-import { shardOf } from '../../../control/contract/redisKeys.ts'
-import { VideoState, videoIdOf } from '../../../control/contract/video.ts'
+import { VideoState, videoIdOf } from '../../../contract/catalog/video.ts'
+import { shardOf } from '../../../contract/wire/redisKeys.ts'
 import { keysOfEnding } from '../../admission/ending.ts'
 import type { EndingWaiter } from '../../admission/settlements.ts'
 import { settlementOf } from '../../admission/settlementText.ts'

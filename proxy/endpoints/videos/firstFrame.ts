@@ -1,5 +1,5 @@
-import { GatewayError } from '../../../control/contract/errors.ts'
-import type { Limits } from '../../../control/contract/limits.ts'
+import { GatewayError } from '../../../contract/errors/errors.ts'
+import type { Limits } from '../../../contract/limits/limits.ts'
 
 const HEAD = /^data:image\/(png|jpeg|jpg);base64,/i
 const HEAD_CHARACTERS_MAX = 32

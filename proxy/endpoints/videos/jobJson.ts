@@ -1,7 +1,7 @@
-import { ERRORS } from '../../../control/contract/errors.ts'
-import type { Limits } from '../../../control/contract/limits.ts'
-import { amountJson } from '../../../control/contract/receipt.ts'
-import { VideoState, videoIdOf } from '../../../control/contract/video.ts'
+import { VideoState, videoIdOf } from '../../../contract/catalog/video.ts'
+import { ERRORS } from '../../../contract/errors/errors.ts'
+import type { Limits } from '../../../contract/limits/limits.ts'
+import { amountJson } from '../../../contract/money/receipt.ts'
 import type { VideoJobFields } from '../../jobs/videoStore.ts'
 
 /** A job as its clients see it; what is made but not charged yet is still being made. */

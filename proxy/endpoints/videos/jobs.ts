@@ -1,4 +1,4 @@
-import type { Limits } from '../../../control/contract/limits.ts'
+import type { Limits } from '../../../contract/limits/limits.ts'
 import type { VideoStore } from '../../jobs/videoStore.ts'
 import type { VideoWakes } from '../../jobs/videoWakes.ts'
 

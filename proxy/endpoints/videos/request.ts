@@ -1,4 +1,4 @@
-import { GatewayError, invalidRequest } from '../../../control/contract/errors.ts'
+import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
 import type { JsonObject } from '../../relay/jsonObject.ts'
 import { isGiven, readModel, refuseBatch } from '../run/fields.ts'
 import { type Preferences, readPreferences, refuseMaxPrice } from '../run/preferences.ts'

@@ -1,7 +1,7 @@
 import { promptTokens, type TokenUsage } from './charge.ts'
 import { isoTime } from './isoTime.ts'
-import { settlementFee } from './payments/settlementFee.ts'
 import { quoted } from './quoted.ts'
+import { settlementFee } from './settlementFee.ts'
 import { formatCoin, formatUsd, UNITS_PER_USD } from './units.ts'
 
 export type ReceiptStatus = 'ok' | 'partial' | 'failed' | 'cut' | 'orphaned'

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis'
-import { limits } from './limits.ts'
+import { limits } from '../limits/limits.ts'
 
 const RECONNECT_DELAY_MAX_MS = 1_000
 

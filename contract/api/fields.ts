@@ -1,4 +1,4 @@
-import { limits } from '../limits.ts'
+import { limits } from '../limits/limits.ts'
 import type { JsonSchema } from './route.ts'
 
 const NO_CONTROL_CHARACTERS = '^[^\\x00-\\x1f\\x7f]*$'

@@ -1,4 +1,4 @@
-import type { sluice } from './generated/messages.js'
+import type { sluice } from '../wire/generated/messages.js'
 import { MAX_UNITS } from './units.ts'
 
 /** The price of something that is counted. */

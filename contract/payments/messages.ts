@@ -1,4 +1,4 @@
-import type { sluice } from '../generated/messages.js'
+import type { sluice } from '../wire/generated/messages.js'
 import { parseAddress } from './address.ts'
 import { parseBytes, parseBytes32, parseUint256 } from './encoding.ts'
 import type { SignedPayment } from './signedPayment.ts'

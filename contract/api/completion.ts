@@ -1,6 +1,6 @@
-import type { TokenUsage } from './charge.ts'
-import { usageJson } from './openaiUsage.ts'
-import { quoted } from './quoted.ts'
+import type { TokenUsage } from '../money/charge.ts'
+import { usageJson } from '../money/openaiUsage.ts'
+import { quoted } from '../money/quoted.ts'
 
 /** A completion of the OpenAI dialect, parsed. */
 export type Completion = Record<string, unknown>

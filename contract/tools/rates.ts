@@ -1,5 +1,5 @@
-import type { sluice } from '../generated/messages.js'
-import { MAX_UNITS } from '../units.ts'
+import { MAX_UNITS } from '../money/units.ts'
+import type { sluice } from '../wire/generated/messages.js'
 
 /** What a call costs: so much by itself, and so much for every result; in units. A flat price has nothing for results. */
 export interface ToolRates {

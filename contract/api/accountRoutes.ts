@@ -1,4 +1,4 @@
-import { limits } from '../limits.ts'
+import { limits } from '../limits/limits.ts'
 import { flagOrNone, pageAfter, pageLimit, text, usd } from './fields.ts'
 import { type ApiRoute, members } from './route.ts'
 

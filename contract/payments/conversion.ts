@@ -1,4 +1,4 @@
-import { MAX_UNITS } from '../units.ts'
+import { MAX_UNITS } from '../money/units.ts'
 import type { PaymentAsset } from './terms.ts'
 
 /** USD of one whole token in units. @param coinUsdUnits USD of one coin in units, from the price sheet */

@@ -1,4 +1,4 @@
-import { limits } from './limits.ts'
+import { limits } from '../limits/limits.ts'
 import { RPC_API_STREAM, RPC_BATCHES_STREAM, RPC_PAYMENTS_STREAM, RPC_READS_STREAM, RPC_STREAM } from './redisKeys.ts'
 
 /** A stream of calls with its own bounds, so that no kind of call is held up behind another. */

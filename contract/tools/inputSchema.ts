@@ -1,5 +1,5 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../errors/errors.ts'
 
 /** A JSON Schema of an object, as a catalog states it. */
 export type InputSchema = Readonly<Record<string, unknown>>

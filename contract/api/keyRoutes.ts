@@ -1,4 +1,4 @@
-import { limits } from '../limits.ts'
+import { limits } from '../limits/limits.ts'
 import { flag, flagOrNone, pageAfter, pageLimit, text, textList, timeOrNone, usdOrNone } from './fields.ts'
 import { type ApiRoute, members } from './route.ts'
 

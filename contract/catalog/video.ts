@@ -1,4 +1,4 @@
-import type { sluice } from './generated/messages.js'
+import type { sluice } from '../wire/generated/messages.js'
 
 /** Whether a model takes a first frame. */
 export const FIRST_FRAMES = ['none', 'optional', 'required'] as const

@@ -1,4 +1,4 @@
-import { limits } from '../limits.ts'
+import { limits } from '../limits/limits.ts'
 import { coinAmount, pageAfter, pageLimit, text, usdOrNone } from './fields.ts'
 import { KEY_SETTINGS } from './keyRoutes.ts'
 import { type ApiRoute, type JsonSchema, members } from './route.ts'

@@ -1,7 +1,7 @@
-import { resolveRateSet } from './charge.ts'
-import type { sluice } from './generated/messages.js'
-import { amountJson } from './receipt.ts'
-import { formatUsd } from './units.ts'
+import { resolveRateSet } from '../money/charge.ts'
+import { amountJson } from '../money/receipt.ts'
+import { formatUsd } from '../money/units.ts'
+import type { sluice } from '../wire/generated/messages.js'
 
 /** The states of a batch job that its owner sees. */
 export const BATCH_STATUSES = ['submitted', 'done', 'failed', 'expired'] as const

@@ -1,5 +1,5 @@
-import { type ModelRates, type RateSet, resolveBatchRates, resolveRateSet } from './charge.ts'
-import type { sluice } from './generated/messages.js'
+import { type ModelRates, type RateSet, resolveBatchRates, resolveRateSet } from '../money/charge.ts'
+import type { sluice } from '../wire/generated/messages.js'
 
 export const MODALITIES = ['chat', 'embedding', 'image', 'speech', 'transcription', 'rerank', 'video'] as const
 export type Modality = (typeof MODALITIES)[number]

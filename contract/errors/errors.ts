@@ -1,10 +1,10 @@
-import { GATEWAY_ERRORS } from './errors/gateway.ts'
-import { PAYMENT_ERRORS } from './errors/payments.ts'
-import { REQUEST_ERRORS } from './errors/requests.ts'
-import { type ErrorRow, type ErrorType, typeOfStatus } from './errors/row.ts'
-import { VIDEO_ERRORS } from './errors/video.ts'
+import { GATEWAY_ERRORS } from './gateway.ts'
+import { PAYMENT_ERRORS } from './payments.ts'
+import { REQUEST_ERRORS } from './requests.ts'
+import { type ErrorRow, type ErrorType, typeOfStatus } from './row.ts'
+import { VIDEO_ERRORS } from './video.ts'
 
-export type { Charged, ErrorRow, ErrorType } from './errors/row.ts'
+export type { Charged, ErrorRow, ErrorType } from './row.ts'
 
 const TABLE = { ...GATEWAY_ERRORS, ...REQUEST_ERRORS, ...VIDEO_ERRORS, ...PAYMENT_ERRORS } as const
 

@@ -1,4 +1,4 @@
-import type { sluice } from './generated/messages.js'
+import type { sluice } from '../wire/generated/messages.js'
 
 /** What an incident does to the service, in the terms of status pages, the mildest first. */
 export const IMPACTS = ['maintenance', 'minor', 'major', 'critical'] as const

@@ -1,4 +1,4 @@
-import type { sluice } from './generated/messages.js'
+import type { sluice } from '../wire/generated/messages.js'
 import { SERVICE_STATES, type ServiceState } from './incidents.ts'
 
 const DAY_MS = 86_400_000
