@@ -4,7 +4,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statS
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const FOLDERS = ['contract', 'proxy', 'control', 'workers', 'bench', 'test']
+const FOLDERS = ['contract', 'proxy', 'control', 'workers', 'mock', 'bench', 'test']
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const proto = join(root, 'contract/wire/messages.proto')
 const generatedDir = join(root, 'contract/wire/generated')

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const SOURCE_FOLDERS = ['contract', 'proxy', 'control', 'workers', 'bench', 'test']
+const SOURCE_FOLDERS = ['contract', 'proxy', 'control', 'workers', 'mock', 'bench', 'test']
 const LINES_MAX = 350
 const IMPORT =
   /(?:^|\n)\s*(import|export)\s+(type\s)?[^'"`;]*?from\s*['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]\s*\)|(?:^|\n)\s*import\s+['"]([^'"]+)['"]/g

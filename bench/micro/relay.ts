@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import type { Bench } from 'tinybench'
+import { behaviourOf } from '../../mock/grammar.ts'
+import { planOf } from '../../mock/plan.ts'
 import { ChunkScan } from '../../proxy/relay/chunkScan.ts'
 import type { FrameSink } from '../../proxy/relay/frameReader.ts'
 import { FrameReader } from '../../proxy/relay/frameReader.ts'
 import { OutBuffer } from '../../proxy/relay/outBuffer.ts'
 import { appendChunk, chunkIdentity } from '../../proxy/relay/rewrite.ts'
-import { behaviourOf } from '../provider/grammar.ts'
-import { planOf } from '../provider/plan.ts'
 
 const FRAMES = 100
 const EVENT_BYTES_MAX = 1_048_576

@@ -79,7 +79,7 @@ export class StackRunner {
     }
     if (catalog.providerPort !== undefined) {
       const args = ['--port', String(catalog.providerPort)]
-      await this.startProgram('provider', 'bench/provider.js', args, serverEnvironment(env))
+      await this.startProgram('provider', 'mock/main.js', args, serverEnvironment(env))
     }
     const named = await readCatalogFile(catalog.path)
     const controlEnv = {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import OpenAI, { APIError, ConflictError, InternalServerError, NotFoundError } from 'openai'
-import { clipByte } from '../../bench/provider.ts'
 import { newId } from '../../contract/wire/ids.ts'
+import { clipByte } from '../../mock/main.ts'
 import { assertSecondsReconciled } from '../support/reconcile.ts'
 import { type Stack, startStack, until } from '../support/stack.ts'
 import {

@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { runLoad } from '../../bench/load/closedLoop.ts'
 import type { LoadOptions } from '../../bench/load/options.ts'
-import type { Provider } from '../../bench/provider.ts'
-import { startProvider } from '../../bench/provider.ts'
+import type { Provider } from '../../mock/main.ts'
+import { startProvider } from '../../mock/main.ts'
 import { makeTempDir, removeTempDir } from '../support/tempDir.ts'
 
 let provider: Provider

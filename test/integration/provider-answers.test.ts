@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { Provider, Served } from '../../bench/provider.ts'
-import { startProvider } from '../../bench/provider.ts'
+import type { Provider, Served } from '../../mock/main.ts'
+import { startProvider } from '../../mock/main.ts'
 
 interface Chunk {
   id: string

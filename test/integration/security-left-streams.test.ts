@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import type { ClientRequest } from 'node:http'
 import { after, afterEach, before, test } from 'node:test'
-import type { Served } from '../../bench/provider.ts'
+import type { Served } from '../../mock/main.ts'
 import { assertError, chat, completion, type Receipt, receiptOf } from '../support/chatClient.ts'
 import { postOpen } from '../support/socketClient.ts'
 import { type Stack, startStack, until } from '../support/stack.ts'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { ReportedUsage, Served, VideoJob } from '../../bench/provider.ts'
+import type { ReportedUsage, Served, VideoJob } from '../../mock/main.ts'
 import type { Receipt } from './chatClient.ts'
 
 /** Units per token. */

@@ -4,10 +4,10 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import type { Served } from '../../bench/provider.ts'
 import type { LimitName } from '../../contract/limits/limits.ts'
 import { accountKey, ledgerStream, SHARD_COUNT, shardOf } from '../../contract/wire/redisKeys.ts'
 import { waitReady } from '../../control/launch/waitReady.ts'
+import type { Served } from '../../mock/main.ts'
 import { CliProcess, type CliResult } from './cli.ts'
 import { TEST_BUS_KEY } from './sealedCalls.ts'
 import { freshDatabase, startTestPostgres, startTestRedis, type TestServer } from './services.ts'
@@ -246,7 +246,7 @@ export class Stack {
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const dir = makeTempDir('stack')
   mkdirSync(dir, { recursive: true })
-  const provider = new TestProcess('provider', 'bench/provider.js', ['--port', '0'], dir, {})
+  const provider = new TestProcess('provider', 'mock/main.js', ['--port', '0'], dir, {})
   const postgres = options.ownPostgres === true ? await startTestPostgres() : undefined
   const [redis] = await Promise.all([startTestRedis({ onSocket: options.redisSocket === true }), provider.start()])
   const databaseUrl = postgres?.url ?? (await freshDatabase())

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import type { VideoJob } from '../../bench/provider.ts'
 import type { VideoState } from '../../contract/catalog/video.ts'
+import type { VideoJob } from '../../mock/main.ts'
 import type { Receipt, Reply } from './chatClient.ts'
 import { type Stack, until } from './stack.ts'
 import type { TestModel } from './testCatalog.ts'

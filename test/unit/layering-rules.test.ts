@@ -43,7 +43,7 @@ const GOOD: ReadonlyArray<readonly [path: string, text: string]> = [
   ['proxy/endpoints/a.ts', "import type { Exchange } from '../server/exchange.ts'\n"],
   ['proxy/worker.ts', "import { chat } from './endpoints/chat.ts'\nimport { serve } from './server/server.ts'\n"],
   ['proxy/server/uws.ts', "import uws from 'uWebSockets.js'\n"],
-  ['bench/provider.ts', "import uws from 'uWebSockets.js'\nimport { request } from 'undici'\n"],
+  ['mock/main.ts', "import uws from 'uWebSockets.js'\nimport { request } from 'undici'\n"],
   ['test/faults/a.ts', "import { x } from '../support/b.ts'\nimport { y } from '../../proxy/relay/c.ts'\n"],
   ['control/db/pool.ts', "import pg from 'pg'\n"],
   ['proxy/relay/a.ts', "// from any place\nconst text = 'x: any' // as any\n/* <any> */ const any = 1\n"],

@@ -1,14 +1,14 @@
 import { realpathSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { startProvider } from './provider/server.ts'
+import { startProvider } from './server.ts'
 
-export type { BatchEntry } from './provider/batches.ts'
-export type { Outcome, ProviderStats, Served } from './provider/log.ts'
-export type { Provider, ProviderOptions } from './provider/server.ts'
-export { startProvider } from './provider/server.ts'
-export type { ReportedUsage } from './provider/usage.ts'
-export { clipByte, type VideoJob } from './provider/videos.ts'
+export type { BatchEntry } from './batches.ts'
+export type { Outcome, ProviderStats, Served } from './log.ts'
+export type { Provider, ProviderOptions } from './server.ts'
+export { startProvider } from './server.ts'
+export type { ReportedUsage } from './usage.ts'
+export { clipByte, type VideoJob } from './videos.ts'
 
 /** Runs the mock provider as a process: `node dist/bench/provider.js --port 0 [--host H] [--log-file F]`. */
 async function main(): Promise<void> {
