@@ -1,11 +1,11 @@
 import { UNITS_PER_USD } from '../contract/money/units.ts'
 import { hashSecret, newId, newSecret } from '../contract/wire/ids.ts'
 import { shardOf } from '../contract/wire/redisKeys.ts'
-import { intArray, textArray } from '../control/db/arrays.ts'
-import type { Client, Pool } from '../control/db/pool.ts'
-import { withTransaction } from '../control/db/pool.ts'
-import { coinAccount, PAYMENTS_IN } from '../control/ledger/accounts.ts'
-import { postTransfers } from '../control/ledger/postTransfers.ts'
+import { coinAccount, PAYMENTS_IN } from '../control/book/ledger/accounts.ts'
+import { postTransfers } from '../control/book/ledger/postTransfers.ts'
+import { intArray, textArray } from '../control/runtime/db/arrays.ts'
+import type { Client, Pool } from '../control/runtime/db/pool.ts'
+import { withTransaction } from '../control/runtime/db/pool.ts'
 
 const BATCH = 5_000
 const COIN_UNITS = 1_000 * UNITS_PER_USD

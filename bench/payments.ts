@@ -13,9 +13,6 @@ import { paymentDigest } from '../contract/payments/typedData.ts'
 import { newId } from '../contract/wire/ids.ts'
 import { connectRedis } from '../contract/wire/redis.ts'
 import { ensureAdmission } from '../control/admission/keeper.ts'
-import { Signer } from '../control/chain/signer.ts'
-import { migrate } from '../control/db/migrate.ts'
-import { createPool, type Pool } from '../control/db/pool.ts'
 import { DEV_CHAIN_ID, startAnvil } from '../control/launch/chain/anvil.ts'
 import {
   DEMO_TOKEN_ABI,
@@ -26,8 +23,11 @@ import {
 } from '../control/launch/chain/deploy.ts'
 import { startPostgres } from '../control/launch/postgres.ts'
 import { startRedis } from '../control/launch/redis.ts'
-import type { PaymentOrder } from '../control/payments/paymentOrder.ts'
-import { PaymentsService } from '../control/payments/paymentsService.ts'
+import { Signer } from '../control/onchain/chain/signer.ts'
+import type { PaymentOrder } from '../control/onchain/payments/paymentOrder.ts'
+import { PaymentsService } from '../control/onchain/service/paymentsService.ts'
+import { migrate } from '../control/runtime/db/migrate.ts'
+import { createPool, type Pool } from '../control/runtime/db/pool.ts'
 
 const AT_ONCE = [1, 32] as const
 const AMOUNT = 4_200n

@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { limits } from '../contract/limits/limits.ts'
-import { readPaymentsConfig } from './payments/paymentsConfig.ts'
-import { CatalogError } from './pricing/yamlReader.ts'
+import { CatalogError } from './catalog/pricing/yamlReader.ts'
+import { readPaymentsConfig } from './onchain/payments/paymentsConfig.ts'
 import { ControlService } from './service/controlService.ts'
 import { readEnvironment } from './service/environment.ts'
 

@@ -38,9 +38,9 @@ const RULES = [
     breaks: (from, to) => to === 'uWebSockets.js' && !isIn(from, 'proxy/server') && !isIn(from, 'bench'),
   },
   {
-    why: 'only proxy/upstream and control/net know undici',
+    why: 'only proxy/upstream and control/runtime/net know undici',
     breaks: (from, to) =>
-      to === 'undici' && !isIn(from, 'proxy/upstream') && !isIn(from, 'control/net') && !isHarness(from),
+      to === 'undici' && !isIn(from, 'proxy/upstream') && !isIn(from, 'control/runtime/net') && !isHarness(from),
   },
   {
     why: 'only control opens PostgreSQL',

@@ -4,10 +4,10 @@ import type { Logger } from 'pino'
 import { limits } from '../../contract/limits/limits.ts'
 import { accountKey, debitsKey, shardOf } from '../../contract/wire/redisKeys.ts'
 import { defineScript, type Script } from '../../contract/wire/scripts.ts'
-import { intArray, textArray } from '../db/arrays.ts'
-import type { Pool } from '../db/pool.ts'
+import { intArray, textArray } from '../runtime/db/arrays.ts'
+import type { Pool } from '../runtime/db/pool.ts'
+import { Loop } from '../runtime/loop.ts'
 import { tryAdmissionLock } from './lock.ts'
-import { Loop } from './loop.ts'
 
 const BRING_POLL_MS = 5
 

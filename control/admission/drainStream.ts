@@ -1,10 +1,10 @@
 import type { Redis } from 'ioredis'
 import { limits } from '../../contract/limits/limits.ts'
 import { ledgerStream } from '../../contract/wire/redisKeys.ts'
-import type { Pool } from '../db/pool.ts'
-import { bookBatch } from '../settlement/bookBatch.ts'
-import { parseEntry, type RawEntry } from '../settlement/entry.ts'
-import { removeEntries } from '../settlement/streamReader.ts'
+import { bookBatch } from '../book/settlement/bookBatch.ts'
+import { parseEntry, type RawEntry } from '../book/settlement/entry.ts'
+import { removeEntries } from '../book/settlement/streamReader.ts'
+import type { Pool } from '../runtime/db/pool.ts'
 
 /** The oldest entries of a shard's stream, whoever they were given to. */
 export async function readStream(redis: Redis, shard: number, from: string, count: number): Promise<RawEntry[]> {

@@ -3,9 +3,9 @@ import type { Logger } from 'pino'
 import { limits } from '../../contract/limits/limits.ts'
 import { accountKey, ledgerStream, shardOf } from '../../contract/wire/redisKeys.ts'
 import { defineScript, type Script } from '../../contract/wire/scripts.ts'
-import type { Pool } from '../db/pool.ts'
+import type { Pool } from '../runtime/db/pool.ts'
+import { Loop } from '../runtime/loop.ts'
 import { tryAdmissionLock } from './lock.ts'
-import { Loop } from './loop.ts'
 
 interface OpenGrant {
   grant_id: string

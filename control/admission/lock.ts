@@ -1,5 +1,5 @@
-import { type Client, type Pool, withClient } from '../db/pool.ts'
-import { tryLock } from '../db/tryLock.ts'
+import { type Client, type Pool, withClient } from '../runtime/db/pool.ts'
+import { tryLock } from '../runtime/db/tryLock.ts'
 
 /** Any constant will do, as long as nothing else in this database locks it. */
 const ADMISSION_LOCK = 7_204_002

@@ -10,7 +10,7 @@ import {
   ledgerStream,
   shardOf,
 } from '../../contract/wire/redisKeys.ts'
-import type { Pool } from '../db/pool.ts'
+import type { Pool } from '../runtime/db/pool.ts'
 import { readStream } from './drainStream.ts'
 import { controlScript } from './scripts.ts'
 import { windowsAt } from './windows.ts'

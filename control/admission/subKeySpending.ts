@@ -1,4 +1,4 @@
-import type { Queryable } from '../db/pool.ts'
+import type { Queryable } from '../runtime/db/pool.ts'
 import type { KeySpending } from './heldParts.ts'
 import type { Windows } from './windows.ts'
 

@@ -1,8 +1,8 @@
 import type { ApiOperation } from '../../contract/api/routes.ts'
-import type { Actor } from '../activity/activity.ts'
-import type { Client } from '../db/pool.ts'
-import type { Undoable } from '../db/undoable.ts'
-import type { Spender } from '../ledger/spendingCaps.ts'
+import type { Spender } from '../book/ledger/spendingCaps.ts'
+import type { Actor } from '../runtime/activity/activity.ts'
+import type { Client } from '../runtime/db/pool.ts'
+import type { Undoable } from '../runtime/db/undoable.ts'
 
 /** Who sent a request. The account is empty for a session whose wallet is not linked to one. */
 export type Caller =

@@ -1,7 +1,7 @@
 import type { ApiAuth } from '../../contract/api/route.ts'
 import { GatewayError } from '../../contract/errors/errors.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
-import type { Actor } from '../activity/activity.ts'
+import type { Actor } from '../runtime/activity/activity.ts'
 import type { Caller } from './call.ts'
 
 /** The caller as the audit trail names it. */

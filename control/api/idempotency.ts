@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { GatewayError } from '../../contract/errors/errors.ts'
 import { limits } from '../../contract/limits/limits.ts'
 import { canonicalJson } from '../../contract/payments/canonicalJson.ts'
-import type { Client, Queryable } from '../db/pool.ts'
+import type { Client, Queryable } from '../runtime/db/pool.ts'
 
 /** A request that may be sent again: the same caller (usually an account), key and fingerprint are the same request. */
 export interface RepeatableRequest {

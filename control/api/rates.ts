@@ -1,7 +1,7 @@
 import type { ApiAuth } from '../../contract/api/route.ts'
 import { GatewayError } from '../../contract/errors/errors.ts'
 import { limits } from '../../contract/limits/limits.ts'
-import { clientNetwork } from '../net/clientNetwork.ts'
+import { clientNetwork } from '../runtime/net/clientNetwork.ts'
 import type { Caller } from './call.ts'
 import { RateLimiter } from './rateLimiter.ts'
 

@@ -1,7 +1,7 @@
 import { limits } from '../../contract/limits/limits.ts'
 import type { HoldRecord } from '../admission/holdRecord.ts'
 import { strayAmong } from '../batch/strayHolds.ts'
-import type { Client } from '../db/pool.ts'
+import type { Client } from '../runtime/db/pool.ts'
 import { type AuditCheck, Faults, type Invariant } from './check.ts'
 
 /** What has to be true of batch jobs in the book. */

@@ -1,4 +1,4 @@
-import type { Client } from '../db/pool.ts'
+import type { Client } from '../runtime/db/pool.ts'
 import { BATCH_INVARIANTS } from './batchChecks.ts'
 import { type AuditCheck, Faults, type Invariant } from './check.ts'
 import { CREDIT_INVARIANTS } from './creditChecks.ts'

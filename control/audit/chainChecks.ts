@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createPublicClient, http, parseAbi } from 'viem'
 import { limits } from '../../contract/limits/limits.ts'
-import type { Client, Pool } from '../db/pool.ts'
+import type { Client, Pool } from '../runtime/db/pool.ts'
 import { type AuditCheck, Faults } from './check.ts'
 import { inSnapshot } from './snapshot.ts'
 

@@ -3,8 +3,8 @@ import { limits } from '../../contract/limits/limits.ts'
 import { SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
 import { type DebitRecord, readDebits } from '../admission/debitRecord.ts'
 import type { HeldParts } from '../admission/heldParts.ts'
-import { textArray } from '../db/arrays.ts'
-import type { Client } from '../db/pool.ts'
+import { textArray } from '../runtime/db/arrays.ts'
+import type { Client } from '../runtime/db/pool.ts'
 import { type AuditCheck, Faults } from './check.ts'
 
 /** How long a debit may stay taken beyond the time after which it is voided. */

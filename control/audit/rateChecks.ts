@@ -1,9 +1,9 @@
 import { limits } from '../../contract/limits/limits.ts'
 import { chargeUnits, promptTokens, type RateSet, type TokenUsage } from '../../contract/money/charge.ts'
-import type { Client } from '../db/pool.ts'
-import { effectiveRates, priceFromJson } from '../pricing/price.ts'
-import type { Sheet, SheetModel } from '../pricing/sheet.ts'
-import { sheetOf } from '../pricing/sheetStore.ts'
+import { effectiveRates, priceFromJson } from '../catalog/pricing/price.ts'
+import type { Sheet, SheetModel } from '../catalog/pricing/sheet.ts'
+import { sheetOf } from '../catalog/pricing/sheetStore.ts'
+import type { Client } from '../runtime/db/pool.ts'
 import { type AuditCheck, Faults } from './check.ts'
 
 interface RatedRow extends TokenUsage {

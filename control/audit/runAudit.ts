@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import type { Pool } from '../db/pool.ts'
+import type { Pool } from '../runtime/db/pool.ts'
 import { checkAdmission } from './admissionChecks.ts'
 import { checkBook } from './bookChecks.ts'
 import { checkChain } from './chainChecks.ts'

@@ -1,4 +1,4 @@
-import { type Client, type Pool, withTransaction } from '../db/pool.ts'
+import { type Client, type Pool, withTransaction } from '../runtime/db/pool.ts'
 
 /** Runs reads that all see the book as it is at one moment, however long they take. */
 export function inSnapshot<T>(pool: Pool, work: (client: Client) => Promise<T>): Promise<T> {

@@ -3,10 +3,10 @@ import { limits } from '../../contract/limits/limits.ts'
 import { LEDGER_GROUP, ledgerStream, SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
 import { readStream } from '../admission/drainStream.ts'
 import { increase } from '../admission/heldParts.ts'
-import { textArray } from '../db/arrays.ts'
-import type { Queryable } from '../db/pool.ts'
-import { expiryRef } from '../settlement/charges.ts'
-import { type Entry, parseEntry } from '../settlement/entry.ts'
+import { expiryRef } from '../book/settlement/charges.ts'
+import { type Entry, parseEntry } from '../book/settlement/entry.ts'
+import { textArray } from '../runtime/db/arrays.ts'
+import type { Queryable } from '../runtime/db/pool.ts'
 
 /** What the streams hold that is not in the book. */
 export interface Unread {

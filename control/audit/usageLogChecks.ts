@@ -1,8 +1,8 @@
 import { limits } from '../../contract/limits/limits.ts'
-import type { Client } from '../db/pool.ts'
-import { Frontier, type StoredNode } from '../usagelog/frontier.ts'
-import { type LoggedReceipt, leafText } from '../usagelog/leafText.ts'
-import { leafHash } from '../usagelog/merkle.ts'
+import { Frontier, type StoredNode } from '../book/usagelog/frontier.ts'
+import { type LoggedReceipt, leafText } from '../book/usagelog/leafText.ts'
+import { leafHash } from '../book/usagelog/merkle.ts'
+import type { Client } from '../runtime/db/pool.ts'
 import { type AuditCheck, Faults } from './check.ts'
 
 interface LogRow extends LoggedReceipt {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { limits } from '../../contract/limits/limits.ts'
-import type { CallHttp, HttpAnswer, HttpCall } from '../net/providerCall.ts'
+import type { CallHttp, HttpAnswer, HttpCall } from '../runtime/net/providerCall.ts'
 import type { BatchProvider } from './providers.ts'
 
 /** What a batch's lines are sent to, as OpenAI names it. https://platform.openai.com/docs/api-reference/batch */

@@ -4,7 +4,7 @@ import { BATCH_OWNER, holdsKey, settleKeys, shardOf } from '../../contract/wire/
 import { defineScript, type Script, SettleCode } from '../../contract/wire/scripts.ts'
 import { controlScript } from '../admission/scripts.ts'
 import { endLost, type LostEnd } from '../admission/settleLost.ts'
-import type { Pool } from '../db/pool.ts'
+import type { Pool } from '../runtime/db/pool.ts'
 
 const VOID = -1
 

@@ -1,4 +1,4 @@
-import type { Queryable } from '../db/pool.ts'
+import type { Queryable } from '../runtime/db/pool.ts'
 
 const COUNT_MAX = 100_000
 

@@ -1,5 +1,5 @@
 import { limits } from '../../contract/limits/limits.ts'
-import type { Pool } from '../db/pool.ts'
+import type { Pool } from '../runtime/db/pool.ts'
 import { JOB_COLUMNS, type JobRow } from './jobRow.ts'
 import { decide } from './jobStore.ts'
 import { decideFailure } from './outcome.ts'

@@ -1,7 +1,7 @@
 import { limits } from '../../contract/limits/limits.ts'
 import { newId } from '../../contract/wire/ids.ts'
-import { textArray } from '../db/arrays.ts'
-import { type Client, type Pool, type Queryable, withTransaction } from '../db/pool.ts'
+import { textArray } from '../runtime/db/arrays.ts'
+import { type Client, type Pool, type Queryable, withTransaction } from '../runtime/db/pool.ts'
 import { JOB_COLUMNS, type JobRow, type JobWithBody } from './jobRow.ts'
 
 /** A group of jobs that travel in one batch of a provider. Times are milliseconds since 1970. */

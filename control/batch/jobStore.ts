@@ -1,5 +1,5 @@
-import { textArray } from '../db/arrays.ts'
-import type { Queryable } from '../db/pool.ts'
+import { textArray } from '../runtime/db/arrays.ts'
+import type { Queryable } from '../runtime/db/pool.ts'
 import { JOB_COLUMNS, type JobRow } from './jobRow.ts'
 import type { Decision } from './outcome.ts'
 

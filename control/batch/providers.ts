@@ -1,6 +1,6 @@
 import { sluice } from '../../contract/wire/generated/messages.js'
-import type { Queryable } from '../db/pool.ts'
-import { currentRecord } from '../pricing/sheetStore.ts'
+import { currentRecord } from '../catalog/pricing/sheetStore.ts'
+import type { Queryable } from '../runtime/db/pool.ts'
 
 /** A provider as batch jobs reach it. */
 export interface BatchProvider {

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { limits } from '../../contract/limits/limits.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
-import type { Pool } from '../db/pool.ts'
+import type { Pool } from '../runtime/db/pool.ts'
 import type { BatchHolds } from './batchHolds.ts'
 import { JOB_COLUMNS, type JobRow } from './jobRow.ts'
 import { receiptOf } from './outcome.ts'

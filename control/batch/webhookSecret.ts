@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import type { Queryable } from '../db/pool.ts'
+import type { Queryable } from '../runtime/db/pool.ts'
 
 const PREFIX = 'whsec_'
 const SECRET_BYTES = 32

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { limits } from '../../contract/limits/limits.ts'
-import type { Pool } from '../db/pool.ts'
-import { FetchError, fetchPublic } from '../net/fetchPublic.ts'
+import type { Pool } from '../runtime/db/pool.ts'
+import { FetchError, fetchPublic } from '../runtime/net/fetchPublic.ts'
 import { signatureHeaders } from './webhookSecret.ts'
 import { type Attempt, type DueWebhook, noteAttempt, takeDueWebhooks } from './webhookStore.ts'
 

@@ -1,6 +1,6 @@
 import { limits } from '../../contract/limits/limits.ts'
 import { newId } from '../../contract/wire/ids.ts'
-import type { Queryable } from '../db/pool.ts'
+import type { Queryable } from '../runtime/db/pool.ts'
 import { backoffMs } from './groupStore.ts'
 import type { JobRow } from './jobRow.ts'
 import { shownJob } from './shownJob.ts'

@@ -1,4 +1,6 @@
 import { formatUsd, MAX_UNITS } from '../../contract/money/units.ts'
+import type { AccountBalance } from '../book/ledger/balanceOf.ts'
+import { coinText, sumText } from '../catalog/pricing/coinAmounts.ts'
 import {
   accountBalance,
   accountOf,
@@ -6,16 +8,14 @@ import {
   creditAccount,
   listAccounts,
   UnknownAccountError,
-} from '../accounts/accounts.ts'
-import { transferDayOf } from '../accounts/keyTransfers.ts'
-import { settingsOf as accountSettings, changeAccount } from '../accounts/settings.ts'
-import { OPERATOR, recordActivity } from '../activity/activity.ts'
-import { type Client, type Pool, type Queryable, withTransaction } from '../db/pool.ts'
-import { makeKey } from '../keys/keyChanges.ts'
-import { listKeys } from '../keys/keys.ts'
-import type { AccountBalance } from '../ledger/balanceOf.ts'
-import { coinText, sumText } from '../pricing/coinAmounts.ts'
-import { linkWallet } from '../wallets/wallets.ts'
+} from '../customers/accounts/accounts.ts'
+import { transferDayOf } from '../customers/accounts/keyTransfers.ts'
+import { settingsOf as accountSettings, changeAccount } from '../customers/accounts/settings.ts'
+import { makeKey } from '../customers/keys/keyChanges.ts'
+import { listKeys } from '../customers/keys/keys.ts'
+import { linkWallet } from '../customers/wallets/wallets.ts'
+import { OPERATOR, recordActivity } from '../runtime/activity/activity.ts'
+import { type Client, type Pool, type Queryable, withTransaction } from '../runtime/db/pool.ts'
 import { ACCOUNT_BOOKS } from './accountBooks.ts'
 import { tellAdmission } from './admission.ts'
 import { announce } from './announce.ts'

@@ -1,4 +1,4 @@
-import { announceKeyChanges } from '../bus/announceKeyChanges.ts'
+import { announceKeyChanges } from '../runtime/bus/announceKeyChanges.ts'
 import type { CliContext } from './context.ts'
 
 /** Tells the proxies at once of the changes of keys that are committed, also while no control runs that would do it. */

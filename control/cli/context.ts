@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Redis } from 'ioredis'
 import { connectRedis } from '../../contract/wire/redis.ts'
-import { createPool, type Pool } from '../db/pool.ts'
+import { createPool, type Pool } from '../runtime/db/pool.ts'
 import { addressForLog } from '../service/environment.ts'
 
 const REDIS_TIMEOUT_MS = 2_000

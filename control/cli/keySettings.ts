@@ -1,5 +1,5 @@
-import type { Queryable } from '../db/pool.ts'
-import { type KeySettings, unknownModels } from '../keys/keys.ts'
+import { type KeySettings, unknownModels } from '../customers/keys/keys.ts'
+import type { Queryable } from '../runtime/db/pool.ts'
 import { type Arguments, flag, isSet, UsageError } from './command.ts'
 import { amountOf, timeOf } from './values.ts'
 

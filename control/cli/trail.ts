@@ -1,5 +1,5 @@
 import { limits } from '../../contract/limits/limits.ts'
-import { GATEWAY_WIDE, listActivity } from '../activity/activity.ts'
+import { GATEWAY_WIDE, listActivity } from '../runtime/activity/activity.ts'
 import type { Arguments, CommandGroup } from './command.ts'
 import type { CliContext } from './context.ts'
 import { table } from './table.ts'

@@ -1,7 +1,7 @@
 import { parseTime } from '../../contract/api/time.ts'
 import { formatUsd, MAX_UNITS, parseUsd, UNITS_PER_USD } from '../../contract/money/units.ts'
-import type { Queryable } from '../db/pool.ts'
-import { coinUsdUnitsInForce, unitsOfCoin } from '../pricing/coinAmounts.ts'
+import { coinUsdUnitsInForce, unitsOfCoin } from '../catalog/pricing/coinAmounts.ts'
+import type { Queryable } from '../runtime/db/pool.ts'
 import { UsageError } from './command.ts'
 import { CommandError } from './context.ts'
 

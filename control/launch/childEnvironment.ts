@@ -1,5 +1,5 @@
-import type { CatalogProvider } from '../pricing/catalogFile.ts'
-import type { CatalogTool } from '../pricing/toolReader.ts'
+import type { CatalogProvider } from '../catalog/pricing/catalogFile.ts'
+import type { CatalogTool } from '../catalog/pricing/toolReader.ts'
 
 /** What any program may need of the system. */
 const SYSTEM = ['PATH', 'HOME', 'TMPDIR', 'TZ', 'LANG', 'LC_ALL', 'LC_CTYPE', 'LD_LIBRARY_PATH']

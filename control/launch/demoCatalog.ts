@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { readCatalogFile } from '../pricing/catalogFile.ts'
+import { readCatalogFile } from '../catalog/pricing/catalogFile.ts'
 import { freePort } from './freePort.ts'
 import type { Settings } from './settings.ts'
 

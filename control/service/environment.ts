@@ -1,5 +1,5 @@
 import { readBusKey } from '../../contract/wire/callSeal.ts'
-import type { PaymentsConfig } from '../payments/paymentsConfig.ts'
+import type { PaymentsConfig } from '../onchain/payments/paymentsConfig.ts'
 
 /** Where control finds its parts. */
 export interface Environment {

@@ -1,10 +1,10 @@
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
-import type { Pool } from '../db/pool.ts'
-import type { PaymentsConfig } from '../payments/paymentsConfig.ts'
-import { PaymentsService } from '../payments/paymentsService.ts'
-import { coinUsdUnitsInForce } from '../pricing/coinAmounts.ts'
-import { accountOfWallet } from '../wallets/wallets.ts'
+import { coinUsdUnitsInForce } from '../catalog/pricing/coinAmounts.ts'
+import { accountOfWallet } from '../customers/wallets/wallets.ts'
+import type { PaymentsConfig } from '../onchain/payments/paymentsConfig.ts'
+import { PaymentsService } from '../onchain/service/paymentsService.ts'
+import type { Pool } from '../runtime/db/pool.ts'
 
 /** Payments over the book, with what they need of wallets and prices. */
 export function newPayments(config: PaymentsConfig, pool: Pool, redis: Redis, log: Logger): PaymentsService {

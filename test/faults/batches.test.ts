@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { BATCH_OWNER, holdsKey, SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
-import { createPool, type Pool } from '../../control/db/pool.ts'
+import { createPool, type Pool } from '../../control/runtime/db/pool.ts'
 import { assertRefused } from '../support/apiClient.ts'
 import {
   assertBatchReconciled,

@@ -1,14 +1,14 @@
 // Goal: what has expired is forgotten, and nothing else. Method: rows of each kind in the book, on both sides of their end.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { openNewAccount } from '../../control/accounts/accounts.ts'
-import { OPERATOR } from '../../control/activity/activity.ts'
+import { removeExpired } from '../../control/api/housekeeper.ts'
 import { fingerprintOf, keepFirstAnswer, takeIdempotencyKey } from '../../control/api/idempotency.ts'
-import { withTransaction } from '../../control/db/pool.ts'
-import { removeExpired } from '../../control/housekeeping/housekeeper.ts'
-import { useNonce } from '../../control/sessions/nonces.ts'
-import { beginSession } from '../../control/sessions/sessions.ts'
-import { newLinkCode, takeLinkCode } from '../../control/wallets/linkCodes.ts'
+import { openNewAccount } from '../../control/customers/accounts/accounts.ts'
+import { useNonce } from '../../control/customers/sessions/nonces.ts'
+import { beginSession } from '../../control/customers/sessions/sessions.ts'
+import { newLinkCode, takeLinkCode } from '../../control/customers/wallets/linkCodes.ts'
+import { OPERATOR } from '../../control/runtime/activity/activity.ts'
+import { withTransaction } from '../../control/runtime/db/pool.ts'
 import { type Book, scalar, startBook } from './ledger-support.ts'
 
 const TABLES = ['sessions', 'used_nonces', 'link_codes', 'idempotency_keys']

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { hashSecret } from '../../contract/wire/ids.ts'
 import { shardOf } from '../../contract/wire/redisKeys.ts'
+import { ReusedRefError } from '../../control/book/ledger/reusedRefError.ts'
 import {
   accountBalance,
   accountOf,
@@ -9,12 +10,11 @@ import {
   listAccounts,
   openNewAccount,
   UnknownAccountError,
-} from '../../control/accounts/accounts.ts'
-import { migrate } from '../../control/db/migrate.ts'
-import { createPool, type Pool, withTransaction } from '../../control/db/pool.ts'
-import { createKey, listKeys, revokeKey, UnknownKeyError, updateKey } from '../../control/keys/keys.ts'
-import { resolveKey } from '../../control/keys/resolveKey.ts'
-import { ReusedRefError } from '../../control/ledger/reusedRefError.ts'
+} from '../../control/customers/accounts/accounts.ts'
+import { createKey, listKeys, revokeKey, UnknownKeyError, updateKey } from '../../control/customers/keys/keys.ts'
+import { resolveKey } from '../../control/customers/keys/resolveKey.ts'
+import { migrate } from '../../control/runtime/db/migrate.ts'
+import { createPool, type Pool, withTransaction } from '../../control/runtime/db/pool.ts'
 import { freshDatabase } from '../support/services.ts'
 
 let pool: Pool

@@ -4,7 +4,7 @@ import './ledger-limits.ts'
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { ensureAdmission } from '../../control/admission/keeper.ts'
-import { bookEntries } from '../../control/settlement/bookEntries.ts'
+import { bookEntries } from '../../control/book/settlement/bookEntries.ts'
 import {
   assertCleanAudit,
   type Book,

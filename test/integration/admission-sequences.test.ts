@@ -11,10 +11,10 @@ import { GrantSweeper } from '../../control/admission/grantSweeper.ts'
 import { AdmissionKeeper } from '../../control/admission/keeper.ts'
 import { OrphanVoider } from '../../control/admission/orphanVoider.ts'
 import { settleLost } from '../../control/admission/settleLost.ts'
-import { withTransaction } from '../../control/db/pool.ts'
-import { creditCoin } from '../../control/ledger/creditCoin.ts'
-import { grantCredits } from '../../control/ledger/grantCredits.ts'
-import { SettlementConsumer } from '../../control/settlement/consumer.ts'
+import { creditCoin } from '../../control/book/ledger/creditCoin.ts'
+import { grantCredits } from '../../control/book/ledger/grantCredits.ts'
+import { SettlementConsumer } from '../../control/book/settlement/consumer.ts'
+import { withTransaction } from '../../control/runtime/db/pool.ts'
 import {
   admissionIsOpen,
   assertCleanAudit,

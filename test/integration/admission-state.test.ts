@@ -11,12 +11,12 @@ import { GrantSweeper } from '../../control/admission/grantSweeper.ts'
 import { listHolds } from '../../control/admission/listHolds.ts'
 import { OrphanVoider } from '../../control/admission/orphanVoider.ts'
 import { settleLost } from '../../control/admission/settleLost.ts'
-import { withTransaction } from '../../control/db/pool.ts'
-import { balanceOf } from '../../control/ledger/balanceOf.ts'
-import { creditCoin } from '../../control/ledger/creditCoin.ts'
-import { grantCredits } from '../../control/ledger/grantCredits.ts'
-import { bookEntries } from '../../control/settlement/bookEntries.ts'
-import { ensureGroups } from '../../control/settlement/streamReader.ts'
+import { balanceOf } from '../../control/book/ledger/balanceOf.ts'
+import { creditCoin } from '../../control/book/ledger/creditCoin.ts'
+import { grantCredits } from '../../control/book/ledger/grantCredits.ts'
+import { bookEntries } from '../../control/book/settlement/bookEntries.ts'
+import { ensureGroups } from '../../control/book/settlement/streamReader.ts'
+import { withTransaction } from '../../control/runtime/db/pool.ts'
 import {
   assertCleanAudit,
   type Book,

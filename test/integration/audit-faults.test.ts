@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { accountKey, epochKey, keyCountersKey, shardOf } from '../../contract/wire/redisKeys.ts'
 import { runAudit } from '../../control/audit/runAudit.ts'
-import { withTransaction } from '../../control/db/pool.ts'
+import { withTransaction } from '../../control/runtime/db/pool.ts'
 import { assertCleanAudit, type Book, drainAll, fundedAccount, startBook, TestProxy } from './ledger-support.ts'
 
 let book: Book

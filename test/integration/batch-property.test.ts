@@ -4,8 +4,8 @@
 import './batch-limits.ts'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
-import { migrate } from '../../control/db/migrate.ts'
-import { createPool, type Pool } from '../../control/db/pool.ts'
+import { migrate } from '../../control/runtime/db/migrate.ts'
+import { createPool, type Pool } from '../../control/runtime/db/pool.ts'
 import { BatchWorld, type Fault } from '../support/batchWorld.ts'
 import { freshDatabase } from '../support/services.ts'
 

@@ -6,7 +6,7 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { after, test } from 'node:test'
-import { FetchError, type FetchOptions, fetchPublic } from '../../control/net/fetchPublic.ts'
+import { FetchError, type FetchOptions, fetchPublic } from '../../control/runtime/net/fetchPublic.ts'
 import { UNTRUSTED } from '../support/certificates.ts'
 
 const servers: Server[] = []

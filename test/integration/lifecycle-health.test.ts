@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { limits } from '../../contract/limits/limits.ts'
-import { createPool, type Pool } from '../../control/db/pool.ts'
+import { createPool, type Pool } from '../../control/runtime/db/pool.ts'
 import { assertError, chat, completion, type Reply } from '../support/chatClient.ts'
 import { type Stack, startStack, until } from '../support/stack.ts'
 

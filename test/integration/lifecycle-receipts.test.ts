@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { newId } from '../../contract/wire/ids.ts'
-import { leafHash, verifyInclusion } from '../../control/usagelog/merkle.ts'
+import { leafHash, verifyInclusion } from '../../control/book/usagelog/merkle.ts'
 import { assertError, chat, chatStream, completion, type Receipt, type Reply } from '../support/chatClient.ts'
 import { type Stack, startStack, type TestAccount } from '../support/stack.ts'
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { hashSecret } from '../../contract/wire/ids.ts'
-import { createPool } from '../../control/db/pool.ts'
+import { createPool } from '../../control/runtime/db/pool.ts'
 import { api, apiOk, assertRefused, type Json, newOwner, type Owner } from '../support/apiClient.ts'
 import { assertError, chat, completion } from '../support/chatClient.ts'
 import { type Stack, startStack, until } from '../support/stack.ts'

@@ -2,7 +2,7 @@
 // is paid. Method: a whole stack, accounts over HTTP; every test ends with the audit, which counts all receipts again.
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
-import { createPool, type Pool } from '../../control/db/pool.ts'
+import { createPool, type Pool } from '../../control/runtime/db/pool.ts'
 import { api, apiOk, assertRefused, type Json, newOwner, type Owner } from '../support/apiClient.ts'
 import { chat, completion } from '../support/chatClient.ts'
 import { type Stack, startStack, until } from '../support/stack.ts'

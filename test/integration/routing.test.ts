@@ -2,7 +2,7 @@
 // whose route it is, so that the provider's log shows who served.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { createPool } from '../../control/db/pool.ts'
+import { createPool } from '../../control/runtime/db/pool.ts'
 import { assertError, chat, type Reply } from '../support/chatClient.ts'
 import { type Stack, startStack, type TestAccount, until } from '../support/stack.ts'
 import { generate, newVideo, providerVideos, videoIn, videoModel } from '../support/videoClient.ts'

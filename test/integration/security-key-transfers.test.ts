@@ -3,7 +3,7 @@
 // with two proxy processes; a thief's account with an agent; every test ends with the audit.
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
-import { createPool } from '../../control/db/pool.ts'
+import { createPool } from '../../control/runtime/db/pool.ts'
 import { api, apiOk, assertRefused, type Json, newOwner, type Owner } from '../support/apiClient.ts'
 import { type Stack, startStack } from '../support/stack.ts'
 

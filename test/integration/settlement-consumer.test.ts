@@ -5,9 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sluice } from '../../contract/wire/generated/messages.js'
 import { newId } from '../../contract/wire/ids.ts'
 import { LEDGER_GROUP, ledgerStream, SHARD_COUNT, shardOf } from '../../contract/wire/redisKeys.ts'
-import { bookEntries } from '../../control/settlement/bookEntries.ts'
-import { SettlementConsumer } from '../../control/settlement/consumer.ts'
-import { ensureGroups, readGroup } from '../../control/settlement/streamReader.ts'
+import { bookEntries } from '../../control/book/settlement/bookEntries.ts'
+import { SettlementConsumer } from '../../control/book/settlement/consumer.ts'
+import { ensureGroups, readGroup } from '../../control/book/settlement/streamReader.ts'
 import { startTestPostgres, type TestServer } from '../support/services.ts'
 import {
   appendEnded,

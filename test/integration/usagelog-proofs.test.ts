@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { newId } from '../../contract/wire/ids.ts'
 import { ledgerStream, shardOf } from '../../contract/wire/redisKeys.ts'
-import { bookEntries } from '../../control/settlement/bookEntries.ts'
-import { parseEntry } from '../../control/settlement/entry.ts'
-import { inclusionProof } from '../../control/usagelog/inclusionProof.ts'
-import { leafHash, verifyInclusion } from '../../control/usagelog/merkle.ts'
+import { bookEntries } from '../../control/book/settlement/bookEntries.ts'
+import { parseEntry } from '../../control/book/settlement/entry.ts'
+import { inclusionProof } from '../../control/book/usagelog/inclusionProof.ts'
+import { leafHash, verifyInclusion } from '../../control/book/usagelog/merkle.ts'
 import { type Book, newAccount, scalar, settlementOf, startBook } from './ledger-support.ts'
 
 let book: Book
@@ -56,7 +56,7 @@ test('positions that the log does not have are answered with nothing', async () 
 })
 
 test('the leaf text of a receipt has the documented lines', async () => {
-  const { leafText } = await import('../../control/usagelog/leafText.ts')
+  const { leafText } = await import('../../control/book/usagelog/leafText.ts')
   const text = leafText({
     requestId: 'req_1',
     status: 'ok',

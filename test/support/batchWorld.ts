@@ -12,8 +12,8 @@ import { GroupWorker } from '../../control/batch/groupWorker.ts'
 import { openJob, recoverOpening } from '../../control/batch/openJob.ts'
 import type { Providers } from '../../control/batch/providers.ts'
 import { SingleCalls } from '../../control/batch/singleCalls.ts'
-import type { Pool } from '../../control/db/pool.ts'
-import { CallError, type CallHttp, type HttpAnswer, type HttpCall } from '../../control/net/providerCall.ts'
+import type { Pool } from '../../control/runtime/db/pool.ts'
+import { CallError, type CallHttp, type HttpAnswer, type HttpCall } from '../../control/runtime/net/providerCall.ts'
 
 const HOLD_UNITS = 1_000_000
 const RATES = { input: 500_000, output: 1_000_000 }

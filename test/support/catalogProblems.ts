@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { parseCatalog } from '../../control/pricing/catalogFile.ts'
-import { CatalogError } from '../../control/pricing/yamlReader.ts'
+import { parseCatalog } from '../../control/catalog/pricing/catalogFile.ts'
+import { CatalogError } from '../../control/catalog/pricing/yamlReader.ts'
 
 /** What is wrong with the text of a catalog file. */
 export function problemsOf(text: string): readonly string[] {

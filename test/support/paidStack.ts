@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createPool, type Pool } from '../../control/db/pool.ts'
+import { createPool, type Pool } from '../../control/runtime/db/pool.ts'
 import { type Payer, startChain, type TestChain } from './chain.ts'
 import { RpcProxy } from './rpcProxy.ts'
 import { type Stack, type StackOptions, startStack, until } from './stack.ts'

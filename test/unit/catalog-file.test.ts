@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { parseCatalog } from '../../control/pricing/catalogFile.ts'
+import { parseCatalog } from '../../control/catalog/pricing/catalogFile.ts'
 import { problemsOf } from '../support/catalogProblems.ts'
 
 const LINES = [

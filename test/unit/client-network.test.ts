@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { clientNetwork } from '../../control/net/clientNetwork.ts'
+import { clientNetwork } from '../../control/runtime/net/clientNetwork.ts'
 
 test('clients are told apart by their IPv4 address or the /64 of their IPv6 address', () => {
   for (const [address, network] of [

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
 import { atomicFor, unitsOf, wholeAtomic } from '../../contract/payments/conversion.ts'
-import { remainderOf, type TokenPrice } from '../../control/payments/remainder.ts'
+import { remainderOf, type TokenPrice } from '../../control/onchain/payments/remainder.ts'
 
 const MIN_UNITS = 10_000_000
 const DOLLAR: TokenPrice = { decimals: 6, usdUnits: 1_000_000_000 }

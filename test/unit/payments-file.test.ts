@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { parsePaymentsFile } from '../../control/payments/paymentsFile.ts'
-import { CatalogError } from '../../control/pricing/yamlReader.ts'
+import { CatalogError } from '../../control/catalog/pricing/yamlReader.ts'
+import { parsePaymentsFile } from '../../control/onchain/payments/paymentsFile.ts'
 
 const GOOD = `
 chain_id: 8453

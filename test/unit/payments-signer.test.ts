@@ -6,7 +6,7 @@ import { parseTransaction, recoverTransactionAddress } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { recoverSigner } from '../../contract/payments/recoverSigner.ts'
 import { readSignature } from '../../contract/payments/signature.ts'
-import { Signer } from '../../control/chain/signer.ts'
+import { Signer } from '../../control/onchain/chain/signer.ts'
 
 const KEY = '0x4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318'
 const TOKEN = '0x5fbdb2315678afecb367f032d93f642f64180aa3'

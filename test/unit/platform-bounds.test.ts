@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { ApiKey } from '../../control/keys/keyRow.ts'
-import { withinPlatform } from '../../control/keys/withinPlatform.ts'
+import type { ApiKey } from '../../control/customers/keys/keyRow.ts'
+import { withinPlatform } from '../../control/customers/keys/withinPlatform.ts'
 
 const IDS = ['a', 'b', 'c', 'd']
 const bound = fc.option(fc.integer({ min: 1, max: 1_000 }), { nil: null })

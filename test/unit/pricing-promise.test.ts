@@ -4,10 +4,10 @@ import fc from 'fast-check'
 import { modelRates } from '../../contract/catalog/catalog.ts'
 import { chargeUnits } from '../../contract/money/charge.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
-import { type Catalog, parseCatalog } from '../../control/pricing/catalogFile.ts'
-import { coinViolation, promiseViolations, violationText } from '../../control/pricing/promise.ts'
-import { encodeRecord } from '../../control/pricing/record.ts'
-import { buildSheet, sheetContentHash } from '../../control/pricing/sheet.ts'
+import { type Catalog, parseCatalog } from '../../control/catalog/pricing/catalogFile.ts'
+import { coinViolation, promiseViolations, violationText } from '../../control/catalog/pricing/promise.ts'
+import { encodeRecord } from '../../control/catalog/pricing/record.ts'
+import { buildSheet, sheetContentHash } from '../../control/catalog/pricing/sheet.ts'
 
 const NOW = Date.UTC(2026, 0, 1)
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import test from 'node:test'
-import { leafText } from '../../control/usagelog/leafText.ts'
+import { leafText } from '../../control/book/usagelog/leafText.ts'
 
 test("the receipt's place in the log that README.md shows has the layout of the log and proves itself", () => {
   const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8')

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { Behind } from '../../control/settlement/behind.ts'
+import { Behind } from '../../control/book/settlement/behind.ts'
 
 function gate(): { opened: Promise<void>; open: () => void; fail: (error: Error) => void } {
   let open = () => {}

@@ -4,10 +4,10 @@ import fc from 'fast-check'
 import { sluice } from '../../contract/wire/generated/messages.js'
 import { parseHold } from '../../control/admission/holdRecord.ts'
 import { windowsAt } from '../../control/admission/windows.ts'
-import { textArray } from '../../control/db/arrays.ts'
-import { isCausedByContent } from '../../control/settlement/bookBatch.ts'
-import { parseEntry } from '../../control/settlement/entry.ts'
-import { compareStreamIds, parseStreamId } from '../../control/settlement/streamId.ts'
+import { isCausedByContent } from '../../control/book/settlement/bookBatch.ts'
+import { parseEntry } from '../../control/book/settlement/entry.ts'
+import { compareStreamIds, parseStreamId } from '../../control/book/settlement/streamId.ts'
+import { textArray } from '../../control/runtime/db/arrays.ts'
 
 function entry(changes: Partial<sluice.ISettlement>, fields: Record<string, string> = {}) {
   const settlement = sluice.Settlement.encode({

@@ -2,7 +2,7 @@
 // Method: streams in memory, read as Redis reads them, by counts for each stream.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ReadSize } from '../../control/settlement/readSize.ts'
+import { ReadSize } from '../../control/book/settlement/readSize.ts'
 
 const FEWEST = 32
 const MOST = 3_000

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { formatDay, parseDay, parseMonth, parseTime } from '../../contract/api/time.ts'
-import { isOwnOrigin } from '../../control/sessions/ownOrigin.ts'
+import { isOwnOrigin } from '../../control/customers/sessions/ownOrigin.ts'
 
 test('without a configured address only loopback is this gateway', () => {
   for (const [domain, uri] of [

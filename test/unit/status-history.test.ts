@@ -8,7 +8,7 @@ import {
   worstState,
 } from '../../contract/api/incidents.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
-import { encodeStatus } from '../../control/status/statusRecord.ts'
+import { encodeStatus } from '../../control/catalog/status/statusRecord.ts'
 import { statusHistoryHandler } from '../../proxy/endpoints/status.ts'
 import type { Exchange } from '../../proxy/server/exchange.ts'
 import type { IncidentStore } from '../../proxy/status/incidentStore.ts'

@@ -2,8 +2,15 @@ import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { Frontier } from '../../control/usagelog/frontier.ts'
-import { EMPTY_ROOT, leafHash, nodeHash, proofParts, rootOf, verifyInclusion } from '../../control/usagelog/merkle.ts'
+import { Frontier } from '../../control/book/usagelog/frontier.ts'
+import {
+  EMPTY_ROOT,
+  leafHash,
+  nodeHash,
+  proofParts,
+  rootOf,
+  verifyInclusion,
+} from '../../control/book/usagelog/merkle.ts'
 
 const leaves = Array.from({ length: 5_000 }, (_, i) => leafHash(`leaf ${i}`))
 

@@ -1,0 +1,209 @@
+import type { Redis } from 'ioredis'
+import { GatewayError } from '../../../contract/errors/errors.ts'
+import { limits } from '../../../contract/limits/limits.ts'
+import { accountKey, debitsKey, epochKey, keyCountersKey, shardOf } from '../../../contract/wire/redisKeys.ts'
+import { HoldCode, type Script } from '../../../contract/wire/scripts.ts'
+import { coinAccount } from '../../book/ledger/accounts.ts'
+import { appendAdmissionEvent, lockAccounts } from '../../book/ledger/appendAdmissionEvent.ts'
+import { postTransfers } from '../../book/ledger/postTransfers.ts'
+import type { Spender, SpendingCaps } from '../../book/ledger/spendingCaps.ts'
+import { addDebitUsage } from '../../book/settlement/keyUsage.ts'
+import type { Client, Pool } from '../../runtime/db/pool.ts'
+import type { Undoable } from '../../runtime/db/undoable.ts'
+import { tryDebitLock } from '../lock.ts'
+import { controlScript } from '../scripts.ts'
+import { keysText } from '../spendingKeys.ts'
+import { windowsAt } from '../windows.ts'
+
+/** A code of takeDebit.lua that no hold has: an hour began between reading the clock and the call. */
+const CLOCK_RAN_ON = 20
+const CLOCK_ATTEMPTS = 3
+
+/** What takeDebit.lua answers. */
+interface Taken {
+  readonly code: number
+  readonly left: number
+  readonly nowMs: number
+}
+
+/** Coin that leaves an account for another ledger account. */
+export interface Debit {
+  /** New for every debit; names the transfer, too. */
+  readonly id: string
+  readonly accountId: string
+  /** Positive. */
+  readonly units: number
+  /** The kind of the transfer. */
+  readonly kind: string
+  /** Where the coin goes: to another account, or to a ledger account of the gateway. */
+  readonly to: { readonly accountId: string } | { readonly ledgerAccount: string }
+  /** The API key that spends, when its caps count. */
+  readonly spender?: Spender
+}
+
+/**
+ * The way coin leaves an account other than by a request: it is taken in Redis, at once and only when it is free, so that
+ * no request can spend it as well; then it is booked with everything else that the caller's transaction does.
+ *
+ * Whatever happens in between, one of two things is decided by the table `debits`, where the first row wins: the debit is
+ * booked, and an event of the outbox ends it in Redis; or it is voided, and Redis gives the coin back. A process that
+ * dies after the taking leaves that to the DebitKeeper.
+ */
+export class Debits {
+  readonly #pool: Pool
+  readonly #redis: Redis
+  readonly #take: Script
+  readonly #giveBack: Script
+
+  constructor(pool: Pool, redis: Redis) {
+    this.#pool = pool
+    this.#redis = redis
+    this.#take = controlScript(redis, 'takeDebit')
+    this.#giveBack = controlScript(redis, 'giveBack')
+  }
+
+  /**
+   * Moves coin inside the caller's transaction.
+   * @throws GatewayError insufficient_balance, spend_limit_exceeded, key_budget_exceeded; admission_unavailable when Redis
+   *   can not say now. The transaction has to be rolled back then
+   */
+  async move(transaction: Undoable, debit: Debit): Promise<void> {
+    const { client } = transaction
+    if (!Number.isSafeInteger(debit.units) || debit.units <= 0) {
+      throw new RangeError(`a debit has to be a positive number of units, not ${debit.units}`)
+    }
+    if (!(await tryDebitLock(client))) throw unavailable()
+    // Until Redis has refused it, it may be taken, whatever comes back.
+    let mayBeTaken = true
+    transaction.onRollback(async () => mayBeTaken && this.void(debit, Date.now()))
+    const taken = await this.#takeInRedis(debit)
+    if (taken.code !== HoldCode.OK) {
+      mayBeTaken = false
+      throw refusalOf(taken)
+    }
+    await book(client, debit, taken.nowMs)
+  }
+
+  /**
+   * Gives the coin of a debit back unless it is booked, and keeps it from ever being booked. Safe to repeat.
+   * @returns whether nothing of it is left in Redis
+   */
+  async void(debit: Pick<Debit, 'id' | 'accountId' | 'units' | 'spender'>, takenAtMs: number): Promise<boolean> {
+    const keyId = debit.spender?.keyId ?? ''
+    await this.#pool.query(
+      `INSERT INTO debits (id, account_id, key_id, units, taken_at_ms, voided) VALUES ($1, $2, $3, $4, $5, true)
+       ON CONFLICT DO NOTHING`,
+      [debit.id, debit.accountId, keyId, debit.units, takenAtMs],
+    )
+    const found = await this.#pool.query<{ voided: boolean }>('SELECT voided FROM debits WHERE id = $1', [debit.id])
+    if (found.rows[0]?.voided !== true) return true
+    return Number(await this.#giveBack([...accountKeysOf(debit), ...countersOf(debit)], [debit.id])) >= 0
+  }
+
+  async #takeInRedis(debit: Debit): Promise<Taken> {
+    let taken = await inTime(this.#tryTake(debit))
+    for (let more = CLOCK_ATTEMPTS; taken.code === CLOCK_RAN_ON && more > 1; more--) {
+      taken = await inTime(this.#tryTake(debit))
+    }
+    return taken
+  }
+
+  async #tryTake(debit: Debit): Promise<Taken> {
+    const [seconds] = await this.#redis.time()
+    const { hour, month } = windowsAt(Number(seconds) * 1_000)
+    const { spender } = debit
+    const keys = keysText({ keyId: spender?.keyId ?? '', platformKeyId: spender?.platform?.keyId ?? '' })
+    const [code, left, nowMs] = (await this.#take(
+      [...accountKeysOf(debit), ...countersOf(debit)],
+      [
+        ...[debit.id, debit.accountId, keys, debit.units, hour, month],
+        ...(spender === undefined ? [] : capArguments(spender.caps)),
+        ...(spender?.platform === undefined ? [] : capArguments(spender.platform.caps)),
+      ],
+    )) as [number, number, number]
+    return { code, left, nowMs }
+  }
+}
+
+type Spending = Pick<Debit, 'accountId' | 'spender'>
+
+function accountKeysOf({ accountId }: Spending): string[] {
+  const shard = shardOf(accountId)
+  return [epochKey(shard), accountKey(shard, accountId), debitsKey(shard)]
+}
+
+/** The counters of the key that spends, if one does, then those of its platform key. */
+function countersOf({ accountId, spender }: Spending): string[] {
+  const keyIds = [spender?.keyId, spender?.platform?.keyId].filter((keyId) => keyId !== undefined)
+  return keyIds.map((keyId) => keyCountersKey(shardOf(accountId), keyId))
+}
+
+function capArguments({ hourUnits, dayUnits, monthUnits, budgetUnits }: SpendingCaps): (number | string)[] {
+  return [hourUnits, dayUnits, monthUnits, budgetUnits].map((cap) => cap ?? '')
+}
+
+/** @throws the database error 23505 when the debit was voided, 23514 when the book has less than Redis */
+async function book(client: Client, debit: Debit, takenAtMs: number): Promise<void> {
+  const { id, accountId, units, kind, to } = debit
+  const receiver = 'accountId' in to ? to.accountId : undefined
+  const keyId = debit.spender?.keyId ?? ''
+  await client.query(
+    'INSERT INTO debits (id, account_id, key_id, units, taken_at_ms, voided) VALUES ($1, $2, $3, $4, $5, false)',
+    [id, accountId, keyId, units, takenAtMs],
+  )
+  await lockAccounts(client, receiver === undefined ? [accountId] : [accountId, receiver])
+  const credit = 'accountId' in to ? coinAccount(to.accountId) : to.ledgerAccount
+  const posted = await postTransfers(client, [{ kind, ref: id, debit: coinAccount(accountId), credit, units }])
+  if (posted !== 1) throw new Error(`the transfer of debit ${id} was booked before`)
+  await appendAdmissionEvent(client, { accountId, coinDeltaUnits: -units, debitId: id })
+  if (receiver !== undefined) await appendAdmissionEvent(client, { accountId: receiver, coinDeltaUnits: units })
+  if (keyId !== '') await addDebitUsage(client, { keyId, accountId, takenAtMs, units })
+}
+
+function unavailable(): GatewayError {
+  return new GatewayError('admission_unavailable', { retryAfterSeconds: 1 })
+}
+
+function refusalOf({ code, left }: Taken): GatewayError {
+  switch (code) {
+    case HoldCode.BALANCE:
+      return new GatewayError('insufficient_balance', { type: 'insufficient_balance', message: BALANCE_MESSAGE })
+    case HoldCode.CAP_HOUR:
+    case HoldCode.CAP_DAY:
+    case HoldCode.CAP_MONTH:
+      return new GatewayError('spend_limit_exceeded', { param: 'amount' })
+    case HoldCode.BUDGET:
+      return new GatewayError('key_budget_exceeded', { param: 'amount' })
+    case HoldCode.PLATFORM_CAP_HOUR:
+    case HoldCode.PLATFORM_CAP_DAY:
+    case HoldCode.PLATFORM_CAP_MONTH:
+      return new GatewayError('spend_limit_exceeded', { message: PLATFORM_CAP_MESSAGE, param: 'amount' })
+    case HoldCode.PLATFORM_BUDGET:
+      return new GatewayError('key_budget_exceeded', { message: PLATFORM_BUDGET_MESSAGE, param: 'amount' })
+    case HoldCode.NO_ACCOUNT:
+    case HoldCode.CLOSED:
+    case CLOCK_RAN_ON:
+      return unavailable()
+    default:
+      return new GatewayError('internal_error', { cause: new Error(`takeDebit.lua answered ${code}, ${left}`) })
+  }
+}
+
+const PLATFORM_CAP_MESSAGE = 'A cap of the platform key is reached; raise it or wait until its hour, day or month ends.'
+const PLATFORM_BUDGET_MESSAGE = "The platform key's budget does not cover this; raise it or use another key."
+const BALANCE_MESSAGE = 'The coin that is free on the account does not cover this; add coin or send less.'
+
+/** A connection that waits for Redis has no answer and no error, and a transaction must not wait with it. */
+async function inTime<T>(answer: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(unavailable()), limits.debitTakeMs)
+  })
+  try {
+    return await Promise.race([answer, late])
+  } catch (error) {
+    throw error instanceof GatewayError ? error : new GatewayError('admission_unavailable', { cause: error })
+  } finally {
+    clearTimeout(timer)
+  }
+}

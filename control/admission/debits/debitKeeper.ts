@@ -1,0 +1,84 @@
+import type { Redis } from 'ioredis'
+import type { Logger } from 'pino'
+import { limits } from '../../../contract/limits/limits.ts'
+import { debitsKey, SHARD_COUNT } from '../../../contract/wire/redisKeys.ts'
+import { NO_CAPS } from '../../book/ledger/spendingCaps.ts'
+import { textArray } from '../../runtime/db/arrays.ts'
+import type { Pool } from '../../runtime/db/pool.ts'
+import { Loop } from '../../runtime/loop.ts'
+import { type DebitRecord, readDebits } from '../debitRecord.ts'
+import { answersOf } from '../scripts.ts'
+import type { Debits } from './debit.ts'
+
+/** Gives back what a process took for a debit that it did not live to book or to give back itself. */
+export class DebitKeeper {
+  readonly #pool: Pool
+  readonly #redis: Redis
+  readonly #log: Logger
+  readonly #debits: Debits
+  readonly #loop: Loop
+
+  constructor(options: { pool: Pool; redis: Redis; log: Logger; debits: Debits }) {
+    this.#pool = options.pool
+    this.#redis = options.redis
+    this.#log = options.log
+    this.#debits = options.debits
+    this.#loop = new Loop('left debits', limits.debitCheckMs, options.log, async (signal) => {
+      if (options.redis.status === 'ready') await this.#pass(signal)
+    })
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop()
+  }
+
+  async #pass(signal: AbortSignal): Promise<void> {
+    const pipeline = this.#redis.pipeline()
+    for (let shard = 0; shard < SHARD_COUNT; shard++) pipeline.hlen(debitsKey(shard))
+    const sizes = answersOf(await pipeline.exec())
+    const [seconds] = await this.#redis.time()
+    const oldestMs = Number(seconds) * 1_000 - limits.debitVoidMs
+    for (let shard = 0; shard < SHARD_COUNT; shard++) {
+      if (sizes[shard] === 0) continue
+      for await (const page of readDebits(this.#redis, shard)) {
+        if (signal.aborted) return
+        await this.#end(page.filter((debit) => debit.takenAtMs < oldestMs))
+      }
+    }
+    await this.#forgetVoided()
+  }
+
+  async #end(left: readonly DebitRecord[]): Promise<void> {
+    if (left.length === 0) return
+    const found = await this.#pool.query<{ id: string; is_told: boolean }>(
+      `SELECT d.id, NOT EXISTS (SELECT 1 FROM admission_events e WHERE e.debit_id = d.id) AS is_told
+       FROM debits d WHERE d.id = ANY ($1::text[]) AND NOT d.voided`,
+      [textArray(left.map((debit) => debit.debitId))],
+    )
+    const booked = new Map(found.rows.map((row) => [row.id, row.is_told]))
+    for (const { debitId, accountId, units, keyId, platformKeyId, takenAtMs, shard } of left) {
+      const isTold = booked.get(debitId)
+      if (isTold === undefined) {
+        const platform = platformKeyId === '' ? {} : { platform: { keyId: platformKeyId, caps: NO_CAPS } }
+        const spender = keyId === '' ? {} : { spender: { keyId, caps: NO_CAPS, ...platform } }
+        const gone = await this.#debits.void({ id: debitId, accountId, units, ...spender }, takenAtMs)
+        if (gone) this.#log.warn({ debit: debitId, account: accountId, units }, 'a debit left behind was given back')
+      } else if (isTold) {
+        // The event has been applied and should have ended it, so this shard is not what the book says.
+        this.#log.error({ debit: debitId, shard }, 'a booked debit is still taken; its shard is loaded anew')
+        await this.#pool.query(
+          `INSERT INTO admission_dirty (shard, reason) VALUES ($1, 'booked debit') ON CONFLICT DO NOTHING`,
+          [shard],
+        )
+      }
+    }
+  }
+
+  async #forgetVoided(): Promise<void> {
+    await this.#pool.query(
+      `DELETE FROM debits WHERE id IN (SELECT id FROM debits
+         WHERE voided AND at < now() - make_interval(secs => $1) LIMIT $2)`,
+      [limits.debitVoidKeptMs / 1_000, limits.housekeepingBatchMax],
+    )
+  }
+}

@@ -1,0 +1,36 @@
+import type { Logger } from 'pino'
+import { limits } from '../../contract/limits/limits.ts'
+import type { Pool, Queryable } from '../runtime/db/pool.ts'
+import { Loop } from '../runtime/loop.ts'
+import { forgetIdempotencyKeys } from './idempotency.ts'
+
+/** Tables whose rows end at `expires_at`, with their keys. */
+const EXPIRING = { sessions: 'id', used_nonces: 'nonce', link_codes: 'hash' } as const
+
+/** Removes what has expired and is only kept by its row: sessions, used nonces, link codes, Idempotency-Keys. */
+export class Housekeeper {
+  readonly #loop: Loop
+
+  constructor({ pool, log }: { pool: Pool; log: Logger }) {
+    this.#loop = new Loop('housekeeping', limits.housekeepingMs, log, async () => {
+      if (await removeExpired(pool)) this.#loop.wake()
+    })
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop()
+  }
+}
+
+/** Removes a bounded number of expired rows of each kind. @returns whether there may be more */
+export async function removeExpired(db: Queryable): Promise<boolean> {
+  let removedMost = await forgetIdempotencyKeys(db)
+  for (const [table, key] of Object.entries(EXPIRING)) {
+    const removed = await db.query(
+      `DELETE FROM ${table} WHERE ${key} IN (SELECT ${key} FROM ${table} WHERE expires_at <= now() LIMIT $1)`,
+      [limits.housekeepingBatchMax],
+    )
+    removedMost = Math.max(removedMost, removed.rowCount ?? 0)
+  }
+  return removedMost >= limits.housekeepingBatchMax
+}

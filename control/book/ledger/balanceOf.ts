@@ -1,0 +1,32 @@
+import type { Queryable } from '../../runtime/db/pool.ts'
+import { coinAccount } from './accounts.ts'
+
+export interface GrantBalance {
+  grantId: string
+  source: string
+  units: number
+  expiresAtMs: number
+}
+
+/** What an account owns by the book; what is held or not booked yet is still in it. */
+export interface AccountBalance {
+  coinUnits: number
+  /** Those with units left, soonest expiry first. */
+  grants: GrantBalance[]
+}
+
+/** @returns undefined when the account was never opened */
+export async function balanceOf(client: Queryable, accountId: string): Promise<AccountBalance | undefined> {
+  const coin = await client.query<{ balance: number }>('SELECT balance FROM ledger_accounts WHERE id = $1', [
+    coinAccount(accountId),
+  ])
+  const coinUnits = coin.rows[0]?.balance
+  if (coinUnits === undefined) return undefined
+  const grants = await client.query<GrantBalance>(
+    `SELECT g.id AS "grantId", g.source, l.balance AS units, g.expires_at_ms AS "expiresAtMs"
+     FROM grants g JOIN ledger_accounts l ON l.id = 'grant:' || g.id
+     WHERE g.account_id = $1 AND l.balance > 0 ORDER BY g.expires_at_ms, g.id`,
+    [accountId],
+  )
+  return { coinUnits, grants: grants.rows }
+}

@@ -1,0 +1,38 @@
+import { intArray, textArray } from '../../runtime/db/arrays.ts'
+import type { Queryable } from '../../runtime/db/pool.ts'
+
+/** Moves `units` from the debit to the credit account. Kind and ref name the business event, which is booked once. */
+export interface Transfer {
+  kind: string
+  ref: string
+  debit: string
+  credit: string
+  /** Positive. */
+  units: number
+}
+
+const INSERT = `
+  INSERT INTO transfers (kind, ref, debit, credit, units)
+  SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[])
+  ON CONFLICT DO NOTHING`
+
+/**
+ * Books transfers in one statement; those booked before are left out.
+ * @returns how many were new
+ * @throws the database error when an account is unknown (SQLSTATE 23503) or a balance would fall below zero (23514)
+ */
+export async function postTransfers(client: Queryable, transfers: readonly Transfer[]): Promise<number> {
+  if (transfers.length === 0) return 0
+  const inserted = await client.query({
+    name: 'ledger_post_transfers',
+    text: INSERT,
+    values: [
+      textArray(transfers.map((transfer) => transfer.kind)),
+      textArray(transfers.map((transfer) => transfer.ref)),
+      textArray(transfers.map((transfer) => transfer.debit)),
+      textArray(transfers.map((transfer) => transfer.credit)),
+      intArray(transfers.map((transfer) => transfer.units)),
+    ],
+  })
+  return inserted.rowCount ?? 0
+}

@@ -1,0 +1,48 @@
+import type { Pool } from '../../runtime/db/pool.ts'
+import { type Booked, bookEntries } from './bookEntries.ts'
+import type { Entry } from './entry.ts'
+
+/** Constraints that break when the book itself is inconsistent; no entry is to blame, so none is rejected for it. */
+const BOOK_CONSTRAINTS = new Set(['receipts_position_key', 'usage_log_nodes_pkey'])
+
+/**
+ * Whether an error comes from the content of a batch, so that repeating it can not help: SQLSTATE classes 22 (data
+ * exception) and 23 (integrity constraint violation), https://www.postgresql.org/docs/current/errcodes-appendix.html,
+ * and JavaScript's own complaints about values.
+ */
+export function isCausedByContent(error: unknown): boolean {
+  if (error instanceof TypeError || error instanceof RangeError) return true
+  const { code, constraint } = error as { code?: unknown; constraint?: unknown }
+  if (typeof code !== 'string' || !/^2[23][0-9A-Z]{3}$/.test(code)) return false
+  return typeof constraint !== 'string' || !BOOK_CONSTRAINTS.has(constraint)
+}
+
+function add(total: Booked, part: Booked): void {
+  total.receipts += part.receipts
+  total.duplicates += part.duplicates
+  total.shortfallUnits += part.shortfallUnits
+  total.rejects.push(...part.rejects)
+  total.dirtyShards.push(...part.dirtyShards)
+}
+
+/**
+ * Books a batch. Where the database refuses it for its content, halves it until the entry that is to blame stands alone
+ * and rejects that one.
+ * @throws every other error of the database; the part that failed can be repeated
+ */
+export async function bookBatch(pool: Pool, entries: readonly Entry[]): Promise<Booked> {
+  try {
+    return await bookEntries(pool, entries)
+  } catch (error) {
+    const [first] = entries
+    if (!isCausedByContent(error) || first === undefined) throw error
+    if (entries.length === 1) {
+      if (first.kind === 'malformed') throw error
+      return bookEntries(pool, [{ kind: 'malformed', raw: first.raw, reason: (error as Error).message }])
+    }
+    const half = entries.length >> 1
+    const booked = await bookBatch(pool, entries.slice(0, half))
+    add(booked, await bookBatch(pool, entries.slice(half)))
+    return booked
+  }
+}

@@ -1,0 +1,74 @@
+import { textArray } from '../../runtime/db/arrays.ts'
+import type { Client } from '../../runtime/db/pool.ts'
+import { grantAccount, HOUSE, REVENUE } from '../ledger/accounts.ts'
+import type { Transfer } from '../ledger/postTransfers.ts'
+import type { Entry } from './entry.ts'
+import type { Reject } from './rejects.ts'
+
+export interface Charges {
+  /** Those whose receipts may be written. */
+  ended: Extract<Entry, { kind: 'ended' }>[]
+  transfers: Transfer[]
+  rejects: Reject[]
+  /** Charged or expired beyond what the book has: admission had lost writes. The house bears the charges. */
+  shortfallUnits: number
+  /** Shards with such an account. */
+  shortShards: Set<number>
+}
+
+type BookableEntry = Exclude<Entry, { kind: 'malformed' }>
+
+/**
+ * Turns entries into transfers that the balances cover. An entry of an unknown account or grant is rejected whole.
+ * @param balances from lockBalances in the same transaction; what is charged is taken off here
+ */
+export function chargesOf(entries: readonly BookableEntry[], balances: Map<string, number>): Charges {
+  const charges: Charges = { ended: [], transfers: [], rejects: [], shortfallUnits: 0, shortShards: new Set() }
+  for (const entry of entries) {
+    const parts =
+      entry.kind === 'ended' ? entry.parts : [{ ledgerAccount: grantAccount(entry.grantId), units: entry.units }]
+    const unknown = parts.find((part) => !balances.has(part.ledgerAccount))
+    if (unknown !== undefined) {
+      charges.rejects.push({ raw: entry.raw, reason: `the ledger has no account ${unknown.ledgerAccount}` })
+      continue
+    }
+    if (entry.kind === 'ended') charges.ended.push(entry)
+    const kind = entry.kind === 'ended' ? 'charge' : 'expire'
+    const ref = entry.kind === 'ended' ? entry.receipt.requestId : expiryRef(entry.raw)
+    const credit = entry.kind === 'ended' ? REVENUE : HOUSE
+    let short = 0
+    for (const { ledgerAccount, units } of parts) {
+      const balance = balances.get(ledgerAccount) ?? 0
+      const covered = Math.min(units, balance)
+      balances.set(ledgerAccount, balance - covered)
+      short += units - covered
+      if (covered > 0) charges.transfers.push({ kind, ref, debit: ledgerAccount, credit, units: covered })
+    }
+    if (short === 0) continue
+    charges.shortfallUnits += short
+    charges.shortShards.add(entry.raw.shard)
+    if (entry.kind === 'ended') charges.transfers.push({ kind, ref, debit: HOUSE, credit, units: short })
+  }
+  return charges
+}
+
+/** The reference of a transfer for an expired grant: the stream entry that told of it. */
+export function expiryRef(raw: { shard: number; id: string }): string {
+  return `expire:${raw.shard}:${raw.id}`
+}
+
+/** Reads the balances of all accounts that entries name, and locks them until the caller's transaction ends. */
+export async function lockBalances(client: Client, entries: readonly Entry[]): Promise<Map<string, number>> {
+  const ids = new Set<string>()
+  for (const entry of entries) {
+    if (entry.kind === 'expired') ids.add(grantAccount(entry.grantId))
+    else if (entry.kind === 'ended') for (const part of entry.parts) ids.add(part.ledgerAccount)
+  }
+  if (ids.size === 0) return new Map()
+  const found = await client.query<{ id: string; balance: number }>({
+    name: 'settlement_balances',
+    text: 'SELECT id, balance FROM ledger_accounts WHERE id = ANY ($1::text[]) ORDER BY id FOR NO KEY UPDATE',
+    values: [textArray([...ids])],
+  })
+  return new Map(found.rows.map((row) => [row.id, row.balance]))
+}

@@ -1,0 +1,249 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import type { Redis } from 'ioredis'
+import type { Logger } from 'pino'
+import { limits } from '../../../contract/limits/limits.ts'
+import { connectRedis } from '../../../contract/wire/redis.ts'
+import type { Pool } from '../../runtime/db/pool.ts'
+import { Behind } from './behind.ts'
+import { bookBatch } from './bookBatch.ts'
+import type { Booked } from './bookEntries.ts'
+import { type Entry, parseEntry, type RawEntry } from './entry.ts'
+import { ReadSize } from './readSize.ts'
+import { claimIdle, ensureGroups, forgetDeadConsumers, leaveGroup, readGroup, removeEntries } from './streamReader.ts'
+
+/** Counters since the start, for metrics. */
+export interface SettlementStats {
+  batches: number
+  receipts: number
+  duplicates: number
+  rejects: number
+  /** Units charged beyond what the book had, borne by the house. */
+  shortfallUnits: number
+  /** Batches repeated after an error of the database, and reads after one of Redis. */
+  retries: number
+}
+
+export interface SettlementOptions {
+  redisUrl: string
+  pool: Pool
+  log: Logger
+  /** Name within the consumer group, unique among the running controls. */
+  consumer: string
+  /** Told of every batch after its commit. */
+  onBooked?: (booked: Booked) => void
+}
+
+/** Entries of each stream that are taken up again at once, after a crash. */
+const PENDING_COUNT = 64
+const DEAD_CONSUMER_MS = 3_600_000
+/** Entries that are parsed before what the database has answered meanwhile is looked at. */
+const PARSED_AT_ONCE = 64
+
+class Stopped extends Error {}
+
+/** Moves ended requests from the ledger streams into the book until it is stopped. */
+export class SettlementConsumer {
+  readonly stats: SettlementStats = {
+    batches: 0,
+    receipts: 0,
+    duplicates: 0,
+    rejects: 0,
+    shortfallUnits: 0,
+    retries: 0,
+  }
+  readonly #options: SettlementOptions
+  /** Reads block, so they have a connection of their own. */
+  readonly #reader: Redis
+  readonly #commands: Redis
+  readonly #done: Promise<void>
+  readonly #booking = new Behind()
+  readonly #removal = new Behind()
+  #stopping = new AbortController()
+  readonly #size = new ReadSize(limits.settlementReadMin, limits.settlementBatchMax)
+  #claimAtMs = 0
+
+  constructor(options: SettlementOptions) {
+    this.#options = options
+    this.#reader = connectRedis(options.redisUrl, 'wait')
+    this.#commands = connectRedis(options.redisUrl, 'wait')
+    for (const connection of [this.#reader, this.#commands]) {
+      connection.on('error', (error) => options.log.warn({ err: error }, 'settlement: Redis connection'))
+    }
+    this.#done = this.#run()
+  }
+
+  /** Finishes the batch in hand and leaves. Entries not booked yet stay in their streams. */
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    const deadline = setTimeout(() => this.#disconnect(), limits.shutdownTimeoutMs)
+    await this.#done
+    clearTimeout(deadline)
+    this.#disconnect()
+  }
+
+  #disconnect(): void {
+    this.#reader.disconnect()
+    this.#commands.disconnect()
+  }
+
+  get #stopped(): boolean {
+    return this.#stopping.signal.aborted
+  }
+
+  async #run(): Promise<void> {
+    const { log, consumer } = this.#options
+    while (!this.#stopped) {
+      try {
+        await ensureGroups(this.#commands)
+        await forgetDeadConsumers(this.#commands, DEAD_CONSUMER_MS)
+        await this.#bookPending()
+        await this.#follow()
+      } catch (error) {
+        await this.#finish().catch((cause: unknown) => log.warn({ err: cause }, 'settlement: a batch failed as well'))
+        if (this.#stopped) break
+        this.stats.retries++
+        log.warn({ err: error }, 'settlement: reading the streams failed, trying again')
+        await this.#pause(limits.settlementRetryMs)
+      }
+    }
+    if (this.#commands.status !== 'ready') return
+    await leaveGroup(this.#commands, consumer).catch((error: unknown) => {
+      log.warn({ err: error }, 'settlement: could not leave the consumer group')
+    })
+  }
+
+  /** Entries given to this consumer before a crash, or before Redis or an acknowledgement failed. */
+  async #bookPending(): Promise<void> {
+    for (;;) {
+      const pending = await readGroup(this.#reader, this.#options.consumer, '0', PENDING_COUNT, 0)
+      if (pending.length === 0 || this.#stopped) return
+      await this.#book(pending)
+      // What is not acknowledged would be read again.
+      await this.#finish()
+    }
+  }
+
+  async #follow(): Promise<void> {
+    let ahead: Promise<RawEntry[]> | undefined
+    while (!this.#stopped) {
+      const entries = await (ahead ?? this.#read(limits.settlementBlockMs))
+      // With a backlog the next entries are read while these are being booked; otherwise waiting makes larger batches.
+      ahead = entries.length >= limits.settlementBatchMax ? this.#read(0) : undefined
+      ahead?.catch(() => {})
+      await this.#book(entries)
+      await this.#claim()
+      if (ahead !== undefined) continue
+      await this.#finish()
+      // A transaction costs much the same for one entry as for hundreds, so what comes next is given time to gather.
+      await this.#pause(limits.settlementGatherMs)
+    }
+    if (ahead !== undefined) await this.#book(await ahead)
+    await this.#finish()
+  }
+
+  async #read(blockMs: number): Promise<RawEntry[]> {
+    const { consumer } = this.#options
+    const size = this.#size
+    const entries = await readGroup(this.#reader, consumer, '>', size.countPerStream, blockMs)
+    let more = size.note(entries)
+    while (more && entries.length < limits.settlementBatchMax) {
+      const next = await readGroup(this.#reader, consumer, '>', size.countPerStream, 0)
+      more = size.note(next)
+      entries.push(...next)
+    }
+    return entries
+  }
+
+  async #claim(): Promise<void> {
+    if (performance.now() < this.#claimAtMs) return
+    this.#claimAtMs = performance.now() + limits.settlementClaimIdleMs
+    const { consumer } = this.#options
+    // What this consumer has in hand is not idle.
+    await this.#finish()
+    for (;;) {
+      const claimed = await claimIdle(this.#commands, consumer, limits.settlementClaimIdleMs, PENDING_COUNT)
+      if (claimed.length === 0 || this.#stopped) return
+      await this.#book(claimed)
+      await this.#finish()
+    }
+  }
+
+  /** Begins to book entries; while a batch is being booked, the next is read and the one before is removed. */
+  async #book(entries: readonly RawEntry[]): Promise<void> {
+    const size = Math.ceil(entries.length / Math.ceil(entries.length / limits.settlementBatchMax))
+    for (let i = 0; i < entries.length; i += size) {
+      const batch = entries.slice(i, i + size)
+      const parsed = await parsedInTurns(batch)
+      await this.#booking.begin(async () => {
+        if (parsed.length > 0) this.#count(await this.#untilBooked(() => bookBatch(this.#options.pool, parsed)))
+        await this.#removal.begin(() => removeEntries(this.#commands, batch))
+      })
+    }
+  }
+
+  /** Waits until everything in hand is booked and removed. */
+  async #finish(): Promise<void> {
+    try {
+      await this.#booking.done()
+    } finally {
+      await this.#removal.done()
+    }
+  }
+
+  /** Repeats until the database took it: an entry must not be acknowledged before. */
+  async #untilBooked(book: () => Promise<Booked>): Promise<Booked> {
+    for (;;) {
+      try {
+        return await book()
+      } catch (error) {
+        this.stats.retries++
+        this.#options.log.error({ err: error }, 'settlement: booking failed, trying again')
+        await this.#pause(limits.settlementRetryMs)
+        if (this.#stopped) throw new Stopped('stopped before the batch was booked')
+      }
+    }
+  }
+
+  #count(booked: Booked): void {
+    const { log, onBooked } = this.#options
+    this.stats.batches++
+    this.stats.receipts += booked.receipts
+    this.stats.duplicates += booked.duplicates
+    this.stats.rejects += booked.rejects.length
+    this.stats.shortfallUnits += booked.shortfallUnits
+    for (const { raw, reason } of booked.rejects) {
+      log.error({ shard: raw.shard, entry: raw.id, reason }, 'settlement: entry rejected')
+    }
+    if (booked.shortfallUnits > 0) {
+      log.error({ units: booked.shortfallUnits }, 'settlement: charges beyond the balances of the book')
+    }
+    onBooked?.(booked)
+  }
+
+  #pause(ms: number): Promise<void> {
+    const signal = this.#stopping.signal
+    return new Promise((resolve) => {
+      const finish = (): void => {
+        clearTimeout(timer)
+        signal.removeEventListener('abort', finish)
+        resolve()
+      }
+      const timer = setTimeout(finish, ms)
+      signal.addEventListener('abort', finish)
+      if (signal.aborted) finish()
+    })
+  }
+}
+
+/** Parses entries without keeping the database waiting, which books the batch before them. */
+async function parsedInTurns(batch: readonly RawEntry[]): Promise<Entry[]> {
+  const parsed: Entry[] = []
+  for (let i = 0; i < batch.length; i += PARSED_AT_ONCE) {
+    if (i > 0) await turn()
+    for (const entry of batch.slice(i, i + PARSED_AT_ONCE)) {
+      // Deleted entries carry nothing; they only have to be acknowledged.
+      if (entry.fields !== null) parsed.push(parseEntry(entry))
+    }
+  }
+  return parsed
+}

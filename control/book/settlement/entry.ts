@@ -1,0 +1,180 @@
+import type { ReceiptRate, ReceiptTier } from '../../../contract/money/receipt.ts'
+import { sluice } from '../../../contract/wire/generated/messages.js'
+import { coinAccount, grantAccount } from '../ledger/accounts.ts'
+import { leafText } from '../usagelog/leafText.ts'
+import { leafHash } from '../usagelog/merkle.ts'
+import type { Receipt } from './receipt.ts'
+
+/** An entry of a ledger stream as Redis answers it: id, then names and values in turn (none when it was deleted). */
+export interface RawEntry {
+  shard: number
+  id: string
+  fields: Buffer[] | null
+}
+
+/** Where a part of a charge was taken from. */
+export interface ChargePart {
+  ledgerAccount: string
+  units: number
+}
+
+export type Entry =
+  | { kind: 'ended'; raw: RawEntry; receipt: Receipt; parts: ChargePart[] }
+  | { kind: 'expired'; raw: RawEntry; grantId: string; units: number }
+  | { kind: 'malformed'; raw: RawEntry; reason: string }
+
+const STATUS_NAMES: Readonly<Record<number, string>> = {
+  [sluice.Status.OK]: 'ok',
+  [sluice.Status.PARTIAL]: 'partial',
+  [sluice.Status.FAILED]: 'failed',
+  [sluice.Status.CUT]: 'cut',
+  [sluice.Status.ORPHANED]: 'orphaned',
+}
+const USAGE_SOURCES: Readonly<Record<number, string>> = {
+  [sluice.UsageSource.NONE]: 'none',
+  [sluice.UsageSource.REPORTED]: 'reported',
+  [sluice.UsageSource.ESTIMATED]: 'estimated',
+}
+const RATES: Readonly<Record<number, ReceiptRate>> = {
+  [sluice.Rate.STANDARD_RATE]: 'standard',
+  [sluice.Rate.BATCH_RATE]: 'batch',
+}
+const TIERS: Readonly<Record<number, ReceiptTier>> = {
+  [sluice.Tier.STANDARD_TIER]: 'standard',
+  [sluice.Tier.PRIVATE_TIER]: 'private',
+}
+/** The names of the fields of an entry, as their bytes. */
+const SETTLEMENT = 0x65 // e
+const CHARGED = 0x63 // c
+const HELD_AT = 0x74 // t
+const SPLIT = 0x73 // s
+const EXPIRED_GRANT = 0x78 // x
+type Field = typeof SETTLEMENT | typeof CHARGED | typeof HELD_AT | typeof SPLIT | typeof EXPIRED_GRANT
+
+const TEXT_MAX = 256
+/** The largest of PostgreSQL's integer. */
+const INT4_MAX = 2_147_483_647
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
+const CONTROL_CHARACTER = /[\u0000-\u001f\u007f]/
+
+class Malformed extends Error {}
+
+/** Reads one entry. Never throws: what can not be read comes back as malformed, with the reason. */
+export function parseEntry(raw: RawEntry): Entry {
+  try {
+    return fieldOf(raw, EXPIRED_GRANT) === undefined ? parseEnded(raw) : parseExpired(raw)
+  } catch (error) {
+    return { kind: 'malformed', raw, reason: (error as Error).message }
+  }
+}
+
+/** The value of the field that has this one character for its name. */
+function fieldOf(raw: RawEntry, name: Field): Buffer | undefined {
+  const values = raw.fields ?? []
+  for (let i = 0; i + 1 < values.length; i += 2) {
+    const found = values[i]
+    if (found?.length === 1 && found[0] === name) return values[i + 1]
+  }
+  return undefined
+}
+
+function parseExpired(raw: RawEntry): Entry {
+  const grantId = identifier('x', String(fieldOf(raw, EXPIRED_GRANT)))
+  return { kind: 'expired', raw, grantId, units: integer('c', String(fieldOf(raw, CHARGED)), 1) }
+}
+
+function parseEnded(raw: RawEntry): Entry {
+  const encoded = fieldOf(raw, SETTLEMENT)
+  if (encoded === undefined) throw new Malformed('the entry has no settlement')
+  const settlement = sluice.Settlement.decode(encoded)
+  const charged = integer('c', String(fieldOf(raw, CHARGED)), -1)
+  const heldAtMs = integer('t', String(fieldOf(raw, HELD_AT)), 0)
+  const receipt = receiptOf(settlement, charged, heldAtMs, String(fieldOf(raw, SPLIT) ?? ''))
+  const parts = partsOf(receipt.split, receipt.accountId)
+  let units = 0
+  for (const part of parts) units += part.units
+  if (units !== receipt.chargeUnits) throw new Malformed(`the split is ${units} units, the charge ${charged}`)
+  if (receipt.chargeUnits > receipt.holdUnits) throw new Malformed(`charged ${charged} of ${receipt.holdUnits} held`)
+  return { kind: 'ended', raw, receipt, parts }
+}
+
+function receiptOf(settlement: sluice.Settlement, charged: number, heldAtMs: number, split: string): Receipt {
+  const { usage } = settlement
+  const isOrphan = settlement.status === sluice.Status.ORPHANED
+  const receipt: Receipt = {
+    requestId: identifier('request_id', settlement.requestId),
+    accountId: identifier('account_id', settlement.accountId),
+    keyId: identifier('key_id', settlement.keyId),
+    model: printable('model', settlement.model),
+    endpoint: printable('endpoint', settlement.endpoint),
+    provider: printable('provider', settlement.provider),
+    sheetVersion: amount('sheet_version', settlement.sheetVersion, INT4_MAX),
+    status: named('status', STATUS_NAMES, settlement.status),
+    errorCode: printable('error_code', settlement.errorCode),
+    streamed: settlement.streamed,
+    holdUnits: amount('hold_units', settlement.holdUnits),
+    chargeUnits: Math.max(charged, 0),
+    voided: charged < 0,
+    split,
+    inputTokens: amount('input', usage?.input ?? 0),
+    cachedInputTokens: amount('cached_input', usage?.cachedInput ?? 0),
+    cacheWrite5mTokens: amount('cache_write_5m', usage?.cacheWrite_5m ?? 0),
+    cacheWrite1hTokens: amount('cache_write_1h', usage?.cacheWrite_1h ?? 0),
+    outputTokens: amount('output', usage?.output ?? 0),
+    reasoningTokens: amount('reasoning', usage?.reasoning ?? 0),
+    quantity: amount('quantity', usage?.quantity ?? 0),
+    unit: printable('unit', usage?.unit ?? ''),
+    usageSource: named('usage_source', USAGE_SOURCES, settlement.usageSource),
+    clamped: settlement.clamped,
+    heldAtMs,
+    startedAtMs: amount('started_at_ms', settlement.startedAtMs),
+    firstByteMs: amount('first_byte_ms', settlement.firstByteMs, INT4_MAX),
+    durationMs: amount('duration_ms', settlement.durationMs, INT4_MAX),
+    // A hold that nobody was there to end does not say what it was taken for.
+    rate: isOrphan ? '' : named('rate', RATES, settlement.rate),
+    tier: isOrphan ? '' : named('tier', TIERS, settlement.tier),
+    leafHash: Buffer.alloc(0),
+  }
+  receipt.leafHash = leafHash(leafText(receipt))
+  return receipt
+}
+
+/** Reads `grantId=units,...,coin=units` into ledger accounts. */
+function partsOf(split: string, accountId: string): ChargePart[] {
+  if (split === '') return []
+  return split.split(',').map((part) => {
+    const [name = '', units = ''] = part.split('=')
+    const ledgerAccount = name === 'coin' ? coinAccount(accountId) : grantAccount(identifier('split', name))
+    return { ledgerAccount, units: integer('split', units, 1) }
+  })
+}
+
+function identifier(name: string, value: string): string {
+  if (value === '') throw new Malformed(`${name} is empty`)
+  return printable(name, value)
+}
+
+function printable(name: string, value: string): string {
+  if (value.length > TEXT_MAX) throw new Malformed(`${name} is longer than ${TEXT_MAX} characters`)
+  if (CONTROL_CHARACTER.test(value)) throw new Malformed(`${name} has control characters`)
+  return value
+}
+
+function amount(name: string, value: number, max: number = Number.MAX_SAFE_INTEGER): number {
+  if (!Number.isSafeInteger(value) || value < 0 || value > max) throw new Malformed(`${name} is out of range: ${value}`)
+  return value
+}
+
+function integer(name: string, digits: string, least: number): number {
+  const number = Number(digits)
+  if (!/^-?\d{1,16}$/.test(digits) || !Number.isSafeInteger(number) || number < least) {
+    throw new Malformed(`field ${name} is not an amount: ${digits.slice(0, TEXT_MAX)}`)
+  }
+  return number
+}
+
+function named<Name extends string>(name: string, names: Readonly<Record<number, Name>>, value: number): Name {
+  const found = names[value]
+  if (found === undefined) throw new Malformed(`${name} is unknown: ${value}`)
+  return found
+}

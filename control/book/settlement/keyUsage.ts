@@ -1,0 +1,62 @@
+import { shardOf } from '../../../contract/wire/redisKeys.ts'
+import { intArray, textArray } from '../../runtime/db/arrays.ts'
+import type { Client } from '../../runtime/db/pool.ts'
+import type { Receipt } from './receipt.ts'
+
+const HOUR_MS = 3_600_000
+
+interface Usage {
+  keyId: string
+  hour: number
+  accountId: string
+  units: number
+  requests: number
+}
+
+const UPSERT = `
+  INSERT INTO key_usage AS u (key_id, hour, account_id, shard, units, requests)
+  SELECT * FROM unnest($1::text[], $2::integer[], $3::text[], $4::smallint[], $5::bigint[], $6::bigint[])
+  ON CONFLICT (key_id, hour) DO UPDATE
+    SET units = u.units + excluded.units, requests = u.requests + excluded.requests`
+
+/** Adds receipts to the charges by key and hour. The hour is that of the hold, as in the windows of admission. */
+export async function addKeyUsage(client: Client, receipts: readonly Receipt[]): Promise<void> {
+  const usages = new Map<string, Usage>()
+  for (const { keyId, accountId, heldAtMs, chargeUnits } of receipts) {
+    const hour = Math.floor(heldAtMs / HOUR_MS)
+    const name = `${keyId} ${hour}`
+    let usage = usages.get(name)
+    if (usage === undefined) {
+      usage = { keyId, hour, accountId, units: 0, requests: 0 }
+      usages.set(name, usage)
+    }
+    usage.units += chargeUnits
+    usage.requests++
+  }
+  await upsert(client, [...usages.values()])
+}
+
+/** Adds coin that a key has moved elsewhere, which counts against its caps as a charge does. */
+export async function addDebitUsage(
+  client: Client,
+  debit: { keyId: string; accountId: string; takenAtMs: number; units: number },
+): Promise<void> {
+  const { keyId, accountId, takenAtMs, units } = debit
+  await upsert(client, [{ keyId, hour: Math.floor(takenAtMs / HOUR_MS), accountId, units, requests: 0 }])
+}
+
+async function upsert(client: Client, rows: readonly Usage[]): Promise<void> {
+  if (rows.length === 0) return
+  await client.query({
+    name: 'settlement_key_usage',
+    text: UPSERT,
+    values: [
+      textArray(rows.map((row) => row.keyId)),
+      intArray(rows.map((row) => row.hour)),
+      textArray(rows.map((row) => row.accountId)),
+      intArray(rows.map((row) => shardOf(row.accountId))),
+      intArray(rows.map((row) => row.units)),
+      intArray(rows.map((row) => row.requests)),
+    ],
+  })
+}

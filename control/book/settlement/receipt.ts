@@ -1,0 +1,102 @@
+import type { ReceiptRate, ReceiptTier } from '../../../contract/money/receipt.ts'
+import { boolArray, byteaArray, intArray, textArray } from '../../runtime/db/arrays.ts'
+import type { Client } from '../../runtime/db/pool.ts'
+import type { LoggedReceipt } from '../usagelog/leafText.ts'
+
+/** A row of `receipts` before it has its place in the usage log. */
+export interface Receipt extends LoggedReceipt {
+  accountId: string
+  keyId: string
+  provider: string
+  errorCode: string
+  streamed: boolean
+  holdUnits: number
+  voided: boolean
+  /** Where the charge was taken from: grantId=units,...,coin=units. */
+  split: string
+  clamped: boolean
+  startedAtMs: number
+  firstByteMs: number
+  durationMs: number
+  /** '' where it is not known. */
+  rate: ReceiptRate
+  tier: ReceiptTier
+  leafHash: Buffer
+}
+
+interface Column {
+  name: string
+  type: string
+  /** The column's values of all rows, as the text of one array. */
+  array: (receipts: readonly Receipt[]) => string
+}
+
+const text = (name: string, of: (receipt: Receipt) => string): Column => ({
+  name,
+  type: 'text',
+  array: (receipts) => textArray(receipts.map(of)),
+})
+const integer = (name: string, type: 'bigint' | 'integer', of: (receipt: Receipt) => number): Column => ({
+  name,
+  type,
+  array: (receipts) => intArray(receipts.map(of)),
+})
+const flag = (name: string, of: (receipt: Receipt) => boolean): Column => ({
+  name,
+  type: 'boolean',
+  array: (receipts) => boolArray(receipts.map(of)),
+})
+
+const COLUMNS: readonly Column[] = [
+  text('request_id', (r) => r.requestId),
+  text('account_id', (r) => r.accountId),
+  text('key_id', (r) => r.keyId),
+  text('model', (r) => r.model),
+  text('endpoint', (r) => r.endpoint),
+  text('provider', (r) => r.provider),
+  integer('sheet_version', 'integer', (r) => r.sheetVersion),
+  text('status', (r) => r.status),
+  text('error_code', (r) => r.errorCode),
+  flag('streamed', (r) => r.streamed),
+  integer('hold_units', 'bigint', (r) => r.holdUnits),
+  integer('charge_units', 'bigint', (r) => r.chargeUnits),
+  flag('voided', (r) => r.voided),
+  text('split', (r) => r.split),
+  integer('input_tokens', 'bigint', (r) => r.inputTokens),
+  integer('cached_input_tokens', 'bigint', (r) => r.cachedInputTokens),
+  integer('cache_write_5m_tokens', 'bigint', (r) => r.cacheWrite5mTokens),
+  integer('cache_write_1h_tokens', 'bigint', (r) => r.cacheWrite1hTokens),
+  integer('output_tokens', 'bigint', (r) => r.outputTokens),
+  integer('reasoning_tokens', 'bigint', (r) => r.reasoningTokens),
+  integer('quantity', 'bigint', (r) => r.quantity),
+  text('unit', (r) => r.unit),
+  text('usage_source', (r) => r.usageSource),
+  flag('clamped', (r) => r.clamped),
+  integer('held_at_ms', 'bigint', (r) => r.heldAtMs),
+  integer('started_at_ms', 'bigint', (r) => r.startedAtMs),
+  integer('first_byte_ms', 'integer', (r) => r.firstByteMs),
+  integer('duration_ms', 'integer', (r) => r.durationMs),
+  text('rate', (r) => r.rate),
+  text('tier', (r) => r.tier),
+  { name: 'leaf_hash', type: 'bytea', array: (receipts) => byteaArray(receipts.map((r) => r.leafHash)) },
+]
+
+const INSERT = `
+  INSERT INTO receipts (position, ${COLUMNS.map((column) => column.name).join(', ')})
+  SELECT $1::bigint + place - 1, ${COLUMNS.map((column) => column.name).join(', ')}
+  FROM unnest(${COLUMNS.map((column, i) => `$${i + 2}::${column.type}[]`).join(', ')})
+  WITH ORDINALITY AS row (${COLUMNS.map((column) => column.name).join(', ')}, place)`
+
+/**
+ * Writes receipts in one statement, at the positions from `firstPosition` on in their order.
+ * @throws the database error 23505 when one is there already
+ */
+export async function insertReceipts(
+  client: Client,
+  firstPosition: number,
+  receipts: readonly Receipt[],
+): Promise<void> {
+  if (receipts.length === 0) return
+  const values = [firstPosition, ...COLUMNS.map((column) => column.array(receipts))]
+  await client.query({ name: 'settlement_receipts', text: INSERT, values })
+}

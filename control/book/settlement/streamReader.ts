@@ -1,0 +1,126 @@
+import type { Redis } from 'ioredis'
+import { limits } from '../../../contract/limits/limits.ts'
+import { LEDGER_GROUP, ledgerStream, SHARD_COUNT } from '../../../contract/wire/redisKeys.ts'
+import type { RawEntry } from './entry.ts'
+
+const STREAMS = Array.from({ length: SHARD_COUNT }, (_, shard) => ledgerStream(shard))
+const SHARD_OF_STREAM = new Map(STREAMS.map((stream, shard) => [stream, shard]))
+/** A read that is this much overdue hangs on a dead connection. */
+const OVERDUE_MS = 3_000
+/** Calls that the entries of one batch are removed by, at most. */
+const REMOVALS_MAX = 16
+
+type EntryReply = [Buffer, Buffer[] | null]
+type StreamReply = [Buffer, EntryReply[]]
+
+function toRaw(shard: number, replies: readonly (EntryReply | null)[]): RawEntry[] {
+  const entries: RawEntry[] = []
+  for (const reply of replies) if (reply !== null) entries.push({ shard, id: String(reply[0]), fields: reply[1] })
+  return entries
+}
+
+/** Throws the first error among the answers of a pipeline. */
+function answersOf(results: [error: Error | null, result: unknown][] | null): unknown[] {
+  return (results ?? []).map(([error, result]) => {
+    if (error !== null) throw error
+    return result
+  })
+}
+
+/** Creates the consumer group on every stream where it is missing. */
+export async function ensureGroups(redis: Redis): Promise<void> {
+  const pipeline = redis.pipeline()
+  for (const stream of STREAMS) pipeline.xgroup('CREATE', stream, LEDGER_GROUP, '0', 'MKSTREAM')
+  for (const [error] of (await pipeline.exec()) ?? []) {
+    if (error !== null && !error.message.startsWith('BUSYGROUP')) throw error
+  }
+}
+
+/**
+ * Reads all streams at once for one consumer of the group.
+ * @param from '>' for entries that nobody was given yet, '0' for those given to this consumer and not acknowledged
+ * @param countPerStream most entries of each stream
+ * @param blockMs how long to wait for the first one; 0 does not wait
+ */
+export async function readGroup(
+  redis: Redis,
+  consumer: string,
+  from: '>' | '0',
+  countPerStream: number,
+  blockMs: number,
+): Promise<RawEntry[]> {
+  const wait = blockMs > 0 ? ['BLOCK', blockMs] : []
+  const call = redis.callBuffer('XREADGROUP', [
+    ...['GROUP', LEDGER_GROUP, consumer, 'COUNT', countPerStream, ...wait, 'STREAMS', ...STREAMS],
+    ...STREAMS.map(() => from),
+  ])
+  const overdue = setTimeout(() => redis.disconnect(true), blockMs + OVERDUE_MS)
+  try {
+    const replies = (await call) as StreamReply[] | null
+    return (replies ?? []).flatMap(([stream, entries]) => toRaw(SHARD_OF_STREAM.get(String(stream)) ?? -1, entries))
+  } finally {
+    clearTimeout(overdue)
+  }
+}
+
+/** Takes over entries that another consumer was given at least `idleMs` ago and did not acknowledge. */
+export async function claimIdle(redis: Redis, consumer: string, idleMs: number, count: number): Promise<RawEntry[]> {
+  const pipeline = redis.pipeline()
+  for (const stream of STREAMS) {
+    pipeline.callBuffer('XAUTOCLAIM', [stream, LEDGER_GROUP, consumer, idleMs, '0-0', 'COUNT', count])
+  }
+  const answers = answersOf(await pipeline.exec()) as [Buffer, (EntryReply | null)[]][]
+  return answers.flatMap(([, entries], shard) => toRaw(shard, entries))
+}
+
+/**
+ * Removes booked entries. Deleted before they are acknowledged: when only the first happens, what stays pending is an
+ * empty entry that the next reader acknowledges, not a booked entry that nobody will ever read again.
+ */
+export async function removeEntries(redis: Redis, entries: readonly RawEntry[]): Promise<void> {
+  // Redis answers nobody meanwhile, so few go at a time.
+  const size = Math.max(limits.settlementReadMin, Math.ceil(entries.length / REMOVALS_MAX))
+  for (let i = 0; i < entries.length; i += size) await removeAtOnce(redis, entries.slice(i, i + size))
+}
+
+async function removeAtOnce(redis: Redis, entries: readonly RawEntry[]): Promise<void> {
+  const ids = new Map<number, string[]>()
+  for (const { shard, id } of entries) {
+    const known = ids.get(shard)
+    if (known === undefined) ids.set(shard, [id])
+    else known.push(id)
+  }
+  const pipeline = redis.pipeline()
+  for (const [shard, list] of ids) {
+    pipeline.xdel(ledgerStream(shard), ...list)
+    pipeline.xack(ledgerStream(shard), LEDGER_GROUP, ...list)
+  }
+  answersOf(await pipeline.exec())
+}
+
+/** Forgets consumers that died long ago and whose entries others have taken over, so that the groups do not grow. */
+export async function forgetDeadConsumers(redis: Redis, idleMs: number): Promise<void> {
+  const pipeline = redis.pipeline()
+  for (const stream of STREAMS) pipeline.xinfo('CONSUMERS', stream, LEDGER_GROUP)
+  const removal = redis.pipeline()
+  for (const [shard, consumers] of (answersOf(await pipeline.exec()) as unknown[][][]).entries()) {
+    for (const fields of consumers) {
+      const field = (name: string): unknown => fields[fields.indexOf(name) + 1]
+      if (field('pending') !== 0 || Number(field('idle')) < idleMs) continue
+      removal.xgroup('DELCONSUMER', ledgerStream(shard), LEDGER_GROUP, String(field('name')))
+    }
+  }
+  answersOf(await removal.exec())
+}
+
+/** Forgets a consumer that has nothing pending. */
+export async function leaveGroup(redis: Redis, consumer: string): Promise<void> {
+  const pipeline = redis.pipeline()
+  for (const stream of STREAMS) pipeline.xpending(stream, LEDGER_GROUP, '-', '+', 1, consumer)
+  const pending = answersOf(await pipeline.exec()) as unknown[][]
+  const removal = redis.pipeline()
+  pending.forEach((entries, shard) => {
+    if (entries.length === 0) removal.xgroup('DELCONSUMER', ledgerStream(shard), LEDGER_GROUP, consumer)
+  })
+  await removal.exec()
+}

@@ -1,0 +1,70 @@
+import { DAY_MS } from '../../../contract/api/time.ts'
+import { intArray, textArray } from '../../runtime/db/arrays.ts'
+import type { Client } from '../../runtime/db/pool.ts'
+import type { Receipt } from './receipt.ts'
+
+interface UsageDay {
+  accountId: string
+  day: number
+  keyId: string
+  model: string
+  requests: number
+  units: number
+  inputTokens: number
+  cachedInputTokens: number
+  outputTokens: number
+}
+
+const UPSERT = `
+  INSERT INTO usage_days AS u
+    (account_id, day, key_id, model, requests, units, input_tokens, cached_input_tokens, output_tokens)
+  SELECT * FROM unnest($1::text[], $2::integer[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[],
+    $8::bigint[], $9::bigint[])
+  ON CONFLICT (account_id, day, key_id, model) DO UPDATE
+    SET requests = u.requests + excluded.requests, units = u.units + excluded.units,
+      input_tokens = u.input_tokens + excluded.input_tokens,
+      cached_input_tokens = u.cached_input_tokens + excluded.cached_input_tokens,
+      output_tokens = u.output_tokens + excluded.output_tokens`
+
+/** Adds receipts to the usage by day of the hold, key and model: one statement, one row for each of these in a batch. */
+export async function addUsageDays(client: Client, receipts: readonly Receipt[]): Promise<void> {
+  const rows = [...sumsOf(receipts).values()]
+  if (rows.length === 0) return
+  await client.query({
+    name: 'settlement_usage_days',
+    text: UPSERT,
+    values: [
+      textArray(rows.map((row) => row.accountId)),
+      intArray(rows.map((row) => row.day)),
+      textArray(rows.map((row) => row.keyId)),
+      textArray(rows.map((row) => row.model)),
+      intArray(rows.map((row) => row.requests)),
+      intArray(rows.map((row) => row.units)),
+      intArray(rows.map((row) => row.inputTokens)),
+      intArray(rows.map((row) => row.cachedInputTokens)),
+      intArray(rows.map((row) => row.outputTokens)),
+    ],
+  })
+}
+
+function sumsOf(receipts: readonly Receipt[]): Map<string, UsageDay> {
+  const days = new Map<string, UsageDay>()
+  for (const receipt of receipts) {
+    const { accountId, keyId, model } = receipt
+    const day = Math.floor(receipt.heldAtMs / DAY_MS)
+    const name = `${accountId} ${day} ${keyId} ${model}`
+    let sum = days.get(name)
+    if (sum === undefined) {
+      const nothing = { requests: 0, units: 0, inputTokens: 0, cachedInputTokens: 0, outputTokens: 0 }
+      sum = { accountId, day, keyId, model, ...nothing }
+      days.set(name, sum)
+    }
+    sum.requests++
+    sum.units += receipt.chargeUnits
+    sum.inputTokens +=
+      receipt.inputTokens + receipt.cachedInputTokens + receipt.cacheWrite5mTokens + receipt.cacheWrite1hTokens
+    sum.cachedInputTokens += receipt.cachedInputTokens
+    sum.outputTokens += receipt.outputTokens
+  }
+  return days
+}

@@ -1,0 +1,35 @@
+import { DAY_MS, parseDay } from '../../../contract/api/time.ts'
+import { limits } from '../../../contract/limits/limits.ts'
+import type { UsageGroup, UsageQuery } from './usageReads.ts'
+
+const DAYS_USUAL = 30
+const PAGE_USUAL = 100
+
+/** What a usage query may say; the schema of the route, or the command line, has checked the forms. */
+export interface UsageFields {
+  readonly from?: string
+  readonly to?: string
+  readonly group_by?: string
+  readonly model?: string
+  readonly key?: string
+  readonly limit?: number
+  readonly after?: string
+}
+
+/** A usage query with everything filled in: the last 30 days by day, where nothing else is said. */
+export function usageQuery(accountId: string, fields: UsageFields): UsageQuery {
+  const today = Math.floor(Date.now() / DAY_MS)
+  const from = fields.from === undefined ? undefined : parseDay(fields.from)
+  const toDay = (fields.to === undefined ? undefined : parseDay(fields.to)) ?? Math.max(today, from ?? 0)
+  return {
+    accountId,
+    fromDay: from ?? toDay - DAYS_USUAL + 1,
+    toDay,
+    groupBy: [...new Set((fields.group_by ?? 'day').split(',') as UsageGroup[])],
+    model: fields.model ?? '',
+    keyId: fields.key ?? '',
+    platformKeyId: '',
+    limit: fields.limit ?? Math.min(PAGE_USUAL, limits.usagePageMax),
+    after: fields.after ?? '',
+  }
+}

@@ -1,0 +1,106 @@
+import type { Queryable } from '../../runtime/db/pool.ts'
+import { HASH_BYTES, nodeHash, type ProofPart, peaksOf, proofParts, rootOf, type Subtree } from './merkle.ts'
+
+const STEP = 8
+const TILE = 256
+
+/** Proof that a receipt is in the usage log; hashes in hex. Checked by verifyInclusion. */
+export interface InclusionProof {
+  position: number
+  tree_size: number
+  root: string
+  leaf: string
+  /** From the leaf upwards. */
+  proof: string[]
+}
+
+/** Reads tiles of up to 256 hashes (leaves, or roots of subtrees 8 levels further up) once each. */
+class Tiles {
+  #client: Queryable
+  #size: number
+  #tiles = new Map<string, Promise<Buffer[]>>()
+
+  constructor(client: Queryable, size: number) {
+    this.#client = client
+    this.#size = size
+  }
+
+  /** The hash of any complete subtree, out of the stored hashes beneath it. */
+  async hashOf({ level, index }: Subtree): Promise<Buffer> {
+    const storedLevel = Math.min(level - (level % STEP), STEP * 3)
+    const width = 2 ** (level - storedLevel)
+    const hashes: Buffer[] = []
+    for (let at = index * width; at < (index + 1) * width; ) {
+      const tile = await this.#tile(storedLevel, Math.floor(at / TILE))
+      const from = at % TILE
+      const until = Math.min(TILE, from + (index + 1) * width - at)
+      hashes.push(...tile.slice(from, until))
+      at += until - from
+    }
+    if (hashes.length !== width) throw new Error(`the usage log lacks hashes of level ${storedLevel} beneath ${index}`)
+    return foldComplete(hashes)
+  }
+
+  #tile(level: number, tile: number): Promise<Buffer[]> {
+    const name = `${level}/${tile}`
+    let hashes = this.#tiles.get(name)
+    if (hashes === undefined) {
+      hashes = this.#read(level, tile * TILE, Math.min((tile + 1) * TILE, Math.floor(this.#size / 2 ** level)))
+      this.#tiles.set(name, hashes)
+    }
+    return hashes
+  }
+
+  async #read(level: number, from: number, until: number): Promise<Buffer[]> {
+    const sql =
+      level === 0
+        ? 'SELECT leaf_hash AS hash FROM receipts WHERE position >= $1 AND position < $2 ORDER BY position'
+        : `SELECT hash FROM usage_log_nodes WHERE level = ${level} AND index >= $1 AND index < $2 ORDER BY index`
+    const found = await this.#client.query<{ hash: Buffer }>(sql, [from, until])
+    return found.rows.map((row) => row.hash)
+  }
+}
+
+/** Root over the hashes of a complete subtree, whose number is a power of two. */
+export function foldComplete(hashes: readonly Buffer[]): Buffer {
+  let level = [...hashes]
+  while (level.length > 1) {
+    const above: Buffer[] = []
+    for (let i = 0; i < level.length; i += 2) above.push(nodeHash(level[i] as Buffer, level[i + 1] as Buffer))
+    level = above
+  }
+  return level[0] as Buffer
+}
+
+async function resolve(tiles: Tiles, part: ProofPart): Promise<Buffer> {
+  if (part.kind === 'subtree') return tiles.hashOf(part.subtree)
+  const peaks: Buffer[] = []
+  for (const peak of part.peaks) peaks.push(await tiles.hashOf(peak))
+  return rootOf(peaks)
+}
+
+/**
+ * Proves that the receipt at `position` is in the usage log as it is now. Reads a few hundred rows at most, since
+ * subtrees are stored (a log beyond 4 thousand million receipts reads more).
+ * @returns undefined when the log does not reach that far
+ */
+export async function inclusionProof(client: Queryable, position: number): Promise<InclusionProof | undefined> {
+  const head = await client.query<{ size: number; peaks: Buffer }>('SELECT size, peaks FROM usage_log_head')
+  const { size = 0, peaks = Buffer.alloc(0) } = head.rows[0] ?? {}
+  if (!Number.isSafeInteger(position) || position < 0 || position >= size) return undefined
+  const tiles = new Tiles(client, size)
+  const proof: string[] = []
+  for (const part of proofParts(position, size)) proof.push((await resolve(tiles, part)).toString('hex'))
+  const leaf = await tiles.hashOf({ level: 0, index: position })
+  return {
+    position,
+    tree_size: size,
+    root: rootOf(splitPeaks(size, peaks)).toString('hex'),
+    leaf: leaf.toString('hex'),
+    proof,
+  }
+}
+
+function splitPeaks(size: number, peaks: Buffer): Buffer[] {
+  return peaksOf(size).map((_, i) => peaks.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES))
+}

@@ -1,0 +1,124 @@
+import type { Redis } from 'ioredis'
+import type { Logger } from 'pino'
+import { limits } from '../../../contract/limits/limits.ts'
+import { CATALOG_KEY } from '../../../contract/wire/redisKeys.ts'
+import { publishCatalogRecord } from '../../runtime/bus/feed.ts'
+import type { Pool } from '../../runtime/db/pool.ts'
+import { Loop } from '../../runtime/loop.ts'
+import { readCatalogFile } from './catalogFile.ts'
+import { PromiseError, type Published, publishCatalog } from './publish.ts'
+import { renewPromise } from './renewPromise.ts'
+import { syncCatalog } from './syncCatalog.ts'
+import { CatalogError } from './yamlReader.ts'
+
+/** What the keeper works with. */
+export interface CatalogKeeperParts {
+  readonly path: string
+  readonly pool: Pool
+  readonly redis: Redis
+  readonly log: Logger
+  /** Milliseconds since 1970. */
+  readonly now?: () => number
+}
+
+/**
+ * Keeps the catalog in force: publishes the file, renews the promise of its prices, and puts the record of the book back
+ * into Redis whenever Redis shows another one (after a loss, or when another process published).
+ */
+export class CatalogKeeper {
+  readonly #parts: CatalogKeeperParts
+  readonly #now: () => number
+  #timer: NodeJS.Timeout | undefined
+  #renewing: Loop | undefined
+  #syncing: Promise<void> | undefined
+
+  constructor(parts: CatalogKeeperParts) {
+    this.#parts = parts
+    this.#now = parts.now ?? Date.now
+  }
+
+  /**
+   * `load` for a process that starts: with a file that breaks a price promise it goes on with the sheet in force, because
+   * prices that were published since from another file are no reason to stay down.
+   * @throws CatalogError when the file does not hold
+   */
+  async start(): Promise<void> {
+    const { path, redis, log } = this.#parts
+    try {
+      await this.load()
+    } catch (error) {
+      if (!(error instanceof PromiseError)) throw error
+      await this.restore()
+      const problems = error.problems
+      log.warn(
+        { catalog: path, problems },
+        'the catalog file breaks price promises, so the sheet in force stays; to resolve it, change these lines, or run "catalog publish FILE" with a file that keeps the promises and name it in SLUICE_CATALOG',
+      )
+    }
+    await this.renew()
+    redis.on('ready', this.#check)
+    this.#timer = setInterval(this.#check, limits.catalogCheckMs)
+    this.#renewing = new Loop('price promise', limits.housekeepingMs, log, () => this.renew())
+  }
+
+  /**
+   * Reads the file and publishes it where it differs from what is in force.
+   * @throws CatalogError when the file does not hold; PromiseError when it breaks a price promise; then nothing changed
+   */
+  async load(): Promise<Published> {
+    const { path, pool, redis, log } = this.#parts
+    const published = await publishCatalog(pool, await readCatalogFile(path), this.#now())
+    const inRedis = await redis.getBuffer(CATALOG_KEY)
+    if (inRedis?.equals(published.record) !== true) {
+      await publishCatalogRecord(redis, published.version, published.record)
+    }
+    const { version, isNewSheet, isNewRecord } = published
+    log.info({ version, newSheet: isNewSheet, changed: isNewRecord }, 'the catalog is in force')
+    return published
+  }
+
+  /** `load` for a running process: a catalog that does not hold is logged, and the one in force stays. */
+  async reload(): Promise<boolean> {
+    try {
+      await this.load()
+      return true
+    } catch (error) {
+      const problems = error instanceof CatalogError ? error.problems : [(error as Error).message]
+      this.#parts.log.error({ problems }, 'the changed catalog is refused; the one in force stays')
+      return false
+    }
+  }
+
+  /** Renews the promise of the sheet in force where that is due, and tells every proxy. */
+  async renew(): Promise<void> {
+    const { pool, redis, log } = this.#parts
+    const renewed = await renewPromise(pool, this.#now())
+    if (renewed === undefined) return
+    const { version, validUntilMs, record } = renewed
+    log.info({ version, until: new Date(validUntilMs).toISOString() }, 'the prices in force are promised for longer')
+    await publishCatalogRecord(redis, version, record)
+  }
+
+  async stop(): Promise<void> {
+    await this.#renewing?.stop()
+    clearInterval(this.#timer)
+    this.#parts.redis.off('ready', this.#check)
+    await this.#syncing
+  }
+
+  readonly #check = (): void => {
+    if (this.#parts.redis.status !== 'ready') return
+    this.#syncing ??= this.restore()
+      .catch((error: Error) => this.#parts.log.warn({ reason: error.message }, 'the catalog in Redis is not checked'))
+      .finally(() => {
+        this.#syncing = undefined
+      })
+  }
+
+  /** Puts the record of the book into Redis where Redis shows another one or none. */
+  async restore(): Promise<void> {
+    const { pool, redis, log } = this.#parts
+    const version = await syncCatalog(pool, redis)
+    if (version !== undefined) log.warn({ version }, 'Redis did not hold the catalog in force; it was put back')
+  }
+}

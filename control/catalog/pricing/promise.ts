@@ -1,0 +1,159 @@
+import { formatUsd, parseUsd } from '../../../contract/money/units.ts'
+import type { Catalog, CatalogModel, CatalogSource } from './catalogFile.ts'
+import { effectiveRates, type Price, priceFromJson, TOKEN_CLASSES, UNIT_OF } from './price.ts'
+import type { Sheet, SheetModel } from './sheet.ts'
+import { toolViolations } from './toolPromise.ts'
+
+/** A price that would rise, or be withdrawn, although a published sheet still promises it. Prices are units. */
+export interface PromiseViolation {
+  /** The model or tool. */
+  readonly model: string
+  readonly key: string
+  readonly promisedUnits: number
+  /** Undefined for a price that is withdrawn. */
+  readonly newUnits: number | undefined
+  /** The shortest prompt that would be billed so, where the rates depend on it. */
+  readonly promptTokens?: number
+  readonly unit: string
+  readonly sheet: string
+  readonly until: string
+  /** Where the price stands, or what it is missing from: file and line. */
+  readonly place: string
+}
+
+/**
+ * Compares the prices of a catalog with the sheets whose promise still holds.
+ * A model that is taken off the list breaks no promise; one that comes back is held to it.
+ * @param promised the sheets with `valid_until` in the future, in the order of their versions
+ * @returns one violation per model and price key, that of the lowest promise
+ */
+export function promiseViolations(catalog: Catalog, promised: readonly Sheet[]): PromiseViolation[] {
+  const places = new Map(catalog.models.map((model, place) => [model.id, place]))
+  const worst = new Map<string, PromiseViolation>()
+  for (const sheet of promised) {
+    for (const listed of sheet.models) {
+      const index = places.get(listed.id) ?? -1
+      const model = catalog.models[index]
+      if (model === undefined) continue
+      for (const rise of modelRises(listed, model)) {
+        const id = `${model.id} ${rise.key}`
+        const known = worst.get(id)
+        const isWorse =
+          rise.newUnits === undefined || (known?.promisedUnits ?? rise.promisedUnits + 1) > rise.promisedUnits
+        if (!isWorse) continue
+        const unit = UNIT_OF[model.modality].replace('_', ' ')
+        const place = placeOf(catalog.source, `models[${index}].${rise.key}`)
+        const { version, rate_lock: lock } = sheet
+        worst.set(id, { ...rise, model: model.id, unit, place, sheet: version, until: lock.valid_until })
+      }
+    }
+  }
+  return [...worst.values(), ...toolViolations(catalog, promised)]
+}
+
+/** File and line of a field, or of what it is missing from. */
+export function placeOf({ file, lines }: CatalogSource, path: string): string {
+  for (let known = path; known !== ''; known = known.slice(0, Math.max(0, known.lastIndexOf('.')))) {
+    const line = lines.get(known)
+    if (line !== undefined) return `${file}:${line}`
+  }
+  return `${file}:1`
+}
+
+/** One line for the operator. */
+export function violationText(violation: PromiseViolation): string {
+  const { model, key, promisedUnits, newUnits, promptTokens, unit, sheet, until, place } = violation
+  const where = promptTokens === undefined ? '' : ` for prompts of ${promptTokens} tokens`
+  const what =
+    newUnits === undefined
+      ? 'be withdrawn'
+      : `rise from ${formatUsd(promisedUnits)} to ${formatUsd(newUnits)} USD per ${unit}${where}`
+  return `${place}: ${model}: ${key} may not ${what}: price sheet ${sheet} promises it until ${until}`
+}
+
+/**
+ * What is wrong with the value of the coin in a catalog, as one line for the operator; undefined where nothing is. Any
+ * change hurts somebody: a lower one who pays in coin, a higher one who is paid in coin.
+ * @param inForce the newest sheet, where its promise still holds
+ */
+export function coinViolation({ source, coinUsdUnits }: Catalog, inForce: Sheet | undefined): string | undefined {
+  if (inForce === undefined || parseUsd(inForce.coin.usd) === coinUsdUnits) return undefined
+  const { coin, version, rate_lock: lock } = inForce
+  return (
+    `${placeOf(source, 'coin.usd')}: coin.usd may not change from ${coin.usd} to ${formatUsd(coinUsdUnits)}: price sheet ` +
+    `${version} promises it until ${lock.valid_until}; "catalog publish --change-coin REASON" changes it before that`
+  )
+}
+
+interface Rise {
+  readonly key: string
+  readonly promisedUnits: number
+  readonly newUnits: number | undefined
+  readonly promptTokens?: number
+}
+
+function modelRises(listed: SheetModel, model: CatalogModel): Rise[] {
+  const rises = priceRises('price', priceFromJson(listed.price), model.price)
+  // Sheets have promised private prices of models that were not attested, which are not sold any more.
+  if (listed.attested !== true || listed.price_private === undefined) return rises
+  if (model.pricePrivate === undefined) return [...rises, withdrawn('price_private')]
+  return [...rises, ...priceRises('price_private', priceFromJson(listed.price_private), model.pricePrivate)]
+}
+
+function withdrawn(key: string): Rise {
+  return { key, promisedUnits: 0, newUnits: undefined }
+}
+
+function priceRises(path: string, before: Price, after: Price): Rise[] {
+  const rises = [...tokenRises(path, '', before, after), ...flatRises(path, before, after)]
+  if (!before.amounts.has('batch_input')) return rises
+  if (!after.amounts.has('batch_input')) return [...rises, withdrawn(`${path}.batch_input`)]
+  return [...rises, ...tokenRises(path, 'batch_', before, after)]
+}
+
+/** Rates are constant between thresholds, so comparing at every threshold and beyond it compares them everywhere. */
+function tokenRises(path: string, prefix: '' | 'batch_', before: Price, after: Price): Rise[] {
+  const rises = new Map<string, Rise>()
+  const thresholds = [before.longContext?.threshold ?? 0, after.longContext?.threshold ?? 0]
+  for (const promptTokens of [1, ...thresholds, ...thresholds.map((threshold) => threshold + 1)]) {
+    const promised = effectiveRates(before, prefix, promptTokens)
+    const now = effectiveRates(after, prefix, promptTokens)
+    if (promised === undefined || now === undefined) continue
+    const isLong = promptTokens > (after.longContext?.threshold ?? Number.POSITIVE_INFINITY)
+    for (const [name, rate] of TOKEN_CLASSES) {
+      const key = `${path}.${isLong ? 'long_context.' : ''}${prefix}${name}`
+      const isStated =
+        rate === 'input' || rate === 'output' || [before, after].some((price) => states(price, prefix + name))
+      if (isStated && now[rate] > promised[rate] && !rises.has(key)) {
+        const rise = { key, promisedUnits: promised[rate], newUnits: now[rate] }
+        rises.set(key, isLong ? { ...rise, promptTokens } : rise)
+      }
+    }
+  }
+  return [...rises.values()]
+}
+
+/** A class that no side states follows the input price, whose own rise already says everything. */
+function states(price: Price, key: string): boolean {
+  return price.amounts.has(key) || price.longContext?.amounts.has(key) === true
+}
+
+/** Prices per image, character, second or search; a size without a price of its own costs the plain `image` price. */
+function flatRises(path: string, before: Price, after: Price): Rise[] {
+  const rises: Rise[] = []
+  const add = (key: string, promised: number | undefined, now: number | undefined) => {
+    if (promised !== undefined && now !== undefined && now > promised) {
+      rises.push({ key: `${path}.${key}`, promisedUnits: promised, newUnits: now })
+    }
+  }
+  for (const key of ['image', 'character', 'second', 'search'])
+    add(key, before.amounts.get(key), after.amounts.get(key))
+  for (const size of new Set([...(before.sizes?.keys() ?? []), ...(after.sizes?.keys() ?? [])])) {
+    const plainBefore = before.amounts.get('image')
+    // Where sizes have prices, only those are sold.
+    if (before.sizes?.has(size) && after.sizes?.has(size) === false) rises.push(withdrawn(`${path}.sizes.${size}`))
+    else
+      add(`sizes.${size}`, before.sizes?.get(size) ?? plainBefore, after.sizes?.get(size) ?? after.amounts.get('image'))
+  }
+  return rises
+}

@@ -1,0 +1,108 @@
+import { formatUsd } from '../../../contract/money/units.ts'
+import { GATEWAY_WIDE, OPERATOR, recordActivity } from '../../runtime/activity/activity.ts'
+import { type Client, type Pool, type Queryable, withTransaction } from '../../runtime/db/pool.ts'
+import type { Catalog } from './catalogFile.ts'
+import { coinViolation, promiseViolations, violationText } from './promise.ts'
+import { lockPublication } from './publicationLock.ts'
+import { encodeRecord } from './record.ts'
+import { routeSwitches } from './routeSwitches.ts'
+import { buildSheet, promiseEndMs, sheetContentHash } from './sheet.ts'
+import {
+  currentRecord,
+  insertRecord,
+  insertSheet,
+  latestSheet,
+  noteModels,
+  promisedSheets,
+  type StoredSheet,
+} from './sheetStore.ts'
+import { CatalogError } from './yamlReader.ts'
+
+/** A catalog that breaks the promise of a published sheet; a line per price, each with file, line and reason. */
+export class PromiseError extends CatalogError {}
+
+export interface Published {
+  readonly version: number
+  /** Whether this made a new version of the price sheet. */
+  readonly isNewSheet: boolean
+  /** Whether the proxies work by something else than before, prices or routes. */
+  readonly isNewRecord: boolean
+  readonly record: Buffer
+}
+
+/**
+ * Puts a catalog in force in the book. A changed sheet becomes the next version; a change that the sheet does not show
+ * (an address, a provider's own model name) keeps the version and only replaces the record.
+ * @param nowMs milliseconds since 1970
+ * @param coinChangeReason why the value of the coin may change although it is promised; goes into the audit trail
+ * @throws PromiseError with a line per promise that the catalog would break
+ */
+export async function publishCatalog(
+  pool: Pool,
+  catalog: Catalog,
+  nowMs: number = Date.now(),
+  coinChangeReason?: string,
+): Promise<Published> {
+  return withTransaction(pool, async (client) => {
+    await lockPublication(client)
+    const latest = await latestSheet(client)
+    const isNewSheet = latest?.contentHash !== sheetContentHash(catalog)
+    const sheet =
+      latest && !isNewSheet
+        ? latest
+        : await publishSheet(client, catalog, (latest?.version ?? 0) + 1, nowMs, coinChangeReason)
+    const ids = catalog.models.map((model) => model.id)
+    const listedAtMs = await noteModels(client, ids, nowMs)
+    const switches = await routeSwitches(client)
+    const record = encodeRecord(catalog, { ...sheet, sheetJson: sheet.text, listedAtMs }, switches)
+    const isNewRecord = (await currentRecord(client))?.equals(record) !== true
+    if (isNewRecord) await insertRecord(client, sheet.version, record, nowMs)
+    return { version: sheet.version, isNewSheet, isNewRecord, record }
+  })
+}
+
+async function publishSheet(
+  client: Client,
+  catalog: Catalog,
+  version: number,
+  nowMs: number,
+  coinChangeReason: string | undefined,
+): Promise<StoredSheet> {
+  const { prices, coin, coinBefore } = await brokenPromises(client, catalog, nowMs)
+  const mayChangeCoin = coinChangeReason !== undefined
+  refuse([...prices, ...(mayChangeCoin ? [] : coin)])
+  const validUntilMs = promiseEndMs(nowMs)
+  const sheet: StoredSheet = {
+    version,
+    publishedAtMs: nowMs,
+    validUntilMs,
+    contentHash: sheetContentHash(catalog),
+    text: JSON.stringify(buildSheet(catalog, version, validUntilMs)),
+  }
+  await insertSheet(client, sheet)
+  if (mayChangeCoin && coin.length > 0) {
+    const details = { from_usd: coinBefore, to_usd: formatUsd(catalog.coinUsdUnits), reason: coinChangeReason }
+    const change = { accountId: GATEWAY_WIDE, type: 'coin.repriced', target: `price sheet ${version}`, details }
+    await recordActivity(client, OPERATOR, [change])
+  }
+  return sheet
+}
+
+/** @throws PromiseError when a published sheet still promises something else */
+export async function refuseBrokenPromises(db: Queryable, catalog: Catalog, nowMs: number = Date.now()): Promise<void> {
+  const { prices, coin } = await brokenPromises(db, catalog, nowMs)
+  refuse([...coin, ...prices])
+}
+
+async function brokenPromises(db: Queryable, catalog: Catalog, nowMs: number) {
+  const promised = await promisedSheets(db, nowMs)
+  const latest = await latestSheet(db)
+  const inForce = promised.find((sheet) => sheet.version === String(latest?.version))
+  const coin = coinViolation(catalog, inForce)
+  const prices = promiseViolations(catalog, promised).map(violationText)
+  return { prices, coin: coin === undefined ? [] : [coin], coinBefore: inForce?.coin.usd }
+}
+
+function refuse(problems: readonly string[]): void {
+  if (problems.length > 0) throw new PromiseError(problems)
+}

@@ -1,0 +1,30 @@
+import type { Redis } from 'ioredis'
+import type { Logger } from 'pino'
+import { limits } from '../../../contract/limits/limits.ts'
+import type { Pool } from '../../runtime/db/pool.ts'
+import { Loop } from '../../runtime/loop.ts'
+import { syncStatus } from './statusRecord.ts'
+
+/**
+ * Keeps the incidents that the proxies know those of the book: after a loss in Redis, when a command ended between the
+ * book and Redis, and when an incident has been over for long.
+ */
+export class StatusKeeper {
+  readonly #redis: Redis
+  readonly #loop: Loop
+
+  constructor({ pool, redis, log }: { pool: Pool; redis: Redis; log: Logger }) {
+    this.#redis = redis
+    this.#loop = new Loop('incidents', limits.statusCheckMs, log, async () => {
+      if (redis.status === 'ready' && (await syncStatus(pool, redis))) log.info('the incidents shown have changed')
+    })
+    redis.on('ready', this.#wake)
+  }
+
+  async stop(): Promise<void> {
+    this.#redis.off('ready', this.#wake)
+    await this.#loop.stop()
+  }
+
+  readonly #wake = (): void => this.#loop.wake()
+}

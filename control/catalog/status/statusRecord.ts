@@ -1,0 +1,38 @@
+import type { Redis } from 'ioredis'
+import type { Incident } from '../../../contract/api/incidents.ts'
+import { sluice } from '../../../contract/wire/generated/messages.js'
+import { STATUS_KEY } from '../../../contract/wire/redisKeys.ts'
+import { publishStatusRecord } from '../../runtime/bus/feed.ts'
+import type { Queryable } from '../../runtime/db/pool.ts'
+import { shownIncidents } from './incidents.ts'
+import { type DayState, shownDays } from './observedDays.ts'
+
+/** The StatusRecord of these incidents and days, encoded. Equal ones give equal bytes. */
+export function encodeStatus(incidents: readonly Incident[], days: readonly DayState[]): Buffer {
+  const record = {
+    days: [...days],
+    incidents: incidents.map(({ models, closedAtMs, ...incident }) => ({
+      ...incident,
+      models: [...models],
+      ...(closedAtMs !== null && { closedAtMs }),
+    })),
+  }
+  return Buffer.from(sluice.StatusRecord.encode(record as sluice.StatusRecord).finish())
+}
+
+/** A change that comes between every look and the write before it is left to the next call. */
+const WRITES_MAX = 3
+
+/**
+ * Puts what the book says into Redis and tells every proxy, where Redis says something else.
+ * @returns whether it did
+ */
+export async function syncStatus(db: Queryable, redis: Redis): Promise<boolean> {
+  // Another process may have read the book before a change of this one and write after it, so that both look again.
+  for (let written = 0; ; written++) {
+    const record = encodeStatus(await shownIncidents(db), await shownDays(db))
+    if ((await redis.getBuffer(STATUS_KEY))?.equals(record) === true) return written > 0
+    if (written === WRITES_MAX) return true
+    await publishStatusRecord(redis, record)
+  }
+}

@@ -1,0 +1,68 @@
+import type { Redis } from 'ioredis'
+import { formatUsd } from '../../../contract/money/units.ts'
+import { coinText, coinUsdUnitsInForce, sumText } from '../../catalog/pricing/coinAmounts.ts'
+import type { Queryable } from '../../runtime/db/pool.ts'
+import { accountBalance, accountOf, UnknownAccountError } from './accounts.ts'
+import { availableOf } from './available.ts'
+import { transferDayOf } from './keyTransfers.ts'
+import { settingsOf } from './settings.ts'
+
+/**
+ * The balance of an account or an agent: what the book has, and what requests may hold now (null while admission does
+ * not know it). Grants that have expired count nowhere, also before they are taken away.
+ * @throws UnknownAccountError
+ */
+export async function balanceJson(db: Queryable, redis: Redis, accountId: string) {
+  return (await readBalance(db, redis, accountId)).json
+}
+
+async function readBalance(db: Queryable, redis: Redis, accountId: string) {
+  const balance = await accountBalance(db, accountId)
+  const coinUsdUnits = await coinUsdUnitsInForce(db)
+  const available = await availableOf(redis, accountId)
+  const nowMs = Date.now()
+  const grants = balance.grants.filter((grant) => grant.expiresAtMs > nowMs)
+  // Before the first price sheet a coin has no price, and nobody has any.
+  const amounts = (coinUnits: number, creditUnits: readonly number[]) => ({
+    coin: coinUsdUnits === undefined ? '0' : coinText(Math.max(0, coinUnits), coinUsdUnits),
+    credits: sumText(creditUnits),
+  })
+  const json = {
+    balance: amounts(
+      balance.coinUnits,
+      grants.map((grant) => grant.units),
+    ),
+    available: available === undefined ? null : amounts(available.coinUnits, available.creditUnits),
+  }
+  return { json, grants }
+}
+
+/**
+ * An account as its owner sees it. The balance is the book's: charges of the last moments may still be in it. What is
+ * available is what requests may hold now.
+ * @throws UnknownAccountError
+ */
+export async function accountJson(db: Queryable, redis: Redis, accountId: string) {
+  const account = await accountOf(db, accountId)
+  if (account === undefined) throw new UnknownAccountError(accountId)
+  const { json, grants } = await readBalance(db, redis, accountId)
+  const settings = await settingsOf(db, accountId)
+  const transfers = await transferDayOf(db, accountId, Date.now())
+  return {
+    object: 'account' as const,
+    id: account.id,
+    name: account.name,
+    ...json,
+    credits: grants.map((grant) => ({
+      object: 'credit_grant' as const,
+      id: grant.grantId,
+      amount: formatUsd(grant.units),
+      source: grant.source,
+      expires_at: new Date(grant.expiresAtMs).toISOString(),
+    })),
+    allow_retention: settings.allowRetention,
+    transfer_cap_day: formatUsd(transfers.capUnits),
+    transferred_today: formatUsd(transfers.usedUnits),
+    created_at: new Date(account.createdAtMs).toISOString(),
+  }
+}

@@ -1,0 +1,143 @@
+import { formatUsd } from '../../../contract/money/units.ts'
+import { newId } from '../../../contract/wire/ids.ts'
+import { coinAccount } from '../../book/ledger/accounts.ts'
+import { type AccountBalance, balanceOf } from '../../book/ledger/balanceOf.ts'
+import { creditCoin } from '../../book/ledger/creditCoin.ts'
+import { grantCredits } from '../../book/ledger/grantCredits.ts'
+import { openAccount } from '../../book/ledger/openAccount.ts'
+import { ReusedRefError } from '../../book/ledger/reusedRefError.ts'
+import { OPERATOR, recordActivity } from '../../runtime/activity/activity.ts'
+import { type Client, type Pool, type Queryable, withTransaction } from '../../runtime/db/pool.ts'
+
+const YEAR_MS = 365 * 86_400_000
+
+/** No account with this id. */
+export class UnknownAccountError extends Error {
+  override readonly name = 'UnknownAccountError'
+
+  constructor(accountId: string) {
+    super(`there is no account ${accountId}`)
+  }
+}
+
+/** Amounts are units; what is absent is not credited. */
+export interface Credit {
+  /** Free credits, as a grant with an expiry. */
+  creditUnits?: number
+  coinUnits?: number
+  /** Who gave the credits, as the customer sees it; 'operator' when absent. */
+  source?: string
+  /** When the grant ends, milliseconds since 1970; in a year when absent. */
+  expiresAtMs?: number
+  /** Names the payment, so that the same one is credited to this account once; a new id when absent. */
+  ref?: string
+}
+
+export interface Account {
+  readonly id: string
+  readonly name: string
+  readonly createdAtMs: number
+}
+
+/** Opens an account for the operator with its first balance, inside the caller's transaction. @returns its id */
+export async function createAccount(client: Client, options: Credit & { name?: string } = {}): Promise<string> {
+  const accountId = newId('acct')
+  await client.query('INSERT INTO accounts (id, name) VALUES ($1, $2)', [accountId, options.name ?? ''])
+  await openAccount(client, accountId)
+  await recordActivity(client, OPERATOR, [{ accountId, type: 'account.created', target: accountId }])
+  await creditAccount(client, accountId, options)
+  return accountId
+}
+
+interface Booked {
+  coin_units: number
+  credit_units: number
+}
+
+/** What a payment has brought to an account; the account's row is locked, so that two payments at once take turns. */
+async function bookedBefore(client: Client, accountId: string, ref: string): Promise<Booked> {
+  await client.query('SELECT 1 FROM admission_accounts WHERE account_id = $1 FOR UPDATE', [accountId])
+  const found = await client.query<Booked>(
+    `SELECT coalesce((SELECT units FROM transfers WHERE ref = $2 AND kind = 'payment' AND credit = $3), 0) AS coin_units,
+       coalesce((SELECT units FROM grants WHERE account_id = $1 AND ref = $2), 0) AS credit_units`,
+    [accountId, ref, coinAccount(accountId)],
+  )
+  return found.rows[0] ?? { coin_units: 0, credit_units: 0 }
+}
+
+const describe = (coinUnits: number, creditUnits: number): string =>
+  `coin for ${formatUsd(coinUnits)} USD and ${formatUsd(creditUnits)} USD of credits`
+
+/** @returns whether the payment was credited before, with the same amounts. @throws ReusedRefError when with others */
+async function isRepeat(client: Client, accountId: string, ref: string, credit: Credit): Promise<boolean> {
+  const before = await bookedBefore(client, accountId, ref)
+  if (before.coin_units === 0 && before.credit_units === 0) return false
+  const [coinUnits, creditUnits] = [credit.coinUnits ?? 0, credit.creditUnits ?? 0]
+  if (before.coin_units === coinUnits && before.credit_units === creditUnits) return true
+  const then = describe(before.coin_units, before.credit_units)
+  throw new ReusedRefError(ref, accountId, `${then} then, ${describe(coinUnits, creditUnits)} now`)
+}
+
+/**
+ * Adds credits, coin or both for the operator, inside the caller's transaction.
+ * @returns false when the payment that `ref` names was credited to this account before; nothing changes then
+ * @throws UnknownAccountError; ReusedRefError when it was credited before with other amounts
+ */
+export async function creditAccount(client: Client, accountId: string, credit: Credit): Promise<boolean> {
+  if ((await accountOf(client, accountId)) === undefined) throw new UnknownAccountError(accountId)
+  if (credit.ref !== undefined && (await isRepeat(client, accountId, credit.ref, credit))) return false
+  const ref = credit.ref ?? newId('evt')
+  if (credit.coinUnits !== undefined && credit.coinUnits > 0) {
+    await creditCoin(client, { accountId, units: credit.coinUnits, ref })
+    const details = { amount: formatUsd(credit.coinUnits), ref }
+    await recordActivity(client, OPERATOR, [{ accountId, type: 'coin.credited', target: accountId, details }])
+  }
+  if (credit.creditUnits !== undefined && credit.creditUnits > 0) {
+    const source = credit.source ?? 'operator'
+    const expiresAtMs = credit.expiresAtMs ?? Date.now() + YEAR_MS
+    const grant = { accountId, units: credit.creditUnits, source, expiresAtMs, ref }
+    const { grantId } = await grantCredits(client, grant)
+    const expires_at = new Date(expiresAtMs).toISOString()
+    const details = { amount: formatUsd(credit.creditUnits), source, expires_at, ref }
+    await recordActivity(client, OPERATOR, [{ accountId, type: 'credits.granted', target: grantId, details }])
+  }
+  return true
+}
+
+interface AccountRow {
+  id: string
+  name: string
+  created_at: Date
+}
+
+const asAccount = (row: AccountRow): Account => ({ id: row.id, name: row.name, createdAtMs: row.created_at.getTime() })
+
+/** The account, or undefined when there is none with this id. */
+export async function accountOf(db: Queryable, accountId: string): Promise<Account | undefined> {
+  const found = await db.query<AccountRow>('SELECT id, name, created_at FROM accounts WHERE id = $1', [accountId])
+  return found.rows[0] && asAccount(found.rows[0])
+}
+
+/**
+ * Accounts by age, oldest first.
+ * @param after an account id to go on from; '' starts at the oldest
+ */
+export async function listAccounts(db: Queryable, limit: number, after = ''): Promise<Account[]> {
+  const found = await db.query<AccountRow>(
+    'SELECT id, name, created_at FROM accounts WHERE id > $1 ORDER BY id LIMIT $2',
+    [after, limit],
+  )
+  return found.rows.map(asAccount)
+}
+
+/** What the account owns by the book. @throws UnknownAccountError */
+export async function accountBalance(db: Queryable, accountId: string): Promise<AccountBalance> {
+  const balance = await balanceOf(db, accountId)
+  if (balance === undefined) throw new UnknownAccountError(accountId)
+  return balance
+}
+
+/** `createAccount` in a transaction of its own. */
+export function openNewAccount(pool: Pool, options: Credit & { name?: string } = {}): Promise<string> {
+  return withTransaction(pool, (client) => createAccount(client, options))
+}

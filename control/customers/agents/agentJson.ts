@@ -1,0 +1,64 @@
+import type { Redis } from 'ioredis'
+import { formatUsd } from '../../../contract/money/units.ts'
+import { balanceOf } from '../../book/ledger/balanceOf.ts'
+import { coinPrice, coinText } from '../../catalog/pricing/coinAmounts.ts'
+import type { Queryable } from '../../runtime/db/pool.ts'
+import { availableOf } from '../accounts/available.ts'
+import type { ApiKey } from '../keys/keyRow.ts'
+import { keyOf } from '../keys/keys.ts'
+import { settingsJson } from '../keys/settingsJson.ts'
+import type { Agent, AgentSettings } from './agents.ts'
+
+const usdText = (units: number | null): string | null => (units === null ? null : formatUsd(units))
+
+/** What an agent has beside its key's settings, as the API names it; those that are not given stay away. */
+export function agentSettingsJson(settings: AgentSettings): Record<string, unknown> {
+  const { name, description, requestCapUnits, approvalThresholdUnits } = settings
+  return {
+    ...(name !== undefined && { name }),
+    ...(description !== undefined && { description }),
+    ...(requestCapUnits !== undefined && { request_cap: usdText(requestCapUnits) }),
+    ...(approvalThresholdUnits !== undefined && { approval_threshold: usdText(approvalThresholdUnits) }),
+  }
+}
+
+/** An agent as everybody sees it. */
+export function publicAgentJson(agent: Agent) {
+  return {
+    object: 'agent' as const,
+    id: agent.id,
+    slug: agent.slug,
+    name: agent.name,
+    description: agent.description,
+    created_at: new Date(agent.createdAtMs).toISOString(),
+  }
+}
+
+/** An agent as its owner and it itself see it: with its balance, its policy and what is known of its key. */
+export async function ownAgentJson(db: Queryable, redis: Redis, agent: Agent) {
+  const key = await keyOf(db, agent.keyId)
+  if (key === undefined) throw new Error(`agent ${agent.slug} has no key`)
+  const balance = await balanceOf(db, agent.id)
+  const available = await availableOf(redis, agent.id)
+  const price = await coinPrice(db)
+  const { name: _, expires_at: __, platform: ___, ...policy } = settingsJson(key)
+  return {
+    ...publicAgentJson(agent),
+    balance: { coin: coinText(Math.max(0, balance?.coinUnits ?? 0), price) },
+    available: available === undefined ? null : { coin: coinText(Math.max(0, available.coinUnits), price) },
+    ...policy,
+    request_cap: usdText(agent.requestCapUnits),
+    approval_threshold: usdText(agent.approvalThresholdUnits),
+    key: agent.keyIssuedAtMs === null ? null : agentKeyJson(agent, key),
+  }
+}
+
+export function agentKeyJson(agent: Agent, key: ApiKey) {
+  return {
+    object: 'api_key' as const,
+    id: key.id,
+    agent: agent.slug,
+    last4: key.last4,
+    issued_at: agent.keyIssuedAtMs === null ? null : new Date(agent.keyIssuedAtMs).toISOString(),
+  }
+}

@@ -1,0 +1,31 @@
+import { sluice } from '../../../contract/wire/generated/messages.js'
+import type { RpcHandlers } from '../../runtime/bus/rpcOperations.ts'
+import { type Pool, withTransaction } from '../../runtime/db/pool.ts'
+import { approvalAsked, askApproval, releaseApproval, useApproval, type Wanted } from './approvals.ts'
+
+function wantedOf({ agentId, endpoint, model, bodyHash }: sluice.ApprovalRequest): Wanted {
+  return { agentId, subject: 'request', endpoint, model, bodyHash }
+}
+
+/** What the proxies ask of approvals, for requests of agents that are above their threshold. */
+export function approvalRpc(pool: Pool): Pick<RpcHandlers, 'ask_approval' | 'use_approval' | 'release_approval'> {
+  return {
+    ask_approval: (request) =>
+      withTransaction(pool, async (client) => {
+        const { wantUnits: units, requestId } = request
+        const approval = await askApproval(client, { ...wantedOf(request), units, requestId })
+        const found = await client.query<{ slug: string }>('SELECT slug FROM agents WHERE id = $1', [request.agentId])
+        return Buffer.from(JSON.stringify(await approvalAsked(client, approval, found.rows[0]?.slug ?? '')))
+      }),
+    use_approval: (request) =>
+      withTransaction(pool, async (client) => {
+        const { approvalId, leastUnits, requestId } = request
+        const units = await useApproval(client, approvalId, wantedOf(request), leastUnits, requestId)
+        return sluice.UseApprovalReply.encode({ units } as sluice.UseApprovalReply).finish()
+      }),
+    release_approval: async ({ approvalId, requestId }) => {
+      await releaseApproval(pool, approvalId, requestId)
+      return new Uint8Array(0)
+    },
+  }
+}

@@ -1,0 +1,257 @@
+import { type ErrorCode, GatewayError } from '../../../contract/errors/errors.ts'
+import { limits } from '../../../contract/limits/limits.ts'
+import { formatUsd } from '../../../contract/money/units.ts'
+import { newId } from '../../../contract/wire/ids.ts'
+import { amountJson, coinPrice } from '../../catalog/pricing/coinAmounts.ts'
+import { type Actor, GATEWAY, recordActivity } from '../../runtime/activity/activity.ts'
+import type { Client, Queryable } from '../../runtime/db/pool.ts'
+
+export type ApprovalStatus = 'pending' | 'approved' | 'denied' | 'used' | 'expired'
+
+/** What an agent wants to do that is above its threshold. */
+export interface Wanted {
+  readonly agentId: string
+  readonly subject: 'request' | 'payment'
+  /** The endpoint and model of a request; 'pay' and the receiver of a payment. */
+  readonly endpoint: string
+  readonly model: string
+  readonly bodyHash: string
+}
+
+export interface Approval extends Omit<Wanted, 'bodyHash'> {
+  readonly id: string
+  /** The most that it may hold or pay. */
+  readonly units: number
+  readonly status: ApprovalStatus
+  readonly requestId: string
+  readonly usedBy: string | null
+  readonly createdAtMs: number
+  readonly expiresAtMs: number
+  readonly decidedAtMs: number | null
+}
+
+interface ApprovalRow {
+  id: string
+  agent_id: string
+  subject: Wanted['subject']
+  endpoint: string
+  model: string
+  body_hash: string
+  units: number
+  status: ApprovalStatus
+  request_id: string
+  used_by: string | null
+  created_at: Date
+  expires_at: Date
+  decided_at: Date | null
+}
+
+// One that is past its time counts as expired, also before it is marked.
+const COLUMNS = `id, agent_id, subject, endpoint, model, body_hash, units, request_id, used_by, created_at, expires_at,
+  decided_at, CASE WHEN status IN ('pending', 'approved') AND expires_at <= now() THEN 'expired' ELSE status END AS status`
+
+const asApproval = (row: ApprovalRow): Approval => ({
+  id: row.id,
+  agentId: row.agent_id,
+  subject: row.subject,
+  endpoint: row.endpoint,
+  model: row.model,
+  units: row.units,
+  status: row.status,
+  requestId: row.request_id,
+  usedBy: row.used_by,
+  createdAtMs: row.created_at.getTime(),
+  expiresAtMs: row.expires_at.getTime(),
+  decidedAtMs: row.decided_at?.getTime() ?? null,
+})
+
+/**
+ * The open approval for what an agent wants; a new one when there is none. What is wanted again and again waits once.
+ * @throws GatewayError rate_limited when too many of the agent's wait already
+ */
+export async function askApproval(
+  client: Client,
+  wanted: Wanted & { units: number; requestId: string },
+): Promise<Approval> {
+  const { agentId, subject, endpoint, model, bodyHash, units, requestId } = wanted
+  const owner = await client.query<{ owner_id: string }>(
+    'SELECT owner_id FROM agents WHERE id = $1 FOR NO KEY UPDATE',
+    [agentId],
+  )
+  await client.query(
+    `UPDATE approvals SET status = 'expired'
+     WHERE agent_id = $1 AND status IN ('pending', 'approved') AND expires_at <= now()`,
+    [agentId],
+  )
+  const open = await client.query<ApprovalRow>(
+    `SELECT ${COLUMNS} FROM approvals WHERE agent_id = $1 AND subject = $2 AND endpoint = $3 AND model = $4
+       AND body_hash = $5 AND status IN ('pending', 'approved')`,
+    [agentId, subject, endpoint, model, bodyHash],
+  )
+  const [found] = open.rows
+  // One that was approved for less than is wanted now (prices have changed) would never be usable.
+  if (found !== undefined && found.units >= units) return asApproval(found)
+  if (found !== undefined) await client.query(`UPDATE approvals SET status = 'expired' WHERE id = $1`, [found.id])
+  await refuseTooMany(client, agentId)
+  const made = await client.query<ApprovalRow>(
+    `INSERT INTO approvals (id, agent_id, subject, endpoint, model, body_hash, units, request_id, status, expires_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'pending', now() + make_interval(secs => $9)) RETURNING ${COLUMNS}`,
+    [newId('apr'), agentId, subject, endpoint, model, bodyHash, units, requestId, limits.approvalLifetimeMs / 1_000],
+  )
+  const [row] = made.rows
+  if (row === undefined) throw new Error('the database returned no row for a new approval')
+  const details = { agent_id: agentId, subject, endpoint, model, amount: formatUsd(units) }
+  const change = { accountId: owner.rows[0]?.owner_id ?? '', type: 'approval.asked', target: row.id, details }
+  await recordActivity(client, { ...GATEWAY, requestId }, [change])
+  return asApproval(row)
+}
+
+async function refuseTooMany(client: Client, agentId: string): Promise<void> {
+  const counted = await client.query<{ count: number }>(
+    `SELECT count(*) FROM approvals WHERE agent_id = $1 AND status = 'pending'`,
+    [agentId],
+  )
+  if ((counted.rows[0]?.count ?? 0) < limits.approvalsPerAgentMax) return
+  const message = `${limits.approvalsPerAgentMax} requests of the agent wait for approval already; wait for the owner.`
+  throw new GatewayError('rate_limited', { message, retryAfterSeconds: 60 })
+}
+
+const UNUSABLE: Readonly<Record<Exclude<ApprovalStatus, 'approved'>, ErrorCode>> = {
+  pending: 'approval_pending',
+  denied: 'approval_denied',
+  expired: 'approval_expired',
+  used: 'approval_used',
+}
+
+/**
+ * Uses an approval for a request or payment, once. One that was used by a request that ended without a charge may be
+ * used again.
+ * @param leastUnits what it will hold or pay at least
+ * @param usedBy the id of the request or payment
+ * @returns the most that it may hold or pay
+ * @throws GatewayError approval_not_found, _pending, _denied, _expired, _used, _mismatch
+ */
+export async function useApproval(
+  client: Client,
+  approvalId: string,
+  wanted: Wanted,
+  leastUnits: number,
+  usedBy: string,
+): Promise<number> {
+  const found = await client.query<ApprovalRow>(`SELECT ${COLUMNS} FROM approvals WHERE id = $1 FOR UPDATE`, [
+    approvalId,
+  ])
+  const [row] = found.rows
+  const param = 'x-approval-id'
+  if (row === undefined || row.agent_id !== wanted.agentId) throw new GatewayError('approval_not_found', { param })
+  const fits = [
+    row.subject === wanted.subject && row.endpoint === wanted.endpoint && row.model === wanted.model,
+    row.body_hash === wanted.bodyHash && leastUnits <= row.units,
+  ]
+  if (fits.includes(false)) throw new GatewayError('approval_mismatch', { param })
+  const isFree = row.status === 'used' && (await wasVoided(client, row))
+  if (row.status !== 'approved' && !isFree) throw new GatewayError(UNUSABLE[row.status], { param })
+  await client.query(`UPDATE approvals SET status = 'used', used_by = $2, used_at = now() WHERE id = $1`, [
+    approvalId,
+    usedBy,
+  ])
+  return row.units
+}
+
+/** Whether the request that used an approval ended without a charge, and the approval is still in time. */
+async function wasVoided(client: Client, { used_by, expires_at }: ApprovalRow): Promise<boolean> {
+  if (expires_at.getTime() <= Date.now()) return false
+  const found = await client.query('SELECT 1 FROM receipts WHERE request_id = $1 AND voided', [used_by])
+  return found.rowCount === 1
+}
+
+/** Makes an approval usable again after its request has ended without having held anything. */
+export async function releaseApproval(client: Queryable, approvalId: string, requestId: string): Promise<void> {
+  await client.query(
+    `UPDATE approvals SET status = 'approved', used_by = NULL, used_at = NULL
+     WHERE id = $1 AND used_by = $2 AND status = 'used'`,
+    [approvalId, requestId],
+  )
+}
+
+/**
+ * Decides over an approval that waits; deciding the same again changes nothing.
+ * @throws GatewayError approval_not_found; _denied, _expired or _used, each with 409, when it is past deciding
+ */
+export async function decideApproval(
+  client: Client,
+  actor: Actor,
+  ownerId: string,
+  agentId: string,
+  approvalId: string,
+  decision: 'approved' | 'denied',
+): Promise<Approval> {
+  const found = await client.query<ApprovalRow>(`SELECT ${COLUMNS} FROM approvals WHERE id = $1 FOR UPDATE`, [
+    approvalId,
+  ])
+  const [row] = found.rows
+  if (row === undefined || row.agent_id !== agentId) throw new GatewayError('approval_not_found')
+  if (row.status === decision) return asApproval(row)
+  // What is approved and can still be used can be taken back.
+  const isUsable = row.status === 'approved' || (row.status === 'used' && (await wasVoided(client, row)))
+  const isOpen = row.status === 'pending' || (isUsable && decision === 'denied')
+  if (!isOpen) {
+    const message = `The approval is ${row.status}, and nothing more can be decided; the agent has to ask again.`
+    throw new GatewayError(UNUSABLE[row.status as keyof typeof UNUSABLE], { status: 409, message })
+  }
+  const changed = await client.query<ApprovalRow>(
+    `UPDATE approvals SET status = $2, decided_at = now(), used_by = NULL, used_at = NULL
+     WHERE id = $1 RETURNING ${COLUMNS}`,
+    [approvalId, decision],
+  )
+  const details = { agent_id: agentId, subject: row.subject, model: row.model, amount: formatUsd(row.units) }
+  await recordActivity(client, actor, [
+    { accountId: ownerId, type: `approval.${decision}`, target: approvalId, details },
+  ])
+  return asApproval(changed.rows[0] ?? row)
+}
+
+/** The approvals of an agent, newest first. @param after the id of one to go on behind, or '' */
+export async function pageOfApprovals(
+  db: Queryable,
+  agentId: string,
+  status: ApprovalStatus | 'all',
+  limit: number,
+  after: string,
+): Promise<Approval[]> {
+  const found = await db.query<ApprovalRow>(
+    `SELECT * FROM (SELECT ${COLUMNS} FROM approvals WHERE agent_id = $1 AND ($2 = '' OR id < $2)) AS a
+     WHERE ($3 = 'all' OR a.status = $3) ORDER BY id DESC LIMIT $4`,
+    [agentId, after, status, limit],
+  )
+  return found.rows.map(asApproval)
+}
+
+/** An approval as the agent and its owner see it. */
+export function approvalJson(approval: Approval, agentSlug: string, coinUsdUnits: number) {
+  const { decidedAtMs, subject } = approval
+  return {
+    object: 'approval' as const,
+    id: approval.id,
+    status: approval.status,
+    subject,
+    agent: agentSlug,
+    ...(subject === 'request' ? { endpoint: approval.endpoint, model: approval.model } : { to: approval.model }),
+    hold: amountJson(approval.units, coinUsdUnits),
+    request_id: approval.requestId,
+    used_by: approval.usedBy,
+    expires_at: new Date(approval.expiresAtMs).toISOString(),
+    created_at: new Date(approval.createdAtMs).toISOString(),
+    decided_at: decidedAtMs === null ? null : new Date(decidedAtMs).toISOString(),
+  }
+}
+
+/** What a request that has to wait is answered. */
+export async function approvalAsked(db: Queryable, approval: Approval, agentSlug: string) {
+  const next = approval.status === 'approved' ? 'This is approved' : "This waits for the owner's approval"
+  return {
+    type: 'approval_required' as const,
+    message: `${next}; send it again, unchanged, with x-approval-id: ${approval.id}.`,
+    ...approvalJson(approval, agentSlug, await coinPrice(db)),
+  }
+}

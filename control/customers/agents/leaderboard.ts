@@ -1,0 +1,56 @@
+import { DAY_MS } from '../../../contract/api/time.ts'
+import { limits } from '../../../contract/limits/limits.ts'
+import type { Queryable } from '../../runtime/db/pool.ts'
+
+interface RankRow {
+  slug: string
+  name: string
+  requests: number
+  tokens: number
+}
+
+interface Kept {
+  readonly untilMs: number
+  readonly rows: Promise<RankRow[]>
+}
+
+const RANKS = `
+  SELECT a.slug, c.name, sum(u.requests) AS requests, sum(u.input_tokens + u.output_tokens) AS tokens
+  FROM agents a JOIN accounts c ON c.id = a.id JOIN usage_days u ON u.account_id = a.id AND u.day >= $1
+  GROUP BY a.id, c.name ORDER BY requests DESC, tokens DESC, a.slug LIMIT $2`
+
+/** Agents by their requests. Anybody may ask, so what was found is kept for a few seconds. */
+export class Leaderboard {
+  readonly #db: Queryable
+  /** By the number of days, of which there are few. */
+  readonly #kept = new Map<number, Kept>()
+
+  constructor(db: Queryable) {
+    this.#db = db
+  }
+
+  /** @param days how many days up to today */
+  async read(days: number, limit: number) {
+    const rows = (await this.#rows(days)).slice(0, limit + 1)
+    const data = rows.slice(0, limit).map((row, i) => ({
+      object: 'agent_rank' as const,
+      rank: i + 1,
+      slug: row.slug,
+      name: row.name,
+      requests: row.requests,
+      tokens: row.tokens,
+    }))
+    return { object: 'list' as const, days, data, has_more: rows.length > limit }
+  }
+
+  #rows(days: number): Promise<RankRow[]> {
+    const nowMs = Date.now()
+    const kept = this.#kept.get(days)
+    if (kept !== undefined && kept.untilMs > nowMs) return kept.rows
+    const firstDay = Math.floor(nowMs / DAY_MS) - days + 1
+    const rows = this.#db.query<RankRow>(RANKS, [firstDay, limits.listPageMax + 1]).then((found) => found.rows)
+    this.#kept.set(days, { untilMs: nowMs + limits.leaderboardKeptMs, rows })
+    rows.catch(() => this.#kept.delete(days))
+    return rows
+  }
+}

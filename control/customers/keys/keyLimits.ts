@@ -1,0 +1,45 @@
+import type { Redis } from 'ioredis'
+import { formatUsd } from '../../../contract/money/units.ts'
+import { keyCountersKey, shardOf } from '../../../contract/wire/redisKeys.ts'
+import { windowsAt } from '../../admission/windows.ts'
+import type { ApiKey } from './keyRow.ts'
+import { keyJson } from './settingsJson.ts'
+
+const HOUR_MS = 3_600_000
+
+/**
+ * What a key may spend, what it has spent or holds in the windows of now, and what is left. The counters are those that
+ * requests are admitted by.
+ */
+export async function keyLimits(redis: Redis, key: ApiKey) {
+  const [counters, [seconds]] = await Promise.all([
+    redis.hgetall(keyCountersKey(shardOf(key.accountId), key.id)),
+    redis.time(),
+  ])
+  const nowMs = Number(seconds) * 1_000
+  const windows = windowsAt(nowMs)
+  const used = (window: string, now: number, sum: string): number =>
+    Number(counters[window] ?? -1) === now ? Number(counters[sum] ?? 0) : 0
+  const month = new Date(nowMs)
+  const nextMonthMs = Date.UTC(month.getUTCFullYear(), month.getUTCMonth() + 1, 1)
+  return {
+    ...keyJson(key),
+    object: 'key_limits' as const,
+    caps: {
+      hour: limitJson(key.capHourUnits, used('hw', windows.hour, 'hs'), (windows.hour + 1) * HOUR_MS),
+      day: limitJson(key.capDayUnits, used('dw', windows.day, 'ds'), (windows.day + 1) * 24 * HOUR_MS),
+      month: limitJson(key.capMonthUnits, used('mw', windows.month, 'ms'), nextMonthMs),
+    },
+    budget: limitJson(key.budgetUnits, Number(counters['bs'] ?? 0), null),
+  }
+}
+
+/** @param capUnits null for none. @param resetsAtMs null when it never does */
+function limitJson(capUnits: number | null, usedUnits: number, resetsAtMs: number | null) {
+  return {
+    cap: capUnits === null ? null : formatUsd(capUnits),
+    used: formatUsd(usedUnits),
+    left: capUnits === null ? null : formatUsd(Math.max(0, capUnits - usedUnits)),
+    ...(resetsAtMs === null ? {} : { resets_at: new Date(resetsAtMs).toISOString() }),
+  }
+}

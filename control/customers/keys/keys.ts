@@ -1,0 +1,172 @@
+import { hashSecret, newId, newSecret } from '../../../contract/wire/ids.ts'
+import type { Queryable } from '../../runtime/db/pool.ts'
+import { type ApiKey, asApiKey, COLUMNS, type KeyRow } from './keyRow.ts'
+
+/** What an owner sets on a key. Caps are units; null takes a cap away; what is absent stays as it is. */
+export interface KeySettings {
+  name?: string
+  paused?: boolean
+  capHourUnits?: number | null
+  capDayUnits?: number | null
+  capMonthUnits?: number | null
+  budgetUnits?: number | null
+  /** Public model ids; empty allows every model. */
+  models?: readonly string[]
+  /** Ids of priced tools; empty allows every tool. */
+  tools?: readonly string[]
+  noLogs?: boolean
+  privateTier?: boolean
+  /** Null: the account's counts. */
+  allowRetention?: boolean | null
+  canTransfer?: boolean
+  /** Zero leaves the gateway's own rate limit. */
+  requestsPerMinute?: number
+  /** Milliseconds since 1970; null never expires. */
+  expiresAtMs?: number | null
+  /** It may make sub-keys. */
+  isPlatform?: boolean
+}
+
+/** No key with this id, or one that was revoked. */
+export class UnknownKeyError extends Error {
+  override readonly name = 'UnknownKeyError'
+
+  constructor(keyId: string, reason = 'there is no key') {
+    super(`${reason} ${keyId}`)
+  }
+}
+
+const COLUMN_OF: Readonly<Record<keyof KeySettings, string>> = {
+  name: 'name',
+  paused: 'paused',
+  capHourUnits: 'cap_hour_units',
+  capDayUnits: 'cap_day_units',
+  capMonthUnits: 'cap_month_units',
+  budgetUnits: 'budget_units',
+  models: 'models',
+  tools: 'tools',
+  noLogs: 'no_logs',
+  privateTier: 'private_tier',
+  allowRetention: 'allow_retention',
+  canTransfer: 'can_transfer',
+  requestsPerMinute: 'requests_per_minute',
+  expiresAtMs: 'expires_at',
+  isPlatform: 'is_platform',
+}
+
+function settingColumns(settings: KeySettings): Array<[column: string, value: unknown]> {
+  const columns: Array<[string, unknown]> = []
+  for (const [name, column] of Object.entries(COLUMN_OF)) {
+    const value = settings[name as keyof KeySettings]
+    if (value === undefined) continue
+    columns.push([column, name === 'expiresAtMs' && typeof value === 'number' ? new Date(value) : value])
+  }
+  return columns
+}
+
+/**
+ * Makes a key of an account.
+ * @returns the key, and its secret, which is shown here and never again
+ */
+export async function createKey(
+  db: Queryable,
+  accountId: string,
+  settings: KeySettings = {},
+): Promise<{ key: ApiKey; secret: string }> {
+  const secret = newSecret('sk')
+  const columns: Array<[string, unknown]> = [
+    ['id', newId('key')],
+    ['account_id', accountId],
+    ['hash', hashSecret(secret)],
+    ['last4', secret.slice(-4)],
+    ...settingColumns(settings),
+  ]
+  const made = await db.query<KeyRow>(
+    `INSERT INTO api_keys (${columns.map(([column]) => column).join(', ')})
+     VALUES (${columns.map((_, index) => `$${index + 1}`).join(', ')}) RETURNING ${COLUMNS}`,
+    columns.map(([, value]) => value),
+  )
+  const [row] = made.rows
+  if (row === undefined) throw new Error('the database returned no row for a new key')
+  return { key: asApiKey(row), secret }
+}
+
+/**
+ * Changes settings of a key. The caller has the proxies told with `announceKeyChanges` once it is committed.
+ * @throws UnknownKeyError also for a revoked key, which stays as it is
+ */
+export async function updateKey(db: Queryable, keyId: string, settings: KeySettings): Promise<ApiKey> {
+  const columns = settingColumns(settings)
+  if (columns.length === 0) return keyOrThrow(await keyOf(db, keyId), keyId)
+  const changes = columns.map(([column], index) => `${column} = $${index + 2}`).join(', ')
+  const changed = await db.query<KeyRow>(
+    `UPDATE api_keys SET ${changes} WHERE id = $1 AND revoked_at IS NULL RETURNING ${COLUMNS}`,
+    [keyId, ...columns.map(([, value]) => value)],
+  )
+  const [row] = changed.rows
+  if (row !== undefined) return asApiKey(row)
+  throw new UnknownKeyError(keyId, (await keyOf(db, keyId)) ? 'a revoked key can not be changed:' : undefined)
+}
+
+/**
+ * Gives a key a new secret; the one before ends with the transaction.
+ * @returns the key, and its secret, which is shown here and never again
+ * @throws UnknownKeyError also for a revoked key
+ */
+export async function replaceSecret(db: Queryable, keyId: string): Promise<{ key: ApiKey; secret: string }> {
+  const secret = newSecret('sk')
+  const changed = await db.query<KeyRow>(
+    `UPDATE api_keys SET hash = $2, last4 = $3 WHERE id = $1 AND revoked_at IS NULL RETURNING ${COLUMNS}`,
+    [keyId, hashSecret(secret), secret.slice(-4)],
+  )
+  const [row] = changed.rows
+  return { key: keyOrThrow(row && asApiKey(row), keyId), secret }
+}
+
+/** Revokes a key for good; revoking it again changes nothing. @throws UnknownKeyError */
+export async function revokeKey(db: Queryable, keyId: string): Promise<ApiKey> {
+  const revoked = await db.query<KeyRow>(
+    `UPDATE api_keys SET revoked_at = coalesce(revoked_at, now()) WHERE id = $1 RETURNING ${COLUMNS}`,
+    [keyId],
+  )
+  return keyOrThrow(revoked.rows[0] && asApiKey(revoked.rows[0]), keyId)
+}
+
+function keyOrThrow(key: ApiKey | undefined, keyId: string): ApiKey {
+  if (key === undefined) throw new UnknownKeyError(keyId)
+  return key
+}
+
+/** One key by its id, or undefined. */
+export async function keyOf(db: Queryable, keyId: string): Promise<ApiKey | undefined> {
+  const found = await db.query<KeyRow>(`SELECT ${COLUMNS} FROM api_keys WHERE id = $1`, [keyId])
+  return found.rows[0] && asApiKey(found.rows[0])
+}
+
+/** Every key of an account, oldest first, revoked ones included. */
+export async function listKeys(db: Queryable, accountId: string): Promise<ApiKey[]> {
+  const found = await db.query<KeyRow>(`SELECT ${COLUMNS} FROM api_keys WHERE account_id = $1 ORDER BY id`, [accountId])
+  return found.rows.map(asApiKey)
+}
+
+/**
+ * A page of the keys of an account that are not revoked, newest first, without the sub-keys of platforms.
+ * @param after the id of a key to go on behind, or ''
+ */
+export async function pageOfKeys(db: Queryable, accountId: string, limit: number, after: string): Promise<ApiKey[]> {
+  const found = await db.query<KeyRow>(
+    `SELECT ${COLUMNS} FROM api_keys
+     WHERE account_id = $1 AND revoked_at IS NULL AND platform_key_id IS NULL AND ($2 = '' OR id < $2)
+     ORDER BY id DESC LIMIT $3`,
+    [accountId, after, limit],
+  )
+  return found.rows.map(asApiKey)
+}
+
+/** The ids among these that no price sheet ever had: typing errors, which would lock a key out of everything. */
+export async function unknownModels(db: Queryable, ids: readonly string[]): Promise<string[]> {
+  if (ids.length === 0) return []
+  const known = await db.query<{ id: string }>('SELECT id FROM catalog_models WHERE id = ANY ($1::text[])', [ids])
+  const names = new Set(known.rows.map((row) => row.id))
+  return ids.filter((id) => !names.has(id))
+}

@@ -1,0 +1,62 @@
+import { parseTime } from '../../../contract/api/time.ts'
+import { invalidRequest } from '../../../contract/errors/errors.ts'
+import { parseUsd } from '../../../contract/money/units.ts'
+import type { Queryable } from '../../runtime/db/pool.ts'
+import { type KeySettings, unknownModels } from './keys.ts'
+
+/** The body of a request that makes or changes a key, as its schema has let it pass. */
+interface SettingsBody {
+  readonly name?: string
+  readonly paused?: boolean
+  readonly caps?: { readonly hour?: string | null; readonly day?: string | null; readonly month?: string | null }
+  readonly budget?: string | null
+  readonly models?: readonly string[]
+  readonly tools?: readonly string[]
+  readonly no_logs?: boolean
+  readonly private_tier?: boolean
+  readonly allow_retention?: boolean | null
+  readonly can_transfer?: boolean
+  readonly requests_per_minute?: number | null
+  readonly expires_at?: string | null
+  readonly platform?: boolean
+}
+
+/** Units of a cap; null takes it away, undefined leaves it. The schema has checked the form. */
+function capUnits(usd: string | null | undefined): number | null | undefined {
+  return typeof usd === 'string' ? parseUsd(usd) : usd
+}
+
+function expiryMs(text: string | null | undefined): number | null | undefined {
+  if (typeof text !== 'string') return text
+  const ms = parseTime(text)
+  if (ms === undefined || ms <= Date.now()) throw invalidRequest('expires_at must be a time to come.', 'expires_at')
+  return ms
+}
+
+/** The settings that a body gives. @throws GatewayError for a time that has passed and for models that are not known */
+export async function readSettings(db: Queryable, fields: Readonly<Record<string, unknown>>): Promise<KeySettings> {
+  const body = fields as SettingsBody
+  const [unknown] = await unknownModels(db, body.models ?? [])
+  if (unknown !== undefined) {
+    const param = `models[${body.models?.indexOf(unknown)}]`
+    throw invalidRequest(`${param} must be a model id from GET /v1/models, not ${unknown}.`, param)
+  }
+  const settings = {
+    name: body.name,
+    paused: body.paused,
+    capHourUnits: capUnits(body.caps?.hour),
+    capDayUnits: capUnits(body.caps?.day),
+    capMonthUnits: capUnits(body.caps?.month),
+    budgetUnits: capUnits(body.budget),
+    models: body.models,
+    tools: body.tools,
+    noLogs: body.no_logs,
+    privateTier: body.private_tier,
+    allowRetention: body.allow_retention,
+    canTransfer: body.can_transfer,
+    requestsPerMinute: body.requests_per_minute === null ? 0 : body.requests_per_minute,
+    expiresAtMs: expiryMs(body.expires_at),
+    isPlatform: body.platform,
+  }
+  return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined))
+}

@@ -1,0 +1,101 @@
+import { GatewayError } from '../../../contract/errors/errors.ts'
+import type { sluice } from '../../../contract/wire/generated/messages.js'
+import { isId } from '../../../contract/wire/ids.ts'
+import { shardOf } from '../../../contract/wire/redisKeys.ts'
+import { isDatabaseDown } from '../../runtime/db/isDatabaseDown.ts'
+import type { Queryable } from '../../runtime/db/pool.ts'
+import { settingsOf } from '../accounts/settings.ts'
+import { type ApiKey, asApiKey, COLUMNS, type KeyRow } from './keyRow.ts'
+import { withinPlatform } from './withinPlatform.ts'
+
+/** A key as it may be used now. */
+export interface KeyInForce extends ApiKey {
+  /** The platform key of a sub-key, whose caps bind it as well; null for all others. */
+  readonly platform: ApiKey | null
+}
+
+/** The key with this hash, as in `hashSecret`; undefined when none was made, or it was revoked or has expired. */
+export async function keyInForce(db: Queryable, keyHash: string): Promise<KeyInForce | undefined> {
+  const found = await db.query<KeyRow>({
+    name: 'resolve_key',
+    text: `SELECT ${COLUMNS} FROM api_keys
+           WHERE hash = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`,
+    values: [keyHash],
+  })
+  const key = found.rows[0] && asApiKey(found.rows[0])
+  if (key === undefined) return undefined
+  if (key.platformKeyId === null) return { ...key, platform: null }
+  const platform = await platformInForce(db, key.platformKeyId)
+  return platform && { ...withinPlatform(key, platform), platform }
+}
+
+/** A sub-key is in force as long as its platform key is. */
+async function platformInForce(db: Queryable, platformKeyId: string): Promise<ApiKey | undefined> {
+  const found = await db.query<KeyRow>({
+    name: 'platform_key',
+    text: `SELECT ${COLUMNS} FROM api_keys
+           WHERE id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`,
+    values: [platformKeyId],
+  })
+  return found.rows[0] && asApiKey(found.rows[0])
+}
+
+/**
+ * What a proxy may know of the key with this hash. A paused key resolves: the proxy says that it is paused. A record
+ * whose account settings cannot be read says so, and the proxy runs nothing by it.
+ * @throws GatewayError invalid_api_key when there is no such key in force
+ */
+export async function resolveKey(db: Queryable, keyHash: string): Promise<sluice.KeyRecord.$Properties> {
+  const key = await keyInForce(db, keyHash)
+  if (key === undefined) throw new GatewayError('invalid_api_key')
+  const agent = isId('agt', key.accountId) ? await agentPolicyOf(db, key.accountId) : undefined
+  const settings = await settingsOf(db, agent?.ownerId ?? key.accountId).catch((error: unknown) => {
+    if (isDatabaseDown(error)) throw error
+    return undefined
+  })
+  return {
+    keyId: key.id,
+    accountId: key.accountId,
+    shard: shardOf(key.accountId),
+    paused: key.paused,
+    capHourUnits: key.capHourUnits,
+    capDayUnits: key.capDayUnits,
+    capMonthUnits: key.capMonthUnits,
+    budgetUnits: key.budgetUnits,
+    models: [...key.models],
+    tools: [...key.tools],
+    noLogs: key.noLogs,
+    privateTier: key.privateTier,
+    allowRetention: key.allowRetention ?? settings?.allowRetention ?? false,
+    requestsPerMinute: key.requestsPerMinute,
+    expiresAtMs: key.expiresAtMs ?? 0,
+    privacyKnown: true,
+    settingsKnown: settings !== undefined,
+    ...(agent === undefined ? {} : { agent: agent.policy }),
+    ...(key.platform === null ? {} : { platform: platformRecord(key.platform) }),
+  }
+}
+
+function platformRecord(platform: ApiKey): sluice.PlatformRecord.$Properties {
+  const { id, capHourUnits, capDayUnits, capMonthUnits, budgetUnits } = platform
+  return { keyId: id, capHourUnits, capDayUnits, capMonthUnits, budgetUnits }
+}
+
+/** What binds the requests of an agent, and whose account defaults they go by. @throws when it can not be read */
+async function agentPolicyOf(
+  db: Queryable,
+  agentId: string,
+): Promise<{ ownerId: string; policy: sluice.AgentPolicy.$Properties }> {
+  const found = await db.query<{ owner_id: string; request_cap: number | null; threshold: number | null }>({
+    name: 'agent_policy',
+    text: `SELECT owner_id, request_cap_units AS request_cap, approval_threshold_units AS threshold
+           FROM agents WHERE id = $1`,
+    values: [agentId],
+  })
+  const [row] = found.rows
+  if (row === undefined) throw new GatewayError('policy_unavailable', { retryAfterSeconds: 1 })
+  return {
+    ownerId: row.owner_id,
+    policy: { requestCapUnits: row.request_cap, approvalThresholdUnits: row.threshold },
+  }
+}

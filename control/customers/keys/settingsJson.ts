@@ -1,0 +1,50 @@
+import { formatUsd } from '../../../contract/money/units.ts'
+import type { ApiKey } from './keyRow.ts'
+import type { KeySettings } from './keys.ts'
+
+const capText = (units: number | null): string | null => (units === null ? null : formatUsd(units))
+const timeText = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString())
+
+/** Settings under the names and in the forms of the API; those that are not given stay away. */
+export function settingsJson(settings: KeySettings): Record<string, unknown> {
+  const caps = Object.entries({
+    hour: settings.capHourUnits,
+    day: settings.capDayUnits,
+    month: settings.capMonthUnits,
+  }).flatMap(([name, units]) => (units === undefined ? [] : [[name, capText(units)]]))
+  const given = {
+    name: settings.name,
+    paused: settings.paused,
+    caps: caps.length === 0 ? undefined : Object.fromEntries(caps),
+    budget: settings.budgetUnits === undefined ? undefined : capText(settings.budgetUnits),
+    models: settings.models,
+    tools: settings.tools,
+    no_logs: settings.noLogs,
+    private_tier: settings.privateTier,
+    allow_retention: settings.allowRetention,
+    can_transfer: settings.canTransfer,
+    requests_per_minute: settings.requestsPerMinute === undefined ? undefined : settings.requestsPerMinute || null,
+    expires_at: settings.expiresAtMs === undefined ? undefined : timeText(settings.expiresAtMs),
+    platform: settings.isPlatform,
+  }
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+}
+
+/** What becomes of a request with this key now. */
+export function stateOf(key: ApiKey): 'revoked' | 'expired' | 'paused' | 'active' {
+  if (key.revokedAtMs !== null) return 'revoked'
+  if (key.expiresAtMs !== null && key.expiresAtMs <= Date.now()) return 'expired'
+  return key.paused ? 'paused' : 'active'
+}
+
+/** A key as its owner sees it. */
+export function keyJson(key: ApiKey) {
+  return {
+    object: 'api_key' as const,
+    id: key.id,
+    last4: key.last4,
+    state: stateOf(key),
+    ...settingsJson(key),
+    created_at: new Date(key.createdAtMs).toISOString(),
+  }
+}

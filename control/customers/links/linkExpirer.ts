@@ -1,0 +1,25 @@
+import type { Logger } from 'pino'
+import { limits } from '../../../contract/limits/limits.ts'
+import { type Pool, withTransaction } from '../../runtime/db/pool.ts'
+import { Loop } from '../../runtime/loop.ts'
+import { expireLink, overdueLinks } from './links.ts'
+
+/** Gives the coin of links that nobody has claimed in time back to the accounts that made them. */
+export class LinkExpirer {
+  readonly #loop: Loop
+
+  constructor({ pool, log }: { pool: Pool; log: Logger }) {
+    this.#loop = new Loop('overdue links', limits.linkExpiryMs, log, async (signal) => {
+      const overdue = await overdueLinks(pool, limits.housekeepingBatchMax)
+      for (const id of overdue) {
+        if (signal.aborted) return
+        await withTransaction(pool, (client) => expireLink(client, id))
+      }
+      if (overdue.length === limits.housekeepingBatchMax) this.#loop.wake()
+    })
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop()
+  }
+}

@@ -1,0 +1,133 @@
+import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
+import { type Actor, recordActivity } from '../../runtime/activity/activity.ts'
+import type { Client, Queryable } from '../../runtime/db/pool.ts'
+import { type ApiKey, asApiKey, COLUMNS, type KeyRow } from '../keys/keyRow.ts'
+import { createKey, type KeySettings, revokeKey } from '../keys/keys.ts'
+import { settingsJson } from '../keys/settingsJson.ts'
+
+/**
+ * Makes a sub-key, inside the caller's transaction.
+ * @param settings as `withinBounds` has let them pass
+ */
+export async function makeSubKey(
+  client: Client,
+  actor: Actor,
+  platform: ApiKey,
+  user: string,
+  settings: KeySettings,
+): Promise<{ key: ApiKey; secret: string }> {
+  const made = await createKey(client, platform.accountId, settings)
+  await client.query('UPDATE api_keys SET platform_key_id = $2, platform_user = $3 WHERE id = $1', [
+    made.key.id,
+    platform.id,
+    user,
+  ])
+  const details = { platform_key: platform.id, user, last4: made.key.last4, ...settingsJson(settings) }
+  const change = { accountId: platform.accountId, type: 'sub_key.created', target: made.key.id, details }
+  await recordActivity(client, actor, [change])
+  return { key: { ...made.key, platformKeyId: platform.id, platformUser: user }, secret: made.secret }
+}
+
+/**
+ * Revokes a sub-key; revoking it again changes nothing.
+ * @throws GatewayError key_not_found when there is no such key; permission_denied when it is not the platform's
+ */
+export async function endSubKey(client: Client, actor: Actor, platformKeyId: string, keyId: string): Promise<ApiKey> {
+  const key = await lockSubKey(client, platformKeyId, keyId)
+  if (key.revokedAtMs !== null) return key
+  const change = { accountId: key.accountId, type: 'sub_key.revoked', target: key.id }
+  await recordActivity(client, actor, [change])
+  return revokeKey(client, key.id)
+}
+
+/**
+ * A sub-key of this platform key, with its row locked.
+ * @throws GatewayError key_not_found when there is no such key; permission_denied when it is not the platform's
+ */
+export async function lockSubKey(client: Client, platformKeyId: string, keyId: string): Promise<ApiKey> {
+  const found = await client.query<KeyRow>(`SELECT ${COLUMNS} FROM api_keys WHERE id = $1 FOR UPDATE`, [keyId])
+  const key = found.rows[0] && asApiKey(found.rows[0])
+  if (key === undefined) throw new GatewayError('key_not_found')
+  if (key.platformKeyId !== platformKeyId) throw new GatewayError('permission_denied')
+  return key
+}
+
+/** The sub-keys of a platform key that are not revoked, newest first. @param user only of this one, when not '' */
+export async function pageOfSubKeys(
+  db: Queryable,
+  platformKeyId: string,
+  user: string,
+  limit: number,
+  after: string,
+): Promise<ApiKey[]> {
+  const found = await db.query<KeyRow>(
+    `SELECT ${COLUMNS} FROM api_keys WHERE platform_key_id = $1 AND revoked_at IS NULL
+       AND ($2 = '' OR platform_user = $2) AND ($3 = '' OR id < $3) ORDER BY id DESC LIMIT $4`,
+    [platformKeyId, user, after, limit],
+  )
+  return found.rows.map(asApiKey)
+}
+
+export async function countSubKeys(db: Queryable, platformKeyId: string): Promise<number> {
+  const counted = await db.query<{ count: number }>(
+    'SELECT count(*) FROM api_keys WHERE platform_key_id = $1 AND revoked_at IS NULL',
+    [platformKeyId],
+  )
+  return counted.rows[0]?.count ?? 0
+}
+
+/**
+ * The settings of a sub-key, which may do at most what its platform key may: what is left open is taken from there.
+ * @throws GatewayError invalid_request with the field that asks for more
+ */
+export function withinBounds(platform: ApiKey, asked: KeySettings): KeySettings {
+  return {
+    ...asked,
+    capHourUnits: capOf(platform.capHourUnits, asked.capHourUnits, 'caps.hour'),
+    capDayUnits: capOf(platform.capDayUnits, asked.capDayUnits, 'caps.day'),
+    capMonthUnits: capOf(platform.capMonthUnits, asked.capMonthUnits, 'caps.month'),
+    budgetUnits: capOf(platform.budgetUnits, asked.budgetUnits, 'budget'),
+    models: listOf(platform.models, asked.models, 'models'),
+    tools: listOf(platform.tools, asked.tools, 'tools'),
+    noLogs: strict(platform.noLogs, asked.noLogs, 'no_logs'),
+    privateTier: strict(platform.privateTier, asked.privateTier, 'private_tier'),
+    allowRetention: retentionOf(platform.allowRetention, asked.allowRetention),
+    // A sub-key is its user's, and the account's coin is not.
+    canTransfer: false,
+    requestsPerMinute: rateOf(platform.requestsPerMinute, asked.requestsPerMinute),
+    expiresAtMs: capOf(platform.expiresAtMs, asked.expiresAtMs, 'expires_at'),
+  }
+}
+
+const tooMuch = (field: string) => invalidRequest(`${field} must be within that of the platform key.`, field)
+
+function capOf(bound: number | null, asked: number | null | undefined, field: string): number | null {
+  if (asked === undefined || asked === null) return bound
+  if (bound !== null && asked > bound) throw tooMuch(field)
+  return asked
+}
+
+function listOf(bound: readonly string[], asked: readonly string[] | undefined, field: string): readonly string[] {
+  if (asked === undefined || asked.length === 0) return bound
+  const wrong = bound.length === 0 ? -1 : asked.findIndex((id) => !bound.includes(id))
+  if (wrong >= 0) throw tooMuch(`${field}[${wrong}]`)
+  return asked
+}
+
+/** A flag that can be added and not taken away. */
+function strict(bound: boolean, asked: boolean | undefined, field: string): boolean {
+  if (bound && asked === false) throw tooMuch(field)
+  return bound || asked === true
+}
+
+function retentionOf(bound: boolean | null, asked: boolean | null | undefined): boolean | null {
+  if (bound !== true && asked === true) throw tooMuch('allow_retention')
+  return asked ?? bound
+}
+
+/** Zero is the gateway's own rate. */
+function rateOf(bound: number, asked: number | undefined): number {
+  if (asked === undefined || asked === 0) return bound
+  if (bound !== 0 && asked > bound) throw tooMuch('requests_per_minute')
+  return asked
+}

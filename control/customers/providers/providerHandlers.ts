@@ -1,0 +1,99 @@
+import { GatewayError } from '../../../contract/errors/errors.ts'
+import { limits } from '../../../contract/limits/limits.ts'
+import { isId } from '../../../contract/wire/ids.ts'
+import { type ApiCall, preparedWrite, type ReadHandler, type WriteHandler } from '../../api/call.ts'
+import { listJson, pageOf } from '../../api/lists.ts'
+import { RateLimiter } from '../../api/rateLimiter.ts'
+import { refuseAfter } from '../../api/rates.ts'
+import type { Pool } from '../../runtime/db/pool.ts'
+import { checkEndpoint, type Dialect, readBaseUrl } from './checkEndpoint.ts'
+import {
+  type DataPolicy,
+  type NewProvider,
+  type Provider,
+  pageOfProviders,
+  registerProvider,
+  removeProvider,
+} from './providers.ts'
+
+type ProviderOperation = 'list_providers' | 'register_provider' | 'remove_provider'
+
+const CHECKS = { perMinute: limits.providerChecksPerMinute, burst: limits.providerChecksPerMinute }
+
+export interface ProviderParts {
+  readonly pool: Pool
+  readonly environment: { readonly allowPrivateProviders: boolean }
+}
+
+/** The endpoints of providers. */
+export function providerHandlers({
+  pool,
+  environment,
+}: ProviderParts): Record<ProviderOperation, ReadHandler | WriteHandler<unknown>> {
+  const allowPrivate = environment.allowPrivateProviders
+  // Nobody has the gateway knock at many doors.
+  const checks = new RateLimiter(CHECKS, limits.rateLimiterEntriesMax)
+  return {
+    list_providers: {
+      read: async (call) => {
+        const { limit, after } = pageOf(call)
+        return { json: listJson((await pageOfProviders(pool, limit + 1, after)).map(providerJson), limit) }
+      },
+    },
+    register_provider: preparedWrite<NewProvider>({
+      prepare: async (call) => {
+        const asked = readProvider(call, allowPrivate)
+        refuseAfter(checks.take(call.accountId, Date.now()))
+        const models = await checkEndpoint(asked.endpoint, { allowPrivate })
+        return { ...asked.provider, models }
+      },
+      write: async ({ actor }, client, checked) => {
+        const { provider, isNew } = await registerProvider(client, actor, checked)
+        return { status: isNew ? 201 : 200, json: providerJson(provider) }
+      },
+    }),
+    remove_provider: {
+      write: async ({ actor, accountId, params }, client) => {
+        const id = params['id'] ?? ''
+        if (!isId('prov', id)) throw new GatewayError('provider_not_found')
+        await removeProvider(client, actor, id, accountId)
+        return { json: { object: 'provider' as const, id, deleted: true } }
+      },
+    },
+  }
+}
+
+/** The schema of the route has checked the types. */
+function readProvider({ accountId, body }: ApiCall, allowPrivate: boolean) {
+  const fields = body as {
+    name: string
+    base_url: string
+    dialect?: Dialect
+    api_key?: string
+    data_policy?: DataPolicy
+  }
+  const baseUrl = readBaseUrl(fields.base_url, allowPrivate)
+  const dialect = fields.dialect ?? 'openai'
+  // What an owner does not say is not promised.
+  const dataPolicy = fields.data_policy ?? 'retained'
+  const href = baseUrl.href.replace(/\/$/, '')
+  return {
+    endpoint: { baseUrl, dialect, apiKey: fields.api_key },
+    provider: { accountId, name: fields.name, baseUrl: href, dialect, dataPolicy },
+  }
+}
+
+/** A provider as everybody sees it; whose it is, is not told. */
+export function providerJson(provider: Provider) {
+  return {
+    object: 'provider' as const,
+    id: provider.id,
+    name: provider.name,
+    base_url: provider.baseUrl,
+    dialect: provider.dialect,
+    data_policy: provider.dataPolicy,
+    models: provider.models,
+    checked_at: new Date(provider.checkedAtMs).toISOString(),
+    created_at: new Date(provider.createdAtMs).toISOString(),
+  }
+}

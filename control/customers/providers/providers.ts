@@ -1,0 +1,136 @@
+import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
+import { limits } from '../../../contract/limits/limits.ts'
+import { newId } from '../../../contract/wire/ids.ts'
+import { type Actor, recordActivity } from '../../runtime/activity/activity.ts'
+import { textArray } from '../../runtime/db/arrays.ts'
+import type { Client, Queryable } from '../../runtime/db/pool.ts'
+import type { Dialect } from './checkEndpoint.ts'
+
+export type DataPolicy = 'none' | 'retained'
+
+/** What is registered of an endpoint that was checked. */
+export interface NewProvider {
+  readonly accountId: string
+  readonly name: string
+  readonly baseUrl: string
+  readonly dialect: Dialect
+  readonly dataPolicy: DataPolicy
+  readonly models: readonly string[]
+}
+
+export interface Provider extends NewProvider {
+  readonly id: string
+  readonly checkedAtMs: number
+  readonly createdAtMs: number
+  readonly removedAtMs: number | null
+}
+
+interface ProviderRow {
+  id: string
+  account_id: string
+  name: string
+  base_url: string
+  dialect: Dialect
+  data_policy: DataPolicy
+  models: string[]
+  checked_at: Date
+  created_at: Date
+  removed_at: Date | null
+}
+
+const COLUMNS = 'id, account_id, name, base_url, dialect, data_policy, models, checked_at, created_at, removed_at'
+
+const asProvider = (row: ProviderRow): Provider => ({
+  id: row.id,
+  accountId: row.account_id,
+  name: row.name,
+  baseUrl: row.base_url,
+  dialect: row.dialect,
+  dataPolicy: row.data_policy,
+  models: row.models,
+  checkedAtMs: row.checked_at.getTime(),
+  createdAtMs: row.created_at.getTime(),
+  removedAtMs: row.removed_at?.getTime() ?? null,
+})
+
+/**
+ * Registers an endpoint, or writes anew what the account has registered under the same address, inside the caller's
+ * transaction.
+ * @returns the provider, and whether it is new
+ * @throws GatewayError invalid_request beyond limits.providersPerAccountMax
+ */
+export async function registerProvider(
+  client: Client,
+  actor: Actor,
+  provider: NewProvider,
+): Promise<{ provider: Provider; isNew: boolean }> {
+  const { accountId, name, baseUrl, dialect, dataPolicy, models } = provider
+  // The account's row is locked, so that registrations at once are counted one after the other.
+  await client.query('SELECT 1 FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [accountId])
+  const values = [accountId, baseUrl, name, dialect, dataPolicy, textArray(models)]
+  const changed = await client.query<ProviderRow>(
+    `UPDATE providers SET name = $3, dialect = $4, data_policy = $5, models = $6::text[], checked_at = now()
+     WHERE account_id = $1 AND base_url = $2 AND removed_at IS NULL RETURNING ${COLUMNS}`,
+    values,
+  )
+  const [before] = changed.rows
+  const row = before ?? (await insert(client, accountId, values))
+  const type = before === undefined ? 'provider.registered' : 'provider.updated'
+  const details = { name, base_url: baseUrl, dialect, data_policy: dataPolicy, models: models.length }
+  await recordActivity(client, actor, [{ accountId, type, target: row.id, details }])
+  return { provider: asProvider(row), isNew: before === undefined }
+}
+
+async function insert(client: Client, accountId: string, values: readonly unknown[]): Promise<ProviderRow> {
+  const counted = await client.query<{ count: number }>(
+    'SELECT count(*) FROM providers WHERE account_id = $1 AND removed_at IS NULL',
+    [accountId],
+  )
+  if ((counted.rows[0]?.count ?? 0) >= limits.providersPerAccountMax) {
+    throw invalidRequest(`An account has at most ${limits.providersPerAccountMax} providers; remove one.`)
+  }
+  const made = await client.query<ProviderRow>(
+    `INSERT INTO providers (account_id, base_url, name, dialect, data_policy, models, id)
+     VALUES ($1, $2, $3, $4, $5, $6::text[], $7) RETURNING ${COLUMNS}`,
+    [...values, newId('prov')],
+  )
+  const [row] = made.rows
+  if (row === undefined) throw new Error('the database returned no row for a new provider')
+  return row
+}
+
+/**
+ * Takes an endpoint off the list, inside the caller's transaction.
+ * @param accountId whose it has to be; undefined for the operator, who removes any
+ * @throws GatewayError provider_not_found; permission_denied for someone else's
+ */
+export async function removeProvider(
+  client: Client,
+  actor: Actor,
+  id: string,
+  accountId: string | undefined,
+): Promise<Provider> {
+  const found = await client.query<ProviderRow>(
+    `SELECT ${COLUMNS} FROM providers WHERE id = $1 AND removed_at IS NULL FOR UPDATE`,
+    [id],
+  )
+  const [row] = found.rows
+  if (row === undefined) throw new GatewayError('provider_not_found')
+  if (accountId !== undefined && row.account_id !== accountId) throw new GatewayError('permission_denied')
+  const removed = await client.query<ProviderRow>(
+    `UPDATE providers SET removed_at = now() WHERE id = $1 RETURNING ${COLUMNS}`,
+    [id],
+  )
+  const details = { base_url: row.base_url }
+  await recordActivity(client, actor, [{ accountId: row.account_id, type: 'provider.removed', target: id, details }])
+  return asProvider(removed.rows[0] ?? row)
+}
+
+/** The providers that are registered, newest first. @param after the id of a provider to go on behind, or '' */
+export async function pageOfProviders(db: Queryable, limit: number, after: string): Promise<Provider[]> {
+  const found = await db.query<ProviderRow>(
+    `SELECT ${COLUMNS} FROM providers WHERE removed_at IS NULL AND ($1 = '' OR id < $1) ORDER BY id DESC LIMIT $2`,
+    [after, limit],
+  )
+  return found.rows.map(asProvider)
+}

@@ -1,0 +1,29 @@
+import type { Redis } from 'ioredis'
+import { limits } from '../../../contract/limits/limits.ts'
+import { donePrefix, holdsKey, OWNERS_KEY, SHARD_COUNT } from '../../../contract/wire/redisKeys.ts'
+
+/**
+ * Whether Redis knows a request of this shard: its hold is open, or it ended in the last minutes.
+ * @throws Error when Redis can not be asked
+ */
+export function isUnderWay(redis: Redis, shard: number, requestId: string): Promise<boolean> {
+  return isInShards(redis, [shard], requestId)
+}
+
+/** As `isUnderWay`, for who does not know the account: it looks at every shard, which is some hundred small reads. */
+export function isUnderWayAnywhere(redis: Redis, requestId: string): Promise<boolean> {
+  return isInShards(redis, Array.from({ length: SHARD_COUNT }).keys(), requestId)
+}
+
+async function isInShards(redis: Redis, shards: Iterable<number>, requestId: string): Promise<boolean> {
+  const [owners, [seconds]] = await Promise.all([redis.zrange(OWNERS_KEY, '0', '-1'), redis.time()])
+  const minute = Math.floor(Number(seconds) / 60)
+  const keys: string[] = []
+  for (const shard of shards) {
+    for (const owner of owners) keys.push(holdsKey(shard, owner))
+    // Also the next minute, which may have begun since Redis was asked for the time.
+    for (let back = -1; back <= limits.rememberResultMinutes; back++) keys.push(`${donePrefix(shard)}:${minute - back}`)
+  }
+  const found = await Promise.all(keys.map((key) => redis.hexists(key, requestId)))
+  return found.includes(1)
+}

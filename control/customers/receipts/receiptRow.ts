@@ -1,0 +1,156 @@
+import type {
+  ReceiptFields,
+  ReceiptLog,
+  ReceiptPaid,
+  ReceiptRate,
+  ReceiptStatus,
+  ReceiptTier,
+  ReceiptUsageSource,
+} from '../../../contract/money/receipt.ts'
+import { networkOf } from '../../../contract/payments/address.ts'
+import { leafText } from '../../book/usagelog/leafText.ts'
+
+/** A receipt as it stands in the book. */
+export interface ReceiptRow {
+  request_id: string
+  position: number
+  key_id: string
+  model: string
+  endpoint: string
+  sheet_version: number
+  status: ReceiptStatus
+  error_code: string
+  streamed: boolean
+  hold_units: number
+  charge_units: number
+  input_tokens: number
+  cached_input_tokens: number
+  cache_write_5m_tokens: number
+  cache_write_1h_tokens: number
+  output_tokens: number
+  reasoning_tokens: number
+  quantity: number
+  unit: string
+  usage_source: ReceiptUsageSource
+  clamped: boolean
+  held_at_ms: number
+  duration_ms: number
+  rate: ReceiptRate
+  tier: ReceiptTier
+}
+
+/** What was paid for a request, as it stands in the book. */
+export interface PaidRow {
+  units: number
+  min_units: number
+  asset: string
+  token: string
+  amount: string
+  chain_id: number
+  payer: string
+  hash: string | null
+  agent: string
+  back_units: number | null
+  back_amount: string | null
+  credit_used_units: number
+  credit_kept_units: number
+  credit_left_units: number
+  refund_hash: string | null
+}
+
+/** One row for a request that was paid for by itself; $1 is its id. */
+export const PAID_QUERY = `
+  SELECT p.units, p.min_units, p.asset, p.token, p.amount::text AS amount, c.chain_id, p.payer, t.hash, p.agent, p.back_units,
+    p.back_amount::text AS back_amount, p.credit_used_units, p.credit_kept_units, p.credit_left_units,
+    b.hash AS refund_hash
+  FROM payments p CROSS JOIN chain_identity c
+    LEFT JOIN chain_transactions t ON t.purpose = 'payment' AND t.ref IN (p.id, p.id || ':other') AND t.state = 'mined'
+    LEFT JOIN refunds f ON f.id = p.refund_id
+    LEFT JOIN chain_transactions b ON b.purpose = 'refund' AND b.ref = f.id || '#' || f.attempts AND b.state = 'mined'
+  WHERE p.id = $1`
+
+export function paidOf(row: PaidRow): ReceiptPaid {
+  const { units, asset, token, amount, payer, agent } = row
+  const paid = {
+    units,
+    minUnits: row.min_units,
+    asset,
+    token,
+    amount,
+    payer,
+    agent,
+    network: networkOf(row.chain_id),
+    transaction: row.hash ?? '',
+  }
+  if (row.back_units === null) return paid
+  const credit = {
+    usedUnits: row.credit_used_units,
+    keptUnits: row.credit_kept_units,
+    leftUnits: row.credit_left_units,
+  }
+  if (row.back_units === 0) return { ...paid, credit }
+  const back = { units: row.back_units, amount: row.back_amount ?? '0', transaction: row.refund_hash ?? '' }
+  return { ...paid, credit, back }
+}
+
+export const RECEIPT_COLUMNS = [
+  ...['request_id', 'position', 'key_id', 'model', 'endpoint', 'sheet_version', 'status', 'error_code', 'streamed'],
+  ...['hold_units', 'charge_units', 'input_tokens', 'cached_input_tokens', 'cache_write_5m_tokens'],
+  ...['cache_write_1h_tokens', 'output_tokens', 'reasoning_tokens', 'quantity', 'unit', 'usage_source'],
+  ...['clamped', 'held_at_ms', 'duration_ms', 'rate', 'tier'],
+].join(', ')
+
+/** @param coinUsdUnits USD per coin in units, of the sheet that the row names */
+export function receiptFields(row: ReceiptRow, coinUsdUnits: number, log: ReceiptLog): ReceiptFields {
+  return {
+    requestId: row.request_id,
+    status: row.status,
+    model: row.model,
+    endpoint: row.endpoint,
+    sheetVersion: row.sheet_version,
+    rate: row.rate,
+    tier: row.tier,
+    costUnits: row.charge_units,
+    holdUnits: row.hold_units,
+    coinUsdUnits,
+    usage: {
+      input: row.input_tokens,
+      cachedInput: row.cached_input_tokens,
+      cacheWrite5m: row.cache_write_5m_tokens,
+      cacheWrite1h: row.cache_write_1h_tokens,
+      output: row.output_tokens,
+      reasoning: row.reasoning_tokens,
+    },
+    quantity: row.quantity,
+    unit: row.unit,
+    usageSource: row.usage_source,
+    clamped: row.clamped,
+    streamed: row.streamed,
+    createdMs: row.held_at_ms,
+    durationMs: row.duration_ms,
+    errorCode: row.error_code === '' ? null : row.error_code,
+    log,
+  }
+}
+
+/** The text whose hash stands in the usage log for this receipt. */
+export function logEntry(row: ReceiptRow): string {
+  return leafText({
+    requestId: row.request_id,
+    status: row.status,
+    model: row.model,
+    endpoint: row.endpoint,
+    sheetVersion: row.sheet_version,
+    chargeUnits: row.charge_units,
+    inputTokens: row.input_tokens,
+    cachedInputTokens: row.cached_input_tokens,
+    cacheWrite5mTokens: row.cache_write_5m_tokens,
+    cacheWrite1hTokens: row.cache_write_1h_tokens,
+    outputTokens: row.output_tokens,
+    reasoningTokens: row.reasoning_tokens,
+    quantity: row.quantity,
+    unit: row.unit,
+    usageSource: row.usage_source,
+    heldAtMs: row.held_at_ms,
+  })
+}

@@ -1,0 +1,119 @@
+import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
+import { limits } from '../../../contract/limits/limits.ts'
+import { isId, newId } from '../../../contract/wire/ids.ts'
+import { type Actor, recordActivity } from '../../runtime/activity/activity.ts'
+import type { Client, Queryable } from '../../runtime/db/pool.ts'
+import { clientNetwork } from '../../runtime/net/clientNetwork.ts'
+import { accountOfCode } from './codes.ts'
+
+export interface Referral {
+  readonly id: string
+  /** The referred account. */
+  readonly accountId: string
+  readonly referrerId: string
+  readonly earnedUnits: number
+  readonly attachedAtMs: number
+}
+
+interface ReferralRow {
+  id: string
+  account_id: string
+  referrer_id: string
+  earned_units: number
+  attached_at: Date
+}
+
+const COLUMNS = 'id, account_id, referrer_id, earned_units, attached_at'
+
+const asReferral = (row: ReferralRow): Referral => ({
+  id: row.id,
+  accountId: row.account_id,
+  referrerId: row.referrer_id,
+  earnedUnits: row.earned_units,
+  attachedAtMs: row.attached_at.getTime(),
+})
+
+/**
+ * Attaches an account to the one that has the code, for good, inside the caller's transaction. What is booked from now
+ * on counts.
+ * @throws GatewayError already_referred; code_not_found; invalid_request for the account's own code, for that of an
+ *   account that it has brought, and for an agent; attach_velocity when too many accounts were attached from the client's
+ *   network
+ */
+export async function attachReferrer(client: Client, actor: Actor, accountId: string, code: string): Promise<Referral> {
+  if (isId('agt', accountId)) throw invalidRequest('An agent has no referrer; its owner has.')
+  // Whoever counts receipts now is waited for: what is counted then is before the place that is read below.
+  await client.query('SELECT 1 FROM referral_cursor FOR SHARE')
+  const referrerId = await accountOfCode(client, code)
+  if ((await referralOf(client, accountId)) !== undefined) throw new GatewayError('already_referred')
+  if (referrerId === undefined) throw new GatewayError('code_not_found', { param: 'code' })
+  if (referrerId === accountId) throw invalidRequest('code must be the code of another account.', 'code')
+  await refuseExchange(client, accountId, referrerId)
+  const network = clientNetwork(actor.clientAddress ?? '')
+  if (network !== '') await refuseTooMany(client, network)
+  const made = await client.query<ReferralRow>(
+    `INSERT INTO referrals (id, account_id, referrer_id, from_position, network)
+     SELECT $1, $2, $3, size, $4 FROM usage_log_head
+     ON CONFLICT (account_id) DO NOTHING RETURNING ${COLUMNS}`,
+    [newId('rfl'), accountId, referrerId, network],
+  )
+  const [row] = made.rows
+  if (row === undefined) throw new GatewayError('already_referred')
+  await recordActivity(client, actor, [{ accountId, type: 'referral.attached', target: row.id, details: {} }])
+  const { kind } = actor
+  const gained = { accountId: referrerId, type: 'referral.gained', target: row.id, details: {} }
+  // The referrer is not told which wallet, from which address.
+  await recordActivity(client, { kind: kind === 'operator' ? kind : 'gateway', id: '' }, [gained])
+  return asReferral(row)
+}
+
+/** Two accounts that bring each other would both be paid for what they spend themselves; the locks make them take turns. */
+async function refuseExchange(client: Client, accountId: string, referrerId: string): Promise<void> {
+  const both = [accountId, referrerId]
+  await client.query('SELECT 1 FROM accounts WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE', [both])
+  if ((await referralOf(client, referrerId))?.referrerId !== accountId) return
+  throw invalidRequest('code must be the code of an account that yours has not brought itself.', 'code')
+}
+
+/** The lock makes those who come from one network at once take turns, until the end of the transaction. */
+async function refuseTooMany(client: Client, network: string): Promise<void> {
+  await client.query(`SELECT pg_advisory_xact_lock(hashtextextended('referral ' || $1, 0))`, [network])
+  const windowSeconds = limits.referralAttachWindowMs / 1_000
+  const found = await client.query<{ count: number; wait_seconds: number | null }>(
+    `SELECT count(*), ceil(extract(epoch FROM min(attached_at) - now()) + $2)::integer AS wait_seconds
+     FROM referrals WHERE network = $1 AND attached_at > now() - make_interval(secs => $2)`,
+    [network, windowSeconds],
+  )
+  const [row] = found.rows
+  if ((row?.count ?? 0) < limits.referralAttachesMax) return
+  throw new GatewayError('attach_velocity', { retryAfterSeconds: Math.max(1, row?.wait_seconds ?? 1) })
+}
+
+/** The referral by which an account was brought, or undefined. */
+export async function referralOf(db: Queryable, accountId: string): Promise<Referral | undefined> {
+  const found = await db.query<ReferralRow>(`SELECT ${COLUMNS} FROM referrals WHERE account_id = $1`, [accountId])
+  return found.rows[0] && asReferral(found.rows[0])
+}
+
+/** Those whom an account has brought, newest first. @param after the id of a referral to go on behind, or '' */
+export async function pageOfReferrals(
+  db: Queryable,
+  referrerId: string,
+  limit: number,
+  after: string,
+): Promise<Referral[]> {
+  const found = await db.query<ReferralRow>(
+    `SELECT ${COLUMNS} FROM referrals WHERE referrer_id = $1 AND ($2 = '' OR id < $2) ORDER BY id DESC LIMIT $3`,
+    [referrerId, after, limit],
+  )
+  return found.rows.map(asReferral)
+}
+
+/** How many accounts an account has brought, and what it got for them in units. */
+export async function referralTotals(db: Queryable, referrerId: string): Promise<{ count: number; units: number }> {
+  const found = await db.query<{ count: number; units: number }>(
+    'SELECT count(*), coalesce(sum(earned_units), 0) AS units FROM referrals WHERE referrer_id = $1',
+    [referrerId],
+  )
+  return found.rows[0] ?? { count: 0, units: 0 }
+}

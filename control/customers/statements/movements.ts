@@ -1,0 +1,181 @@
+import { DAY_MS } from '../../../contract/api/time.ts'
+import { limits } from '../../../contract/limits/limits.ts'
+import { coinAccount } from '../../book/ledger/accounts.ts'
+import type { Queryable } from '../../runtime/db/pool.ts'
+import { idTimeMs } from '../receipts/idTime.ts'
+
+/** One line of a statement: what came in is positive, what went out negative. Amounts are units. */
+export interface Movement {
+  /** Orders the lines, milliseconds since 1970. */
+  readonly orderMs: number
+  readonly timeMs: number
+  /** The kind of the transfers: 'charge', 'payment', 'grant', 'expire' and so on. */
+  readonly kind: string
+  readonly reference: string
+  readonly keyId: string
+  readonly model: string
+  readonly endpoint: string
+  readonly status: string
+  readonly inputTokens: number | null
+  readonly outputTokens: number | null
+  /** Of what is not priced by the token, and how that is called. */
+  readonly quantity: number | null
+  readonly unit: string
+  readonly coinUnits: number
+  readonly creditUnits: number
+  /** Where the movements behind this one begin. */
+  readonly place: Partial<StatementPlace>
+}
+
+/** How far a statement has been read: the last charge, and the last of the other movements. */
+export interface StatementPlace {
+  readonly requestId: string
+  readonly atMicros: number
+  readonly transferId: number
+}
+
+export interface StatementMonth {
+  readonly accountId: string
+  readonly startMs: number
+  readonly endMs: number
+}
+
+/** A request belongs to the month of its hold; its id carries the time of its arrival, by the clock of a proxy. */
+const ID_SLACK_MS = 3_600_000
+
+interface ChargeRow {
+  request_id: string
+  key_id: string
+  model: string
+  endpoint: string
+  status: string
+  held_at_ms: number
+  input_tokens: number
+  output_tokens: number
+  quantity: number
+  unit: string
+  coin_units: number
+  credit_units: number
+}
+
+// Each key's receipts are read in their order by the index, and merged.
+const CHARGES = `
+  SELECT r.*, t.coin_units, t.credit_units
+  FROM (
+    SELECT own.* FROM (SELECT DISTINCT key_id FROM usage_days WHERE account_id = $1 AND day BETWEEN $2 AND $3) AS used,
+    LATERAL (
+      SELECT request_id, key_id, model, endpoint, status, held_at_ms, output_tokens, quantity, unit,
+        input_tokens + cached_input_tokens + cache_write_5m_tokens + cache_write_1h_tokens AS input_tokens
+      FROM receipts
+      WHERE key_id = used.key_id AND request_id > $4 AND request_id < $5 AND charge_units > 0
+        AND held_at_ms >= $6 AND held_at_ms < $7
+      ORDER BY request_id LIMIT $8
+    ) AS own ORDER BY own.request_id LIMIT $8
+  ) AS r,
+  LATERAL (
+    SELECT coalesce(sum(units) FILTER (WHERE debit = $9), 0) AS coin_units,
+      coalesce(sum(units) FILTER (WHERE debit LIKE 'grant:%'), 0) AS credit_units
+    FROM transfers WHERE ref = r.request_id AND kind = 'charge'
+  ) AS t
+  ORDER BY r.request_id`
+
+/** Charges behind a request, in the order of the request ids. What the house bore is not the customer's. */
+export async function chargesBehind(
+  db: Queryable,
+  { accountId, startMs, endMs }: StatementMonth,
+  requestId: string,
+  limit: number,
+): Promise<Movement[]> {
+  const days = [Math.floor(startMs / DAY_MS), Math.floor(endMs / DAY_MS)]
+  const ids = [requestId || idBound(startMs - ID_SLACK_MS), idBound(endMs + ID_SLACK_MS)]
+  const values = [accountId, ...days, ...ids, startMs, endMs, limit, coinAccount(accountId)]
+  const found = await db.query<ChargeRow>(CHARGES, values)
+  return found.rows.map((row) => ({
+    orderMs: idTimeMs(row.request_id),
+    timeMs: row.held_at_ms,
+    kind: 'charge',
+    reference: row.request_id,
+    keyId: row.key_id,
+    model: row.model,
+    endpoint: row.endpoint,
+    status: row.status,
+    inputTokens: row.input_tokens,
+    outputTokens: row.output_tokens,
+    quantity: row.unit === '' ? null : row.quantity,
+    unit: row.unit,
+    coinUnits: -row.coin_units,
+    creditUnits: -row.credit_units,
+    place: { requestId: row.request_id },
+  }))
+}
+
+const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+
+/** The least id of a request that arrived then. */
+function idBound(ms: number): string {
+  let text = ''
+  for (let rest = Math.max(0, ms), i = 0; i < 10; i++, rest = Math.floor(rest / 32)) text = CROCKFORD[rest % 32] + text
+  return `req_${text}`
+}
+
+interface OtherRow {
+  id: number
+  kind: string
+  ref: string
+  at_micros: number
+  coin_units: number
+  credit_units: number
+}
+
+const OTHERS = `
+  SELECT id, kind, ref, at_micros, sum(units) FILTER (WHERE account_kind <> 'grant') AS coin_units,
+    sum(units) FILTER (WHERE account_kind = 'grant') AS credit_units
+  FROM (
+    SELECT a.kind AS account_kind, t.* FROM ledger_accounts a, LATERAL (
+      SELECT id, kind, ref, -units AS units, (extract(epoch FROM at) * 1000000)::bigint AS at_micros
+      FROM transfers WHERE debit = a.id AND kind <> 'charge' AND at >= to_timestamp($2) AND at < to_timestamp($3)
+      UNION ALL
+      SELECT id, kind, ref, units, (extract(epoch FROM at) * 1000000)::bigint
+      FROM transfers WHERE credit = a.id AND kind <> 'charge' AND at >= to_timestamp($2) AND at < to_timestamp($3)
+    ) AS t WHERE a.owner = $1
+  ) AS postings
+  WHERE (at_micros, id) > ($4, $5)
+  GROUP BY id, kind, ref, at_micros ORDER BY at_micros, id LIMIT $6`
+
+/** All movements but charges behind a transfer, in the order in which they were booked. */
+export async function othersBehind(
+  db: Queryable,
+  { accountId, startMs, endMs }: StatementMonth,
+  { atMicros, transferId }: Pick<StatementPlace, 'atMicros' | 'transferId'>,
+  limit: number,
+): Promise<Movement[]> {
+  const values = [accountId, startMs / 1_000, endMs / 1_000, atMicros, transferId, limit]
+  const found = await db.query<OtherRow>(OTHERS, values)
+  return found.rows.map((row) => ({
+    orderMs: Math.floor(row.at_micros / 1_000),
+    timeMs: Math.floor(row.at_micros / 1_000),
+    kind: row.kind,
+    reference: row.ref,
+    keyId: '',
+    model: '',
+    endpoint: '',
+    status: '',
+    inputTokens: null,
+    outputTokens: null,
+    quantity: null,
+    unit: '',
+    coinUnits: row.coin_units ?? 0,
+    creditUnits: row.credit_units ?? 0,
+    place: { atMicros: row.at_micros, transferId: row.id },
+  }))
+}
+
+/** How many charges are read at once, so that many keys do not make a page large. */
+export async function chargesPage(db: Queryable, { accountId, startMs, endMs }: StatementMonth): Promise<number> {
+  const counted = await db.query<{ count: number }>(
+    'SELECT count(DISTINCT key_id) FROM usage_days WHERE account_id = $1 AND day BETWEEN $2 AND $3',
+    [accountId, Math.floor(startMs / DAY_MS), Math.floor(endMs / DAY_MS)],
+  )
+  const keys = Math.max(1, counted.rows[0]?.count ?? 0)
+  return Math.max(1, Math.min(limits.statementPageMax, Math.floor(limits.statementRowsReadMax / keys)))
+}

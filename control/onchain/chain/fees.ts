@@ -1,0 +1,74 @@
+import { limits } from '../../../contract/limits/limits.ts'
+import { type ChainClient, chainUnavailable, readChain } from './chainClient.ts'
+
+const GWEI = 1_000_000_000n
+/** A node takes a replacement that pays an eighth more; https://geth.ethereum.org/docs/interacting-with-geth/rpc */
+const REPLACEMENT = { numerator: 9n, denominator: 8n }
+
+/** Wei per gas. */
+export interface Fees {
+  readonly maxFeePerGas: bigint
+  readonly maxPriorityFeePerGas: bigint
+}
+
+interface Known {
+  readonly fees: Fees
+  readonly baseFee: bigint
+  readonly atMs: number
+}
+
+/** What transactions are to pay: room for the base fee to double, and what the node says gets them in. */
+export class FeeOracle {
+  readonly #chain: ChainClient
+  #known: Known | undefined
+  #asking: Promise<Known> | undefined
+
+  constructor(chain: ChainClient) {
+    this.#chain = chain
+  }
+
+  /** @throws GatewayError chain_unavailable, also when a block costs more than limits.gasPriceMaxGwei */
+  async current(): Promise<Fees> {
+    return (await this.#read()).fees
+  }
+
+  /** The least that a transaction has to offer to get into a block, wei per gas. @throws GatewayError as `current` */
+  async baseFee(): Promise<bigint> {
+    return (await this.#read()).baseFee
+  }
+
+  async #read(): Promise<Known> {
+    const known = this.#known
+    if (known !== undefined && performance.now() - known.atMs < limits.gasPriceKeptMs) return known
+    this.#asking ??= this.#ask().finally(() => {
+      this.#asking = undefined
+    })
+    return this.#asking
+  }
+
+  /** Fees that replace a transaction: at least an eighth more, and what holds now. @returns undefined past the bound */
+  async replacing(old: Fees): Promise<Fees | undefined> {
+    const now = await this.current()
+    const raised = (fee: bigint) => (fee * REPLACEMENT.numerator) / REPLACEMENT.denominator + 1n
+    const fees = {
+      maxFeePerGas: larger(raised(old.maxFeePerGas), now.maxFeePerGas),
+      maxPriorityFeePerGas: larger(raised(old.maxPriorityFeePerGas), now.maxPriorityFeePerGas),
+    }
+    return fees.maxFeePerGas > BigInt(limits.gasPriceMaxGwei) * GWEI ? undefined : fees
+  }
+
+  async #ask(): Promise<Known> {
+    const [block, priority] = await readChain(() =>
+      Promise.all([this.#chain.getBlock({ blockTag: 'latest' }), this.#chain.estimateMaxPriorityFeePerGas()]),
+    )
+    const baseFee = block.baseFeePerGas ?? GWEI
+    const maxFeePerGas = baseFee * 2n + priority
+    if (maxFeePerGas > BigInt(limits.gasPriceMaxGwei) * GWEI) {
+      throw chainUnavailable(new Error(`gas costs ${maxFeePerGas} wei, more than limits.gasPriceMaxGwei`))
+    }
+    this.#known = { fees: { maxFeePerGas, maxPriorityFeePerGas: priority }, baseFee, atMs: performance.now() }
+    return this.#known
+  }
+}
+
+const larger = (a: bigint, b: bigint): bigint => (a > b ? a : b)

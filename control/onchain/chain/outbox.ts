@@ -1,0 +1,121 @@
+import type { Hex } from 'viem'
+import { GatewayError } from '../../../contract/errors/errors.ts'
+import type { Address } from '../../../contract/payments/address.ts'
+import type { Client, Queryable } from '../../runtime/db/pool.ts'
+import type { Fees } from './fees.ts'
+import type { SignedTransaction, Signer } from './signer.ts'
+
+export type Purpose = 'payment' | 'deposit' | 'refund' | 'withdrawal'
+
+/** The movement of tokens that a transaction has to make. */
+export interface ExpectedTransfer {
+  readonly token: Address
+  readonly from: Address
+  readonly to: Address
+  /** Atomic units. */
+  readonly amount: bigint
+}
+
+/** A transaction that is to be sent. */
+export interface Order {
+  readonly purpose: Purpose
+  /** Names the row that it is for; done once for each purpose. */
+  readonly ref: string
+  readonly chainId: number
+  readonly to: Address
+  readonly data: Hex
+  readonly gas: bigint
+  readonly fees: Fees
+  readonly transfer: ExpectedTransfer
+}
+
+/** A transaction that is stored and can be sent; only after the commit it may. */
+export interface StoredTransaction extends SignedTransaction {
+  readonly id: number
+}
+
+/** Begins to count a sender's nonces, or goes on where the chain is when it is ahead. @returns the next nonce */
+export async function openSender(db: Queryable, address: Address, chainNonce: number): Promise<number> {
+  const opened = await db.query<{ next_nonce: number }>(
+    `INSERT INTO chain_senders (address, next_nonce) VALUES ($1, $2)
+     ON CONFLICT (address) DO UPDATE SET next_nonce = greatest(chain_senders.next_nonce, excluded.next_nonce)
+     RETURNING next_nonce`,
+    [address, chainNonce],
+  )
+  return opened.rows[0]?.next_nonce ?? chainNonce
+}
+
+/**
+ * Signs a transaction with the sender's next nonce and stores it, inside the caller's transaction: either both happen or
+ * neither. The sender's row stays locked until the commit, so this comes last.
+ * @throws the database error when this was ordered before (SQLSTATE 23505); Error when the sender was never opened
+ */
+export async function storeTransaction(client: Client, signer: Signer, order: Order): Promise<StoredTransaction> {
+  const taken = await client.query<{ nonce: number }>(
+    'UPDATE chain_senders SET next_nonce = next_nonce + 1 WHERE address = $1 RETURNING next_nonce - 1 AS nonce',
+    [signer.address],
+  )
+  const nonce = taken.rows[0]?.nonce
+  if (nonce === undefined) throw new Error(`the sender ${signer.address} was not opened`)
+  const { chainId, to, data, gas, fees, transfer } = order
+  const signed = await signer.sign({ chainId, nonce, to, data, gas, ...fees })
+  const stored = await client.query<{ id: number }>(
+    `INSERT INTO chain_transactions
+       (purpose, ref, sender, nonce, target, data, gas, token, transfer_from, transfer_to, amount)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING id`,
+    [
+      ...[order.purpose, order.ref, signer.address, nonce, to, Buffer.from(data.slice(2), 'hex'), gas.toString()],
+      ...[transfer.token, transfer.from, transfer.to, transfer.amount.toString()],
+    ],
+  )
+  const id = stored.rows[0]?.id
+  if (id === undefined) throw new Error('the database gave a transaction no id')
+  await storeAttempt(client, id, signed, fees)
+  return { id, ...signed }
+}
+
+/**
+ * Stores a transaction that the payer has sent, or signed to be sent. What the scan of transfers reads at the same time
+ * waits for the commit, so that a transfer is counted here or there.
+ * @param raw absent when only its hash is known
+ * @throws GatewayError authorization_used when it was counted as a deposit before; roll back then
+ */
+export async function storeForeign(
+  client: Client,
+  order: Pick<Order, 'purpose' | 'ref' | 'transfer'>,
+  hash: Hex,
+  raw: Hex | undefined,
+): Promise<number> {
+  const { purpose, ref, transfer } = order
+  await client.query('SELECT FROM chain_identity FOR SHARE')
+  const counted = await client.query(`SELECT FROM chain_transfers WHERE hash = $1 AND purpose = 'deposit' LIMIT 1`, [
+    hash,
+  ])
+  if (counted.rowCount !== 0) throw new GatewayError('authorization_used')
+  const stored = await client.query<{ id: number }>(
+    `INSERT INTO chain_transactions (purpose, ref, token, transfer_from, transfer_to, amount)
+     VALUES ($1, $2, $3, $4, $5, $6) RETURNING id`,
+    [purpose, ref, transfer.token, transfer.from, transfer.to, transfer.amount.toString()],
+  )
+  const id = stored.rows[0]?.id
+  if (id === undefined) throw new Error('the database gave a transaction no id')
+  const nothing = { maxFeePerGas: 0n, maxPriorityFeePerGas: 0n }
+  await storeAttempt(client, id, raw === undefined ? { hash } : { hash, raw }, nothing)
+  return id
+}
+
+/** Adds a signed form of a stored transaction. */
+export async function storeAttempt(
+  db: Queryable,
+  id: number,
+  signed: { hash: Hex; raw?: Hex },
+  fees: Fees,
+): Promise<void> {
+  await db.query(
+    'INSERT INTO chain_attempts (hash, transaction_id, raw, max_fee, priority_fee) VALUES ($1, $2, $3, $4, $5)',
+    [
+      ...[signed.hash, id, signed.raw === undefined ? null : Buffer.from(signed.raw.slice(2), 'hex')],
+      ...[fees.maxFeePerGas.toString(), fees.maxPriorityFeePerGas.toString()],
+    ],
+  )
+}

@@ -1,0 +1,193 @@
+import type { Logger } from 'pino'
+import { pad, type RpcLog } from 'viem'
+import { limits } from '../../../contract/limits/limits.ts'
+import type { Address } from '../../../contract/payments/address.ts'
+import { tokenUsdUnits, unitsOf } from '../../../contract/payments/conversion.ts'
+import type { PaymentAsset } from '../../../contract/payments/terms.ts'
+import { newId } from '../../../contract/wire/ids.ts'
+import { creditCoin } from '../../book/ledger/creditCoin.ts'
+import { textArray } from '../../runtime/db/arrays.ts'
+import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
+import { tryLock } from '../../runtime/db/tryLock.ts'
+import { Loop } from '../../runtime/loop.ts'
+import type { ChainClient } from '../chain/chainClient.ts'
+import { TRANSFER_TOPIC } from '../chain/transferLog.ts'
+import { insertDeposit } from './depositRow.ts'
+
+/** Any constant will do, as long as nothing else in this database locks it. */
+const SCAN_LOCK = 7_204_042
+/** Kind of the transfers that deposits are booked by. */
+export const DEPOSIT = 'deposit'
+
+export interface ScannerOptions {
+  readonly pool: Pool
+  readonly chain: ChainClient
+  readonly treasury: Address
+  readonly assets: readonly PaymentAsset[]
+  /** Blocks that a transfer has to be deep, its own counted. */
+  readonly confirmations: number
+  /** Blocks after which nothing is expected to be taken back; they are read again with every new one. */
+  readonly finalBlocks: number
+  /** The account that a wallet is linked to. */
+  readonly accountOfWallet: (client: Client, address: Address) => Promise<string | undefined>
+  /** USD of one coin in units. */
+  readonly coinUsdUnits: (client: Client) => Promise<number>
+  readonly log: Logger
+}
+
+interface Seen {
+  readonly hash: string
+  readonly logIndex: number
+  readonly block: number
+  readonly token: Address
+  readonly from: Address
+  readonly to: Address
+  readonly amount: bigint
+}
+
+/**
+ * Reads the transfers of the treasury's tokens, block by block, and books each transaction once: the blocks that the
+ * chain may still take back are read again with every new one, since what was in them may come back in others. What a
+ * linked wallet sends is a deposit of its account; everything else that is not the gateway's own is noted, so that the
+ * audit can account for every token.
+ */
+export class DepositScanner {
+  readonly #options: ScannerOptions
+  readonly #loop: Loop
+
+  constructor(options: ScannerOptions) {
+    this.#options = options
+    this.#loop = new Loop('deposits', limits.chainScanMs, options.log, () => this.#pass())
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop()
+  }
+
+  async #pass(): Promise<void> {
+    const { pool, chain, confirmations, finalBlocks } = this.#options
+    const again = Math.min(finalBlocks, Math.floor(limits.chainScanBlocksMax / 2))
+    const head = Number(await chain.getBlockNumber()) - (confirmations - 1)
+    const more = await tryLock(pool, SCAN_LOCK, async () => {
+      const found = await pool.query<{ scanned_block: number }>('SELECT scanned_block FROM chain_identity')
+      const scanned = found.rows[0]?.scanned_block ?? head
+      const first = Math.max(scanned + 1 - again, 0)
+      const last = Math.min(head, first + limits.chainScanBlocksMax - 1)
+      if (last <= scanned) return false
+      await this.#book(last, await this.#transfers(first, last))
+      return last < head
+    })
+    if (more === true) this.#loop.wake()
+  }
+
+  /** @throws when the node that answers does not have the last of the blocks, as one that lags behind */
+  async #transfers(first: number, last: number): Promise<Seen[]> {
+    const { chain, treasury, assets } = this.#options
+    const address = assets.map((asset) => asset.address)
+    const [fromBlock, toBlock] = [first, last].map((block) => `0x${block.toString(16)}` as const)
+    const read = (topics: Array<`0x${string}` | null>) =>
+      chain.request({ method: 'eth_getLogs', params: [{ address, topics, fromBlock, toBlock }] })
+    const [came, went] = await Promise.all([
+      read([TRANSFER_TOPIC, null, pad(treasury)]),
+      read([TRANSFER_TOPIC, pad(treasury)]),
+      // In the same request, so that the same node answers: it leaves out what it does not have.
+      chain.getBlock({ blockNumber: BigInt(last) }),
+    ])
+    const seen = new Map([...came, ...went].flatMap(seenOf).map((one) => [`${one.hash}:${one.logIndex}`, one]))
+    return [...seen.values()].sort((a, b) => a.block - b.block || a.logIndex - b.logIndex)
+  }
+
+  async #book(scannedBlock: number, transfers: readonly Seen[]): Promise<void> {
+    const { pool, log } = this.#options
+    await withTransaction(pool, async (client) => {
+      await client.query('SELECT FROM chain_identity FOR UPDATE')
+      for (const transfer of await newTransfers(client, transfers)) {
+        const account = await this.#credit(client, transfer)
+        await client.query(
+          `INSERT INTO chain_transfers
+             (hash, log_index, block_number, token, transfer_from, transfer_to, amount, purpose, ref)
+           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+          [
+            ...[transfer.hash, transfer.logIndex, transfer.block, transfer.token, transfer.from, transfer.to],
+            ...[transfer.amount.toString(), account === undefined ? 'other' : 'deposit', account ?? ''],
+          ],
+        )
+        const { hash, token, from, to } = transfer
+        const shown = { hash, token, from, to, amount: transfer.amount.toString() }
+        if (account === undefined) log.warn(shown, 'a transfer of the treasury that nobody has asked for')
+        else log.info({ ...shown, account }, 'a deposit arrived')
+      }
+      await client.query('UPDATE chain_identity SET scanned_block = greatest(scanned_block, $1)', [scannedBlock])
+    })
+  }
+
+  /** Credits what a linked wallet sent. @returns its account */
+  async #credit(client: Client, transfer: Seen): Promise<string | undefined> {
+    const { treasury, assets, accountOfWallet, coinUsdUnits } = this.#options
+    if (transfer.to !== treasury || transfer.from === treasury) return undefined
+    const asset = assets.find(({ address }) => address === transfer.token)
+    const accountId = await accountOfWallet(client, transfer.from)
+    if (asset === undefined || accountId === undefined) return undefined
+    const usdUnits = tokenUsdUnits(asset, await coinUsdUnits(client))
+    const units = creditOf(transfer.amount, asset.decimals, usdUnits)
+    if (units === 0) return undefined
+    const ref = `${transfer.hash}:${transfer.logIndex}`
+    await creditCoin(client, { accountId, units, ref, kind: DEPOSIT })
+    const { from: wallet, token, amount } = transfer
+    const row = { id: newId('dep'), accountId, replayKey: ref, wallet, asset: asset.id, token, amount, units }
+    await insertDeposit(client, { ...row, source: 'transfer', state: 'credited' })
+    return accountId
+  }
+}
+
+/** @returns 0 for what is worth less than a unit, and for more than an account can hold */
+function creditOf(amount: bigint, decimals: number, usdUnits: number): number {
+  try {
+    return unitsOf(amount, decimals, usdUnits)
+  } catch {
+    return 0
+  }
+}
+
+/**
+ * The transfers of transactions that the book neither follows nor has counted, and that were made after it opened their
+ * token. A transaction that the book follows and has given up, because it seemed not to come, has come: it is looked for
+ * again.
+ */
+async function newTransfers(client: Client, transfers: readonly Seen[]): Promise<Seen[]> {
+  if (transfers.length === 0) return []
+  const hashes = [textArray([...new Set(transfers.map(({ hash }) => hash))])]
+  await client.query(
+    `UPDATE chain_transactions SET state = 'pending' WHERE state = 'displaced'
+       AND id IN (SELECT transaction_id FROM chain_attempts WHERE hash = ANY ($1::text[]))`,
+    hashes,
+  )
+  const found = await client.query<{ hash: string }>(
+    `SELECT hash FROM chain_attempts WHERE hash = ANY ($1::text[])
+     UNION SELECT hash FROM chain_transfers WHERE hash = ANY ($1::text[])`,
+    hashes,
+  )
+  const opened = await client.query<{ token: string; block_number: number }>(
+    'SELECT token, block_number FROM chain_openings',
+  )
+  const known = new Set(found.rows.map((row) => row.hash))
+  const openings = new Map(opened.rows.map((row) => [row.token, row.block_number]))
+  return transfers.filter(({ hash, token, block }) => !known.has(hash) && block > (openings.get(token) ?? 0))
+}
+
+function seenOf(log: RpcLog): Seen[] {
+  const [, from, to] = log.topics
+  if (log.transactionHash === null || log.logIndex === null || log.blockNumber === null) return []
+  if (from === undefined || to === undefined || log.data === '0x' || BigInt(log.data) === 0n) return []
+  return [
+    {
+      hash: log.transactionHash,
+      logIndex: Number(log.logIndex),
+      block: Number(log.blockNumber),
+      token: log.address.toLowerCase() as Address,
+      from: `0x${from.slice(26)}`.toLowerCase() as Address,
+      to: `0x${to.slice(26)}`.toLowerCase() as Address,
+      amount: BigInt(log.data),
+    },
+  ]
+}

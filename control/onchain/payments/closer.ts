@@ -1,0 +1,93 @@
+import type { Redis } from 'ioredis'
+import type { Logger } from 'pino'
+import { limits } from '../../../contract/limits/limits.ts'
+import { sluice } from '../../../contract/wire/generated/messages.js'
+import { settleLost } from '../../admission/settleLost.ts'
+import { Loop } from '../../runtime/loop.ts'
+import { type CloseOptions, closeEnded } from './closePayments.ts'
+import { isHeld } from './payHold.ts'
+import { markHeld, type PaymentRow, unmovedPayments, unservedPayments } from './paymentRow.ts'
+
+/** The longest that anything is served. */
+const SERVE_MAX_MS = Math.max(limits.totalTimeoutMs, limits.videoJobMaxMs)
+
+export interface CloserOptions extends CloseOptions {
+  readonly redis: Redis
+  readonly log: Logger
+  /** Finds out whether a payment that the gateway could not send was sent by somebody else; else it has failed. */
+  readonly resolveUnmoved: (payment: PaymentRow) => Promise<void>
+  /** Told when payments were closed and something goes back. */
+  readonly onClosed: () => void
+}
+
+/**
+ * Sees to it that every payment that was made ends in one receipt, and works out what goes back. Requests that nobody
+ * serves, because their proxy or control went away in between, are given up.
+ */
+export class PaymentCloser {
+  readonly #options: CloserOptions
+  readonly #loop: Loop
+
+  constructor(options: CloserOptions) {
+    this.#options = options
+    this.#loop = new Loop('payments', limits.paymentCloseMs, options.log, () => this.#pass())
+  }
+
+  wake(): void {
+    this.#loop.wake()
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop()
+  }
+
+  async #pass(): Promise<void> {
+    const { pool, resolveUnmoved } = this.#options
+    const open = await pool.query(`SELECT FROM payments WHERE state IN ('settling', 'paid') LIMIT 1`)
+    if (open.rowCount === 0) return
+    if ((await closeEnded(this.#options)) > 0) this.#options.onClosed()
+    for (const payment of await unmovedPayments(pool, limits.paymentCloseMax)) await resolveUnmoved(payment)
+    await this.#giveUpUnserved()
+  }
+
+  async #giveUpUnserved(): Promise<void> {
+    const { pool, redis } = this.#options
+    const unserved = await unservedPayments(pool, limits.paymentCloseMax)
+    if (unserved.length === 0) return
+    const [seconds] = await redis.time()
+    const nowMs = Number(seconds) * 1_000
+    for (const payment of unserved) {
+      if (nowMs > payment.serveByMs + limits.paymentMarginMs) await this.#giveUp(payment, nowMs)
+    }
+  }
+
+  /** Ends a request that nobody can begin to serve any more, unless it is being served. */
+  async #giveUp(payment: PaymentRow, nowMs: number): Promise<void> {
+    const { pool, redis, log } = this.#options
+    if (await isHeld(redis, payment)) {
+      if (!payment.held) await markHeld(pool, [payment.id])
+      return
+    }
+    // It was held and is no more: it has ended and is on its way into the book, or Redis lost the hold, and then its
+    // proxy tells how it ended, in its own time.
+    if (payment.held && nowMs < payment.serveByMs + SERVE_MAX_MS + limits.lostHoldWatchMs) return
+    await settleLost(redis, pool, settlementOf(payment, nowMs))
+    log.warn({ payment: payment.id, payer: payment.payer }, 'a paid request was not served; it is refunded')
+  }
+}
+
+function settlementOf(payment: PaymentRow, nowMs: number): Uint8Array {
+  return sluice.Settlement.encode({
+    requestId: payment.id,
+    accountId: payment.accountId,
+    keyId: payment.accountId,
+    model: payment.model,
+    endpoint: payment.endpoint,
+    sheetVersion: payment.sheetVersion,
+    streamed: payment.streamed,
+    status: sluice.Status.FAILED,
+    errorCode: 'settlement_unconfirmed',
+    holdUnits: payment.holdUnits,
+    startedAtMs: Math.min(payment.serveByMs, nowMs),
+  }).finish()
+}

@@ -1,0 +1,74 @@
+import { type Hex, pad } from 'viem'
+import { limits } from '../../../contract/limits/limits.ts'
+import type { Queryable } from '../../runtime/db/pool.ts'
+import type { ChainClient } from '../chain/chainClient.ts'
+import { readChain } from '../chain/chainClient.ts'
+import type { ExpectedTransfer } from '../chain/outbox.ts'
+import { TRANSFER_TOPIC } from '../chain/transferLog.ts'
+
+const CANDIDATES_MAX = 20
+
+/**
+ * Anybody may send a payment that was signed, and then it has paid although the gateway did not send it; and payers send
+ * a transaction of their own again with a higher fee. Looks for such a transaction in the last blocks: one that made the
+ * transfer, with the authorization's nonce in its input, and that the book does not know.
+ * @param nonce 32 bytes; undefined for a transfer that has none, which its amount tells apart
+ * @param seenBlock what was seen of the payment was in this block, so a node without it can not say
+ * @throws GatewayError chain_unavailable
+ */
+export async function findForeignSettlement(
+  db: Queryable,
+  chain: ChainClient,
+  transfer: ExpectedTransfer,
+  nonce: Hex | undefined,
+  seenBlock: number,
+): Promise<Hex | undefined> {
+  const hashes = await readChain(() => transfersOf(chain, transfer, seenBlock))
+  for (const hash of hashes.slice(-CANDIDATES_MAX).reverse()) {
+    if (await isKnown(db, hash)) continue
+    if (nonce === undefined) return hash
+    const transaction = await readChain(() => chain.getTransaction({ hash }))
+    if (transaction.input.toLowerCase().includes(nonce.slice(2))) return hash
+  }
+  return undefined
+}
+
+async function transfersOf(
+  chain: ChainClient,
+  { token, from, to, amount }: ExpectedTransfer,
+  seenBlock: number,
+): Promise<Hex[]> {
+  const head = await chain.getBlockNumber()
+  const first = head - BigInt(limits.chainLookbackBlocks)
+  const fromBlock = `0x${(first > 0n ? first : 0n).toString(16)}` as const
+  const topics = [TRANSFER_TOPIC, pad(from), pad(to)]
+  // In one request, so that one node answers both.
+  const [logs, newest] = await Promise.all([
+    chain.request({ method: 'eth_getLogs', params: [{ address: token, topics, fromBlock, toBlock: 'latest' }] }),
+    chain.getBlockNumber(),
+  ])
+  if (newest < BigInt(seenBlock)) throw new Error(`the node has block ${newest} and not ${seenBlock} yet`)
+  return logs.flatMap((log) =>
+    log.transactionHash !== null && log.data !== '0x' && BigInt(log.data) === amount ? [log.transactionHash] : [],
+  )
+}
+
+/** Whether the book has counted a transaction before, as one of its own or as a deposit. */
+export async function isKnown(db: Queryable, hash: Hex): Promise<boolean> {
+  const found = await db.query(
+    `SELECT FROM chain_attempts WHERE hash = $1
+     UNION ALL SELECT FROM chain_transfers WHERE hash = $1 AND purpose = 'deposit' LIMIT 1`,
+    [hash],
+  )
+  return found.rowCount !== 0
+}
+
+/** What the replay key of a payment begins with that is a transaction of the payer. */
+export const TRANSACTION_KEY = 'transaction'
+
+/** The 32 bytes of an authorization's nonce, from the replay key of its payment; undefined when it has none. */
+export function nonceOf(replayKey: string): Hex | undefined {
+  if (replayKey.startsWith(`${TRANSACTION_KEY}:`)) return undefined
+  const nonce = replayKey.slice(replayKey.lastIndexOf(':') + 1)
+  return nonce.startsWith('0x') ? (nonce as Hex) : pad(`0x${BigInt(nonce).toString(16)}`)
+}

@@ -1,0 +1,74 @@
+import type { Queryable } from '../../runtime/db/pool.ts'
+
+/** How much money is on its way on the chain. */
+export interface OpenMoney {
+  /** Payments whose transfer is in no block yet. */
+  readonly paymentsSettling: number
+  /** Payments that were made and whose requests are being served. */
+  readonly paymentsServing: number
+  readonly refundsSending: number
+  /** Refunds that failed too often. */
+  readonly refundsStuck: number
+  readonly depositsSettling: number
+  readonly withdrawalsSending: number
+  /** Age of the oldest withdrawal that was not sent. */
+  readonly withdrawalOldestSeconds: number
+  readonly transactionsPending: number
+  /** Age of the oldest transaction in no block. */
+  readonly transactionOldestSeconds: number
+}
+
+export const NO_OPEN_MONEY: OpenMoney = {
+  paymentsSettling: 0,
+  paymentsServing: 0,
+  refundsSending: 0,
+  refundsStuck: 0,
+  depositsSettling: 0,
+  withdrawalsSending: 0,
+  withdrawalOldestSeconds: 0,
+  transactionsPending: 0,
+  transactionOldestSeconds: 0,
+}
+
+interface Row {
+  payments_settling: number
+  payments_serving: number
+  refunds_sending: number
+  refunds_stuck: number
+  deposits_settling: number
+  withdrawals_sending: number
+  withdrawal_oldest: number
+  transactions_pending: number
+  transaction_oldest: number
+}
+
+const OLDEST = 'coalesce(extract(epoch FROM now() - min(created_at)), 0)::float8'
+
+/** Counts what is on its way; only open rows are read, by their indices. @throws errors of PostgreSQL */
+export async function countOpenMoney(db: Queryable): Promise<OpenMoney> {
+  const found = await db.query<Row>(`
+    SELECT p.*, r.*, d.*, w.*, t.* FROM
+      (SELECT count(*) FILTER (WHERE state = 'settling') AS payments_settling,
+         count(*) FILTER (WHERE state = 'paid') AS payments_serving
+       FROM payments WHERE state IN ('settling', 'paid')) p,
+      (SELECT (SELECT count(*) FROM refunds WHERE state = 'sending') AS refunds_sending,
+         (SELECT count(*) FROM refunds WHERE state = 'stuck') AS refunds_stuck) r,
+      (SELECT count(*) AS deposits_settling FROM deposits WHERE state = 'settling') d,
+      (SELECT count(*) AS withdrawals_sending, ${OLDEST} AS withdrawal_oldest
+       FROM withdrawals WHERE state = 'sending') w,
+      (SELECT count(*) AS transactions_pending, ${OLDEST} AS transaction_oldest
+       FROM chain_transactions WHERE state = 'pending') t`)
+  const row = found.rows[0]
+  if (row === undefined) return NO_OPEN_MONEY
+  return {
+    paymentsSettling: row.payments_settling,
+    paymentsServing: row.payments_serving,
+    refundsSending: row.refunds_sending,
+    refundsStuck: row.refunds_stuck,
+    depositsSettling: row.deposits_settling,
+    withdrawalsSending: row.withdrawals_sending,
+    withdrawalOldestSeconds: row.withdrawal_oldest,
+    transactionsPending: row.transactions_pending,
+    transactionOldestSeconds: row.transaction_oldest,
+  }
+}

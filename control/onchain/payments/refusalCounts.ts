@@ -1,0 +1,34 @@
+import type { Logger } from 'pino'
+import type { ErrorCode } from '../../../contract/errors/errors.ts'
+import { limits } from '../../../contract/limits/limits.ts'
+
+/** Counts refused payments by code, for the metrics, and logs a summary while there are any. */
+export class RefusalCounts {
+  readonly #log: Logger
+  readonly #totals = new Map<string, number>()
+  #sinceSummary = new Map<string, number>()
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(log: Logger) {
+    this.#log = log
+  }
+
+  /** By code, since the process started. */
+  get totals(): ReadonlyMap<string, number> {
+    return this.#totals
+  }
+
+  note(code: ErrorCode): void {
+    for (const counts of [this.#totals, this.#sinceSummary]) counts.set(code, (counts.get(code) ?? 0) + 1)
+    this.#timer ??= setTimeout(() => this.summarize(), limits.paymentRefusalLogMs).unref()
+  }
+
+  /** Writes what was refused since the last summary. */
+  summarize(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    if (this.#sinceSummary.size === 0) return
+    this.#log.warn({ refused: Object.fromEntries(this.#sinceSummary) }, 'payments were refused')
+    this.#sinceSummary = new Map()
+  }
+}

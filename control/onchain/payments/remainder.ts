@@ -1,0 +1,65 @@
+import { atomicBack, wholeAtomic } from '../../../contract/payments/conversion.ts'
+
+/** A payment whose request has ended, and the credit that its payer has in its asset. Amounts are units. */
+export interface EndedPayment {
+  /** Atomic units of the token that were paid, and what they were credited as. */
+  readonly amount: bigint
+  readonly units: number
+  readonly chargeUnits: number
+  /** Nothing was served. */
+  readonly voided: boolean
+  readonly creditUnits: number
+}
+
+/** What one whole token is worth in units. */
+export interface TokenPrice {
+  readonly decimals: number
+  readonly usdUnits: number
+}
+
+/** What becomes of a payment, in units: paid + used = charged + back + kept. */
+export interface Remainder {
+  readonly backUnits: number
+  /** The atomic units of the token that go back. */
+  readonly backAmount: bigint
+  /** What it takes of the credit, what it adds to it, and the credit that it leaves. */
+  readonly usedUnits: number
+  readonly keptUnits: number
+  readonly leftUnits: number
+}
+
+/**
+ * Works out what becomes of a payment. The charge is taken from the credit first. Once what is left of the payment and
+ * of the credit comes to the minimum, it all goes back, in whole atomic units; until then it is kept as credit. A payment
+ * for nothing served goes back whole and leaves the credit alone.
+ * @param price undefined when the token has none now; then the refund is at most the payment
+ * @param minUnits the smallest refund
+ */
+export function remainderOf(ended: EndedPayment, price: TokenPrice | undefined, minUnits: number): Remainder {
+  const { amount, units, chargeUnits, voided, creditUnits } = ended
+  if (voided) return { backUnits: units, backAmount: amount, usedUnits: 0, keptUnits: 0, leftUnits: creditUnits }
+  const potUnits = units - chargeUnits + creditUnits
+  const back = potUnits < minUnits ? NOTHING : wholeOf(ended, potUnits, price)
+  const usedUnits = back.amount > 0n ? creditUnits : Math.min(creditUnits, chargeUnits)
+  const leftUnits = potUnits - back.units
+  return {
+    backUnits: back.units,
+    backAmount: back.amount,
+    usedUnits,
+    keptUnits: leftUnits - (creditUnits - usedUnits),
+    leftUnits,
+  }
+}
+
+const NOTHING = { amount: 0n, units: 0 } as const
+
+/** The atomic units that make up an amount: of the payment by its own rate, and of the credit beyond it by the price. */
+function wholeOf({ amount, units }: EndedPayment, potUnits: number, price: TokenPrice | undefined) {
+  if (potUnits <= units) {
+    const back = atomicBack(amount, units, potUnits)
+    const worth = Number((BigInt(units) * back + amount - 1n) / amount)
+    return { amount: back, units: Math.min(worth, potUnits) }
+  }
+  const beyond = price === undefined ? NOTHING : wholeAtomic(potUnits - units, price.decimals, price.usdUnits)
+  return { amount: amount + beyond.amount, units: units + beyond.units }
+}

@@ -1,0 +1,226 @@
+import type { Logger } from 'pino'
+import { limits } from '../../../contract/limits/limits.ts'
+import type { Address } from '../../../contract/payments/address.ts'
+import { payerAccountId } from '../../../contract/payments/payerAccount.ts'
+import { newId } from '../../../contract/wire/ids.ts'
+import { coinAccount, ESCROW, PAYMENTS_IN } from '../../book/ledger/accounts.ts'
+import { appendAdmissionEvent, lockAccounts } from '../../book/ledger/appendAdmissionEvent.ts'
+import { postTransfers } from '../../book/ledger/postTransfers.ts'
+import { textArray } from '../../runtime/db/arrays.ts'
+import type { Client, Pool } from '../../runtime/db/pool.ts'
+import { tryLock } from '../../runtime/db/tryLock.ts'
+import { Loop } from '../../runtime/loop.ts'
+import { cursorBehind, eachApart } from '../chain/eachApart.ts'
+import type { OutcomeHandler } from '../chain/recorder.ts'
+import { sendFromTreasury, type TreasuryParts } from '../treasury/treasuryTransfer.ts'
+
+/** Any constant will do, as long as nothing else in this database locks it. */
+const REFUND_LOCK = 7_204_041
+const ATTEMPT = '#'
+
+/**
+ * Kinds of the transfers that refunds are booked by: set aside, by payment; sent, and returned when the chain took that
+ * back, by transaction.
+ */
+export const REFUND = 'refund'
+export const REFUND_SENT = 'refund_sent'
+export const REFUND_RETURNED = 'refund_returned'
+
+export interface RefunderOptions extends TreasuryParts {
+  readonly log: Logger
+}
+
+interface DueRow {
+  payer: Address
+  token: Address
+  ids: string[]
+  amount: string
+}
+
+interface BackRow {
+  id: string
+  back_units: number
+  back_amount: string
+}
+
+/** Sends back what payers are owed: each part of each payment in one refund, and each refund by one transfer. */
+export class Refunder {
+  readonly #options: RefunderOptions
+  readonly #loop: Loop
+  /** Payer and token, and the refund, behind which the next pass begins. */
+  #afterDue = ''
+  #afterFailed = ''
+  /** Payer and token of refunds that can not be made now; a handful at worst, as each was a customer. */
+  readonly #refusedUntil = new Map<string, number>()
+
+  constructor(options: RefunderOptions) {
+    this.#options = options
+    this.#loop = new Loop('refunds', limits.refundCheckMs, options.log, (signal) => this.#pass(signal))
+  }
+
+  wake(): void {
+    this.#loop.wake()
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop()
+  }
+
+  async #pass(signal: AbortSignal): Promise<void> {
+    const { pool } = this.#options
+    if ((await dueRefunds(pool, '')).length === 0 && (await failedRefunds(pool, '')).length === 0) return
+    await tryLock(pool, REFUND_LOCK, async () => {
+      // Read again: what another control sent a moment ago is due no more.
+      const due = await dueRefunds(pool, this.#afterDue)
+      const failed = await failedRefunds(pool, this.#afterFailed)
+      this.#afterDue = cursorBehind(due, limits.refundBatchMax, ({ payer, token }) => payer + token)
+      this.#afterFailed = cursorBehind(failed, limits.refundBatchMax, (id) => id)
+      const work = [
+        ...due.filter((row) => !this.#isRefused(row)).map((row) => () => this.#refund(row)),
+        ...failed.map((id) => () => this.#sendAgain(id)),
+      ]
+      await eachApart(work, signal, (send) => send())
+    })
+  }
+
+  #isRefused({ payer, token }: DueRow): boolean {
+    return (this.#refusedUntil.get(payer + token) ?? 0) > performance.now()
+  }
+
+  async #refund(due: DueRow): Promise<void> {
+    const { payer, token } = due
+    const transfer = { purpose: 'refund', token, to: payer, amount: BigInt(due.amount) } as const
+    const isAllowed = await sendFromTreasury(this.#options, transfer, async (client) => {
+      const id = await setAside(client, due)
+      return id === undefined ? undefined : `${id}${ATTEMPT}1`
+    })
+    if (isAllowed) return
+    // A token may refuse single wallets. The money stays set apart on the payer's account.
+    this.#refusedUntil.set(payer + token, performance.now() + limits.refundRefusedMs)
+    this.#options.log.error({ payer, token, amount: due.amount }, 'the token refuses a refund; it is tried again later')
+  }
+
+  /** A transfer that was refused in its block is sent once more, as another transaction. */
+  async #sendAgain(id: string): Promise<void> {
+    const { pool, log } = this.#options
+    const found = await pool.query<{ payer: Address; token: Address; amount: string; attempts: number }>(
+      `SELECT payer, token, amount::text AS amount, attempts FROM refunds WHERE id = $1 AND state = 'sending'`,
+      [id],
+    )
+    const row = found.rows[0]
+    if (row === undefined) return
+    if (row.attempts >= limits.refundAttemptsMax) {
+      await pool.query(`UPDATE refunds SET state = 'stuck' WHERE id = $1 AND state = 'sending'`, [id])
+      log.error({ refund: id, payer: row.payer }, 'a refund failed too often; an operator has to look at it')
+      return
+    }
+    const { payer, token } = row
+    const transfer = { purpose: 'refund', token, to: payer, amount: BigInt(row.amount) } as const
+    await sendFromTreasury(this.#options, transfer, async (client) => {
+      const taken = await client.query(
+        `UPDATE refunds SET attempts = attempts + 1 WHERE id = $1 AND attempts = $2 AND state = 'sending'`,
+        [id, row.attempts],
+      )
+      return taken.rowCount === 0 ? undefined : `${id}${ATTEMPT}${row.attempts + 1}`
+    })
+  }
+}
+
+/**
+ * Refunds whose newest transaction can make no transfer any more: one that failed in a block that may still be taken
+ * back might succeed in another one.
+ */
+async function failedRefunds(pool: Pool, after: string): Promise<string[]> {
+  const found = await pool.query<{ id: string }>(
+    `SELECT id FROM refunds r WHERE state = 'sending' AND NOT EXISTS (
+       SELECT FROM chain_transactions t WHERE t.purpose = 'refund' AND t.ref = r.id || '#' || r.attempts
+         AND (t.state IN ('pending', 'mined') OR (t.state = 'reverted' AND NOT t.final)))
+     ORDER BY id > $2 DESC, id LIMIT $1`,
+    [limits.refundBatchMax, after],
+  )
+  return found.rows.map((row) => row.id)
+}
+
+/** What closed payments are to give back, by payer and token. */
+async function dueRefunds(pool: Pool, after: string): Promise<DueRow[]> {
+  const found = await pool.query<DueRow>(
+    `SELECT payer, token, (array_agg(id ORDER BY id))[1:$1] AS ids,
+       (SELECT sum(back) FROM unnest((array_agg(back_amount ORDER BY id))[1:$1]) AS back)::text AS amount
+     FROM payments WHERE state = 'closed' AND refund_id IS NULL AND back_amount > 0
+     GROUP BY payer, token ORDER BY payer || token > $3 DESC, payer || token LIMIT $2`,
+    [limits.refundPaymentsMax, limits.refundBatchMax, after],
+  )
+  return found.rows
+}
+
+/**
+ * Sets aside in the book what a refund will send, inside the caller's transaction. Each payment is in one refund.
+ * @returns the id of the refund; undefined when it is another amount by now
+ */
+async function setAside(client: Client, due: DueRow): Promise<string | undefined> {
+  const accountId = payerAccountId(due.payer)
+  const id = newId('rfd')
+  await lockAccounts(client, [accountId])
+  const locked = await client.query<BackRow>(
+    `SELECT id, back_units, back_amount::text AS back_amount FROM payments
+     WHERE id = ANY ($1::text[]) AND refund_id IS NULL FOR UPDATE`,
+    [textArray(due.ids)],
+  )
+  const { rows } = locked
+  const amount = rows.reduce((sum, row) => sum + BigInt(row.back_amount), 0n)
+  if (amount.toString() !== due.amount) return undefined
+  const units = rows.reduce((sum, row) => sum + row.back_units, 0)
+  await client.query(
+    'INSERT INTO refunds (id, payer, account_id, token, amount, units) VALUES ($1, $2, $3, $4, $5, $6)',
+    [id, due.payer, accountId, due.token, amount.toString(), units],
+  )
+  await client.query('UPDATE payments SET refund_id = $2 WHERE id = ANY ($1::text[])', [textArray(due.ids), id])
+  const debit = coinAccount(accountId)
+  await postTransfers(
+    client,
+    rows.map((row) => ({ kind: REFUND, ref: row.id, debit, credit: ESCROW, units: row.back_units })),
+  )
+  await appendAdmissionEvent(client, { accountId, coinDeltaUnits: -units })
+  return id
+}
+
+/** Books what became of the transactions of refunds. */
+export const refundOutcome: OutcomeHandler = {
+  async mined(client, ref) {
+    const moved = await changeState(client, ref, 'sending', 'sent')
+    if (moved === undefined) return
+    await postTransfers(client, [{ kind: REFUND_SENT, debit: ESCROW, credit: PAYMENTS_IN, ...moved }])
+  },
+  // The next pass sends it again, as another transaction.
+  async unmade(client, ref) {
+    const moved = await changeState(client, ref, 'sent', 'sending')
+    if (moved === undefined) return
+    await postTransfers(client, [{ kind: REFUND_RETURNED, debit: PAYMENTS_IN, credit: ESCROW, ...moved }])
+  },
+}
+
+/**
+ * Follows the chain, which may take a transaction back and make it again, more than once.
+ * @returns the units of the refund, and a name for the transfer that books this change, when it was in the state that it
+ *   is changed from
+ */
+async function changeState(
+  client: Client,
+  ref: string,
+  from: string,
+  to: string,
+): Promise<{ units: number; ref: string } | undefined> {
+  const [id = ''] = ref.split(ATTEMPT)
+  const changed = await client.query<{ units: number }>(
+    'UPDATE refunds SET state = $3 WHERE id = $1 AND state = $2 RETURNING units',
+    [id, from, to],
+  )
+  const row = changed.rows[0]
+  if (row === undefined) return undefined
+  const returned = await client.query<{ times: number }>(
+    `SELECT count(*) AS times FROM transfers WHERE ref BETWEEN $1 AND $1 || ':~' AND kind = $2`,
+    [ref, REFUND_RETURNED],
+  )
+  const times = returned.rows[0]?.times ?? 0
+  return { units: row.units, ref: times === 0 ? ref : `${ref}:${times}` }
+}

@@ -1,0 +1,132 @@
+import { getAddress } from 'viem/utils'
+import { GatewayError } from '../../../contract/errors/errors.ts'
+import { formatUsd } from '../../../contract/money/units.ts'
+import type { Address } from '../../../contract/payments/address.ts'
+import { isId } from '../../../contract/wire/ids.ts'
+import { type ApiCall, preparedWrite, type ReadHandler, type WriteHandler } from '../../api/call.ts'
+import { listJson, pageOf } from '../../api/lists.ts'
+import { amountJson, coinPrice } from '../../catalog/pricing/coinAmounts.ts'
+import { recordActivity } from '../../runtime/activity/activity.ts'
+import type { Pool, Queryable } from '../../runtime/db/pool.ts'
+import { readDeposit, refuseAuthorization } from '../deposits/depositOrder.ts'
+import { type Deposit, type DepositState, depositOf, pageOfDeposits } from '../deposits/depositRow.ts'
+import type { CheckedDeposit } from '../deposits/deposits.ts'
+import type { PaymentsService } from './paymentsService.ts'
+
+type DepositOperation = 'get_funding' | 'list_deposits' | 'get_deposit' | 'create_deposit'
+
+export interface DepositParts {
+  readonly pool: Pool
+  /** Undefined when the gateway takes no payments. */
+  readonly payments: PaymentsService | undefined
+  /** The account that a wallet is linked to. */
+  readonly accountOfWallet: (db: Queryable, address: Address) => Promise<string | undefined>
+}
+
+/** @throws GatewayError not_found when the gateway takes no payments */
+export function paymentsOf({ payments }: Pick<DepositParts, 'payments'>): PaymentsService {
+  if (payments !== undefined) return payments
+  throw new GatewayError('not_found', { message: 'This gateway has no chain for deposits and withdrawals.' })
+}
+
+/** The endpoints of deposits. */
+export function depositHandlers(parts: DepositParts): Record<DepositOperation, ReadHandler | WriteHandler<unknown>> {
+  const { pool } = parts
+  return {
+    get_funding: { read: async () => ({ json: fundingJson(paymentsOf(parts), await coinPrice(pool)) }) },
+    list_deposits: {
+      read: async (call) => {
+        const { limit, after } = pageOf(call)
+        const price = await coinPrice(pool)
+        const found = await pageOfDeposits(pool, call.accountId, limit + 1, after)
+        const deposits = found.map((deposit) => depositJson(deposit, price))
+        return { json: listJson(deposits, limit) }
+      },
+    },
+    get_deposit: {
+      read: async (call) => {
+        const id = call.params['id'] ?? ''
+        const deposit = isId('dep', id) ? await depositOf(pool, call.accountId, id) : undefined
+        if (deposit === undefined) throw new GatewayError('deposit_not_found')
+        return { json: depositJson(deposit, await coinPrice(pool)) }
+      },
+    },
+    create_deposit: preparedWrite<CheckedDeposit | GatewayError>({
+      // A refusal waits for `write`: sent again under its Idempotency-Key, a deposit is used and yet answered as at first.
+      prepare: (call) =>
+        checkDeposit(parts, call).catch((error: unknown) => {
+          if (error instanceof GatewayError) return error
+          throw error
+        }),
+      write: async ({ accountId, actor }, client, checked) => {
+        if (checked instanceof GatewayError) throw checked
+        const { deposits } = paymentsOf(parts)
+        await requireLinked(parts, client, accountId, checked.order.payment.from)
+        const details = { amount: formatUsd(checked.order.units), wallet: checked.order.payment.from }
+        const { deposit, transaction } = await deposits.store(client, accountId, checked)
+        await recordActivity(client, actor, [{ accountId, type: 'deposit.created', target: deposit.id, details }])
+        return {
+          status: 202,
+          json: depositJson(deposit, await coinPrice(client)),
+          afterCommit: () => deposits.send(transaction),
+        }
+      },
+    }),
+  }
+}
+
+async function checkDeposit(parts: DepositParts, { body, accountId }: ApiCall): Promise<CheckedDeposit> {
+  const payments = paymentsOf(parts)
+  const order = readDeposit(body, payments.terms, payments.config.depositMinUnits)
+  await requireLinked(parts, parts.pool, accountId, order.payment.from)
+  return payments.deposits.check(order)
+}
+
+/**
+ * An authorization says nothing of the account that it is for, and anybody may have seen it on its way to a block; it is
+ * credited to the account of its wallet and to no other.
+ */
+async function requireLinked(parts: DepositParts, db: Queryable, accountId: string, wallet: Address): Promise<void> {
+  if ((await parts.accountOfWallet(db, wallet)) === accountId) return
+  throw refuseAuthorization('Link this wallet to the account first.', 'authorization.from')
+}
+
+const STATUS: Readonly<Record<DepositState, string>> = { settling: 'pending', credited: 'credited', failed: 'failed' }
+
+function depositJson(deposit: Deposit, coinUsdUnits: number) {
+  return {
+    object: 'deposit' as const,
+    id: deposit.id,
+    status: STATUS[deposit.state],
+    source: deposit.source,
+    wallet: getAddress(deposit.wallet),
+    asset: deposit.asset,
+    token: getAddress(deposit.token),
+    token_amount: deposit.amount.toString(),
+    amount: amountJson(deposit.units, coinUsdUnits),
+    transaction: deposit.hash,
+    created_at: deposit.createdAt.toISOString(),
+  }
+}
+
+function fundingJson(payments: PaymentsService, coinUsdUnits: number) {
+  const { chainId, payTo, assets } = payments.terms
+  const { depositMinUnits, withdrawalMinUnits, depositConfirmations } = payments.config
+  return {
+    object: 'funding' as const,
+    network: `eip155:${chainId}`,
+    chain_id: chainId,
+    address: getAddress(payTo),
+    deposit_confirmations: depositConfirmations,
+    deposit_minimum: amountJson(depositMinUnits, coinUsdUnits),
+    withdrawal_minimum: amountJson(withdrawalMinUnits, coinUsdUnits),
+    assets: assets.map(({ id, address, decimals, name, version, method, usdUnits }) => ({
+      id,
+      address: getAddress(address),
+      decimals,
+      usd: formatUsd(usdUnits || coinUsdUnits),
+      gasless: method === 'eip3009',
+      eip712: { name, version, chainId, verifyingContract: getAddress(address) },
+    })),
+  }
+}

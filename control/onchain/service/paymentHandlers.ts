@@ -1,0 +1,116 @@
+import type { Redis } from 'ioredis'
+import { keccak256 } from 'viem'
+import { GatewayError } from '../../../contract/errors/errors.ts'
+import { limits } from '../../../contract/limits/limits.ts'
+import { type Address, parseAddress } from '../../../contract/payments/address.ts'
+import { parseBytes, parseBytes32, parseUint256 } from '../../../contract/payments/encoding.ts'
+import { isAssetId, paymentOfMessage, termsToMessage } from '../../../contract/payments/messages.ts'
+import { replayKey } from '../../../contract/payments/signedPayment.ts'
+import { sluice } from '../../../contract/wire/generated/messages.js'
+import type { RpcHandlers } from '../../runtime/bus/rpcOperations.ts'
+import { clientNetwork } from '../../runtime/net/clientNetwork.ts'
+import { TRANSACTION_KEY } from '../payments/foreignSettlement.ts'
+import type { PaymentOrder } from '../payments/paymentOrder.ts'
+import type { PaymentsService } from './paymentsService.ts'
+
+/** Kept back of the time that the proxy waits, so that the answer gets there. */
+const ANSWER_MS = 1_000
+
+type PaymentOperation = 'payment_terms' | 'settle_payment'
+
+/** What answers the proxies' calls about payments. @param payments undefined when the gateway takes none */
+export function paymentHandlers(
+  payments: PaymentsService | undefined,
+  redis: Redis,
+): Pick<RpcHandlers, PaymentOperation> {
+  const service = (): PaymentsService => {
+    if (payments !== undefined) return payments
+    throw new GatewayError('not_found', { message: 'This gateway does not take payments per request; use an API key.' })
+  }
+  return {
+    payment_terms: async () =>
+      sluice.PaymentTermsReply.encode(termsToMessage(service().terms) as sluice.PaymentTermsReply).finish(),
+    settle_payment: async (request, { deadlineMs }) => {
+      const reply = await settle(service(), redis, request, deadlineMs - performance.now() - ANSWER_MS)
+      return sluice.SettlePaymentReply.encode(reply as sluice.SettlePaymentReply).finish()
+    },
+  }
+}
+
+async function settle(
+  payments: PaymentsService,
+  redis: Redis,
+  request: sluice.SettlePaymentRequest,
+  waitMs: number,
+): Promise<sluice.SettlePaymentReply.$Properties> {
+  try {
+    const serveMs = Math.floor(Math.min(waitMs, limits.paymentTimeoutMs))
+    const order = orderOf(payments, request, serveMs, await redisNowMs(redis))
+    const { transaction, heldAtMs } = await payments.settle(order, waitMs)
+    return { transaction, heldAtMs }
+  } catch (error) {
+    // In the answer, because what goes with a code does not fit the usual form of errors.
+    if (!(error instanceof GatewayError)) throw error
+    payments.refusals.note(error.row)
+    const retryAfterSeconds = error.retryAfterSeconds ?? 0
+    return { errorCode: error.row, errorMessage: error.message, retryAfterSeconds }
+  }
+}
+
+async function redisNowMs(redis: Redis): Promise<number> {
+  const [seconds, micros] = await redis.time()
+  return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000)
+}
+
+function orderOf(
+  payments: PaymentsService,
+  request: sluice.SettlePaymentRequest,
+  waitMs: number,
+  nowMs: number,
+): PaymentOrder {
+  const { terms } = payments
+  const { asset: assetId, protocol } = request
+  const asset = terms.assets.find(({ id }) => id === assetId)
+  const payer = parseAddress(request.payer)
+  const amount = parseUint256(request.amount)
+  if (asset === undefined || !isAssetId(assetId) || payer === undefined || amount === undefined) {
+    throw new Error('a payment crossed Redis in a form that it does not have')
+  }
+  const payment = request.payment ? paymentOfMessage(request.payment as sluice.SignedPaymentRecord) : undefined
+  const transaction = transactionOf(request)
+  return {
+    requestId: request.requestId,
+    protocol: protocol === 'mpp' ? 'mpp' : 'x402',
+    payer,
+    replayKey: payment === undefined ? keyOf(terms.chainId, transaction, payer) : replayKey(payment),
+    asset: assetId,
+    transfer: { token: asset.address, from: payer, to: terms.payTo, amount },
+    units: request.units,
+    holdUnits: request.holdUnits,
+    minUnits: request.minUnits,
+    owner: request.owner,
+    model: request.model,
+    endpoint: request.endpoint,
+    sheetVersion: request.sheetVersion,
+    streamed: request.streamed,
+    challengeId: request.challengeId,
+    agent: request.agent,
+    serveByMs: nowMs + waitMs,
+    payment,
+    contractDigest: parseBytes32(request.contractDigest),
+    transaction,
+    clientNetwork: clientNetwork(request.clientAddress),
+  }
+}
+
+function transactionOf(request: sluice.SettlePaymentRequest): PaymentOrder['transaction'] {
+  const raw = parseBytes(request.transactionRaw, limits.payerTransactionBytesMax)
+  if (raw !== undefined && raw !== '0x') return { hash: keccak256(raw), raw }
+  const hash = parseBytes32(request.transactionHash)
+  return hash === undefined ? undefined : { hash, raw: undefined }
+}
+
+function keyOf(chainId: number, transaction: PaymentOrder['transaction'], payer: Address): string {
+  if (transaction === undefined) throw new Error(`${payer} pays by neither a signature nor a transaction`)
+  return `${TRANSACTION_KEY}:${chainId}:${transaction.hash}`
+}

@@ -1,0 +1,218 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Redis } from 'ioredis'
+import type { Logger } from 'pino'
+import { GatewayError } from '../../../contract/errors/errors.ts'
+import { limits } from '../../../contract/limits/limits.ts'
+import type { PaymentTerms } from '../../../contract/payments/terms.ts'
+import type { Pool } from '../../runtime/db/pool.ts'
+import { type ChainClient, createChainClient } from '../chain/chainClient.ts'
+import { ContractWallets } from '../chain/contractSignature.ts'
+import { FeeOracle } from '../chain/fees.ts'
+import type { OutcomeHandlers } from '../chain/recorder.ts'
+import { TransactionSweeper } from '../chain/sweeper.ts'
+import { TransactionWatcher } from '../chain/watcher.ts'
+import { depositOutcome } from '../deposits/depositOutcome.ts'
+import { DepositScanner, type ScannerOptions } from '../deposits/depositScanner.ts'
+import { Deposits } from '../deposits/deposits.ts'
+import { bindChain } from '../payments/bindChain.ts'
+import { PaymentCloser } from '../payments/closer.ts'
+import type { PaymentOrder } from '../payments/paymentOrder.ts'
+import { paymentOutcome } from '../payments/paymentOutcome.ts'
+import type { PaymentsConfig } from '../payments/paymentsConfig.ts'
+import { RefusalCounts } from '../payments/refusalCounts.ts'
+import { PaymentSettler, type Settled } from '../payments/settler.ts'
+import { Refunder, refundOutcome } from '../refunds/refunds.ts'
+import { Withdrawer, withdrawalOutcome } from '../withdrawals/withdrawals.ts'
+
+const STOP_CHECK_MS = 20
+/** What a payment needs to be verified and sent, as the reference facilitator of x402 has it, and to get into a block. */
+const SETTLEMENT_SECONDS = 6
+const SETTLEMENT_BLOCKS = 2
+
+export interface PaymentsOptions extends Pick<ScannerOptions, 'accountOfWallet' | 'coinUsdUnits'> {
+  readonly config: PaymentsConfig
+  readonly pool: Pool
+  readonly redis: Redis
+  readonly log: Logger
+}
+
+const HANDLERS: OutcomeHandlers = {
+  payment: paymentOutcome,
+  refund: refundOutcome,
+  deposit: depositOutcome,
+  withdrawal: withdrawalOutcome,
+}
+
+/** What runs once the chain is known to be the right one. */
+interface Running {
+  readonly terms: PaymentTerms
+  readonly watcher: TransactionWatcher
+  readonly sweeper: TransactionSweeper
+  readonly settler: PaymentSettler
+  readonly closer: PaymentCloser
+  readonly refunder: Refunder
+  readonly scanner: DepositScanner
+  readonly deposits: Deposits
+  readonly withdrawer: Withdrawer
+  /** What an earlier process left has been seen to. */
+  isSwept: boolean
+}
+
+/** Takes payments: everything of control that moves money on the chain. */
+export class PaymentsService {
+  readonly refusals: RefusalCounts
+  readonly #options: PaymentsOptions
+  readonly #stopping = new AbortController()
+  readonly #starting: Promise<void>
+  #running: Running | undefined
+
+  constructor(options: PaymentsOptions) {
+    this.#options = options
+    this.refusals = new RefusalCounts(options.log)
+    this.#starting = this.#start()
+  }
+
+  /** @throws GatewayError chain_unavailable until the chain has answered for the first time */
+  get terms(): PaymentTerms {
+    return this.#ready().terms
+  }
+
+  /** Whether payments are taken now. */
+  get isReady(): boolean {
+    return this.#running?.isSwept === true && !this.#stopping.signal.aborted
+  }
+
+  /**
+   * Makes a payment and takes the hold of its request; see PaymentSettler.
+   * @throws GatewayError, also funds_lease while another control may still be at it or this one leaves
+   */
+  async settle(order: PaymentOrder, waitMs: number): Promise<Settled> {
+    return this.#settled().settler.settle(order, waitMs)
+  }
+
+  /**
+   * Takes gasless deposits.
+   * @throws GatewayError funds_lease while another control may still be at one or this one leaves; chain_unavailable
+   */
+  get deposits(): Deposits {
+    return this.#settled().deposits
+  }
+
+  /** Sends withdrawals. @throws GatewayError as `deposits` */
+  get withdrawer(): Withdrawer {
+    return this.#settled().withdrawer
+  }
+
+  /** What the operator has set. */
+  get config(): PaymentsConfig {
+    return this.#options.config
+  }
+
+  /** To be told when requests were booked, so that what goes back does not wait for the next look. */
+  onBooked(): void {
+    this.#running?.closer.wake()
+  }
+
+  /** Finishes the payments under way within `timeoutMs`; the next start takes up the rest. */
+  async stop(timeoutMs: number): Promise<void> {
+    this.#stopping.abort()
+    this.refusals.summarize()
+    await this.#starting
+    const running = this.#running
+    if (running === undefined) return
+    const deadlineMs = performance.now() + timeoutMs
+    while (running.settler.size > 0 && performance.now() < deadlineMs) await sleep(STOP_CHECK_MS)
+    const { closer, refunder, sweeper, scanner, deposits, withdrawer } = running
+    await Promise.all([closer, refunder, sweeper, scanner, deposits, withdrawer].map((part) => part.stop()))
+    await running.watcher.stop()
+  }
+
+  #settled(): Running {
+    const running = this.#ready()
+    if (this.#stopping.signal.aborted || !running.isSwept)
+      throw new GatewayError('funds_lease', { retryAfterSeconds: 1 })
+    return running
+  }
+
+  #ready(): Running {
+    if (this.#running === undefined) throw new GatewayError('chain_unavailable', { retryAfterSeconds: 5 })
+    return this.#running
+  }
+
+  /** A chain that can not be reached holds up payments alone, so control runs meanwhile. */
+  async #start(): Promise<void> {
+    const { config, pool, log } = this.#options
+    const { signal } = this.#stopping
+    const chain = createChainClient(config.rpcUrl)
+    while (!signal.aborted) {
+      try {
+        const quoteSecret = await bindChain(pool, chain, config)
+        this.#running = this.#run(chain, quoteSecret)
+        log.info({ chain: config.chainId, treasury: config.treasury.address }, 'payments are taken')
+        return
+      } catch (error) {
+        log.error({ err: error }, 'payments are not taken until the chain is in order')
+        await sleep(limits.chainSweepMs, undefined, { signal }).catch(() => {})
+      }
+    }
+  }
+
+  #run(chain: ChainClient, quoteSecret: Buffer): Running {
+    const { config, pool, redis, log } = this.#options
+    const { chainId, treasury, relayers, confirmations, finalBlocks } = config
+    const fees = new FeeOracle(chain)
+    const watcher = new TransactionWatcher({
+      ...{ pool, chain, log, handlers: HANDLERS },
+      // What is served or sent at once is small; what is deposited may be withdrawn again.
+      confirmations: {
+        payment: confirmations,
+        refund: confirmations,
+        deposit: config.depositConfirmations,
+        withdrawal: confirmations,
+      },
+    })
+    const signers = new Map([treasury, ...relayers].map((signer) => [signer.address as string, signer]))
+    const sweeper = new TransactionSweeper({ pool, chain, chainId, watcher, fees, signers, finalBlocks, log })
+    const contracts = new ContractWallets(config.rpcUrl)
+    const settler = new PaymentSettler({
+      ...{ pool, redis, chain, chainId, contracts, fees, watcher, relayers, log },
+      agentRegistry: config.agentRegistry,
+    })
+    const { accountOfWallet, coinUsdUnits } = this.#options
+    const refunder = new Refunder({ pool, chain, chainId, treasury, fees, watcher, log })
+    const closer = new PaymentCloser({
+      ...{ pool, redis, log, coinUsdUnits, assets: config.assets, refundMinUnits: config.refundMinUnits },
+      resolveUnmoved: (payment) => settler.resolveUnmoved(payment),
+      onClosed: () => refunder.wake(),
+    })
+    const scanner = new DepositScanner({
+      ...{ pool, chain, log, accountOfWallet, coinUsdUnits, assets: config.assets },
+      treasury: treasury.address,
+      confirmations: config.depositConfirmations,
+      finalBlocks,
+    })
+    const deposits = new Deposits({
+      ...{ pool, chain, chainId, contracts, fees, watcher, relayers, log },
+      treasury: treasury.address,
+    })
+    const withdrawer = new Withdrawer({ pool, chain, chainId, treasury, fees, watcher, log })
+    const terms: PaymentTerms = {
+      chainId,
+      payTo: treasury.address,
+      assets: config.assets,
+      agentRegistry: config.agentRegistry,
+      spender: relayers[0].address,
+      quoteSecret,
+      minUnits: config.minChargeUnits,
+      marginSeconds: SETTLEMENT_SECONDS + SETTLEMENT_BLOCKS * config.blockSeconds,
+    }
+    const running: Running = {
+      ...{ terms, watcher, sweeper, settler, closer, refunder, scanner, deposits, withdrawer },
+      isSwept: false,
+    }
+    void sweeper.swept.then(() => {
+      running.isSwept = true
+    })
+    return running
+  }
+}

@@ -1,0 +1,138 @@
+import { getAddress } from 'viem/utils'
+import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
+import { limits } from '../../../contract/limits/limits.ts'
+import { formatUsd } from '../../../contract/money/units.ts'
+import { type Address, parseAddress } from '../../../contract/payments/address.ts'
+import { tokenUsdUnits, wholeAtomic } from '../../../contract/payments/conversion.ts'
+import type { PaymentAsset } from '../../../contract/payments/terms.ts'
+import { isId, newId } from '../../../contract/wire/ids.ts'
+import type { Debits } from '../../admission/debits/debit.ts'
+import type { ApiCall, ReadHandler, WriteHandler } from '../../api/call.ts'
+import { listJson, pageOf } from '../../api/lists.ts'
+import { ESCROW } from '../../book/ledger/accounts.ts'
+import { amountJson, coinPrice, readCoin } from '../../catalog/pricing/coinAmounts.ts'
+import { recordActivity } from '../../runtime/activity/activity.ts'
+import type { Client } from '../../runtime/db/pool.ts'
+import {
+  countOpenWithdrawals,
+  insertWithdrawal,
+  pageOfWithdrawals,
+  type Withdrawal,
+  type WithdrawalState,
+  withdrawalOf,
+} from '../withdrawals/withdrawalRow.ts'
+import { WITHDRAWAL } from '../withdrawals/withdrawals.ts'
+import { type DepositParts, paymentsOf } from './depositHandlers.ts'
+
+type WithdrawalOperation = 'list_withdrawals' | 'get_withdrawal' | 'create_withdrawal'
+
+export interface WithdrawalParts extends DepositParts {
+  readonly debits: Debits
+}
+
+/** The endpoints of withdrawals. */
+export function withdrawalHandlers(
+  parts: WithdrawalParts,
+): Record<WithdrawalOperation, ReadHandler | WriteHandler<unknown>> {
+  const { pool, debits } = parts
+  return {
+    list_withdrawals: {
+      read: async (call) => {
+        const { limit, after } = pageOf(call)
+        const price = await coinPrice(pool)
+        const found = await pageOfWithdrawals(pool, call.accountId, limit + 1, after)
+        const withdrawals = found.map((withdrawal) => withdrawalJson(withdrawal, price))
+        return { json: listJson(withdrawals, limit) }
+      },
+    },
+    get_withdrawal: {
+      read: async (call) => {
+        const id = call.params['id'] ?? ''
+        const withdrawal = isId('wdr', id) ? await withdrawalOf(pool, call.accountId, id) : undefined
+        if (withdrawal === undefined) throw new GatewayError('withdrawal_not_found')
+        return { json: withdrawalJson(withdrawal, await coinPrice(pool)) }
+      },
+    },
+    create_withdrawal: {
+      write: async (call, client, _prepared, transaction) => {
+        const payments = paymentsOf(parts)
+        const { withdrawer } = payments
+        const { accountId } = call
+        const asset = readAsset(call, payments.terms.assets)
+        const price = await coinPrice(client)
+        const { units, amount } = readAmount(call, asset, price, payments.config.withdrawalMinUnits)
+        const wallet = await readWallet(call, client, parts)
+        await refuseTooMany(client, accountId)
+        const id = newId('wdr')
+        await debits.move(transaction, { id, accountId, units, kind: WITHDRAWAL, to: { ledgerAccount: ESCROW } })
+        const { id: assetId, address: token } = asset
+        const stored = await insertWithdrawal(client, { id, accountId, wallet, asset: assetId, token, amount, units })
+        const details = { amount: formatUsd(units), wallet }
+        await recordActivity(client, call.actor, [{ accountId, type: 'withdrawal.created', target: id, details }])
+        return {
+          status: 202,
+          json: withdrawalJson(stored, price),
+          afterCommit: async () => withdrawer.wake(),
+        }
+      },
+    },
+  }
+}
+
+function readAsset({ body }: ApiCall, assets: readonly PaymentAsset[]): PaymentAsset {
+  const wanted = body['asset'] ?? (assets.some(({ id }) => id === 'coin') ? 'coin' : 'stablecoin')
+  const asset = assets.find(({ id }) => id === wanted)
+  if (asset !== undefined) return asset
+  throw invalidRequest(`asset must be ${assets.map(({ id }) => id).join(' or ')}; this gateway has no other.`, 'asset')
+}
+
+/** Tokens rounded down to their smallest unit, and what of the account they are worth: nothing is kept of the rest. */
+function readAmount(
+  { body }: ApiCall,
+  asset: PaymentAsset,
+  coinUsdUnits: number,
+  minUnits: number,
+): { units: number; amount: bigint } {
+  const asked = readCoin(body['amount'], coinUsdUnits, 'amount')
+  const tokens = wholeAtomic(asked, asset.decimals, tokenUsdUnits(asset, coinUsdUnits))
+  if (tokens.amount > 0n && tokens.units >= minUnits) return tokens
+  const message = `A withdrawal is at least ${formatUsd(minUnits)} USD.`
+  // Whether it is enough depends on the price of the coin now, and on what the operator asks for the gas.
+  throw new GatewayError('below_minimum', { message, param: 'amount', status: 409 })
+}
+
+/** @throws GatewayError wallet_not_found for a wallet that is not linked to the account */
+async function readWallet({ body, caller, accountId }: ApiCall, client: Client, parts: WithdrawalParts) {
+  const named = body['address'] ?? (caller.kind === 'session' ? caller.address : '')
+  const wallet: Address | undefined = parseAddress(named)
+  if (wallet === undefined) throw new GatewayError('invalid_address', { param: 'address' })
+  if ((await parts.accountOfWallet(client, wallet)) === accountId) return wallet
+  throw new GatewayError('wallet_not_found', { param: 'address' })
+}
+
+/** The account's row is locked, so that withdrawals made at once are counted one after the other. */
+async function refuseTooMany(client: Client, accountId: string): Promise<void> {
+  await client.query('SELECT 1 FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [accountId])
+  if ((await countOpenWithdrawals(client, accountId)) < limits.withdrawalsOpenMax) return
+  throw new GatewayError('rate_limited', {
+    message: `An account has at most ${limits.withdrawalsOpenMax} withdrawals under way; wait for one to be sent.`,
+    retryAfterSeconds: 5,
+  })
+}
+
+const STATUS: Readonly<Record<WithdrawalState, string>> = { sending: 'pending', sent: 'sent', returned: 'returned' }
+
+function withdrawalJson(withdrawal: Withdrawal, coinUsdUnits: number) {
+  return {
+    object: 'withdrawal' as const,
+    id: withdrawal.id,
+    status: STATUS[withdrawal.state],
+    wallet: getAddress(withdrawal.wallet),
+    asset: withdrawal.asset,
+    token: getAddress(withdrawal.token),
+    token_amount: withdrawal.amount.toString(),
+    amount: amountJson(withdrawal.units, coinUsdUnits),
+    transaction: withdrawal.hash,
+    created_at: withdrawal.createdAt.toISOString(),
+  }
+}

@@ -1,0 +1,49 @@
+import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
+import type { ChainClient } from '../chain/chainClient.ts'
+import type { FeeOracle } from '../chain/fees.ts'
+import { type ExpectedTransfer, type Purpose, storeTransaction } from '../chain/outbox.ts'
+import { transferCall } from '../chain/settlementCall.ts'
+import type { Signer } from '../chain/signer.ts'
+import { estimateGas } from '../chain/simulation.ts'
+import type { TransactionWatcher } from '../chain/watcher.ts'
+
+export interface TreasuryParts {
+  readonly pool: Pool
+  readonly chain: ChainClient
+  readonly chainId: number
+  readonly treasury: Signer
+  readonly fees: FeeOracle
+  readonly watcher: TransactionWatcher
+}
+
+/** Tokens that leave the treasury. */
+export interface TreasuryTransfer extends Omit<ExpectedTransfer, 'from'> {
+  readonly purpose: Purpose
+}
+
+/**
+ * Sends tokens of the treasury by a transaction of their own.
+ * @param claim books what they are for, in the database transaction that stores the one for the chain. It answers that
+ *   one's ref, or undefined when nothing is to be sent any more
+ * @returns false when the token refuses the transfer; nothing was claimed then
+ * @throws GatewayError chain_unavailable
+ */
+export async function sendFromTreasury(
+  parts: TreasuryParts,
+  { purpose, token, to, amount }: TreasuryTransfer,
+  claim: (client: Client) => Promise<string | undefined>,
+): Promise<boolean> {
+  const { pool, chain, chainId, treasury, watcher } = parts
+  const call = transferCall(token, to, amount)
+  const gas = await estimateGas(chain, treasury.address, call)
+  if (gas === undefined) return false
+  const fees = await parts.fees.current()
+  const stored = await withTransaction(pool, async (client) => {
+    const ref = await claim(client)
+    if (ref === undefined) return undefined
+    const transfer = { token, from: treasury.address, to, amount }
+    return storeTransaction(client, treasury, { purpose, ref, chainId, ...call, gas, fees, transfer })
+  })
+  if (stored !== undefined) await watcher.send(stored, 0)
+  return true
+}

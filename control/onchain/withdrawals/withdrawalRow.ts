@@ -1,0 +1,136 @@
+import type { Address } from '../../../contract/payments/address.ts'
+import type { Client, Queryable } from '../../runtime/db/pool.ts'
+
+export type WithdrawalState = 'sending' | 'sent' | 'returned'
+
+/** Coin of an account that leaves to its wallet. `amount` is atomic units of the token. */
+export interface Withdrawal {
+  readonly id: string
+  readonly accountId: string
+  readonly wallet: Address
+  readonly asset: string
+  readonly token: Address
+  readonly amount: bigint
+  readonly units: number
+  readonly state: WithdrawalState
+  readonly attempts: number
+  readonly createdAt: Date
+  /** Of the transfer, once it is in a block. */
+  readonly hash: string | null
+}
+
+interface Row {
+  id: string
+  account_id: string
+  wallet: Address
+  asset: string
+  token: Address
+  amount: string
+  units: number
+  state: WithdrawalState
+  attempts: number
+  created_at: Date
+  hash: string | null
+}
+
+/** Stands between the id of a withdrawal and the number of its attempt in the ref of a transaction. */
+export const ATTEMPT = '#'
+
+const COLUMNS = `w.id, w.account_id, w.wallet, w.asset, w.token, w.amount::text AS amount, w.units, w.state, w.attempts,
+  w.created_at, (SELECT t.hash FROM chain_transactions t
+    WHERE t.purpose = 'withdrawal' AND t.ref = w.id || '#' || w.attempts AND t.state = 'mined') AS hash`
+
+function asWithdrawal(row: Row): Withdrawal {
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    wallet: row.wallet,
+    asset: row.asset,
+    token: row.token,
+    amount: BigInt(row.amount),
+    units: row.units,
+    state: row.state,
+    attempts: row.attempts,
+    createdAt: row.created_at,
+    hash: row.hash,
+  }
+}
+
+/** Writes a withdrawal whose units are in escrow, inside the caller's transaction. */
+export async function insertWithdrawal(
+  client: Client,
+  withdrawal: Pick<Withdrawal, 'id' | 'accountId' | 'wallet' | 'asset' | 'token' | 'amount' | 'units'>,
+): Promise<Withdrawal> {
+  const { id, accountId, wallet, asset, token, amount, units } = withdrawal
+  await client.query(
+    `INSERT INTO withdrawals (id, account_id, wallet, asset, token, amount, units) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+    [id, accountId, wallet, asset, token, amount.toString(), units],
+  )
+  const stored = await withdrawalOf(client, accountId, id)
+  if (stored === undefined) throw new Error(`withdrawal ${id} is not there`)
+  return stored
+}
+
+/** A withdrawal of an account. */
+export async function withdrawalOf(db: Queryable, accountId: string, id: string): Promise<Withdrawal | undefined> {
+  const found = await db.query<Row>(`SELECT ${COLUMNS} FROM withdrawals w WHERE w.id = $1 AND w.account_id = $2`, [
+    id,
+    accountId,
+  ])
+  return found.rows[0] && asWithdrawal(found.rows[0])
+}
+
+/** The withdrawals of an account, newest first. @param after the id of one to go on behind, or '' */
+export async function pageOfWithdrawals(db: Queryable, accountId: string, limit: number, after: string) {
+  const found = await db.query<Row>(
+    `SELECT ${COLUMNS} FROM withdrawals w WHERE w.account_id = $1 AND ($2 = '' OR w.id < $2)
+     ORDER BY w.id DESC LIMIT $3`,
+    [accountId, after, limit],
+  )
+  return found.rows.map(asWithdrawal)
+}
+
+/** How many withdrawals of an account have not been sent. */
+export async function countOpenWithdrawals(db: Queryable, accountId: string): Promise<number> {
+  const counted = await db.query<{ count: number }>(
+    `SELECT count(*) FROM withdrawals WHERE account_id = $1 AND state = 'sending'`,
+    [accountId],
+  )
+  return counted.rows[0]?.count ?? 0
+}
+
+/**
+ * Withdrawals that have to be sent, oldest first: those of which no transaction may still make the transfer. One that
+ * failed in a block counts only when that block can not be taken back any more, since in another one it may succeed.
+ * @param after the id behind which to begin; those up to it come last
+ */
+export async function dueWithdrawals(db: Queryable, limit: number, after: string): Promise<Withdrawal[]> {
+  const found = await db.query<Row>(
+    `SELECT ${COLUMNS} FROM withdrawals w
+     WHERE w.state = 'sending' AND NOT EXISTS (SELECT FROM chain_transactions t
+       WHERE t.purpose = 'withdrawal' AND t.ref = w.id || '#' || w.attempts
+         AND (t.state IN ('pending', 'mined') OR (t.state = 'reverted' AND NOT t.final)))
+     ORDER BY w.id > $2 DESC, w.id LIMIT $1`,
+    [limit, after],
+  )
+  return found.rows.map(asWithdrawal)
+}
+
+/**
+ * Follows the chain: the state of a withdrawal changes when it was the other one.
+ * @returns its units, and a name for the transfer that books this change; undefined when nothing changed
+ */
+export async function moveWithdrawal(
+  client: Client,
+  id: string,
+  from: WithdrawalState,
+  to: WithdrawalState,
+): Promise<{ units: number; accountId: string; moveRef: string } | undefined> {
+  const moved = await client.query<{ units: number; account_id: string; moves: number }>(
+    `UPDATE withdrawals SET state = $3, moves = moves + 1 WHERE id = $1 AND state = $2
+     RETURNING units, account_id, moves`,
+    [id, from, to],
+  )
+  const row = moved.rows[0]
+  return row && { units: row.units, accountId: row.account_id, moveRef: `${id}:${row.moves}` }
+}

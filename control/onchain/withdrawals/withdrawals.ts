@@ -1,0 +1,129 @@
+import type { Logger } from 'pino'
+import { limits } from '../../../contract/limits/limits.ts'
+import { ESCROW, PAYMENTS_IN } from '../../book/ledger/accounts.ts'
+import { creditCoin } from '../../book/ledger/creditCoin.ts'
+import { postTransfers } from '../../book/ledger/postTransfers.ts'
+import { withTransaction } from '../../runtime/db/pool.ts'
+import { tryLock } from '../../runtime/db/tryLock.ts'
+import { Loop } from '../../runtime/loop.ts'
+import { readChain } from '../chain/chainClient.ts'
+import { cursorBehind, eachApart } from '../chain/eachApart.ts'
+import type { OutcomeHandler } from '../chain/recorder.ts'
+import { PAYMENT_ABI, transferCall } from '../chain/settlementCall.ts'
+import { estimateGas } from '../chain/simulation.ts'
+import { sendFromTreasury, type TreasuryParts } from '../treasury/treasuryTransfer.ts'
+import { ATTEMPT, dueWithdrawals, moveWithdrawal, type Withdrawal } from './withdrawalRow.ts'
+
+/** Any constant will do, as long as nothing else in this database locks it. */
+const WITHDRAWAL_LOCK = 7_204_043
+
+/**
+ * Kinds of the transfers that withdrawals are booked by: set aside (by its id), sent, taken back by the chain, and
+ * returned to the account because the token refuses the wallet.
+ */
+export const WITHDRAWAL = 'withdrawal'
+export const WITHDRAWAL_SENT = 'withdrawal_sent'
+export const WITHDRAWAL_UNSENT = 'withdrawal_unsent'
+export const WITHDRAWAL_RETURNED = 'withdrawal_returned'
+
+export interface WithdrawerOptions extends TreasuryParts {
+  readonly log: Logger
+}
+
+/**
+ * Sends what accounts withdraw: each withdrawal by one transfer of the treasury. One that failed is sent again only when
+ * nothing that was sent before can still be made.
+ */
+export class Withdrawer {
+  readonly #options: WithdrawerOptions
+  readonly #loop: Loop
+  /** The withdrawal behind which the next pass begins. */
+  #after = ''
+
+  constructor(options: WithdrawerOptions) {
+    this.#options = options
+    this.#loop = new Loop('withdrawals', limits.withdrawalCheckMs, options.log, (signal) => this.#pass(signal))
+  }
+
+  wake(): void {
+    this.#loop.wake()
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop()
+  }
+
+  async #pass(signal: AbortSignal): Promise<void> {
+    const { pool } = this.#options
+    if ((await dueWithdrawals(pool, 1, '')).length === 0) return
+    await tryLock(pool, WITHDRAWAL_LOCK, async () => {
+      // Read again: what another control sent a moment ago is due no more.
+      const due = await dueWithdrawals(pool, limits.withdrawalBatchMax, this.#after)
+      this.#after = cursorBehind(due, limits.withdrawalBatchMax, ({ id }) => id)
+      await eachApart(due, signal, (withdrawal) => this.#send(withdrawal))
+    })
+  }
+
+  async #send(withdrawal: Withdrawal): Promise<void> {
+    const { id, wallet, token, amount } = withdrawal
+    const attempt = withdrawal.attempts + 1
+    const transfer = { purpose: 'withdrawal', token, to: wallet, amount } as const
+    const isAllowed = await sendFromTreasury(this.#options, transfer, async (client) => {
+      const taken = await client.query(
+        `UPDATE withdrawals SET attempts = $2 WHERE id = $1 AND attempts = $2 - 1 AND state = 'sending'`,
+        [id, attempt],
+      )
+      return taken.rowCount === 0 ? undefined : `${id}${ATTEMPT}${attempt}`
+    })
+    if (!isAllowed) await this.#refused(withdrawal)
+  }
+
+  /**
+   * The token refuses the transfer: because the treasury has too little, then it waits, or because of the wallet. Both
+   * are looked at after one block, or a treasury that is filled meanwhile would look like a wallet that is refused.
+   */
+  async #refused(withdrawal: Withdrawal): Promise<void> {
+    const { chain, treasury, log } = this.#options
+    const { id, wallet, token, amount } = withdrawal
+    const blockNumber = await readChain(() => chain.getBlockNumber())
+    const read = { abi: PAYMENT_ABI, address: token, functionName: 'balanceOf', blockNumber } as const
+    const has = await readChain(() => chain.readContract({ ...read, args: [treasury.address] }))
+    if (has < amount) {
+      log.error({ withdrawal: id, token, amount: amount.toString(), has: has.toString() }, 'the treasury lacks tokens')
+      return
+    }
+    const gas = await estimateGas(chain, treasury.address, transferCall(token, wallet, amount), blockNumber)
+    if (gas === undefined) await this.#return(withdrawal)
+  }
+
+  /** The token does not let this wallet have it, such as one that its issuer has blocked. */
+  async #return({ id, wallet, token }: Withdrawal): Promise<void> {
+    const { pool, log } = this.#options
+    await withTransaction(pool, async (client) => {
+      const moved = await moveWithdrawal(client, id, 'sending', 'returned')
+      if (moved === undefined) return
+      const { accountId, units, moveRef } = moved
+      await creditCoin(client, { accountId, units, ref: moveRef, kind: WITHDRAWAL_RETURNED, from: ESCROW })
+    })
+    log.error({ withdrawal: id, wallet, token }, 'the token refuses a withdrawal; its account has the coin back')
+  }
+}
+
+const withdrawalId = (ref: string): string => ref.slice(0, ref.indexOf(ATTEMPT))
+
+/** Books what became of the transactions of withdrawals. */
+export const withdrawalOutcome: OutcomeHandler = {
+  async mined(client, ref) {
+    const moved = await moveWithdrawal(client, withdrawalId(ref), 'sending', 'sent')
+    if (moved === undefined) return
+    const { units, moveRef } = moved
+    await postTransfers(client, [{ kind: WITHDRAWAL_SENT, ref: moveRef, debit: ESCROW, credit: PAYMENTS_IN, units }])
+  },
+  // The Withdrawer sends it again, as another transaction.
+  async unmade(client, ref) {
+    const moved = await moveWithdrawal(client, withdrawalId(ref), 'sent', 'sending')
+    if (moved === undefined) return
+    const { units, moveRef } = moved
+    await postTransfers(client, [{ kind: WITHDRAWAL_UNSENT, ref: moveRef, debit: PAYMENTS_IN, credit: ESCROW, units }])
+  },
+}

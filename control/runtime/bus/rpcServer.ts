@@ -1,0 +1,152 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Redis } from 'ioredis'
+import type { Logger } from 'pino'
+import { GatewayError } from '../../../contract/errors/errors.ts'
+import { limits } from '../../../contract/limits/limits.ts'
+import { CallSeal, replyLabel, requestLabel } from '../../../contract/wire/callSeal.ts'
+import { sluice } from '../../../contract/wire/generated/messages.js'
+import { newId } from '../../../contract/wire/ids.ts'
+import { connectRedis } from '../../../contract/wire/redis.ts'
+import { RPC_STREAMS } from '../../../contract/wire/rpcStreams.ts'
+import { isDatabaseDown } from '../db/isDatabaseDown.ts'
+import { RpcLane } from './rpcLane.ts'
+import { callOperation, isRpcOperation, type RpcHandlers, type RpcOperation } from './rpcOperations.ts'
+
+export type RpcOutcome = 'ok' | 'refused' | 'failed' | 'expired' | 'malformed'
+
+/** Told of every request that was taken off a stream. */
+export type RpcObserver = (operation: RpcOperation | 'unknown', outcome: RpcOutcome, seconds: number) => void
+
+const UNSEALED_WARNING_INTERVAL_MS = 60_000
+
+export interface RpcServerOptions {
+  readonly redisUrl: string
+  /** Shared with the proxies; see `readBusKey`. */
+  readonly busKey: Buffer
+  readonly handlers: RpcHandlers
+  readonly log: Logger
+  readonly observe?: RpcObserver
+}
+
+/**
+ * Answers the proxies' calls. Requests come through the streams of contract/rpcStreams.ts, shared by all control
+ * processes, each with places of its own: reads of receipts and sheets, and the account API, may fill theirs without
+ * holding up what requests wait for. Answers go out by pub/sub. A request is worked on at most once, also when its
+ * control dies over it: the caller asks again, if it may, when its time passes without an answer. A request that was not
+ * sealed with the shared key is dropped without an answer.
+ */
+export class RpcServer {
+  readonly #handlers: RpcHandlers
+  readonly #busKey: Buffer
+  readonly #log: Logger
+  readonly #observe: RpcObserver
+  readonly #writer: Redis
+  readonly #lanes: readonly RpcLane[]
+  #warnedMs = -UNSEALED_WARNING_INTERVAL_MS
+
+  constructor({ redisUrl, busKey, handlers, log, observe = () => {} }: RpcServerOptions) {
+    this.#handlers = handlers
+    this.#busKey = busKey
+    this.#log = log
+    this.#observe = observe
+    this.#writer = connectRedis(redisUrl, 'wait')
+    this.#writer.on('error', () => {})
+    const consumer = newId('own')
+    this.#lanes = RPC_STREAMS.map(
+      ({ stream, placesMax }) =>
+        new RpcLane({
+          redisUrl,
+          stream,
+          consumer,
+          placesMax,
+          writer: this.#writer,
+          log,
+          serve: (fields, ageMs) => this.#serve(fields, ageMs),
+        }),
+    )
+  }
+
+  start(): void {
+    for (const lane of this.#lanes) lane.start()
+  }
+
+  /** Stops reading, finishes what is under way within `timeoutMs`, and leaves the groups. */
+  async stop(timeoutMs: number): Promise<void> {
+    const late = sleep(timeoutMs, undefined, { ref: false })
+    await Promise.all(this.#lanes.map((lane) => lane.stop(late)))
+    this.#writer.disconnect()
+  }
+
+  /** @returns where the answer goes and what it is, or undefined when nobody waits for one */
+  async #serve(fields: Buffer[], ageMs: number): Promise<{ channel: string; message: Buffer } | undefined> {
+    const startedMs = performance.now()
+    const request = decodeRequest(fields)
+    const operation = request && isRpcOperation(request.operation) ? request.operation : 'unknown'
+    let outcome: RpcOutcome = 'malformed'
+    let message: Buffer | undefined
+    const leftMs = (request?.timeoutMs || limits.rpcTimeoutMs) - ageMs
+    if (request && leftMs < 0) outcome = 'expired'
+    else if (request) {
+      const seal = new CallSeal(this.#busKey, request.replyTo)
+      const payload = seal.open(requestLabel(request.operation, request.id), request.sealed)
+      if (payload === undefined) this.#warnOfUnsealed()
+      else [outcome, message] = await this.#answer({ request, operation, payload, seal }, startedMs + leftMs)
+    }
+    this.#observe(operation, outcome, (performance.now() - startedMs) / 1_000)
+    return request && message ? { channel: request.replyTo, message } : undefined
+  }
+
+  #warnOfUnsealed(): void {
+    const nowMs = performance.now()
+    if (nowMs - this.#warnedMs < UNSEALED_WARNING_INTERVAL_MS) return
+    this.#warnedMs = nowMs
+    this.#log.warn(
+      'calls that were not sealed with this SLUICE_BUS_KEY are dropped; all proxies and controls need the same',
+    )
+  }
+
+  async #answer(call: OpenedCall, deadlineMs: number): Promise<[RpcOutcome, Buffer]> {
+    const { request, operation } = call
+    try {
+      if (operation === 'unknown') throw new Error(`there is no operation ${request.operation}`)
+      const payload = await callOperation(this.#handlers, operation, call.payload, { deadlineMs })
+      return ['ok', encodeReply({ id: request.id, sealed: call.seal.seal(replyLabel(request.id), payload) })]
+    } catch (error) {
+      if (error instanceof GatewayError) {
+        return ['refused', encodeReply({ id: request.id, errorCode: error.row, errorMessage: error.message })]
+      }
+      if (isDatabaseDown(error)) {
+        this.#log.warn({ operation, err: error }, 'an rpc call found the database down')
+        return ['failed', encodeReply({ id: request.id, errorCode: 'admission_unavailable' })]
+      }
+      const failure = newId('evt')
+      this.#log.error({ failure, operation, err: error }, 'an rpc call failed')
+      const errorMessage = `The gateway failed; its log names this failure ${failure}.`
+      return ['failed', encodeReply({ id: request.id, errorCode: 'internal_error', errorMessage })]
+    }
+  }
+}
+
+/** A request whose payload was sealed with the shared key. */
+interface OpenedCall {
+  readonly request: sluice.RpcRequest
+  readonly operation: RpcOperation | 'unknown'
+  readonly payload: Uint8Array
+  readonly seal: CallSeal
+}
+
+function decodeRequest(fields: Buffer[]): sluice.RpcRequest | undefined {
+  const at = fields.findIndex((name, index) => index % 2 === 0 && name.toString() === 'e')
+  const bytes = at < 0 ? undefined : fields[at + 1]
+  if (bytes === undefined) return undefined
+  try {
+    const request = sluice.RpcRequest.decode(bytes)
+    return request.replyTo === '' ? undefined : request
+  } catch {
+    return undefined
+  }
+}
+
+function encodeReply(reply: sluice.RpcReply.$Properties): Buffer {
+  return Buffer.from(sluice.RpcReply.encode(reply).finish())
+}

@@ -1,0 +1,99 @@
+import pg from 'pg'
+import { limits } from '../../../contract/limits/limits.ts'
+
+const INT8_OID = 20
+const NUMERIC_OID = 1700
+const CONNECT_TIMEOUT_MS = 5_000
+
+/** What runs single statements: the pool, or a connection inside a transaction. */
+export type Queryable = Pick<pg.Pool, 'query'> | Pick<pg.PoolClient, 'query'>
+export type Pool = pg.Pool
+export type Client = pg.PoolClient
+
+/** Amounts are below 2^53 by contract; a larger one is a fault that must not be rounded silently. */
+function parseExact(text: string): number {
+  const value = Number(text)
+  if (!Number.isSafeInteger(value)) throw new RangeError(`the database answered an inexact integer: ${text}`)
+  return value
+}
+
+function typeParser(oid: number, format?: 'text' | 'binary'): unknown {
+  if (format !== 'binary' && (oid === INT8_OID || oid === NUMERIC_OID)) return parseExact
+  return pg.types.getTypeParser(oid, format)
+}
+
+/** The options that every connection to the book shares, also those that listen or lock outside of the pool. */
+export function connectionOptions(url: string): pg.ClientConfig {
+  return {
+    connectionString: url,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    statement_timeout: limits.databaseTimeoutMs,
+    // A little later than the server's own timeout: it only fires when the server or the network is silent.
+    query_timeout: limits.databaseTimeoutMs + CONNECT_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: limits.databaseTimeoutMs,
+    keepAlive: true,
+    // Compiling the short statements of the gateway costs more than running them. A plan that was kept from when a table
+    // was nearly empty costs far more than planning anew: a batch would read the whole table.
+    options: '-c jit=off -c plan_cache_mode=force_custom_plan',
+    types: { getTypeParser: typeParser as typeof pg.types.getTypeParser },
+  }
+}
+
+/**
+ * Opens a bounded pool of connections to the book. Integers come back as numbers, exact or as an error.
+ * @param url postgres:// address
+ * @param onError told of idle connections that break; the pool replaces them by itself
+ */
+export function createPool(url: string, onError: (error: Error) => void = () => {}): Pool {
+  const pool = new pg.Pool({
+    ...connectionOptions(url),
+    // Statements that a transaction gives without waiting are sent at once, in their order. After one that failed the
+    // server refuses the others until the rollback.
+    pipeline: true,
+    max: limits.databaseConnectionsMax,
+    idleTimeoutMillis: 30_000,
+  })
+  pool.on('error', onError)
+  return pool
+}
+
+/**
+ * Runs `work` on a connection of its own, which goes back to the pool afterwards, or is closed when it broke.
+ * @param work also gets a function to be told of a failure after which the connection must not be used again
+ */
+export async function withClient<T>(
+  pool: Pool,
+  work: (client: Client, onBroken: (error: Error) => void) => Promise<T>,
+): Promise<T> {
+  const client = await pool.connect()
+  let broken: Error | undefined
+  const onBroken = (error: Error): void => {
+    broken = error
+  }
+  client.on('error', onBroken)
+  try {
+    return await work(client, onBroken)
+  } finally {
+    client.off('error', onBroken)
+    client.release(broken)
+  }
+}
+
+/**
+ * Runs `work` in one transaction and commits it.
+ * When this rejects, the transaction is rolled back, or (connection lost at the commit) its outcome is unknown: callers
+ * have to be safe to repeat.
+ */
+export function withTransaction<T>(pool: Pool, work: (client: Client) => Promise<T>): Promise<T> {
+  return withClient(pool, async (client, onBroken) => {
+    try {
+      await client.query('BEGIN')
+      const result = await work(client)
+      await client.query('COMMIT')
+      return result
+    } catch (error) {
+      await client.query('ROLLBACK').catch(onBroken)
+      throw error
+    }
+  })
+}
