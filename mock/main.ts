@@ -10,7 +10,7 @@ export { startProvider } from './server.ts'
 export type { ReportedUsage } from './usage.ts'
 export { clipByte, type VideoJob } from './videos.ts'
 
-/** Runs the mock provider as a process: `node dist/bench/provider.js --port 0 [--host H] [--log-file F]`. */
+/** Runs the mock provider as a process: `node dist/mock/main.js --port 0 [--host H] [--log-file F]`. */
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {

@@ -45,7 +45,7 @@ export async function startWorld(settings: Settings, stops: (() => Promise<void>
     return part
   }
   stops.push(async () => removeIdleGroup())
-  const provider = keep(await startChild('provider.js', ['--port', '0']))
+  const provider = keep(await startChild('../mock/main.js', ['--port', '0']))
   const load = keep(await startChild('load/main.js', []))
   const providerPort = provider.ready['port'] ?? 0
   const cores = pinSupport(provider, load)

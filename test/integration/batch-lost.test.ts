@@ -13,7 +13,10 @@ import { endDecided } from '../../control/batch/charger.ts'
 import { decide, jobOf } from '../../control/batch/jobStore.ts'
 import { openJob } from '../../control/batch/openJob.ts'
 import { decideAnswer } from '../../control/batch/outcome.ts'
+import { parseCatalog } from '../../control/catalog/pricing/catalogFile.ts'
+import { publishCatalog } from '../../control/catalog/pricing/publish.ts'
 import { CHARGE, PROVIDERS, USAGE } from '../support/batchWorld.ts'
+import { testCatalog } from '../support/testCatalog.ts'
 import {
   assertCleanAudit,
   type Book,
@@ -29,6 +32,8 @@ import {
 
 const HOLD = 1_000
 const RATES = { input: 500_000, output: 1_000_000 }
+/** USD per million tokens; the batch rates are those above. */
+const PRICE = { input: '0.001', output: '0.002', batch_input: '0.0005', batch_output: '0.001' }
 
 let book: Book
 let proxy: TestProxy
@@ -36,6 +41,9 @@ let holds: BatchHolds
 
 before(async () => {
   book = await startBook()
+  const models = [{ id: 'test/model', price: PRICE }]
+  const file = testCatalog('http://127.0.0.1:1/v1', { models, providers: [{ id: 'mock', batch: true }] })
+  await publishCatalog(book.pool, parseCatalog('catalog.yaml', file))
   holds = new BatchHolds(book.redis, book.pool)
 })
 beforeEach(async () => {

@@ -74,7 +74,7 @@ test('no part has a secret of the environment that it does not need, and none is
   skip: !IS_LINUX && 'only Linux shows the environment of a process',
 }, () => {
   const parts = descendants()
-  for (const name of ['postgres', 'redis-server', 'anvil', 'provider.js', 'control/main.js', 'proxy/main.js']) {
+  for (const name of ['postgres', 'redis-server', 'anvil', 'mock/main.js', 'control/main.js', 'proxy/main.js']) {
     const found = parts.filter(({ command }) => command.includes(name))
     assert.ok(found.length > 0, `${name} runs`)
     for (const { command, environment } of found) {
