@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import type { Bench } from 'tinybench'
 import { behaviourOf } from '../../mock/grammar.ts'
 import { planOf } from '../../mock/plan.ts'
-import { ChunkScan } from '../../proxy/relay/chunkScan.ts'
-import type { FrameSink } from '../../proxy/relay/frameReader.ts'
-import { FrameReader } from '../../proxy/relay/frameReader.ts'
-import { OutBuffer } from '../../proxy/relay/outBuffer.ts'
-import { appendChunk, chunkIdentity } from '../../proxy/relay/rewrite.ts'
+import { ChunkScan } from '../../proxy/dialects/openai/chunkScan.ts'
+import { appendChunk, chunkIdentity } from '../../proxy/dialects/openai/rewrite.ts'
+import type { FrameSink } from '../../proxy/sse/frameReader.ts'
+import { FrameReader } from '../../proxy/sse/frameReader.ts'
+import { OutBuffer } from '../../proxy/sse/outBuffer.ts'
 
 const FRAMES = 100
 const EVENT_BYTES_MAX = 1_048_576

@@ -7,8 +7,8 @@ import { isId } from '../../contract/wire/ids.ts'
 import { type ApiCredential, readApiCredential } from '../access/apiCredential.ts'
 import { clientAddress } from '../access/clientAddress.ts'
 import { ControlUnavailable, type RpcClient } from '../bus/rpcClient.ts'
+import { parseJsonObject } from '../json/parseJson.ts'
 import type { Exchange, Handler, HeaderList, Precheck } from '../server/exchange.ts'
-import { parseJsonObject } from './parseJson.ts'
 
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
 /** How often the next part of an answer is asked for before the answer is broken off. */

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../relay/jsonObject.ts'
+import { isObject, type JsonObject } from '../json/jsonObject.ts'
 
 /** What the formats of chat models put around each message, and around the whole of them, in tokens. */
 const TOKENS_PER_MESSAGE = 4

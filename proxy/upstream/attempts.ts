@@ -1,7 +1,6 @@
 import { GatewayError } from '../../contract/errors/errors.ts'
 import type { Limits } from '../../contract/limits/limits.ts'
 import type { Route } from '../catalog/catalog.ts'
-import { readProviderError } from './dialects/openaiErrors.ts'
 import {
   mayMoveOnAfterAnswer,
   mayMoveOnAfterFailure,
@@ -9,6 +8,7 @@ import {
   mayReuseConnection,
   type OperationRule,
 } from './operationRules.ts'
+import { readProviderError } from './providerErrors.ts'
 import { classifyRefusal, type Refusal } from './refusal.ts'
 import { retryAfterMs } from './retryAfter.ts'
 import type { RouteHealth } from './routeHealth.ts'

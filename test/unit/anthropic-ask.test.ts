@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { limits } from '../../contract/limits/limits.ts'
 import type { Model, Provider, Route } from '../../proxy/catalog/catalog.ts'
-import { AnthropicAsk } from '../../proxy/endpoints/chat/anthropicAsk.ts'
-import { readChatRequest } from '../../proxy/endpoints/chat/request.ts'
-import { readProviderError, refusalOfError } from '../../proxy/upstream/dialects/openaiErrors.ts'
+import { AnthropicAsk } from '../../proxy/dialects/anthropic/anthropicAsk.ts'
+import { readChatRequest } from '../../proxy/dialects/openai/chatRequest.ts'
+import { readProviderError, refusalOfError } from '../../proxy/upstream/providerErrors.ts'
 import { classifyRefusal } from '../../proxy/upstream/refusal.ts'
 
 const HELLO = [{ role: 'user', content: 'hello' }]

@@ -8,16 +8,16 @@ test('self time is the time from a sample to the next, by function and file, wit
   const profile = {
     nodes: [
       { id: 1, callFrame: frame('(idle)') },
-      { id: 2, callFrame: frame('push', 'file:///home/x/dist/proxy/relay/frameReader.js') },
+      { id: 2, callFrame: frame('push', 'file:///home/x/dist/proxy/sse/frameReader.js') },
       { id: 3, callFrame: frame('', 'file:///home/x/node_modules/@scope/name/lib/index.js') },
       // The same function, called from elsewhere.
-      { id: 4, callFrame: frame('push', 'file:///home/x/dist/proxy/relay/frameReader.js') },
+      { id: 4, callFrame: frame('push', 'file:///home/x/dist/proxy/sse/frameReader.js') },
     ],
     samples: [2, 1, 3, 4],
     timeDeltas: [999, 10, 500, 30, 20],
   }
   assert.deepEqual(selfTimes(profile, 10), [
-    { name: 'push', file: 'proxy/relay/frameReader.ts', share: 0.5 },
+    { name: 'push', file: 'proxy/sse/frameReader.ts', share: 0.5 },
     { name: '(anonymous)', file: '@scope/name', share: 0.5 },
   ])
   assert.equal(selfTimes(profile, 1).length, 1)

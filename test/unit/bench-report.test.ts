@@ -77,13 +77,13 @@ test('profiles are shown in microseconds a request beside those of before', () =
     cases: [
       {
         ...{ case: STREAM, requests: 100, events: 0, cpuMicros },
-        rows: [{ name: 'push', file: 'proxy/relay/frameReader.ts', share }],
+        rows: [{ name: 'push', file: 'proxy/sse/frameReader.ts', share }],
       },
     ],
   })
   const profiles = { before: profile(0.5, 20_000), now: profile(0.25, 10_000) }
   const report = reportText({ results: benchResults(), profiles, notes: '', picture: 'x.svg' })
-  assert.deepEqual(row(report, '`push` proxy/relay/frameReader.ts').slice(1), ['25.00', '25.0 %', '100.00'])
+  assert.deepEqual(row(report, '`push` proxy/sse/frameReader.ts').slice(1), ['25.00', '25.0 %', '100.00'])
   assert.deepEqual(row(report, 'everything').slice(1), ['100.00', '100 %', '200.00'])
 })
 

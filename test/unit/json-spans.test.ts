@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { arraySpans, objectSpans, spanBytes, spanValue } from '../../proxy/relay/jsonSpans.ts'
+import { arraySpans, objectSpans, spanBytes, spanValue } from '../../proxy/json/jsonSpans.ts'
 
 const DEPTH = 64
 

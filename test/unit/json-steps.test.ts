@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { limits } from '../../contract/limits/limits.ts'
-import { nestsDeeper } from '../../proxy/relay/jsonDepth.ts'
-import { type JsonBounds, JsonFault } from '../../proxy/relay/jsonFault.ts'
-import type { Span } from '../../proxy/relay/jsonSpans.ts'
-import { jsonSteps } from '../../proxy/relay/jsonSteps.ts'
+import { nestsDeeper } from '../../proxy/json/jsonDepth.ts'
+import { type JsonBounds, JsonFault } from '../../proxy/json/jsonFault.ts'
+import type { Span } from '../../proxy/json/jsonSpans.ts'
+import { jsonSteps } from '../../proxy/json/jsonSteps.ts'
 
 const BOUNDS: JsonBounds = {
   depthMax: limits.jsonDepthMax,

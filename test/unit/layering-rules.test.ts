@@ -27,18 +27,18 @@ const BAD: ReadonlyArray<readonly [path: string, text: string, fault: RegExp]> =
   ['contract/a.ts', "import pg from 'pg'\n", /only control opens PostgreSQL/],
   ['proxy/bus/a.ts', "import pg from 'pg'\n", /only control opens PostgreSQL/],
   ['control/runtime/db/a.ts', "import uws from 'uWebSockets.js'\n", /only proxy\/server/],
-  ['proxy/relay/a.ts', "import { request } from 'undici'\n", /only proxy\/upstream/],
+  ['proxy/sse/a.ts', "import { request } from 'undici'\n", /only proxy\/upstream/],
   ['proxy/endpoints/a.ts', "import {\n  a,\n  b,\n} from '../server/server.ts'\n", /through exchange\.ts alone/],
-  ['proxy/relay/a.ts', "export * from '../endpoints/chat.ts'\n", /nothing below imports proxy\/endpoints/],
-  ['proxy/relay/a.ts', "import '../main.ts'\n", /programs are started, not imported/],
+  ['proxy/sse/a.ts', "export * from '../endpoints/chat.ts'\n", /nothing below imports proxy\/endpoints/],
+  ['proxy/sse/a.ts', "import '../main.ts'\n", /programs are started, not imported/],
   ['control/runtime/db/a.ts', "import { x } from '../../../test/support/b.ts'\n", /never imports mock/],
   ['proxy/main.ts', "import { x } from '../mock/main.ts'\n", /never imports mock/],
   ['mock/main.ts', "import { x } from '../contract/money/units.ts'\n", /mock\/ imports nothing/],
   ['bench/main.ts', "import { x } from '../test/support/b.ts'\n", /bench\/ never imports test/],
-  ['proxy/relay/a.ts', 'export function f(x: any) {}\n', /uses any/],
-  ['proxy/relay/a.ts', 'const x = JSON.parse(y) as any\n', /uses any/],
-  ['proxy/relay/a.ts', 'const x: Map<string, any> = y\n', /uses any/],
-  ['proxy/relay/a.ts', 'x()\n'.repeat(351), /351 lines/],
+  ['proxy/sse/a.ts', 'export function f(x: any) {}\n', /uses any/],
+  ['proxy/sse/a.ts', 'const x = JSON.parse(y) as any\n', /uses any/],
+  ['proxy/sse/a.ts', 'const x: Map<string, any> = y\n', /uses any/],
+  ['proxy/sse/a.ts', 'x()\n'.repeat(351), /351 lines/],
 ]
 
 const GOOD: ReadonlyArray<readonly [path: string, text: string]> = [
@@ -48,10 +48,10 @@ const GOOD: ReadonlyArray<readonly [path: string, text: string]> = [
   ['proxy/server/uws.ts', "import uws from 'uWebSockets.js'\n"],
   ['mock/main.ts', "import uws from 'uWebSockets.js'\nimport { request } from 'undici'\n"],
   ['control/cli/a.ts', "import { x } from '../service/b.ts'\n"],
-  ['test/faults/a.ts', "import { x } from '../support/b.ts'\nimport { y } from '../../proxy/relay/c.ts'\n"],
+  ['test/faults/a.ts', "import { x } from '../support/b.ts'\nimport { y } from '../../proxy/json/c.ts'\n"],
   ['control/runtime/db/pool.ts', "import pg from 'pg'\n"],
-  ['proxy/relay/a.ts', "// from any place\nconst text = 'x: any' // as any\n/* <any> */ const any = 1\n"],
-  ['proxy/relay/a.ts', 'x()\n'.repeat(350)],
+  ['proxy/sse/a.ts', "// from any place\nconst text = 'x: any' // as any\n/* <any> */ const any = 1\n"],
+  ['proxy/sse/a.ts', 'x()\n'.repeat(350)],
 ]
 
 for (const [path, text, fault] of BAD) {
@@ -68,11 +68,11 @@ for (const [path, text] of GOOD) {
 
 test('folders that import each other are refused', () => {
   const faults = faultsOf({
-    'proxy/relay/a.ts': "import { b } from '../upstream/b.ts'\n",
+    'proxy/sse/a.ts': "import { b } from '../upstream/b.ts'\n",
     'proxy/upstream/b.ts': "import { c } from '../catalog/c.ts'\n",
-    'proxy/catalog/c.ts': "import { a } from '../relay/a.ts'\n",
+    'proxy/catalog/c.ts': "import { a } from '../sse/a.ts'\n",
   })
   assert.deepEqual(faults, [
-    'folders import each other in a circle: proxy/relay -> proxy/upstream -> proxy/catalog -> proxy/relay',
+    'folders import each other in a circle: proxy/sse -> proxy/upstream -> proxy/catalog -> proxy/sse',
   ])
 })

@@ -3,10 +3,10 @@ import { describe, test } from 'node:test'
 import { GatewayError } from '../../contract/errors/errors.ts'
 import { limits } from '../../contract/limits/limits.ts'
 import type { Model } from '../../proxy/catalog/catalog.ts'
-import { messagesText } from '../../proxy/endpoints/messages/cacheControl.ts'
-import { nativeBody } from '../../proxy/endpoints/messages/native.ts'
-import { type MessagesRequest, readMessagesRequest } from '../../proxy/endpoints/messages/request.ts'
-import type { JsonObject } from '../../proxy/relay/jsonObject.ts'
+import { messagesText } from '../../proxy/dialects/anthropic/cacheControl.ts'
+import { type MessagesRequest, readMessagesRequest } from '../../proxy/dialects/anthropic/messagesRequest.ts'
+import { nativeBody } from '../../proxy/dialects/anthropic/native.ts'
+import type { JsonObject } from '../../proxy/json/jsonObject.ts'
 
 const USER = { role: 'user', content: 'hello' }
 const MINIMAL = { model: 'acme/m', max_tokens: 100, messages: [USER] }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { FrameReader, type FrameSink } from '../../proxy/relay/frameReader.ts'
+import { FrameReader, type FrameSink } from '../../proxy/sse/frameReader.ts'
 
 const EVENT_BYTES_MAX = 4_194_304
 

@@ -4,12 +4,12 @@ import type { ModelRates } from '../../../contract/money/charge.ts'
 import type { Principal } from '../../access/principal.ts'
 import { type HoldSize, holdRates, promptTokensMax, sizeHold } from '../../admission/holdSize.ts'
 import type { Model, Route } from '../../catalog/catalog.ts'
+import type { ChatSurface } from '../../dialects/codec.ts'
+import type { ChatRequest } from '../../dialects/openai/chatRequest.ts'
+import { checkMaxPrice } from '../../dialects/preferences.ts'
 import { chooseRoutes } from '../../upstream/chooseRoutes.ts'
 import type { RouteHealth } from '../../upstream/routeHealth.ts'
 import { checkModel, routePolicy, tierRates } from '../run/checkModel.ts'
-import { checkMaxPrice } from '../run/preferences.ts'
-import type { ChatSurface } from './codec.ts'
-import type { ChatRequest } from './request.ts'
 
 /** No text is so regular that a token of it carries more bytes than this on average. */
 const BYTES_PER_TOKEN_MAX = 8

@@ -1,9 +1,9 @@
 import type { Route } from '../../catalog/catalog.ts'
+import type { WholeAnswer } from '../../dialects/codec.ts'
 import { JSON_TYPE } from '../../server/exchange.ts'
 import { AnswerBody } from '../../upstream/answerBody.ts'
-import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
+import { refusalOfError } from '../../upstream/providerErrors.ts'
 import type { UpstreamHeaders } from '../../upstream/transport.ts'
-import type { WholeAnswer } from './codec.ts'
 import { ChatRun } from './run.ts'
 
 /** A chat request that is answered in one piece. */

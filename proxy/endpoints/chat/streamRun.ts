@@ -1,9 +1,9 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { Route } from '../../catalog/catalog.ts'
-import type { OutBuffer } from '../../relay/outBuffer.ts'
-import type { RelayStream } from '../../relay/relayStream.ts'
+import type { RelayStream } from '../../dialects/relayStream.ts'
 import type { DrainListener } from '../../server/exchange.ts'
-import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
+import type { OutBuffer } from '../../sse/outBuffer.ts'
+import { refusalOfError } from '../../upstream/providerErrors.ts'
 import type { UpstreamHeaders } from '../../upstream/transport.ts'
 import { ChatRun } from './run.ts'
 

@@ -2,7 +2,7 @@ import { parseTime } from '../../../contract/api/time.ts'
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import { toBase64Json, toBase64Url } from '../../../contract/payments/encoding.ts'
 import { canonicalText, isPaymentScheme } from '../../../contract/payments/mpp.ts'
-import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
+import { isObject, type JsonObject } from '../../json/jsonObject.ts'
 import type { RequestHead } from '../../server/exchange.ts'
 import { INVALID_PARAMS, RpcError } from './protocol.ts'
 

@@ -5,7 +5,7 @@ import type {
   ListToolsResult,
 } from '@modelcontextprotocol/sdk/types.js'
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
+import { isObject, type JsonObject } from '../../json/jsonObject.ts'
 import {
   type Exchange,
   type Handler,

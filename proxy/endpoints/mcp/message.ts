@@ -1,7 +1,7 @@
 import type { Limits } from '../../../contract/limits/limits.ts'
-import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
-import { objectSpans, spanBytes } from '../../relay/jsonSpans.ts'
-import { takeParsed } from '../parseInSteps.ts'
+import { isObject, type JsonObject } from '../../json/jsonObject.ts'
+import { objectSpans, spanBytes } from '../../json/jsonSpans.ts'
+import { takeParsed } from '../../json/parseInSteps.ts'
 import { INVALID_PARAMS, INVALID_REQUEST, isRequestId, PARSE_ERROR, RpcError } from './protocol.ts'
 
 /** A message of a client. */

@@ -1,7 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
 import { errorBody, type GatewayError } from '../../../contract/errors/errors.ts'
 import { fromBase64Json, fromBase64UrlJson } from '../../../contract/payments/encoding.ts'
-import { isObject, type JsonObject, parseObject } from '../../relay/jsonObject.ts'
+import { isObject, type JsonObject, parseObject } from '../../json/jsonObject.ts'
 import type { FailureAnswer, HeaderList } from '../../server/exchange.ts'
 import type { CallCredential } from './credential.ts'
 import { INVALID_PARAMS, PAYMENT_REQUIRED, RpcError, VERIFICATION_FAILED } from './protocol.ts'

@@ -1,5 +1,5 @@
 import type { Sheet } from '../../catalog/catalog.ts'
-import { isObject, type JsonObject, parseObject } from '../../relay/jsonObject.ts'
+import { isObject, type JsonObject, parseObject } from '../../json/jsonObject.ts'
 
 /** A public price sheet, read. */
 export interface SheetDocument {

@@ -1,8 +1,8 @@
 import { readApiKey } from '../../access/credential.ts'
 import type { KeyCache } from '../../access/keyCache.ts'
 import type { Principal } from '../../access/principal.ts'
+import type { BodyOwner, BodyParser } from '../../json/parseInSteps.ts'
 import type { Exchange, Handler } from '../../server/exchange.ts'
-import type { BodyOwner, BodyParser } from '../parseInSteps.ts'
 import { checkKey } from './checkKey.ts'
 import type { RunServices } from './services.ts'
 

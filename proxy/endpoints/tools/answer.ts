@@ -1,7 +1,7 @@
 import { countOf } from '../../../contract/money/openaiUsage.ts'
 import { valueAt } from '../../../contract/tools/pointer.ts'
 import type { AnswerPlaces } from '../../catalog/tool.ts'
-import { isObject, type JsonObject } from '../../relay/jsonObject.ts'
+import { isObject, type JsonObject } from '../../json/jsonObject.ts'
 
 /** A report may exceed what was asked for by this factor before it is taken for a fault. */
 const PLAUSIBLE_FACTOR = 2

@@ -1,5 +1,5 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import { readProviderError } from '../../upstream/dialects/openaiErrors.ts'
+import { readProviderError } from '../../upstream/providerErrors.ts'
 import { cleanMessage, type Refusal } from '../../upstream/refusal.ts'
 
 /** Sorts the error answer of a tool's upstream. @param status not 2xx */

@@ -1,6 +1,6 @@
 import type { UnitRates } from '../../../contract/money/unitRates.ts'
 import type { Route } from '../../catalog/catalog.ts'
-import { arraySpans, objectSpans, type Span, spanBytes } from '../../relay/jsonSpans.ts'
+import { arraySpans, objectSpans, type Span, spanBytes } from '../../json/jsonSpans.ts'
 import { JSON_TYPE } from '../../server/exchange.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { Bill } from '../run/bill.ts'

@@ -1,5 +1,5 @@
 import type { Route } from '../../catalog/catalog.ts'
-import { parseJsonObject } from '../parseJson.ts'
+import { parseJsonObject } from '../../json/parseJson.ts'
 import { ImagePlan } from './imagePlan.ts'
 import { type ImageRequest, readImageRequest } from './imageRequest.ts'
 import type { Operation, PiecePlan, UnitAsk } from './operation.ts'

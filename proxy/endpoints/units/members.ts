@@ -1,6 +1,6 @@
 import type { Limits } from '../../../contract/limits/limits.ts'
-import { objectSpans, type Span, spanBytes, spanValue } from '../../relay/jsonSpans.ts'
-import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
+import { objectSpans, type Span, spanBytes, spanValue } from '../../json/jsonSpans.ts'
+import { refusalOfError } from '../../upstream/providerErrors.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 
 /** A provider's answer by its members, whose values stay the bytes that they are. */

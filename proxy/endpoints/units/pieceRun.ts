@@ -1,6 +1,6 @@
 import type { Route } from '../../catalog/catalog.ts'
 import { AnswerBody } from '../../upstream/answerBody.ts'
-import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
+import { refusalOfError } from '../../upstream/providerErrors.ts'
 import type { UpstreamHeaders } from '../../upstream/transport.ts'
 import type { Bill } from '../run/bill.ts'
 import type { PieceAnswer, PiecePlan } from './operation.ts'

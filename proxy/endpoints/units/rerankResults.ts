@@ -1,4 +1,4 @@
-import { isObject } from '../../relay/jsonObject.ts'
+import { isObject } from '../../json/jsonObject.ts'
 
 /** A document by its place in the request, and how well it answers the query. */
 export interface Ranked {

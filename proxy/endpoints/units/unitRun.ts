@@ -1,7 +1,7 @@
 import type { Principal } from '../../access/principal.ts'
 import type { Route } from '../../catalog/catalog.ts'
+import { openaiHeaders } from '../../dialects/openai/openaiHeaders.ts'
 import type { BodyLease, Exchange } from '../../server/exchange.ts'
-import { openaiHeaders } from '../../upstream/dialects/openaiHeaders.ts'
 import { postRequest } from '../../upstream/providerRequest.ts'
 import type { UpstreamRequest } from '../../upstream/transport.ts'
 import { DetachableRun } from '../run/detachableRun.ts'

@@ -1,4 +1,4 @@
-import { isObject } from '../../relay/jsonObject.ts'
+import { isObject } from '../../json/jsonObject.ts'
 
 const FLOAT_BYTES = 4
 

@@ -1,8 +1,8 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { Limits } from '../../../contract/limits/limits.ts'
 import type { Provider } from '../../catalog/catalog.ts'
+import { askForClip } from '../../dialects/openai/openaiVideos.ts'
 import type { DrainListener, Exchange, GoneListener } from '../../server/exchange.ts'
-import { askForClip } from '../../upstream/dialects/openaiVideos.ts'
 import { getRequest } from '../../upstream/providerRequest.ts'
 import {
   type Transport,

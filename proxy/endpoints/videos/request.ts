@@ -1,7 +1,7 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
-import type { JsonObject } from '../../relay/jsonObject.ts'
-import { isGiven, readModel, refuseBatch } from '../run/fields.ts'
-import { type Preferences, readPreferences, refuseMaxPrice } from '../run/preferences.ts'
+import { type Preferences, readPreferences, refuseMaxPrice } from '../../dialects/preferences.ts'
+import { isGiven, readModel, refuseBatch } from '../../json/fields.ts'
+import type { JsonObject } from '../../json/jsonObject.ts'
 
 /** A request for a clip that is sound by itself; what depends on the model is checked against it later. */
 export interface VideoRequest {

@@ -7,19 +7,18 @@ import type { Principal } from '../../access/principal.ts'
 import type { Ending } from '../../admission/settlements.ts'
 import { settlementBytes } from '../../admission/settlementText.ts'
 import type { Route } from '../../catalog/catalog.ts'
-import type { VideoJobFields, Written } from '../../jobs/videoStore.ts'
-import { type Exchange, JSON_TYPE } from '../../server/exchange.ts'
-import { AnswerBody } from '../../upstream/answerBody.ts'
-import { refusalOfError } from '../../upstream/dialects/openaiErrors.ts'
 import {
   askForVideo,
   readUpstreamVideo,
   type UpstreamVideo,
   type VideoOrder,
-} from '../../upstream/dialects/openaiVideos.ts'
+} from '../../dialects/openai/openaiVideos.ts'
+import type { VideoJobFields, Written } from '../../jobs/videoStore.ts'
+import { type Exchange, JSON_TYPE } from '../../server/exchange.ts'
+import { AnswerBody } from '../../upstream/answerBody.ts'
+import { refusalOfError } from '../../upstream/providerErrors.ts'
 import { postRequest } from '../../upstream/providerRequest.ts'
 import type { UpstreamHeaders, UpstreamRequest } from '../../upstream/transport.ts'
-import { videoState } from '../../upstream/videoState.ts'
 import { type Bill, NO_BILL } from '../run/bill.ts'
 import { MeteredRun } from '../run/meteredRun.ts'
 import type { RunServices } from '../run/services.ts'
@@ -28,6 +27,7 @@ import { Alarm } from './alarm.ts'
 import { jobJson } from './jobJson.ts'
 import type { FollowedVideo, VideoJobs } from './jobs.ts'
 import { Pace } from './pace.ts'
+import { videoState } from './videoState.ts'
 
 const LOST = 'gateway_restart'
 

@@ -1,0 +1,27 @@
+import type { GatewayError } from '../../../contract/errors/errors.ts'
+import type { FinishReason } from '../message.ts'
+
+/** The event that ends every good Messages stream. */
+export const MESSAGE_END = anthropicEvent('message_stop', {})
+
+/** An event of a Messages stream; clients go by its name and skip those that have none. */
+export function anthropicEvent(type: string, members: object): string {
+  return `event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`
+}
+
+/** An error within a Messages stream, after which nothing follows but the receipt. */
+export function anthropicErrorEvent({ message, type, code, param }: GatewayError): string {
+  return anthropicEvent('error', { error: { type, message, code, param } })
+}
+
+const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
+  stop: 'end_turn',
+  length: 'max_tokens',
+  tool_calls: 'tool_use',
+  content_filter: 'refusal',
+}
+
+/** What the Messages format calls a finish reason. */
+export function stopReasonOf(finish: FinishReason): string {
+  return STOP_REASONS[finish]
+}

@@ -1,0 +1,64 @@
+import { usageBounds } from '../../../contract/money/openaiUsage.ts'
+import { isObject, type JsonObject, parseAnswer } from '../../json/jsonObject.ts'
+import { refusalOfError } from '../../upstream/providerErrors.ts'
+import type { Rejected } from '../../upstream/refusal.ts'
+import type { AnswerContext } from '../codec.ts'
+import type { Message, ToolCall } from '../message.ts'
+import { finishOfStop } from './anthropicReader.ts'
+import { readAnthropicUsage } from './anthropicUsage.ts'
+
+/** A Messages answer, or why it is none. */
+export function parseAnthropicAnswer(body: Buffer, depthMax: number): { answer: JsonObject } | Rejected {
+  const answer = parseAnswer(body, depthMax)
+  const isError = answer === null || (answer['error'] ?? null) !== null || !Array.isArray(answer['content'])
+  return isError ? { rejected: refusalOfError(answer?.['error'] ?? null) } : { answer }
+}
+
+/** Reads a Messages answer into a message for a client that speaks another format. */
+export function readAnthropicMessage(body: Buffer, context: AnswerContext): Message | Rejected {
+  const { model, limits } = context
+  const parsed = parseAnthropicAnswer(body, limits.jsonDepthMax)
+  if ('rejected' in parsed) return parsed
+  const { answer } = parsed
+  const blocks = blocksIn(answer)
+  return {
+    text: textIn(blocks, 'text', 'text'),
+    reasoning: textIn(blocks, 'thinking', 'thinking'),
+    refusal: '',
+    toolCalls: blocks.filter((block) => block['type'] === 'tool_use').map(readCall),
+    finish: finishOfStop(answer['stop_reason']),
+    usage: readAnthropicUsage(answer['usage'], usageBounds(model.context, model.maxOutput)),
+    outputBytes: writtenBytes(blocks),
+  }
+}
+
+/** The content of an answer. */
+export function blocksIn(answer: JsonObject): JsonObject[] {
+  return Array.isArray(answer['content']) ? answer['content'].filter(isObject) : []
+}
+
+/** UTF-8 bytes of what the model wrote. */
+export function writtenBytes(blocks: readonly JsonObject[]): number {
+  return blocks.reduce((bytes, block) => bytes + Buffer.byteLength(writtenIn(block)), 0)
+}
+
+/** What the model wrote into a block. */
+export function writtenIn(block: JsonObject): string {
+  if (block['type'] === 'tool_use') return `${textOf(block['name'])}${JSON.stringify(block['input'] ?? {})}`
+  const text = block['text'] ?? block['thinking'] ?? block['data']
+  return typeof text === 'string' ? text : ''
+}
+
+function textIn(blocks: readonly JsonObject[], type: string, member: string): string {
+  return blocks.map((block) => (block['type'] === type ? textOf(block[member]) : '')).join('')
+}
+
+function readCall(block: JsonObject): ToolCall {
+  const { id, name, input } = block
+  return { id: textOf(id), name: textOf(name), arguments: JSON.stringify(input ?? {}) }
+}
+
+/** A provider may send anything where a text belongs, and an object need not be one that becomes a text. */
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}

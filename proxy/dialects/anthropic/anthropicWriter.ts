@@ -1,0 +1,149 @@
+import { JsonWhole } from '../../json/jsonWhole.ts'
+import { NOWHERE } from '../../sse/outBuffer.ts'
+import type { FinishReason, MessageWriter } from '../message.ts'
+import type { StreamTail } from '../relayStream.ts'
+import { anthropicErrorEvent, anthropicEvent, MESSAGE_END, stopReasonOf } from './anthropicEvents.ts'
+import { anthropicUsageJson } from './anthropicUsage.ts'
+
+const NO_USAGE = '{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}'
+
+/** A block of the message that is not closed. */
+interface Block {
+  readonly start: object
+  /** The type of its deltas, and the member of them that holds a piece. */
+  readonly delta: string
+  readonly member: string
+  /** The number of a tool call, and how far its arguments have come; -1 and null for other blocks. */
+  readonly call: number
+  readonly input: JsonWhole | null
+  /** What has not been sent. */
+  text: string
+}
+
+/**
+ * Writes a message as the events of a Messages stream, for providers that speak another dialect. Blocks follow each
+ * other there, while the pieces of a provider's tool calls may come in turns: then the later ones wait until the one
+ * that is being written is whole.
+ */
+export class AnthropicWriter implements MessageWriter {
+  out = NOWHERE
+
+  private readonly requestId: string
+  private readonly publicModel: string
+  private begun = false
+  private finish: FinishReason = 'stop'
+  /** Blocks that are not closed; the first one is being written. */
+  private readonly blocks: Block[] = []
+  private opened = false
+  private index = 0
+
+  constructor(requestId: string, publicModel: string) {
+    this.requestId = requestId
+    this.publicModel = publicModel
+  }
+
+  text(piece: string): void {
+    this.add('text', { type: 'text', text: '' }, 'text_delta', piece)
+  }
+
+  reasoning(piece: string): void {
+    this.add('thinking', { type: 'thinking', thinking: '', signature: '' }, 'thinking_delta', piece)
+  }
+
+  refusal(piece: string): void {
+    this.text(piece)
+  }
+
+  toolCall(index: number, id: string, name: string): void {
+    const start = { type: 'tool_use', id, name, input: {} }
+    const input = new JsonWhole()
+    this.push({ start, delta: 'input_json_delta', member: 'partial_json', call: index, input, text: '' })
+  }
+
+  toolArguments(index: number, piece: string): void {
+    const block = this.blocks.find((candidate) => candidate.call === index)
+    if (block === undefined) return
+    block.input?.push(piece)
+    block.text += piece
+    this.write()
+  }
+
+  ends(reason: FinishReason): void {
+    this.begin()
+    this.finish = reason
+  }
+
+  tail({ usage, fault, receipt }: StreamTail): string {
+    const comment = receipt === '' ? '' : `: receipt ${receipt}\n\n`
+    if (fault !== null) return anthropicErrorEvent(fault) + comment
+    const delta = { stop_reason: stopReasonOf(this.finish), stop_sequence: null }
+    const end = `event: message_delta\ndata: {"type":"message_delta","delta":${JSON.stringify(delta)},"usage":${anthropicUsageJson(usage)}}\n\n`
+    return this.startText() + this.restText() + end + comment + MESSAGE_END
+  }
+
+  private add(member: string, start: object, delta: string, piece: string): void {
+    const last = this.blocks[this.blocks.length - 1]
+    if (last?.member === member) {
+      last.text += piece
+      this.write()
+    } else {
+      this.push({ start, delta, member, call: -1, input: null, text: piece })
+    }
+  }
+
+  private push(block: Block): void {
+    this.begin()
+    this.blocks.push(block)
+    this.write()
+  }
+
+  private begin(): void {
+    this.out.appendText(this.startText())
+  }
+
+  private startText(): string {
+    if (this.begun) return ''
+    this.begun = true
+    return (
+      `event: message_start\ndata: {"type":"message_start","message":{"id":"${this.requestId}","type":"message"` +
+      `,"role":"assistant","model":${JSON.stringify(this.publicModel)},"content":[],"stop_reason":null` +
+      `,"stop_sequence":null,"usage":${NO_USAGE}}}\n\n`
+    )
+  }
+
+  /** Sends what can be sent: the first block as far as it has come, and the next ones once it is whole. */
+  private write(): void {
+    for (;;) {
+      const [block, next] = this.blocks
+      if (block === undefined) return
+      this.out.appendText(this.blockText(block))
+      if (next === undefined || block.input?.whole === false) return
+      this.out.appendText(this.closeBlock())
+    }
+  }
+
+  private restText(): string {
+    let text = ''
+    for (let block = this.blocks[0]; block !== undefined; block = this.blocks[0]) {
+      text += this.blockText(block) + this.closeBlock()
+    }
+    return text
+  }
+
+  private blockText(block: Block): string {
+    const { index } = this
+    let text = ''
+    if (!this.opened) text += anthropicEvent('content_block_start', { index, content_block: block.start })
+    this.opened = true
+    if (block.text === '') return text
+    const delta = { type: block.delta, [block.member]: block.text }
+    block.text = ''
+    return text + anthropicEvent('content_block_delta', { index, delta })
+  }
+
+  private closeBlock(): string {
+    this.blocks.shift()
+    this.opened = false
+    return anthropicEvent('content_block_stop', { index: this.index++ })
+  }
+}

@@ -1,0 +1,35 @@
+import { invalidRequest } from '../../../contract/errors/errors.ts'
+import { isGiven } from '../../json/fields.ts'
+import { isObject, type JsonObject } from '../../json/jsonObject.ts'
+
+const MINUTES: JsonObject = Object.freeze({ type: 'ephemeral' })
+const HOUR: JsonObject = Object.freeze({ type: 'ephemeral', ttl: '1h' })
+
+/**
+ * A block with the mark that its prompt is to be kept in the cache up to here; an absent mark leaves the block as it is.
+ * @throws GatewayError 400
+ */
+export function withCache(block: JsonObject, mark: unknown, field: string): JsonObject {
+  if (isGiven(mark)) block['cache_control'] = readCacheControl(mark, `${field}.cache_control`)
+  return block
+}
+
+/** @throws GatewayError 400 */
+export function readCacheControl(mark: unknown, field: string): JsonObject {
+  if (!isObject(mark) || mark['type'] !== 'ephemeral') {
+    throw invalidRequest(`${field} must be {type: "ephemeral"}.`, field)
+  }
+  const { ttl } = mark
+  if (isGiven(ttl) && ttl !== '5m' && ttl !== '1h')
+    throw invalidRequest(`${field}.ttl must be 5m or 1h.`, `${field}.ttl`)
+  return ttl === '1h' ? HOUR : MINUTES
+}
+
+/**
+ * A Messages body as JSON text.
+ * @param pricesHour where an hour in the cache has no price, the marks for it become ordinary ones
+ */
+export function messagesText(body: JsonObject, pricesHour: boolean): string {
+  if (pricesHour) return JSON.stringify(body)
+  return JSON.stringify(body, (_name, value: unknown) => (value === HOUR ? MINUTES : value))
+}

@@ -1,0 +1,132 @@
+import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
+import type { Limits } from '../../../contract/limits/limits.ts'
+import type { PromptSize } from '../../admission/holdSize.ts'
+import type { Model } from '../../catalog/catalog.ts'
+import { isGiven, readBoolean, readModel, readName, readPositiveInteger, refuseBatch } from '../../json/fields.ts'
+import { isObject, type JsonObject } from '../../json/jsonObject.ts'
+import type { ChatRequest } from '../openai/chatRequest.ts'
+import { countOption } from '../openai/options.ts'
+import { readPreferences } from '../preferences.ts'
+import { ROLES, readContent } from './blocks.ts'
+import { readCacheControl } from './cacheControl.ts'
+import { readOutputConfig, readSampling, readThinking, readTools } from './options.ts'
+import { chatBody, effortFor } from './toChat.ts'
+
+type Read = Omit<ChatRequest, 'forward'>
+
+/** A Messages request that is sound by itself. */
+export class MessagesRequest implements ChatRequest {
+  readonly modelId: string
+  readonly batch: boolean
+  readonly cheapest: boolean
+  readonly stream: boolean
+  readonly includeUsage: boolean
+  readonly maxTokens: number | null
+  readonly maxTokensName: 'max_tokens'
+  readonly prompt: PromptSize
+  readonly preferences: ChatRequest['preferences']
+  /** The members of the body that may go to a provider that speaks the format. */
+  readonly native: JsonObject
+
+  private readonly read: Read
+  private translated: JsonObject | undefined
+
+  constructor(read: Read, native: JsonObject) {
+    this.modelId = read.modelId
+    this.batch = read.batch
+    this.cheapest = read.cheapest
+    this.stream = read.stream
+    this.includeUsage = read.includeUsage
+    this.maxTokens = read.maxTokens
+    this.maxTokensName = 'max_tokens'
+    this.prompt = read.prompt
+    this.preferences = read.preferences
+    this.native = native
+    this.read = read
+  }
+
+  /** The body in the format of chat completions, made when it is first asked for. */
+  get forward(): JsonObject {
+    this.translated ??= chatBody(this.native)
+    return this.translated
+  }
+
+  /** The request in the format of chat completions, for a model that may or may not think. */
+  asChat(model: Model): ChatRequest {
+    const effort = model.thinking === 'none' ? null : effortFor(this.native, this.maxTokens ?? model.maxOutput)
+    const forward = effort === null ? this.forward : { ...this.forward, reasoning_effort: effort }
+    return { ...this.read, forward }
+  }
+}
+
+/**
+ * Validates the body of POST /v1/messages, or of its count_tokens. What is not named here is left out, because a
+ * provider may bill for it: tiers and regions, tools of the provider's, containers, stored state.
+ * @param answers whether an answer is asked for, which needs max_tokens
+ * @throws GatewayError 400 with the field at fault
+ */
+export function readMessagesRequest(body: JsonObject, limits: Limits, answers = true): MessagesRequest {
+  const model = readModel(body)
+  if (answers) refuseBatch(model)
+  const maxTokens = readPositiveInteger(body, 'max_tokens')
+  if (answers && maxTokens === null) throw invalidRequest('max_tokens is missing.', 'max_tokens')
+  const prompt: PromptSize = { textBytes: 0, messages: 0, images: 0, tools: 0, optionBytes: 0 }
+  const native: JsonObject = { messages: readMessages(body['messages'], prompt, limits) }
+  if (isGiven(body['system'])) {
+    native['system'] = readContent(body['system'], 'system', 'system', prompt)
+    prompt.messages++
+  }
+  Object.assign(native, readTools(body, prompt, limits), readSampling(body, prompt, limits))
+  const given: JsonObject = {
+    thinking: readThinking(body['thinking'], maxTokens),
+    output_config: readOutputConfig(body['output_config'], prompt),
+    metadata: readMetadata(body['metadata'], prompt, limits),
+    cache_control: isGiven(body['cache_control']) ? readCacheControl(body['cache_control'], 'cache_control') : null,
+  }
+  for (const name in given) if (given[name] !== null) native[name] = given[name]
+  const read: Read = {
+    modelId: model.modelId,
+    batch: false,
+    cheapest: model.cheapest,
+    stream: readBoolean(body, 'stream'),
+    includeUsage: true,
+    maxTokens,
+    maxTokensName: 'max_tokens',
+    prompt,
+    preferences: readPreferences(body['provider']),
+  }
+  return new MessagesRequest(read, native)
+}
+
+function readMessages(value: unknown, size: PromptSize, limits: Limits): JsonObject[] {
+  if (!Array.isArray(value) || value.length === 0) {
+    throw invalidRequest('messages must be a non-empty array of {role, content}.', 'messages')
+  }
+  if (value.length > limits.messagesMax) {
+    throw invalidRequest(`messages may hold at most ${limits.messagesMax} entries.`, 'messages')
+  }
+  size.messages += value.length
+  const messages: JsonObject[] = []
+  for (const [i, message] of value.entries()) {
+    const field = `messages[${i}]`
+    if (!isObject(message)) throw invalidRequest(`${field} must be an object with role and content.`, field)
+    const { role } = message
+    if (typeof role !== 'string' || !ROLES.has(role)) {
+      throw invalidRequest(`${field}.role must be user, assistant or system.`, `${field}.role`)
+    }
+    const content = readContent(message['content'], role, `${field}.content`, size)
+    if (content.length > 0) messages.push({ role, content })
+    else if (role !== 'assistant') throw invalidRequest(`${field}.content is empty.`, `${field}.content`)
+  }
+  if (size.images > limits.imagesMax) throw new GatewayError('too_many_images', { param: 'messages' })
+  return messages
+}
+
+function readMetadata(metadata: unknown, size: PromptSize, limits: Limits): JsonObject | null {
+  if (!isGiven(metadata)) return null
+  if (!isObject(metadata)) throw invalidRequest('metadata must be an object.', 'metadata')
+  const user = readName(metadata, 'user_id', limits, 'metadata.user_id')
+  if (user === null) return null
+  countOption(user, size)
+  return { user_id: user }
+}

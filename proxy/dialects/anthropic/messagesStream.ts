@@ -1,0 +1,125 @@
+import type { TokenUsage } from '../../../contract/money/charge.ts'
+import type { UsageBounds } from '../../../contract/money/openaiUsage.ts'
+import { ERROR, EVENT_KINDS, EventScan, MESSAGE_START, MESSAGE_STOP } from '../../sse/eventScan.ts'
+import { FrameReader, type FrameSink } from '../../sse/frameReader.ts'
+import { NOWHERE, type OutBuffer } from '../../sse/outBuffer.ts'
+import { appendComment, joinLines, parseBytes } from '../../sse/sseText.ts'
+import { appendMissing, type ChunkIdentity } from '../openai/rewrite.ts'
+import type { RelayStream, StreamState, StreamTail } from '../relayStream.ts'
+import { anthropicErrorEvent, MESSAGE_END } from './anthropicEvents.ts'
+import { AnthropicUsage } from './anthropicUsage.ts'
+
+const END = Buffer.from('\n\n')
+const HEADS = EVENT_KINDS.map((kind) => Buffer.from(`event: ${kind}\ndata: `))
+
+// One scan serves all streams of the process: it is used within one turn.
+const scan = new EventScan()
+
+/**
+ * Reads a provider's Messages stream for a client that speaks the same: events go through as bytes, but for the id and
+ * the model of the message, and message_stop, which waits for the receipt. Usage is remembered.
+ */
+export class MessagesStream implements FrameSink, RelayStream {
+  state: StreamState = 'waiting'
+  /** A stop_reason has been seen. */
+  finished = false
+  error: unknown = null
+  outputFrames = 0
+  outputBytes = 0
+  framesAtUsage = 0
+
+  private readonly reader: FrameReader
+  private readonly identity: ChunkIdentity
+  private readonly reported: AnthropicUsage
+  private out: OutBuffer = NOWHERE
+
+  constructor(identity: ChunkIdentity, bounds: UsageBounds, eventBytesMax: number) {
+    this.identity = identity
+    this.reported = new AnthropicUsage(bounds)
+    this.reader = new FrameReader(eventBytesMax)
+  }
+
+  get usage(): TokenUsage | null {
+    return this.reported.current
+  }
+
+  get complete(): boolean {
+    return this.finished || (this.state === 'done' && this.outputFrames > 0)
+  }
+
+  push(bytes: Buffer, out: OutBuffer): void {
+    if (this.over) return
+    this.out = out
+    if (!this.reader.push(bytes, this)) this.state = 'broken'
+  }
+
+  finish(out: OutBuffer): void {
+    this.out = out
+    if (!this.over) this.reader.finish(this)
+  }
+
+  onData(bytes: Buffer, start: number, end: number, lines: number): void {
+    if (this.over) return
+    if (lines > 1) joinLines(bytes, start, end)
+    if (!scan.scan(bytes, start, end)) this.state = 'broken'
+    else if (scan.kind === ERROR) this.fail(bytes)
+    else if (scan.kind === MESSAGE_STOP) this.state = 'done'
+    else if (scan.kind >= 0) this.relay(bytes, start, end)
+  }
+
+  onComment(bytes: Buffer, start: number, end: number): void {
+    if (!this.over) appendComment(this.out, bytes, start, end)
+  }
+
+  tail({ fault, receipt }: StreamTail): string {
+    const comment = receipt === '' ? '' : `: receipt ${receipt}\n\n`
+    return fault === null ? comment + MESSAGE_END : anthropicErrorEvent(fault) + comment
+  }
+
+  private get over(): boolean {
+    return this.state === 'broken' || this.state === 'done'
+  }
+
+  private fail(bytes: Buffer): void {
+    this.error = scan.errorStart < 0 ? null : parseBytes(bytes, scan.errorStart, scan.errorEnd)
+    this.state = 'broken'
+  }
+
+  private relay(bytes: Buffer, start: number, end: number): void {
+    if (scan.outputBytes > 0) {
+      this.outputFrames++
+      this.outputBytes += scan.outputBytes
+    }
+    if (scan.finished) this.finished = true
+    if (this.state === 'waiting' && (scan.outputBytes > 0 || scan.finished)) this.state = 'flowing'
+    if (scan.usageStart >= 0 && this.reported.note(parseBytes(bytes, scan.usageStart, scan.usageEnd))) {
+      this.framesAtUsage = this.outputFrames
+    }
+    this.out.appendAll(HEADS[scan.kind])
+    if (scan.kind === MESSAGE_START) this.appendStart(bytes, start, end)
+    else this.out.append(bytes, start, end)
+    this.out.appendAll(END)
+  }
+
+  // A message that came without an id or a model gets them at its beginning.
+  private appendStart(bytes: Buffer, start: number, end: number): void {
+    const { out, identity } = this
+    const { messageStart, idStart, modelStart } = scan
+    let from = start
+    if (messageStart >= 0 && (idStart < 0 || modelStart < 0)) {
+      out.append(bytes, from, messageStart)
+      appendMissing(out, identity, idStart < 0, modelStart < 0)
+      from = messageStart
+    }
+    const edits = [
+      { at: idStart, to: scan.idEnd, text: identity.id },
+      { at: modelStart, to: scan.modelEnd, text: identity.model },
+    ]
+    for (const { at, to, text } of edits.filter((edit) => edit.at >= 0).sort((a, b) => a.at - b.at)) {
+      out.append(bytes, from, at)
+      out.appendAll(text)
+      from = to
+    }
+    out.append(bytes, from, end)
+  }
+}

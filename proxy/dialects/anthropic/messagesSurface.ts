@@ -1,0 +1,51 @@
+import type { TokenUsage } from '../../../contract/money/charge.ts'
+import type { JsonObject } from '../../json/jsonObject.ts'
+import type { AnswerContext, ChatSurface } from '../codec.ts'
+import type { Message, ToolCall } from '../message.ts'
+import { OpenaiAsk } from '../openai/openaiAsk.ts'
+import { type ClientSide, openaiProvider, type ProviderSide, translate } from '../translate.ts'
+import { anthropicErrorEvent, stopReasonOf } from './anthropicEvents.ts'
+import { inputOf } from './anthropicMessages.ts'
+import { anthropicUsageJson } from './anthropicUsage.ts'
+import { AnthropicWriter } from './anthropicWriter.ts'
+import { readMessagesRequest } from './messagesRequest.ts'
+import { messagesOf, nativeCodec } from './native.ts'
+
+const openaiForMessages: ProviderSide = {
+  ...openaiProvider,
+  ask: (request, requestId, model) => new OpenaiAsk(messagesOf(request).asChat(model), requestId),
+}
+
+/** Clients of the Messages format whose provider speaks another dialect. */
+const messagesClient: ClientSide = {
+  writer: ({ requestId, model }) => new AnthropicWriter(requestId, model.id),
+  text: messageText,
+}
+
+/** POST /v1/messages. */
+export const messagesSurface: ChatSurface = {
+  endpoint: 'messages',
+  read: (body, limits) => readMessagesRequest(body, limits),
+  codecs: { openai: translate(openaiForMessages, messagesClient), anthropic: nativeCodec },
+  faultEvents: anthropicErrorEvent,
+}
+
+function messageText(message: Message, context: AnswerContext, billed: TokenUsage, receipt: string): string {
+  const { requestId, model } = context
+  return (
+    `{"id":"${requestId}","type":"message","role":"assistant","model":${JSON.stringify(model.id)}` +
+    `,"content":${JSON.stringify(contentOf(message))},"stop_reason":"${stopReasonOf(message.finish)}"` +
+    `,"stop_sequence":null,"usage":${anthropicUsageJson(billed)}${receipt === '' ? '' : `,"receipt":${receipt}`}}`
+  )
+}
+
+function contentOf({ text, reasoning, refusal, toolCalls }: Message): JsonObject[] {
+  const blocks: JsonObject[] = []
+  if (reasoning !== '') blocks.push({ type: 'thinking', thinking: reasoning, signature: '' })
+  if (text + refusal !== '') blocks.push({ type: 'text', text: text + refusal })
+  return [...blocks, ...toolCalls.map(toolUse)]
+}
+
+function toolUse({ id, name, arguments: text }: ToolCall): JsonObject {
+  return { type: 'tool_use', id, name, input: inputOf(text) }
+}

@@ -1,0 +1,134 @@
+import { jsonBytes } from '../../../contract/api/completion.ts'
+import { invalidRequest } from '../../../contract/errors/errors.ts'
+import type { Limits } from '../../../contract/limits/limits.ts'
+import type { PromptSize } from '../../admission/holdSize.ts'
+import { isGiven, readBoolean, readWord } from '../../json/fields.ts'
+import { isObject, type JsonObject } from '../../json/jsonObject.ts'
+import { checkStops, countOption } from '../openai/options.ts'
+import { readText } from '../text.ts'
+import { THINKING_TOKENS_MIN } from './anthropicThinking.ts'
+import { withCache } from './cacheControl.ts'
+
+const CHOICES: ReadonlySet<unknown> = new Set(['auto', 'any', 'tool', 'none'])
+const THINKING_TYPES: ReadonlySet<unknown> = new Set(['adaptive', 'between_tools', 'disabled'])
+const DISPLAYS: ReadonlySet<unknown> = new Set(['summarized', 'omitted'])
+
+/**
+ * The tools and the choice among them. Tools that the provider runs, and those of its own making that bring a prompt
+ * along, are left out: they run at prices that no hold covers.
+ * @throws GatewayError 400
+ */
+export function readTools(body: JsonObject, size: PromptSize, limits: Limits): JsonObject {
+  const { tools, tool_choice: choice } = body
+  if (!isGiven(tools)) return {}
+  if (!Array.isArray(tools)) throw invalidRequest('tools must be an array of {name, input_schema}.', 'tools')
+  if (tools.length > limits.toolsMax)
+    throw invalidRequest(`tools may hold at most ${limits.toolsMax} entries.`, 'tools')
+  const clean = tools.map(readTool).filter((tool) => tool !== null)
+  if (clean.length === 0) return {}
+  size.textBytes += jsonBytes(clean)
+  size.tools = clean.length
+  return isGiven(choice) ? { tools: clean, tool_choice: readChoice(choice, size) } : { tools: clean }
+}
+
+function readTool(tool: unknown, i: number): JsonObject | null {
+  const field = `tools[${i}]`
+  if (!isObject(tool)) throw invalidRequest(`${field} must be an object {name, input_schema}.`, field)
+  if (isGiven(tool['type']) && tool['type'] !== 'custom') return null
+  const { name, description, input_schema: schema } = tool
+  if (typeof name !== 'string' || name === '') throw invalidRequest(`${field}.name must be a string.`, `${field}.name`)
+  if (!isObject(schema)) throw invalidRequest(`${field}.input_schema must be a JSON schema.`, `${field}.input_schema`)
+  const clean: JsonObject = { name, input_schema: schema }
+  if (isGiven(description)) {
+    if (typeof description !== 'string')
+      throw invalidRequest(`${field}.description must be a string.`, `${field}.description`)
+    clean['description'] = description
+  }
+  for (const name of ['strict', 'eager_input_streaming']) if (tool[name] === true) clean[name] = true
+  return withCache(clean, tool['cache_control'], field)
+}
+
+function readChoice(choice: unknown, size: PromptSize): JsonObject {
+  if (!isObject(choice) || !CHOICES.has(choice['type'])) {
+    throw invalidRequest('tool_choice.type must be auto, any, tool or none.', 'tool_choice.type')
+  }
+  const clean: JsonObject = { type: choice['type'] }
+  if (choice['type'] === 'tool') clean['name'] = readText(choice['name'], 'tool_choice.name', size)
+  const oneAtATime = 'disable_parallel_tool_use'
+  if (readBoolean(choice, oneAtATime, `tool_choice.${oneAtATime}`)) clean[oneAtATime] = true
+  return clean
+}
+
+/**
+ * The member `thinking`, or null when it is absent.
+ * @param maxTokens the output limit, which a budget stays below; null where there is none
+ * @throws GatewayError 400
+ */
+export function readThinking(thinking: unknown, maxTokens: number | null): JsonObject | null {
+  if (!isGiven(thinking)) return null
+  if (!isObject(thinking)) throw invalidRequest('thinking must be an object with a type.', 'thinking')
+  const { type, budget_tokens: budget, display } = thinking
+  if (type !== 'enabled' && !THINKING_TYPES.has(type)) {
+    throw invalidRequest('thinking.type must be enabled, adaptive, between_tools or disabled.', 'thinking.type')
+  }
+  const shown = DISPLAYS.has(display) ? { display } : {}
+  if (type !== 'enabled') return { type, ...shown }
+  const field = 'thinking.budget_tokens'
+  if (typeof budget !== 'number' || !Number.isSafeInteger(budget) || budget < THINKING_TOKENS_MIN) {
+    throw invalidRequest(`${field} must be a whole number from ${THINKING_TOKENS_MIN}.`, field)
+  }
+  if (maxTokens !== null && budget >= maxTokens) throw invalidRequest(`${field} must be less than max_tokens.`, field)
+  return { type, budget_tokens: budget, ...shown }
+}
+
+/**
+ * The member `output_config`: the effort, and the schema of the answer.
+ * @throws GatewayError 400
+ */
+export function readOutputConfig(config: unknown, size: PromptSize): JsonObject | null {
+  if (!isGiven(config)) return null
+  if (!isObject(config)) throw invalidRequest('output_config must be an object.', 'output_config')
+  const { format } = config
+  const clean: JsonObject = {}
+  const effort = readWord(config['effort'], 'output_config.effort')
+  if (effort !== null) {
+    countOption(effort, size)
+    clean['effort'] = effort
+  }
+  if (isGiven(format)) {
+    if (!isObject(format) || format['type'] !== 'json_schema' || !isObject(format['schema'])) {
+      throw invalidRequest('output_config.format must be {type: "json_schema", schema}.', 'output_config.format')
+    }
+    size.textBytes += jsonBytes(format['schema'])
+    clean['format'] = { type: 'json_schema', schema: format['schema'] }
+  }
+  return clean
+}
+
+/**
+ * The members that say how the answer is drawn and where it stops.
+ * @throws GatewayError 400
+ */
+export function readSampling(body: JsonObject, size: PromptSize, limits: Limits): JsonObject {
+  const clean: JsonObject = {}
+  for (const name of ['temperature', 'top_p']) {
+    const value = body[name]
+    if (!isGiven(value)) continue
+    if (typeof value !== 'number' || !(value >= 0 && value <= 1)) {
+      throw invalidRequest(`${name} must be a number from 0 to 1.`, name)
+    }
+    clean[name] = value
+  }
+  const { top_k: topK, stop_sequences: stops } = body
+  if (isGiven(topK)) {
+    if (typeof topK !== 'number' || !Number.isSafeInteger(topK) || topK < 0)
+      throw invalidRequest('top_k must be a whole number.', 'top_k')
+    clean['top_k'] = topK
+  }
+  if (isGiven(stops)) {
+    if (!Array.isArray(stops)) throw invalidRequest('stop_sequences must be an array of strings.', 'stop_sequences')
+    checkStops(stops, 'stop_sequences', limits.messageStopSequencesMax, size, limits)
+    clean['stop_sequences'] = stops
+  }
+  return clean
+}

@@ -1,0 +1,123 @@
+import { isObject, type JsonObject } from '../../json/jsonObject.ts'
+import { effortOfBudget } from './anthropicThinking.ts'
+
+const SYSTEM_JOINT = '\n\n'
+const CHOICES: Readonly<Record<string, string>> = { auto: 'auto', any: 'required', none: 'none' }
+const EFFORTS: ReadonlyMap<unknown, string> = new Map([
+  ['low', 'low'],
+  ['medium', 'medium'],
+  ['high', 'high'],
+  ['xhigh', 'high'],
+  ['max', 'high'],
+])
+
+/** A checked Messages body in the format of chat completions, but for what depends on the model. */
+export function chatBody(native: JsonObject): JsonObject {
+  const messages = (native['messages'] as JsonObject[]).flatMap(chatMessages)
+  const { system, metadata, stop_sequences: stops } = native
+  const instructions = system === undefined ? '' : plainText(system, SYSTEM_JOINT)
+  if (instructions !== '') messages.unshift({ role: 'system', content: instructions })
+  const body: JsonObject = { messages, ...chatTools(native) }
+  for (const name of ['temperature', 'top_p', 'top_k']) if (native[name] !== undefined) body[name] = native[name]
+  if (Array.isArray(stops) && stops.length > 0) body['stop'] = stops
+  if (isObject(metadata)) body['user'] = metadata['user_id']
+  const { format } = isObject(native['output_config']) ? native['output_config'] : {}
+  if (isObject(format)) {
+    body['response_format'] = { type: 'json_schema', json_schema: { name: 'answer', schema: format['schema'] } }
+  }
+  return body
+}
+
+/** The reasoning_effort that a checked Messages body asks for; null where it leaves it open. */
+export function effortFor(native: JsonObject, maxTokens: number): string | null {
+  const thinking = isObject(native['thinking']) ? native['thinking'] : {}
+  if (thinking['type'] === 'disabled') return null
+  if (thinking['type'] === 'enabled') return effortOfBudget(Number(thinking['budget_tokens']), maxTokens)
+  const { effort } = isObject(native['output_config']) ? native['output_config'] : {}
+  return EFFORTS.get(effort) ?? null
+}
+
+function chatMessages(message: JsonObject): JsonObject[] {
+  const { role, content } = message
+  if (typeof content === 'string') return [{ role, content }]
+  const blocks = content as JsonObject[]
+  if (role === 'assistant') return assistantMessage(blocks)
+  if (role === 'system') return [{ role, content: plainText(blocks, SYSTEM_JOINT) }]
+  // Results answer the turn before, so they come ahead of what else the user says. Only users can show images.
+  const results = blocks.filter((block) => block['type'] === 'tool_result')
+  const shown = results.flatMap(blocksOfResult).filter((block) => block['type'] === 'image')
+  const said = [...shown, ...blocks.filter((block) => block['type'] !== 'tool_result')]
+  const messages: JsonObject[] = results.map((result) => ({
+    role: 'tool',
+    tool_call_id: result['tool_use_id'],
+    content: typeof result['content'] === 'string' ? result['content'] : plainText(blocksOfResult(result), '\n'),
+  }))
+  if (said.length > 0) messages.push({ role: 'user', content: userContent(said) })
+  return messages
+}
+
+function assistantMessage(blocks: readonly JsonObject[]): JsonObject[] {
+  const text = plainText(blocks, '')
+  const calls = blocks.filter((block) => block['type'] === 'tool_use').map(toolCall)
+  if (calls.length > 0) return [{ role: 'assistant', content: text === '' ? null : text, tool_calls: calls }]
+  return text === '' ? [] : [{ role: 'assistant', content: text }]
+}
+
+function toolCall({ id, name, input }: JsonObject): JsonObject {
+  return { id, type: 'function', function: { name, arguments: JSON.stringify(input) } }
+}
+
+function blocksOfResult(result: JsonObject): JsonObject[] {
+  return Array.isArray(result['content']) ? (result['content'] as JsonObject[]) : []
+}
+
+// Many providers take only a string where there is nothing but one text.
+function userContent(blocks: readonly JsonObject[]): unknown {
+  const [first] = blocks
+  if (blocks.length === 1 && first['type'] !== 'image' && first['cache_control'] === undefined) return textOf(first)
+  return blocks.map((block) => {
+    const cached = block['cache_control'] === undefined ? {} : { cache_control: { type: 'ephemeral' } }
+    if (block['type'] !== 'image') return { type: 'text', text: textOf(block), ...cached }
+    return { type: 'image_url', image_url: { url: imageUrl(block['source'] as JsonObject) }, ...cached }
+  })
+}
+
+function imageUrl(source: JsonObject): string {
+  if (source['type'] === 'url') return String(source['url'])
+  return `data:${String(source['media_type'])};base64,${String(source['data'])}`
+}
+
+function plainText(content: unknown, joint: string): string {
+  if (typeof content === 'string') return content
+  return (content as JsonObject[])
+    .map(textOf)
+    .filter((text) => text !== '')
+    .join(joint)
+}
+
+/** The text of a text block or of a document; '' for other blocks. */
+function textOf(block: JsonObject): string {
+  if (block['type'] === 'text') return String(block['text'])
+  if (block['type'] !== 'document') return ''
+  const { data } = block['source'] as JsonObject
+  return [block['title'], block['context'], data].filter((text) => typeof text === 'string').join('\n')
+}
+
+function chatTools(native: JsonObject): JsonObject {
+  const { tools, tool_choice: choice } = native
+  if (!Array.isArray(tools)) return {}
+  const members: JsonObject = { tools: (tools as JsonObject[]).map(chatTool) }
+  if (!isObject(choice)) return members
+  const { type, name } = choice
+  members['tool_choice'] = type === 'tool' ? { type: 'function', function: { name } } : CHOICES[String(type)]
+  if (choice['disable_parallel_tool_use'] === true) members['parallel_tool_calls'] = false
+  return members
+}
+
+function chatTool({ name, description, input_schema: parameters, strict }: JsonObject): JsonObject {
+  const described = description === undefined ? {} : { description }
+  return {
+    type: 'function',
+    function: { name, ...described, parameters, ...(strict === undefined ? {} : { strict }) },
+  }
+}

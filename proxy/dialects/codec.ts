@@ -1,0 +1,70 @@
+import type { Dialect, Endpoint } from '../../contract/catalog/catalog.ts'
+import type { GatewayError } from '../../contract/errors/errors.ts'
+import type { Limits } from '../../contract/limits/limits.ts'
+import type { TokenUsage } from '../../contract/money/charge.ts'
+import type { Model, Route } from '../catalog/catalog.ts'
+import type { JsonObject } from '../json/jsonObject.ts'
+import type { HeaderBlock } from '../upstream/headerBlock.ts'
+import type { Rejected } from '../upstream/refusal.ts'
+import type { CutRequest } from './cutRequest.ts'
+import type { ChatRequest } from './openai/chatRequest.ts'
+import type { RelayStream } from './relayStream.ts'
+
+/** What a provider is asked, but for the times that bound the asking. */
+export interface ProviderAsk {
+  /** Below the provider's base path. */
+  readonly path: string
+  readonly headers: HeaderBlock
+  readonly requestId: string
+  readonly body: string | readonly Buffer[]
+}
+
+/** A request on its way to providers of one dialect. */
+export interface ChatAsk {
+  /** @param maxTokens the output limit that the hold pays for */
+  make(route: Route, maxTokens: number): ProviderAsk
+}
+
+/** Whose answer is read. */
+export interface AnswerContext {
+  readonly requestId: string
+  /** When the request arrived. */
+  readonly startedAtMs: number
+  readonly model: Model
+  readonly request: ChatRequest
+  readonly limits: Limits
+}
+
+/** A provider's answer in one piece. */
+export interface WholeAnswer {
+  readonly usage: TokenUsage | null
+  /** UTF-8 bytes of what the model wrote. */
+  readonly outputBytes: number
+  /** What the model wrote, for its tokens to be counted where the provider has not. */
+  written(): string
+  /**
+   * The body that the client gets.
+   * @param receipt as JSON text, or '' while the ledger has not accepted it
+   */
+  text(billed: TokenUsage, receipt: string): string
+}
+
+/** Carries one client format over one provider dialect. */
+export interface ChatCodec {
+  /** @param cut for a provider that gets the request in the client's own format; null where it has no long strings */
+  ask(request: ChatRequest, requestId: string, model: Model, cut: CutRequest | null): ChatAsk
+  stream(context: AnswerContext): RelayStream
+  answer(body: Buffer, context: AnswerContext): WholeAnswer | Rejected
+}
+
+/** One endpoint of the chat models: how its requests read, and how they travel. */
+export interface ChatSurface {
+  readonly endpoint: Endpoint
+  /** @throws GatewayError 400 with the field at fault */
+  read(body: JsonObject, limits: Limits): ChatRequest
+  readonly codecs: Readonly<Partial<Record<Dialect, ChatCodec>>>
+  /** Only providers of these dialects can be asked; absent is any. */
+  readonly dialects?: ReadonlySet<Dialect>
+  /** The events that tell the client of a fault of the gateway and end its stream. */
+  faultEvents(fault: GatewayError): string
+}

@@ -1,0 +1,39 @@
+import type { Limits } from '../../contract/limits/limits.ts'
+import { CutJson } from '../json/cutJson.ts'
+import type { JsonObject } from '../json/jsonObject.ts'
+import type { Span } from '../json/jsonSpans.ts'
+import { withoutByteOrderMark } from '../json/parseJson.ts'
+import type { ChatSurface } from './codec.ts'
+import type { ChatRequest } from './openai/chatRequest.ts'
+
+/** With more of them, pieces cost more than the text that they save. */
+const STRINGS_MAX = 256
+
+/** A request whose long strings reach the provider as the bytes that they came in. */
+export interface CutRequest {
+  /** Reads the request again, with marks in place of the long strings. */
+  marked(): ChatRequest
+  /** The bytes of JSON that has marks, each in a string of its own as the client's string was. */
+  fill(json: string): Buffer[]
+}
+
+/**
+ * Cuts the long strings out of a request that was found sound as a whole.
+ * @param strings where they are, from parseJsonObject
+ * @returns null where that is not worth it
+ */
+export function cutRequest(
+  body: Buffer,
+  strings: readonly Span[],
+  surface: ChatSurface,
+  limits: Limits,
+): CutRequest | null {
+  if (strings.length === 0 || strings.length > STRINGS_MAX) return null
+  const cut = new CutJson(body, strings)
+  return {
+    // Of a long string the reading of a request looks at nothing but its size and whether it is a mark or a data URL, so
+    // that it comes to the same with a mark.
+    marked: () => surface.read(JSON.parse(withoutByteOrderMark(cut.text())) as JsonObject, limits),
+    fill: (json) => cut.fill(json),
+  }
+}

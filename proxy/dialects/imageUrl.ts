@@ -1,0 +1,26 @@
+import { invalidRequest } from '../../contract/errors/errors.ts'
+import { limits } from '../../contract/limits/limits.ts'
+import { mayBePublicHost, parseWebUrl } from '../../contract/net/publicUrl.ts'
+import type { PromptSize } from '../admission/holdSize.ts'
+import { isMark } from '../json/cutJson.ts'
+
+const DATA = 'data:'
+
+/**
+ * Checks the address of an image that the provider is to read, and notes in `size` what kind it is: a data URL, or an
+ * address of the web that the provider fetches. What a name resolves to is the provider's to check, which connects to it.
+ * @returns what is forwarded: the address as the URL standard writes it, so that the provider reads no other host in it
+ * @throws GatewayError 400 with the field at fault
+ */
+export function readImageUrl(text: string, field: string, size: PromptSize): string {
+  if (text.slice(0, DATA.length).toLowerCase() === DATA || isMark(text)) return text
+  const max = limits.imageUrlCharactersMax
+  const url = text.length <= max ? parseWebUrl(text) : undefined
+  if (url === undefined) {
+    const what = `a data URL or an https:// address of at most ${max} characters, without user, password and backslashes`
+    throw invalidRequest(`${field} must be ${what}.`, field)
+  }
+  size.linkedImages = true
+  if (url.protocol !== 'https:' || !mayBePublicHost(url)) size.privateImage ??= field
+  return url.href
+}

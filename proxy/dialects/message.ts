@@ -1,0 +1,63 @@
+import type { TokenUsage } from '../../contract/money/charge.ts'
+import type { OutBuffer } from '../sse/outBuffer.ts'
+import type { StreamTail } from './relayStream.ts'
+
+/** A stream that numbers more tool calls than this is broken. */
+export const TOOL_CALLS_MAX = 128
+
+/** Why a message ends, by the names of chat completions. */
+export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter'
+
+/** A call that the model wants the client to make. */
+export interface ToolCall {
+  readonly id: string
+  readonly name: string
+  /** JSON text, as the model wrote it. */
+  readonly arguments: string
+}
+
+/** An assistant's message in one piece, whatever dialect its provider speaks. */
+export interface Message {
+  readonly text: string
+  readonly reasoning: string
+  readonly refusal: string
+  readonly toolCalls: readonly ToolCall[]
+  readonly finish: FinishReason
+  readonly usage: TokenUsage | null
+  /** UTF-8 bytes of what the model wrote. */
+  readonly outputBytes: number
+}
+
+/** Takes an assistant's message in the pieces that a stream delivers. */
+export interface MessageSink {
+  text(piece: string): void
+  reasoning(piece: string): void
+  refusal(piece: string): void
+  /** A tool call begins; those of a message are numbered from 0. */
+  toolCall(index: number, id: string, name: string): void
+  toolArguments(index: number, piece: string): void
+  ends(reason: FinishReason): void
+}
+
+/** Reads a provider's stream, piece by piece. */
+export interface MessageReader {
+  /** The stream has ended itself. */
+  readonly done: boolean
+  /** It can not be read further: an error event, JSON that is none, or an event beyond the bound. */
+  readonly broken: boolean
+  /** An error event of the provider, parsed. */
+  readonly error: unknown
+  /** The last usage that was reported; cumulative reports replace each other. */
+  readonly usage: TokenUsage | null
+  push(bytes: Buffer, sink: MessageSink): void
+  /** The provider's stream has ended. */
+  end(sink: MessageSink): void
+}
+
+/** Writes a message to a client, in the events of its format. */
+export interface MessageWriter extends MessageSink {
+  /** Where the events go; set before every piece. */
+  out: OutBuffer
+  /** What ends the stream: the last events, the receipt as a comment line before the very last one. */
+  tail(tail: StreamTail): string
+}

@@ -1,0 +1,130 @@
+import { jsonBytes } from '../../../contract/api/completion.ts'
+import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
+import type { Limits } from '../../../contract/limits/limits.ts'
+import { parseWebUrl } from '../../../contract/net/publicUrl.ts'
+import type { PromptSize } from '../../admission/holdSize.ts'
+import { isGiven, readBoolean, readModel, readNumber, readPositiveInteger } from '../../json/fields.ts'
+import { isObject, type JsonObject } from '../../json/jsonObject.ts'
+import { type Preferences, readPreferences } from '../preferences.ts'
+import { addOptions, CHAT_OPTIONS } from './options.ts'
+import { readMessages } from './prompt.ts'
+
+/** A chat request that is sound by itself; what depends on the model is checked against it later. */
+export interface ChatRequest {
+  /** Public model id, suffixes taken off. */
+  readonly modelId: string
+  readonly batch: boolean
+  /** Called when a batch job ends; absent or '' for nobody. */
+  readonly webhookUrl?: string
+  readonly cheapest: boolean
+  readonly stream: boolean
+  /** The client wants the usage chunk. */
+  readonly includeUsage: boolean
+  /** Output limit of the client, or null when it left it open. */
+  readonly maxTokens: number | null
+  /** The name that the output limit is forwarded under, where the provider has none of its own for it. */
+  readonly maxTokensName: 'max_tokens' | 'max_completion_tokens'
+  /** What max_tokens says where max_completion_tokens holds in its place; null or absent where there is one limit. */
+  readonly maxTokensBeside?: number | null
+  /** What the client's format calls the output limit; absent is maxTokensName. */
+  readonly maxTokensParam?: string
+  /** What the client's format calls the prompt; absent is `messages`. */
+  readonly promptParam?: string
+  readonly prompt: PromptSize
+  readonly preferences: Preferences
+  /** The body's members that go to the provider as they are. */
+  readonly forward: JsonObject
+  /** What an answer repeats of the request, as the client's format wants it; absent where it repeats nothing. */
+  readonly echo?: string
+}
+
+/**
+ * Validates the body of POST /v1/chat/completions. A member that is null counts as absent.
+ * @throws GatewayError 400 with the field at fault
+ */
+export function readChatRequest(body: JsonObject, limits: Limits): ChatRequest {
+  const model = readModel(body)
+  refuseFunctions(body)
+  const { messages, size: prompt } = readMessages(body['messages'], limits)
+  if (isGiven(body['n']) && body['n'] !== 1) throw invalidRequest('n must be 1.', 'n')
+  readNumber(body, 'temperature', 0, 2)
+  const stream = readBoolean(body, 'stream')
+  const forward: JsonObject = { messages }
+  addOptions(body, forward, CHAT_OPTIONS, prompt, limits)
+  prompt.tools = addTools(body, forward, limits)
+  prompt.textBytes += jsonBytes(forward['tools']) + jsonBytes(forward['tool_choice'])
+  const batch = model.batchParam !== null
+  const maxTokensName = isGiven(body['max_completion_tokens']) ? 'max_completion_tokens' : 'max_tokens'
+  return {
+    modelId: model.modelId,
+    batch,
+    webhookUrl: batch ? readWebhookUrl(body['webhook_url'], limits) : '',
+    cheapest: model.cheapest,
+    stream,
+    includeUsage: readIncludeUsage(body['stream_options']),
+    maxTokens: readPositiveInteger(body, maxTokensName),
+    maxTokensName,
+    maxTokensBeside: maxTokensName === 'max_tokens' ? null : readPositiveInteger(body, 'max_tokens'),
+    prompt,
+    preferences: readPreferences(body['provider']),
+    forward,
+  }
+}
+
+/** @throws GatewayError 400 for what is no address of the web */
+function readWebhookUrl(value: unknown, limits: Limits): string {
+  if (!isGiven(value)) return ''
+  const max = limits.webhookUrlCharactersMax
+  const url = typeof value === 'string' && value.length <= max ? parseWebUrl(value) : undefined
+  if (url !== undefined) return url.href
+  const what = `an https:// or http:// address of at most ${max} characters, without user, password and backslashes`
+  const message = `webhook_url must be ${what}.`
+  throw invalidRequest(message, 'webhook_url')
+}
+
+function refuseFunctions(body: JsonObject): void {
+  for (const name of ['functions', 'function_call'] as const) {
+    if (isGiven(body[name])) {
+      const replacement = name === 'functions' ? 'tools' : 'tool_choice'
+      throw new GatewayError('unsupported_parameter', {
+        message: `Send ${replacement} instead of ${name}.`,
+        param: name,
+      })
+    }
+  }
+}
+
+/** Whether the client wants the usage chunk. @throws GatewayError 400 */
+export function readIncludeUsage(options: unknown): boolean {
+  if (!isGiven(options)) return false
+  if (!isObject(options)) throw invalidRequest('stream_options must be an object.', 'stream_options')
+  return readBoolean(options, 'include_usage', 'stream_options.include_usage')
+}
+
+function readFunction(said: unknown, i: number): JsonObject {
+  if (isObject(said) && typeof said['name'] === 'string') return said
+  const field = `tools[${i}].function`
+  throw invalidRequest(`${field} must be an object with the function's name.`, field)
+}
+
+// Hosted tools run at the provider's prices, so only functions, which the client runs itself, are passed on. Answers
+// how many there are.
+function addTools(body: JsonObject, forward: JsonObject, limits: Limits): number {
+  const { tools } = body
+  if (!isGiven(tools)) return 0
+  if (!Array.isArray(tools)) throw invalidRequest('tools must be an array of {type: "function", function}.', 'tools')
+  if (tools.length > limits.toolsMax)
+    throw invalidRequest(`tools may hold at most ${limits.toolsMax} entries.`, 'tools')
+  const functions: JsonObject[] = []
+  for (const [i, tool] of (tools as unknown[]).entries()) {
+    if (!isObject(tool)) throw invalidRequest('tools must hold objects {type: "function", function}.', 'tools')
+    if (tool['type'] === 'function') functions.push({ type: 'function', function: readFunction(tool['function'], i) })
+  }
+  if (functions.length === 0) return 0
+  forward['tools'] = functions
+  if (isGiven(body['tool_choice'])) forward['tool_choice'] = body['tool_choice']
+  if (isGiven(body['parallel_tool_calls'])) {
+    forward['parallel_tool_calls'] = readBoolean(body, 'parallel_tool_calls')
+  }
+  return functions.length
+}

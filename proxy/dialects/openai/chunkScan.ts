@@ -1,0 +1,301 @@
+import { jsonTextBytes } from '../../json/jsonText.ts'
+
+const QUOTE = 34
+const COMMA = 44
+const COLON = 58
+const OPEN_BRACKET = 91
+const BACKSLASH = 92
+const CLOSE_BRACKET = 93
+const OPEN_BRACE = 123
+const CLOSE_BRACE = 125
+const LETTER_N = 110
+
+const NAMES = {
+  id: Buffer.from('id'),
+  model: Buffer.from('model'),
+  usage: Buffer.from('usage'),
+  choices: Buffer.from('choices'),
+  created: Buffer.from('created'),
+  error: Buffer.from('error'),
+  object: Buffer.from('object'),
+  delta: Buffer.from('delta'),
+  text: Buffer.from('text'),
+  role: Buffer.from('role'),
+  finishReason: Buffer.from('finish_reason'),
+  toolCalls: Buffer.from('tool_calls'),
+}
+/** The members of a tool call that hold what the model wrote. */
+const CALL_OUTPUT = ['name', 'arguments', 'input'].map((name) => Buffer.from(name))
+
+/**
+ * Finds what a chunk's relay needs in the JSON bytes of one chat.completion.chunk or text_completion, in one pass and
+ * without making a string or an object. Positions are offsets into the bytes given to `scan`; a start of -1 means
+ * absent.
+ */
+export class ChunkScan {
+  /** Just after the opening brace. */
+  bodyStart = 0
+  idStart = -1
+  idEnd = -1
+  modelStart = -1
+  modelEnd = -1
+  /** The member `usage` with its name; the value from usageStart. */
+  usageNameStart = -1
+  usageStart = -1
+  usageEnd = -1
+  usageIsNull = false
+  createdStart = -1
+  createdEnd = -1
+  objectStart = -1
+  objectEnd = -1
+  errorStart = -1
+  errorEnd = -1
+  /** At least one choice. */
+  hasChoices = false
+  /** A choice has a finish_reason. */
+  finished = false
+  /**
+   * Bytes of text, reasoning or tool calls that the choices add. Text has its escapes included; of a tool call, its name
+   * and its arguments count.
+   */
+  outputBytes = 0
+  /** How many members of the choices the output is made of, and the inside of the last one that is a string. */
+  outputs = 0
+  textStart = -1
+  textEnd = -1
+
+  private bytes: Buffer = Buffer.alloc(0)
+  private end = 0
+  private at = 0
+
+  /**
+   * Scans one JSON object.
+   * @returns false when the bytes are not one complete JSON object
+   */
+  scan(bytes: Buffer, start: number, end: number): boolean {
+    this.reset(bytes, start, end)
+    this.skipSpace()
+    if (this.take() !== OPEN_BRACE) return false
+    this.bodyStart = this.at
+    if (!this.members(TOP)) return false
+    this.skipSpace()
+    return this.at === end
+  }
+
+  private reset(bytes: Buffer, start: number, end: number): void {
+    this.bytes = bytes
+    this.at = start
+    this.end = end
+    this.idStart = this.modelStart = this.usageNameStart = this.usageStart = this.createdStart = this.errorStart = -1
+    this.objectStart = this.textStart = this.textEnd = -1
+    this.usageIsNull = this.hasChoices = this.finished = false
+    this.outputBytes = this.outputs = 0
+  }
+
+  // Reads the members of an object up to its closing brace. `level` says which names matter there.
+  private members(level: number): boolean {
+    this.skipSpace()
+    if (this.bytes[this.at] === CLOSE_BRACE) {
+      this.at++
+      return this.at <= this.end
+    }
+    while (this.at < this.end) {
+      this.skipSpace()
+      const nameStart = this.at
+      if (this.take() !== QUOTE || !this.passString()) return false
+      const nameEnd = this.at - 1
+      this.skipSpace()
+      if (this.take() !== COLON) return false
+      this.skipSpace()
+      if (!this.value(level, nameStart, nameEnd)) return false
+      this.skipSpace()
+      const separator = this.take()
+      if (separator === CLOSE_BRACE) return true
+      if (separator !== COMMA) return false
+    }
+    return false
+  }
+
+  private value(level: number, nameStart: number, nameEnd: number): boolean {
+    const start = this.at
+    if (level === TOP) {
+      if (this.isName(nameStart, nameEnd, NAMES.choices)) return this.array(CHOICE)
+      if (!this.passValue()) return false
+      this.noteTop(nameStart, nameEnd, start)
+      return true
+    }
+    if (level === CHOICE) {
+      if (this.isName(nameStart, nameEnd, NAMES.delta) && this.bytes[start] === OPEN_BRACE) {
+        this.at++
+        return this.members(DELTA)
+      }
+      if (!this.passValue()) return false
+      const holds = this.holdsSomething(start)
+      if (holds && this.isName(nameStart, nameEnd, NAMES.finishReason)) this.finished = true
+      if (holds && this.isName(nameStart, nameEnd, NAMES.text)) this.noteOutput(start)
+      return true
+    }
+    if (level > DELTA) return this.callMember(level, nameStart, nameEnd)
+    const mayBeCalls = this.bytes[start] === OPEN_BRACKET
+    if (mayBeCalls && this.isName(nameStart, nameEnd, NAMES.toolCalls)) return this.toolCalls()
+    if (!this.passValue()) return false
+    if (this.holdsSomething(start) && !this.isName(nameStart, nameEnd, NAMES.role)) this.noteOutput(start)
+    return true
+  }
+
+  private toolCalls(): boolean {
+    const start = this.at
+    if (!this.array(CALL)) return false
+    if (this.holdsSomething(start)) this.outputs++
+    return true
+  }
+
+  private callMember(level: number, nameStart: number, nameEnd: number): boolean {
+    const start = this.at
+    if (level === CALL && this.bytes[start] === OPEN_BRACE) {
+      this.at++
+      return this.members(FUNCTION)
+    }
+    if (!this.passValue()) return false
+    if (!this.holdsSomething(start) || !CALL_OUTPUT.some((name) => this.isName(nameStart, nameEnd, name))) return true
+    this.outputBytes +=
+      this.bytes[start] === QUOTE ? jsonTextBytes(this.bytes, start + 1, this.at - 1) : this.at - start
+    return true
+  }
+
+  private noteOutput(start: number): void {
+    this.outputs++
+    this.outputBytes += this.at - start - 2
+    if (this.bytes[start] !== QUOTE) return
+    this.textStart = start + 1
+    this.textEnd = this.at - 1
+  }
+
+  private noteTop(nameStart: number, nameEnd: number, start: number): void {
+    if (this.isName(nameStart, nameEnd, NAMES.id)) {
+      this.idStart = start
+      this.idEnd = this.at
+    } else if (this.isName(nameStart, nameEnd, NAMES.model)) {
+      this.modelStart = start
+      this.modelEnd = this.at
+    } else if (this.isName(nameStart, nameEnd, NAMES.usage)) {
+      this.usageNameStart = nameStart
+      this.usageStart = start
+      this.usageEnd = this.at
+      this.usageIsNull = this.bytes[start] === LETTER_N
+    } else if (this.isName(nameStart, nameEnd, NAMES.created)) {
+      this.createdStart = start
+      this.createdEnd = this.at
+    } else if (this.isName(nameStart, nameEnd, NAMES.error) && this.bytes[start] !== LETTER_N) {
+      this.errorStart = start
+      this.errorEnd = this.at
+    } else if (this.isName(nameStart, nameEnd, NAMES.object)) {
+      this.objectStart = start
+      this.objectEnd = this.at
+    }
+  }
+
+  private array(level: number): boolean {
+    if (this.bytes[this.at] !== OPEN_BRACKET) return this.passValue()
+    this.at++
+    this.skipSpace()
+    if (this.bytes[this.at] === CLOSE_BRACKET) {
+      this.at++
+      return true
+    }
+    this.hasChoices = true
+    while (this.at < this.end) {
+      this.skipSpace()
+      if (this.bytes[this.at] === OPEN_BRACE) {
+        this.at++
+        if (!this.members(level)) return false
+      } else if (!this.passValue()) {
+        return false
+      }
+      this.skipSpace()
+      const separator = this.take()
+      if (separator === CLOSE_BRACKET) return true
+      if (separator !== COMMA) return false
+    }
+    return false
+  }
+
+  // Neither null nor "", [] or {}: of those only strings, arrays and objects count as content.
+  private holdsSomething(start: number): boolean {
+    const first = this.bytes[start]
+    return (first === QUOTE || first === OPEN_BRACKET || first === OPEN_BRACE) && this.at - start > 2
+  }
+
+  private isName(nameStart: number, nameEnd: number, name: Buffer): boolean {
+    if (nameEnd - nameStart - 1 !== name.length) return false
+    for (let i = 0; i < name.length; i++) if (this.bytes[nameStart + 1 + i] !== name[i]) return false
+    return true
+  }
+
+  private take(): number {
+    return this.at < this.end ? this.bytes[this.at++] : -1
+  }
+
+  private skipSpace(): void {
+    let at = this.at
+    while (at < this.end) {
+      const c = this.bytes[at]
+      if (c !== 32 && c !== 10 && c !== 13 && c !== 9) break
+      at++
+    }
+    this.at = at
+  }
+
+  /** From after the opening quote to after the closing one. */
+  private passString(): boolean {
+    const { bytes, end } = this
+    let at = this.at
+    while (at < end) {
+      const c = bytes[at]
+      if (c === QUOTE) {
+        this.at = at + 1
+        return true
+      }
+      at += c === BACKSLASH ? 2 : 1
+    }
+    return false
+  }
+
+  private passValue(): boolean {
+    const first = this.bytes[this.at]
+    if (first === QUOTE) {
+      this.at++
+      return this.passString()
+    }
+    if (first === OPEN_BRACE || first === OPEN_BRACKET) return this.passNested()
+    const start = this.at
+    while (this.at < this.end) {
+      const c = this.bytes[this.at]
+      if (c === COMMA || c === CLOSE_BRACE || c === CLOSE_BRACKET || c <= 32) break
+      this.at++
+    }
+    return this.at > start
+  }
+
+  private passNested(): boolean {
+    let depth = 0
+    while (this.at < this.end) {
+      const c = this.bytes[this.at++]
+      if (c === QUOTE) {
+        if (!this.passString()) return false
+      } else if (c === OPEN_BRACE || c === OPEN_BRACKET) {
+        depth++
+      } else if (c === CLOSE_BRACE || c === CLOSE_BRACKET) {
+        depth--
+        if (depth === 0) return true
+      }
+    }
+    return false
+  }
+}
+
+const TOP = 0
+const CHOICE = 1
+const DELTA = 2
+const CALL = 3
+const FUNCTION = 4

@@ -1,0 +1,87 @@
+import { OutBuffer } from '../../sse/outBuffer.ts'
+import type { ChunkScan } from './chunkScan.ts'
+import { appendPart, type ChunkIdentity, DATA, END } from './rewrite.ts'
+
+const QUOTE = 34
+const BACKSLASH = 92
+const SPACE = 32
+const NOTHING = Buffer.alloc(0)
+/** Chunks in a row that may differ from what was learned before learning is given up for the stream. */
+const MISSES_MAX = 8
+
+// What is learned is copied out of it at once.
+const scratch = new OutBuffer()
+
+/**
+ * The chunks of a stream are mostly the same bytes but for their text. A template is one of them cut open there: a chunk
+ * with the same bytes before and after its text has the same members, so that it need not be scanned again, and what the
+ * client gets of it is known but for the text.
+ */
+export class ChunkTemplate {
+  /** The inside of the text of the chunk that matched last. */
+  textStart = 0
+  textEnd = 0
+
+  private before = NOTHING
+  private after = NOTHING
+  private outBefore = NOTHING
+  private outAfter = NOTHING
+  private misses = 0
+
+  /**
+   * Learns from a chunk that was just scanned, if all that it says is one text.
+   * @param dropUsage whether the client does not get its `usage`, which then is null
+   */
+  learn(bytes: Buffer, start: number, end: number, scan: ChunkScan, identity: ChunkIdentity, dropUsage: boolean): void {
+    if (this.misses > MISSES_MAX || scan.outputs !== 1 || scan.textStart < 0 || scan.finished) return
+    if (scan.usageStart >= 0 && !scan.usageIsNull) return
+    this.misses++
+    this.before = Buffer.from(bytes.subarray(start, scan.textStart))
+    this.after = Buffer.from(bytes.subarray(scan.textEnd, end))
+    scratch.clear()
+    scratch.appendAll(DATA)
+    appendPart(scratch, bytes, start, scan.textStart, scan, identity, dropUsage)
+    this.outBefore = Buffer.from(scratch.view())
+    scratch.clear()
+    appendPart(scratch, bytes, scan.textEnd, end, scan, identity, dropUsage)
+    scratch.appendAll(END)
+    this.outAfter = Buffer.from(scratch.view())
+  }
+
+  /**
+   * Looks whether bytes[start, end) begins with the learned chunk but for its text, which is not empty.
+   * @returns where that chunk ends, or -1
+   */
+  match(bytes: Buffer, start: number, end: number): number {
+    const { before, after } = this
+    const textStart = start + before.length
+    if (before.length === 0 || end - textStart <= after.length) return -1
+    if (before.compare(bytes, start, textStart) !== 0) return -1
+    const at = endOfText(bytes, textStart, end)
+    if (end - at < after.length || at === textStart) return -1
+    if (after.compare(bytes, at, at + after.length) !== 0) return -1
+    this.textStart = textStart
+    this.textEnd = at
+    this.misses = 0
+    return at + after.length
+  }
+
+  /** Appends the chunk that matched last, as the client gets it. */
+  append(out: OutBuffer, bytes: Buffer): void {
+    out.appendAll(this.outBefore)
+    out.append(bytes, this.textStart, this.textEnd)
+    out.appendAll(this.outAfter)
+  }
+}
+
+/** Where a JSON string ends whose inside begins at `start`, or where it holds what might end a line of its event. */
+function endOfText(bytes: Buffer, start: number, end: number): number {
+  let at = start
+  while (at < end) {
+    const c = bytes[at]
+    if (c === QUOTE || c < SPACE) return at
+    at++
+    if (c === BACKSLASH && bytes[at] >= SPACE) at++
+  }
+  return at
+}

@@ -1,0 +1,66 @@
+import { invalidRequest } from '../../../contract/errors/errors.ts'
+import type { Limits } from '../../../contract/limits/limits.ts'
+import type { PromptSize } from '../../admission/holdSize.ts'
+import { isGiven, readBoolean, readModel, readNumber, readPositiveInteger, refuseBatch } from '../../json/fields.ts'
+import type { JsonObject } from '../../json/jsonObject.ts'
+import { readPreferences } from '../preferences.ts'
+import { readText } from '../text.ts'
+import { type ChatRequest, readIncludeUsage } from './chatRequest.ts'
+import { addOptions, TEXT_OPTIONS } from './options.ts'
+
+/** As many logprobs a token as OpenAI gives. */
+const LOGPROBS_MAX = 5
+
+/**
+ * Validates the body of POST /v1/completions. A member that is null counts as absent. `echo` of the result is what the
+ * answer begins with: the prompt where the client wants it echoed.
+ * @throws GatewayError 400 with the field at fault
+ */
+export function readTextRequest(body: JsonObject, limits: Limits): ChatRequest {
+  const model = readModel(body)
+  refuseBatch(model)
+  for (const name of ['n', 'best_of']) {
+    if (isGiven(body[name]) && body[name] !== 1) throw invalidRequest(`${name} must be 1.`, name)
+  }
+  readNumber(body, 'temperature', 0, 2)
+  const maxTokensName = isGiven(body['max_completion_tokens']) ? 'max_completion_tokens' : 'max_tokens'
+  const size: PromptSize = { textBytes: 0, messages: 1, images: 0 }
+  const prompt = readPrompt(body['prompt'], size)
+  const forward: JsonObject = { prompt }
+  addOptions(body, forward, TEXT_OPTIONS, size, limits)
+  if (isGiven(body['suffix'])) forward['suffix'] = readText(body['suffix'], 'suffix', size)
+  return {
+    modelId: model.modelId,
+    batch: false,
+    cheapest: model.cheapest,
+    stream: readBoolean(body, 'stream'),
+    includeUsage: readIncludeUsage(body['stream_options']),
+    maxTokens: readPositiveInteger(body, maxTokensName),
+    maxTokensName,
+    maxTokensBeside: maxTokensName === 'max_tokens' ? null : readPositiveInteger(body, 'max_tokens'),
+    promptParam: 'prompt',
+    prompt: size,
+    preferences: readPreferences(body['provider']),
+    forward,
+    echo: readEcho(body) ? prompt : '',
+  }
+}
+
+function readPrompt(value: unknown, size: PromptSize): string {
+  const prompt: unknown = Array.isArray(value) && value.length === 1 ? value[0] : value
+  if (typeof prompt !== 'string') throw invalidRequest('prompt must be a string or an array of one string.', 'prompt')
+  return readText(prompt, 'prompt', size)
+}
+
+// The echo is put before the answer here, so providers are never asked for it: it costs nothing, and the logprobs of a
+// prompt, for which they would score it again, are refused.
+function readEcho(body: JsonObject): boolean {
+  const { logprobs } = body
+  const echo = readBoolean(body, 'echo')
+  if (!isGiven(logprobs)) return echo
+  if (typeof logprobs !== 'number' || !Number.isInteger(logprobs) || logprobs < 0 || logprobs > LOGPROBS_MAX) {
+    throw invalidRequest(`logprobs must be a whole number from 0 to ${LOGPROBS_MAX}.`, 'logprobs')
+  }
+  if (echo) throw invalidRequest('echo and logprobs cannot be sent together.', 'echo')
+  return echo
+}

@@ -1,0 +1,35 @@
+import type { Dialect } from '../../../contract/catalog/catalog.ts'
+import { usageBounds } from '../../../contract/money/openaiUsage.ts'
+import type { ChatCodec, ChatSurface } from '../codec.ts'
+import { chatSurface } from '../surface.ts'
+import { ChatStream } from './chatStream.ts'
+import { readTextRequest } from './completionsRequest.ts'
+import { readTextAnswer } from './openaiAnswer.ts'
+import { OpenaiAsk, TEXT } from './openaiAsk.ts'
+import { textIdentity } from './rewrite.ts'
+
+/** The dialects that have text completions of their own; a chat is no substitute for one. */
+const DIALECTS: ReadonlySet<Dialect> = new Set(['openai'])
+
+/** Text completions over a provider that speaks them: chunks go through with four members rewritten. */
+const overOpenai: ChatCodec = {
+  ask: (request, requestId, _model, cut) => new OpenaiAsk(request, requestId, TEXT, cut),
+  stream: ({ requestId, model, request, limits }) =>
+    new ChatStream(
+      textIdentity(requestId, model.id),
+      request.includeUsage,
+      usageBounds(model.context, model.maxOutput),
+      limits.eventBytesMax,
+      request.echo,
+    ),
+  answer: (body, context) => readTextAnswer(body, context, context.request.echo ?? ''),
+}
+
+/** POST /v1/completions. */
+export const completionsSurface: ChatSurface = {
+  endpoint: 'completions',
+  read: readTextRequest,
+  codecs: { openai: overOpenai },
+  dialects: DIALECTS,
+  faultEvents: chatSurface.faultEvents,
+}

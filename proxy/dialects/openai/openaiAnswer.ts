@@ -1,0 +1,80 @@
+import {
+  choicesOf,
+  completionText,
+  isErrorAnswer,
+  outputBytes,
+  toolCallTexts,
+} from '../../../contract/api/completion.ts'
+import type { TokenUsage } from '../../../contract/money/charge.ts'
+import { readUsage, usageBounds } from '../../../contract/money/openaiUsage.ts'
+import { isObject, type JsonObject, parseAnswer } from '../../json/jsonObject.ts'
+import { refusalOfError } from '../../upstream/providerErrors.ts'
+import type { Rejected } from '../../upstream/refusal.ts'
+import type { AnswerContext, WholeAnswer } from '../codec.ts'
+
+/** A completion of a provider of the OpenAI dialect, for a client that speaks the same. */
+class OpenaiAnswer implements WholeAnswer {
+  readonly usage: TokenUsage | null
+  readonly outputBytes: number
+  private readonly answer: JsonObject
+  private readonly context: AnswerContext
+  private readonly object: string
+  /** What the model wrote, where the answer shows more than that. */
+  private said: string | undefined
+
+  constructor(answer: JsonObject, context: AnswerContext, object: string) {
+    const { model } = context
+    this.answer = answer
+    this.context = context
+    this.object = object
+    this.usage = readUsage(answer['usage'], usageBounds(model.context, model.maxOutput))
+    this.outputBytes = outputBytes(answer)
+  }
+
+  written(): string {
+    return this.said ?? writtenText(this.answer)
+  }
+
+  /** Puts a text before the answer's own, which is none of the output. */
+  prefix(preface: string): void {
+    this.said = this.usage === null ? writtenText(this.answer) : ''
+    for (const choice of choicesOf(this.answer)) {
+      choice['text'] = preface + (typeof choice['text'] === 'string' ? choice['text'] : '')
+      choice['logprobs'] ??= null
+    }
+  }
+
+  text(billed: TokenUsage, receipt: string): string {
+    const { requestId, model } = this.context
+    return completionText(this.answer, { requestId, modelId: model.id, object: this.object }, billed, receipt)
+  }
+}
+
+/** Reads a chat completion; an error, an empty one and what is no JSON are refusals. */
+export function readOpenaiAnswer(body: Buffer, context: AnswerContext): WholeAnswer | Rejected {
+  return readCompletion(body, context, 'chat.completion')
+}
+
+/**
+ * Reads a text completion like a chat completion.
+ * @param preface is put before the text of the answer, and is none of the output
+ */
+export function readTextAnswer(body: Buffer, context: AnswerContext, preface: string): WholeAnswer | Rejected {
+  const read = readCompletion(body, context, 'text_completion')
+  if (read instanceof OpenaiAnswer) read.prefix(preface)
+  return read
+}
+
+function readCompletion(body: Buffer, context: AnswerContext, object: string): OpenaiAnswer | Rejected {
+  const answer = parseAnswer(body, context.limits.jsonDepthMax)
+  if (answer === null || isErrorAnswer(answer)) return { rejected: refusalOfError(answer?.['error']) }
+  return new OpenaiAnswer(answer, context, object)
+}
+
+function writtenText(answer: JsonObject): string {
+  const written = choicesOf(answer).flatMap(({ text, message }) => {
+    const { content, reasoning_content: reasoning, tool_calls: calls } = isObject(message) ? message : {}
+    return [text, reasoning, content, ...toolCallTexts(calls)]
+  })
+  return written.filter((text) => typeof text === 'string' && text !== '').join('\n')
+}

@@ -1,0 +1,21 @@
+import type { Provider } from '../../catalog/catalog.ts'
+import { HeaderBlock, jsonHeaders } from '../../upstream/headerBlock.ts'
+
+const JSON_TYPE = 'application/json'
+
+/** The headers of a request to a provider of the OpenAI dialect. Nothing of the client's own headers is passed on. */
+export function openaiHeaders(provider: Provider, contentType: string, accept: string): HeaderBlock {
+  const make = () => ['content-type', contentType, ...readHeaders(provider, accept)]
+  return contentType === JSON_TYPE ? jsonHeaders(provider, accept, make) : new HeaderBlock(make())
+}
+
+/** The same for a request without a body. */
+export function openaiReadHeaders(provider: Provider, accept: string): HeaderBlock {
+  return new HeaderBlock(readHeaders(provider, accept))
+}
+
+function readHeaders(provider: Provider, accept: string): string[] {
+  const headers = ['accept', accept, 'accept-encoding', 'identity']
+  if (provider.apiKey !== '') headers.push('authorization', `Bearer ${provider.apiKey}`)
+  return headers
+}

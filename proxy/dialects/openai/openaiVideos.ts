@@ -1,0 +1,115 @@
+import type { Route } from '../../catalog/catalog.ts'
+import { isObject } from '../../json/jsonObject.ts'
+import type { HeaderBlock } from '../../upstream/headerBlock.ts'
+import { providerErrorOf } from '../../upstream/providerErrors.ts'
+import { cleanMessage } from '../../upstream/refusal.ts'
+import { openaiHeaders, openaiReadHeaders } from './openaiHeaders.ts'
+
+const PATH = '/videos'
+const ID_CHARACTERS_MAX = 256
+const SECONDS_MAX = 86_400
+
+/** What a provider is asked to make. Empty texts are left out. */
+export interface VideoOrder {
+  readonly prompt: string
+  readonly seconds: number
+  /** WxH, in place of the two below where the provider wants that. */
+  readonly size: string
+  readonly aspectRatio: string
+  readonly resolution: string
+  readonly negativePrompt: string
+  /** The first frame as a data URL. */
+  readonly image: string
+}
+
+/** A provider's job as it says of itself. */
+export interface UpstreamVideo {
+  readonly id: string
+  readonly state: 'queued' | 'in_progress' | 'completed' | 'failed'
+  /** Percent, 0 to 100. */
+  readonly progress: number
+  /** Length of the clip in whole seconds; null when the provider does not say, or nothing usable. */
+  readonly seconds: number | null
+  /** Why it failed, cleaned for the client. */
+  readonly error: string
+}
+
+export interface VideoAsk {
+  /** Below the provider's base path. */
+  readonly path: string
+  readonly headers: HeaderBlock
+  readonly requestId: string
+  readonly body: string | null
+}
+
+/** Asks for a clip: POST /videos as JSON, with the first frame as `input_reference`. */
+export function askForVideo(route: Route, order: VideoOrder, requestId: string): VideoAsk {
+  const body = {
+    model: route.upstreamModel,
+    prompt: order.prompt,
+    seconds: String(order.seconds),
+    ...given('size', order.size),
+    ...given('aspect_ratio', order.aspectRatio),
+    ...given('resolution', order.resolution),
+    ...given('negative_prompt', order.negativePrompt),
+    ...(order.image !== '' && { input_reference: { image_url: order.image } }),
+  }
+  const headers = openaiHeaders(route.provider, 'application/json', 'application/json')
+  return { path: PATH, headers, requestId, body: JSON.stringify(body) }
+}
+
+/** Asks how a job is doing. */
+export function askForState(route: Pick<Route, 'provider'>, upstreamId: string, requestId: string): VideoAsk {
+  const headers = openaiReadHeaders(route.provider, 'application/json')
+  return { path: `${PATH}/${encodeURIComponent(upstreamId)}`, headers, requestId, body: null }
+}
+
+/** Asks for the finished clip. */
+export function askForClip(route: Pick<Route, 'provider'>, upstreamId: string, requestId: string): VideoAsk {
+  const headers = openaiReadHeaders(route.provider, 'video/*, application/octet-stream')
+  return { path: `${PATH}/${encodeURIComponent(upstreamId)}/content`, headers, requestId, body: null }
+}
+
+/** Reads a provider's job; null when the body is none. */
+export function readUpstreamVideo(body: Buffer): UpstreamVideo | null {
+  let value: unknown
+  try {
+    value = JSON.parse(body.toString('utf8'))
+  } catch {
+    return null
+  }
+  if (!isObject(value)) return null
+  const { id } = value
+  if (typeof id !== 'string' || id === '' || id.length > ID_CHARACTERS_MAX || /[^\x21-\x7e]/.test(id)) return null
+  return {
+    id,
+    state: stateOf(value['status']),
+    progress: progressOf(value['progress']),
+    seconds: secondsOf(value['seconds'] ?? value['duration']),
+    error: cleanMessage(providerErrorOf({ error: value['error'] }).message),
+  }
+}
+
+const given = (name: string, text: string): Record<string, string> => (text === '' ? {} : { [name]: text })
+
+const STATES: ReadonlyMap<unknown, UpstreamVideo['state']> = new Map<unknown, UpstreamVideo['state']>([
+  ...(['queued', 'pending', 'submitted'] as const).map((name) => [name, 'queued'] as const),
+  ...(['completed', 'succeeded'] as const).map((name) => [name, 'completed'] as const),
+  ...(['failed', 'cancelled', 'canceled', 'expired', 'error'] as const).map((name) => [name, 'failed'] as const),
+])
+
+function stateOf(status: unknown): UpstreamVideo['state'] {
+  return STATES.get(status) ?? 'in_progress'
+}
+
+function progressOf(progress: unknown): number {
+  if (typeof progress !== 'number' || !Number.isFinite(progress)) return 0
+  return Math.min(100, Math.max(0, Math.floor(progress)))
+}
+
+/** Zero is zero; what is negative, fractional or absurd counts as not said. */
+function secondsOf(seconds: unknown): number | null {
+  const value = typeof seconds === 'string' && seconds.trim() !== '' ? Number(seconds) : seconds
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > SECONDS_MAX) return null
+  return value
+}

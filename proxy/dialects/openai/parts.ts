@@ -1,0 +1,47 @@
+import { invalidRequest } from '../../../contract/errors/errors.ts'
+import type { PromptSize } from '../../admission/holdSize.ts'
+import { isObject, type JsonObject } from '../../json/jsonObject.ts'
+import { readImageUrl } from '../imageUrl.ts'
+import { readText } from '../text.ts'
+
+/** How closely a model looks at an image. */
+export const IMAGE_DETAILS: ReadonlySet<unknown> = new Set(['auto', 'low', 'high', 'original'])
+
+/**
+ * Checks and measures the parts of a message's content. Parts of other kinds are refused, because nothing here is priced
+ * for them.
+ * @throws GatewayError 400 with the part at fault
+ */
+export function readParts(parts: readonly unknown[], field: string, size: PromptSize): JsonObject[] {
+  return parts.map((part, i) => {
+    const name = `${field}.content[${i}]`
+    if (!isObject(part)) throw invalidRequest(`${name} must be an object with a type.`, name)
+    const clean = readPart(part, name, size)
+    // A longer cache lifetime has a price of its own at some providers, which the usage they report does not show.
+    if (isObject(part['cache_control'])) clean['cache_control'] = { type: 'ephemeral' }
+    return clean
+  })
+}
+
+function readPart(part: JsonObject, name: string, size: PromptSize): JsonObject {
+  switch (part['type']) {
+    case 'text':
+      return { type: 'text', text: readText(part['text'], `${name}.text`, size) }
+    case 'refusal':
+      return { type: 'refusal', refusal: readText(part['refusal'], `${name}.refusal`, size) }
+    case 'image_url':
+      size.images++
+      return { type: 'image_url', image_url: readImage(part['image_url'], `${name}.image_url`, size) }
+    default:
+      throw invalidRequest(`${name}.type must be text or image_url; other parts are not priced.`, `${name}.type`)
+  }
+}
+
+function readImage(image: unknown, field: string, size: PromptSize): JsonObject {
+  if (typeof image === 'string') return { url: readImageUrl(image, field, size) }
+  if (!isObject(image) || typeof image['url'] !== 'string')
+    throw invalidRequest(`${field}.url must be a string.`, field)
+  const { detail } = image
+  const url = readImageUrl(image['url'], `${field}.url`, size)
+  return IMAGE_DETAILS.has(detail) ? { url, detail } : { url }
+}

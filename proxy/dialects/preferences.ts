@@ -1,0 +1,99 @@
+import { GatewayError, invalidRequest } from '../../contract/errors/errors.ts'
+import type { RateSet } from '../../contract/money/charge.ts'
+import { formatUsd, parseUsd } from '../../contract/money/units.ts'
+import { isObject, type JsonObject } from '../json/jsonObject.ts'
+
+/** A request's own wishes for its routing. Prices are units per million tokens; null is no wish. */
+export interface Preferences {
+  readonly allowRetention: boolean | null
+  readonly maxInputPrice: number | null
+  readonly maxOutputPrice: number | null
+  /** max_price was sent, whatever it says. */
+  readonly hasMaxPrice: boolean
+}
+
+/** Of a price that is read; see `parseUsd`. */
+const PRICE_DECIMALS = 9
+
+const NONE: Preferences = { allowRetention: null, maxInputPrice: null, maxOutputPrice: null, hasMaxPrice: false }
+
+/**
+ * Reads the member `provider`: allow_retention, and max_price as {prompt, completion} in USD per million tokens. The
+ * names input and output are taken too; members that are not known are ignored.
+ * @throws GatewayError 400 with the field at fault
+ */
+export function readPreferences(provider: unknown): Preferences {
+  if (provider === undefined || provider === null) return NONE
+  if (!isObject(provider)) throw invalidRequest('provider must be an object.', 'provider')
+  const allowRetention = provider['allow_retention'] ?? null
+  if (allowRetention !== null && typeof allowRetention !== 'boolean') {
+    throw invalidRequest('provider.allow_retention must be true or false.', 'provider.allow_retention')
+  }
+  const maxPrice = provider['max_price'] ?? null
+  if (maxPrice === null) return { ...NONE, allowRetention }
+  if (!isObject(maxPrice)) {
+    throw invalidRequest(
+      'provider.max_price must be {prompt, completion} in USD per million tokens.',
+      'provider.max_price',
+    )
+  }
+  return {
+    allowRetention,
+    maxInputPrice: readPrice(maxPrice, ['prompt', 'input']),
+    maxOutputPrice: readPrice(maxPrice, ['completion', 'output']),
+    hasMaxPrice: true,
+  }
+}
+
+/**
+ * Holds the prices of a model that is priced by the token against those that a request allows.
+ * @throws GatewayError no_route_for_policy
+ */
+export function checkMaxPrice(
+  { maxInputPrice, maxOutputPrice }: Preferences,
+  rates: Pick<RateSet, 'input' | 'output'>,
+  modelId: string,
+): void {
+  const tooDear =
+    (maxInputPrice !== null && rates.input > maxInputPrice) ||
+    (maxOutputPrice !== null && rates.output > maxOutputPrice)
+  if (!tooDear) return
+  const prices = `${formatUsd(rates.input)} USD for input and ${formatUsd(rates.output)} USD for output`
+  throw new GatewayError('no_route_for_policy', {
+    message: `${modelId} costs ${prices} per million tokens, more than provider.max_price allows.`,
+    param: 'provider.max_price',
+  })
+}
+
+/**
+ * Refuses provider.max_price on an endpoint that is not priced by the token.
+ * @throws GatewayError max_price_unsupported
+ */
+export function refuseMaxPrice({ hasMaxPrice }: Preferences): void {
+  if (hasMaxPrice) throw new GatewayError('max_price_unsupported', { param: 'provider.max_price' })
+}
+
+function readPrice(maxPrice: JsonObject, names: readonly string[]): number | null {
+  for (const name of names) {
+    const value = maxPrice[name]
+    if (value === undefined || value === null) continue
+    const price = typeof value === 'string' || typeof value === 'number' ? parseUsd(decimalText(value)) : undefined
+    if (price === undefined) {
+      const field = `provider.max_price.${name}`
+      throw invalidRequest(`${field} must be USD per million tokens, with at most nine decimals.`, field)
+    }
+    return price
+  }
+  return null
+}
+
+/**
+ * The shortest decimal text of a number is the price that was meant, so no float takes part in money. Below a millionth
+ * it has an exponent, which is written out.
+ */
+function decimalText(value: string | number): string {
+  const text = String(value)
+  if (typeof value === 'string' || !text.includes('e-')) return text
+  const written = value.toFixed(PRICE_DECIMALS)
+  return Number(written) === value ? written : text
+}

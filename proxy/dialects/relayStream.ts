@@ -1,0 +1,54 @@
+import type { GatewayError } from '../../contract/errors/errors.ts'
+import type { TokenUsage } from '../../contract/money/charge.ts'
+import type { OutBuffer } from '../sse/outBuffer.ts'
+
+/** The last thing that the provider's stream said of itself. */
+export type StreamState =
+  /** Nothing but preamble so far. */
+  | 'waiting'
+  /** Output has been seen. */
+  | 'flowing'
+  /** The stream has ended itself. */
+  | 'done'
+  /** An error event, JSON that cannot be read, or an event beyond the bound. */
+  | 'broken'
+
+/** How a stream ends for its client. */
+export interface StreamTail {
+  /** What is billed. */
+  readonly usage: TokenUsage
+  /** What the client is told instead of a good ending. */
+  readonly fault: GatewayError | null
+  /** The receipt as JSON text, or '' while the ledger has not accepted it. */
+  readonly receipt: string
+  readonly startedAtMs: number
+}
+
+/**
+ * A provider's stream on its way to a client: reads the events of the provider's dialect, writes those of the client's,
+ * and remembers what the answer is billed by.
+ */
+export interface RelayStream {
+  readonly state: StreamState
+  /** The answer has said why it ends. */
+  readonly finished: boolean
+  /** The answer is whole. */
+  readonly complete: boolean
+  /** The last usage that was reported; cumulative reports replace each other. */
+  readonly usage: TokenUsage | null
+  /** An error event of the provider, parsed. */
+  readonly error: unknown
+  readonly outputFrames: number
+  readonly outputBytes: number
+  /** Output frames that had come when the usage was last reported. */
+  readonly framesAtUsage: number
+  /**
+   * Reads the provider's next bytes; look at `state` afterwards.
+   * @param out where the client's events are appended
+   */
+  push(bytes: Buffer, out: OutBuffer): void
+  /** The provider's stream has ended. */
+  finish(out: OutBuffer): void
+  /** The last events of the client's stream, with the receipt as a comment line. */
+  tail(tail: StreamTail): string
+}

@@ -1,0 +1,58 @@
+import type { TokenUsage } from '../../../contract/money/charge.ts'
+import type { AnswerContext } from '../codec.ts'
+import type { Message } from '../message.ts'
+import type { ClientSide } from '../translate.ts'
+import {
+  CallItem,
+  ItemIds,
+  MessageItem,
+  NO_ARGUMENTS,
+  type OutputItem,
+  type Part,
+  ReasoningItem,
+} from './responseItems.ts'
+import { incompleteReason, type ResponseHead, responseJson } from './responseObject.ts'
+import { ResponseWriter } from './responseWriter.ts'
+
+/** Answers in the format of responses. */
+export const responsesClient: ClientSide = {
+  writer: (context) => new ResponseWriter(headOf(context)),
+  text: responseText,
+}
+
+function headOf({ requestId, startedAtMs, model, request }: AnswerContext): ResponseHead {
+  return { id: requestId, createdAtMs: startedAtMs, model: model.id, echo: request.echo ?? '' }
+}
+
+function responseText(message: Message, context: AnswerContext, billed: TokenUsage, receipt: string): string {
+  const items = itemsOf(message, new ItemIds(context.requestId))
+  const reason = incompleteReason(message.finish)
+  const output = items.map((item, index) =>
+    item.json(reason !== null && index === items.length - 1 ? 'incomplete' : 'completed'),
+  )
+  const status = reason === null ? 'completed' : 'incomplete'
+  return responseJson(headOf(context), { status, output, usage: billed, error: null, reason, receipt })
+}
+
+/** The items in the order in which models write them: thoughts, words, calls. */
+function itemsOf(message: Message, ids: ItemIds): OutputItem[] {
+  const items: OutputItem[] = []
+  if (message.reasoning !== '') {
+    const thought = new ReasoningItem(ids, items.length)
+    thought.text = message.reasoning
+    items.push(thought)
+  }
+  const parts: Part[] = [
+    { type: 'output_text', text: message.text },
+    { type: 'refusal', text: message.refusal },
+  ]
+  const said = new MessageItem(ids, items.length)
+  said.parts.push(...parts.filter(({ text }) => text !== ''))
+  if (said.parts.length > 0) items.push(said)
+  for (const { id, name, arguments: given } of message.toolCalls) {
+    const call = new CallItem(ids, items.length, id, name)
+    call.arguments = given === '' ? NO_ARGUMENTS : given
+    items.push(call)
+  }
+  return items
+}

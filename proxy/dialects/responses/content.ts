@@ -1,0 +1,72 @@
+import { invalidRequest } from '../../../contract/errors/errors.ts'
+import type { PromptSize } from '../../admission/holdSize.ts'
+import { isGiven } from '../../json/fields.ts'
+import { isObject, type JsonObject } from '../../json/jsonObject.ts'
+import { readImageUrl } from '../imageUrl.ts'
+import { IMAGE_DETAILS } from '../openai/parts.ts'
+import { readText } from '../text.ts'
+
+/** The content of an input item. */
+export interface Content {
+  /** Texts and images as a chat has them; a single text is a string. */
+  readonly chat: string | readonly JsonObject[]
+  /** The texts in one. */
+  readonly text: string
+  readonly refusal: string
+  readonly images: number
+}
+
+/**
+ * Checks and measures a content: a string, or parts. Kinds of parts that nothing here is priced for are refused.
+ * @throws GatewayError 400 with the part at fault
+ */
+export function readContent(value: unknown, field: string, size: PromptSize): Content {
+  if (typeof value === 'string') {
+    const text = readText(value, field, size)
+    return { chat: text, text, refusal: '', images: 0 }
+  }
+  if (!Array.isArray(value)) throw invalidRequest(`${field} must be a string or an array of parts.`, field)
+  const chat: JsonObject[] = []
+  const imagesBefore = size.images
+  let text = ''
+  let refusal = ''
+  value.forEach((part: unknown, i) => {
+    const name = `${field}[${i}]`
+    if (!isObject(part)) throw invalidRequest(`${name} must be an object with a type.`, name)
+    switch (part['type']) {
+      case 'input_text':
+      case 'output_text': {
+        const piece = readText(part['text'], `${name}.text`, size)
+        text += piece
+        chat.push({ type: 'text', text: piece })
+        break
+      }
+      case 'refusal':
+        refusal += readText(part['refusal'], `${name}.refusal`, size)
+        break
+      case 'input_image':
+        size.images++
+        chat.push({ type: 'image_url', image_url: readImage(part, name, size) })
+        break
+      default:
+        throw invalidRequest(`${name}.type must be ${KINDS}; other parts are not priced.`, `${name}.type`)
+    }
+  })
+  const images = size.images - imagesBefore
+  return { chat: chat.length > 1 || images > 0 ? chat : text, text, refusal, images }
+}
+
+const KINDS = 'input_text, input_image, output_text or refusal'
+
+function readImage(part: JsonObject, field: string, size: PromptSize): JsonObject {
+  const { image_url: sent, detail } = part
+  if (!isGiven(sent) && isGiven(part['file_id'])) {
+    throw invalidRequest(
+      `${field}.file_id is not taken, because no files are stored; send image_url.`,
+      `${field}.file_id`,
+    )
+  }
+  if (typeof sent !== 'string') throw invalidRequest(`${field}.image_url must be a string.`, `${field}.image_url`)
+  const url = readImageUrl(sent, `${field}.image_url`, size)
+  return IMAGE_DETAILS.has(detail) ? { url, detail } : { url }
+}

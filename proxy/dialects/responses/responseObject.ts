@@ -1,0 +1,61 @@
+import { promptTokens, type TokenUsage } from '../../../contract/money/charge.ts'
+import type { FinishReason } from '../message.ts'
+
+/** What stays the same in every copy of a response. */
+export interface ResponseHead {
+  /** The request id. */
+  readonly id: string
+  readonly createdAtMs: number
+  /** Public model id. */
+  readonly model: string
+  /** What the response repeats of the request, as members of a JSON object. */
+  readonly echo: string
+}
+
+/** How far a response has come. */
+export interface ResponseProgress {
+  readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed'
+  /** The output items as JSON texts. */
+  readonly output: readonly string[]
+  readonly usage: TokenUsage | null
+  readonly error: { readonly code: string | null; readonly message: string } | null
+  /** Why it is incomplete. */
+  readonly reason: string | null
+  /** The receipt as JSON text, or ''. */
+  readonly receipt: string
+}
+
+const INCOMPLETE: Partial<Record<FinishReason, string>> = {
+  length: 'max_output_tokens',
+  content_filter: 'content_filter',
+}
+
+/** Why a message that ended so is incomplete as a response; null when it is whole. */
+export function incompleteReason(finish: FinishReason): string | null {
+  return INCOMPLETE[finish] ?? null
+}
+
+/** A response object as JSON text, with every member that the format requires. Nothing is stored. */
+export function responseJson(head: ResponseHead, progress: ResponseProgress): string {
+  const { status, output, usage, error, reason, receipt } = progress
+  const completedAt = status === 'completed' ? String(Math.floor(Date.now() / 1000)) : 'null'
+  return (
+    `{"id":"${head.id}","object":"response","created_at":${Math.floor(head.createdAtMs / 1000)}` +
+    `,"completed_at":${completedAt},"status":"${status}"` +
+    `,"error":${error === null ? 'null' : JSON.stringify({ code: error.code ?? 'server_error', message: error.message })}` +
+    `,"incomplete_details":${reason === null ? 'null' : `{"reason":"${reason}"}`}` +
+    `,"model":${JSON.stringify(head.model)},"output":[${output.join(',')}],"previous_response_id":null` +
+    ',"background":false,"store":false,"service_tier":"default","truncation":"disabled","max_tool_calls":null' +
+    `,${head.echo},"usage":${usage === null ? 'null' : responseUsageJson(usage)}` +
+    `${receipt === '' ? '' : `,"receipt":${receipt}`}}`
+  )
+}
+
+function responseUsageJson(usage: TokenUsage): string {
+  const prompt = promptTokens(usage)
+  return (
+    `{"input_tokens":${prompt},"input_tokens_details":{"cached_tokens":${usage.cachedInput}` +
+    `,"cache_write_tokens":${usage.cacheWrite5m + usage.cacheWrite1h}},"output_tokens":${usage.output}` +
+    `,"output_tokens_details":{"reasoning_tokens":${usage.reasoning}},"total_tokens":${prompt + usage.output}}`
+  )
+}

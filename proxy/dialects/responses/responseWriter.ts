@@ -1,0 +1,252 @@
+import type { GatewayError } from '../../../contract/errors/errors.ts'
+import { NOWHERE, type OutBuffer } from '../../sse/outBuffer.ts'
+import type { FinishReason, MessageWriter } from '../message.ts'
+import { STREAM_END } from '../openai/chatStream.ts'
+import type { StreamTail } from '../relayStream.ts'
+import {
+  CallItem,
+  ItemIds,
+  type ItemStatus,
+  MessageItem,
+  NO_ARGUMENTS,
+  type OutputItem,
+  type Part,
+  type PartType,
+  partJson,
+  ReasoningItem,
+  summaryJson,
+} from './responseItems.ts'
+import { incompleteReason, type ResponseHead, type ResponseProgress, responseJson } from './responseObject.ts'
+
+const BEGUN: ResponseProgress = {
+  status: 'in_progress',
+  output: [],
+  usage: null,
+  error: null,
+  reason: null,
+  receipt: '',
+}
+
+/**
+ * The event that tells a client of a fault. Clients differ in where they look: some want the members at the top, as
+ * OpenAI documents them, others below `error`, as OpenAI sends them and Open Responses has it.
+ */
+export function responseErrorEvent(fault: GatewayError, sequence: number): string {
+  const { message, type, code, param } = fault
+  const members = { type: 'error', sequence_number: sequence, code, message, param }
+  return `event: error\ndata: ${JSON.stringify({ ...members, error: { type, code, message, param } })}\n\n`
+}
+
+/**
+ * Writes a message as the events of a response, numbered without a gap. Text, thoughts and calls become output items in
+ * the order they begin. Calls stay open to the end, because providers may write the arguments of several at a time.
+ */
+export class ResponseWriter implements MessageWriter {
+  out: OutBuffer = NOWHERE
+
+  private readonly head: ResponseHead
+  private readonly ids: ItemIds
+  private sequence = 0
+  private pending = ''
+  private finish: FinishReason = 'stop'
+  /** Every item so far as JSON text, as it was last told. */
+  private readonly output: string[] = []
+  private thought: ReasoningItem | null = null
+  private message: MessageItem | null = null
+  private part: Part | null = null
+  private readonly calls = new Map<number, CallItem>()
+
+  constructor(head: ResponseHead) {
+    this.head = head
+    this.ids = new ItemIds(head.id)
+  }
+
+  text(piece: string): void {
+    this.say('output_text', 'response.output_text.delta', piece, ',"logprobs":[]')
+  }
+
+  refusal(piece: string): void {
+    this.say('refusal', 'response.refusal.delta', piece, '')
+  }
+
+  reasoning(piece: string): void {
+    this.begin()
+    this.closeMessage('completed')
+    let { thought } = this
+    if (thought === null) {
+      thought = new ReasoningItem(this.ids, this.output.length)
+      this.thought = thought
+      this.added(thought)
+      this.event('response.reasoning_summary_part.added', `${summary(thought)},"part":${summaryJson('')}`)
+    }
+    thought.text += piece
+    this.event('response.reasoning_summary_text.delta', `${summary(thought)},"delta":${JSON.stringify(piece)}`)
+    this.flush()
+  }
+
+  toolCall(index: number, id: string, name: string): void {
+    this.begin()
+    this.closeThought('completed')
+    this.closeMessage('completed')
+    const call = new CallItem(this.ids, this.output.length, id, name)
+    this.calls.set(index, call)
+    this.added(call)
+    this.flush()
+  }
+
+  toolArguments(index: number, piece: string): void {
+    const call = this.calls.get(index)
+    if (call === undefined) return
+    this.writeArguments(call, piece)
+    this.flush()
+  }
+
+  ends(reason: FinishReason): void {
+    this.begin()
+    this.finish = reason
+    this.closeAll()
+    this.flush()
+  }
+
+  tail({ usage, fault, receipt }: StreamTail): string {
+    this.begin()
+    if (fault === null) {
+      this.closeAll()
+      const reason = incompleteReason(this.finish)
+      const status = reason === null ? 'completed' : 'incomplete'
+      this.told(`response.${status}`, { ...BEGUN, status, output: this.output, usage, reason, receipt })
+    } else {
+      this.abandon()
+      this.pending += responseErrorEvent(fault, this.sequence++)
+      this.told('response.failed', { ...BEGUN, status: 'failed', output: this.output, usage, error: fault, receipt })
+    }
+    const last = this.pending + (receipt === '' ? '' : `: receipt ${receipt}\n\n`) + STREAM_END
+    this.pending = ''
+    return last
+  }
+
+  private begin(): void {
+    if (this.sequence > 0) return
+    this.told('response.created', BEGUN)
+    this.told('response.in_progress', BEGUN)
+  }
+
+  private say(type: PartType, event: string, piece: string, more: string): void {
+    this.begin()
+    this.closeThought('completed')
+    const { message, part } = this.partOf(type)
+    part.text += piece
+    this.event(event, `${place(message)},"delta":${JSON.stringify(piece)}${more}`)
+    this.flush()
+  }
+
+  /** The open part of this type, which a part of another type ends. */
+  private partOf(type: PartType): { message: MessageItem; part: Part } {
+    let { message, part } = this
+    if (message === null) {
+      message = new MessageItem(this.ids, this.output.length)
+      this.message = message
+      this.added(message)
+    }
+    if (part === null || part.type !== type) {
+      this.closePart()
+      part = { type, text: '' }
+      this.part = part
+      message.parts.push(part)
+      this.event('response.content_part.added', `${place(message)},"part":${partJson(part)}`)
+    }
+    return { message, part }
+  }
+
+  private closePart(): void {
+    const { message, part } = this
+    if (message === null || part === null) return
+    const text = JSON.stringify(part.text)
+    if (part.type === 'refusal') this.event('response.refusal.done', `${place(message)},"refusal":${text}`)
+    else this.event('response.output_text.done', `${place(message)},"text":${text},"logprobs":[]`)
+    this.event('response.content_part.done', `${place(message)},"part":${partJson(part)}`)
+    this.part = null
+  }
+
+  private closeMessage(status: ItemStatus): void {
+    this.closePart()
+    if (this.message !== null) this.done(this.message, status)
+    this.message = null
+  }
+
+  private closeThought(status: ItemStatus): void {
+    const { thought } = this
+    if (thought === null) return
+    this.event('response.reasoning_summary_text.done', `${summary(thought)},"text":${JSON.stringify(thought.text)}`)
+    this.event('response.reasoning_summary_part.done', `${summary(thought)},"part":${summaryJson(thought.text)}`)
+    this.done(thought, status)
+    this.thought = null
+  }
+
+  private writeArguments(call: CallItem, piece: string): void {
+    call.arguments += piece
+    this.event('response.function_call_arguments.delta', `${item(call)},"delta":${JSON.stringify(piece)}`)
+  }
+
+  private closeCall(call: CallItem, status: ItemStatus): void {
+    if (call.arguments === '' && status === 'completed') this.writeArguments(call, NO_ARGUMENTS)
+    const members = `"name":${JSON.stringify(call.name)},"arguments":${JSON.stringify(call.arguments)}`
+    this.event('response.function_call_arguments.done', `${item(call)},${members}`)
+    this.done(call, status)
+  }
+
+  /** Closes what is open; of a message that ended early the newest item is incomplete. */
+  private closeAll(): void {
+    const last = this.output.length - 1
+    const cutShort = incompleteReason(this.finish) !== null
+    const statusOf = (index: number): ItemStatus => (cutShort && index === last ? 'incomplete' : 'completed')
+    if (this.thought !== null) this.closeThought(statusOf(this.thought.index))
+    if (this.message !== null) this.closeMessage(statusOf(this.message.index))
+    for (const call of this.calls.values()) this.closeCall(call, statusOf(call.index))
+    this.calls.clear()
+  }
+
+  /** What is open stays so for the client, who is told of a fault; the response has what came of it. */
+  private abandon(): void {
+    for (const open of [this.thought, this.message, ...this.calls.values()]) {
+      if (open !== null) this.output[open.index] = open.json('incomplete')
+    }
+  }
+
+  private added(added: OutputItem): void {
+    const json = added.json('in_progress')
+    this.output.push(json)
+    this.event('response.output_item.added', `"output_index":${added.index},"item":${json}`)
+  }
+
+  private done(closed: OutputItem, status: ItemStatus): void {
+    const json = closed.json(status)
+    this.output[closed.index] = json
+    this.event('response.output_item.done', `"output_index":${closed.index},"item":${json}`)
+  }
+
+  private told(event: string, progress: ResponseProgress): void {
+    this.event(event, `"response":${responseJson(this.head, progress)}`)
+  }
+
+  private event(type: string, members: string): void {
+    this.pending += `event: ${type}\ndata: {"type":"${type}","sequence_number":${this.sequence++},${members}}\n\n`
+  }
+
+  private flush(): void {
+    this.out.appendText(this.pending)
+    this.pending = ''
+  }
+}
+
+function item({ id, index }: OutputItem): string {
+  return `"item_id":"${id}","output_index":${index}`
+}
+
+function place(message: MessageItem): string {
+  return `${item(message)},"content_index":${message.parts.length - 1}`
+}
+
+function summary(thought: ReasoningItem): string {
+  return `${item(thought)},"summary_index":0`
+}

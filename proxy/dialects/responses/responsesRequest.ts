@@ -1,0 +1,140 @@
+import { jsonBytes } from '../../../contract/api/completion.ts'
+import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
+import type { Limits } from '../../../contract/limits/limits.ts'
+import {
+  isGiven,
+  readBoolean,
+  readModel,
+  readName,
+  readNumber,
+  readPositiveInteger,
+  readWord,
+  refuseBatch,
+} from '../../json/fields.ts'
+import { isObject, type JsonObject } from '../../json/jsonObject.ts'
+import type { ChatRequest } from '../openai/chatRequest.ts'
+import { countOption } from '../openai/options.ts'
+import { readPreferences } from '../preferences.ts'
+import { readInput } from './items.ts'
+import { readTextOptions } from './textOptions.ts'
+import { readTools } from './tools.ts'
+
+const METADATA_PAIRS_MAX = 16
+const METADATA_NAME_CHARACTERS_MAX = 64
+const METADATA_VALUE_CHARACTERS_MAX = 512
+
+/** What a stateless gateway cannot do, and what to do instead. */
+const REFUSED: Readonly<Record<string, string>> = {
+  previous_response_id:
+    'previous_response_id is not served, because no responses are stored; send the history in input.',
+  conversation: 'conversation is not served, because nothing is stored; send the history in input.',
+  prompt: 'prompt is not served, because no prompts are stored; send instructions and input.',
+}
+
+/**
+ * Validates the body of POST /v1/responses and turns it into a chat. A member that is null counts as absent; `echo` of
+ * the result is what the response repeats, as members of a JSON object.
+ * @throws GatewayError 400 with the field at fault
+ */
+export function readResponseRequest(body: JsonObject, limits: Limits): ChatRequest {
+  const model = readModel(body)
+  refuseBatch(model)
+  refuseState(body)
+  const { messages, size } = readInput(body, limits)
+  const tools = readTools(body, limits)
+  const text = readTextOptions(body['text'], limits)
+  const reasoning = readReasoning(body['reasoning'])
+  const sampling = readSampling(body, limits)
+  const maxTokens = readPositiveInteger(body, 'max_output_tokens')
+  const forward: JsonObject = { messages, ...given(sampling), ...tools.forward, ...text.forward }
+  if (reasoning.effort !== null) forward['reasoning_effort'] = reasoning.effort
+  size.textBytes += jsonBytes(forward['tools']) + jsonBytes(forward['tool_choice'])
+  size.textBytes += jsonBytes(forward['response_format'])
+  for (const name of ['reasoning_effort', 'verbosity', 'user', 'prompt_cache_key', 'safety_identifier']) {
+    countOption(forward[name], size)
+  }
+  size.tools = Array.isArray(forward['tools']) ? forward['tools'].length : 0
+  const echo = {
+    ...{ instructions: body['instructions'] ?? null, max_output_tokens: maxTokens, metadata: readMetadata(body) },
+    ...{ temperature: sampling.temperature ?? 1, top_p: sampling.top_p ?? 1, top_logprobs: 0 },
+    ...{ presence_penalty: sampling.presence_penalty ?? 0, frequency_penalty: sampling.frequency_penalty ?? 0 },
+    ...{ prompt_cache_key: sampling.prompt_cache_key, safety_identifier: sampling.safety_identifier },
+    ...(sampling.user !== null && { user: sampling.user }),
+    ...tools.echo,
+    ...{ text: text.echo, reasoning },
+  }
+  return {
+    modelId: model.modelId,
+    batch: false,
+    cheapest: model.cheapest,
+    stream: readBoolean(body, 'stream'),
+    includeUsage: true,
+    maxTokens,
+    maxTokensName: 'max_tokens',
+    maxTokensParam: 'max_output_tokens',
+    promptParam: 'input',
+    prompt: size,
+    preferences: readPreferences(body['provider']),
+    forward,
+    echo: JSON.stringify(echo).slice(1, -1),
+  }
+}
+
+function refuseState(body: JsonObject): void {
+  for (const [param, message] of Object.entries(REFUSED)) {
+    if (isGiven(body[param])) throw new GatewayError('unsupported_parameter', { message, param })
+  }
+  if (readBoolean(body, 'background')) {
+    const message = 'background is not served, because no responses are stored; wait for the answer, or stream it.'
+    throw new GatewayError('unsupported_parameter', { message, param: 'background' })
+  }
+  readBoolean(body, 'store')
+  const { truncation } = body
+  if (isGiven(truncation) && truncation !== 'auto' && truncation !== 'disabled') {
+    throw invalidRequest('truncation must be auto or disabled.', 'truncation')
+  }
+}
+
+/** Members that mean the same in a chat; null is absent. */
+function readSampling(body: JsonObject, limits: Limits) {
+  return {
+    temperature: readNumber(body, 'temperature', 0, 2),
+    top_p: readNumber(body, 'top_p', 0, 1),
+    presence_penalty: readNumber(body, 'presence_penalty', -2, 2),
+    frequency_penalty: readNumber(body, 'frequency_penalty', -2, 2),
+    user: readName(body, 'user', limits),
+    prompt_cache_key: readName(body, 'prompt_cache_key', limits),
+    safety_identifier: readName(body, 'safety_identifier', limits),
+  }
+}
+
+function given(members: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null))
+}
+
+function readReasoning(reasoning: unknown): { effort: string | null; summary: string | null } {
+  if (!isGiven(reasoning)) return { effort: null, summary: null }
+  if (!isObject(reasoning)) throw invalidRequest('reasoning must be an object.', 'reasoning')
+  const effort = readWord(reasoning['effort'], 'reasoning.effort')
+  return { effort, summary: readWord(reasoning['summary'], 'reasoning.summary') }
+}
+
+function readMetadata(body: JsonObject): unknown {
+  const { metadata } = body
+  if (!isGiven(metadata)) return {}
+  if (!isObject(metadata)) throw invalidRequest('metadata must be an object of strings.', 'metadata')
+  const pairs = Object.entries(metadata)
+  const fits = pairs.every(
+    ([name, value]) =>
+      name.length <= METADATA_NAME_CHARACTERS_MAX &&
+      typeof value === 'string' &&
+      value.length <= METADATA_VALUE_CHARACTERS_MAX,
+  )
+  if (!fits || pairs.length > METADATA_PAIRS_MAX) {
+    throw invalidRequest(
+      `metadata may hold ${METADATA_PAIRS_MAX} strings of at most ${METADATA_VALUE_CHARACTERS_MAX} characters.`,
+      'metadata',
+    )
+  }
+  return metadata
+}

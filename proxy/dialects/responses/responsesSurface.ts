@@ -1,0 +1,19 @@
+import type { GatewayError } from '../../../contract/errors/errors.ts'
+import type { ChatSurface } from '../codec.ts'
+import { STREAM_END } from '../openai/chatStream.ts'
+import { anthropicProvider, openaiProvider, translate } from '../translate.ts'
+import { responsesClient } from './client.ts'
+import { readResponseRequest } from './responsesRequest.ts'
+import { responseErrorEvent } from './responseWriter.ts'
+
+/** POST /v1/responses, without anything that would have to be stored. */
+export const responsesSurface: ChatSurface = {
+  endpoint: 'responses',
+  read: readResponseRequest,
+  codecs: {
+    openai: translate(openaiProvider, responsesClient),
+    anthropic: translate(anthropicProvider, responsesClient),
+  },
+  // Told when the stream itself has failed, and its count of events with it.
+  faultEvents: (fault: GatewayError) => responseErrorEvent(fault, 0) + STREAM_END,
+}

@@ -1,0 +1,32 @@
+import type { GatewayError } from '../../contract/errors/errors.ts'
+import { usageBounds } from '../../contract/money/openaiUsage.ts'
+import { errorEvent } from '../sse/errorEvent.ts'
+import type { AnswerContext, ChatCodec, ChatSurface } from './codec.ts'
+import { chatClient } from './openai/chatClient.ts'
+import { readChatRequest } from './openai/chatRequest.ts'
+import { ChatStream, STREAM_END } from './openai/chatStream.ts'
+import { readOpenaiAnswer } from './openai/openaiAnswer.ts'
+import { CHAT, OpenaiAsk } from './openai/openaiAsk.ts'
+import { chunkIdentity } from './openai/rewrite.ts'
+import { anthropicProvider, translate } from './translate.ts'
+
+/** Chat completions over a provider that speaks them: chunks go through with three members rewritten. */
+const overOpenai: ChatCodec = {
+  ask: (request, requestId, _model, cut) => new OpenaiAsk(request, requestId, CHAT, cut),
+  stream: ({ requestId, model, request, limits }: AnswerContext) =>
+    new ChatStream(
+      chunkIdentity(requestId, model.id),
+      request.includeUsage,
+      usageBounds(model.context, model.maxOutput),
+      limits.eventBytesMax,
+    ),
+  answer: readOpenaiAnswer,
+}
+
+/** POST /v1/chat/completions. */
+export const chatSurface: ChatSurface = {
+  endpoint: 'chat',
+  read: readChatRequest,
+  codecs: { openai: overOpenai, anthropic: translate(anthropicProvider, chatClient) },
+  faultEvents: (fault: GatewayError) => errorEvent(fault) + STREAM_END,
+}

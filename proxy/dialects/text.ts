@@ -1,0 +1,12 @@
+import { invalidRequest } from '../../contract/errors/errors.ts'
+import type { PromptSize } from '../admission/holdSize.ts'
+
+/**
+ * A text that the model reads, measured.
+ * @throws GatewayError 400 when it is not a string
+ */
+export function readText(value: unknown, field: string, size: PromptSize): string {
+  if (typeof value !== 'string') throw invalidRequest(`${field} must be a string.`, field)
+  size.textBytes += Buffer.byteLength(value)
+  return value
+}

@@ -1,0 +1,67 @@
+import type { TokenUsage } from '../../contract/money/charge.ts'
+import { usageBounds } from '../../contract/money/openaiUsage.ts'
+import type { Model } from '../catalog/catalog.ts'
+import type { Rejected } from '../upstream/refusal.ts'
+import { AnthropicAsk } from './anthropic/anthropicAsk.ts'
+import { readAnthropicMessage } from './anthropic/anthropicMessage.ts'
+import { AnthropicReader } from './anthropic/anthropicReader.ts'
+import type { AnswerContext, ChatAsk, ChatCodec } from './codec.ts'
+import type { Message, MessageReader, MessageWriter } from './message.ts'
+import type { ChatRequest } from './openai/chatRequest.ts'
+import { OpenaiAsk } from './openai/openaiAsk.ts'
+import { readOpenaiMessage } from './openai/openaiMessage.ts'
+import { OpenaiReader } from './openai/openaiReader.ts'
+import { TranslatedStream } from './translatedStream.ts'
+
+/** How a provider dialect is asked, and how its answers read. */
+export interface ProviderSide {
+  ask(request: ChatRequest, requestId: string, model: Model): ChatAsk
+  reader(context: AnswerContext): MessageReader
+  message(body: Buffer, context: AnswerContext): Message | Rejected
+}
+
+/** How a client format is answered. */
+export interface ClientSide {
+  writer(context: AnswerContext): MessageWriter
+  /** @param receipt as JSON text, or '' while the ledger has not accepted it */
+  text(message: Message, context: AnswerContext, billed: TokenUsage, receipt: string): string
+}
+
+/** Providers of the OpenAI dialect. */
+export const openaiProvider: ProviderSide = {
+  ask: (request, requestId) => new OpenaiAsk(request, requestId),
+  reader: ({ model, limits }) => new OpenaiReader(usageBounds(model.context, model.maxOutput), limits.eventBytesMax),
+  message: readOpenaiMessage,
+}
+
+/** Providers of the Anthropic dialect. */
+export const anthropicProvider: ProviderSide = {
+  ask: (request, requestId, model) => new AnthropicAsk(request, requestId, model),
+  reader: ({ model, limits }) => new AnthropicReader(usageBounds(model.context, model.maxOutput), limits.eventBytesMax),
+  message: readAnthropicMessage,
+}
+
+/** Carries a client format over a provider dialect by way of the message that both mean. */
+export function translate(provider: ProviderSide, client: ClientSide): ChatCodec {
+  return {
+    ask: provider.ask,
+    stream: (context) =>
+      new TranslatedStream(provider.reader(context), client.writer(context), context.limits.responseBodyBytesMax),
+    answer: (body, context) => {
+      const message = provider.message(body, context)
+      if ('rejected' in message) return message
+      const { usage, outputBytes } = message
+      return {
+        usage,
+        outputBytes,
+        written: () => writtenText(message),
+        text: (billed, receipt) => client.text(message, context, billed, receipt),
+      }
+    },
+  }
+}
+
+function writtenText({ reasoning, text, refusal, toolCalls }: Message): string {
+  const calls = toolCalls.flatMap((call) => [call.name, call.arguments])
+  return [reasoning, text, refusal, ...calls].filter((part) => part !== '').join('\n')
+}

@@ -1,0 +1,110 @@
+import type { TokenUsage } from '../../contract/money/charge.ts'
+import type { OutBuffer } from '../sse/outBuffer.ts'
+import type { FinishReason, MessageReader, MessageSink, MessageWriter } from './message.ts'
+import type { RelayStream, StreamState, StreamTail } from './relayStream.ts'
+
+/** A stream whose client and provider speak different formats: read in the one, written in the other. */
+export class TranslatedStream implements RelayStream, MessageSink {
+  state: StreamState = 'waiting'
+  finished = false
+  outputFrames = 0
+  outputBytes = 0
+  framesAtUsage = 0
+
+  private readonly reader: MessageReader
+  private readonly writer: MessageWriter
+  private readonly outputBytesMax: number
+  private seenUsage: TokenUsage | null = null
+
+  /** @param outputBytesMax an answer with more is broken, since a writer may have to keep it whole */
+  constructor(reader: MessageReader, writer: MessageWriter, outputBytesMax: number) {
+    this.reader = reader
+    this.writer = writer
+    this.outputBytesMax = outputBytesMax
+  }
+
+  get complete(): boolean {
+    return this.finished || (this.state === 'done' && this.outputFrames > 0)
+  }
+
+  get usage(): TokenUsage | null {
+    return this.reader.usage
+  }
+
+  get error(): unknown {
+    return this.reader.error
+  }
+
+  push(bytes: Buffer, out: OutBuffer): void {
+    if (this.state === 'broken' || this.state === 'done') return
+    this.writer.out = out
+    this.reader.push(bytes, this)
+    this.note()
+  }
+
+  finish(out: OutBuffer): void {
+    if (this.state === 'broken' || this.state === 'done') return
+    this.writer.out = out
+    this.reader.end(this)
+    this.note()
+  }
+
+  tail(tail: StreamTail): string {
+    return this.writer.tail(tail)
+  }
+
+  text(piece: string): void {
+    this.output(piece)
+    this.writer.text(piece)
+  }
+
+  reasoning(piece: string): void {
+    this.output(piece)
+    this.writer.reasoning(piece)
+  }
+
+  refusal(piece: string): void {
+    this.output(piece)
+    this.writer.refusal(piece)
+  }
+
+  toolCall(index: number, id: string, name: string): void {
+    this.output(name)
+    this.writer.toolCall(index, id, name)
+  }
+
+  toolArguments(index: number, piece: string): void {
+    this.output(piece)
+    this.writer.toolArguments(index, piece)
+  }
+
+  ends(reason: FinishReason): void {
+    this.finished = true
+    this.flowing()
+    this.writer.ends(reason)
+  }
+
+  private output(piece: string): void {
+    this.noteUsage()
+    this.outputFrames++
+    this.outputBytes += Buffer.byteLength(piece)
+    this.flowing()
+  }
+
+  private flowing(): void {
+    if (this.state === 'waiting') this.state = 'flowing'
+  }
+
+  // Asked before each piece, so that output which followed a report within one read is known to have followed it.
+  private noteUsage(): void {
+    if (this.reader.usage === this.seenUsage) return
+    this.seenUsage = this.reader.usage
+    this.framesAtUsage = this.outputFrames
+  }
+
+  private note(): void {
+    this.noteUsage()
+    if (this.reader.broken || this.outputBytes > this.outputBytesMax) this.state = 'broken'
+    else if (this.reader.done) this.state = 'done'
+  }
+}

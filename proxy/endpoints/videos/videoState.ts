@@ -1,0 +1,43 @@
+import type { Limits } from '../../../contract/limits/limits.ts'
+import type { Route } from '../../catalog/catalog.ts'
+import { askForState, readUpstreamVideo, type UpstreamVideo } from '../../dialects/openai/openaiVideos.ts'
+import { callWhole } from '../../upstream/callWhole.ts'
+import { getRequest } from '../../upstream/providerRequest.ts'
+import { retryAfterMs } from '../../upstream/retryAfter.ts'
+import { type Transport, TransportFailure } from '../../upstream/transport.ts'
+
+/** What asking for a job's state has shown. */
+export type VideoSight =
+  | { readonly kind: 'seen'; readonly video: UpstreamVideo }
+  /** The provider refuses to say: it does not know the job, or the gateway. */
+  | { readonly kind: 'refused'; readonly status: number }
+  /** No usable answer; worth another try, after the time that the provider asked for. */
+  | { readonly kind: 'unclear'; readonly waitMs: number }
+
+/** Asks a provider for the state of one of its jobs. */
+export async function videoState(
+  transport: Transport,
+  limits: Limits,
+  route: Route,
+  upstreamId: string,
+  requestId: string,
+): Promise<VideoSight> {
+  const { provider } = route
+  const request = {
+    ...getRequest(provider, askForState(route, upstreamId, requestId), limits, false),
+    firstByteTimeoutMs: limits.videoPollTimeoutMs,
+    idleTimeoutMs: limits.videoPollTimeoutMs,
+    totalTimeoutMs: limits.videoPollTimeoutMs,
+  }
+  try {
+    const reply = await callWhole(transport, request, limits.videoStatusBytesMax)
+    const { status } = reply
+    if (status >= 400 && status < 500 && status !== 408 && status !== 429) return { kind: 'refused', status }
+    const video = status >= 200 && status < 300 ? readUpstreamVideo(reply.body) : null
+    if (video !== null) return { kind: 'seen', video }
+    return { kind: 'unclear', waitMs: retryAfterMs(reply.headers, Date.now(), limits.retryAfterSecondsMax * 1000) }
+  } catch (error) {
+    if (!(error instanceof TransportFailure)) throw error
+    return { kind: 'unclear', waitMs: 0 }
+  }
+}

@@ -1,0 +1,140 @@
+import { JsonScan } from '../json/jsonScan.ts'
+import { jsonTextBytes } from '../json/jsonText.ts'
+
+const OPEN_BRACE = 123
+const LETTER_N = 110
+
+/** The events of a Messages stream, by their number in `EventScan.kind`. */
+export const EVENT_KINDS = [
+  ...(['content_block_delta', 'content_block_start', 'content_block_stop', 'message_start'] as const),
+  ...(['message_delta', 'message_stop', 'ping', 'error'] as const),
+]
+const KIND_BYTES = EVENT_KINDS.map((kind) => Buffer.from(`"${kind}"`))
+
+export const MESSAGE_START = EVENT_KINDS.indexOf('message_start')
+export const MESSAGE_STOP = EVENT_KINDS.indexOf('message_stop')
+export const ERROR = EVENT_KINDS.indexOf('error')
+
+const NAMES = {
+  type: Buffer.from('type'),
+  message: Buffer.from('message'),
+  delta: Buffer.from('delta'),
+  block: Buffer.from('content_block'),
+  usage: Buffer.from('usage'),
+  error: Buffer.from('error'),
+  id: Buffer.from('id'),
+  model: Buffer.from('model'),
+  stopReason: Buffer.from('stop_reason'),
+}
+/** The members of a block or a delta that hold what the model wrote. */
+const OUTPUT = ['text', 'thinking', 'name', 'input', 'data'].map((name) => Buffer.from(name))
+/** JSON within JSON, of which a good part is escapes. */
+const PARTIAL_JSON = Buffer.from('partial_json')
+
+/**
+ * Finds what the relay of a Messages stream needs in the JSON bytes of one event, in one pass. Positions are offsets
+ * into the bytes given to `scan`; a start of -1 means absent.
+ */
+export class EventScan extends JsonScan {
+  /** Place in EVENT_KINDS, or -1 for an event that is not known. */
+  kind = -1
+  /** Just after the opening brace of the member `message`. */
+  messageStart = -1
+  /** The id and the model within `message`. */
+  idStart = -1
+  idEnd = -1
+  modelStart = -1
+  modelEnd = -1
+  /** The usage of the event or of its message. */
+  usageStart = -1
+  usageEnd = -1
+  errorStart = -1
+  errorEnd = -1
+  /** The event says why the message ends. */
+  finished = false
+  /** Bytes of text, thinking or tool calls that the event adds. Text has its escapes included. */
+  outputBytes = 0
+
+  /**
+   * Scans one JSON object.
+   * @returns false when the bytes are not one complete JSON object
+   */
+  scan(bytes: Buffer, start: number, end: number): boolean {
+    this.bytes = bytes
+    this.at = start
+    this.end = end
+    this.kind = -1
+    this.messageStart = this.idStart = this.modelStart = this.usageStart = this.errorStart = -1
+    this.finished = false
+    this.outputBytes = 0
+    this.skipSpace()
+    if (this.take() !== OPEN_BRACE || !this.members(TOP)) return false
+    this.skipSpace()
+    return this.at === end
+  }
+
+  protected value(level: number, nameStart: number, nameEnd: number): boolean {
+    const start = this.at
+    if (level === TOP && this.bytes[start] === OPEN_BRACE) {
+      const inner = this.innerLevel(nameStart, nameEnd)
+      if (inner !== TOP) {
+        this.at++
+        if (inner === MESSAGE) this.messageStart = this.at
+        return this.members(inner)
+      }
+    }
+    if (!this.passValue()) return false
+    if (level === PIECE) this.notePiece(nameStart, nameEnd, start)
+    else this.note(level, nameStart, nameEnd, start)
+    return true
+  }
+
+  private innerLevel(nameStart: number, nameEnd: number): number {
+    if (this.isName(nameStart, nameEnd, NAMES.delta) || this.isName(nameStart, nameEnd, NAMES.block)) return PIECE
+    return this.isName(nameStart, nameEnd, NAMES.message) ? MESSAGE : TOP
+  }
+
+  private note(level: number, nameStart: number, nameEnd: number, start: number): void {
+    if (this.isName(nameStart, nameEnd, NAMES.usage) && this.bytes[start] !== LETTER_N) {
+      this.usageStart = start
+      this.usageEnd = this.at
+    } else if (level === MESSAGE) {
+      this.noteMessage(nameStart, nameEnd, start)
+    } else if (this.isName(nameStart, nameEnd, NAMES.type)) {
+      this.kind = KIND_BYTES.findIndex((kind) => this.equals(start, kind))
+    } else if (this.isName(nameStart, nameEnd, NAMES.error)) {
+      this.errorStart = start
+      this.errorEnd = this.at
+    }
+  }
+
+  private noteMessage(nameStart: number, nameEnd: number, start: number): void {
+    if (this.isName(nameStart, nameEnd, NAMES.id)) {
+      this.idStart = start
+      this.idEnd = this.at
+    } else if (this.isName(nameStart, nameEnd, NAMES.model)) {
+      this.modelStart = start
+      this.modelEnd = this.at
+    }
+  }
+
+  private notePiece(nameStart: number, nameEnd: number, start: number): void {
+    if (!this.holdsSomething(start)) return
+    if (this.isName(nameStart, nameEnd, NAMES.stopReason)) this.finished = true
+    for (const name of OUTPUT) {
+      if (this.isName(nameStart, nameEnd, name)) this.outputBytes += this.at - start - 2
+    }
+    if (!this.isName(nameStart, nameEnd, PARTIAL_JSON)) return
+    this.outputBytes += jsonTextBytes(this.bytes, start + 1, this.at - 1)
+  }
+
+  private equals(start: number, text: Buffer): boolean {
+    if (this.at - start !== text.length) return false
+    for (let i = 0; i < text.length; i++) if (this.bytes[start + i] !== text[i]) return false
+    return true
+  }
+}
+
+const TOP = 0
+const MESSAGE = 1
+const PIECE = 2
