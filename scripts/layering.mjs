@@ -112,8 +112,8 @@ function packageOf(name) {
   return name.split('/', name.startsWith('@') ? 2 : 1).join('/')
 }
 
-/** Folders that import each other in a circle, one circle per folder that closes it. */
-function circles(files) {
+/** The arrows between the folders right below a part. */
+function folderArrows(files) {
   const arrows = new Map()
   for (const [path, text] of files) {
     for (const part of ['contract', 'proxy', 'control']) {
@@ -123,22 +123,32 @@ function circles(files) {
         const target = to === 'proxy/server/exchange.ts' ? undefined : folderOf(to, part)
         if (target === undefined || target === from) continue
         const key = `${part}/${from}`
-        arrows.set(key, (arrows.get(key) ?? new Map()).set(`${part}/${target}`, path))
+        arrows.set(key, (arrows.get(key) ?? new Set()).add(`${part}/${target}`))
       }
     }
   }
+  return arrows
+}
+
+/** The arrows between files of the project. */
+function fileArrows(files) {
+  return new Map([...files].map(([path, text]) => [path, new Set(importsOf(path, text).filter((to) => files.has(to)))]))
+}
+
+/** Circles of arrows, one for each arrow that closes one. */
+function circles(arrows) {
   const found = []
   const done = new Set()
-  const visit = (folder, trail) => {
-    if (trail.includes(folder)) {
-      found.push([...trail.slice(trail.indexOf(folder)), folder].join(' -> '))
+  const visit = (place, trail) => {
+    if (trail.includes(place)) {
+      found.push([...trail.slice(trail.indexOf(place)), place].join(' -> '))
       return
     }
-    if (done.has(folder)) return
-    for (const target of arrows.get(folder)?.keys() ?? []) visit(target, [...trail, folder])
-    done.add(folder)
+    if (done.has(place)) return
+    for (const target of arrows.get(place) ?? []) visit(target, [...trail, place])
+    done.add(place)
   }
-  for (const folder of arrows.keys()) visit(folder, [])
+  for (const place of arrows.keys()) visit(place, [])
   return found
 }
 
@@ -159,7 +169,9 @@ export function findFaults(files) {
     const line = code.split('\n').findIndex((line) => ANY.test(line))
     if (line >= 0) faults.push(`${path}:${line + 1} uses any`)
   }
-  return [...faults, ...circles(files).map((circle) => `folders import each other in a circle: ${circle}`)]
+  for (const circle of circles(folderArrows(files))) faults.push(`folders import each other in a circle: ${circle}`)
+  for (const circle of circles(fileArrows(files))) faults.push(`files import each other in a circle: ${circle}`)
+  return faults
 }
 
 function readSources(root) {

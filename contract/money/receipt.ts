@@ -1,10 +1,10 @@
 import { promptTokens, type TokenUsage } from './charge.ts'
 import { isoTime } from './isoTime.ts'
 import { quoted } from './quoted.ts'
+import type { ReceiptStatus } from './receiptStatus.ts'
 import { settlementFee } from './settlementFee.ts'
 import { formatCoin, formatUsd, UNITS_PER_USD } from './units.ts'
 
-export type ReceiptStatus = 'ok' | 'partial' | 'failed' | 'cut' | 'orphaned'
 export type ReceiptUsageSource = 'reported' | 'estimated' | 'none'
 /** The rates that a request is charged by, as its price sheet names them; '' where that was never written down. */
 export type ReceiptRate = 'standard' | 'batch' | ''

@@ -1,4 +1,4 @@
-import type { ReceiptStatus } from './receipt.ts'
+import type { ReceiptStatus } from './receiptStatus.ts'
 
 /** Codes of requests that ended by what their client did: it left, or its input was refused by the provider. */
 export const CLIENT_FAULTS: readonly string[] = ['client_gone', 'upstream_rejected', 'context_length_exceeded']

@@ -1,6 +1,6 @@
 import { flacFrameAt } from './flacFrame.ts'
 import { behindTag } from './id3.ts'
-import { type AudioReader, type Duration, PLACES_PER_STEP } from './measure.ts'
+import { type AudioReader, type Duration, PLACES_PER_STEP } from './reader.ts'
 
 const MARKER_BYTES = 4
 const BLOCK_HEAD_BYTES = 4

@@ -3,32 +3,17 @@ import { readFlac } from './flac.ts'
 import { behindTag } from './id3.ts'
 import { readMp3 } from './mp3.ts'
 import { readOgg } from './ogg.ts'
+import type { AudioReader, Duration } from './reader.ts'
 import { readWav } from './wav.ts'
 
 export type Container = 'wav' | 'flac' | 'mp3' | 'ogg'
-
-/** How long the audio of a file is, by what is in it and not by what its headers claim. */
-export interface Duration {
-  readonly seconds: number
-  /** What a reader who believes every claim of the file, and plays everything that could be sound, may find. */
-  readonly secondsMax: number
-}
 
 export interface MeasuredAudio extends Duration {
   readonly container: Container
 }
 
-/**
- * Measures a file in steps, between which it gives way to other work. The result is null when the file is not of the
- * container, or when no bound can be found.
- */
-export type AudioReader = Generator<void, Duration | null>
-
 /** ffmpeg tells the kind of a file by its first MiB (PROBE_BUF_MAX), in which what is behind the tag has to begin. */
 const FLAC_TAG_BYTES_MAX = 1_000_000
-
-/** Places that a reader looks at before it gives way. */
-export const PLACES_PER_STEP = 16_384
 
 /**
  * Measures an audio file: WAV, FLAC, MP3 or Ogg.

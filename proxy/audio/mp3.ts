@@ -1,7 +1,7 @@
 import { behindFirstTags, behindPadding, endBeforeTags } from './id3.ts'
-import { type AudioReader, PLACES_PER_STEP } from './measure.ts'
 import { mpegBound } from './mpegBound.ts'
 import { MPEG_HEAD_BYTES, type MpegFrame, mpegFrameAt } from './mpegFrame.ts'
+import { type AudioReader, PLACES_PER_STEP } from './reader.ts'
 
 /** Bytes outside frames and tags beyond which nobody can say what a player makes of the file. */
 const JUNK_BYTES = 4_096

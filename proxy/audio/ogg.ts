@@ -1,6 +1,6 @@
-import { type AudioReader, type Duration, PLACES_PER_STEP } from './measure.ts'
 import { type OggCodec, oggCodec } from './oggCodecs.ts'
 import { type OggPage, oggPageAt } from './oggPages.ts'
+import { type AudioReader, type Duration, PLACES_PER_STEP } from './reader.ts'
 
 /** Streams in a file, one after the other or interleaved. */
 const STREAMS_MAX = 64

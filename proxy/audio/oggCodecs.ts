@@ -1,6 +1,6 @@
 import { FlacSum, readStreamInfo } from './flac.ts'
-import type { Duration } from './measure.ts'
 import { OpusSum } from './opus.ts'
+import type { Duration } from './reader.ts'
 import { VorbisSum } from './vorbis.ts'
 
 /** Beyond what an encoder puts into a frame: 65,535 samples of 8 channels and 16 bits. */

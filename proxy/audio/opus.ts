@@ -1,4 +1,4 @@
-import type { Duration } from './measure.ts'
+import type { Duration } from './reader.ts'
 
 const RATE = 48_000
 const HEAD_BYTES = 19

@@ -1,4 +1,4 @@
-import type { Duration } from './measure.ts'
+import type { Duration } from './reader.ts'
 
 const HEAD_BYTES = 30
 const MODE_BITS = 41

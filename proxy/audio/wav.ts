@@ -1,5 +1,5 @@
 import { holdsCodedSound } from './codedSound.ts'
-import type { AudioReader } from './measure.ts'
+import type { AudioReader } from './reader.ts'
 
 const RIFF_HEAD_BYTES = 12
 const CHUNK_HEAD_BYTES = 8

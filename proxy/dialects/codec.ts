@@ -2,13 +2,21 @@ import type { Dialect, Endpoint } from '../../contract/catalog/catalog.ts'
 import type { GatewayError } from '../../contract/errors/errors.ts'
 import type { Limits } from '../../contract/limits/limits.ts'
 import type { TokenUsage } from '../../contract/money/charge.ts'
-import type { Model, Route } from '../catalog/catalog.ts'
+import type { Model } from '../catalog/catalog.ts'
+import type { Route } from '../catalog/sold.ts'
 import type { JsonObject } from '../json/jsonObject.ts'
 import type { HeaderBlock } from '../upstream/headerBlock.ts'
 import type { Rejected } from '../upstream/refusal.ts'
-import type { CutRequest } from './cutRequest.ts'
 import type { ChatRequest } from './openai/chatRequest.ts'
 import type { RelayStream } from './relayStream.ts'
+
+/** A request whose long strings reach the provider as the bytes that they came in. */
+export interface CutRequest {
+  /** Reads the request again, with marks in place of the long strings. */
+  marked(): ChatRequest
+  /** The bytes of JSON that has marks, each in a string of its own as the client's string was. */
+  fill(json: string): Buffer[]
+}
 
 /** What a provider is asked, but for the times that bound the asking. */
 export interface ProviderAsk {

@@ -1,21 +1,12 @@
 import type { Limits } from '../../contract/limits/limits.ts'
 import { CutJson } from '../json/cutJson.ts'
 import type { JsonObject } from '../json/jsonObject.ts'
-import type { Span } from '../json/jsonSpans.ts'
 import { withoutByteOrderMark } from '../json/parseJson.ts'
-import type { ChatSurface } from './codec.ts'
-import type { ChatRequest } from './openai/chatRequest.ts'
+import type { Span } from '../json/span.ts'
+import type { ChatSurface, CutRequest } from './codec.ts'
 
 /** With more of them, pieces cost more than the text that they save. */
 const STRINGS_MAX = 256
-
-/** A request whose long strings reach the provider as the bytes that they came in. */
-export interface CutRequest {
-  /** Reads the request again, with marks in place of the long strings. */
-  marked(): ChatRequest
-  /** The bytes of JSON that has marks, each in a string of its own as the client's string was. */
-  fill(json: string): Buffer[]
-}
 
 /**
  * Cuts the long strings out of a request that was found sound as a whole.

@@ -1,4 +1,4 @@
-import type { Span } from './jsonSpans.ts'
+import type { Span } from './span.ts'
 
 const SPACE = 32
 const QUOTE = 34

@@ -1,4 +1,5 @@
 import { stringEnd } from './jsonDepth.ts'
+import type { Span } from './span.ts'
 
 const QUOTE = 34
 const COMMA = 44
@@ -9,12 +10,6 @@ const OPEN_OBJECT = 123
 const CLOSE_OBJECT = 125
 const SCALAR = /^(?:true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)$/
 const SCALAR_BYTES_MAX = 512
-
-/** A value in JSON bytes: from its first byte to behind its last. */
-export interface Span {
-  readonly start: number
-  readonly end: number
-}
 
 /**
  * The members of a JSON object, without parsing their values. Brackets and strings are checked all the way down, numbers

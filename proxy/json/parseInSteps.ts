@@ -3,8 +3,8 @@ import { GatewayError, invalidRequest } from '../../contract/errors/errors.ts'
 import type { Limits } from '../../contract/limits/limits.ts'
 import { type JsonBounds, JsonFault } from './jsonFault.ts'
 import { isObject, type JsonObject } from './jsonObject.ts'
-import type { Span } from './jsonSpans.ts'
 import { jsonSteps } from './jsonSteps.ts'
+import type { Span } from './span.ts'
 import { StepQueue } from './stepQueue.ts'
 
 const FORM_START = /^(?:--|[\w.]+=)/

@@ -2,8 +2,8 @@ import { isUtf8 } from 'node:buffer'
 import { GatewayError, invalidRequest } from '../../contract/errors/errors.ts'
 import { nestsDeeper } from './jsonDepth.ts'
 import { isObject, type JsonObject } from './jsonObject.ts'
-import type { Span } from './jsonSpans.ts'
 import { isForm, notUtf8, takeParsed, tooDeep } from './parseInSteps.ts'
+import type { Span } from './span.ts'
 
 const AT_POSITION = /at position ([0-9]+)/
 const BYTE_ORDER_MARK = '\ufeff'

@@ -2,8 +2,7 @@ import type { GatewayError } from '../../contract/errors/errors.ts'
 import type { Limits } from '../../contract/limits/limits.ts'
 import { checkDeadlines } from '../checkDeadlines.ts'
 import { type BodyShare, customerShare, strangerShare } from './bodyShare.ts'
-import type { Precheck } from './exchange.ts'
-import { IncomingBody } from './incomingBody.ts'
+import { type BodyHost, type BodyOptions, IncomingBody } from './incomingBody.ts'
 import type { HttpResponse } from './uws.ts'
 import type { UwsExchange } from './uwsExchange.ts'
 
@@ -15,20 +14,11 @@ const CHECKS_PER_TIMEOUT = 16
 const KEEP_OPEN_MS = 4_000
 const CHECK_MAX_MS = 2_000
 
-export interface BodyOptions {
-  /** Bytes announced by Content-Length, or -1. */
-  readonly contentLength: number
-  readonly precheck: Precheck | undefined
-  readonly upload: boolean
-  /** Called with the whole body, unless the exchange ended before. */
-  readonly done: (body: Buffer) => void
-}
-
 /**
  * Collects request bodies within the limits of size and time, and within the memory that the bodies of customers and
  * those of strangers may take together.
  */
-export class BodyReader {
+export class BodyReader implements BodyHost {
   readonly limits: Limits
   /** Called with every refusal that a body caused. */
   readonly onRefusal: (error: GatewayError) => void

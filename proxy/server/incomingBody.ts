@@ -1,7 +1,7 @@
 import { GatewayError, invalidRequest } from '../../contract/errors/errors.ts'
-import type { BodyOptions, BodyReader } from './bodyReader.ts'
+import type { Limits } from '../../contract/limits/limits.ts'
 import type { BodyShare } from './bodyShare.ts'
-import type { BodyLease, Sender } from './exchange.ts'
+import type { BodyLease, Precheck, Sender } from './exchange.ts'
 import type { UwsExchange } from './uwsExchange.ts'
 
 const EMPTY = Buffer.alloc(0)
@@ -9,12 +9,34 @@ const FIRST_BYTES = 65_536
 /** Bodies of unannounced length are mostly small. */
 const FIRST_BYTES_UNANNOUNCED = 4_096
 
+export interface BodyOptions {
+  /** Bytes announced by Content-Length, or -1. */
+  readonly contentLength: number
+  readonly precheck: Precheck | undefined
+  readonly upload: boolean
+  /** Called with the whole body, unless the exchange ended before. */
+  readonly done: (body: Buffer) => void
+}
+
+/** What keeps the open bodies and bounds them together. */
+export interface BodyHost {
+  readonly limits: Limits
+  readonly customers: BodyShare
+  readonly strangers: BodyShare
+  /** The most bytes that a customer's body may have. */
+  bytesMax(upload: boolean): number
+  /** The body takes no more bytes. */
+  closed(body: IncomingBody): void
+  /** Told of every refusal that a body caused. */
+  onRefusal(error: GatewayError): void
+}
+
 /**
  * One request body on its way in: a buffer that grows with what has arrived, never with what was announced. It is let
  * go when the exchange ends, for whatever reason; an upload that somebody has taken, when they release it.
  */
 export class IncomingBody implements BodyLease {
-  private readonly reader: BodyReader
+  private readonly reader: BodyHost
   private readonly exchange: UwsExchange
   private readonly options: BodyOptions
   private buffer: Buffer = EMPTY
@@ -35,7 +57,7 @@ export class IncomingBody implements BodyLease {
   /** When the connection was last kept from being closed by the server package's own timer. */
   keptAtMs: number
 
-  constructor(reader: BodyReader, exchange: UwsExchange, options: BodyOptions) {
+  constructor(reader: BodyHost, exchange: UwsExchange, options: BodyOptions) {
     this.reader = reader
     this.exchange = exchange
     this.options = options

@@ -5,8 +5,8 @@ import fc from 'fast-check'
 import { limits } from '../../contract/limits/limits.ts'
 import { nestsDeeper } from '../../proxy/json/jsonDepth.ts'
 import { type JsonBounds, JsonFault } from '../../proxy/json/jsonFault.ts'
-import type { Span } from '../../proxy/json/jsonSpans.ts'
 import { jsonSteps } from '../../proxy/json/jsonSteps.ts'
+import type { Span } from '../../proxy/json/span.ts'
 
 const BOUNDS: JsonBounds = {
   depthMax: limits.jsonDepthMax,

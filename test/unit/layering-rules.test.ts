@@ -70,9 +70,17 @@ test('folders that import each other are refused', () => {
   const faults = faultsOf({
     'proxy/sse/a.ts': "import { b } from '../upstream/b.ts'\n",
     'proxy/upstream/b.ts': "import { c } from '../catalog/c.ts'\n",
-    'proxy/catalog/c.ts': "import { a } from '../sse/a.ts'\n",
+    'proxy/catalog/c.ts': "import { d } from '../sse/d.ts'\n",
   })
   assert.deepEqual(faults, [
     'folders import each other in a circle: proxy/sse -> proxy/upstream -> proxy/catalog -> proxy/sse',
   ])
+})
+
+test('files that import each other are refused', () => {
+  const faults = faultsOf({
+    'proxy/sse/a.ts': "import type { B } from './b.ts'\n",
+    'proxy/sse/b.ts': "import { a } from './a.ts'\n",
+  })
+  assert.deepEqual(faults, ['files import each other in a circle: proxy/sse/a.ts -> proxy/sse/b.ts -> proxy/sse/a.ts'])
 })

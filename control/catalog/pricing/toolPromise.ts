@@ -1,5 +1,5 @@
 import type { Catalog } from './catalogFile.ts'
-import { type PromiseViolation, placeOf } from './promise.ts'
+import { type PromiseViolation, placeOf } from './promiseViolation.ts'
 import type { Sheet } from './sheet.ts'
 import { toolPriceFromJson } from './toolPrice.ts'
 

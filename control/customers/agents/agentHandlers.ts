@@ -1,16 +1,15 @@
-import type { Redis } from 'ioredis'
 import { invalidRequest } from '../../../contract/errors/errors.ts'
 import { limits } from '../../../contract/limits/limits.ts'
-import type { Debits } from '../../admission/debits/debit.ts'
 import type { ApiCall, ReadHandler, WriteHandler } from '../../api/call.ts'
 import { listJson, pageOf } from '../../api/lists.ts'
 import { recordActivity } from '../../runtime/activity/activity.ts'
 import { announceKeyChanges } from '../../runtime/bus/announceKeyChanges.ts'
-import type { Client, Pool } from '../../runtime/db/pool.ts'
+import type { Client } from '../../runtime/db/pool.ts'
 import { replaceSecret } from '../keys/keys.ts'
 import { settingsJson } from '../keys/settingsJson.ts'
 import { isOfOwner, namedAgent, ownedAgent, requireOwnerCredential } from './agentCaller.ts'
 import { agentKeyJson, agentSettingsJson, ownAgentJson, publicAgentJson } from './agentJson.ts'
+import type { AgentParts } from './agentParts.ts'
 import { type Agent, countAgents, createAgent, noteIssued, pageOfAgents, updateAgent } from './agents.ts'
 import { Leaderboard } from './leaderboard.ts'
 import { moneyHandlers } from './moneyHandlers.ts'
@@ -19,14 +18,6 @@ import { readAgentSettings, readSlug } from './readAgentSettings.ts'
 type AgentOperation =
   | ('list_agents' | 'create_agent' | 'get_agent' | 'update_agent' | 'issue_agent_key' | 'get_leaderboard')
   | ('fund_agent' | 'pay_from_agent')
-
-export interface AgentParts {
-  readonly pool: Pool
-  readonly redis: Redis
-  readonly debits: Debits
-  /** Has what was booked for these accounts brought to the admission state. */
-  readonly tellAdmission: (accountIds: readonly string[]) => Promise<unknown>
-}
 
 /** The endpoints of agents. */
 export function agentHandlers(parts: AgentParts): Record<AgentOperation, ReadHandler | WriteHandler<unknown>> {

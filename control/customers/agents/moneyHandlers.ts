@@ -10,7 +10,7 @@ import type { Client } from '../../runtime/db/pool.ts'
 import type { Undoable } from '../../runtime/db/undoable.ts'
 import { countKeyTransfer } from '../accounts/keyTransfers.ts'
 import { isOfOwner, namedAgent, ownedAgent, requireOwnerCredential, requireTransferRight } from './agentCaller.ts'
-import type { AgentParts } from './agentHandlers.ts'
+import type { AgentParts } from './agentParts.ts'
 import { type Agent, agentBySlug } from './agents.ts'
 import { approvalAsked, askApproval, useApproval } from './approvals.ts'
 

@@ -3,10 +3,10 @@ import type {
   ReceiptLog,
   ReceiptPaid,
   ReceiptRate,
-  ReceiptStatus,
   ReceiptTier,
   ReceiptUsageSource,
 } from '../../../contract/money/receipt.ts'
+import type { ReceiptStatus } from '../../../contract/money/receiptStatus.ts'
 import { networkOf } from '../../../contract/payments/address.ts'
 import { leafText } from '../../book/usagelog/leafText.ts'
 

@@ -1,5 +1,5 @@
 import { limits } from '../../../contract/limits/limits.ts'
-import type { ReceiptStatus } from '../../../contract/money/receipt.ts'
+import type { ReceiptStatus } from '../../../contract/money/receiptStatus.ts'
 import { isRefundedWhole, settlementFee } from '../../../contract/money/settlementFee.ts'
 import type { Address } from '../../../contract/payments/address.ts'
 import { tokenUsdUnits } from '../../../contract/payments/conversion.ts'

@@ -1,4 +1,5 @@
-import type { Model, Route } from '../../catalog/catalog.ts'
+import type { Model } from '../../catalog/catalog.ts'
+import type { Route } from '../../catalog/sold.ts'
 import { isObject, type JsonObject } from '../../json/jsonObject.ts'
 import type { ChatAsk, ProviderAsk } from '../codec.ts'
 import type { ChatRequest } from '../openai/chatRequest.ts'

@@ -1,4 +1,4 @@
-import type { Provider } from '../../catalog/catalog.ts'
+import type { Provider } from '../../catalog/sold.ts'
 import { HeaderBlock, jsonHeaders } from '../../upstream/headerBlock.ts'
 
 const JSON_TYPE = 'application/json'

@@ -1,4 +1,4 @@
-import type { Route } from '../../catalog/catalog.ts'
+import type { Route } from '../../catalog/sold.ts'
 import { isObject } from '../../json/jsonObject.ts'
 import type { HeaderBlock } from '../../upstream/headerBlock.ts'
 import { providerErrorOf } from '../../upstream/providerErrors.ts'

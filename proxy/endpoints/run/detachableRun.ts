@@ -1,5 +1,6 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import type { Model, Sold } from '../../catalog/catalog.ts'
+import type { Model } from '../../catalog/catalog.ts'
+import type { Sold } from '../../catalog/sold.ts'
 import { MeteredRun } from './meteredRun.ts'
 
 /**

@@ -1,5 +1,6 @@
 import type { Endpoint } from '../../../contract/catalog/catalog.ts'
-import type { Model, Route, Sold } from '../../catalog/catalog.ts'
+import type { Model } from '../../catalog/catalog.ts'
+import type { Route, Sold } from '../../catalog/sold.ts'
 
 /** What is held for a request, and who may serve it. */
 export interface Metered<Item extends Sold = Model> {

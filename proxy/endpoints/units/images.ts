@@ -1,4 +1,4 @@
-import type { Route } from '../../catalog/catalog.ts'
+import type { Route } from '../../catalog/sold.ts'
 import { parseJsonObject } from '../../json/parseJson.ts'
 import { ImagePlan } from './imagePlan.ts'
 import { type ImageRequest, readImageRequest } from './imageRequest.ts'

@@ -6,7 +6,7 @@ import { ownAddress } from '../../../contract/net/ownAddress.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Ending } from '../../admission/settlements.ts'
 import { settlementBytes } from '../../admission/settlementText.ts'
-import type { Route } from '../../catalog/catalog.ts'
+import type { Route } from '../../catalog/sold.ts'
 import {
   askForVideo,
   readUpstreamVideo,

@@ -1,5 +1,5 @@
 import type { Limits } from '../../../contract/limits/limits.ts'
-import type { Route } from '../../catalog/catalog.ts'
+import type { Route } from '../../catalog/sold.ts'
 import { askForState, readUpstreamVideo, type UpstreamVideo } from '../../dialects/openai/openaiVideos.ts'
 import { callWhole } from '../../upstream/callWhole.ts'
 import { getRequest } from '../../upstream/providerRequest.ts'

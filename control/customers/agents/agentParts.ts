@@ -1,0 +1,12 @@
+import type { Redis } from 'ioredis'
+import type { Debits } from '../../admission/debits/debit.ts'
+import type { Pool } from '../../runtime/db/pool.ts'
+
+/** What the endpoints of agents work with. */
+export interface AgentParts {
+  readonly pool: Pool
+  readonly redis: Redis
+  readonly debits: Debits
+  /** Has what was booked for these accounts brought to the admission state. */
+  readonly tellAdmission: (accountIds: readonly string[]) => Promise<unknown>
+}

@@ -1,0 +1,15 @@
+/** How long the audio of a file is, by what is in it and not by what its headers claim. */
+export interface Duration {
+  readonly seconds: number
+  /** What a reader who believes every claim of the file, and plays everything that could be sound, may find. */
+  readonly secondsMax: number
+}
+
+/**
+ * Measures a file in steps, between which it gives way to other work. The result is null when the file is not of the
+ * container, or when no bound can be found.
+ */
+export type AudioReader = Generator<void, Duration | null>
+
+/** Places that a reader looks at before it gives way. */
+export const PLACES_PER_STEP = 16_384

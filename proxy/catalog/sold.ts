@@ -1,0 +1,52 @@
+import type { DataPolicy, Dialect } from '../../contract/catalog/catalog.ts'
+
+/** A provider as its routes need it. The key itself is read from the environment of this process. */
+export interface Provider {
+  readonly id: string
+  /** Scheme, host and port of the provider's address, and the path that its endpoints hang below. */
+  readonly origin: string
+  readonly host: string
+  readonly basePath: string
+  readonly dialect: Dialect
+  readonly apiKey: string
+  /** The provider needs a key and the environment has none. */
+  readonly keyMissing: boolean
+  readonly dataPolicy: DataPolicy
+  /** The name of the output limit that the provider knows; empty forwards the client's. */
+  readonly maxTokensField: string
+  /** It may be sent addresses of images that are not https on the public internet. */
+  readonly privateImages: boolean
+}
+
+export interface Route {
+  /** Unique among all routes: provider and upstream model. */
+  readonly id: string
+  readonly provider: Provider
+  /** The provider's own name of the model. */
+  readonly upstreamModel: string
+  readonly enabled: boolean
+  /** The operator has disabled it by hand. */
+  readonly switchedOff: boolean
+  /** Enabled, but for that. */
+  readonly offered: boolean
+  /** What the provider charges, in units, to compare the routes of a model by; null where it is not stated. */
+  readonly costUnits: number | null
+}
+
+/** What is sold: a model or a tool. */
+export interface Sold {
+  readonly id: string
+  /** What is counted on receipts: image, character, second, search, call, result; '' for tokens. */
+  readonly unit: string
+  readonly sheet: Sheet
+}
+
+/** The price sheet that a model was read from; a request keeps the one it was held under. */
+export interface Sheet {
+  readonly version: number
+  readonly coinUsdUnits: number
+  readonly publishedAtMs: number
+  readonly validUntilMs: number
+  /** The public sheet as JSON text. */
+  readonly json: Buffer
+}

@@ -1,0 +1,5 @@
+/** A value in JSON bytes: from its first byte to behind its last. */
+export interface Span {
+  readonly start: number
+  readonly end: number
+}
