@@ -58,7 +58,7 @@ async function assertTimedOut(client: RawClient): Promise<void> {
   await eventually('the connection is closed', () => client.closed)
 }
 
-test('slow bodies are served when they are in time, and told when they are not', async (t) => {
+test('slow bodies are served when they are in time, and told when they are not', { concurrency: true }, async (t) => {
   const brief = await start({ bodyTimeoutMs: BODY_TIMEOUT_MS })
   const usual = await start()
   // The rest of its body is in the same segment as what it is asked for proof by, and its answer takes long.
