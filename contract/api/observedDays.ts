@@ -1,7 +1,6 @@
 import type { sluice } from '../wire/generated/messages.js'
 import { SERVICE_STATES, type ServiceState } from './incidents.ts'
-
-const DAY_MS = 86_400_000
+import { DAY_MS } from './time.ts'
 
 /** The day of a time, in days since 1970 (UTC). */
 export function dayOf(timeMs: number): number {

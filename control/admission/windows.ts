@@ -1,5 +1,6 @@
+import { DAY_MS } from '../../contract/api/time.ts'
+
 const HOUR_MS = 3_600_000
-const DAY_MS = 86_400_000
 
 /** The spending windows of one moment, as hold.lua counts them: numbers since 1970, UTC. */
 export interface Windows {

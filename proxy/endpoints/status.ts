@@ -5,6 +5,7 @@ import {
   stateDuring,
   worstState,
 } from '../../contract/api/incidents.ts'
+import { DAY_MS } from '../../contract/api/time.ts'
 import type { Limits } from '../../contract/limits/limits.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { CatalogStore } from '../catalog/catalogStore.ts'
@@ -13,8 +14,6 @@ import type { IncidentStore } from '../status/incidentStore.ts'
 import type { RouteHealth } from '../upstream/routeHealth.ts'
 import type { Vitals } from './health.ts'
 import { serves } from './models.ts'
-
-const DAY_MS = 86_400_000
 
 export interface StatusParts {
   readonly catalog: CatalogStore

@@ -1,7 +1,8 @@
+import { DAY_MS } from '../../../contract/api/time.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { type Pool, withTransaction } from '../../runtime/db/pool.ts'
 import { lockPublication } from './publicationLock.ts'
-import { DAY_MS, promiseEndMs, withPromiseEnd } from './sheet.ts'
+import { promiseEndMs, withPromiseEnd } from './sheet.ts'
 import { currentRecord, insertRecord, insertRenewal, latestSheet } from './sheetStore.ts'
 
 /**

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { DAY_MS } from '../../../contract/api/time.ts'
 import { formatUsd } from '../../../contract/money/units.ts'
 import type { Catalog, CatalogModel } from './catalogFile.ts'
 import { type PriceJson, priceJson, UNIT_OF } from './price.ts'
@@ -7,7 +8,6 @@ import type { CatalogTool } from './toolReader.ts'
 
 /** How long a published price may not rise (spec, "Price sheet"). */
 export const PROMISE_DAYS = 30
-export const DAY_MS = 86_400_000
 
 /** A model as it stands in a public sheet. Addresses of providers and names of variables stay out. */
 export interface SheetModel {

@@ -1,11 +1,11 @@
 import type { Impact, Incident } from '../../../contract/api/incidents.ts'
+import { DAY_MS } from '../../../contract/api/time.ts'
 import { limits } from '../../../contract/limits/limits.ts'
 import { newId } from '../../../contract/wire/ids.ts'
 import { type Actor, GATEWAY_WIDE, recordActivity } from '../../runtime/activity/activity.ts'
 import { textArray } from '../../runtime/db/arrays.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
 
-const DAY_MS = 86_400_000
 const COLUMNS = 'id, title, impact, models, note, opened_at, closed_at, resolution'
 
 /** An incident that cannot be opened or closed; the message says why. */

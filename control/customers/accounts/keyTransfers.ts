@@ -1,9 +1,9 @@
+import { DAY_MS } from '../../../contract/api/time.ts'
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import { limits } from '../../../contract/limits/limits.ts'
 import { formatUsd } from '../../../contract/money/units.ts'
+import { lockAccount } from '../../book/ledger/lockAccount.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
-
-const DAY_MS = 86_400_000
 
 /** Coin that an API key moves from an agent to an agent of another account. */
 export interface KeyTransfer {
@@ -45,7 +45,7 @@ export async function transferDayOf(db: Queryable, accountId: string, nowMs: num
  */
 export async function countKeyTransfer(client: Client, transfer: KeyTransfer, nowMs: number): Promise<void> {
   const { debitId, accountId, keyId, units } = transfer
-  await client.query('SELECT 1 FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [accountId])
+  await lockAccount(client, accountId)
   const { capUnits, usedUnits, resetsAtMs } = await transferDayOf(client, accountId, nowMs)
   const dayUnits = usedUnits + units
   if (dayUnits > capUnits) {

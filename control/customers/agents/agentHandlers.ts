@@ -2,6 +2,7 @@ import { invalidRequest } from '../../../contract/errors/errors.ts'
 import { limits } from '../../../contract/limits/limits.ts'
 import type { ApiCall, ReadHandler, WriteHandler } from '../../api/call.ts'
 import { listJson, pageOf } from '../../api/lists.ts'
+import { lockAccount } from '../../book/ledger/lockAccount.ts'
 import { recordActivity } from '../../runtime/activity/activity.ts'
 import { announceKeyChanges } from '../../runtime/bus/announceKeyChanges.ts'
 import type { Client } from '../../runtime/db/pool.ts'
@@ -102,7 +103,7 @@ async function note(client: Client, call: ApiCall, agent: Agent, type: string, d
 
 /** The account's row is locked, so that agents made at once are counted one after the other. */
 async function refuseTooMany(client: Client, accountId: string): Promise<void> {
-  await client.query('SELECT 1 FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [accountId])
+  await lockAccount(client, accountId)
   if ((await countAgents(client, accountId)) < limits.agentsPerAccountMax) return
   throw invalidRequest(`An account has at most ${limits.agentsPerAccountMax} agents.`)
 }

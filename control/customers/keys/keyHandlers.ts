@@ -4,6 +4,7 @@ import { limits } from '../../../contract/limits/limits.ts'
 import { isId } from '../../../contract/wire/ids.ts'
 import type { ApiCall, ReadHandler, WriteHandler } from '../../api/call.ts'
 import { listJson, pageOf } from '../../api/lists.ts'
+import { lockAccount } from '../../book/ledger/lockAccount.ts'
 import { announceKeyChanges } from '../../runtime/bus/announceKeyChanges.ts'
 import type { Client, Pool, Queryable } from '../../runtime/db/pool.ts'
 import { changeKey, endKey, makeKey } from './keyChanges.ts'
@@ -79,7 +80,7 @@ async function ownKey(db: Queryable, call: ApiCall): Promise<ApiKey> {
 
 /** The account's row is locked, so that keys made at once are counted one after the other. */
 async function refuseTooMany(client: Client, accountId: string): Promise<void> {
-  await client.query('SELECT 1 FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [accountId])
+  await lockAccount(client, accountId)
   const counted = await client.query<{ count: number }>(
     'SELECT count(*) FROM api_keys WHERE account_id = $1 AND revoked_at IS NULL AND platform_key_id IS NULL',
     [accountId],

@@ -6,6 +6,7 @@ import { isId } from '../../../contract/wire/ids.ts'
 import type { Debits } from '../../admission/debits/debit.ts'
 import type { ApiCall, ReadHandler, WriteHandler } from '../../api/call.ts'
 import { listJson, pageOf } from '../../api/lists.ts'
+import { lockAccount } from '../../book/ledger/lockAccount.ts'
 import { amountJson, coinPrice, readCoin } from '../../catalog/pricing/coinAmounts.ts'
 import type { Client, Pool } from '../../runtime/db/pool.ts'
 import { cancelLink, claimLink, countOpenLinks, createLink, type Link, pageOfLinks } from './links.ts'
@@ -111,7 +112,7 @@ function readExpiry({ body }: ApiCall): number {
 
 /** The account's row is locked, so that links made at once are counted one after the other. */
 async function refuseTooMany(client: Client, accountId: string): Promise<void> {
-  await client.query('SELECT 1 FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [accountId])
+  await lockAccount(client, accountId)
   if ((await countOpenLinks(client, accountId)) < limits.linksPerAccountMax) return
   throw invalidRequest(`An account has at most ${limits.linksPerAccountMax} open links; cancel one.`)
 }

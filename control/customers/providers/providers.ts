@@ -1,6 +1,7 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
 import { limits } from '../../../contract/limits/limits.ts'
 import { newId } from '../../../contract/wire/ids.ts'
+import { lockAccount } from '../../book/ledger/lockAccount.ts'
 import { type Actor, recordActivity } from '../../runtime/activity/activity.ts'
 import { textArray } from '../../runtime/db/arrays.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
@@ -66,7 +67,7 @@ export async function registerProvider(
 ): Promise<{ provider: Provider; isNew: boolean }> {
   const { accountId, name, baseUrl, dialect, dataPolicy, models } = provider
   // The account's row is locked, so that registrations at once are counted one after the other.
-  await client.query('SELECT 1 FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [accountId])
+  await lockAccount(client, accountId)
   const values = [accountId, baseUrl, name, dialect, dataPolicy, textArray(models)]
   const changed = await client.query<ProviderRow>(
     `UPDATE providers SET name = $3, dialect = $4, data_policy = $5, models = $6::text[], checked_at = now()

@@ -1,5 +1,6 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
 import { limits } from '../../../contract/limits/limits.ts'
+import { lockAccount } from '../../book/ledger/lockAccount.ts'
 import { type Actor, recordActivity } from '../../runtime/activity/activity.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
 
@@ -27,7 +28,7 @@ export async function accountOfWallet(db: Queryable, address: string): Promise<s
 
 /** The account's row is locked, so that its wallets change one after the other. */
 async function countWallets(client: Client, accountId: string): Promise<number> {
-  await client.query('SELECT 1 FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [accountId])
+  await lockAccount(client, accountId)
   const counted = await client.query<{ count: number }>('SELECT count(*) FROM wallets WHERE account_id = $1', [
     accountId,
   ])

@@ -10,6 +10,7 @@ import type { Debits } from '../../admission/debits/debit.ts'
 import type { ApiCall, ReadHandler, WriteHandler } from '../../api/call.ts'
 import { listJson, pageOf } from '../../api/lists.ts'
 import { ESCROW } from '../../book/ledger/accounts.ts'
+import { lockAccount } from '../../book/ledger/lockAccount.ts'
 import { amountJson, coinPrice, readCoin } from '../../catalog/pricing/coinAmounts.ts'
 import { recordActivity } from '../../runtime/activity/activity.ts'
 import type { Client } from '../../runtime/db/pool.ts'
@@ -112,7 +113,7 @@ async function readWallet({ body, caller, accountId }: ApiCall, client: Client, 
 
 /** The account's row is locked, so that withdrawals made at once are counted one after the other. */
 async function refuseTooMany(client: Client, accountId: string): Promise<void> {
-  await client.query('SELECT 1 FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [accountId])
+  await lockAccount(client, accountId)
   if ((await countOpenWithdrawals(client, accountId)) < limits.withdrawalsOpenMax) return
   throw new GatewayError('rate_limited', {
     message: `An account has at most ${limits.withdrawalsOpenMax} withdrawals under way; wait for one to be sent.`,
