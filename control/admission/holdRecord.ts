@@ -1,7 +1,8 @@
+import { decodeHoldMeta, type HoldMeta } from '../../contract/wire/holdMeta.ts'
 import { keysOf } from './spendingKeys.ts'
 
-/** A hold as Redis keeps it; see contract/lua/README.md. */
-export interface HoldRecord {
+/** A hold as Redis keeps it; see contract/wire/lua/README.md. */
+export interface HoldRecord extends HoldMeta {
   requestId: string
   owner: string
   shard: number
@@ -18,10 +19,6 @@ export interface HoldRecord {
   /** What of the hold came from coin, and from which grants. */
   coinUnits: number
   grants: { grantId: string; units: number }[]
-  model: string
-  endpoint: string
-  sheetVersion: number
-  streamed: boolean
 }
 
 /** Reads one field of a `holds` hash. @returns undefined when it does not have the form of a hold */
@@ -29,7 +26,6 @@ export function parseHold(shard: number, owner: string, requestId: string, text:
   const fields = text.split('|')
   if (fields.length < 10) return undefined
   const [amount, heldAtMs, accountId = '', keys = '', hour, day, month, coin, parts = ''] = fields
-  const [model = '', endpoint = '', sheetVersion = '', streamed = ''] = fields.slice(9).join('|').split(',')
   return {
     requestId,
     owner,
@@ -43,10 +39,7 @@ export function parseHold(shard: number, owner: string, requestId: string, text:
     month: Number(month),
     coinUnits: Number(coin),
     grants: partsOf(parts),
-    model,
-    endpoint,
-    sheetVersion: Number(sheetVersion),
-    streamed: streamed === '1',
+    ...decodeHoldMeta(fields.slice(9).join('|')),
   }
 }
 

@@ -11,6 +11,7 @@ import type { PaymentTerms } from '../../contract/payments/terms.ts'
 import type { Verdict } from '../../contract/payments/verdict.ts'
 import { readPaymentHeader } from '../../contract/payments/x402.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
+import { decodeHoldMeta } from '../../contract/wire/holdMeta.ts'
 import { clientAddress } from '../access/clientAddress.ts'
 import { type HoldWaiter, LOST_ANSWER } from '../admission/holds.ts'
 import { ControlUnavailable, type RpcClient } from '../bus/rpcClient.ts'
@@ -126,8 +127,8 @@ export class PaidRequest implements AnswerDecorator {
   private async pay(waiter: Pick<HoldWaiter, 'requestId' | 'wantUnits' | 'holdMeta'>, priced: Priced): Promise<number> {
     const { limits, verifier } = this.services
     const terms = await this.services.terms.current()
-    const [model = '', endpoint = '', sheetVersion = '', streamed = ''] = waiter.holdMeta.split(',')
-    this.endpoint = endpoint
+    const meta = decodeHoldMeta(waiter.holdMeta)
+    this.endpoint = meta.endpoint
     const asked = this.ask(terms, priced, waiter.requestId)
     this.asked = asked
     const agent = readAgent(this.exchange.head.agent, terms)
@@ -140,13 +141,8 @@ export class PaidRequest implements AnswerDecorator {
     const message = sluice.SettlePaymentRequest.encode({
       ...{ requestId: waiter.requestId, protocol: checked.protocol, asset: checked.asset.id },
       ...{ amount: checked.amount.toString(), payer: checked.payer, units, holdUnits: waiter.wantUnits },
-      ...{
-        owner: this.services.owner,
-        model,
-        endpoint,
-        sheetVersion: Number(sheetVersion),
-        streamed: streamed === '1',
-      },
+      ...meta,
+      owner: this.services.owner,
       ...{ challengeId: challenge?.id ?? '', agent },
       ...(payment && { payment: paymentToMessage({ ...payment, signature: verdict?.signature ?? payment.signature }) }),
       contractDigest: verdict?.kind === 'contract' ? verdict.digest : '',

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis'
 import { limits } from '../../../contract/limits/limits.ts'
+import { encodeHoldMeta } from '../../../contract/wire/holdMeta.ts'
 import {
   accountKey,
   epochKey,
@@ -32,7 +33,7 @@ export type PayHold = { readonly heldAtMs: number } | 'later' | 'late'
  * @throws errors of Redis and PostgreSQL; then the hold may or may not stand
  */
 export async function takePaidHold(redis: Redis, pool: Pool, payment: PaymentRow): Promise<PayHold> {
-  const { accountId, id, owner, model, endpoint, sheetVersion, streamed } = payment
+  const { accountId, id, owner } = payment
   const shard = shardOf(accountId)
   const events = await pool.query<{ seq: number; coin_delta: number }>(
     'SELECT seq, coin_delta FROM admission_events WHERE account_id = $1 ORDER BY seq LIMIT $2',
@@ -45,7 +46,7 @@ export async function takePaidHold(redis: Redis, pool: Pool, payment: PaymentRow
       ...[holdsKey(shard, owner), ledgerStream(shard)],
     ],
     [
-      ...[id, accountId, accountId, payment.holdUnits, `${model},${endpoint},${sheetVersion},${streamed ? 1 : 0}`],
+      ...[id, accountId, accountId, payment.holdUnits, encodeHoldMeta(payment)],
       ...[payment.serveByMs, windowsAt(Number(seconds) * 1_000).month, limits.ledgerStreamEntriesMax],
       ...events.rows.flatMap((event) => [event.seq, event.coin_delta]),
     ],

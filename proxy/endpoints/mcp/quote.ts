@@ -1,6 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import { amountJson } from '../../../contract/money/receipt.ts'
+import { encodeHoldMeta } from '../../../contract/wire/holdMeta.ts'
 import { payerPrincipal } from '../../access/payerPrincipal.ts'
 import type { Sheet } from '../../catalog/sold.ts'
 import { chatSurface } from '../../dialects/surface.ts'
@@ -49,7 +50,12 @@ async function offer(
   const head = { ...call.credential.head, path: CHAT_PATH, authorization: '', paymentSignature: '' }
   const inner = new CallExchange(call.exchange, head, body, () => undefined)
   const paid = new PaidRequest(payments, inner, body)
-  const holdMeta = `${model.id},chat,${model.sheet.version},0`
+  const holdMeta = encodeHoldMeta({
+    model: model.id,
+    endpoint: 'chat',
+    sheetVersion: model.sheet.version,
+    streamed: false,
+  })
   try {
     await paid.quote({ requestId: inner.id, wantUnits: size.wantUnits, holdMeta })
     return undefined

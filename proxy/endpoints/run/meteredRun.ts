@@ -1,5 +1,6 @@
 import { type ErrorCode, GatewayError } from '../../../contract/errors/errors.ts'
 import { receiptJson } from '../../../contract/money/receipt.ts'
+import { encodeHoldMeta } from '../../../contract/wire/holdMeta.ts'
 import type { AgentPolicy, Principal } from '../../access/principal.ts'
 import { type HoldWaiter, LOST_ANSWER } from '../../admission/holds.ts'
 import type { Ending, EndingWaiter } from '../../admission/settlements.ts'
@@ -72,7 +73,9 @@ export abstract class MeteredRun<Item extends Sold = Model>
     this.wantUnits = metered.wantUnits
     this.leastUnits = metered.leastUnits
     this.model = metered.model
-    this.holdMeta = `${this.model.id},${metered.endpoint},${this.model.sheet.version},${metered.streamed ? 1 : 0}`
+    const { endpoint, streamed } = metered
+    const { id, sheet } = this.model
+    this.holdMeta = encodeHoldMeta({ model: id, endpoint, sheetVersion: sheet.version, streamed })
   }
 
   /** Whose prices the bill is made by. */
