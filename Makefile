@@ -1,23 +1,16 @@
 # Everything a person or a machine does with the project. `make help` lists it.
 SHELL := /bin/sh
-NODE_STAMP := node_modules/.package-lock.json
 
-.PHONY: help node-version install build run check format test test-long bench audit clean
+.PHONY: help install build run check format test test-long bench audit clean
 .DEFAULT_GOAL := help
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-install: node-version $(NODE_STAMP) ## Install the npm packages
-
 # On every use: packages that were installed with one version of Node.js do not run with every other.
-node-version:
+install: ## Install the npm packages, where those that are there are older or of another Node.js
 	@node scripts/node-version.mjs
-
-# npm writes this file last, so that it is older than the lock file exactly when an installation is due.
-$(NODE_STAMP): package-lock.json package.json | node-version
-	npm ci --no-audit --no-fund
-	@touch $@
+	@node scripts/install.mjs
 
 build: install ## Compile to dist/
 	@node scripts/build.mjs

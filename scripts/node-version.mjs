@@ -2,21 +2,23 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-const MAJOR = 20
-const MINOR_MIN = 12
+const OLDEST = [20, 12]
+/** The versions that the HTTP server's package on npm has native code for. */
+const MAJORS = [20, 22]
 
 /**
  * @param version of Node.js, such as "20.12.0"
- * @param dependency what package.json says of uWebSockets.js; with the package from npm only Node.js 20 is supported
+ * @param dependency what package.json says of uWebSockets.js; with the package from npm only Node.js 20 and 22 are supported
  * @returns one sentence for the operator, or undefined when the version is fine
  */
 export function refusalOf(version, dependency) {
   const [major, minor] = version.split('.').map(Number)
-  if (major < MAJOR || (major === MAJOR && minor < MINOR_MIN)) {
-    return `Node.js ${MAJOR} (${MAJOR}.${MINOR_MIN} or newer) is needed, this is ${version}.`
+  const [oldestMajor, oldestMinor] = OLDEST
+  if (major < oldestMajor || (major === oldestMajor && minor < oldestMinor)) {
+    return `Node.js ${MAJORS.join(' or ')} (${OLDEST.join('.')} or newer) is needed, this is ${version}.`
   }
-  if (major === MAJOR || !dependency.startsWith('npm:')) return undefined
-  return `Node.js ${MAJOR} is needed, this is ${version}; the section "Newer Node" of README.md says how to run on another version.`
+  if (MAJORS.includes(major) || !dependency.startsWith('npm:')) return undefined
+  return `Node.js ${MAJORS.join(' or ')} is needed, this is ${version}; the section "Newer Node" of README.md says how to run on another version.`
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

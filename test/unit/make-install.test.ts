@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import test, { type TestContext } from 'node:test'
+import { projectRoot } from '../../control/launch/paths.ts'
+import { makeTempDir, removeTempDir } from '../support/tempDir.ts'
+
+const FILES = ['Makefile', 'package.json', 'package-lock.json', 'scripts/node-version.mjs', 'scripts/install.mjs']
+const HOUR_MS = 3_600_000
+
+/** Installs a package in place of the HTTP server's that loads only where FAKE_FAULT was not set, and counts its runs. */
+const FAKE_NPM = `#!/bin/sh
+set -eu
+rm -rf node_modules && mkdir -p node_modules/uWebSockets.js
+if [ -n "$FAKE_FAULT" ]; then echo "throw new Error('$FAKE_FAULT')" > node_modules/uWebSockets.js/index.js
+else echo '' > node_modules/uWebSockets.js/index.js; fi
+echo '{}' > node_modules/.package-lock.json
+echo "$@" >> npm-runs
+`
+
+/** A folder with what `make install` reads, and npm replaced. */
+class Checkout {
+  readonly dir = makeTempDir('install')
+
+  constructor() {
+    for (const file of FILES) cpSync(join(projectRoot, file), join(this.dir, file))
+    mkdirSync(join(this.dir, 'bin'))
+    writeFileSync(join(this.dir, 'bin/npm'), FAKE_NPM)
+    chmodSync(join(this.dir, 'bin/npm'), 0o755)
+  }
+
+  /** @param fault what the package that this run of npm installs throws when it is loaded */
+  make({ fault = '' } = {}): { readonly status: number | null; readonly stderr: string } {
+    const path = [join(this.dir, 'bin'), dirname(process.execPath), process.env['PATH']].join(':')
+    const env = { ...process.env, PATH: path, FAKE_FAULT: fault, MAKEFLAGS: '', MAKELEVEL: '' }
+    return spawnSync('make', ['install'], { cwd: this.dir, env, encoding: 'utf8' })
+  }
+
+  /** How often npm ran. */
+  get runs(): number {
+    const file = join(this.dir, 'npm-runs')
+    return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n').length : 0
+  }
+
+  /** As if the package had been installed by another version of Node.js. */
+  spoil(): void {
+    writeFileSync(join(this.dir, 'node_modules/uWebSockets.js/index.js'), `throw new Error('no native code')`)
+  }
+
+  touchLock(): void {
+    const time = new Date(Date.now() + HOUR_MS)
+    utimesSync(join(this.dir, 'package-lock.json'), time, time)
+  }
+}
+
+function newCheckout(t: TestContext): Checkout {
+  const checkout = new Checkout()
+  t.after(() => removeTempDir(checkout.dir))
+  return checkout
+}
+
+test('make installs once, and again after a change of the lock file', (t) => {
+  const checkout = newCheckout(t)
+  const statuses = [checkout.make().status, checkout.make().status]
+  assert.deepEqual(statuses, [0, 0])
+  assert.equal(checkout.runs, 1)
+  checkout.touchLock()
+  assert.equal(checkout.make().status, 0)
+  assert.equal(checkout.runs, 2)
+})
+
+test('make installs anew what another Node.js has installed', (t) => {
+  const checkout = newCheckout(t)
+  assert.equal(checkout.make().status, 0)
+  checkout.spoil()
+  assert.equal(checkout.make().status, 0)
+  assert.equal(checkout.runs, 2)
+  assert.equal(checkout.make().status, 0)
+  assert.equal(checkout.runs, 2)
+})
+
+test('make says why the packages do not run, rather than starting with them', (t) => {
+  const { status, stderr } = newCheckout(t).make({ fault: 'no native code for this machine' })
+  assert.notEqual(status, 0)
+  assert.match(
+    stderr,
+    /The HTTP server's package does not run under Node\.js \d+\.\d+\.\d+: no native code for this machine/,
+  )
+})
