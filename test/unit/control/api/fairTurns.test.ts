@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { FairTurns } from '../../../../control/api/fairTurns.ts'
+
+const LIMITS = { cpuPercent: 50, waitingMax: 2, overloadMs: 1 }
+
+/** Turns that are kept busy until `end` is called. */
+function busyTurns(limits = LIMITS): { turns: FairTurns; end: () => void } {
+  const turns = new FairTurns(limits)
+  const ended = new EventTarget()
+  const end = (): void => void ended.dispatchEvent(new Event('end'))
+  const work = new Promise((resolve) => ended.addEventListener('end', resolve))
+  void turns.run('first', () => work)
+  return { turns, end }
+}
+
+test('whoever has had the fewest turns comes next, and others in the order of their coming', async () => {
+  const { turns, end } = busyTurns({ ...LIMITS, waitingMax: 100 })
+  const done: string[] = []
+  const wait = (name: string) => turns.run(name, async () => void done.push(name))
+  const all = ['first', 'a', 'a', 'b', 'a', 'c'].map(wait)
+  end()
+  await Promise.all(all)
+  assert.deepEqual(done.slice(0, 3), ['a', 'b', 'c'])
+  assert.deepEqual(done.slice(3).toSorted(), ['a', 'a', 'first'])
+})
+
+test('a burst refuses nobody', async () => {
+  const { turns, end } = busyTurns({ ...LIMITS, overloadMs: 60_000 })
+  const all = Array.from({ length: 50 }, () => turns.run('a', async () => true))
+  end()
+  assert.deepEqual(await Promise.all(all), Array(50).fill(true))
+})
+
+test('under overload the client that asks most is refused, and one that asks once is not', async () => {
+  const { turns, end } = busyTurns()
+  await sleep(5)
+  const flood = Array.from({ length: 5 }, () => turns.run('flood', async () => true))
+  const other = turns.run('other', async () => true)
+  end()
+  assert.equal(await other, true)
+  assert.deepEqual(await Promise.all(flood), [true, undefined, undefined, undefined, undefined])
+})
+
+test('work that fails gives its turn on', async () => {
+  const turns = new FairTurns(LIMITS)
+  const failed = turns.run('a', async () => assert.fail('no'))
+  const next = turns.run('b', async () => true)
+  await assert.rejects(failed, /no/)
+  assert.equal(await next, true)
+})
+
+test('work takes no more than its share of the time', async () => {
+  const turns = new FairTurns({ ...LIMITS, cpuPercent: 20, overloadMs: 60_000 })
+  const startedAtMs = performance.now()
+  let workedMs = 0
+  const work = async (): Promise<void> => {
+    const beganMs = performance.now()
+    while (performance.now() - beganMs < 5);
+    workedMs += performance.now() - beganMs
+  }
+  await Promise.all(Array.from({ length: 5 }, () => turns.run('a', work)))
+  // After the last one nobody rests.
+  assert.ok(performance.now() - startedAtMs >= (workedMs * 4) / 5 / 0.2 - 5)
+})

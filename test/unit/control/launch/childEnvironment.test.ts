@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import test from 'node:test'
+import {
+  controlEnvironment,
+  type KeyNames,
+  proxyEnvironment,
+  serverEnvironment,
+} from '../../../../control/launch/childEnvironment.ts'
+
+const CATALOG: KeyNames = {
+  providers: [
+    { dialect: 'openai', apiKeyEnv: 'A_KEY' },
+    { dialect: 'anthropic', apiKeyEnv: 'B_KEY' },
+    { dialect: 'openai', apiKeyEnv: '' },
+  ],
+  tools: [{ apiKeyEnv: 'T_KEY' }],
+}
+
+/** The rows of the README's table of settings: variable to the programs that read it. */
+function documented(): Map<string, string> {
+  const readme = readFileSync(new URL('../../../../../README.md', import.meta.url), 'utf8')
+  const rows = [...readme.matchAll(/^\| ((?:`[A-Z_]+`(?:, )?)+) \| ([^|]+) \|/gm)]
+  return new Map(
+    rows.flatMap(([, names = '', by = '']) => [...names.matchAll(/`([A-Z_]+)`/g)].map(([, name]) => [`${name}`, by])),
+  )
+}
+
+test('the proxy and control get the settings that the documentation names for them, and no others', () => {
+  const settings = documented()
+  assert.ok(settings.size > 15, 'the table is read')
+  const everything = Object.fromEntries([...settings.keys()].map((name) => [name, 'set']))
+  const namedFor = (part: string) =>
+    [...settings].filter(([, by]) => by.includes(part) || by.includes('all')).map(([name]) => name)
+  assert.deepEqual(Object.keys(proxyEnvironment(everything, CATALOG)).sort(), namedFor('proxy').sort())
+  assert.deepEqual(Object.keys(controlEnvironment(everything, CATALOG)).sort(), namedFor('control').sort())
+  assert.deepEqual(serverEnvironment(everything), {})
+})
+
+test('the proxy gets the keys of all providers and tools of the catalog, control those that batch jobs use', () => {
+  const env = { A_KEY: 'a', B_KEY: 'b', T_KEY: 't', OTHER_KEY: 'o', PATH: '/bin' }
+  assert.deepEqual(proxyEnvironment(env, CATALOG), { PATH: '/bin', A_KEY: 'a', B_KEY: 'b', T_KEY: 't' })
+  assert.deepEqual(controlEnvironment(env, CATALOG), { PATH: '/bin', A_KEY: 'a' })
+  assert.deepEqual(serverEnvironment(env), { PATH: '/bin' })
+})

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import test from 'node:test'
+import { limits } from '../../../../contract/limits/limits.ts'
+import { workerStopMaxMs } from '../../../../contract/limits/stopTime.ts'
+import { OutageFilter } from '../../../../control/launch/outage.ts'
+import { PROGRAM_STOP_TIMEOUT_MS } from '../../../../control/launch/runStack.ts'
+import { warningOf } from '../../../../control/launch/warningText.ts'
+import { until } from '../../../support/stack.ts'
+
+const line = (fields: object): string =>
+  JSON.stringify({
+    level: 40,
+    time: 1,
+    pid: 2,
+    hostname: 'h',
+    name: 'control',
+    process: 'proxy',
+    owner: 'own_1',
+    ...fields,
+  })
+
+test('a warning says what it is about', () => {
+  const cases: ReadonlyArray<[text: string, shown: string | undefined]> = [
+    [line({ provider: 'acme', msg: 'its routes are off' }), 'its routes are off (provider: acme)'],
+    [line({ route: 'r1', reason: 'timeout', msg: 'route failed' }), 'route failed (route: r1, reason: timeout)'],
+    [line({ err: { message: 'gone', stack: 'at x' }, msg: 'settling' }), 'settling: gone'],
+    [line({ problems: ['a:1: x', 'a:2: y'], msg: 'refused' }), 'refused (problems: a:1: x; a:2: y)'],
+    [line({ level: 30, msg: 'ready' }), undefined],
+    ['a crash', 'a crash'],
+    ['{"half', '{"half'],
+    ['mock provider on 1', undefined],
+    ['', undefined],
+  ]
+  for (const [text, shown] of cases) assert.equal(warningOf(text)?.text, shown)
+})
+
+test('while a server is away, the first line is shown and the end of it is told once', async (t) => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  const shown: string[] = []
+  const outage = new OutageFilter((text) => shown.push(text))
+  t.after(() => outage.stop())
+  const take = (fields: object) => {
+    const warning = warningOf(line(fields))
+    if (warning !== undefined) outage.take(warning)
+  }
+  const refused = { err: { message: `connect ECONNREFUSED 127.0.0.1:${port}` }, msg: 'redis connection' }
+  const lost = { err: { message: 'the connection to Redis was lost' }, msg: 'admission: failed, trying again' }
+  take(lost)
+  for (let i = 0; i < 4; i++) take(refused)
+  take(lost)
+  take({ route: 'acme/chat', reason: 'connect ECONNREFUSED 127.0.0.1:9', msg: 'route failed' })
+  take({ reason: 'other', msg: 'something else' })
+  assert.deepEqual(shown, [
+    'admission: failed, trying again: the connection to Redis was lost',
+    'route failed (route: acme/chat, reason: connect ECONNREFUSED 127.0.0.1:9)',
+    'something else (reason: other)',
+  ])
+  shown.length = 0
+  const again = createServer((socket) => socket.destroy()).listen(port, '127.0.0.1')
+  t.after(() => again.close())
+  await until('the end is told', () => shown.length > 0, 10_000)
+  assert.deepEqual(shown, [`127.0.0.1:${port} takes connections again; more about it is in the log (lines: 5)`])
+  take(lost)
+  assert.equal(shown.length, 2, 'the next outage is told anew')
+  take(lost)
+  await until('an outage of an unknown server ends as well', () => shown.length > 2, 10_000)
+  assert.equal(shown[2], 'no more trouble; more about it is in the log (lines: 1)')
+})
+
+test('whoever stops a proxy waits longer than its streams and settlements may take', () => {
+  const { drainGraceMs, shutdownTimeoutMs, settleTimeoutMs } = limits
+  assert.ok(PROGRAM_STOP_TIMEOUT_MS > workerStopMaxMs(limits))
+  assert.ok(workerStopMaxMs(limits) > 2 * (drainGraceMs + shutdownTimeoutMs) + settleTimeoutMs)
+})

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { readEnvironment } from '../../../../control/service/environment.ts'
+
+const BUS_KEY = '0a'.repeat(32)
+const BASE = { DATABASE_URL: 'postgres://u@127.0.0.1/x', REDIS_URL: 'redis://127.0.0.1', SLUICE_BUS_KEY: BUS_KEY }
+
+test('private addresses of providers are allowed by 1 alone, and a mistake is told', () => {
+  const allowed = (value?: string) =>
+    readEnvironment({ ...BASE, SLUICE_PRIVATE_PROVIDERS: value }).allowPrivateProviders
+  assert.deepEqual([allowed(), allowed(''), allowed('0'), allowed('1')], [false, false, false, true])
+  assert.throws(() => allowed('true'), /SLUICE_PRIVATE_PROVIDERS must be 1 or 0, not true/)
+})
+
+test('the key of the bus is 64 hex digits; a wrong one is not repeated', () => {
+  assert.deepEqual(readEnvironment(BASE).busKey, Buffer.from(BUS_KEY, 'hex'))
+  assert.throws(
+    () => readEnvironment({ ...BASE, SLUICE_BUS_KEY: '' }),
+    /SLUICE_BUS_KEY is not set: .*openssl rand -hex 32/,
+  )
+  const wrong = `${BUS_KEY}ff`
+  assert.throws(
+    () => readEnvironment({ ...BASE, SLUICE_BUS_KEY: wrong }),
+    ({ message }: Error) => /SLUICE_BUS_KEY is not 64 hex digits/.test(message) && !message.includes(wrong),
+  )
+})

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { sluice } from '../../../../contract/wire/generated/messages.js'
+import { CatalogStore } from '../../../../proxy/catalog/catalogStore.ts'
+import { until } from '../../../support/stack.ts'
+
+const record = (version: number) =>
+  Buffer.from(sluice.CatalogRecord.encode({ version, coinUsdUnits: 1, providers: [], models: [] }).finish())
+
+test('a catalog that cannot be read at once is read later, and one that is the same changes nothing', async () => {
+  const answers: Array<Buffer | Error> = [record(1), new Error('lost'), new Error('lost'), record(2), record(2)]
+  const versions: number[] = []
+  const faults: unknown[] = []
+  const store = new CatalogStore({
+    redis: {
+      getBuffer: async () => {
+        const answer = answers.shift()
+        if (answer instanceof Error) throw answer
+        return answer ?? null
+      },
+    },
+    environment: {},
+    onChange: ({ sheet }) => versions.push(sheet.version),
+    onFault: (error) => faults.push(error),
+  })
+  assert.equal(await store.refresh(), true)
+  store.renew()
+  await until('it is read', () => versions.length === 2)
+  assert.deepEqual([versions, faults.length], [[1, 2], 2])
+  store.renew()
+  await until('it is read again', () => answers.length === 0)
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.deepEqual([versions, answers.length], [[1, 2], 0])
+})

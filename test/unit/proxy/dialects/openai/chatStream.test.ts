@@ -1,0 +1,336 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { usageBounds } from '../../../../../contract/money/openaiUsage.ts'
+import { ChatStream } from '../../../../../proxy/dialects/openai/chatStream.ts'
+import { ChunkScan } from '../../../../../proxy/dialects/openai/chunkScan.ts'
+import { chunkIdentity, textIdentity } from '../../../../../proxy/dialects/openai/rewrite.ts'
+import { OutBuffer } from '../../../../../proxy/sse/outBuffer.ts'
+
+const REQUEST_ID = 'req_01ARZ3NDEKTSV4RRFFQ69G5FAV'
+const MODEL = 'acme/chat-small'
+const BOUNDS = usageBounds(128_000, 16_384)
+
+interface Relayed {
+  readonly stream: ChatStream
+  readonly out: string
+}
+
+interface RelayOptions {
+  readonly keepNullUsage?: boolean
+  readonly size?: number
+  /** As chunks of a text completion that echoes this. */
+  readonly echo?: string
+}
+
+function relay(source: string | Buffer, options: RelayOptions = {}): Relayed {
+  const out = new OutBuffer()
+  const { echo, keepNullUsage = false } = options
+  const identity = echo === undefined ? chunkIdentity(REQUEST_ID, MODEL) : textIdentity(REQUEST_ID, MODEL)
+  const stream = new ChatStream(identity, keepNullUsage, BOUNDS, 4_194_304, echo)
+  const bytes = Buffer.from(source)
+  const size = options.size ?? bytes.length
+  for (let at = 0; at < bytes.length; at += size) stream.push(bytes.subarray(at, at + size), out)
+  stream.finish(out)
+  return { stream, out: out.view().toString('utf8') }
+}
+
+test('data over several lines goes out as one line', () => {
+  const { out, stream } = relay('data: {"id":"a","choices":\ndata: [{"index":0,"delta":{"content":"x"}}]}\n\n')
+  assert.equal(stream.outputFrames, 1)
+  assert.equal(out.split('\n').length, 3)
+  assert.deepEqual(events(out), [{ id: REQUEST_ID, model: MODEL, choices: [{ index: 0, delta: { content: 'x' } }] }])
+})
+
+function events(out: string): unknown[] {
+  return out
+    .split('\n\n')
+    .filter((event) => event.startsWith('data: '))
+    .map((event) => JSON.parse(event.slice(6)) as unknown)
+}
+
+const leaf = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc.integer(),
+  fc.constant(null),
+  fc.boolean(),
+  fc.double({ noNaN: true }),
+)
+const extra = fc.oneof(leaf, fc.array(leaf, { maxLength: 3 }), fc.dictionary(fc.string(), leaf, { maxKeys: 3 }))
+const choice = fc.record(
+  {
+    index: fc.nat(3),
+    delta: fc.dictionary(fc.constantFrom('role', 'content', 'tool_calls', 'x', 'id', 'usage'), extra, { maxKeys: 4 }),
+    finish_reason: fc.constantFrom(null, 'stop', ''),
+    logprobs: extra,
+  },
+  { requiredKeys: ['index'] },
+)
+const members = fc.record(
+  {
+    id: fc.string({ unit: 'binary', maxLength: 40 }),
+    object: fc.constant('chat.completion.chunk'),
+    created: fc.nat(),
+    model: fc.string({ maxLength: 20 }),
+    choices: fc.array(choice, { minLength: 1, maxLength: 3 }),
+    usage: fc.oneof(fc.constant(null), fc.record({ prompt_tokens: fc.nat(1000), completion_tokens: fc.nat(1000) })),
+    x: extra,
+  },
+  { requiredKeys: ['choices'] },
+)
+/** JSON objects with their members in any order and with any spacing. */
+const chunk = fc
+  .tuple(members, fc.nat(1_000_000), fc.constantFrom(undefined, 1, ' \t'))
+  .map(([object, seed, indent]) => {
+    const names = Object.keys(object)
+    const start = names.length === 0 ? 0 : seed % names.length
+    const turned = [...names.slice(start), ...names.slice(0, start)]
+    const shuffled = Object.fromEntries(turned.map((name) => [name, Reflect.get(object, name)]))
+    return { object, json: JSON.stringify(shuffled, null, indent).replaceAll('\n', ' ') }
+  })
+
+test('rewriting a chunk equals parsing it, changing it and printing it', () => {
+  fc.assert(
+    fc.property(chunk, fc.boolean(), fc.integer({ min: 1, max: 64 }), ({ json }, keepNullUsage, size) => {
+      const { stream, out } = relay(`data: ${json}\n\n`, { keepNullUsage, size })
+      const expected = JSON.parse(json) as Record<string, unknown>
+      expected['id'] = REQUEST_ID
+      expected['model'] = MODEL
+      if (!(expected['usage'] === null && keepNullUsage)) delete expected['usage']
+      assert.deepEqual(events(out), [expected])
+      assert.notEqual(stream.state, 'broken')
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+test('chunks of a text completion get its object as well', () => {
+  fc.assert(
+    fc.property(chunk, fc.boolean(), ({ json }, keepNullUsage) => {
+      const expected = JSON.parse(json) as Record<string, unknown>
+      expected['id'] = REQUEST_ID
+      expected['model'] = MODEL
+      if ('object' in expected) expected['object'] = 'text_completion'
+      if (!(expected['usage'] === null && keepNullUsage)) delete expected['usage']
+      assert.deepEqual(events(relay(`data: ${json}\n\n`, { keepNullUsage, echo: '' }).out), [expected])
+    }),
+    { numRuns: 1_000 },
+  )
+})
+
+test('an echo comes once, with the first output, in a chunk like the others', () => {
+  const piece = (text: string) =>
+    `data: {"id":"up","object":"chunk","created":7,"choices":[{"index":0,"text":"${text}"}]}\n\n`
+  const pieces = ['', 'a', 'b', 'c'].map(piece).join('')
+  const { out, stream } = relay(pieces, { echo: 'Say "', keepNullUsage: true })
+  const seen = events(out) as { object: string; choices: { text: string }[] }[]
+  assert.deepEqual(
+    seen.map(({ choices }) => choices[0].text),
+    ['', 'Say "', 'a', 'b', 'c'],
+  )
+  assert.ok(seen.every(({ object }) => object === 'text_completion'))
+  assert.deepEqual(events(out)[1], {
+    ...{ id: REQUEST_ID, object: 'text_completion', created: 7, model: MODEL, usage: null },
+    choices: [{ index: 0, text: 'Say "', logprobs: null, finish_reason: null }],
+  })
+  assert.deepEqual([stream.outputFrames, stream.outputBytes], [3, 3])
+  assert.equal(relay(piece(''), { echo: 'x' }).stream.state, 'waiting')
+  assert.ok(!relay(piece(''), { echo: 'x' }).out.includes('"x"'))
+})
+
+/** Chunks of one stream: mostly alike, with now and then one that is not. */
+const alike = fc.tuple(
+  fc.constantFrom('"usage":null,', '', '"x":{"content":"y"},'),
+  fc.constantFrom('content', 'reasoning_content', 'text'),
+  fc.array(
+    fc.oneof(
+      { weight: 8, arbitrary: fc.string({ unit: 'grapheme', maxLength: 12 }) },
+      { weight: 2, arbitrary: fc.constantFrom('', '"', '\\', '"}]}', '[DONE]', '\n\n', '","content":"z') },
+      { weight: 1, arbitrary: fc.constant(null) },
+    ),
+    { minLength: 1, maxLength: 30 },
+  ),
+)
+
+test('chunks that are alike go out as each of them does alone', () => {
+  fc.assert(
+    fc.property(alike, fc.integer({ min: 1, max: 400 }), fc.boolean(), ([extra, name, texts], size, keepNullUsage) => {
+      const chunks = texts.map((text, i) => {
+        const finish = text === null ? '"stop"' : 'null'
+        const odd = text !== null && text.length === 5 ? `"odd":${i},` : ''
+        const said = JSON.stringify({ [name]: text ?? '' })
+        return `data: {"id":"a","created":9,"model":"m",${extra}${odd}"choices":[{"index":0,"delta":${said},"finish_reason":${finish}}]}\n\n`
+      })
+      const together = relay(chunks.join(''), { keepNullUsage, size })
+      const alone = chunks.map((chunk) => relay(chunk, { keepNullUsage }))
+      assert.equal(together.out, alone.map(({ out }) => out).join(''))
+      const sum = (of: (stream: ChatStream) => number) => alone.reduce((total, { stream }) => total + of(stream), 0)
+      assert.equal(
+        together.stream.outputBytes,
+        sum((stream) => stream.outputBytes),
+      )
+      assert.equal(
+        together.stream.outputFrames,
+        sum((stream) => stream.outputFrames),
+      )
+      assert.equal(together.stream.finished, texts.includes(null))
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+/** What breaks a line, a string or an event, put somewhere into a stream. */
+const damage = fc.array(
+  fc.tuple(
+    fc.nat(),
+    fc.constantFrom('\n', '\r', '\r\n', '\n\n', '\\', '\\\n', '"', '\u0001', ' ', ':', ': c\n', 'data: '),
+  ),
+  { maxLength: 4 },
+)
+
+test('a damaged stream reads the same in one piece as byte by byte', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.stringMatching(/^[a-c"\\\n]{1,3}$/), { minLength: 2, maxLength: 8 }),
+      damage,
+      (texts, damages) => {
+        const events = texts.map(
+          (text) => `data: {"id":"a","choices":[{"index":0,"delta":{"content":${JSON.stringify(text)}}}]}\n\n`,
+        )
+        let source = events.join('')
+        for (const [at, what] of damages) {
+          const cut = at % (source.length + 1)
+          source = source.slice(0, cut) + what + source.slice(cut)
+        }
+        const whole = relay(source)
+        const bytewise = relay(source, { size: 1 })
+        assert.equal(whole.out, bytewise.out)
+        for (const name of ['state', 'outputFrames', 'outputBytes', 'finished'] as const) {
+          assert.equal(whole.stream[name], bytewise.stream[name], name)
+        }
+      },
+    ),
+    { numRuns: 3_000 },
+  )
+})
+
+test('the scan finds what parsing finds', () => {
+  fc.assert(
+    fc.property(chunk, ({ json }) => {
+      const scan = new ChunkScan()
+      const bytes = Buffer.from(`  ${json} `)
+      assert.ok(scan.scan(bytes, 0, bytes.length))
+      const parsed = JSON.parse(json) as { choices: { finish_reason?: unknown }[]; usage?: unknown }
+      assert.equal(
+        scan.finished,
+        parsed.choices.some((entry) => entry.finish_reason === 'stop'),
+      )
+      assert.equal(scan.usageStart >= 0, parsed.usage !== undefined)
+      if (scan.usageStart >= 0) {
+        assert.deepEqual(JSON.parse(bytes.toString('utf8', scan.usageStart, scan.usageEnd)), parsed.usage)
+      }
+    }),
+    { numRuns: 1_000 },
+  )
+})
+
+test('JSON that ends early anywhere is refused', () => {
+  const json = '{"id":"a\\"b","choices":[{"index":0,"delta":{"content":"x"},"finish_reason":null}],"usage":{"a":[1]}}'
+  const scan = new ChunkScan()
+  for (let end = 0; end < json.length; end++) {
+    assert.equal(scan.scan(Buffer.from(json), 0, end), false, json.slice(0, end))
+  }
+  assert.equal(scan.scan(Buffer.from(json), 0, json.length), true)
+  for (const bad of ['', '[]', '{"a"}', '{"a":}', '{a:1}', '{"a":1,}', '{} {}', 'null', '<html>']) {
+    assert.equal(scan.scan(Buffer.from(bad), 0, bad.length), false, bad)
+  }
+})
+
+const delta = (content: string) =>
+  `data: {"id":"up","model":"m","choices":[{"index":0,"delta":{"content":"${content}"}}]}\n\n`
+const role =
+  'data: {"id":"up","model":"m","created":7,"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}\n\n'
+const stop = 'data: {"id":"up","model":"m","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n'
+
+test('preamble is told from output', () => {
+  assert.equal(relay(role).stream.state, 'waiting')
+  assert.equal(relay(': hello\n\n').stream.state, 'waiting')
+  assert.equal(relay(role + delta('x')).stream.state, 'flowing')
+  assert.equal(relay(stop).stream.state, 'flowing')
+  const toolCall = '{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c"}]}}]}'
+  assert.equal(relay(`data: ${toolCall}\n\n`).stream.outputFrames, 1)
+})
+
+test('usage is taken out and the last report counts', () => {
+  const cumulative = (n: number) =>
+    `data: {"choices":[{"index":0,"delta":{"content":"x"}}],"usage":{"prompt_tokens":9,"completion_tokens":${n}}}\n\n`
+  const { stream, out } = relay(cumulative(1) + cumulative(2) + cumulative(3))
+  assert.equal(stream.usage?.output, 3)
+  assert.equal(stream.usage?.input, 9)
+  assert.ok(!out.includes('usage'))
+  const trailing = 'data: {"choices":[],"usage":{"prompt_tokens":0,"completion_tokens":0}}\n\n'
+  const zero = relay(delta('x') + trailing)
+  assert.deepEqual([zero.stream.usage?.input, zero.stream.usage?.output], [0, 0])
+  assert.equal(events(zero.out).length, 1)
+})
+
+test('a later report that cannot be right does not replace one that can', () => {
+  const report = (usage: string) => `data: {"choices":[],"usage":${usage}}\n\n`
+  const good = report('{"prompt_tokens":5,"completion_tokens":6}')
+  for (const bad of [
+    '{"prompt_tokens":-5,"completion_tokens":6}',
+    '{"prompt_tokens":1.5,"completion_tokens":6}',
+    '{}',
+  ]) {
+    assert.equal(relay(good + report(bad)).stream.usage?.output, 6, bad)
+    assert.equal(relay(report(bad)).stream.usage, null, bad)
+  }
+})
+
+test('[DONE] ends the stream, and only as a whole event', () => {
+  const inText = relay(delta('[DONE]') + delta('y'))
+  assert.equal(inText.stream.state, 'flowing')
+  assert.equal(events(inText.out).length, 2)
+  const after = relay(`${delta('x')}data: [DONE]\n\n${delta('junk')}`)
+  assert.equal(after.stream.state, 'done')
+  assert.equal(events(after.out).length, 1)
+})
+
+test('error events and broken JSON are told apart from output', () => {
+  const failed = relay(`${delta('x')}data: {"error":{"message":"boom","code":500}}\n\n`)
+  assert.equal(failed.stream.state, 'broken')
+  assert.deepEqual(failed.stream.error, { message: 'boom', code: 500 })
+  assert.equal(relay('data: <html>\n\n').stream.state, 'broken')
+  assert.notEqual(relay('data: {"error":null,"choices":[]}\n\n').stream.state, 'broken')
+})
+
+test('comments pass, but never one that looks like a receipt of ours', () => {
+  assert.equal(relay(': keep-alive\n\n').out, ': keep-alive\n\n')
+  assert.equal(relay(': receipt {"cost":0}\n\n:receipt {}\n\n').out, '')
+})
+
+test('events without choices are not passed on', () => {
+  assert.equal(relay('data: {"choices":[],"prompt_filter_results":[]}\n\ndata: {"type":"ping"}\n\n').out, '')
+})
+
+test('the usage event carries the created time of the stream', () => {
+  const { stream } = relay(role + delta('x'), { keepNullUsage: true })
+  const usage = { input: 3, cachedInput: 1, cacheWrite5m: 0, cacheWrite1h: 0, output: 2, reasoning: 0 }
+  const tail = stream.tail({ usage, fault: null, receipt: '{"a":1}', startedAtMs: 1_000_000 })
+  assert.ok(tail.endsWith('\n\n: receipt {"a":1}\n\ndata: [DONE]\n\n'))
+  const [event] = events(tail.slice(0, tail.indexOf(': receipt')))
+  assert.deepEqual(event, {
+    id: REQUEST_ID,
+    object: 'chat.completion.chunk',
+    created: 7,
+    model: MODEL,
+    choices: [],
+    usage: {
+      prompt_tokens: 4,
+      completion_tokens: 2,
+      total_tokens: 6,
+      prompt_tokens_details: { cached_tokens: 1 },
+      completion_tokens_details: { reasoning_tokens: 0 },
+    },
+  })
+})

@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { usageBounds } from '../../../../contract/money/openaiUsage.ts'
+import { OpenaiReader } from '../../../../proxy/dialects/openai/openaiReader.ts'
+import { ResponseWriter } from '../../../../proxy/dialects/responses/responseWriter.ts'
+import { TranslatedStream } from '../../../../proxy/dialects/translatedStream.ts'
+import { OutBuffer } from '../../../../proxy/sse/outBuffer.ts'
+
+const HEAD = { id: 'req_01ARZ3NDEKTSV4RRFFQ69G5FAV', createdAtMs: 0, model: 'm', echo: '"tools":[]' }
+const delta = (content: string) =>
+  Buffer.from(`data: {"choices":[{"index":0,"delta":${JSON.stringify({ content })}}]}\n\n`)
+
+test('an answer beyond its bound is broken, so that nothing is kept without end', () => {
+  const reader = new OpenaiReader(usageBounds(128_000, 16_384), 4_194_304)
+  const stream = new TranslatedStream(reader, new ResponseWriter(HEAD), 100)
+  const out = new OutBuffer()
+  stream.push(delta('x'.repeat(100)), out)
+  assert.equal(stream.state, 'flowing')
+  stream.push(delta('é'), out)
+  assert.equal(stream.state, 'broken')
+  const before = out.length
+  stream.push(delta('more'), out)
+  assert.equal(out.length, before)
+  assert.deepEqual([stream.outputFrames, stream.outputBytes], [2, 102])
+})

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { GatewayError } from '../../../../contract/errors/errors.ts'
+import { limits } from '../../../../contract/limits/limits.ts'
+import { sluice } from '../../../../contract/wire/generated/messages.js'
+import { decodeCatalog, type Model } from '../../../../proxy/catalog/catalog.ts'
+import { chooseRoutes, type RoutePolicy } from '../../../../proxy/upstream/chooseRoutes.ts'
+import { RouteHealth } from '../../../../proxy/upstream/routeHealth.ts'
+
+const NOW_MS = 1_000_000
+
+interface RouteSpec {
+  readonly enabled: boolean
+  readonly policy: 'none' | 'retained'
+  readonly dialect: 'openai' | 'anthropic'
+  readonly keySet: boolean
+  readonly costUnits: number | null
+  readonly open: boolean
+}
+
+/** A model as the proxy reads it from control's record; each route has a provider of its own. */
+function modelOf(routes: readonly RouteSpec[]): Model {
+  const record = sluice.CatalogRecord.encode({
+    version: 1,
+    coinUsdUnits: 1,
+    providers: routes.map(({ policy, dialect, keySet }, index) => ({
+      ...{ id: `p${index}`, baseUrl: 'http://127.0.0.1:1/v1', dialect, dataPolicy: policy },
+      apiKeyEnv: keySet ? 'SET' : 'UNSET',
+    })),
+    models: [
+      {
+        ...{ id: 'm', modality: 'chat', endpoints: ['chat'], rates: { input: 1, output: 1 } },
+        routes: routes.map(({ enabled, costUnits }, index) => ({
+          ...{ provider: `p${index}`, model: 'x', enabled },
+          ...(costUnits !== null && { costUnits }),
+        })),
+      },
+    ],
+  }).finish()
+  const model = decodeCatalog(record, { SET: 'key' }).models.get('m')
+  assert.ok(model !== undefined)
+  return model
+}
+
+function healthOf(routes: readonly RouteSpec[]): RouteHealth {
+  const health = new RouteHealth(limits)
+  for (const [index, { open }] of routes.entries()) if (!open) health.coolDown(`p${index}/x`, NOW_MS + 5_000)
+  return health
+}
+
+function choose(routes: readonly RouteSpec[], policy: RoutePolicy): readonly number[] | GatewayError {
+  try {
+    const chosen = chooseRoutes(modelOf(routes), policy, healthOf(routes), NOW_MS)
+    return chosen.map((route) => Number(route.provider.id.slice(1)))
+  } catch (error) {
+    assert.ok(error instanceof GatewayError, String(error))
+    return error
+  }
+}
+
+const spec: fc.Arbitrary<RouteSpec> = fc.record({
+  enabled: fc.boolean(),
+  policy: fc.constantFrom('none', 'retained'),
+  dialect: fc.constantFrom('openai', 'openai', 'anthropic'),
+  keySet: fc.boolean(),
+  costUnits: fc.option(fc.integer({ min: 0, max: 3 }), { nil: null }),
+  open: fc.boolean(),
+})
+const policies: fc.Arbitrary<RoutePolicy> = fc.record({
+  allowRetention: fc.boolean(),
+  cheapest: fc.boolean(),
+  dialects: fc.constantFrom(undefined, new Set(['openai'] as const), new Set(['anthropic'] as const)),
+})
+
+test('property: no route is chosen that the policy, the catalog or the keys forbid, and none that may serve is left out', () => {
+  fc.assert(
+    fc.property(fc.array(spec, { maxLength: 8 }), policies, (routes, policy) => {
+      const usable = routes.flatMap((route, index) =>
+        route.enabled && route.keySet && (policy.dialects?.has(route.dialect) ?? true) ? [index] : [],
+      )
+      const allowed = usable.filter((index) => policy.allowRetention || routes[index].policy === 'none')
+      const open = allowed.filter((index) => routes[index].open)
+      const chosen = choose(routes, policy)
+      if (usable.length === 0) return assert.equal((chosen as GatewayError).code, 'model_unavailable')
+      if (allowed.length === 0) return assert.equal((chosen as GatewayError).code, 'no_route_for_policy')
+      if (open.length === 0) {
+        assert.ok(chosen instanceof GatewayError)
+        return assert.deepEqual([chosen.code, chosen.retryAfterSeconds], ['model_unavailable', 5])
+      }
+      assert.ok(!(chosen instanceof GatewayError))
+      assert.deepEqual([...chosen].sort(), open)
+      assertOrder(routes, chosen, policy.cheapest)
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+/** In the order of the catalog, or by what is stated of the cost, with the catalog's order among equals. */
+function assertOrder(routes: readonly RouteSpec[], chosen: readonly number[], cheapest: boolean): void {
+  for (let i = 1; i < chosen.length; i++) {
+    const [before, after] = [chosen[i - 1], chosen[i]]
+    const cost = (index: number) => routes[index].costUnits ?? Number.POSITIVE_INFINITY
+    if (cheapest && cost(before) !== cost(after)) assert.ok(cost(before) < cost(after))
+    else assert.ok(before < after)
+  }
+}
+
+test('the cheapest route comes first, and those of unknown cost last', () => {
+  const base: RouteSpec = {
+    ...{ enabled: true, policy: 'none', dialect: 'openai', keySet: true, costUnits: null, open: true },
+  }
+  const routes = [null, 3, 1, null, 2].map((costUnits) => ({ ...base, costUnits }))
+  assert.deepEqual(choose(routes, { allowRetention: true, cheapest: false }), [0, 1, 2, 3, 4])
+  assert.deepEqual(choose(routes, { allowRetention: true, cheapest: true }), [2, 4, 1, 0, 3])
+  const kept = routes.map((route, index): RouteSpec => (index === 2 ? { ...route, policy: 'retained' } : route))
+  assert.deepEqual(choose(kept, { allowRetention: false, cheapest: true }), [4, 1, 0, 3])
+})

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { limits } from '../../../../contract/limits/limits.ts'
+import { classifyRefusal } from '../../../../proxy/upstream/refusal.ts'
+import { RouteHealth } from '../../../../proxy/upstream/routeHealth.ts'
+
+const N = limits.breakerFailures
+
+function failedTimes(health: RouteHealth, times: number, accountId?: (i: number) => string): void {
+  for (let i = 0; i < times; i++) {
+    health.started('r')
+    health.failed('r', 0, accountId?.(i))
+  }
+}
+
+test('failures that no request can cause shut a route after a few in a row', () => {
+  const health = new RouteHealth(limits)
+  failedTimes(health, N - 1)
+  assert.ok(health.isOpen('r', 0))
+  failedTimes(health, 1)
+  assert.ok(!health.isOpen('r', 0))
+})
+
+test('one account alone does not shut a route for the others, several do', () => {
+  const health = new RouteHealth(limits)
+  failedTimes(health, N * 2, () => 'acct_a')
+  assert.ok(health.isOpen('r', 0))
+  failedTimes(health, 1, () => 'acct_b')
+  assert.ok(!health.isOpen('r', 0))
+})
+
+test('one account alone shuts a route in the long run, and a success forgets', () => {
+  const health = new RouteHealth(limits)
+  failedTimes(health, N * 4 - 1, () => 'acct_a')
+  health.succeeded('r')
+  failedTimes(health, N * 4 - 1, () => 'acct_a')
+  assert.ok(health.isOpen('r', 0))
+  failedTimes(health, 1, () => 'acct_a')
+  assert.ok(!health.isOpen('r', 0))
+})
+
+test('after its time one request tries, and its failure shuts the route again', () => {
+  const health = new RouteHealth(limits)
+  failedTimes(health, N, (i) => `acct_${i % 2}`)
+  const laterMs = limits.breakerOpenMs
+  assert.ok(health.isOpen('r', laterMs))
+  health.started('r')
+  assert.ok(!health.isOpen('r', laterMs))
+  health.failed('r', laterMs, 'acct_0')
+  assert.ok(!health.isOpen('r', laterMs + limits.breakerOpenMs - 1))
+})
+
+test('answers to a request may be its own doing; a refused credential is not', () => {
+  const perhaps = (status: number) => classifyRefusal(status, { message: '', code: '' }, 0).perhapsRequest === true
+  assert.deepEqual([500, 502, 503, 504, 408].map(perhaps), [true, true, true, true, true])
+  assert.deepEqual([401, 402, 403, 404, 429, 400].map(perhaps), [false, false, false, false, false, false])
+})

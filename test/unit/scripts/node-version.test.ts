@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import test from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { projectRoot } from '../../../control/launch/paths.ts'
+
+interface NodeVersion {
+  refusalOf(version: string, dependency: string): string | undefined
+}
+
+const script = join(projectRoot, 'scripts/node-version.mjs')
+const { refusalOf }: NodeVersion = await import(pathToFileURL(script).href)
+const NPM_PACKAGE = 'npm:@uwsjs/core@20.51.4'
+const OFFICIAL = 'uNetworking/uWebSockets.js#v20.52.0'
+
+test('only a Node.js that the gateway supports is taken', () => {
+  for (const version of ['20.12.0', '20.19.5', '22.4.1']) assert.equal(refusalOf(version, NPM_PACKAGE), undefined)
+  for (const version of ['18.20.0', '20.11.1']) {
+    for (const dependency of [NPM_PACKAGE, OFFICIAL])
+      assert.match(refusalOf(version, dependency) ?? '', /20\.12 or newer/)
+  }
+  for (const version of ['21.0.0', '23.1.0', '24.0.0']) {
+    assert.match(
+      refusalOf(version, NPM_PACKAGE) ?? '',
+      /^Node\.js 20 or 22 is needed, .* section "Newer Node" of README\.md/,
+    )
+    assert.equal(refusalOf(version, OFFICIAL), undefined)
+  }
+})
+
+test('the package says the same, and this Node.js is taken', () => {
+  const { engines, dependencies } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8'))
+  assert.equal(engines.node, '>=20.12 <23')
+  assert.equal(refusalOf(process.versions.node, dependencies['uWebSockets.js']), undefined)
+  assert.equal(spawnSync(process.execPath, [script]).status, 0)
+})
