@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { createAnthropic } from '@ai-sdk/anthropic'
 import { APICallError, generateObject, generateText, jsonSchema, stepCountIs, streamText, tool } from 'ai'
-import { receiptOf } from '../support/chatClient.ts'
+import { receiptOf } from '../support/clients/chatClient.ts'
 import { assertReconciled } from '../support/reconcile.ts'
 import { type Stack, startStack } from '../support/stack.ts'
 

@@ -4,11 +4,11 @@ import { createOpenAI } from '@ai-sdk/openai'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { APICallError, generateObject, generateText, type LanguageModel, stepCountIs, streamText, tool } from 'ai'
 import { z } from 'zod'
-import { type Receipt, receiptOf } from '../support/chatClient.ts'
+import { type Receipt, receiptOf } from '../support/clients/chatClient.ts'
+import type { ScriptedProvider } from '../support/providers/scriptedProvider.ts'
+import { startWeatherProvider, WEATHER_USAGE } from '../support/providers/weatherProvider.ts'
 import { assertReconciled, chargeOf } from '../support/reconcile.ts'
-import type { ScriptedProvider } from '../support/scriptedProvider.ts'
 import { type Stack, startStack } from '../support/stack.ts'
-import { startWeatherProvider, WEATHER_USAGE } from '../support/weatherProvider.ts'
 
 const ENDPOINTS = ['chat', 'completions', 'responses']
 const CITY = z.object({ city: z.string() })

@@ -10,8 +10,8 @@ import Anthropic, {
   PermissionDeniedError,
   RateLimitError,
 } from '@anthropic-ai/sdk'
-import { receiptOf } from '../support/chatClient.ts'
-import { receiptIn, thrownBy } from '../support/officialClient.ts'
+import { receiptOf } from '../support/clients/chatClient.ts'
+import { receiptIn, thrownBy } from '../support/clients/officialClient.ts'
 import { assertReconciled } from '../support/reconcile.ts'
 import { type Stack, startStack, until } from '../support/stack.ts'
 

@@ -8,7 +8,7 @@ import type { PaymentPayload, PaymentRequired, SettleResponse } from '@x402/core
 import { ExactEvmScheme } from '@x402/evm/exact/client'
 import { McpClient } from 'mppx/mcp/client'
 import { FUNDS, type Payer } from '../support/chain.ts'
-import type { Receipt } from '../support/chatClient.ts'
+import type { Receipt } from '../support/clients/chatClient.ts'
 import {
   assertToolError,
   callMcp,
@@ -18,8 +18,8 @@ import {
   postMcp,
   rpcErrorOf,
   type ToolResult,
-} from '../support/mcpClient.ts'
-import { mppxCharge } from '../support/mppxCharge.ts'
+} from '../support/clients/mcpClient.ts'
+import { mppxCharge } from '../support/clients/mppxCharge.ts'
 import { type PaidStack, startPaidStack } from '../support/paidStack.ts'
 import { assertReconciled } from '../support/reconcile.ts'
 

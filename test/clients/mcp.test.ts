@@ -1,9 +1,9 @@
 // Goal: the official client drives every tool of POST /mcp on a key; keys and agents are bound as they are over HTTP.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { apiOk, newOwner, type Owner } from '../support/apiClient.ts'
-import { type Receipt, receiptOf } from '../support/chatClient.ts'
-import { assertToolError, callMcp, callOk, connectMcp, type Json, postMcp } from '../support/mcpClient.ts'
+import { apiOk, newOwner, type Owner } from '../support/clients/apiClient.ts'
+import { type Receipt, receiptOf } from '../support/clients/chatClient.ts'
+import { assertToolError, callMcp, callOk, connectMcp, type Json, postMcp } from '../support/clients/mcpClient.ts'
 import { assertReconciled } from '../support/reconcile.ts'
 import { type Stack, startStack, until } from '../support/stack.ts'
 

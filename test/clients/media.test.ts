@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import OpenAI, { APIError, BadRequestError, NotFoundError, toFile } from 'openai'
-import { wavFile } from '../support/audio.ts'
-import { MP3_VBR } from '../support/encodedAudio.ts'
-import { mediaModel, postJson } from '../support/mediaClient.ts'
+import { mediaModel, postJson } from '../support/clients/mediaClient.ts'
 import { assertCounted, type CountedReceipt, type MediaModality } from '../support/reconcile.ts'
+import { wavFile } from '../support/samples/audio.ts'
+import { MP3_VBR } from '../support/samples/encodedAudio.ts'
 import { type Stack, startStack } from '../support/stack.ts'
 
 const PNG = Buffer.from('89504e470d0a1a0a0000', 'hex')

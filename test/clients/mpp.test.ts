@@ -4,7 +4,7 @@ import { Receipt } from 'mppx'
 import { Mppx } from 'mppx/client'
 import OpenAI from 'openai'
 import { FUNDS, type Payer } from '../support/chain.ts'
-import { mppxCharge } from '../support/mppxCharge.ts'
+import { mppxCharge } from '../support/clients/mppxCharge.ts'
 import { type PaidStack, startPaidStack } from '../support/paidStack.ts'
 
 let paid: PaidStack

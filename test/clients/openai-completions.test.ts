@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import OpenAI, { APIError, BadRequestError } from 'openai'
-import type { Receipt } from '../support/chatClient.ts'
+import type { Receipt } from '../support/clients/chatClient.ts'
 import { assertReconciled } from '../support/reconcile.ts'
 import { type Stack, startStack } from '../support/stack.ts'
 

@@ -11,12 +11,12 @@ import OpenAI, {
 } from 'openai'
 import { zodResponsesFunction, zodTextFormat } from 'openai/helpers/zod'
 import { z } from 'zod'
-import type { Receipt } from '../support/chatClient.ts'
-import { receiptIn, thrownBy } from '../support/officialClient.ts'
+import type { Receipt } from '../support/clients/chatClient.ts'
+import { receiptIn, thrownBy } from '../support/clients/officialClient.ts'
+import type { ScriptedProvider } from '../support/providers/scriptedProvider.ts'
+import { startWeatherProvider, WEATHER_USAGE } from '../support/providers/weatherProvider.ts'
 import { assertReconciled, chargeOf } from '../support/reconcile.ts'
-import type { ScriptedProvider } from '../support/scriptedProvider.ts'
 import { type Stack, startStack, until } from '../support/stack.ts'
-import { startWeatherProvider, WEATHER_USAGE } from '../support/weatherProvider.ts'
 
 const MODEL = 'test/small'
 const ENDPOINTS = ['responses']

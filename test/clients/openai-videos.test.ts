@@ -3,8 +3,6 @@ import { after, before, test } from 'node:test'
 import OpenAI, { APIError, ConflictError, InternalServerError, NotFoundError } from 'openai'
 import { newId } from '../../contract/wire/ids.ts'
 import { clipByte } from '../../mock/main.ts'
-import { assertSecondsReconciled } from '../support/reconcile.ts'
-import { type Stack, startStack, until } from '../support/stack.ts'
 import {
   providerVideos,
   releaseVideos,
@@ -12,7 +10,9 @@ import {
   SECOND_UNITS,
   type VideoObject,
   videoModel,
-} from '../support/videoClient.ts'
+} from '../support/clients/videoClient.ts'
+import { assertSecondsReconciled } from '../support/reconcile.ts'
+import { type Stack, startStack, until } from '../support/stack.ts'
 
 let stack: Stack
 let client: OpenAI

@@ -10,8 +10,8 @@ import OpenAI, {
   PermissionDeniedError,
   RateLimitError,
 } from 'openai'
-import type { Receipt } from '../support/chatClient.ts'
-import { receiptIn, thrownBy } from '../support/officialClient.ts'
+import type { Receipt } from '../support/clients/chatClient.ts'
+import { receiptIn, thrownBy } from '../support/clients/officialClient.ts'
 import { assertReconciled } from '../support/reconcile.ts'
 import { type Stack, startStack } from '../support/stack.ts'
 

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { BATCH_OWNER, holdsKey, SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
 import { createPool, type Pool } from '../../control/runtime/db/pool.ts'
-import { assertRefused } from '../support/apiClient.ts'
+import { assertRefused } from '../support/clients/apiClient.ts'
 import {
   assertBatchReconciled,
   assertSigned,
@@ -18,7 +18,7 @@ import {
   submit,
   submitted,
   upstreamBatches,
-} from '../support/batchClient.ts'
+} from '../support/clients/batchClient.ts'
 import { assertReconciled } from '../support/reconcile.ts'
 import { rounds } from '../support/rounds.ts'
 import { type Stack, startStack, until } from '../support/stack.ts'

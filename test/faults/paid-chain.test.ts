@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import test, { after, afterEach, before } from 'node:test'
 import { FUNDS, type Payer } from '../support/chain.ts'
-import type { Reply } from '../support/chatClient.ts'
-import { codeOf, HELLO, payFor, paymentHeader, post, quote } from '../support/paidClient.ts'
+import type { Reply } from '../support/clients/chatClient.ts'
+import { codeOf, HELLO, payFor, paymentHeader, post, quote } from '../support/clients/paidClient.ts'
 import { type PaidStack, startPaidStack } from '../support/paidStack.ts'
 import { until } from '../support/stack.ts'
 

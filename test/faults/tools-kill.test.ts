@@ -1,10 +1,10 @@
 // Goal: a tool call whose process is stopped or killed ends once and costs nothing, whatever its upstream still does.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { assertError, type Reply, receiptOf } from '../support/chatClient.ts'
-import { answered } from '../support/mediaClient.ts'
+import { assertError, type Reply, receiptOf } from '../support/clients/chatClient.ts'
+import { answered } from '../support/clients/mediaClient.ts'
+import { callTool, SEARCH, searchTool } from '../support/clients/toolClient.ts'
 import { type Stack, startStack, type TestAccount, until } from '../support/stack.ts'
-import { callTool, SEARCH, searchTool } from '../support/toolClient.ts'
 import { childrenOf } from '../support/workload.ts'
 
 const CALLS = 8

@@ -11,10 +11,7 @@ import { defineScript, SettleCode } from '../../contract/wire/scripts.ts'
 import { keysOfEnding, settleCall } from '../../proxy/admission/ending.ts'
 import { settlementOf } from '../../proxy/admission/settlementText.ts'
 import { ShardKeyCache } from '../../proxy/admission/shardKeyCache.ts'
-import { assertError, receiptOf } from '../support/chatClient.ts'
-import { assertSecondsReconciled } from '../support/reconcile.ts'
-import { rounds } from '../support/rounds.ts'
-import { type Stack, type StackOptions, startStack, type TestAccount, until } from '../support/stack.ts'
+import { assertError, receiptOf } from '../support/clients/chatClient.ts'
 import {
   clipOf,
   contentReply,
@@ -27,7 +24,10 @@ import {
   videoIn,
   videoModel,
   videoReply,
-} from '../support/videoClient.ts'
+} from '../support/clients/videoClient.ts'
+import { assertSecondsReconciled } from '../support/reconcile.ts'
+import { rounds } from '../support/rounds.ts'
+import { type Stack, type StackOptions, startStack, type TestAccount, until } from '../support/stack.ts'
 import { childrenOf } from '../support/workload.ts'
 
 const ROUNDS = rounds({ short: 2, long: 5 })

@@ -1,5 +1,6 @@
 // The operator's command line for one stack, in a process that stays: starting Node.js anew for each of the hundreds of
-// commands of a test run takes longer than the commands. test/integration/cli-*.test.ts run some as processes of their own.
+// commands of a test run takes longer than the commands. test/integration/operations/cli-*.test.ts run some as processes of
+// their own.
 import { main } from '../../control/cli/main.ts'
 
 export interface CliCall {

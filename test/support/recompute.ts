@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Receipt } from './chatClient.ts'
+import type { Receipt } from './clients/chatClient.ts'
 
 type Rates = Readonly<Record<string, string>>
 type PublicPrice = Rates & { readonly long_context?: Rates & { readonly threshold: number } }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { ReportedUsage, Served, VideoJob } from '../../mock/main.ts'
-import type { Receipt } from './chatClient.ts'
+import type { Receipt } from './clients/chatClient.ts'
 
 /** Units per token. */
 export interface TokenPrices {

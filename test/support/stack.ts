@@ -9,7 +9,7 @@ import { accountKey, ledgerStream, SHARD_COUNT, shardOf } from '../../contract/w
 import { waitReady } from '../../control/launch/waitReady.ts'
 import type { Served } from '../../mock/main.ts'
 import { CliProcess, type CliResult } from './cli.ts'
-import { TEST_BUS_KEY } from './sealedCalls.ts'
+import { TEST_BUS_KEY } from './parts/sealedCalls.ts'
 import { freshDatabase, startTestPostgres, startTestRedis, type TestServer } from './services.ts'
 import { makeTempDir, removeTempDir } from './tempDir.ts'
 import { type TestCatalogOptions, testCatalog } from './testCatalog.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { type ChatBody, chat, completion, type Receipt, takeApart } from './chatClient.ts'
+import { type ChatBody, chat, completion, type Receipt, takeApart } from './clients/chatClient.ts'
 import { assertReconciled } from './reconcile.ts'
 import type { Stack, TestAccount } from './stack.ts'
 

@@ -4,12 +4,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inspect } from 'node:util'
-import { mediaModel } from '../../support/mediaClient.ts'
-import { Mutator, seededRandom } from '../../support/mutations.ts'
-import { OfflineProxy } from '../../support/offlineProxy.ts'
-import { dataUrl, pngHead } from '../../support/pictures.ts'
-import { searchTool } from '../../support/toolClient.ts'
-import { videoModel } from '../../support/videoClient.ts'
+import { mediaModel } from '../../support/clients/mediaClient.ts'
+import { searchTool } from '../../support/clients/toolClient.ts'
+import { videoModel } from '../../support/clients/videoClient.ts'
+import { OfflineProxy } from '../../support/parts/offlineProxy.ts'
+import { Mutator, seededRandom } from '../../support/samples/mutations.ts'
+import { dataUrl, pngHead } from '../../support/samples/pictures.ts'
 
 const MUTATIONS = 100_000
 const AT_ONCE = 100

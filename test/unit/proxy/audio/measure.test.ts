@@ -14,8 +14,8 @@ import {
   opusFile,
   slowMp3Frames,
   wavFile,
-} from '../../../support/audio.ts'
-import { FLAC, MP3_VBR, OPUS, VORBIS } from '../../../support/encodedAudio.ts'
+} from '../../../support/samples/audio.ts'
+import { FLAC, MP3_VBR, OPUS, VORBIS } from '../../../support/samples/encodedAudio.ts'
 
 const ENCODED = { wav: wavFile(2.5), flac: FLAC, mp3: MP3_VBR, vorbis: VORBIS, opus: OPUS }
 

@@ -16,8 +16,8 @@ import { rerank } from '../../../../proxy/endpoints/units/rerank.ts'
 import { transcriptions } from '../../../../proxy/endpoints/units/transcriptions.ts'
 import type { RequestHead } from '../../../../proxy/server/exchange.ts'
 import { formBody } from '../../../../proxy/upload/formBody.ts'
-import { wavFile } from '../../../support/audio.ts'
-import { mediaModel } from '../../../support/mediaClient.ts'
+import { mediaModel } from '../../../support/clients/mediaClient.ts'
+import { wavFile } from '../../../support/samples/audio.ts'
 import { testCatalog } from '../../../support/testCatalog.ts'
 
 const models = (['embedding', 'image', 'transcription', 'rerank'] as const).map((kind) =>

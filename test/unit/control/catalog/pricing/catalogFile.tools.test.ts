@@ -10,8 +10,8 @@ import { encodeRecord } from '../../../../../control/catalog/pricing/record.ts'
 import { buildSheet } from '../../../../../control/catalog/pricing/sheet.ts'
 import { CatalogError } from '../../../../../control/catalog/pricing/yamlReader.ts'
 import { decodeCatalog } from '../../../../../proxy/catalog/catalog.ts'
+import { scrapeTool, searchTool } from '../../../../support/clients/toolClient.ts'
 import { testCatalog } from '../../../../support/testCatalog.ts'
-import { scrapeTool, searchTool } from '../../../../support/toolClient.ts'
 
 const read = (...tools: ReturnType<typeof searchTool>[]) =>
   parseCatalog('catalog.yaml', testCatalog('http://127.0.0.1:1/v1', { tools }))

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { GatewayError } from '../../../../../contract/errors/errors.ts'
 import { checkFirstFrame } from '../../../../../proxy/endpoints/videos/firstFrame.ts'
-import { dataUrl, jpegHead, pngHead } from '../../../../support/pictures.ts'
+import { dataUrl, jpegHead, pngHead } from '../../../../support/samples/pictures.ts'
 
 const LIMITS = { videoImageBytesMax: 4_096, videoImageSideMax: 1_000 }
 const PNG = pngHead(640, 360)

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { hashSecret } from '../../../contract/wire/ids.ts'
+import { shardOf } from '../../../contract/wire/redisKeys.ts'
+import { ReusedRefError } from '../../../control/book/ledger/reusedRefError.ts'
+import {
+  accountBalance,
+  accountOf,
+  creditAccount,
+  listAccounts,
+  openNewAccount,
+  UnknownAccountError,
+} from '../../../control/customers/accounts/accounts.ts'
+import { createKey, listKeys, revokeKey, UnknownKeyError, updateKey } from '../../../control/customers/keys/keys.ts'
+import { resolveKey } from '../../../control/customers/keys/resolveKey.ts'
+import { migrate } from '../../../control/runtime/db/migrate.ts'
+import { createPool, type Pool, withTransaction } from '../../../control/runtime/db/pool.ts'
+import { freshDatabase } from '../../support/services.ts'
+
+let pool: Pool
+
+before(async () => {
+  pool = createPool(await freshDatabase())
+  await migrate(pool)
+})
+after(() => pool.end())
+
+test('an account opens with credits and coin, and admission is told', async () => {
+  const expiresAtMs = Date.now() + 1_000_000
+  const id = await openNewAccount(pool, { name: 'one', creditUnits: 10, coinUnits: 7, source: 'welcome', expiresAtMs })
+  assert.equal((await accountOf(pool, id))?.name, 'one')
+  const balance = await accountBalance(pool, id)
+  assert.equal(balance.coinUnits, 7)
+  assert.deepEqual(
+    balance.grants.map(({ units, source, expiresAtMs: end }) => ({ units, source, end })),
+    [{ units: 10, source: 'welcome', end: expiresAtMs }],
+  )
+  const events = await pool.query('SELECT seq FROM admission_events WHERE account_id = $1 ORDER BY seq', [id])
+  assert.deepEqual(
+    events.rows.map((row) => row.seq),
+    [1, 2, 3],
+  )
+})
+
+test('a payment with a reference is credited once', async () => {
+  const id = await openNewAccount(pool)
+  const credit = () =>
+    withTransaction(pool, (client) => creditAccount(client, id, { coinUnits: 5, creditUnits: 3, ref: 'p1' }))
+  await credit()
+  await credit()
+  const balance = await accountBalance(pool, id)
+  assert.deepEqual([balance.coinUnits, balance.grants.length, balance.grants[0]?.units], [5, 1, 3])
+  const yearMs = 365 * 86_400_000
+  assert.ok(Math.abs((balance.grants[0]?.expiresAtMs ?? 0) - Date.now() - yearMs) < 60_000)
+})
+
+test('a reference names a payment of one account, and its amounts never change', async () => {
+  const [first, second] = [await openNewAccount(pool), await openNewAccount(pool)]
+  const credit = (id: string, amounts: { coinUnits?: number; creditUnits?: number }) =>
+    withTransaction(pool, (client) => creditAccount(client, id, { ...amounts, ref: 'shared' }))
+  for (const id of [first, second]) {
+    assert.equal(await credit(id, { coinUnits: 5, creditUnits: 3 }), true)
+    assert.equal(await credit(id, { coinUnits: 5, creditUnits: 3 }), false)
+  }
+  const others = [
+    { coinUnits: 5 },
+    { creditUnits: 3 },
+    { coinUnits: 5, creditUnits: 4 },
+    { coinUnits: 6, creditUnits: 3 },
+  ]
+  for (const amounts of others) await assert.rejects(credit(second, amounts), ReusedRefError)
+  for (const id of [first, second]) {
+    const balance = await accountBalance(pool, id)
+    assert.deepEqual([balance.coinUnits, balance.grants.map(({ units }) => units)], [5, [3]])
+  }
+  const third = await openNewAccount(pool)
+  const atOnce = await Promise.all([1, 2, 3].map(() => credit(third, { creditUnits: 9 })))
+  assert.equal(atOnce.filter(Boolean).length, 1)
+})
+
+test('an account that is not there is named', async () => {
+  const credit = withTransaction(pool, (client) => creditAccount(client, 'acct_none', { coinUnits: 5 }))
+  await assert.rejects(credit, UnknownAccountError)
+  await assert.rejects(accountBalance(pool, 'acct_none'), UnknownAccountError)
+  assert.equal(await accountOf(pool, 'acct_none'), undefined)
+})
+
+test('accounts are listed in pages', async () => {
+  const [first] = await listAccounts(pool, 1)
+  const rest = await listAccounts(pool, 100, first?.id)
+  assert.ok(first && !rest.some((account) => account.id === first.id))
+})
+
+test('a key resolves to its settings; its secret is stored nowhere', async () => {
+  const accountId = await openNewAccount(pool)
+  const { key, secret } = await createKey(pool, accountId, {
+    name: 'ci',
+    capHourUnits: 0,
+    capDayUnits: 5,
+    models: ['test/small'],
+    noLogs: true,
+    requestsPerMinute: 30,
+  })
+  assert.match(secret, /^sk_[0-9A-Za-z]{43}$/)
+  const stored = await pool.query<{ row: string }>('SELECT api_keys::text AS row FROM api_keys WHERE id = $1', [key.id])
+  assert.ok(!stored.rows[0]?.row.includes(secret.slice(3)))
+  const record = await resolveKey(pool, hashSecret(secret))
+  assert.equal(record.keyId, key.id)
+  assert.equal(record.accountId, accountId)
+  assert.equal(record.shard, shardOf(accountId))
+  assert.deepEqual(
+    [record.capHourUnits, record.capDayUnits, record.capMonthUnits, record.budgetUnits],
+    [0, 5, null, null],
+  )
+  assert.deepEqual([record.models, record.noLogs, record.privateTier], [['test/small'], true, false])
+  assert.deepEqual([record.requestsPerMinute, record.expiresAtMs, record.paused], [30, 0, false])
+})
+
+test('an update changes what it names and nothing else', async () => {
+  const { key } = await createKey(pool, await openNewAccount(pool), {
+    capHourUnits: 9,
+    models: ['a'],
+    privateTier: true,
+  })
+  const changed = await updateKey(pool, key.id, { capHourUnits: null, paused: true, models: [] })
+  assert.deepEqual(changed, { ...key, capHourUnits: null, paused: true, models: [] })
+  assert.deepEqual(await updateKey(pool, key.id, {}), changed)
+})
+
+test('revoked, expired and unknown keys do not resolve; a paused one does', async () => {
+  const accountId = await openNewAccount(pool)
+  const paused = await createKey(pool, accountId, { paused: true })
+  assert.equal((await resolveKey(pool, paused.key.hash)).paused, true)
+  const expired = await createKey(pool, accountId, { expiresAtMs: Date.now() - 1_000 })
+  await assert.rejects(resolveKey(pool, expired.key.hash), { code: 'invalid_api_key', status: 401 })
+  const revoked = await createKey(pool, accountId)
+  const first = await revokeKey(pool, revoked.key.id)
+  assert.deepEqual(await revokeKey(pool, revoked.key.id), first)
+  await assert.rejects(resolveKey(pool, revoked.key.hash), { code: 'invalid_api_key' })
+  await assert.rejects(resolveKey(pool, hashSecret('sk_unknown')), { code: 'invalid_api_key' })
+  await assert.rejects(updateKey(pool, revoked.key.id, { paused: true }), UnknownKeyError)
+  await assert.rejects(updateKey(pool, 'key_none', { paused: true }), UnknownKeyError)
+  assert.equal((await listKeys(pool, accountId)).length, 3)
+})

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { Agent } from 'node:http'
+import { after, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { api } from '../../support/clients/apiClient.ts'
+import { assertError, chat, type ErrorBody, type Receipt } from '../../support/clients/chatClient.ts'
+import { postBy } from '../../support/clients/socketClient.ts'
+import { type Stack, startStack, type TestAccount } from '../../support/stack.ts'
+
+const REQUESTS = 1_000
+const SERVED = 10
+const SUB_KEYS = 5
+const OUTPUT_TOKENS = 10
+// 'hello' is held as 3 tokens, with 8 for the message and 16 for the request.
+const PROMPT_TOKENS = 27
+const HOLD_UNITS = PROMPT_TOKENS * 1_000 + OUTPUT_TOKENS * 2_000
+/** Covers exactly ten requests: 0.00047 USD. */
+const EXACT = String((SERVED * HOLD_UNITS) / 1e9)
+const HOUR_MS = 3_600_000
+
+interface Answer {
+  status: number
+  code: string | null
+  chargedUnits: number
+}
+
+/** One request; half of them are streamed. */
+async function send(stack: Stack, agent: Agent, apiKey: string, stream: boolean): Promise<Answer> {
+  const body = {
+    model: 'test/exact',
+    stream,
+    max_tokens: OUTPUT_TOKENS,
+    messages: [{ role: 'user', content: 'hello' }],
+  }
+  const { status, text } = await postBy(agent, `${stack.baseUrl}/v1/chat/completions`, apiKey, body)
+  return read(status, text, stream)
+}
+
+function read(status: number, text: string, stream: boolean): Answer {
+  if (status !== 200) return { status, code: (JSON.parse(text) as ErrorBody).error.code, chargedUnits: 0 }
+  const receipt = stream
+    ? (JSON.parse(/^: receipt (.*)$/m.exec(text)?.[1] ?? '') as Receipt)
+    : (JSON.parse(text) as { receipt: Receipt }).receipt
+  assert.deepEqual([receipt.status, receipt.hold.units], ['ok', String(HOLD_UNITS)])
+  return { status, code: null, chargedUnits: Number(receipt.cost.units) }
+}
+
+/** Sends the requests by these keys in turn. */
+async function sendAll(stack: Stack, apiKeys: readonly string[]): Promise<Answer[]> {
+  const agent = new Agent({ keepAlive: true, maxSockets: REQUESTS })
+  try {
+    return await Promise.all(
+      Array.from({ length: REQUESTS }, (_, i) => send(stack, agent, apiKeys[i % apiKeys.length] ?? '', i % 2 === 0)),
+    )
+  } finally {
+    agent.destroy()
+  }
+}
+
+/** Windows of caps follow the clock, so no test may run while one ends. */
+async function awayFromTheHour(): Promise<void> {
+  const leftMs = HOUR_MS - (Date.now() % HOUR_MS)
+  if (leftMs < 15_000) await sleep(leftMs + 100)
+}
+
+async function balanceUnits(stack: Stack, { accountId }: TestAccount): Promise<number> {
+  const { json } = await stack.cli('account', 'show', accountId)
+  const { balance } = json as { balance: { coin: string; credits: string } }
+  return Math.round((Number(balance.coin) + Number(balance.credits)) * 1e9)
+}
+
+/** Exactly ten of the requests are served and charged in full; all others are refused with this code. */
+async function exactlyTen(
+  stack: Stack,
+  account: TestAccount,
+  code: string,
+  startUnits: number,
+  apiKeys: readonly string[] = [account.apiKey],
+): Promise<void> {
+  const answers = await sendAll(stack, apiKeys)
+  const served = answers.filter((answer) => answer.status === 200)
+  const refused = answers.filter((answer) => answer.status === 402 && answer.code === code)
+  assert.deepEqual([served.length, refused.length], [SERVED, REQUESTS - SERVED])
+  for (const { chargedUnits } of served) assert.equal(chargedUnits, HOLD_UNITS)
+  await stack.settled()
+  assert.equal(await balanceUnits(stack, account), startUnits - SERVED * HOLD_UNITS)
+}
+
+for (const workers of [1, 2]) {
+  describe(`1,000 requests at once, workers: ${workers}`, () => {
+    let stack: Stack
+
+    before(async () => {
+      stack = await startStack({
+        workers,
+        // The charge is the hold to the last unit, and no request ends before all have arrived.
+        catalog: {
+          models: [{ id: 'test/exact', upstream: `mock,ttft=300,prompt=${PROMPT_TOKENS},completion=${OUTPUT_TOKENS}` }],
+        },
+      })
+    })
+
+    after(() => stack.finish())
+
+    test('a balance for ten serves ten and ends at 0', async () => {
+      const account = await stack.createAccount({ credits: EXACT })
+      await exactlyTen(stack, account, 'insufficient_balance', SERVED * HOLD_UNITS)
+      assert.equal(await balanceUnits(stack, account), 0)
+    })
+
+    test('credits for four and coin for six serve ten and end at 0', async () => {
+      const account = await stack.createAccount({ credits: '0.000188', coin: '0.000282' })
+      await exactlyTen(stack, account, 'insufficient_balance', SERVED * HOLD_UNITS)
+    })
+
+    const caps = [
+      ['--cap-hour', 'spend_limit_exceeded'],
+      ['--cap-day', 'spend_limit_exceeded'],
+      ['--cap-month', 'spend_limit_exceeded'],
+      ['--budget', 'key_budget_exceeded'],
+    ] as const
+    for (const [flag, code] of caps) {
+      test(`${flag} for ten serves ten`, async () => {
+        await awayFromTheHour()
+        const account = await stack.createAccount({ credits: '1', args: [flag, EXACT] })
+        await exactlyTen(stack, account, code, 1e9)
+      })
+
+      test(`${flag} for ten on a platform key serves ten over its sub-keys`, async () => {
+        await awayFromTheHour()
+        const account = await stack.createAccount({ credits: '1', args: ['--platform', flag, EXACT] })
+        const made = await Promise.all(
+          Array.from({ length: SUB_KEYS }, () =>
+            api<{ api_key: string }>(stack.baseUrl, 'POST', '/v1/platform/keys', { token: account.apiKey, body: {} }),
+          ),
+        )
+        const apiKeys = made.map(({ body }) => body.api_key)
+        await exactlyTen(stack, account, code, 1e9, apiKeys)
+        const refused = await chat(stack.baseUrl, apiKeys[0] ?? '', { model: 'test/exact', max_tokens: OUTPUT_TOKENS })
+        assertError(refused, 402, code)
+        assert.match(refused.text, /platform key's/)
+      })
+    }
+  })
+}

@@ -1,0 +1,183 @@
+// Goal: a batch job lives for 24 hours, its result for 7 days, and a webhook is delivered once under its id, also when its
+// receiver is away for an hour. Method: the parts of control over a real book with a clock that is set by hand.
+import '../../support/limits/batchLimits.ts'
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, test } from 'node:test'
+import { pino } from 'pino'
+import { batchIdOf } from '../../../contract/api/batch.ts'
+import type { ApiCall } from '../../../control/api/call.ts'
+import { batchHandlers } from '../../../control/batch/batchHandlers.ts'
+import { eraseOld } from '../../../control/batch/expiry.ts'
+import { attemptsOf, listWebhooks } from '../../../control/batch/operatorReads.ts'
+import { webhookSecretOf } from '../../../control/batch/webhookSecret.ts'
+import { sendWebhooks } from '../../../control/batch/webhookSender.ts'
+import { migrate } from '../../../control/runtime/db/migrate.ts'
+import { createPool, type Pool } from '../../../control/runtime/db/pool.ts'
+import { assertSigned, HookReceiver } from '../../support/clients/batchClient.ts'
+import { BatchWorld } from '../../support/parts/batchWorld.ts'
+import { freshDatabase } from '../../support/services.ts'
+
+const MINUTE_MS = 60_000
+const DAY_MS = 86_400_000
+const log = pino({ level: 'silent' })
+
+let pool: Pool
+let world: BatchWorld
+
+before(async () => {
+  pool = createPool(await freshDatabase())
+  await migrate(pool)
+})
+
+after(() => pool?.end())
+
+beforeEach(async () => {
+  await pool.query('TRUNCATE batch_jobs, batch_groups, webhooks, webhook_attempts')
+  world = new BatchWorld(pool)
+})
+
+const call = (id: string): ApiCall =>
+  ({
+    params: { id: batchIdOf(id) },
+    part: '',
+    caller: { kind: 'key', keyId: 'key_1', accountId: 'acct_1' },
+  }) as unknown as ApiCall
+
+/** Passes until nothing changes any more at this time. */
+async function settle(): Promise<void> {
+  for (let i = 0; i < 4; i++) await world.pass()
+}
+
+async function doneJob(webhookUrl = ''): Promise<string> {
+  const id = await world.submit('plain', webhookUrl)
+  await settle()
+  assert.equal((await world.rows())[0]?.state, 'done')
+  return id
+}
+
+test('a batch that is not finished is cancelled in time, and its job expires after 24 hours', async () => {
+  const id = await world.submit('packs')
+  world.nowMs += 5_000
+  await settle()
+  const { get_batch: job, get_batch_result: result } = batchHandlers(pool)
+  assert.equal(world.provider.batches.length, 1)
+  world.nowMs += DAY_MS - 20 * MINUTE_MS
+  await settle()
+  assert.equal(world.provider.cancels, 0)
+  await assert.rejects(result.read(call(id)), { code: 'not_ready' })
+  world.nowMs += 6 * MINUTE_MS
+  await settle()
+  assert.equal(world.provider.cancels, 1)
+  world.nowMs += 14 * MINUTE_MS
+  await settle()
+  assert.equal(JSON.parse((await job.read(call(id))).text ?? '').status, 'expired')
+  await assert.rejects(result.read(call(id)), { code: 'batch_expired', status: 409, type: 'upstream_error' })
+  await world.assertEnded()
+})
+
+test('a job does not end with those that have waited for their provider much longer', async () => {
+  const early = await world.submit('packs')
+  world.nowMs += DAY_MS / 2
+  const late = await world.submit('packs')
+  world.nowMs += 5_000
+  await settle()
+  world.nowMs += DAY_MS / 2 + 10 * MINUTE_MS
+  await settle()
+  const stateOf = async (id: string) => (await world.rows()).find((row) => row.id === id)?.state
+  assert.deepEqual([await stateOf(early), await stateOf(late)], ['expired', 'grouped'])
+  for (const batch of world.provider.batches) world.provider.finish(batch, 'completed', () => ({ done: 1, failed: 0 }))
+  world.nowMs += MINUTE_MS
+  await settle()
+  assert.equal(await stateOf(late), 'done')
+  await world.assertEnded()
+})
+
+test('a job that nobody can be asked for expires after 24 hours', async () => {
+  await world.submit('plain')
+  for (let hour = 0; hour < 25; hour++) {
+    world.provider.faults.push('busy', 'busy')
+    await world.pass()
+    world.nowMs += DAY_MS / 24
+  }
+  await settle()
+  await world.assertEnded()
+  assert.notEqual((await world.rows())[0]?.state, 'done')
+})
+
+test('a result is kept for 7 days', async () => {
+  const id = await doneJob()
+  const { get_batch: job, get_batch_result: result } = batchHandlers(pool)
+  const endMs = world.nowMs
+  await eraseOld(pool, endMs + 7 * DAY_MS - 1)
+  const kept = JSON.parse((await result.read(call(id))).text ?? '') as { id: string; receipt: { request_id: string } }
+  assert.deepEqual([kept.id, kept.receipt.request_id], [id, id])
+  await eraseOld(pool, endMs + 7 * DAY_MS)
+  await assert.rejects(result.read(call(id)), { code: 'result_expired', status: 410 })
+  assert.equal(JSON.parse((await job.read(call(id))).text ?? '').status, 'done')
+})
+
+test('a receiver that is away for an hour gets the webhook after it, once', async () => {
+  const receiver = await HookReceiver.start()
+  try {
+    const secret = await webhookSecretOf(pool, 'key_1')
+    const id = await doneJob(receiver.url)
+    const options = { pool, log, allowPrivate: true, now: world.now }
+    receiver.status = 503
+    for (let minute = 0; minute < 60; minute++) {
+      await sendWebhooks(options)
+      world.nowMs += MINUTE_MS
+    }
+    const refused = receiver.received.length
+    assert.ok(refused >= 5 && refused <= 12, `it was asked ${refused} times in an hour`)
+    receiver.status = 204
+    for (let minute = 0; minute < 180; minute++) {
+      await sendWebhooks(options)
+      world.nowMs += MINUTE_MS
+    }
+    assert.equal(receiver.received.length, refused + 1)
+    assert.equal(new Set(receiver.received.map((hook) => hook.id)).size, 1)
+    const last = receiver.received.at(-1) ?? assert.fail()
+    assertSigned(last, secret)
+    assert.equal((JSON.parse(last.body) as { data: { id: string } }).data.id, batchIdOf(id))
+    const [hook] = await listWebhooks(pool, { state: '', limit: 10 })
+    assert.deepEqual([hook?.state, hook?.attempts], ['delivered', refused + 1])
+    const log_ = await attemptsOf(pool, hook?.id ?? '')
+    assert.deepEqual(
+      log_.map((one) => one.status),
+      [...Array.from({ length: refused }, () => 503), 204],
+    )
+  } finally {
+    receiver.stop()
+  }
+})
+
+test('nothing is sent to a private address, whatever its name, and the log says so', async () => {
+  const receiver = await HookReceiver.start()
+  try {
+    const { port } = new URL(receiver.url)
+    for (const host of ['127.0.0.1', 'localhost', '[::1]']) {
+      await pool.query('TRUNCATE batch_jobs, batch_groups, webhooks, webhook_attempts')
+      world = new BatchWorld(pool)
+      await webhookSecretOf(pool, 'key_1')
+      await doneJob(`http://${host}:${port}/`)
+      await sendWebhooks({ pool, log, allowPrivate: false, now: world.now })
+      const [hook] = await listWebhooks(pool, { state: 'waiting', limit: 10 })
+      assert.match(hook?.fault ?? '', /not_public/)
+    }
+    assert.equal(receiver.received.length, 0)
+  } finally {
+    receiver.stop()
+  }
+})
+
+test('a webhook that nobody takes is given up after three days', async () => {
+  await webhookSecretOf(pool, 'key_1')
+  await doneJob('http://127.0.0.1:9/')
+  const options = { pool, log, allowPrivate: true, now: world.now }
+  for (let hour = 0; hour < 80; hour++) {
+    await sendWebhooks(options)
+    world.nowMs += DAY_MS / 24
+  }
+  const [hook] = await listWebhooks(pool, { state: 'given_up', limit: 10 })
+  assert.ok((hook?.attempts ?? 0) > 50)
+})

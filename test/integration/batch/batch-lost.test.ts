@@ -1,0 +1,150 @@
+// Goal: a batch job that is done is charged once and shows what it was charged, also when Redis loses its hold, or the
+// charge that it had accepted. Method: the job, its hold and its end over a real book and a real Redis, which is emptied
+// or set back in between.
+import '../../support/limits/batchLostLimits.ts'
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, test } from 'node:test'
+import { limits } from '../../../contract/limits/limits.ts'
+import { sluice } from '../../../contract/wire/generated/messages.js'
+import { runAudit } from '../../../control/audit/runAudit.ts'
+import { BatchHolds } from '../../../control/batch/batchHolds.ts'
+import { BatchService } from '../../../control/batch/batchService.ts'
+import { endDecided } from '../../../control/batch/charger.ts'
+import { decide, jobOf } from '../../../control/batch/jobStore.ts'
+import { openJob } from '../../../control/batch/openJob.ts'
+import { decideAnswer } from '../../../control/batch/outcome.ts'
+import { parseCatalog } from '../../../control/catalog/pricing/catalogFile.ts'
+import { publishCatalog } from '../../../control/catalog/pricing/publish.ts'
+import { CHARGE, PROVIDERS, USAGE } from '../../support/parts/batchWorld.ts'
+import {
+  assertCleanAudit,
+  type Book,
+  drainAll,
+  ensureOpen,
+  fundedAccount,
+  log,
+  scalar,
+  startBook,
+  TestProxy,
+  until,
+} from '../../support/parts/ledger.ts'
+import { testCatalog } from '../../support/testCatalog.ts'
+
+const HOLD = 1_000
+const RATES = { input: 500_000, output: 1_000_000 }
+/** USD per million tokens; the batch rates are those above. */
+const PRICE = { input: '0.001', output: '0.002', batch_input: '0.0005', batch_output: '0.001' }
+
+let book: Book
+let proxy: TestProxy
+let holds: BatchHolds
+
+before(async () => {
+  book = await startBook()
+  const models = [{ id: 'test/model', price: PRICE }]
+  const file = testCatalog('http://127.0.0.1:1/v1', { models, providers: [{ id: 'mock', batch: true }] })
+  await publishCatalog(book.pool, parseCatalog('catalog.yaml', file))
+  holds = new BatchHolds(book.redis, book.pool)
+})
+beforeEach(async () => {
+  proxy = new TestProxy(book.redis)
+  await proxy.beat()
+})
+after(() => book.stop())
+
+/** A job with its hold, for which the provider has answered. @returns its request id */
+async function decidedJob(accountId: string): Promise<string> {
+  const requestId = await proxy.newHold(accountId, HOLD)
+  const request = sluice.SubmitBatchRequest.create({
+    ...{ requestId, accountId, keyId: accountId.replace('acct', 'key'), owner: proxy.owner, model: 'test/model' },
+    ...{ coinUsdUnits: 1_000_000_000, holdUnits: HOLD, heldAtMs: Date.now(), startedAtMs: Date.now(), sheetVersion: 1 },
+    ...{ rates: RATES, routes: [{ provider: 'packs', model: 'up', limitName: 'max_tokens' }], maxTokens: 100 },
+    ...{ context: 1_000, maxOutput: 1_000, promptBytes: 10, webhookUrl: '', takeByMs: Date.now() + 60_000 },
+    body: Buffer.from('{"messages":[]}'),
+  } as unknown as sluice.SubmitBatchRequest)
+  const parts = { pool: book.pool, holds, now: Date.now, providers: async () => PROVIDERS, allowPrivate: true }
+  await openJob(parts, request)
+  const job = await jobOf(book.pool, requestId)
+  assert.ok(job)
+  const answer = { choices: [{ index: 0, message: { role: 'assistant', content: 'hi' } }], usage: USAGE }
+  assert.equal(await decide(book.pool, requestId, decideAnswer(job, answer, Date.now()), ['queued']), true)
+  return requestId
+}
+
+const endJobs = () => endDecided({ pool: book.pool, holds, log, now: Date.now })
+
+/** Runs the work of control on batch jobs until the book has the receipt of a request. */
+async function untilBooked(requestId: string): Promise<void> {
+  const service = new BatchService({ pool: book.pool, redis: book.redis, log, environment: {}, allowPrivate: true })
+  service.start()
+  const isBooked = async (): Promise<boolean> => {
+    await drainAll(book)
+    return (await scalar<number>(book.pool, 'SELECT count(*) FROM receipts WHERE request_id = $1', [requestId])) === 1
+  }
+  await until('there is a receipt', isBooked).finally(() => service.stop())
+}
+
+async function assertDone(requestId: string, charged: number): Promise<void> {
+  const job = await jobOf(book.pool, requestId)
+  assert.deepEqual([job?.state, job?.charge_units], ['done', charged])
+  assert.equal(JSON.parse(job?.receipt ?? '{}').cost.units, String(charged))
+  const booked = await book.pool.query('SELECT charge_units, voided FROM receipts WHERE request_id = $1', [requestId])
+  assert.deepEqual(booked.rows, [{ charge_units: charged, voided: false }])
+  await assertCleanAudit(book)
+}
+
+test('a job whose hold is lost is done for what the account has left, also for nothing', async () => {
+  const accountId = await fundedAccount(book, HOLD)
+  const requestId = await decidedJob(accountId)
+  await book.redis.flushall()
+  await ensureOpen(book)
+  await proxy.serve(accountId, HOLD)
+  assert.equal(await endJobs(), 1)
+  await drainAll(book)
+  await assertDone(requestId, 0)
+})
+
+test('a job that was done is charged although Redis lost its hold and its charge', async () => {
+  const accountId = await fundedAccount(book, HOLD)
+  const requestId = await decidedJob(accountId)
+  assert.equal(await endJobs(), 1)
+  await book.redis.flushall()
+  await ensureOpen(book)
+  const shift = (ms: number) =>
+    book.pool.query('UPDATE batch_jobs SET ended_at_ms = ended_at_ms + $2 WHERE id = $1', [requestId, ms])
+  await shift(-2 * limits.holdAgeMaxMs)
+  const wrong = (await runAudit(book.pool, book.redis)).filter((check) => !check.ok)
+  assert.deepEqual(
+    wrong.map((check) => check.detail),
+    [`${requestId} is done, was charged ${CHARGE} and has no receipt`],
+  )
+  await shift(2 * limits.holdAgeMaxMs)
+  await untilBooked(requestId)
+  await assertDone(requestId, CHARGE)
+})
+
+test('a job that was done is charged although Redis went back to before its charge', async () => {
+  const accountId = await fundedAccount(book, HOLD)
+  const requestId = await decidedJob(accountId)
+  const keys = await book.redis.keys('*')
+  const before = await Promise.all(keys.map((key) => book.redis.dumpBuffer(key)))
+  assert.equal(await endJobs(), 1)
+  await book.redis.flushall()
+  for (const [i, key] of keys.entries()) await book.redis.restore(key, 0, before[i] ?? assert.fail())
+  await untilBooked(requestId)
+  await assertDone(requestId, CHARGE)
+})
+
+test('jobs that can not be ended yet hold up none behind them', async () => {
+  const accountId = await fundedAccount(book, 4 * HOLD)
+  const waiting: string[] = []
+  for (let i = 0; i < limits.batchPassMax; i++) waiting.push(await decidedJob(accountId))
+  const last = await decidedJob(accountId)
+  const end: BatchHolds['end'] = (job, ...rest) =>
+    waiting.includes(job.id) ? Promise.resolve('later') : holds.end(job, ...rest)
+  assert.equal(await endDecided({ pool: book.pool, holds: { end }, log, now: Date.now }), 1)
+  assert.equal((await jobOf(book.pool, last))?.state, 'done')
+  assert.equal(await endJobs(), waiting.length)
+  await drainAll(book)
+  await assertDone(last, CHARGE)
+})

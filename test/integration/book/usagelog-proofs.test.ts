@@ -1,0 +1,87 @@
+import '../../support/limits/ledgerLimits.ts'
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { newId } from '../../../contract/wire/ids.ts'
+import { ledgerStream, shardOf } from '../../../contract/wire/redisKeys.ts'
+import { bookEntries } from '../../../control/book/settlement/bookEntries.ts'
+import { parseEntry } from '../../../control/book/settlement/entry.ts'
+import { inclusionProof } from '../../../control/book/usagelog/inclusionProof.ts'
+import { leafHash, verifyInclusion } from '../../../control/book/usagelog/merkle.ts'
+import { type Book, newAccount, scalar, settlementOf, startBook } from '../../support/parts/ledger.ts'
+
+let book: Book
+let accountId: string
+before(async () => {
+  book = await startBook()
+  accountId = await newAccount(book.pool, 1_000_000_000)
+})
+after(() => book.stop())
+
+let lastId = 0
+async function bookReceipts(count: number): Promise<void> {
+  const shard = shardOf(accountId)
+  assert.ok(ledgerStream(shard))
+  const entries = Array.from({ length: count }, () => {
+    const settlement = settlementOf({ requestId: newId('req'), accountId, chargeUnits: 3 })
+    const fields = ['e', settlement, 'c', '3', 't', '1700000000000', 's', 'coin=3'].map((field) => Buffer.from(field))
+    lastId++
+    return parseEntry({ shard, id: `${lastId}-0`, fields })
+  })
+  await bookEntries(book.pool, entries)
+}
+
+async function proves(position: number): Promise<void> {
+  const proof = await inclusionProof(book.pool, position)
+  assert.ok(proof)
+  const bytes = (hex: string) => Buffer.from(hex, 'hex')
+  const hashes = proof.proof.map(bytes)
+  assert.ok(verifyInclusion(bytes(proof.leaf), position, proof.tree_size, hashes, bytes(proof.root)), `${position}`)
+  assert.ok(!verifyInclusion(leafHash('another'), position, proof.tree_size, hashes, bytes(proof.root)))
+}
+
+test('every receipt proves its place, whatever sizes the batches had', async () => {
+  for (const count of [1, 1, 2, 3, 249, 1, 255, 300, 7]) {
+    await bookReceipts(count)
+    const size = await scalar<number>(book.pool, 'SELECT size FROM usage_log_head')
+    for (const position of new Set([0, 1, size >> 1, 255, 256, size - 2, size - 1])) {
+      if (position >= 0 && position < size) await proves(position)
+    }
+  }
+  for (let position = 0; position < 819; position += 13) await proves(position)
+})
+
+test('positions that the log does not have are answered with nothing', async () => {
+  const size = await scalar<number>(book.pool, 'SELECT size FROM usage_log_head')
+  for (const position of [size, -1, 0.5, Number.NaN]) assert.equal(await inclusionProof(book.pool, position), undefined)
+})
+
+test('the leaf text of a receipt has the documented lines', async () => {
+  const { leafText } = await import('../../../control/book/usagelog/leafText.ts')
+  const text = leafText({
+    requestId: 'req_1',
+    status: 'ok',
+    model: 'acme/chat-small',
+    endpoint: 'chat',
+    sheetVersion: 4,
+    chargeUnits: 77,
+    inputTokens: 1,
+    cachedInputTokens: 2,
+    cacheWrite5mTokens: 3,
+    cacheWrite1hTokens: 4,
+    outputTokens: 5,
+    reasoningTokens: 6,
+    quantity: 7,
+    unit: 'image',
+    usageSource: 'reported',
+    heldAtMs: 1_700_000_000_000,
+  })
+  const lines = 'sluice-receipt/1|req_1|ok|acme/chat-small|chat|4|77|1|2|3|4|5|6|7|image|reported|1700000000000|'
+  assert.equal(text, lines.replaceAll('|', '\n'))
+})
+
+test('after 66,000 receipts the second stored level is used and proofs still hold', async () => {
+  for (let i = 0; i < 33; i++) await bookReceipts(2_000)
+  const size = await scalar<number>(book.pool, 'SELECT size FROM usage_log_head')
+  assert.equal(await scalar(book.pool, 'SELECT count(*) FROM usage_log_nodes WHERE level = 16'), 1)
+  for (const position of [0, 65_535, 65_536, 12_345, size - 1]) await proves(position)
+})

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import type { Redis } from 'ioredis'
+import { pino } from 'pino'
+import { sluice } from '../../../contract/wire/generated/messages.js'
+import { connectRedis } from '../../../contract/wire/redis.ts'
+import { CATALOG_KEY, FEED_STREAM } from '../../../contract/wire/redisKeys.ts'
+import { CatalogKeeper } from '../../../control/catalog/pricing/catalogKeeper.ts'
+import { migrate } from '../../../control/runtime/db/migrate.ts'
+import { createPool, type Pool } from '../../../control/runtime/db/pool.ts'
+import { freshDatabase, startTestRedis, type TestServer } from '../../support/services.ts'
+import { until } from '../../support/stack.ts'
+import { makeTempDir, removeTempDir } from '../../support/tempDir.ts'
+import { testCatalog } from '../../support/testCatalog.ts'
+
+const dir = makeTempDir('catalog')
+const path = join(dir, 'catalog.yaml')
+let server: TestServer
+let redis: Redis
+let pool: Pool
+let keeper: CatalogKeeper
+let nowMs = Date.now()
+const lines: string[] = []
+const log = pino({ level: 'warn' }, { write: (line) => lines.push(line) })
+const newKeeper = () => new CatalogKeeper({ path, pool, redis, log, now: () => nowMs })
+
+before(async () => {
+  server = await startTestRedis()
+  redis = connectRedis(server.url, 'wait')
+  redis.on('error', () => {})
+  pool = createPool(await freshDatabase())
+  await migrate(pool)
+  write('1')
+  keeper = newKeeper()
+  await keeper.start()
+})
+
+after(async () => {
+  await keeper.stop()
+  redis.disconnect()
+  await pool.end()
+  await server.stop()
+  removeTempDir(dir)
+})
+
+function write(input: string): void {
+  const models = [{ id: 'test/small', price: { input, output: '2' } }]
+  writeFileSync(path, testCatalog('http://127.0.0.1:1/v1', { models }))
+}
+
+async function versionInRedis(): Promise<number | undefined> {
+  const record = await redis.getBuffer(CATALOG_KEY)
+  return record === null ? undefined : sluice.CatalogRecord.decode(record).version
+}
+
+async function lastFeedVersion(): Promise<number | null | undefined> {
+  const [last] = await redis.xrevrangeBuffer(FEED_STREAM, '+', '-', 'COUNT', 1)
+  const bytes = last?.[1][1]
+  return bytes && sluice.FeedEvent.decode(bytes).catalogPublished
+}
+
+test('the record is in Redis and announced', async () => {
+  assert.equal(await versionInRedis(), 1)
+  assert.equal(await lastFeedVersion(), 1)
+})
+
+test('a lower price is taken at a reload, a higher one refused', async () => {
+  write('0.9')
+  assert.equal(await keeper.reload(), true)
+  assert.equal(await versionInRedis(), 2)
+  assert.equal(await lastFeedVersion(), 2)
+  write('1')
+  assert.equal(await keeper.reload(), false)
+  writeFileSync(path, 'models: [')
+  assert.equal(await keeper.reload(), false)
+  assert.equal(await versionInRedis(), 2)
+})
+
+test('a start with a file that breaks a promise goes on with the sheet in force, and says what to do', async () => {
+  write('1')
+  await redis.del(CATALOG_KEY)
+  lines.length = 0
+  const started = newKeeper()
+  await started.start()
+  await started.stop()
+  assert.equal(await versionInRedis(), 2)
+  const warning = lines.map((line) => JSON.parse(line)).find((line) => line.problems !== undefined)
+  assert.match(warning?.problems[0], /^catalog\.yaml:\d+: test\/small: price\.input may not rise from 0\.9 to 1 USD/)
+  assert.match(warning.msg, /the sheet in force stays; to resolve it, .*SLUICE_CATALOG/)
+
+  writeFileSync(path, 'models: [')
+  await assert.rejects(newKeeper().start(), /catalog\.yaml:\d+: /, 'a file that cannot be read is another matter')
+})
+
+test('the promise of the prices in force is renewed in Redis as well', async () => {
+  nowMs += 40 * 86_400_000
+  await keeper.renew()
+  const record = sluice.CatalogRecord.decode((await redis.getBuffer(CATALOG_KEY)) ?? assert.fail())
+  assert.deepEqual([record.version, record.validUntilMs], [2, nowMs + 30 * 86_400_000])
+  const sheet = JSON.parse(Buffer.from(record.sheetJson ?? assert.fail()).toString())
+  assert.equal(sheet.rate_lock.valid_until, new Date(nowMs + 30 * 86_400_000).toISOString())
+})
+
+test('Redis that lost everything gets the catalog back', async () => {
+  await redis.flushall()
+  await until('the catalog is back', async () => (await versionInRedis()) === 2, 15_000)
+  assert.equal(await lastFeedVersion(), 2)
+  await redis.del(CATALOG_KEY)
+  await server.restart()
+  await until('the catalog is back after a restart', async () => (await versionInRedis()) === 2, 15_000)
+})

@@ -1,0 +1,318 @@
+// Goal: neither a client that plays tricks nor a provider that sends nonsense moves money wrongly, hangs a request or
+// ends a process. Method: a provider scripted byte by byte behind the real stack.
+import assert from 'node:assert/strict'
+import { request } from 'node:http'
+import { after, before, test } from 'node:test'
+import { brotliCompressSync, gzipSync } from 'node:zlib'
+import { limits } from '../../../contract/limits/limits.ts'
+import {
+  assertError,
+  chat,
+  chatStream,
+  completion,
+  postRaw,
+  postTo,
+  type Receipt,
+  receiptOf,
+  streamedText,
+} from '../../support/clients/chatClient.ts'
+import { beginEvents, chunk, event, type Play, ScriptedProvider } from '../../support/providers/scriptedProvider.ts'
+import { type Stack, startStack, until } from '../../support/stack.ts'
+
+const USAGE = { prompt_tokens: 10, completion_tokens: 5 }
+const deep = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
+const later = (work: () => void) => setTimeout(work, 60)
+
+const COMPLETION = JSON.stringify({
+  choices: [{ index: 0, message: { role: 'assistant', content: 'hello' }, finish_reason: 'stop' }],
+  usage: USAGE,
+})
+const EVENTS = `${[chunk({ content: 'hello' }), chunk({}, 'stop'), { choices: [], usage: USAGE }]
+  .map((value) => `data: ${JSON.stringify(value)}\n\n`)
+  .join('')}data: [DONE]\n\n`
+const BOMB = gzipSync(Buffer.alloc(limits.responseBodyBytesMax + 1, ' '))
+
+/** Ends what the play `late-error` has kept waiting. */
+let failLate: (() => unknown) | undefined
+
+const PLAYS: Record<string, Play> = {
+  echo: (response, body) => {
+    const content = JSON.stringify(body['messages'])
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify({ choices: [{ index: 0, message: { content }, finish_reason: 'stop' }], usage: USAGE }))
+  },
+  'deep-extra': (response) => {
+    response.end(
+      `{"choices":[{"index":0,"message":{"content":"x"}}],"usage":{"prompt_tokens":1,"completion_tokens":1},"x":${deep(7_000)}}`,
+    )
+  },
+  'deep-tools': (response) => response.end(`{"choices":[{"index":0,"message":{"tool_calls":${deep(7_000)}}}]}`),
+  'no-gzip': (response) =>
+    response.writeHead(200, { 'content-encoding': 'gzip', 'content-type': 'text/event-stream' }).end('xx'),
+  zstd: (response) => response.writeHead(200, { 'content-encoding': 'zstd' }).end(COMPLETION),
+  gzip: (response, { stream }) => {
+    const type = stream === true ? 'text/event-stream' : 'application/json'
+    response.writeHead(200, { 'content-encoding': 'gzip', 'content-type': type })
+    response.end(gzipSync(stream === true ? EVENTS : COMPLETION))
+  },
+  'br-error': (response) =>
+    response
+      .writeHead(400, { 'content-encoding': 'br' })
+      .end(brotliCompressSync('{"error":{"message":"no such voice"}}')),
+  'gzip-bomb': (response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(BOMB),
+  'gzip-bomb-error': (response) => response.writeHead(429, { 'content-encoding': 'gzip' }).end(BOMB),
+  'no-output-count': (response) => {
+    response.end(
+      JSON.stringify({ choices: [{ index: 0, message: { content: 'y'.repeat(400) } }], usage: { prompt_tokens: 10 } }),
+    )
+  },
+  'only-usage': (response) => {
+    beginEvents(response)
+    event(response, chunk({ role: 'assistant', content: '' }))
+    later(() => {
+      event(response, { choices: [], usage: USAGE })
+      response.end('data: [DONE]\n\n')
+    })
+  },
+  'upper-case': (response) => {
+    response.writeHead(200, { 'content-type': 'Text/Event-Stream' })
+    event(response, chunk({ content: 'x' }, 'stop'))
+    response.end('data: [DONE]\n\n')
+  },
+  'error-first': (response) => {
+    beginEvents(response)
+    event(response, { error: { message: 'no' } })
+    response.end()
+  },
+  'late-error': (response) => {
+    failLate = () => response.writeHead(500).end()
+  },
+  'late-usage': (response) => {
+    beginEvents(response)
+    event(response, chunk({ content: 'x' }))
+    event(response, chunk({}, 'stop'))
+    later(() => {
+      event(response, { choices: [], usage: { prompt_tokens: 10, completion_tokens: 5_000 } })
+      response.end('data: [DONE]\n\n')
+    })
+  },
+  'early-usage': (response) => {
+    beginEvents(response)
+    event(response, { ...(chunk({ role: 'assistant' }) as object), usage: { prompt_tokens: 10, completion_tokens: 0 } })
+    const timer = setInterval(() => event(response, chunk({ content: ' tok' })), 5)
+    response.on('close', () => clearInterval(timer))
+  },
+}
+
+let stack: Stack
+let provider: ScriptedProvider
+let apiKey: string
+
+before(async () => {
+  provider = await ScriptedProvider.start(PLAYS)
+  const models = Object.keys(PLAYS).map((name) => ({
+    id: `test/${name}`,
+    routes: [{ provider: 'scripted', model: name }],
+  }))
+  stack = await startStack({
+    limits: { breakerFailures: 100, lingerMs: 1_000 },
+    catalog: {
+      providers: [{ id: 'scripted', base_url: provider.url }],
+      models: [
+        ...models,
+        {
+          id: 'test/failover',
+          routes: ['error-first', 'late-error'].map((model) => ({ provider: 'scripted', model })),
+        },
+      ],
+    },
+  })
+  apiKey = (await stack.createAccount({ credits: '100' })).apiKey
+})
+after(async () => {
+  await provider.stop()
+  await stack.finish()
+})
+
+const MEGABYTE = 'word '.repeat(80_000)
+const HIDDEN: [string, Record<string, unknown>][] = [
+  ['reasoning', { reasoning: MEGABYTE }],
+  ['an unknown member', { anything: { deep: MEGABYTE } }],
+  ['audio', { audio: { id: MEGABYTE } }],
+]
+
+for (const [name, extra] of HIDDEN) {
+  test(`text that no hold covers does not reach the provider: ${name}`, async () => {
+    const messages = [
+      { role: 'user', content: 'hi' },
+      { role: 'assistant', content: 'x', ...extra },
+    ]
+    const answer = completion(await chat(stack.baseUrl, apiKey, { model: 'test/echo', messages }))
+    const [choice] = answer['choices'] as { message: { content: string } }[]
+    assert.deepEqual(JSON.parse(choice.message.content), [
+      { role: 'user', content: 'hi' },
+      { role: 'assistant', content: 'x' },
+    ])
+  })
+}
+
+const MISTYPED: [string, Record<string, unknown>, string][] = [
+  ['function_call', { function_call: { name: 'f', arguments: MEGABYTE } }, 'messages[0].function_call'],
+  [
+    'arguments as an object',
+    { tool_calls: [{ id: 'c', function: { name: 'f', arguments: { a: MEGABYTE } } }] },
+    'messages[0].tool_calls.function.arguments',
+  ],
+  ['reasoning_content as an array', { reasoning_content: [MEGABYTE] }, 'messages[0].reasoning_content'],
+  ['refusal as an object', { refusal: { a: MEGABYTE } }, 'messages[0].refusal'],
+]
+
+for (const [name, extra, param] of MISTYPED) {
+  test(`text in a place where it cannot be measured is refused: ${name}`, async () => {
+    const messages = [{ role: 'assistant', content: 'x', ...extra }]
+    assertError(await chat(stack.baseUrl, apiKey, { model: 'test/echo', messages }), 400, null, param)
+  })
+}
+
+test('every text of a message is held', async () => {
+  const held = async (extra: Record<string, unknown>) => {
+    const messages = [{ role: 'assistant', content: 'x', ...extra }]
+    const answer = completion(await chat(stack.baseUrl, apiKey, { model: 'test/echo', messages, max_tokens: 1 }))
+    return Number(answer.receipt.hold.units)
+  }
+  const bare = await held({})
+  const text = 'a'.repeat(2_000)
+  const calls = [{ id: text, type: 'function', function: { name: text, arguments: text } }]
+  assert.equal(await held({ reasoning_content: text }), bare + 1_000_000)
+  assert.equal(await held({ tool_calls: calls }), bare + 3_000_000)
+})
+
+test('JSON that nests without end is refused, from clients and from providers', async () => {
+  const body = (extra: string) =>
+    `{"model":"test/echo","messages":[{"role":"user","content":"x"}],"response_format":${extra}}`
+  assertError(await postRaw(stack.baseUrl, apiKey, body(deep(100_000))), 400, null)
+  for (const model of ['test/deep-extra', 'test/deep-tools']) {
+    assertError(await chat(stack.baseUrl, apiKey, { model }), 502, 'upstream_unavailable')
+  }
+  const metrics = await (await fetch(stack.metricsUrl)).text()
+  assert.match(metrics, /^sluice_worker_restarts_total 0$/m)
+})
+
+test('a body of very many members or elements is refused while everybody else is served', async () => {
+  const names = (count: number) => Array.from({ length: count }, (_, i) => `"m${i}":${i}`).join()
+  const post = (path: string, body: string, key = '') => postTo(stack.baseUrl + path, key, body)
+  const many = names(800_000)
+  const under = (text: string) => `{"model":"test/echo","messages":[],"tools":[{"function":{"parameters":${text}}}]}`
+  let longestMs = 0
+  let done = false
+  const watching = (async () => {
+    while (!done) {
+      const beganMs = performance.now()
+      await (await fetch(`${stack.baseUrl}/health`)).text()
+      longestMs = Math.max(longestMs, performance.now() - beganMs)
+    }
+  })()
+  const chatPath = '/v1/chat/completions'
+  try {
+    assertError(await post(chatPath, `{${many}}`, apiKey), 400, null)
+    assertError(await post(chatPath, under(`{${many}}`), apiKey), 400, null)
+    assertError(await post(chatPath, `[${'{"a":1},'.repeat(1_800_000)}{}]`, apiKey), 400, null)
+    assertError(await post(`/x402${chatPath}`, under(`{${names(60_000)}}`)), 400, null)
+    assertError(await post(`/x402${chatPath}`, `{"input":[${'1,'.repeat(400_000)}1]}`), 400, null)
+    const message = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"quote","arguments":{${names(60_000)}}}}`
+    assert.equal((await post('/mcp', message)).status, 400)
+  } finally {
+    done = true
+    await watching
+  }
+  // Seconds when such a body is parsed at once; the rest is for a machine that is busy.
+  assert.ok(longestMs < 1_000, `/health took ${longestMs} ms`)
+})
+
+test('an answer that is compressed against our wish is read, whole and streamed', async () => {
+  const whole = completion(await chat(stack.baseUrl, apiKey, { model: 'test/gzip' }))
+  const [choice] = whole['choices'] as { message: { content: string } }[]
+  assert.deepEqual([choice.message.content, whole.receipt.cost.units], ['hello', '20000'])
+  const streamed = await chatStream(stack.baseUrl, apiKey, { model: 'test/gzip' })
+  assert.deepEqual([streamedText(streamed), streamed.done, streamed.receipt?.cost.units], ['hello', true, '20000'])
+  const refused = await chat(stack.baseUrl, apiKey, { model: 'test/br-error' })
+  assert.match(assertError(refused, 400, 'upstream_rejected').message, /no such voice/)
+})
+
+test('one that only says that it is compressed, one in a coding that is not known, and one without end are none', async () => {
+  for (const model of ['test/no-gzip', 'test/zstd', 'test/gzip-bomb']) {
+    for (const stream of [false, true]) {
+      assertError(await chat(stack.baseUrl, apiKey, { model, stream }), 502, 'upstream_unavailable')
+    }
+  }
+  assertError(await chat(stack.baseUrl, apiKey, { model: 'test/gzip-bomb-error' }), 429, 'rate_limited')
+})
+
+test('a missing count of output tokens is not zero', async () => {
+  const { receipt } = completion(await chat(stack.baseUrl, apiKey, { model: 'test/no-output-count' }))
+  assert.equal(receipt.usage_source, 'estimated')
+  assert.ok(receipt.usage.completion_tokens >= 100)
+})
+
+test('a stream of nothing but its bill ends, and is billed', async () => {
+  const reply = await chatStream(stack.baseUrl, apiKey, { model: 'test/only-usage' })
+  assert.equal(reply.status, 200)
+  assert.ok(reply.done)
+  assert.equal(reply.receipt?.cost.units, '20000')
+})
+
+test('the case of a content type does not matter', async () => {
+  assert.ok((await chatStream(stack.baseUrl, apiKey, { model: 'test/upper-case' })).done)
+})
+
+/** Streams until `enough`, then leaves; gives the receipt. */
+async function leaveWhen(model: string, enough: (text: string) => boolean): Promise<Receipt> {
+  const call = request(`${stack.baseUrl}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}` },
+  })
+  const requestId = await new Promise<string>((resolve) => {
+    let text = ''
+    call.on('error', () => undefined)
+    call.on('response', (response) => {
+      response.on('error', () => undefined)
+      response.on('data', (part: Buffer) => {
+        text += part.toString()
+        if (!enough(text)) return
+        call.destroy()
+        resolve(String(response.headers['x-request-id']))
+      })
+    })
+    call.end(JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: 'hello' }] }))
+  })
+  return receiptOf(stack.baseUrl, apiKey, requestId)
+}
+
+test('leaving just before the bill does not make an answer cheap', async () => {
+  const receipt = await leaveWhen('test/late-usage', (text) => text.includes('"finish_reason":"stop"'))
+  assert.deepEqual([receipt.usage_source, receipt.usage.completion_tokens], ['reported', 5_000])
+})
+
+test('a bill that came before the output is not the last word', async () => {
+  const receipt = await leaveWhen('test/early-usage', (text) => text.split(' tok').length > 30)
+  assert.equal(receipt.usage_source, 'estimated')
+  assert.ok(receipt.usage.completion_tokens >= 29)
+})
+
+test('a client that leaves before any route has answered is not charged for a route that failed', async () => {
+  const call = request(`${stack.baseUrl}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}` },
+  })
+  call.on('error', () => undefined)
+  call.end(JSON.stringify({ model: 'test/failover', stream: true, messages: [{ role: 'user', content: MEGABYTE }] }))
+  await until('the second route is asked', () => failLate !== undefined)
+  call.destroy()
+  // A worker that answers has seen who left before it was asked.
+  await (await fetch(`${stack.baseUrl}/health`)).arrayBuffer()
+  failLate?.()
+  await stack.settled()
+  const list = await fetch(`${stack.baseUrl}/v1/receipts?limit=1`, { headers: { authorization: `Bearer ${apiKey}` } })
+  const [receipt] = ((await list.json()) as { data: Receipt[] }).data
+  assert.deepEqual([receipt.status, receipt.cost.units], ['failed', '0'])
+})

@@ -1,0 +1,114 @@
+// Goal: known keys work on without control, and unknown ones cost nothing that known ones need. Method: the cache over a
+// control that the test answers for.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { GatewayError } from '../../../contract/errors/errors.ts'
+import { limits } from '../../../contract/limits/limits.ts'
+import { sluice } from '../../../contract/wire/generated/messages.js'
+import { hashSecret, newSecret } from '../../../contract/wire/ids.ts'
+import { KeyCache } from '../../../proxy/access/keyCache.ts'
+import { ControlUnavailable } from '../../../proxy/bus/rpcClient.ts'
+
+class Control {
+  readonly known = new Map<string, string>()
+  asked = 0
+  down = false
+  /** What it answers in place of a record. */
+  garbled: Uint8Array | undefined
+
+  async call(_operation: string, payload: Uint8Array): Promise<Uint8Array> {
+    this.asked++
+    if (this.down) {
+      await sleep(100)
+      throw new ControlUnavailable('resolve_key')
+    }
+    if (this.garbled !== undefined) return this.garbled
+    const keyId = this.known.get(sluice.ResolveKeyRequest.decode(payload).keyHash)
+    if (keyId === undefined) throw new GatewayError('invalid_api_key')
+    return sluice.KeyRecord.encode({ keyId, accountId: 'acct_test', privacyKnown: true, settingsKnown: true }).finish()
+  }
+
+  addKey(): string {
+    const secret = newSecret('sk')
+    this.known.set(hashSecret(secret), `key_${this.known.size}`)
+    return secret
+  }
+}
+
+function start(overrides: Partial<typeof limits> = {}): { control: Control; cache: KeyCache } {
+  const control = new Control()
+  return { control, cache: new KeyCache(control, { ...limits, ...overrides }) }
+}
+
+test('a key past its time is served at once, and control is asked once in a while in the background', async () => {
+  const { control, cache } = start()
+  const secret = control.addKey()
+  await cache.find(secret, Date.now())
+  control.down = true
+  const laterMs = Date.now() + limits.keyCacheTtlMs + 1
+  for (let i = 0; i < 100; i++) assert.ok(!(cache.find(secret, laterMs) instanceof Promise))
+  assert.equal(control.asked, 2)
+  await sleep(120)
+  cache.find(secret, laterMs + limits.keyRefreshRetryMs - 1)
+  assert.equal(control.asked, 2, 'not again before its time')
+  control.down = false
+  cache.find(secret, laterMs + limits.keyRefreshRetryMs)
+  assert.equal(control.asked, 3)
+  control.known.clear()
+  await sleep(10)
+  cache.find(secret, Date.now() + limits.keyCacheTtlMs + 1)
+  await sleep(10)
+  assert.throws(() => cache.find(secret, Date.now()), { code: 'invalid_api_key' })
+})
+
+test('a key that control has not told of needs control', async () => {
+  const { control, cache } = start()
+  control.down = true
+  await assert.rejects(async () => cache.find(newSecret('sk'), Date.now()), { code: 'policy_unavailable' })
+})
+
+test('any number of unknown keys pushes out no known one, and what cannot be a key is not asked for', async () => {
+  const { control, cache } = start({ keyCacheEntriesMax: 10, unknownKeysMax: 10 })
+  const secret = control.addKey()
+  await cache.find(secret, Date.now())
+  for (let i = 0; i < 30; i++) {
+    await assert.rejects(async () => cache.find(newSecret('sk'), Date.now()), { code: 'invalid_api_key' })
+  }
+  assert.equal(control.asked, 31)
+  assert.ok(!(cache.find(secret, Date.now()) instanceof Promise))
+  for (const odd of ['sk_', `sk_${'z'.repeat(42)}`, `sk_${'z'.repeat(44)}`, `sk_${'z'.repeat(42)}-`, 'x'.repeat(46)]) {
+    assert.throws(() => cache.find(odd, Date.now()), { code: 'invalid_api_key' })
+  }
+  assert.equal(control.asked, 31)
+})
+
+test('the key that was unused for longest makes room', async () => {
+  const { control, cache } = start({ keyCacheEntriesMax: 2, keyCacheTtlMs: 1 })
+  const [used, unused, added] = [control.addKey(), control.addKey(), control.addKey()]
+  for (const secret of [used, unused]) await cache.find(secret, Date.now())
+  await sleep(5)
+  cache.find(used, Date.now())
+  await sleep(5)
+  await cache.find(added, Date.now())
+  assert.ok(!(cache.find(used, Date.now()) instanceof Promise))
+  assert.ok(cache.find(unused, Date.now()) instanceof Promise)
+})
+
+test('a record that cannot be read, or lacks the privacy flags, runs nothing and is asked for again', async () => {
+  const { control, cache } = start()
+  const secret = control.addKey()
+  for (const garbled of [
+    Buffer.from([0x0a, 0xff]),
+    Buffer.from('no record'),
+    sluice.KeyRecord.encode({ keyId: 'key_0', accountId: 'acct_test', settingsKnown: true }).finish(),
+  ]) {
+    control.garbled = garbled
+    await assert.rejects(Promise.resolve(cache.find(secret, Date.now())), {
+      ...{ code: 'key_privacy_unavailable', status: 503, retryAfterSeconds: 1 },
+    })
+  }
+  control.garbled = undefined
+  assert.equal((await cache.find(secret, Date.now())).keyId, 'key_0')
+  assert.equal(control.asked, 4)
+})

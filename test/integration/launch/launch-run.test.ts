@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import test from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { freePort } from '../../../control/launch/freePort.ts'
+import { processOf } from '../../../control/launch/leftover.ts'
+import { compiled } from '../../../control/launch/paths.ts'
+import { interrupt, launch, running } from '../../support/launchedRun.ts'
+import { until } from '../../support/stack.ts'
+import { makeTempDir, removeTempDir } from '../../support/tempDir.ts'
+
+const START_TIMEOUT_MS = 60_000
+
+interface Demo {
+  base_url: string
+  api_key: string
+  account_id: string
+  models: string[]
+  metrics_url: string
+  control_metrics_url: string
+}
+
+/** Servers of the run that still live, by the files that name them. */
+function leftovers(dir: string): number[] {
+  return [
+    processOf(join(dir, '.sluice/redis/redis.pid'), /(redis|valkey)-server/),
+    processOf(join(dir, '.sluice/postgres/postmaster.pid'), /postgres/),
+    processOf(join(dir, '.sluice/chain/anvil.pid'), /anvil/),
+  ].filter((pid) => pid !== undefined)
+}
+
+const root = new URL('../../../../', import.meta.url)
+
+/** What a stranger sees who pays the running demo for a request. */
+async function demoPay(dir: string): Promise<string> {
+  return output(dir, fileURLToPath(new URL('scripts/demo-pay.mjs', root)))
+}
+
+async function audit(dir: string): Promise<void> {
+  const shown = await output(dir, compiled('control/cli.js'), 'audit')
+  assert.match(shown, /holds +the treasury has the tokens of the book +2 tokens/)
+}
+
+/** Runs a program on the demo's data. @returns what it wrote, once it has succeeded */
+async function output(dir: string, ...args: string[]): Promise<string> {
+  const env = { ...process.env, SLUICE_DATA: join(dir, '.sluice'), DATABASE_URL: '', REDIS_URL: '' }
+  const { stdout } = await promisify(execFile)(process.execPath, args, { env, cwd: dir, timeout: START_TIMEOUT_MS })
+  return stdout
+}
+
+function readDemo(dir: string): Demo {
+  const path = join(dir, '.sluice/demo.json')
+  assert.equal(statSync(path).mode & 0o077, 0, 'the key is for its owner alone')
+  return JSON.parse(readFileSync(path, 'utf8'))
+}
+
+test('it serves a demo, stops cleanly, and comes back with the same account and receipts', async (t) => {
+  const dir = makeTempDir('run')
+  t.after(() => removeTempDir(dir))
+  const port = await freePort()
+  const first = launch(dir, port)
+  t.after(() => first.child.kill('SIGTERM'))
+  await running(first)
+  const demo = readDemo(dir)
+  assert.equal(leftovers(dir).length, 3, 'PostgreSQL, Redis and the development chain run')
+  assert.equal(demo.base_url, `http://127.0.0.1:${port}`)
+  assert.ok(first.output().includes(demo.api_key) && first.output().includes('curl -N'), first.output())
+  for (const url of [demo.metrics_url, demo.control_metrics_url]) {
+    assert.equal((await fetch(url)).status, 200)
+    assert.ok(first.output().includes(url), first.output())
+  }
+  const started = JSON.parse(readFileSync(join(dir, '.sluice/run.json'), 'utf8'))
+  assert.equal(started.catalog, realpathSync(join(dir, '.sluice/demo-catalog.yaml')))
+
+  const headers = { authorization: `Bearer ${demo.api_key}`, 'content-type': 'application/json' }
+  const body = JSON.stringify({ model: demo.models[0], messages: [{ role: 'user', content: 'Hello' }], max_tokens: 5 })
+  const answer = await fetch(`${demo.base_url}/v1/chat/completions`, { method: 'POST', headers, body })
+  assert.equal(answer.status, 200, await answer.clone().text())
+  const requestId = answer.headers.get('x-request-id')
+  await answer.arrayBuffer()
+  assert.match(
+    await demoPay(dir),
+    /402: [\s\S]*Paid [\s\S]*The answer[\s\S]*Refunded +0\.\d+ USD Coin in transaction 0x/,
+  )
+  // An operator lowers a price; the demo writes its own catalog anew at the next start, which would raise it again.
+  const lowered = join(dir, 'lowered.yaml')
+  writeFileSync(lowered, readFileSync(started.catalog, 'utf8').replace('input: "0.15"', 'input: "0.14"'))
+  await output(dir, compiled('control/cli.js'), 'catalog', 'publish', lowered)
+  await interrupt(first)
+  await assert.rejects(fetch(demo.base_url))
+  for (const file of ['run.pid', 'run.json']) assert.equal(existsSync(join(dir, '.sluice', file)), false, file)
+  assert.deepEqual(leftovers(dir), [])
+
+  const second = launch(dir, port)
+  t.after(() => second.child.kill('SIGTERM'))
+  await running(second)
+  const again = readDemo(dir)
+  assert.deepEqual([again.api_key, again.account_id], [demo.api_key, demo.account_id])
+  const receipt = await fetch(`${demo.base_url}/v1/receipts/${requestId}`, { headers })
+  assert.equal(receipt.status, 200)
+  assert.match(await demoPay(dir), /Refunded +0\.\d+ USD Coin in transaction 0x/, 'the chain goes on where it was')
+  const pricing = (await (await fetch(`${demo.base_url}/v1/pricing`)).json()) as {
+    models: { price: { input: string } }[]
+  }
+  assert.equal(pricing.models[0]?.price.input, '0.14', 'the published price stays in force')
+  const more = await fetch(`${demo.base_url}/v1/chat/completions`, { method: 'POST', headers, body })
+  assert.equal(more.status, 200, await more.text())
+  await audit(dir)
+  const warnings = second.output().match(/^(control|proxy|provider): .*$/gm) ?? []
+  assert.equal(warnings.length, 1, second.output())
+  assert.match(
+    warnings[0] ?? '',
+    /^control: the catalog file breaks price promises, .*demo-catalog\.yaml:\d+: demo\/chat-small: price\.input may not rise from 0\.14 to 0\.15/,
+  )
+  await interrupt(second)
+})
+
+test('a port that is taken and settings that are wrong are named', async (t) => {
+  const dir = makeTempDir('run')
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    server.close()
+    removeTempDir(dir)
+  })
+  const address = server.address()
+  assert.ok(typeof address === 'object' && address !== null)
+  const cases: Array<[number, NodeJS.ProcessEnv, RegExp]> = [
+    [address.port, {}, /port \d+ of 127\.0\.0\.1 is taken; .* set PORT/],
+    [0, { PORT: 'http' }, /PORT must be a number/],
+    [0, { SLUICE_WORKERS: '0' }, /^Sluice did not start: SLUICE_WORKERS must be a number from 1 to 256, not "0"\n$/],
+    [0, { SLUICE_METRICS_PORT: 'x' }, /^Sluice did not start: SLUICE_METRICS_PORT must be a number from 0 to 65535/],
+    [0, { SLUICE_LIMITS: '{"nope":1}' }, /^Sluice did not start: SLUICE_LIMITS names an unknown limit: nope\n$/],
+    [0, { SLUICE_LIMITS: '{' }, /^Sluice did not start: SLUICE_LIMITS is not valid JSON: .*\n$/],
+    [0, { REDIS_URL: 'localhost:6379' }, /^Sluice did not start: REDIS_URL must be an address such as redis:.*\n$/],
+    [0, { LOG_LEVEL: 'loud' }, /^Sluice did not start: LOG_LEVEL must be one of .*, not "loud"\n$/],
+    [0, { SLUICE_CATALOG: 'nowhere.yaml' }, /SLUICE_CATALOG names a file that is not there/],
+  ]
+  for (const [port, env, message] of cases) {
+    const run = launch(dir, port, env)
+    const [code] = await once(run.child, 'close')
+    assert.equal(code, 1)
+    assert.match(run.output(), message)
+    assert.equal(existsSync(join(dir, '.sluice/postgres')), false, 'nothing was started')
+  }
+})
+
+test('with another address, metrics are still on the loopback one; a second Ctrl-C stops at once', async (t) => {
+  const dir = makeTempDir('run')
+  t.after(() => removeTempDir(dir))
+  const SLUICE_LIMITS = JSON.stringify({ drainGraceMs: 60_000 })
+  const run = launch(dir, await freePort(), { HOST: '127.0.0.2', SLUICE_LIMITS })
+  t.after(() => run.child.kill('SIGTERM'))
+  await running(run)
+  const demo = readDemo(dir)
+  assert.match(demo.base_url, /^http:\/\/127\.0\.0\.2:/)
+  for (const url of [demo.metrics_url, demo.control_metrics_url]) {
+    assert.match(url, /^http:\/\/127\.0\.0\.1:/)
+    assert.equal((await fetch(url)).status, 200)
+  }
+
+  const headers = { authorization: `Bearer ${demo.api_key}`, 'content-type': 'application/json' }
+  const messages = [{ role: 'user', content: 'Hello' }]
+  const body = JSON.stringify({ model: 'demo/slow-story', stream: true, messages })
+  const answer = await fetch(`${demo.base_url}/v1/chat/completions`, { method: 'POST', headers, body })
+  assert.equal(answer.status, 200)
+  const broken = assert.rejects(answer.text())
+  const ended = once(run.child, 'exit')
+  run.child.kill('SIGINT')
+  await until('it says how long', () => /up to 60 s to end\. Ctrl-C again stops at once/.test(run.output()))
+  await sleep(1_200)
+  assert.equal(run.child.exitCode, null, 'the stream still runs')
+  const beganMs = performance.now()
+  run.child.kill('SIGINT')
+  assert.deepEqual(await ended, [0, null], run.output())
+  assert.ok(performance.now() - beganMs < 20_000, 'the second Ctrl-C did not wait for the stream')
+  await broken
+  assert.deepEqual(leftovers(dir), [])
+})

@@ -1,0 +1,315 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { Provider, Served } from '../../../mock/main.ts'
+import { startProvider } from '../../../mock/main.ts'
+
+interface Chunk {
+  id: string
+  choices: {
+    delta: { content?: string | null; tool_calls?: { function: { arguments: string } }[] }
+    finish_reason: string | null
+  }[]
+  usage?: Record<string, unknown> | null
+  error?: unknown
+}
+
+let provider: Provider
+const served: Served[] = []
+
+before(async () => {
+  provider = await startProvider({ port: 0, onServed: (line) => served.push(line) })
+})
+after(() => provider.stop())
+
+function ask(model: string, fields: Record<string, unknown> = {}, signal?: AbortSignal): Promise<Response> {
+  return fetch(`http://127.0.0.1:${provider.port}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-request-id': 'req_TEST', authorization: 'Bearer secret' },
+    body: JSON.stringify({ model, messages: [{ role: 'user', content: 'hello' }], ...fields }),
+    ...(signal === undefined ? {} : { signal }),
+  })
+}
+
+const streamed = { stream: true, stream_options: { include_usage: true } }
+
+function events(text: string): string[] {
+  return text
+    .split('\n\n')
+    .filter((event) => event.startsWith('data: '))
+    .map((event) => event.slice(6))
+}
+
+function chunks(text: string): Chunk[] {
+  return events(text)
+    .filter((data) => data !== '[DONE]')
+    .map((data) => JSON.parse(data) as Chunk)
+}
+
+function lastServed(): Served {
+  const line = served.at(-1)
+  assert.ok(line !== undefined)
+  return line
+}
+
+test('a flushed stream has the same events, in more pieces', async () => {
+  const pieces = async (model: string) => {
+    const found: Buffer[] = []
+    const response = await ask(model, streamed)
+    for await (const part of response.body ?? []) found.push(Buffer.from(part as Uint8Array))
+    return found
+  }
+  const bulk = await pieces('mock,chunks=50')
+  const flushed = await pieces('mock,chunks=50,flush')
+  const text = (parts: Buffer[]) => Buffer.concat(parts).toString()
+  assert.deepEqual(
+    chunks(text(flushed)).map(({ choices }) => choices[0]?.delta.content),
+    chunks(text(bulk)).map(({ choices }) => choices[0]?.delta.content),
+  )
+  assert.ok(text(flushed).endsWith('data: [DONE]\n\n'))
+  assert.ok(flushed.length > bulk.length, `${flushed.length} pieces, ${bulk.length} in bulk`)
+})
+
+async function readUntilBroken(response: Response): Promise<{ text: string; broken: boolean }> {
+  let text = ''
+  const decoder = new TextDecoder()
+  try {
+    for await (const part of response.body ?? []) text += decoder.decode(part, { stream: true })
+    return { text, broken: false }
+  } catch {
+    return { text, broken: true }
+  }
+}
+
+describe('streams of the mock provider', () => {
+  test('a plain stream has role, content, finish reason, usage and [DONE], and is logged', async () => {
+    const text = await (await ask('mock,chunks=5', streamed)).text()
+    const all = chunks(text)
+    assert.equal(events(text).at(-1), '[DONE]')
+    assert.equal(all.length, 8)
+    assert.deepEqual(
+      all.slice(1, 6).map((chunk) => chunk.choices[0]?.delta.content),
+      [' tok0', ' tok1', ' tok2', ' tok3', ' tok4'],
+    )
+    assert.ok(all.slice(0, 7).every((chunk) => chunk.usage === null))
+    assert.equal(all[6]?.choices[0]?.finish_reason, 'stop')
+    assert.deepEqual(all[7]?.choices, [])
+    assert.deepEqual(all[7]?.usage, { prompt_tokens: 9, completion_tokens: 5, total_tokens: 14 })
+    const line = lastServed()
+    assert.deepEqual(
+      [line.outcome, line.frames_sent, line.content_bytes, line.request_id, line.status],
+      ['complete', 5, 25, 'req_TEST', 200],
+    )
+    assert.deepEqual(line.usage, all[7]?.usage)
+  })
+
+  test('without include_usage there is no usage anywhere', async () => {
+    const text = await (await ask('mock,chunks=2', { stream: true })).text()
+    assert.ok(!text.includes('"usage"'))
+    assert.equal(lastServed().usage, null)
+  })
+
+  test('max_tokens bounds the content and changes the finish reason', async () => {
+    const all = chunks(await (await ask('mock,chunks=50', { ...streamed, max_tokens: 3 })).text())
+    assert.equal(all.length, 6)
+    assert.equal(all[4]?.choices[0]?.finish_reason, 'length')
+  })
+
+  test('long and batched streams arrive whole through a slow reader', async () => {
+    for (const model of ['mock,chunks=60000', 'mock,chunks=60000,batch=16', 'mock,chunks=20,bigevent=1048576']) {
+      const response = await ask(model, streamed)
+      const decoder = new TextDecoder()
+      let text = ''
+      for await (const part of response.body ?? []) {
+        text += decoder.decode(part, { stream: true })
+        if (text.length % 7 === 0) await new Promise((resolve) => setTimeout(resolve, 1))
+      }
+      const count = Number(/chunks=(\d+)/.exec(model)?.[1])
+      assert.equal(events(text).length, count + 4, model)
+      assert.equal(events(text).at(-1), '[DONE]')
+      assert.equal(lastServed().frames_sent, count)
+    }
+  })
+
+  test('bigevent sets the exact size of the first content frame', async () => {
+    const text = await (await ask('mock,chunks=2,bigevent=5000', { stream: true })).text()
+    assert.equal(Buffer.byteLength(text.split('\n\n')[1] ?? '') + 2, 5000)
+  })
+
+  test('framing options change bytes and not content', async () => {
+    const plain = chunks(await (await ask('mock,chunks=4', streamed)).text())
+    const odd = await (await ask('mock,chunks=4,eol=crlf,comments,multiline,split=3', streamed)).text()
+    const joined = odd.replaceAll('\r\n', '\n').replaceAll('{\ndata: ', '{')
+    assert.ok(odd.includes(': keep-alive\r\n\r\n'))
+    const contents = (all: Chunk[]) => all.map((chunk) => chunk.choices[0]?.delta.content)
+    assert.deepEqual(contents(chunks(joined)), contents(plain))
+    const bom = Buffer.from(await (await ask('mock,chunks=1,bom', streamed)).arrayBuffer())
+    assert.deepEqual([...bom.subarray(0, 3)], [0xef, 0xbb, 0xbf])
+    const returns = await (await ask('mock,chunks=1,eol=cr', streamed)).text()
+    assert.ok(!returns.includes('\n') && returns.includes('data: [DONE]\r\r'))
+  })
+
+  test('paced frames come at their times', async () => {
+    const tookMs: number[] = []
+    for (let i = 0; i < 4; i++) {
+      const startMs = performance.now()
+      await (await ask('mock,chunks=11,delay=20', streamed)).text()
+      tookMs.push(performance.now() - startMs)
+    }
+    // None may be too fast, and not all of them slow: what else the machine does is not meant.
+    assert.ok(Math.min(...tookMs) >= 190 && Math.min(...tookMs) < 1_000, `${tookMs} ms`)
+  })
+
+  test('usage comes in each of its odd forms', async () => {
+    const usages = async (kind: string) =>
+      chunks(await (await ask(`mock,chunks=3,usage=${kind}`, streamed)).text())
+        .map((chunk) => chunk.usage?.['completion_tokens'])
+        .filter((tokens) => tokens !== undefined)
+    assert.deepEqual(await usages('none'), [])
+    assert.deepEqual(await usages('null'), [])
+    assert.deepEqual(await usages('zero'), [0])
+    assert.deepEqual(await usages('every'), [1, 2, 3, 3, 3])
+    assert.deepEqual(await usages('finish'), [3])
+    assert.deepEqual(await usages('negative'), [-3])
+    assert.deepEqual(await usages('fractional'), [3.5])
+    assert.deepEqual(await usages('absurd'), [1e15])
+    assert.deepEqual(await usages('twice'), [1, 3])
+  })
+
+  test('a tool call arrives in fragments that make one JSON object', async () => {
+    const all = chunks(await (await ask('mock,chunks=5,tool', streamed)).text())
+    const text = all.map((chunk) => chunk.choices[0]?.delta.tool_calls?.[0]?.function.arguments ?? '').join('')
+    assert.deepEqual(JSON.parse(text), { city: 'Paris'.repeat(4) })
+    assert.equal(all.at(-2)?.choices[0]?.finish_reason, 'tool_calls')
+  })
+})
+
+describe('text completions of the mock provider', () => {
+  const complete = (model: string, fields: Record<string, unknown> = {}) =>
+    fetch(`http://127.0.0.1:${provider.port}/v1/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ model, prompt: 'Once upon', ...fields }),
+    })
+
+  test('streamed and in one piece, with the same options, usage and log', async () => {
+    const whole = (await (await complete('mock,chunks=3,cached=1')).json()) as TextAnswer
+    assert.deepEqual([whole.object, whole.choices[0].text], ['text_completion', ' tok0 tok1 tok2'])
+    assert.deepEqual(whole.choices[0], { index: 0, text: whole.choices[0].text, logprobs: null, finish_reason: 'stop' })
+    assert.equal(whole.usage?.completion_tokens, 3)
+    const text = await (await complete('mock,chunks=3,cached=1', { ...streamed, max_tokens: 2 })).text()
+    const pieces = events(text)
+      .slice(0, -1)
+      .map((data) => JSON.parse(data) as TextAnswer)
+    assert.equal(events(text).at(-1), '[DONE]')
+    assert.equal(pieces.map(({ choices }) => choices[0]?.text ?? '').join(''), ' tok0 tok1')
+    assert.deepEqual(pieces.flatMap(({ choices }) => choices.map((choice) => choice.finish_reason)).at(-1), 'length')
+    assert.equal(pieces.at(-1)?.usage?.prompt_tokens, 3)
+    assert.deepEqual([lastServed().frames_sent, lastServed().prompt_bytes, lastServed().outcome], [2, 11, 'complete'])
+  })
+
+  test('a prompt is needed, and a chat has none', async () => {
+    assert.equal((await complete('mock', { prompt: undefined, messages: [] })).status, 400)
+    assert.equal((await ask('mock', { messages: undefined, prompt: 'x' })).status, 400)
+  })
+})
+
+interface TextAnswer {
+  object: string
+  choices: { text: string; finish_reason: string | null }[]
+  usage?: { prompt_tokens: number; completion_tokens: number } | null
+}
+
+describe('faults of the mock provider', () => {
+  test('cut breaks the connection, fin ends cleanly, error_in_stream says so', async () => {
+    const cut = await readUntilBroken(await ask('mock,cut=2', streamed))
+    assert.ok(cut.broken)
+    assert.equal(chunks(cut.text).length, 3)
+    assert.deepEqual([lastServed().outcome, lastServed().frames_sent], ['cut', 2])
+    const fin = await readUntilBroken(await ask('mock,fin=2', streamed))
+    assert.ok(!fin.broken && !fin.text.includes('[DONE]'))
+    assert.equal(lastServed().outcome, 'cut')
+    const failed = await readUntilBroken(await ask('mock,error_in_stream=0', streamed))
+    assert.ok(chunks(failed.text)[1]?.error !== undefined)
+    assert.deepEqual([lastServed().outcome, lastServed().frames_sent], ['error', 0])
+  })
+
+  test('badframe and donetext', async () => {
+    const bad = await (await ask('mock,chunks=3,badframe=1', streamed)).text()
+    assert.throws(() => JSON.parse(events(bad)[2] ?? ''))
+    assert.doesNotThrow(() => JSON.parse(events(bad)[3] ?? ''))
+    const done = chunks(await (await ask('mock,chunks=2,donetext', streamed)).text())
+    assert.equal(done[1]?.choices[0]?.delta.content, ' data: [DONE]\n\n')
+  })
+
+  test('HTTP errors, their bodies and Retry-After', async () => {
+    const limited = await ask('mock,error=429,retry_after=7')
+    assert.deepEqual([limited.status, limited.headers.get('retry-after')], [429, '7'])
+    assert.equal(((await limited.json()) as { error: { code: string } }).error.code, 'rate_limit_exceeded')
+    assert.equal(await (await ask('mock,error=503,err_body=empty')).text(), '')
+    assert.match(await (await ask('mock,error=502,err_body=html')).text(), /<html>/)
+    assert.equal((await ask('mock,html200')).headers.get('content-type'), 'text/html')
+    await assert.rejects(async () => (await ask('mock,badjson')).json())
+    await assert.rejects(ask('mock,reset'))
+    assert.equal((await ask('mock,chunk=3')).status, 404)
+  })
+
+  test('fail_first fails so many times and then serves', async () => {
+    const statuses: number[] = []
+    for (let i = 0; i < 4; i++) {
+      const response = await ask('mock,fail_first=2')
+      await response.text()
+      statuses.push(response.status)
+    }
+    assert.deepEqual(statuses, [500, 500, 200, 200])
+  })
+
+  test('a client that leaves is logged with what it was sent', async () => {
+    const leave = new AbortController()
+    const response = await ask('mock,hang=3', streamed, leave.signal)
+    const reader = response.body?.getReader()
+    await reader?.read()
+    assert.equal(provider.log.stats().open, 1)
+    leave.abort()
+    while (provider.log.stats().open > 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    assert.deepEqual([lastServed().outcome, lastServed().frames_sent], ['client_gone', 3])
+  })
+})
+
+describe('thoughts and refusals', () => {
+  test('are told from words, streamed and in one piece', async () => {
+    const asked = 'mock,chunks=2,thinking=2,refuse'
+    const { choices } = (await (await ask(asked)).json()) as { choices: { message: unknown }[] }
+    const said = { refusal: ' tok0 tok1', reasoning_content: ' thought0 thought1' }
+    assert.deepEqual(choices[0].message, { role: 'assistant', content: null, ...said })
+    const deltas = chunks(await (await ask(asked, { stream: true })).text()).map((chunk) => chunk.choices[0].delta)
+    assert.deepEqual(deltas.slice(1, 5), [
+      ...[{ reasoning_content: ' thought0' }, { reasoning_content: ' thought1' }],
+      ...[{ refusal: ' tok0' }, { refusal: ' tok1' }],
+    ])
+  })
+})
+
+describe('answers in one piece', () => {
+  test('content, reported details and echo', async () => {
+    const whole = (await (await ask('mock,chunks=2,cached=4,reasoning=1,prompt=10')).json()) as Chunk
+    assert.deepEqual(whole.usage, {
+      ...{ prompt_tokens: 10, completion_tokens: 2, total_tokens: 12 },
+      ...{ prompt_tokens_details: { cached_tokens: 4 }, completion_tokens_details: { reasoning_tokens: 1 } },
+    })
+    const echo = (await (await ask('mock,echo', { seed: 7 })).json()) as { choices: { message: { content: string } }[] }
+    const seen = JSON.parse(echo.choices[0]?.message.content ?? '') as Record<string, unknown>
+    assert.equal((seen['body'] as Record<string, unknown>)['seed'], 7)
+    assert.deepEqual([seen['authorization'], seen['request_id']], [true, 'req_TEST'])
+    assert.ok((seen['headers'] as string[]).includes('content-type'))
+  })
+
+  test('the log is served, and can be read from a number on', async () => {
+    await (await ask('mock,chunks=1')).text()
+    const last = lastServed()
+    const text = await (await fetch(`http://127.0.0.1:${provider.port}/_log?since=${last.n - 1}`)).text()
+    assert.deepEqual(JSON.parse(text), last)
+    const stats = (await (await fetch(`http://127.0.0.1:${provider.port}/_stats`)).json()) as Record<string, number>
+    assert.equal(stats['requests'], served.length)
+    assert.equal(stats['open'], 0)
+  })
+})

@@ -1,0 +1,85 @@
+// Goal: tokens that a linked wallet sends are credited once, whatever block they are in at last and whatever node is asked.
+// Method: control's side of payments on a real chain that takes blocks back, and a node that lags.
+import '../../support/limits/paymentRaceLimits.ts'
+import assert from 'node:assert/strict'
+import test, { after, afterEach, before } from 'node:test'
+import { type Hex, parseGwei } from 'viem'
+import { DEMO_TOKEN_ABI } from '../../../control/launch/chain/deploy.ts'
+import type { Payer } from '../../support/chain.ts'
+import { newAccount, until } from '../../support/parts/ledger.ts'
+import { type PaymentBench, startPaymentBench } from '../../support/parts/payments.ts'
+
+let bench: PaymentBench
+
+before(async () => {
+  bench = await startPaymentBench({ finalBlocks: 5 })
+})
+afterEach(() => bench.mended())
+after(() => bench.stop())
+
+/** An account, and its linked wallet with tokens. */
+async function newHolder(): Promise<{ wallet: Payer; coin: () => Promise<number> }> {
+  const wallet = await bench.chain.newPayer()
+  const accountId = await newAccount(bench.book.pool, 0)
+  bench.wallets.set(wallet.address.toLowerCase(), accountId)
+  const coin = () => bench.scalar<number>('SELECT balance FROM ledger_accounts WHERE id = $1', `coin:${accountId}`)
+  return { wallet, coin }
+}
+
+test('a node that lags behind has no transfers of the newest blocks: they are read later', async () => {
+  const { wallet, coin } = await newHolder()
+  await bench.settled()
+  const old = Number(await bench.chain.client.getBlockNumber())
+  let isLagging = true
+  bench.rpc.altered = ({ method, params }, answer) => {
+    if (isLagging && method === 'eth_getLogs') return { ...answer, result: [] }
+    const isBeyond = method === 'eth_getBlockByNumber' && Number(params?.[0]) > old
+    return isLagging && isBeyond ? { ...answer, result: null } : answer
+  }
+  await bench.chain.transfer('stablecoin', wallet, bench.chain.treasury.address, 5_000_000n)
+  const seen = bench.rpc.calls.length
+  await until('it has looked', async () => {
+    return bench.rpc.calls.slice(seen).filter((method) => method === 'eth_getLogs').length >= 2
+  })
+  isLagging = false
+  await bench.chain.client.mine({ blocks: 1 })
+  await until('it is credited', async () => (await coin()) === 5_000_000_000)
+})
+
+test('a deposit that gets into another block, at another place, is credited once', async () => {
+  const { wallet, coin } = await newHolder()
+  const other = await bench.chain.newPayer()
+  await bench.settled()
+  const snapshot = await bench.chain.client.snapshot()
+  const { treasury } = bench.chain
+  const write = (account: Payer, value: bigint) =>
+    bench.chain.client.writeContract({
+      ...{ account, address: bench.chain.contracts.stablecoin, abi: DEMO_TOKEN_ABI, functionName: 'transfer' },
+      ...{ args: [treasury.address, value], gas: 100_000n, maxPriorityFeePerGas: parseGwei('2') },
+      maxFeePerGas: parseGwei('50'),
+    })
+  const hash = await write(wallet, 5_000_000n)
+  const raw = (await bench.chain.client.request({
+    method: 'eth_getRawTransactionByHash',
+    params: [hash],
+  } as never)) as Hex
+  await until('it is credited', async () => (await coin()) === 5_000_000_000)
+  await bench.settled()
+  bench.rpc.down = true
+  await bench.chain.client.revert({ id: snapshot })
+  await bench.chain.client.mine({ blocks: 2 })
+  await bench.chain.client.setAutomine(false)
+  await bench.chain.client.writeContract({
+    ...{ account: other, address: bench.chain.contracts.stablecoin, abi: DEMO_TOKEN_ABI, functionName: 'transfer' },
+    ...{ args: [treasury.address, 7n], gas: 100_000n, maxPriorityFeePerGas: parseGwei('9') },
+    maxFeePerGas: parseGwei('50'),
+  })
+  await bench.chain.client.sendRawTransaction({ serializedTransaction: raw })
+  await bench.chain.client.mine({ blocks: 1 })
+  const { logs } = await bench.chain.client.getTransactionReceipt({ hash })
+  assert.equal(logs[0]?.logIndex, 1)
+  await bench.chain.client.setAutomine(true)
+  bench.rpc.down = false
+  await bench.settled()
+  assert.equal(await coin(), 5_000_000_000)
+})

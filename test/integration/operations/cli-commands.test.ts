@@ -1,0 +1,326 @@
+import assert from 'node:assert/strict'
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import type { Redis } from 'ioredis'
+import { pino } from 'pino'
+import { sluice } from '../../../contract/wire/generated/messages.js'
+import { hashSecret } from '../../../contract/wire/ids.ts'
+import { connectRedis } from '../../../contract/wire/redis.ts'
+import { accountKey, CATALOG_KEY, FEED_STREAM, holdsKey, shardOf } from '../../../contract/wire/redisKeys.ts'
+import { ensureAdmission } from '../../../control/admission/keeper.ts'
+import { resolveKey } from '../../../control/customers/keys/resolveKey.ts'
+import { migrate } from '../../../control/runtime/db/migrate.ts'
+import { createPool, type Pool } from '../../../control/runtime/db/pool.ts'
+import { CliProcess, type CliResult, runCli } from '../../support/cli.ts'
+import { freshDatabase, startTestRedis, type TestServer } from '../../support/services.ts'
+import { makeTempDir, removeTempDir } from '../../support/tempDir.ts'
+import { testCatalog } from '../../support/testCatalog.ts'
+
+const dir = makeTempDir('cli')
+const catalogFile = join(dir, 'catalog.yaml')
+let server: TestServer
+let redis: Redis
+let pool: Pool
+let env: NodeJS.ProcessEnv
+let commands: CliProcess
+
+before(async () => {
+  server = await startTestRedis()
+  redis = connectRedis(server.url, 'wait')
+  const databaseUrl = await freshDatabase()
+  pool = createPool(databaseUrl)
+  await migrate(pool)
+  writeCatalog('1')
+  // Addresses come from what `make run` leaves, as they do for an operator.
+  writeFileSync(join(dir, 'run.json'), JSON.stringify({ database_url: databaseUrl, redis_url: server.url }))
+  env = { DATABASE_URL: '', REDIS_URL: '', SLUICE_DATA: dir, SLUICE_CATALOG: catalogFile }
+  commands = new CliProcess(env)
+})
+
+after(async () => {
+  await commands.stop()
+  redis.disconnect()
+  await pool.end()
+  await server.stop()
+  removeTempDir(dir)
+})
+
+function writeCatalog(input: string): void {
+  const models = [{ id: 'test/small', price: { input, output: '2' } }]
+  writeFileSync(catalogFile, testCatalog('http://127.0.0.1:1/v1', { models, coinUsd: '0.5' }))
+}
+
+const cli = (...args: string[]): Promise<CliResult> => commands.run(args)
+
+/** Runs a command that has to succeed and returns its JSON. */
+async function ok<T = Record<string, unknown>>(...args: string[]): Promise<T> {
+  const result = await cli(...args, '--json')
+  assert.equal(result.code, 0, `${args.join(' ')}: ${result.stdout}${result.stderr}`)
+  return result.json as T
+}
+
+async function lastKeyEvent(): Promise<string | null | undefined> {
+  const [last] = await redis.xrevrangeBuffer(FEED_STREAM, '+', '-', 'COUNT', 1)
+  const bytes = last?.[1][1]
+  return bytes && sluice.FeedEvent.decode(bytes).keyChanged
+}
+
+test('a catalog is checked, published, and held to its promises', async () => {
+  const checked = await ok('catalog', 'check')
+  assert.deepEqual(checked, { ok: true, models: 1, providers: 1, promises_checked: true })
+  assert.deepEqual(await ok('catalog', 'publish'), { ok: true, version: '1', new_sheet: true, changed: true })
+  assert.equal(sluice.CatalogRecord.decode((await redis.getBuffer(CATALOG_KEY)) ?? assert.fail()).version, 1)
+  writeCatalog('2')
+  const refused = await cli('catalog', 'check')
+  assert.equal(refused.code, 1)
+  assert.match(refused.stdout, /catalog\.yaml:\d+: test\/small: price\.input may not rise from 1 to 2 USD per million/)
+  assert.equal((await cli('catalog', 'publish')).code, 1)
+  const broken = join(dir, 'broken.yaml')
+  writeFileSync(broken, 'coin: { usd: 1 }\n')
+  const wrong = await cli('catalog', 'check', broken)
+  assert.equal(wrong.code, 1)
+  assert.match(wrong.stdout, /^broken\.yaml:1: coin\.usd must be a decimal string/m)
+  writeCatalog('1')
+  const recoined = join(dir, 'recoined.yaml')
+  writeFileSync(recoined, readFileSync(catalogFile, 'utf8').replace('"usd": "0.5"', '"usd": "0.6"'))
+  const unasked = await cli('catalog', 'publish', recoined)
+  assert.deepEqual([unasked.code, unasked.stdout.split(':')[0]], [1, 'recoined.yaml'])
+  assert.match(unasked.stdout, /coin\.usd may not change from 0\.5 to 0\.6/)
+  assert.equal((await cli('catalog', 'publish', recoined, '--change-coin', ' ')).code, 2)
+  assert.equal((await ok<{ version: string }>('catalog', 'publish', recoined, '--change-coin', 'market')).version, '2')
+  const { data } = await ok<{ data: { type: string; details: unknown }[] }>('trail')
+  assert.deepEqual(
+    [data[0]?.type, data[0]?.details],
+    ['coin.repriced', { from_usd: '0.5', to_usd: '0.6', reason: 'market' }],
+  )
+  await ok('catalog', 'publish', '--change-coin', 'back')
+  writeCatalog('1')
+})
+
+test('an account is made with a key that works at once', async () => {
+  const made = await ok<{ account_id: string; key_id: string; api_key: string; balance: object }>(
+    ...['account', 'create', '--credits', '10', '--coin', '3'],
+  )
+  assert.deepEqual(Object.keys(made), ['account_id', 'key_id', 'api_key', 'balance'])
+  const record = await resolveKey(pool, hashSecret(made.api_key))
+  assert.deepEqual([record.accountId, record.keyId], [made.account_id, made.key_id])
+  assert.deepEqual(made.balance, { coin: '3', credits: '10' })
+  const state = await redis.hgetall(accountKey(shardOf(made.account_id), made.account_id))
+  assert.equal(state['coin'], '1500000000')
+  assert.match(state['g'] ?? '', /,10000000000$/)
+  const shown = await ok<{ balance: object; credits: Array<{ amount: string; source: string }> }>(
+    ...['account', 'show', made.account_id],
+  )
+  assert.deepEqual(shown.balance, { coin: '3', credits: '10' })
+  assert.deepEqual([shown.credits[0]?.amount, shown.credits[0]?.source], ['10', 'operator'])
+  await ok('account', 'credit', made.account_id, '--coin', '0.5', '--ref', 'p1')
+  const listed = await cli('account', 'list')
+  assert.match(listed.stdout, new RegExp(`^${made.account_id} `, 'm'))
+})
+
+test('a payment is credited once to an account, and an operator is told of every repeat', async () => {
+  const make = async () => (await ok<{ account_id: string }>('account', 'create')).account_id
+  const [first, second] = [await make(), await make()]
+  for (const id of [first, second]) {
+    for (const [money, balance] of [
+      ['--credits', { coin: '0', credits: '5' }],
+      ['--coin', { coin: '5', credits: '5' }],
+    ] as const) {
+      const payment = [id, money, '5', '--ref', `order-7${money}`]
+      const once = await ok('account', 'credit', ...payment)
+      assert.deepEqual([once['credited'], once['balance']], [true, balance])
+      const again = await ok('account', 'credit', ...payment)
+      assert.deepEqual([again['credited'], again['balance']], [false, balance])
+      const told = await cli('account', 'credit', ...payment)
+      assert.equal(told.code, 0)
+      assert.match(told.stdout, new RegExp(`^order-7${money} was credited to this account before; nothing is changed`))
+    }
+  }
+  const others = [
+    ['--credits', '6', '--ref', 'order-7--credits'],
+    ['--coin', '6', '--ref', 'order-7--coin'],
+    ['--coin', '5', '--ref', 'order-7--credits'],
+  ]
+  for (const other of others) {
+    const refused = await cli('account', 'credit', second, ...other)
+    assert.equal(refused.code, 1)
+    assert.match(
+      refused.stderr,
+      /^sluice: order-7.* was credited to account acct_\w+ before with another amount: .*\n$/,
+    )
+    assert.equal(refused.stdout, '')
+  }
+  const shown = await ok<{ balance: object }>('account', 'show', second)
+  assert.deepEqual(shown.balance, { coin: '5', credits: '5' })
+})
+
+test('an account says what it was opened with', async () => {
+  const made = await cli('account', 'create', '--credits', '2.5')
+  assert.match(made.stdout, /^credits: 2\.5 USD$/m)
+  assert.match(made.stdout, /^coin: +0$/m)
+})
+
+test('a balance that no account can hold is refused in a line', async () => {
+  const { account_id: id } = await ok<{ account_id: string }>('account', 'create', '--coin', '9000000')
+  await ok('account', 'credit', id, '--credits', '9000000')
+  const large = await ok('account', 'credit', id, '--credits', '9000000', '--coin', '9000000')
+  assert.deepEqual(large['balance'], { coin: '18000000', credits: '18000000' })
+  const refused = await cli('account', 'credit', id, '--coin', '9000000')
+  assert.equal(refused.code, 1)
+  assert.match(refused.stderr, /^sluice: the balance would be too large; an account holds at most 9007199\.25.* USD\n$/)
+})
+
+test('without a file, the catalog is that of the running control', async (t) => {
+  const run = join(dir, 'run')
+  mkdirSync(run)
+  const demo = join(run, 'demo-catalog.yaml')
+  copyFileSync(catalogFile, demo)
+  const addresses = JSON.parse(readFileSync(join(dir, 'run.json'), 'utf8'))
+  writeFileSync(join(run, 'run.json'), JSON.stringify({ ...addresses, catalog: demo }))
+  const ofRun = { ...env, SLUICE_DATA: run, SLUICE_CATALOG: '' }
+  const checked = await runCli(['catalog', 'check'], ofRun)
+  assert.ok(checked.stdout.startsWith(`${demo} holds: 1 models`), checked.stdout + checked.stderr)
+  const published = await runCli(['catalog', 'publish'], ofRun)
+  assert.match(published.stdout, /demo-catalog\.yaml: nothing changed; price sheet 3 is in force/)
+  t.after(() => removeTempDir(run))
+  const named = await runCli(['catalog', 'check'], { ...ofRun, SLUICE_CATALOG: catalogFile })
+  assert.ok(named.stdout.startsWith(`${catalogFile} holds`), named.stdout)
+})
+
+test('a catalog file that is not there is named, and nothing else is blamed', async () => {
+  const missing = await cli('catalog', 'check', join(dir, 'nowhere.yaml'))
+  assert.equal(missing.code, 1)
+  assert.equal(missing.stdout, `${join(dir, 'nowhere.yaml')}: there is no such file\n`)
+  assert.match((await cli('catalog', 'check', dir)).stdout, /: there is no such file\n$/)
+})
+
+test('limits that can not be are told in a line', async () => {
+  for (const [limits, says] of [
+    ['{"nope":1}', 'sluice: SLUICE_LIMITS names an unknown limit: nope\n'],
+    ['{', /^sluice: SLUICE_LIMITS is not valid JSON: .*\n$/],
+  ] as const) {
+    const refused = await runCli(['account', 'list'], { ...env, SLUICE_LIMITS: limits })
+    assert.equal(refused.code, 1)
+    if (typeof says === 'string') assert.equal(refused.stderr, says)
+    else assert.match(refused.stderr, says)
+  }
+})
+
+test('a key is limited, paused, resumed and revoked, and the proxies are told each time', async () => {
+  const caps = ['--cap-hour', '0.5', '--budget', '2', '--model', 'test/small', '--no-logs', '--rpm', '60']
+  const { account_id: accountId } = await ok<{ account_id: string }>('account', 'create', '--credits', '1', ...caps)
+  const { data } = await ok<{ data: Array<{ key_id: string; caps: object }> }>('key', 'list', accountId)
+  assert.deepEqual(data[0]?.caps, { hour: '0.5', day: null, month: null })
+  const key = await ok<Record<string, string>>('key', 'create', accountId, '--cap-day', '1', '--private-tier')
+  const keyId = key['key_id'] ?? ''
+  const hash = hashSecret(key['api_key'] ?? '')
+  assert.equal((await resolveKey(pool, hash)).privateTier, true)
+  const updated = await ok('key', 'update', keyId, '--cap-day', 'none', '--cap-month', '3', '--standard-tier')
+  assert.deepEqual(updated['caps'], { hour: null, day: null, month: '3' })
+  assert.equal(await lastKeyEvent(), hash)
+  assert.equal((await resolveKey(pool, hash)).privateTier, false)
+  assert.equal((await ok('key', 'pause', keyId))['state'], 'paused')
+  assert.equal((await resolveKey(pool, hash)).paused, true)
+  assert.equal((await ok('key', 'resume', keyId))['state'], 'active')
+  const events = await redis.xlen(FEED_STREAM)
+  assert.equal((await ok('key', 'revoke', keyId))['state'], 'revoked')
+  assert.equal(await redis.xlen(FEED_STREAM), events + 1)
+  await assert.rejects(resolveKey(pool, hash), { code: 'invalid_api_key' })
+  assert.match((await cli('key', 'resume', keyId)).stderr, /a revoked key can not be changed/)
+  assert.match((await cli('key', 'show', keyId)).stdout, /^state: +revoked$/m)
+})
+
+test('open holds are listed', async () => {
+  assert.match((await cli('holds', 'list')).stdout, /^no hold is open$/m)
+  await redis.hset(holdsKey(3, 'own_x'), 'req_1', '1500|1000|acct_a|key_a|1|1|1|1500||test/small,chat,1,1')
+  const { data } = await ok<{ data: Array<Record<string, string>> }>('holds', 'list')
+  assert.deepEqual([data[0]?.['request_id'], data[0]?.['usd'], data[0]?.['owner']], ['req_1', '0.0000015', 'own_x'])
+  await redis.del(holdsKey(3, 'own_x'))
+})
+
+test('the audit says of every invariant whether it holds, and fails when one does not', async () => {
+  await ensureAdmission({ pool, redis, log: pino({ enabled: false }) })
+  const sound = await ok<{ ok: boolean; checks: Array<{ ok: boolean }> }>('audit')
+  assert.ok(sound.ok && sound.checks.length > 5)
+  const made = await ok<{ account_id: string }>('account', 'create', '--coin', '1')
+  await redis.hset(accountKey(shardOf(made.account_id), made.account_id), 'coin', '7')
+  const broken = await cli('audit')
+  assert.equal(broken.code, 1)
+  assert.match(broken.stdout, /^BROKEN .*/m)
+  assert.ok(broken.stdout.includes(made.account_id), broken.stdout)
+  await redis.hset(accountKey(shardOf(made.account_id), made.account_id), 'coin', '500000000')
+  assert.equal((await cli('audit')).code, 0)
+})
+
+const MISTAKES: ReadonlyArray<[args: string[], code: number, says: RegExp]> = [
+  [['bogus'], 2, /there is no "bogus"; there are: account, key, wallet, session, link, agent, .*trail, audit, holds/],
+  [
+    ['account', 'bogus'],
+    2,
+    /there is no "account bogus"; there are: create, show, update, activity, usage, statement, list, credit/,
+  ],
+  [['account', 'show'], 2, /ID is missing\nusage: sluice account show ID/],
+  [['account', 'show', 'acct_1', 'acct_2'], 2, /one argument too many: acct_2/],
+  [['account', 'show', 'acct_1'], 1, /there is no account acct_1/],
+  [
+    ['account', 'create', '--credits', '-1'],
+    2,
+    /^sluice: --credits must be a decimal amount such as 1\.5, not "-1"\n$/,
+  ],
+  [['account', 'create', '--credits', '1e3'], 2, /--credits must be a decimal amount such as 1\.5/],
+  [['account', 'create', '--credits', '1', '--credits', '2'], 2, /--credits is given twice/],
+  [['account', 'create', '--coins', '1'], 2, /Unknown option '--coins'/],
+  [['account', 'create', '--credits', '100000000'], 2, /--credits 100000000 is too large; the most is 9007199\.25474/],
+  [['account', 'create', '--coin', '17000000000'], 2, /--coin 17000000000 is too large; the most is 9007199\.25474/],
+  [
+    ['account', 'create', '--cap-hour', '-1'],
+    2,
+    /^sluice: --cap-hour must be a decimal amount such as 1\.5, not "-1"\n$/,
+  ],
+  [['account', 'credit', 'acct_1'], 2, /say how much/],
+  [['account', 'credit', 'acct_1', '--credits', '0'], 2, /must be more than 0/],
+  [['key', 'update', 'key_1'], 2, /say what to change: --name, --cap-hour, .*--refuse-retention/],
+  [['key', 'create', 'acct_1'], 1, /there is no account acct_1/],
+  [['key', 'pause', 'key_1'], 1, /there is no key key_1/],
+  [['key', 'update', 'key_1', '--rpm', 'many'], 2, /--rpm must be a whole number/],
+  [['key', 'update', 'key_1', '--expires', 'tomorrow'], 2, /--expires must be a time such as/],
+  [['key', 'update', 'key_1', '--logs', '--no-logs'], 2, /contradict each other/],
+  [['key', 'update', 'key_1', '--model', 'test/smal'], 2, /there is no model "test\/smal"; models: test\/small/],
+]
+
+for (const [args, code, says] of MISTAKES) {
+  test(`says what to do: ${args.join(' ')}`, async () => {
+    const result = await cli(...args)
+    assert.match(result.stderr, says)
+    assert.equal(result.code, code)
+    assert.equal(result.stdout, '')
+  })
+}
+
+test('help is there on every level', async () => {
+  for (const args of [['--help'], ['account', '--help'], ['account', 'create', '--help'], ['audit', '--help']]) {
+    const result = await runCli(args, env)
+    assert.equal(result.code, 0, args.join(' '))
+    assert.match(result.stdout, /sluice/)
+  }
+})
+
+test('a database that is not there is told in a line', async () => {
+  const unknown = await runCli(['account', 'list'], { ...env, SLUICE_DATA: join(dir, 'none') })
+  assert.equal(unknown.code, 1)
+  assert.match(unknown.stderr, /^sluice: the database is not known: is `make run` running\?/)
+  const gone = await runCli(['account', 'list'], { ...env, DATABASE_URL: 'postgres://u:secret@127.0.0.1:1/x' })
+  assert.equal(gone.code, 1)
+  assert.match(gone.stderr, /not reachable: is `make run` running\?/)
+  assert.ok(!gone.stderr.includes('secret'))
+})
+
+test('an account is made while Redis is away, and the operator is told', async () => {
+  const result = await runCli(['account', 'create', '--credits', '1', '--json'], {
+    ...env,
+    REDIS_URL: 'redis://127.0.0.1:1',
+  })
+  assert.equal(result.code, 0, result.stderr)
+  assert.match(result.stderr, /the gateway takes it up when Redis is back/)
+})

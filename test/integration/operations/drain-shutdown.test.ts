@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { limits } from '../../../contract/limits/limits.ts'
+import {
+  assertError,
+  chat,
+  chatStream,
+  completion,
+  type ErrorBody,
+  type Receipt,
+  streamedText,
+} from '../../support/clients/chatClient.ts'
+import { assertReconciled } from '../../support/reconcile.ts'
+import { type Stack, type StackOptions, startStack, type TestAccount, until } from '../../support/stack.ts'
+
+const STREAMS = 12
+const CATALOG = {
+  models: [
+    { id: 'test/small' },
+    { id: 'test/slow', upstream: 'mock,chunks=60,delay=25' },
+    { id: 'test/endless', upstream: 'mock,chunks=4000,delay=25' },
+    { id: 'test/flood', upstream: 'mock,chunks=200000' },
+    { id: 'test/silent', upstream: 'mock,slow_headers=60000' },
+  ],
+}
+
+async function withStack(
+  options: StackOptions,
+  work: (stack: Stack, account: TestAccount) => Promise<void>,
+): Promise<void> {
+  const stack = await startStack({ catalog: CATALOG, ...options })
+  try {
+    await work(stack, await stack.createAccount())
+  } finally {
+    await stack.finish()
+  }
+}
+
+/** Waits until the provider works on so many requests. */
+function atProvider(stack: Stack, count: number): Promise<void> {
+  return until(`${count} requests are at the provider`, async () => (await stack.provider.open()) === count)
+}
+
+/** Waits until the proxy says that it is leaving. */
+function draining(stack: Stack): Promise<void> {
+  return until('the proxy drains', async () => {
+    // A process that has nothing to end leaves at once, with the connections that it had.
+    const health = await fetch(`${stack.baseUrl}/health`).catch(() => undefined)
+    return ((await health?.json()) as { status: string } | undefined)?.status === 'draining'
+  })
+}
+
+async function booked(stack: Stack, apiKey: string): Promise<Receipt[]> {
+  await stack.settled()
+  const response = await fetch(`${stack.baseUrl}/v1/receipts?limit=100`, {
+    headers: { authorization: `Bearer ${apiKey}` },
+  })
+  return ((await response.json()) as { data: Receipt[] }).data
+}
+
+async function balance(stack: Stack, accountId: string): Promise<string> {
+  const { json } = await stack.cli('account', 'show', accountId)
+  return (json as { balance: { credits: string } }).balance.credits
+}
+
+for (const workers of [1, 2]) {
+  test(`SIGTERM: streams that run may end, new requests are refused, workers: ${workers}`, async () => {
+    await withStack({ workers, limits: { drainGraceMs: 60_000 } }, async (stack, { apiKey }) => {
+      await stack.provider.hold()
+      const streams = Array.from({ length: STREAMS }, () => chatStream(stack.baseUrl, apiKey, { model: 'test/slow' }))
+      const whole = chat(stack.baseUrl, apiKey, { model: 'test/slow' })
+      await atProvider(stack, STREAMS + 1)
+      const ended = stack.proxy.sigterm()
+      await draining(stack)
+      for (const stream of [true, false]) {
+        const refused = await chat(stack.baseUrl, apiKey, { model: 'test/small', stream })
+        assertError(refused, 503, 'gateway_restarting')
+        assert.ok(Number(refused.headers.get('retry-after')) >= 1)
+        assert.equal(refused.headers.get('x-should-retry'), 'true')
+      }
+      assert.equal((await fetch(`${stack.baseUrl}/ready`)).status, 503)
+      assert.equal((await fetch(`${stack.baseUrl}/v1/models`)).status, 503)
+
+      await stack.provider.release()
+      const replies = await Promise.all(streams)
+      const log = await stack.provider.log()
+      for (const reply of replies) {
+        assert.ok(reply.done)
+        assert.match(streamedText(reply), /tok59$/)
+        assert.equal(reply.receipt?.status, 'ok')
+        assertReconciled(reply.receipt, log)
+      }
+      assertReconciled(completion(await whole).receipt, await stack.provider.log())
+      assert.equal(await ended, 0)
+      await assert.rejects(fetch(`${stack.baseUrl}/health`))
+    })
+  })
+}
+
+test('SIGTERM: what runs on after its grace is cut and not charged', async () => {
+  await withStack({ workers: 2, limits: { drainGraceMs: 500 } }, async (stack, { accountId, apiKey }) => {
+    const start = await balance(stack, accountId)
+    const streams = Array.from({ length: STREAMS }, () => chatStream(stack.baseUrl, apiKey, { model: 'test/endless' }))
+    const notBegun = ['test/silent', 'test/endless'].map((model) => chat(stack.baseUrl, apiKey, { model }))
+    const silentStream = chat(stack.baseUrl, apiKey, { model: 'test/silent', stream: true })
+    await atProvider(stack, STREAMS + 3)
+    await until('each of the streams has begun', async () => {
+      const metrics = await (await fetch(stack.metricsUrl)).text()
+      return Number(/^sluice_streams_total (\d+)/m.exec(metrics)?.[1] ?? 0) === STREAMS
+    })
+    const startedMs = performance.now()
+    assert.equal(await stack.proxy.sigterm(), 0)
+    assert.ok(performance.now() - startedMs < limits.drainGraceMs, 'the proxy waited for longer than it was to')
+
+    for (const reply of await Promise.all(streams)) {
+      assert.equal(reply.status, 200)
+      assert.match(streamedText(reply), /^ tok0 tok1/)
+      const { error } = reply.events.at(-1) as unknown as ErrorBody
+      assert.equal(error.code, 'stream_cut')
+      assert.equal(reply.receipt?.status, 'cut')
+      assert.deepEqual([reply.receipt.cost.units, reply.receipt.error], ['0', 'stream_cut'])
+      assert.ok(reply.done)
+    }
+    for (const reply of await Promise.all([...notBegun, silentStream])) assertError(reply, 503, 'gateway_restarting')
+
+    await stack.settled()
+    assert.equal(await balance(stack, accountId), start)
+    // The provider was told to stop.
+    await atProvider(stack, 0)
+    await stack.proxy.start()
+    await stack.ready()
+    const receipts = await booked(stack, apiKey)
+    assert.equal(receipts.length, STREAMS + 3)
+    for (const receipt of receipts) assert.deepEqual([receipt.status, receipt.cost.units], ['cut', '0'])
+    completion(await chat(stack.baseUrl, apiKey, { model: 'test/small' }))
+  })
+})
+
+test('SIGTERM: a client that does not read its stream does not keep the proxy', async () => {
+  await withStack({ limits: { drainGraceMs: 200, shutdownTimeoutMs: 500 } }, async (stack, { apiKey }) => {
+    const controller = new AbortController()
+    const response = await fetch(`${stack.baseUrl}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'test/flood', stream: true, messages: [{ role: 'user', content: 'x' }] }),
+      signal: controller.signal,
+    })
+    assert.equal(response.status, 200)
+    // Until every buffer on the way is full.
+    await sleep(300)
+    assert.equal(await stack.proxy.sigterm(), 0)
+    controller.abort()
+  })
+})
+
+test('SIGTERM twice, and SIGINT, are one', async () => {
+  await withStack({ workers: 2, limits: { drainGraceMs: 60_000 } }, async (stack, { apiKey }) => {
+    await stack.provider.hold()
+    const stream = chatStream(stack.baseUrl, apiKey, { model: 'test/slow' })
+    await atProvider(stack, 1)
+    const { pid } = stack.proxy
+    assert.ok(pid !== undefined)
+    process.kill(pid, 'SIGTERM')
+    await draining(stack)
+    process.kill(pid, 'SIGTERM')
+    process.kill(pid, 'SIGINT')
+    const ended = stack.proxy.sigterm()
+    await stack.provider.release()
+    const reply = await stream
+    assert.ok(reply.done)
+    assert.equal(reply.receipt?.status, 'ok')
+    assert.equal(await ended, 0)
+  })
+})

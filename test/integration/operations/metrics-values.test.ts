@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { chat, chatStream, completion } from '../../support/clients/chatClient.ts'
+import { type Stack, startStack, until } from '../../support/stack.ts'
+
+const M = 'test/small'
+
+let stack: Stack
+let apiKey: string
+/** How much the metrics have moved since `mark`. */
+let marked: Map<string, number>
+
+before(async () => {
+  stack = await startStack({
+    workers: 2,
+    limits: { breakerFailures: 100 },
+    catalog: {
+      models: [
+        { id: M },
+        { id: 'test/over', upstream: 'mock,prompt=5000,completion=5000' },
+        { id: 'test/none', upstream: 'mock,usage=none' },
+        { id: 'test/cut', upstream: 'mock,cut=3' },
+        { id: 'test/down', upstream: 'mock,error=500' },
+        { id: 'test/slow', upstream: 'mock,chunks=2000,delay=20' },
+      ],
+    },
+  })
+  apiKey = (await stack.createAccount()).apiKey
+})
+
+after(() => stack.finish())
+
+/** Samples by name with labels, such as `sluice_errors_total{error="rate_limited"}`. */
+async function samples(url: string): Promise<Map<string, number>> {
+  const response = await fetch(url)
+  assert.match(response.headers.get('content-type') ?? '', /^text\/plain/)
+  const lines = (await response.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  return new Map(
+    lines.map((line) => {
+      const space = line.lastIndexOf(' ')
+      return [line.slice(0, space), Number(line.slice(space + 1))]
+    }),
+  )
+}
+
+async function mark(): Promise<void> {
+  marked = await samples(stack.metricsUrl)
+}
+
+/** Asserts by how much each of these has grown since `mark`. */
+async function grew(expected: Record<string, number>): Promise<void> {
+  const now = await samples(stack.metricsUrl)
+  const seen = Object.keys(expected).map((name) => [name, (now.get(name) ?? 0) - (marked.get(name) ?? 0)])
+  assert.deepEqual(Object.fromEntries(seen), expected)
+}
+
+test('served requests count, with what they were charged', async () => {
+  await mark()
+  const whole = completion(await chat(stack.baseUrl, apiKey, { model: M })).receipt
+  const streamed = (await chatStream(stack.baseUrl, apiKey, { model: M })).receipt
+  await grew({
+    sluice_requests_total: 2,
+    sluice_streams_total: 1,
+    'sluice_requests_ended_total{status="ok"}': 2,
+    sluice_charged_units_total: Number(whole.cost.units) + Number(streamed?.cost.units),
+    sluice_admission_ms_count: 2,
+    'sluice_admission_ms_bucket{le="+Inf"}': 2,
+    sluice_charges_clamped_total: 0,
+    sluice_usage_estimated_total: 0,
+    sluice_holds_refused_total: 0,
+  })
+})
+
+test('what goes wrong counts by its kind', async () => {
+  const poor = await stack.createAccount({ credits: '0.00000001' })
+  await mark()
+  await chat(stack.baseUrl, apiKey, { model: 'test/over', max_tokens: 5 })
+  await chat(stack.baseUrl, apiKey, { model: 'test/none' })
+  await chatStream(stack.baseUrl, apiKey, { model: 'test/cut' })
+  await chat(stack.baseUrl, apiKey, { model: 'test/down' })
+  await chat(stack.baseUrl, poor.apiKey, { model: M })
+  await chat(stack.baseUrl, apiKey, { model: M, n: 2 })
+  await fetch(`${stack.baseUrl}/v1/nothing`)
+  await grew({
+    'sluice_requests_ended_total{status="ok"}': 2,
+    'sluice_requests_ended_total{status="partial"}': 1,
+    'sluice_requests_ended_total{status="failed"}': 1,
+    sluice_charges_clamped_total: 1,
+    sluice_usage_estimated_total: 2,
+    sluice_holds_refused_total: 1,
+    'sluice_errors_total{error="insufficient_balance"}': 1,
+    'sluice_errors_total{error="upstream_unavailable"}': 1,
+    'sluice_errors_total{error="stream_interrupted"}': 1,
+    'sluice_errors_total{error="invalid_request"}': 1,
+  })
+  const faults = (await samples(stack.metricsUrl)).get('sluice_route_faults_total{provider="mock"}')
+  assert.ok(faults !== undefined && faults >= 2)
+})
+
+test('gauges show what runs', async () => {
+  const controller = new AbortController()
+  const open = Array.from({ length: 5 }, async () => {
+    const response = await fetch(`${stack.baseUrl}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'test/slow', stream: true, messages: [{ role: 'user', content: 'x' }] }),
+      signal: controller.signal,
+    })
+    return response.text()
+  })
+  await until('five requests run', async () => (await samples(stack.metricsUrl)).get('sluice_active_runs') === 5)
+  const now = await samples(stack.metricsUrl)
+  assert.deepEqual([now.get('sluice_open_requests'), now.get('sluice_workers')], [5, 2])
+  assert.ok((now.get('sluice_resident_bytes') ?? 0) > 50e6)
+  assert.ok((now.get('sluice_event_loop_delay_p99_ms') ?? -1) >= 0)
+  assert.equal((await samples(stack.controlMetricsUrl)).get('sluice_control_holds_open'), 5)
+  controller.abort()
+  await Promise.allSettled(open)
+  await until('nothing runs', async () => {
+    const gauges = await samples(stack.metricsUrl)
+    return ['sluice_active_runs', 'sluice_open_requests', 'sluice_settlements_waiting'].every(
+      (name) => gauges.get(name) === 0,
+    )
+  })
+})
+
+test('control counts what it books and answers', async () => {
+  await stack.settled()
+  const before = await samples(stack.controlMetricsUrl)
+  for (let i = 0; i < 3; i++) completion(await chat(stack.baseUrl, apiKey, { model: M }))
+  await fetch(`${stack.baseUrl}/v1/pricing/sheets`)
+  await stack.settled()
+  const now = await samples(stack.controlMetricsUrl)
+  const growth = (name: string) => (now.get(name) ?? 0) - (before.get(name) ?? 0)
+  assert.equal(growth('sluice_control_settlement_receipts_total'), 3)
+  assert.equal(growth('sluice_control_rpc_total{operation="list_sheets",outcome="ok"}'), 1)
+  assert.equal(now.get('sluice_control_settlement_rejects_total'), 0)
+  assert.equal(now.get('sluice_control_settlement_shortfall_units_total'), 0)
+  assert.equal(now.get('sluice_control_ledger_stream_entries'), 0)
+})
+
+test('the private port tells load balancers and supervisors too, and serves nothing else', async () => {
+  const at = async (path: string) => (await fetch(stack.metricsUrl.replace('/metrics', path))).status
+  assert.deepEqual([await at('/live'), await at('/ready'), await at('/'), await at('/v1/models')], [200, 200, 404, 404])
+})
+
+test('the private ports keep no connection, whose end a later question could meet', async () => {
+  for (const url of [stack.metricsUrl, stack.controlMetricsUrl]) {
+    const response = await fetch(url)
+    assert.equal(response.headers.get('connection'), 'close')
+    await response.arrayBuffer()
+  }
+})

@@ -1,0 +1,188 @@
+// Goal: a process that stood still for longer than its deadlines, starved of CPU or paused with its machine, gives up
+// nobody whose bytes have arrived meanwhile. Method: each part in this process, which stands still right after they left.
+import assert from 'node:assert/strict'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { after, before, test } from 'node:test'
+import type { Redis } from 'ioredis'
+import { limits } from '../../../contract/limits/limits.ts'
+import { sluice } from '../../../contract/wire/generated/messages.js'
+import { newId } from '../../../contract/wire/ids.ts'
+import { connectRedis } from '../../../contract/wire/redis.ts'
+import { RPC_STREAM } from '../../../contract/wire/redisKeys.ts'
+import { parseRedisAddress } from '../../../proxy/bus/link/redisAddress.ts'
+import { RedisLink } from '../../../proxy/bus/link/redisLink.ts'
+import { RpcClient } from '../../../proxy/bus/rpcClient.ts'
+import { checkDeadlines } from '../../../proxy/checkDeadlines.ts'
+import { HeaderBlock } from '../../../proxy/upstream/headerBlock.ts'
+import { SocketTransport } from '../../../proxy/upstream/socketTransport.ts'
+import { replyMessage, TEST_BUS_KEY } from '../../support/parts/sealedCalls.ts'
+import { RawClient, startServer } from '../../support/parts/server.ts'
+import { startTestRedis, type TestServer } from '../../support/services.ts'
+import { until } from '../../support/stack.ts'
+
+const DEADLINE_MS = 1_000
+const STANDSTILL_MS = 1_500
+
+let server: TestServer
+let redis: Redis
+
+before(async () => {
+  server = await startTestRedis()
+  redis = connectRedis(server.url, 'wait')
+})
+
+after(async () => {
+  redis.disconnect()
+  await server.stop()
+})
+
+function standStill(): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, STANDSTILL_MS)
+}
+
+/** Does something and stands still after it, in the part of a turn that is followed by timers and not by sockets. */
+function thenStandStill<T>(work: () => T): Promise<T> {
+  return new Promise((resolve) => {
+    setImmediate(() => {
+      const result = work()
+      process.nextTick(() => {
+        standStill()
+        resolve(result)
+      })
+    })
+  })
+}
+
+/** What the transport reads of an answer after whose last piece the process stands still. */
+async function readAnswer(pieces: readonly string[]): Promise<string> {
+  const transport = new SocketTransport(limits)
+  const sockets: Socket[] = []
+  const provider = createServer((socket) => {
+    sockets.push(socket)
+    socket.once('data', async () => {
+      for (const piece of pieces.slice(0, -1)) {
+        socket.write(piece)
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+      await thenStandStill(() => socket.write(pieces.at(-1) ?? ''))
+    })
+  })
+  await new Promise<void>((listening) => provider.listen(0, '127.0.0.1', listening))
+  const host = `127.0.0.1:${(provider.address() as AddressInfo).port}`
+  try {
+    return await new Promise((resolve, reject) => {
+      let body = ''
+      transport.send(
+        {
+          ...{
+            origin: `http://${host}`,
+            host,
+            path: '/',
+            method: 'GET',
+            headers: new HeaderBlock([]),
+            requestId: 'req_test',
+            body: null,
+            fresh: false,
+          },
+          ...{ connectTimeoutMs: DEADLINE_MS, firstByteTimeoutMs: DEADLINE_MS, idleTimeoutMs: DEADLINE_MS },
+          totalTimeoutMs: 60_000,
+        },
+        {
+          onHead: () => undefined,
+          onData: (bytes) => {
+            body += bytes.toString('latin1')
+          },
+          onEnd: () => resolve(body),
+          onFailure: reject,
+        },
+      )
+    })
+  } finally {
+    await transport.close()
+    for (const socket of sockets) socket.destroy()
+    provider.close()
+  }
+}
+
+test('the answer of a provider is read, not called late', async () => {
+  const head = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n'
+  assert.equal(await readAnswer([`${head}hello`]), 'hello', 'the first byte was in time')
+  assert.equal(await readAnswer([`${head}he`, 'llo']), 'hello', 'the rest was in time')
+})
+
+test('a Redis that has answered keeps its connection', async () => {
+  const address = parseRedisAddress(server.url)
+  assert.ok(address)
+  const faults: unknown[] = []
+  const link = new RedisLink({
+    address,
+    limits: { ...limits, redisTimeoutMs: DEADLINE_MS },
+    onFault: (error) => faults.push(error),
+  })
+  try {
+    await until('the link is up', () => link.connected)
+    const beat = link.script('heartbeat')
+    await beat(['owners'], ['own_a'])
+    const beaten = await thenStandStill(() => ({ reply: beat(['owners'], ['own_b']) }))
+    await beaten.reply
+    assert.deepEqual(faults, [])
+  } finally {
+    link.close()
+  }
+})
+
+test('what control has answered is taken', async () => {
+  const [commands, subscriber] = [connectRedis(server.url, 'wait'), connectRedis(server.url, 'wait')]
+  const busKey = Buffer.from(TEST_BUS_KEY, 'hex')
+  const client = new RpcClient({ commands, subscriber, owner: newId('own'), busKey, limits })
+  try {
+    await client.start()
+    const call = client.call('resolve_key', new Uint8Array(0), DEADLINE_MS)
+    // Control is this test: it takes the call at once and answers it before its deadline.
+    const [[, fields]] = await redis.xrangeBuffer(RPC_STREAM, '-', '+')
+    const { id, replyTo } = sluice.RpcRequest.decode(fields[1])
+    const reply = replyMessage(replyTo, id, Buffer.from('record'))
+    const sent = await thenStandStill(() => ({ reached: redis.publish(replyTo, reply) }))
+    assert.equal(Buffer.from(await call).toString(), 'record')
+    assert.equal(await sent.reached, 1)
+  } finally {
+    client.stop()
+    for (const connection of [commands, subscriber]) connection.disconnect()
+  }
+})
+
+test('a request body that has arrived is served', async () => {
+  const { server: gateway, port, refused } = await startServer({ bodyTimeoutMs: DEADLINE_MS })
+  const client = await RawClient.open(port)
+  try {
+    await client.send('POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhello')
+    await until('the body has begun', () => gateway.open === 1)
+    await thenStandStill(() => client.socket.write('hello'))
+    assert.deepEqual(await client.answers(1), [200])
+    assert.deepEqual(refused, [])
+  } finally {
+    client.leave()
+    gateway.close()
+  }
+})
+
+test('who stands still between the clock and the deadlines goes by the clock', async () => {
+  const everyMs = 20
+  // Timers of one period run in the order of their making, so this one stands still just before the look at deadlines.
+  let stoodAtMs = 0
+  const before = setInterval(() => {
+    setImmediate(() => {
+      stoodAtMs = performance.now()
+      standStill()
+    })
+  }, everyMs)
+  const seenMs = await new Promise<number>((resolve) => {
+    const watch = checkDeadlines(everyMs, (nowMs) => {
+      clearInterval(before)
+      clearInterval(watch)
+      resolve(nowMs)
+    })
+  })
+  assert.ok(stoodAtMs > 0)
+  assert.ok(seenMs <= stoodAtMs, `the clock was read ${seenMs - stoodAtMs} ms after the process stood still`)
+})

@@ -1,0 +1,310 @@
+import assert from 'node:assert/strict'
+import test, { after, afterEach, before } from 'node:test'
+import { x402HTTPClient } from '@x402/core/client'
+import type { PaymentPayload } from '@x402/core/types'
+import { FUNDS, type Payer } from '../../support/chain.ts'
+import { type Asset, codeOf, HELLO, payFor, paymentHeader, post, quote } from '../../support/clients/paidClient.ts'
+import { signPayment } from '../../support/clients/payloads.ts'
+import { type PaidStack, startPaidStack } from '../../support/paidStack.ts'
+import { until } from '../../support/stack.ts'
+
+const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
+let paid: PaidStack
+let payer: Payer
+
+before(async () => {
+  paid = await startPaidStack({
+    limits: { quoteWindowMs: 60_000 },
+    catalog: {
+      models: [
+        { id: 'test/small' },
+        { id: 'test/failing', upstream: 'failing,error=500' },
+        { id: 'test/strict', upstream: 'strict,error=422' },
+        { id: 'test/cut', upstream: 'cut,chunks=20,delay=5,cut=10' },
+        { id: 'test/late', upstream: 'late,slow_headers=1,chunks=500,delay=20' },
+      ],
+    },
+  })
+  payer = await paid.chain.newPayer()
+})
+afterEach(async () => {
+  paid.rpc.down = false
+  await paid.audited()
+})
+after(() => paid.stop())
+
+type Payload = PaymentPayload & { payload: Record<string, unknown> }
+
+const send = (payload: PaymentPayload, body: unknown = HELLO) => post(paid, body, paymentHeader(payload))
+const signed = async (asset: Asset = 'stablecoin', body: unknown = HELLO): Promise<Payload> =>
+  (await payFor(await quote(paid, body), payer, asset)) as Payload
+const arrivals = async () => {
+  const found = await paid.pool.query<{ count: number }>('SELECT count(*) FROM payments')
+  return found.rows[0]?.count
+}
+
+test('the quote: the hold of the body, in headers and in the body, with the problem fields', async () => {
+  const { required, reply } = await quote(paid)
+  const body = JSON.parse(reply.text) as Record<string, Record<string, string>> & { status: number }
+  assert.deepEqual(body['error'], {
+    message: 'Payment is required; pay the quote in this answer.',
+    ...{ type: 'payment_required', code: 'x402', param: null },
+  })
+  assert.equal(body['type'], 'https://paymentauth.org/problems/payment-required')
+  assert.equal(body.status, 402)
+  // 5 bytes of text are 3 tokens, and 8 a message, 16 a request; 100 tokens of output.
+  assert.equal(body['quote']?.['units'], String((3 + 8 + 16) * 1_000 + 100 * 2_000))
+  const [stablecoin, coin] = required.accepts
+  assert.equal(stablecoin?.amount, '227')
+  assert.equal(coin?.amount, String(227_000n * 2_000_000_000n))
+  assert.deepEqual(stablecoin?.extra?.['name'], 'USD Coin')
+  assert.equal(coin?.extra?.['assetTransferMethod'], 'permit2')
+  assert.equal(required.resource.url, paid.url('/v1/chat/completions'))
+  assert.deepEqual((body['payment'] as unknown as { x402: unknown }).x402, required)
+  // The reference client reads it from the headers.
+  const response = new Response(null, { status: 402, headers: reply.headers })
+  const client = new x402HTTPClient({} as never)
+  assert.deepEqual(
+    client.getPaymentRequiredResponse((name) => response.headers.get(name), undefined),
+    required,
+  )
+})
+
+test('a request that does not hold is refused before anything is to be paid', async () => {
+  assert.equal((await post(paid, '{')).status, 400)
+  assert.equal(codeOf(await post(paid, { ...HELLO, model: 'no/such' })), 'model_not_found')
+  assert.equal(codeOf(await post(paid, { ...HELLO, batch: true })), 'batch_unavailable')
+  assert.equal((await post(paid, HELLO, {}, '/v1/nothing')).status, 404)
+})
+
+test('replayed: authorization_used', async () => {
+  const payload = await signed()
+  assert.equal(codeOf(await send(payload)), 'paid')
+  const again = await send(payload)
+  assert.equal(codeOf(again), 'authorization_used')
+  assert.equal(again.status, 402)
+  assert.ok(again.headers.get('payment-required'))
+})
+
+for (const asset of ['stablecoin', 'coin'] as const) {
+  test(`${asset}: of 50 concurrent duplicates one is served, and one transfer is made`, async () => {
+    const other = await paid.chain.newPayer()
+    const payload = await payFor(await quote(paid), other, asset)
+    const before = await arrivals()
+    const replies = await Promise.all(Array.from({ length: 50 }, () => send(payload)))
+    const codes = replies.map(codeOf)
+    assert.equal(codes.filter((code) => code === 'paid').length, 1, codes.join())
+    for (const code of codes) assert.ok(['paid', 'payment_in_flight', 'authorization_used'].includes(code), code)
+    for (const reply of replies) if (reply.status === 429) assert.ok(reply.headers.get('retry-after'))
+    assert.equal(await arrivals(), (before ?? 0) + 1)
+  })
+}
+
+test('quote_mismatch: another body, price, offer, asset or chain', async () => {
+  const payload = await signed()
+  assert.equal(
+    codeOf(await send(payload, { ...HELLO, messages: [{ role: 'user', content: 'other' }] })),
+    'quote_mismatch',
+  )
+  const accepted = payload.accepted
+  const changes: Record<string, object> = {
+    amount: { ...accepted, amount: '1' },
+    payTo: { ...accepted, payTo: payer.address },
+    network: { ...accepted, network: 'eip155:8453' },
+    scheme: { ...accepted, scheme: 'upto' },
+    asset: { ...accepted, asset: paid.chain.contracts.coin },
+    'a token that is not taken': { ...accepted, asset: payer.address },
+    'no quote': { ...accepted, extra: { ...accepted.extra, quote: undefined } },
+    'another quote': { ...accepted, extra: { ...accepted.extra, quote: `1999999999999.${'A'.repeat(43)}` } },
+  }
+  for (const [what, changed] of Object.entries(changes)) {
+    const reply = await send({ ...payload, accepted: changed as never })
+    assert.equal(codeOf(reply), 'quote_mismatch', `${what}: ${reply.text}`)
+  }
+  assert.equal(codeOf(await send(payload)), 'paid')
+})
+
+test('payment_invalid: signatures and windows that do not hold', async () => {
+  const payload = await signed()
+  const authorization = payload.payload['authorization'] as Record<string, string>
+  const signature = String(payload.payload['signature'])
+  const s = ORDER - BigInt(`0x${signature.slice(66, 130)}`)
+  const twin = `${signature.slice(0, 66)}${s.toString(16).padStart(64, '0')}${signature.endsWith('1b') ? '1c' : '1b'}`
+  const otherByte = signature.slice(10, 12) === '00' ? '01' : '00'
+  const changes: Record<string, object> = {
+    'the twin with the other s': { signature: twin },
+    'a signature of another': { signature: `${signature.slice(0, 10)}${otherByte}${signature.slice(12)}` },
+    'a wallet that is not deployed': { signature: `0x${'00'.repeat(32)}${'6492'.repeat(16)}` },
+    'no signature': { signature: '0x' },
+    'another nonce': { authorization: { ...authorization, nonce: `0x${'14'.repeat(32)}` } },
+    'an early window': { authorization: { ...authorization, validAfter: '4000000000' } },
+    'a past window': { authorization: { ...authorization, validBefore: '1' } },
+    'another payer': { authorization: { ...authorization, from: paid.chain.relayer.address } },
+    'signed for another chain': (await signPayment(payer, { ...payload.accepted, network: 'eip155:8453' })).payload,
+  }
+  for (const [what, change] of Object.entries(changes)) {
+    const reply = await send({ ...payload, payload: { ...payload.payload, ...change } })
+    assert.equal(codeOf(reply), 'payment_invalid', `${what}: ${reply.text}`)
+  }
+  assert.equal(codeOf(await post(paid, HELLO, { 'payment-signature': 'not base64 %' })), 'payment_invalid')
+  assert.equal(codeOf(await send(payload)), 'paid')
+})
+
+test('a Permit2 nonce in another writing is the same payment, and so is the twin with the other s', async () => {
+  let payload = await signed('coin')
+  const nonceOf = () => (payload.payload['permit2Authorization'] as Record<string, string>)['nonce'] ?? ''
+  // The longest nonces leave no room for a zero before them.
+  while (nonceOf().length >= 78) payload = await signed('coin')
+  assert.equal(codeOf(await send(payload)), 'paid')
+  const permit = payload.payload['permit2Authorization'] as Record<string, string>
+  const nonce = `0${permit['nonce']}`
+  const again = await send({ ...payload, payload: { ...payload.payload, permit2Authorization: { ...permit, nonce } } })
+  assert.equal(codeOf(again), 'authorization_used')
+  const signature = String(payload.payload['signature'])
+  const s = (ORDER - BigInt(`0x${signature.slice(66, 130)}`)).toString(16).padStart(64, '0')
+  const twin = `${signature.slice(0, 66)}${s}${signature.endsWith('1b') ? '1c' : '1b'}`
+  assert.equal(
+    codeOf(await send({ ...payload, payload: { ...payload.payload, signature: twin } })),
+    'authorization_used',
+  )
+})
+
+test('payment_conflict: two payments, or a payment and a key; a Bearer that is no key is nobody', async () => {
+  const payload = await signed()
+  const header = paymentHeader(payload)
+  const key = `Bearer sk_${'a'.repeat(43)}`
+  const others: Array<Record<string, string>> = [
+    { authorization: 'Payment abc' },
+    { authorization: key },
+    { 'x-api-key': key.slice(7) },
+  ]
+  for (const more of others) {
+    const reply = await post(paid, HELLO, { ...header, ...more })
+    assert.equal(reply.status, 400)
+    assert.equal(codeOf(reply), 'payment_conflict')
+  }
+  // Neither the first nor the last one counts, whoever joins them.
+  for (const authorization of [`${key}, Payment abc`, `Payment abc, ${key}`, 'Payment abc, Payment def']) {
+    assert.equal(codeOf(await post(paid, HELLO, { authorization })), 'payment_conflict')
+  }
+  const twice = { 'payment-signature': `${header['payment-signature']},${header['payment-signature']}` }
+  assert.equal(codeOf(await post(paid, HELLO, twice)), 'payment_conflict')
+  assert.equal((await post(paid, HELLO, { authorization: key })).status, 402)
+  assert.equal(codeOf(await post(paid, HELLO, { ...header, authorization: 'Bearer none' })), 'paid')
+})
+
+test('insufficient_funds and allowance_required, with their minute', async () => {
+  const poor = await paid.chain.newPayer({ stablecoin: 1n, approve: false })
+  const quoted = await quote(paid)
+  const reply = await send(await payFor(quoted, poor))
+  assert.equal(codeOf(reply), 'insufficient_funds')
+  assert.equal(reply.headers.get('retry-after'), '60')
+  await paid.chain.mint('stablecoin', poor.address, FUNDS)
+  const soon = await send(await payFor(quoted, poor))
+  assert.equal(codeOf(soon), 'insufficient_funds')
+  assert.ok(Number(soon.headers.get('retry-after')) <= 60)
+  assert.equal(codeOf(await send(await payFor(quoted, poor, 'coin'))), 'allowance_required')
+  assert.equal(codeOf(await send(await payFor(quoted, poor, 'coin'))), 'insufficient_funds')
+})
+
+test('a provider that fails or refuses: everything goes back', async () => {
+  const other = await paid.chain.newPayer()
+  for (const [model, status] of [
+    ['test/failing', 502],
+    ['test/strict', 400],
+  ] as const) {
+    const body = { ...HELLO, model }
+    const reply = await send(await payFor(await quote(paid, body), other), body)
+    assert.equal(reply.status, status, reply.text)
+    const id = reply.headers.get('x-request-id')
+    await paid.audited()
+    assert.equal(await paid.has('stablecoin', other), FUNDS)
+    const receipt = (await (await fetch(paid.url(`/v1/receipts/${id}`))).json()) as {
+      status: string
+      paid: { amount: string; refund: { amount: string } }
+    }
+    assert.equal(receipt.status, 'failed')
+    assert.equal(receipt.paid.refund.amount, receipt.paid.amount)
+  }
+})
+
+test('a stream that the provider breaks off: what was produced is charged, the rest goes back', async () => {
+  const other = await paid.chain.newPayer()
+  const body = { ...HELLO, model: 'test/cut', stream: true }
+  const reply = await send(await payFor(await quote(paid, body), other), body)
+  assert.equal(reply.status, 200)
+  const receipt = JSON.parse(
+    reply.text
+      .split('\n')
+      .find((line) => line.startsWith(': receipt '))
+      ?.slice(10) ?? '{}',
+  )
+  assert.equal(receipt.status, 'partial')
+  await paid.audited()
+  const amount = BigInt(receipt.paid.amount)
+  const units = BigInt(receipt.paid.units)
+  const back = (amount * (units - BigInt(receipt.cost.units))) / units
+  assert.equal(await paid.has('stablecoin', other), FUNDS - amount + back)
+  assert.ok(back > 0n && back < amount)
+})
+
+test('no node answers: 503, and nothing is taken', async () => {
+  const payload = await signed()
+  const before = await arrivals()
+  paid.rpc.down = true
+  const reply = await send(payload)
+  assert.equal(reply.status, 503, reply.text)
+  assert.equal(codeOf(reply), 'chain_unavailable')
+  assert.ok(Number(reply.headers.get('retry-after')) > 0)
+  assert.equal(await arrivals(), before)
+  paid.rpc.down = false
+  assert.equal(codeOf(await send(payload)), 'paid')
+})
+
+test('a client that leaves while its payment settles gets everything back', async () => {
+  const other = await paid.chain.newPayer()
+  const payload = await payFor(await quote(paid), other)
+  await paid.chain.client.setAutomine(false)
+  const leaving = new AbortController()
+  const before = await arrivals()
+  const request = fetch(paid.url('/v1/chat/completions'), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...paymentHeader(payload) },
+    body: JSON.stringify(HELLO),
+    signal: leaving.signal,
+  }).catch(() => undefined)
+  await until('it is claimed', async () => (await arrivals()) === (before ?? 0) + 1)
+  leaving.abort()
+  await request
+  await paid.chain.client.mine({ blocks: 1 })
+  await paid.chain.client.setAutomine(true)
+  await paid.audited()
+  assert.equal(await paid.has('stablecoin', other), FUNDS)
+})
+
+test('a client that leaves its stream before the head of the answer pays its prompt, and gets the rest back', async () => {
+  const other = await paid.chain.newPayer()
+  const body = { ...HELLO, model: 'test/late', stream: true }
+  const payload = await payFor(await quote(paid, body), other)
+  const before = (await paid.stack.provider.log()).length
+  await paid.stack.provider.hold()
+  const leaving = new AbortController()
+  const request = fetch(paid.url('/v1/chat/completions'), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...paymentHeader(payload) },
+    body: JSON.stringify(body),
+    signal: leaving.signal,
+  }).catch(() => undefined)
+  await paid.stack.provider.leaveHeld({ destroy: () => leaving.abort() })
+  await request
+  await until('the provider has answered', async () => (await paid.stack.provider.log()).length > before)
+  await paid.audited()
+  const line = (await paid.stack.provider.log())[before]
+  assert.equal(line?.outcome, 'client_gone')
+  const response = await fetch(paid.url(`/v1/receipts/${line.request_id}`))
+  const receipt = (await response.json()) as { status: string; error: string; cost: { units: string } }
+  assert.deepEqual([receipt.status, receipt.error], ['partial', 'client_gone'])
+  const units = BigInt(receipt.cost.units)
+  assert.ok(units >= 1_000n && units < 50_000n, `${units} units`)
+  assert.equal(await paid.has('stablecoin', other), FUNDS - (units + 999n) / 1_000n)
+})

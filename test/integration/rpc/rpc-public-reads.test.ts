@@ -1,0 +1,118 @@
+// Goal: reads that anybody may ask for leave everything else its place. Method: the receipt reader over real stores with
+// ids that were never given out; the real client and server with reads that do not end.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Redis } from 'ioredis'
+import { pino } from 'pino'
+import { GatewayError } from '../../../contract/errors/errors.ts'
+import { limits } from '../../../contract/limits/limits.ts'
+import { newId } from '../../../contract/wire/ids.ts'
+import { connectRedis } from '../../../contract/wire/redis.ts'
+import { donePrefix, holdsKey, OWNERS_KEY } from '../../../contract/wire/redisKeys.ts'
+import { rpcStreamOf } from '../../../contract/wire/rpcStreams.ts'
+import { ReceiptReader } from '../../../control/customers/receipts/receiptReader.ts'
+import type { RpcHandlers } from '../../../control/runtime/bus/rpcOperations.ts'
+import { RpcServer } from '../../../control/runtime/bus/rpcServer.ts'
+import { migrate } from '../../../control/runtime/db/migrate.ts'
+import { createPool, type Pool } from '../../../control/runtime/db/pool.ts'
+import { RpcClient } from '../../../proxy/bus/rpcClient.ts'
+import { TEST_BUS_KEY } from '../../support/parts/sealedCalls.ts'
+import { freshDatabase, startTestRedis, type TestServer } from '../../support/services.ts'
+import { until } from '../../support/stack.ts'
+
+let server: TestServer
+let redis: Redis
+let pool: Pool
+
+before(async () => {
+  server = await startTestRedis()
+  redis = connectRedis(server.url, 'wait')
+  pool = createPool(await freshDatabase())
+  await migrate(pool)
+})
+
+after(async () => {
+  redis.disconnect()
+  await pool.end()
+  await server.stop()
+})
+
+/** Whether a public read was made to wait before it was refused, by what the refusal says. */
+async function waits(reader: ReceiptReader, requestId: string): Promise<boolean> {
+  const error = await reader.single(requestId, '').catch((thrown: unknown) => thrown)
+  assert.ok(error instanceof GatewayError && error.code === 'receipt_not_found', String(error))
+  return error.message !== new GatewayError('receipt_not_found').message
+}
+
+test('public reads of invented ids do not wait; of known ones two do', async () => {
+  const reader = new ReceiptReader(pool, redis)
+  const invented = await Promise.all(Array.from({ length: 30 }, () => waits(reader, newId('req'))))
+  assert.ok(!invented.includes(true))
+  await redis.zadd(OWNERS_KEY, Date.now(), 'own_test')
+  const [held, ended, third] = [newId('req'), newId('req'), newId('req')]
+  await redis.hset(holdsKey(17, 'own_test'), held, '1|1|a|k|1|1|1|1||m', third, '1|1|a|k|1|1|1|1||m')
+  const [seconds] = await redis.time()
+  await redis.hset(`${donePrefix(63)}:${Math.floor(Number(seconds) / 60)}`, ended, '5')
+  const known = await Promise.all([held, ended, third].map((id) => waits(reader, id)))
+  assert.equal(known.filter(Boolean).length, 2)
+  assert.deepEqual(await Promise.all([held, ended].map((id) => waits(reader, id))), [true, true])
+})
+
+async function withClient(handlers: Partial<RpcHandlers>, work: (client: RpcClient) => Promise<void>): Promise<void> {
+  const nothing = async () => Buffer.alloc(0)
+  const all: RpcHandlers = {
+    ...{ ping: nothing, resolve_key: nothing, settle_lost: nothing, get_sheet: nothing },
+    ...{ get_receipt: nothing, get_balance: nothing, api: nothing, list_sheets: nothing },
+    ...{ ask_approval: nothing, use_approval: nothing, release_approval: nothing },
+    ...{ payment_terms: nothing, settle_payment: nothing, submit_batch: nothing },
+    ...handlers,
+  }
+  const busKey = Buffer.from(TEST_BUS_KEY, 'hex')
+  const rpc = new RpcServer({ redisUrl: server.url, busKey, handlers: all, log: pino({ enabled: false }) })
+  rpc.start()
+  const [commands, subscriber] = [connectRedis(server.url, 'wait'), connectRedis(server.url, 'wait')]
+  const client = new RpcClient({ commands, subscriber, owner: newId('own'), busKey, limits })
+  try {
+    await client.start()
+    await work(client)
+  } finally {
+    client.stop()
+    await rpc.stop(100)
+    for (const connection of [commands, subscriber]) connection.disconnect()
+  }
+}
+
+test('what requests wait for is answered while reads fill all of their places', async () => {
+  let underWay = 0
+  let over = 0
+  let endReads = (): void => {}
+  const end = new Promise<Buffer>((resolve) => {
+    endReads = () => resolve(Buffer.alloc(0))
+  })
+  const get_receipt = () => {
+    underWay++
+    return end
+  }
+  await withClient({ get_receipt }, async (client) => {
+    const reads = Array.from({ length: limits.rpcConcurrencyMax * 4 }, () =>
+      client.call('get_receipt', new Uint8Array(0)).finally(() => over++),
+    )
+    const ended = Promise.allSettled(reads)
+    await until('reads have all of their places', () => underWay === rpcStreamOf('get_receipt').placesMax)
+    for (const operation of ['resolve_key', 'settle_lost', 'ping']) {
+      await client.call(operation, new Uint8Array(0))
+      assert.equal(over, 0, `${operation} waited for reads`)
+    }
+    endReads()
+    client.stop()
+    await ended
+  })
+})
+
+test("the clock of the proxy's machine does not matter to its calls", async (t) => {
+  await withClient({ resolve_key: async () => Buffer.from('key') }, async (client) => {
+    const realNow = Date.now
+    t.mock.method(Date, 'now', () => realNow() - 3_600_000)
+    assert.equal(Buffer.from(await client.call('resolve_key', new Uint8Array(0))).toString(), 'key')
+  })
+})

@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Redis } from 'ioredis'
+import { pino } from 'pino'
+import { GatewayError } from '../../../contract/errors/errors.ts'
+import { limits } from '../../../contract/limits/limits.ts'
+import { CallSeal, requestLabel } from '../../../contract/wire/callSeal.ts'
+import { sluice } from '../../../contract/wire/generated/messages.js'
+import { connectRedis } from '../../../contract/wire/redis.ts'
+import { RPC_STREAM } from '../../../contract/wire/redisKeys.ts'
+import type { RpcHandlers } from '../../../control/runtime/bus/rpcOperations.ts'
+import { type RpcOutcome, RpcServer } from '../../../control/runtime/bus/rpcServer.ts'
+import { callEntry, type OpenedReply, openReply, TEST_BUS_KEY } from '../../support/parts/sealedCalls.ts'
+import { startTestRedis, type TestServer } from '../../support/services.ts'
+import { until } from '../../support/stack.ts'
+
+const CHANNEL = 'rpc:reply:test'
+const outcomes: Array<[string, RpcOutcome]> = []
+const replies = new Map<number, OpenedReply>()
+let server: TestServer
+let redis: Redis
+let listener: Redis
+let rpc: RpcServer
+let nextId = 1
+let underWay = 0
+let mostUnderWay = 0
+
+const handlers: RpcHandlers = {
+  ping: async () => Buffer.alloc(0),
+  resolve_key: async ({ keyHash }) => {
+    if (keyHash === 'unknown') throw new GatewayError('invalid_api_key')
+    if (keyHash === 'broken') throw new Error('a secret of the database')
+    underWay++
+    mostUnderWay = Math.max(mostUnderWay, underWay)
+    await sleep(keyHash === 'slow' ? 50 : 0)
+    underWay--
+    return Buffer.from(`record of ${keyHash}`)
+  },
+  get_receipt: async () => Buffer.from('{}'),
+  api: async () => Buffer.alloc(0),
+  get_balance: async () => Buffer.alloc(0),
+  submit_batch: async () => Buffer.alloc(0),
+  list_sheets: async () => Buffer.from('[]'),
+  get_sheet: async ({ version }) => Buffer.from(String(version)),
+  settle_lost: async () => Buffer.alloc(0),
+  ask_approval: async () => Buffer.alloc(0),
+  use_approval: async () => Buffer.alloc(0),
+  release_approval: async () => Buffer.alloc(0),
+  payment_terms: async () => Buffer.alloc(0),
+  settle_payment: async () => Buffer.alloc(0),
+}
+
+before(async () => {
+  server = await startTestRedis()
+  redis = connectRedis(server.url, 'wait')
+  listener = connectRedis(server.url, 'wait')
+  for (const connection of [redis, listener]) connection.on('error', () => {})
+  await listener.subscribe(CHANNEL)
+  listener.on('messageBuffer', (_channel: Buffer, message: Buffer) => {
+    const reply = openReply(CHANNEL, message)
+    replies.set(reply.id, reply)
+  })
+  rpc = newServer()
+  rpc.start()
+})
+
+after(async () => {
+  await rpc.stop(1_000)
+  redis.disconnect()
+  listener.disconnect()
+  await server.stop()
+})
+
+function newServer(): RpcServer {
+  return new RpcServer({
+    redisUrl: server.url,
+    busKey: Buffer.from(TEST_BUS_KEY, 'hex'),
+    handlers,
+    log: pino({ enabled: false }),
+    observe: (operation, outcome) => outcomes.push([operation, outcome]),
+  })
+}
+
+async function send(operation: string, payload: Uint8Array, timeoutMs = 60_000): Promise<number> {
+  const id = nextId++
+  await redis.xadd(RPC_STREAM, '*', 'e', callEntry({ id, channel: CHANNEL, timeoutMs, operation, payload }))
+  return id
+}
+
+const resolveKey = (keyHash: string) => send('resolve_key', sluice.ResolveKeyRequest.encode({ keyHash }).finish())
+
+async function replyTo(id: number): Promise<OpenedReply> {
+  await until(`call ${id} is answered`, () => replies.has(id), 10_000)
+  return replies.get(id) ?? assert.fail()
+}
+
+/** As a proxy does: asks again while no answer comes, since an answer may go out before it listens again. */
+async function askUntilAnswered(keyHash: string): Promise<OpenedReply> {
+  for (let attempt = 0; attempt < 10; attempt++) {
+    const id = await resolveKey(keyHash).catch(() => 0)
+    for (let waits = 0; waits < 20 && !replies.has(id); waits++) await sleep(50)
+    const reply = replies.get(id)
+    if (reply !== undefined) return reply
+  }
+  return assert.fail(`no answer for ${keyHash}`)
+}
+
+const nothingLeft = async () => (await redis.xlen(RPC_STREAM)) === 0
+
+test('a call is answered with the bytes of its handler', async () => {
+  const reply = await replyTo(await resolveKey('one'))
+  assert.equal(reply.errorCode, '')
+  assert.equal(Buffer.from(reply.payload).toString(), 'record of one')
+  const sheet = await replyTo(await send('get_sheet', sluice.GetSheetRequest.encode({ version: 7 }).finish()))
+  assert.equal(Buffer.from(sheet.payload).toString(), '7')
+  await until('the stream is empty', nothingLeft)
+})
+
+test('errors reach the caller by code; those of the gateway say nothing of its inside', async () => {
+  assert.equal((await replyTo(await resolveKey('unknown'))).errorCode, 'invalid_api_key')
+  const broken = await replyTo(await resolveKey('broken'))
+  assert.equal(broken.errorCode, 'internal_error')
+  assert.ok(!broken.errorMessage.includes('secret'))
+  assert.equal((await replyTo(await send('no_such_call', Buffer.alloc(0)))).errorCode, 'internal_error')
+})
+
+test('calls past their time and malformed ones are taken off the stream', async () => {
+  await rpc.stop(1_000)
+  const late = await send('resolve_key', Buffer.alloc(0), 100)
+  await sleep(300)
+  outcomes.length = 0
+  rpc = newServer()
+  rpc.start()
+  await redis.xadd(RPC_STREAM, '*', 'e', Buffer.from([0xff, 0xff]))
+  await redis.xadd(RPC_STREAM, '*', 'other', 'field')
+  await until('all are counted', () => outcomes.length === 3)
+  assert.deepEqual(outcomes.map(([, outcome]) => outcome).sort(), ['expired', 'malformed', 'malformed'])
+  assert.ok(!replies.has(late))
+  await until('the stream is empty', nothingLeft)
+})
+
+test('no more calls run at once than the limit allows, and all are answered', async () => {
+  mostUnderWay = 0
+  const ids = await Promise.all(Array.from({ length: limits.rpcConcurrencyMax * 4 }, () => resolveKey('slow')))
+  await Promise.all(ids.map(replyTo))
+  assert.ok(mostUnderWay > 1 && mostUnderWay <= limits.rpcConcurrencyMax, `${mostUnderWay} ran at once`)
+})
+
+test('calls are answered again after Redis was emptied, restarted or killed', async () => {
+  await redis.flushall()
+  assert.equal((await askUntilAnswered('emptied')).errorCode, '')
+  await server.restart()
+  assert.equal((await askUntilAnswered('restarted')).errorCode, '')
+  await server.kill9()
+  await server.restart()
+  assert.equal((await askUntilAnswered('killed')).errorCode, '')
+})
+
+test('a stopped server leaves the group, and a call waits for the next one', async () => {
+  await rpc.stop(1_000)
+  const id = await resolveKey('later')
+  await sleep(100)
+  assert.ok(!replies.has(id))
+  rpc = newServer()
+  rpc.start()
+  assert.equal(Buffer.from((await replyTo(id)).payload).toString(), 'record of later')
+  assert.equal(((await redis.xinfo('CONSUMERS', RPC_STREAM, 'control')) as unknown[]).length, 1)
+})
+
+test('a call that was not sealed with the shared key is dropped: in clear, by another key, or moved to another call', async () => {
+  outcomes.length = 0
+  const payload = sluice.ResolveKeyRequest.encode({ keyHash: 'forged' }).finish()
+  const entry = (id: number) =>
+    sluice.RpcRequest.decode(callEntry({ id, channel: CHANNEL, timeoutMs: 60_000, operation: 'resolve_key', payload }))
+  const wrongKey = new CallSeal(Buffer.alloc(32), CHANNEL)
+  const ids = Array.from({ length: 5 }, () => nextId++)
+  const [clear = 0, otherKey = 0, otherId = 0, otherOperation = 0, otherChannel = 0] = ids
+  const forged = [
+    { ...entry(clear), sealed: payload },
+    { ...entry(otherKey), sealed: wrongKey.seal(requestLabel('resolve_key', otherKey), payload) },
+    { ...entry(otherId), id: nextId++ },
+    { ...entry(otherOperation), operation: 'get_balance' },
+    { ...entry(otherChannel), replyTo: 'rpc:reply:thief' },
+  ]
+  for (const request of forged) {
+    await redis.xadd(RPC_STREAM, '*', 'e', Buffer.from(sluice.RpcRequest.encode(request).finish()))
+  }
+  await until('all are taken off the stream', () => outcomes.length === forged.length)
+  assert.deepEqual([...new Set(outcomes.map(([, outcome]) => outcome))], ['malformed'])
+  assert.deepEqual(
+    ids.filter((id) => replies.has(id)),
+    [],
+  )
+  // The server goes on with those that are right.
+  assert.equal(Buffer.from((await replyTo(await resolveKey('right'))).payload).toString(), 'record of right')
+})

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict'
+import { assertValid } from '../apiSchemas.ts'
+import { postTo, type Receipt, type Reply } from './chatClient.ts'
+
+/** Sends a body as JSON to a path of the gateway. */
+export function post(baseUrl: string, path: string, apiKey: string, body: unknown): Promise<Reply> {
+  return postTo(baseUrl + path, apiKey, JSON.stringify(body))
+}
+
+export interface ResponseItem {
+  type: string
+  id: string
+  status: string
+  content?: { type: string; text?: string; refusal?: string }[]
+  summary?: { text: string }[]
+  call_id?: string
+  name?: string
+  arguments?: string
+}
+
+/** A response object, as far as the tests read it. */
+export interface ResponseObject {
+  id: string
+  created_at: number
+  completed_at: number | null
+  status: string
+  model: string
+  output: ResponseItem[]
+  error: { code: string; message: string } | null
+  incomplete_details: { reason: string } | null
+  usage: {
+    input_tokens: number
+    input_tokens_details: { cached_tokens: number; cache_write_tokens: number }
+    output_tokens: number
+    output_tokens_details: { reasoning_tokens: number }
+    total_tokens: number
+  } | null
+  store: boolean
+  receipt?: Receipt
+  [member: string]: unknown
+}
+
+export interface ResponseEvent {
+  type: string
+  sequence_number: number
+  response?: ResponseObject
+  [member: string]: unknown
+}
+
+/** A stream of a response, taken apart and checked: every event valid, named by its type, and numbered without a gap. */
+export interface ResponseStreamReply extends Reply {
+  readonly events: ResponseEvent[]
+  readonly types: string[]
+  /** The response of the last event. */
+  readonly response: ResponseObject
+  readonly receipt: Receipt | null
+}
+
+/** Reads a response in one piece, which has to be valid. */
+export function responseOf(reply: Reply): ResponseObject & { receipt: Receipt } {
+  assert.equal(reply.status, 200, reply.text)
+  const response = JSON.parse(reply.text) as ResponseObject & { receipt: Receipt }
+  assertValid('openResponses/ResponseResource', response)
+  return response
+}
+
+/** Takes a stream of a response apart. */
+export function readResponseStream(reply: Reply): ResponseStreamReply {
+  assert.equal(reply.status, 200, reply.text)
+  const events: ResponseEvent[] = []
+  const receipts: Receipt[] = []
+  const blocks = reply.text.split('\n\n')
+  assert.deepEqual(blocks.slice(-2), ['data: [DONE]', ''])
+  for (const block of blocks.slice(0, -2)) {
+    if (block.startsWith(': receipt ')) receipts.push(JSON.parse(block.slice(10)) as Receipt)
+    else events.push(readEvent(block, events.length))
+  }
+  const [receipt = null] = receipts
+  const { response } = events[events.length - 1]
+  assert.ok(response !== undefined)
+  if (receipt !== null) assert.deepEqual(response.receipt, receipt)
+  return { ...reply, events, types: events.map(({ type }) => type), response, receipt }
+}
+
+function readEvent(block: string, place: number): ResponseEvent {
+  const [name, data, ...rest] = block.split('\n')
+  assert.deepEqual(rest, [])
+  assert.ok(data.startsWith('data: '))
+  const event = JSON.parse(data.slice(6)) as ResponseEvent
+  assert.equal(name, `event: ${event.type}`)
+  assert.equal(event.sequence_number, place)
+  assertValid('openResponses/Event', event)
+  return event
+}
+
+/** The text of a response's messages. */
+export function outputText(response: ResponseObject): string {
+  return response.output
+    .flatMap((item) => item.content ?? [])
+    .map((part) => part.text ?? '')
+    .join('')
+}

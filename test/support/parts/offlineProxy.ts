@@ -1,0 +1,164 @@
+import { GatewayError } from '../../../contract/errors/errors.ts'
+import { limits as usual } from '../../../contract/limits/limits.ts'
+import { sluice } from '../../../contract/wire/generated/messages.js'
+import { parseCatalog } from '../../../control/catalog/pricing/catalogFile.ts'
+import { encodeRecord } from '../../../control/catalog/pricing/record.ts'
+import { toPrincipal } from '../../../proxy/access/principal.ts'
+import { UnmeteredHolds, UnmeteredSettlements } from '../../../proxy/admission/unmetered.ts'
+import { ControlUnavailable } from '../../../proxy/bus/rpcClient.ts'
+import { decodeCatalog } from '../../../proxy/catalog/catalog.ts'
+import { ActiveRuns } from '../../../proxy/endpoints/run/activeRuns.ts'
+import { RequestMetrics } from '../../../proxy/metrics/requestMetrics.ts'
+import { type RouteParts, routes } from '../../../proxy/routes.ts'
+import type { Exchange, Handler, RequestHead } from '../../../proxy/server/exchange.ts'
+import { OutBuffer } from '../../../proxy/sse/outBuffer.ts'
+import { RouteHealth } from '../../../proxy/upstream/routeHealth.ts'
+import { TransportFailure, type UpstreamListener, type UpstreamRequest } from '../../../proxy/upstream/transport.ts'
+import { type TestCatalogOptions, testCatalog } from '../testCatalog.ts'
+
+const API_KEY = `sk_${'0'.repeat(43)}`
+/** Health is not what is looked at: routes stay in use however often they fail. */
+const LIMITS = { ...usual, breakerFailures: Number.MAX_SAFE_INTEGER }
+const NO_CALL = { pause: () => undefined, resume: () => undefined, cancel: () => undefined }
+
+/** How a request was answered. */
+export interface OfflineReply {
+  readonly status: number
+  readonly text: string
+}
+
+/**
+ * The proxy's own routes without a server, Redis, control or providers: every hold is granted, every provider is asked
+ * in vain. Requests are read, checked, priced and written for each dialect as they always are.
+ */
+export class OfflineProxy {
+  /** What was thrown that is no error of the error table. */
+  readonly faults: unknown[] = []
+  /** What providers were asked. */
+  asked = 0
+  private readonly handlers = new Map<string, Handler>()
+
+  constructor(catalog: TestCatalogOptions) {
+    const parsed = parseCatalog('catalog.yaml', testCatalog('http://127.0.0.1:9/v1', catalog))
+    const publication = { version: 1, publishedAtMs: 0, validUntilMs: 0, sheetJson: '{}', listedAtMs: new Map() }
+    const current = decodeCatalog(encodeRecord(parsed, publication), { SLUICE_TEST_PROVIDER_KEY: 'k' })
+    for (const { method, path, handler } of routes(this.parts(current))) this.handlers.set(`${method} ${path}`, handler)
+  }
+
+  /** Sends a body; resolves once it is answered. @param path may be below a route that ends in `/*` */
+  send(path: string, body: Buffer): Promise<OfflineReply> {
+    const route = `POST ${path}`
+    const handler = this.handlers.get(route) ?? this.handlers.get(route.replace(/[^/]*$/, '*'))
+    if (handler === undefined) throw new Error(`there is no ${route}`)
+    return new Promise((resolve) => {
+      const exchange = new OfflineExchange(path, body, resolve)
+      const fail = (error: unknown): void => {
+        if (!(error instanceof GatewayError)) this.faults.push(error)
+        exchange.fail(error instanceof GatewayError ? error : new GatewayError('internal_error'))
+      }
+      try {
+        Promise.resolve(handler(exchange, body)).catch(fail)
+      } catch (error) {
+        fail(error)
+      }
+    })
+  }
+
+  private parts(current: ReturnType<typeof decodeCatalog>): RouteParts {
+    const fault = (error: unknown) => this.faults.push(error)
+    const catalog = {
+      current,
+      model: (id: string) => current.models.get(id),
+      tool: (id: string) => current.tools.get(id),
+    }
+    const rpc = { call: () => Promise.reject(new ControlUnavailable('no control', { unsent: true })) }
+    const health = new RouteHealth(LIMITS)
+    const record = {
+      keyId: 'key_1',
+      accountId: 'acct_1',
+      privacyKnown: true,
+      settingsKnown: true,
+      allowRetention: true,
+    }
+    const principal = toPrincipal(sluice.KeyRecord.create(record), LIMITS)
+    const services = {
+      ...{ health, limits: LIMITS, owner: 'own_1', metrics: new RequestMetrics(), outgoing: new OutBuffer() },
+      ...{ holds: new UnmeteredHolds(fault), settlements: new UnmeteredSettlements(fault), active: new ActiveRuns() },
+      tokens: { count: () => Promise.resolve([1]), countSoon: () => Promise.resolve([1, 1]) },
+      transport: { send: (request: UpstreamRequest, listener: UpstreamListener) => this.refuse(request, listener) },
+      onCrash: fault,
+      onRouteFault: () => undefined,
+    }
+    return {
+      ...{ catalog, services, health, rpc, limits: LIMITS, trustedProxies: 0, incidents: {}, vitals: () => ({}) },
+      keys: { find: () => principal },
+      videos: { reserve: () => false },
+      batches: { submit: () => Promise.reject(new GatewayError('batch_unavailable', { status: 503 })) },
+      payments: { publicUrl: '', limits: LIMITS, rpc, catalog, onFault: fault },
+      site: { publicUrl: '', listenHost: '127.0.0.1' },
+    } as unknown as RouteParts
+  }
+
+  private refuse(request: UpstreamRequest, listener: UpstreamListener): typeof NO_CALL {
+    if (request.body !== null) this.asked++
+    queueMicrotask(() => listener.onFailure(new TransportFailure('connect')))
+    return NO_CALL
+  }
+}
+
+const HEAD = {
+  ...{ method: 'POST', authorization: `Bearer ${API_KEY}`, contentType: 'application/json', host: '127.0.0.1' },
+  ...{ query: '', apiKey: '', origin: '', paymentSignature: '', acceptPayment: '', agent: '', idempotencyKey: '' },
+  ...{ approvalId: '', forwardedFor: '', mcpVersion: '' },
+}
+
+/** Answers to whoever sent the request. */
+class OfflineExchange implements Exchange {
+  readonly id = 'req_00000000000000000000000000'
+  readonly startedAtMs = Date.now()
+  readonly arrivedAt = performance.now()
+  readonly gone = false
+  readonly begun = false
+  readonly decorator = null
+  readonly head: RequestHead
+  readonly body: Buffer
+  private readonly onReply: (reply: OfflineReply) => void
+
+  constructor(path: string, body: Buffer, onReply: (reply: OfflineReply) => void) {
+    this.head = { ...HEAD, path }
+    this.body = body
+    this.onReply = onReply
+  }
+
+  answer(status: number, _contentType: string, body: string | Uint8Array): void {
+    this.onReply({ status, text: String(body) })
+  }
+
+  fail({ status, code, message }: GatewayError): void {
+    this.onReply({ status, text: `${code}: ${message}` })
+  }
+
+  end(): void {
+    this.onReply({ status: 200, text: '' })
+  }
+
+  breakOff(): void {
+    this.end()
+  }
+
+  write(): boolean {
+    return true
+  }
+
+  remoteAddress(): string {
+    return ''
+  }
+
+  takeBody(): undefined {
+    return undefined
+  }
+
+  beginStream(): void {}
+  setGoneListener(): void {}
+  setDrainListener(): void {}
+}
