@@ -5,6 +5,7 @@ import { accountKey, ledgerStream, shardOf } from '../../contract/wire/redisKeys
 import { defineScript, type Script } from '../../contract/wire/scripts.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { Loop } from '../runtime/loop.ts'
+import { redisNowMs } from '../runtime/redisClock.ts'
 import { tryAdmissionLock } from './lock.ts'
 
 interface OpenGrant {
@@ -42,14 +43,14 @@ export class GrantSweeper {
   }
 
   async #pass(signal: AbortSignal): Promise<void> {
-    const [seconds] = await this.#redis.time()
+    const nowMs = await redisNowMs(this.#redis)
     const page = limits.admissionEventsBatchMax
     for (let after = ''; !signal.aborted; ) {
       const found = await this.#pool.query<OpenGrant>(
         `SELECT o.grant_id, o.account_id, l.balance
          FROM open_grants o JOIN ledger_accounts l ON l.id = 'grant:' || o.grant_id
          WHERE o.grant_id > $1 AND (l.balance = 0 OR o.expires_at_ms <= $2) ORDER BY o.grant_id LIMIT $3`,
-        [after, Number(seconds) * 1_000, page],
+        [after, nowMs, page],
       )
       for (const grant of found.rows) await this.#sweepGrant(grant)
       if (found.rows.length < page) return

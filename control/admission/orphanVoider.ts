@@ -4,6 +4,7 @@ import { limits } from '../../contract/limits/limits.ts'
 import { BATCH_OWNER, holdsKey, OWNERS_KEY, SHARD_COUNT, settleKeys } from '../../contract/wire/redisKeys.ts'
 import { defineScript, type Script, SettleCode } from '../../contract/wire/scripts.ts'
 import { Loop } from '../runtime/loop.ts'
+import { redisNowMs } from '../runtime/redisClock.ts'
 import type { HoldRecord } from './holdRecord.ts'
 import { readHolds, scanHoldsKeys } from './listHolds.ts'
 import { orphanSettlement } from './orphanSettlement.ts'
@@ -99,8 +100,7 @@ export class OrphanVoider {
   async #scan(signal: AbortSignal): Promise<void> {
     const keys = (await scanHoldsKeys(this.#redis)).filter((key) => key.owner !== BATCH_OWNER)
     await adoptOwners(this.#redis, keys)
-    const [seconds] = await this.#redis.time()
-    const oldestMs = Number(seconds) * 1_000 - limits.holdAgeMaxMs
+    const oldestMs = (await redisNowMs(this.#redis)) - limits.holdAgeMaxMs
     for (const key of keys) {
       for await (const page of readHolds(this.#redis, key)) {
         if (signal.aborted) return
@@ -112,11 +112,11 @@ export class OrphanVoider {
   /** @returns how many could not be ended now */
   async #voidHolds(holds: readonly HoldRecord[]): Promise<number> {
     let left = 0
-    const [seconds] = await this.#redis.time()
+    const nowMs = await redisNowMs(this.#redis)
     for (let i = 0; i < holds.length; i += limits.holdBatchMax) {
       const batch = holds.slice(i, i + limits.holdBatchMax)
       const keys = batch.flatMap(({ shard, accountId, keyId, owner }) => settleKeys(shard, accountId, keyId, owner))
-      const items = batch.flatMap((hold) => [hold.requestId, VOID, orphanSettlement(hold, Number(seconds) * 1_000)])
+      const items = batch.flatMap((hold) => [hold.requestId, VOID, orphanSettlement(hold, nowMs)])
       const reply = (await this.#settle(keys, [batch.length, limits.rememberResultMinutes, ...items])) as number[]
       for (const [place, hold] of batch.entries()) {
         if (reply[place * 2] === SettleCode.CLOSED) left++

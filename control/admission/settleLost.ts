@@ -11,6 +11,7 @@ import {
   shardOf,
 } from '../../contract/wire/redisKeys.ts'
 import type { Pool } from '../runtime/db/pool.ts'
+import { redisNowMs } from '../runtime/redisClock.ts'
 import { readStream } from './drainStream.ts'
 import { controlScript } from './scripts.ts'
 import { windowsAt } from './windows.ts'
@@ -77,8 +78,7 @@ export async function endLost(redis: Redis, pool: Pool, encoded: Uint8Array): Pr
 async function requireFreshStream(redis: Redis, shard: number): Promise<void> {
   const [oldest] = await readStream(redis, shard, '-', 1)
   if (oldest === undefined) return
-  const [seconds] = await redis.time()
-  const ageMs = Number(seconds) * 1_000 - Number(oldest.id.split('-')[0])
+  const ageMs = (await redisNowMs(redis)) - Number(oldest.id.split('-')[0])
   if (ageMs > (limits.rememberResultMinutes * MINUTE_MS) / 2) throw later('Settlement into the book is behind.')
 }
 
@@ -98,8 +98,7 @@ async function charge(
   encoded: Uint8Array,
 ): Promise<[code: number, units: number]> {
   const shard = shardOf(settlement.accountId)
-  const [seconds] = await redis.time()
-  const nowMs = Number(seconds) * 1_000
+  const nowMs = await redisNowMs(redis)
   const minute = Math.floor(nowMs / MINUTE_MS)
   const done: string[] = []
   for (let back = 0; back <= limits.rememberResultMinutes; back++) done.push(`${donePrefix(shard)}:${minute - back}`)

@@ -9,6 +9,7 @@ import { answersOf } from '../admission/scripts.ts'
 import { windowsAt } from '../admission/windows.ts'
 import { textArray } from '../runtime/db/arrays.ts'
 import type { Client, Pool } from '../runtime/db/pool.ts'
+import { redisNowMs } from '../runtime/redisClock.ts'
 import { compareBalances } from './admissionBalances.ts'
 import { compareKeys, shareSpending } from './admissionKeys.ts'
 import { checkBatchHolds } from './batchChecks.ts'
@@ -34,8 +35,7 @@ export async function checkAdmission(pool: Pool, redis: Redis): Promise<AuditChe
 }
 
 async function compareOnce(client: Client, redis: Redis): Promise<AuditCheck[]> {
-  const [seconds] = await redis.time()
-  const nowMs = Number(seconds) * 1_000
+  const nowMs = await redisNowMs(redis)
   const windows = windowsAt(nowMs)
   const unread = await readUnread(client, redis)
   const holds = await listHolds(redis)

@@ -7,6 +7,7 @@ import { readHolds, scanHoldsKeys } from '../admission/listHolds.ts'
 import { orphanSettlement } from '../admission/orphanSettlement.ts'
 import { textArray } from '../runtime/db/arrays.ts'
 import type { Pool, Queryable } from '../runtime/db/pool.ts'
+import { redisNowMs } from '../runtime/redisClock.ts'
 import type { BatchHolds } from './batchHolds.ts'
 import { jobOf } from './jobStore.ts'
 import { endAgain } from './unbooked.ts'
@@ -43,8 +44,7 @@ export async function endStrayHolds({
   log: Logger
   now: () => number
 }): Promise<void> {
-  const [seconds] = await redis.time()
-  const nowMs = Number(seconds) * 1_000
+  const nowMs = await redisNowMs(redis)
   for await (const page of batchHolds(redis)) {
     const old = page.filter((hold) => nowMs - hold.heldAtMs > 2 * limits.batchOpenMs)
     if (old.length === 0) continue

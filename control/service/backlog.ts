@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis'
 import { holdsKey, LEDGER_GROUP, ledgerStream, OWNERS_KEY, SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
 import { RPC_STREAMS } from '../../contract/wire/rpcStreams.ts'
+import { redisNowMs } from '../runtime/redisClock.ts'
 
 const HOLDS_READ_MAX = 2_000
 
@@ -29,13 +30,12 @@ export const EMPTY_BACKLOG: BacklogSample = {
 export async function sampleBacklog(redis: Redis): Promise<BacklogSample> {
   if (redis.status !== 'ready') throw new Error('no connection to Redis')
   const shards = Array.from({ length: SHARD_COUNT }, (_, shard) => shard)
-  const [[seconds], calls, ledgers, holds] = await Promise.all([
-    redis.time(),
+  const [nowMs, calls, ledgers, holds] = await Promise.all([
+    redisNowMs(redis),
     Promise.all(RPC_STREAMS.map(({ stream }) => redis.xlen(stream))),
     Promise.all(shards.map((shard) => sampleLedger(redis, shard))),
     sampleHolds(redis, shards),
   ])
-  const nowMs = Number(seconds) * 1_000
   const ageMs = (ms: number) => (Number.isFinite(ms) ? Math.max(0, nowMs - ms) : 0)
   return {
     ledgerEntries: ledgers.reduce((sum, ledger) => sum + ledger.entries, 0),

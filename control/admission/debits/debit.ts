@@ -10,6 +10,7 @@ import type { Spender, SpendingCaps } from '../../book/ledger/spendingCaps.ts'
 import { addDebitUsage } from '../../book/settlement/keyUsage.ts'
 import type { Client, Pool } from '../../runtime/db/pool.ts'
 import type { Undoable } from '../../runtime/db/undoable.ts'
+import { redisNowMs } from '../../runtime/redisClock.ts'
 import { tryDebitLock } from '../lock.ts'
 import { controlScript } from '../scripts.ts'
 import { keysText } from '../spendingKeys.ts'
@@ -109,8 +110,7 @@ export class Debits {
   }
 
   async #tryTake(debit: Debit): Promise<Taken> {
-    const [seconds] = await this.#redis.time()
-    const { hour, month } = windowsAt(Number(seconds) * 1_000)
+    const { hour, month } = windowsAt(await redisNowMs(this.#redis))
     const { spender } = debit
     const keys = keysText({ keyId: spender?.keyId ?? '', platformKeyId: spender?.platform?.keyId ?? '' })
     const [code, left, nowMs] = (await this.#take(

@@ -6,6 +6,7 @@ import { NO_CAPS } from '../../book/ledger/spendingCaps.ts'
 import { textArray } from '../../runtime/db/arrays.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
 import { Loop } from '../../runtime/loop.ts'
+import { redisNowMs } from '../../runtime/redisClock.ts'
 import { type DebitRecord, readDebits } from '../debitRecord.ts'
 import { answersOf } from '../scripts.ts'
 import type { Debits } from './debit.ts'
@@ -36,8 +37,7 @@ export class DebitKeeper {
     const pipeline = this.#redis.pipeline()
     for (let shard = 0; shard < SHARD_COUNT; shard++) pipeline.hlen(debitsKey(shard))
     const sizes = answersOf(await pipeline.exec())
-    const [seconds] = await this.#redis.time()
-    const oldestMs = Number(seconds) * 1_000 - limits.debitVoidMs
+    const oldestMs = (await redisNowMs(this.#redis)) - limits.debitVoidMs
     for (let shard = 0; shard < SHARD_COUNT; shard++) {
       if (sizes[shard] === 0) continue
       for await (const page of readDebits(this.#redis, shard)) {

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis'
 import { accountKey, shardOf } from '../../../contract/wire/redisKeys.ts'
+import { redisNowMs } from '../../runtime/redisClock.ts'
 
 /** What requests may hold at this moment, by the admission state. */
 export interface Available {
@@ -10,12 +11,11 @@ export interface Available {
 
 /** What is free of an account; undefined while admission does not know it. See contract/lua/README.md for the fields. */
 export async function availableOf(redis: Redis, accountId: string): Promise<Available | undefined> {
-  const [[coin, grants], [seconds]] = await Promise.all([
+  const [[coin, grants], nowMs] = await Promise.all([
     redis.hmget(accountKey(shardOf(accountId), accountId), 'coin', 'g'),
-    redis.time(),
+    redisNowMs(redis),
   ])
   if (coin === null || coin === undefined) return undefined
-  const nowMs = Number(seconds) * 1_000
   const creditUnits = (grants ?? '').split(';').flatMap((grant) => {
     const [, expiresAtMs, freeUnits] = grant.split(',').map(Number)
     return freeUnits !== undefined && Number(expiresAtMs) > nowMs ? [freeUnits] : []

@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis'
 import { formatUsd } from '../../../contract/money/units.ts'
 import { keyCountersKey, shardOf } from '../../../contract/wire/redisKeys.ts'
 import { windowsAt } from '../../admission/windows.ts'
+import { redisNowMs } from '../../runtime/redisClock.ts'
 import type { ApiKey } from './keyRow.ts'
 import { keyJson } from './settingsJson.ts'
 
@@ -12,11 +13,10 @@ const HOUR_MS = 3_600_000
  * requests are admitted by.
  */
 export async function keyLimits(redis: Redis, key: ApiKey) {
-  const [counters, [seconds]] = await Promise.all([
+  const [counters, nowMs] = await Promise.all([
     redis.hgetall(keyCountersKey(shardOf(key.accountId), key.id)),
-    redis.time(),
+    redisNowMs(redis),
   ])
-  const nowMs = Number(seconds) * 1_000
   const windows = windowsAt(nowMs)
   const used = (window: string, now: number, sum: string): number =>
     Number(counters[window] ?? -1) === now ? Number(counters[sum] ?? 0) : 0

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis'
 import { limits } from '../../../contract/limits/limits.ts'
 import { donePrefix, holdsKey, OWNERS_KEY, SHARD_COUNT } from '../../../contract/wire/redisKeys.ts'
+import { redisNowMs } from '../../runtime/redisClock.ts'
 
 /**
  * Whether Redis knows a request of this shard: its hold is open, or it ended in the last minutes.
@@ -16,8 +17,8 @@ export function isUnderWayAnywhere(redis: Redis, requestId: string): Promise<boo
 }
 
 async function isInShards(redis: Redis, shards: Iterable<number>, requestId: string): Promise<boolean> {
-  const [owners, [seconds]] = await Promise.all([redis.zrange(OWNERS_KEY, '0', '-1'), redis.time()])
-  const minute = Math.floor(Number(seconds) / 60)
+  const [owners, nowMs] = await Promise.all([redis.zrange(OWNERS_KEY, '0', '-1'), redisNowMs(redis)])
+  const minute = Math.floor(nowMs / 60_000)
   const keys: string[] = []
   for (const shard of shards) {
     for (const owner of owners) keys.push(holdsKey(shard, owner))

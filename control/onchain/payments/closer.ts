@@ -4,6 +4,7 @@ import { limits } from '../../../contract/limits/limits.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { settleLost } from '../../admission/settleLost.ts'
 import { Loop } from '../../runtime/loop.ts'
+import { redisNowMs } from '../../runtime/redisClock.ts'
 import { type CloseOptions, closeEnded } from './closePayments.ts'
 import { isHeld } from './payHold.ts'
 import { markHeld, type PaymentRow, unmovedPayments, unservedPayments } from './paymentRow.ts'
@@ -54,8 +55,7 @@ export class PaymentCloser {
     const { pool, redis } = this.#options
     const unserved = await unservedPayments(pool, limits.paymentCloseMax)
     if (unserved.length === 0) return
-    const [seconds] = await redis.time()
-    const nowMs = Number(seconds) * 1_000
+    const nowMs = await redisNowMs(redis)
     for (const payment of unserved) {
       if (nowMs > payment.serveByMs + limits.paymentMarginMs) await this.#giveUp(payment, nowMs)
     }

@@ -12,6 +12,7 @@ import {
 import { controlScript } from '../../admission/scripts.ts'
 import { windowsAt } from '../../admission/windows.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
+import { redisNowMs } from '../../runtime/redisClock.ts'
 import type { PaymentRow } from './paymentRow.ts'
 
 /** Codes that payHold.lua answers with. */
@@ -39,7 +40,7 @@ export async function takePaidHold(redis: Redis, pool: Pool, payment: PaymentRow
     'SELECT seq, coin_delta FROM admission_events WHERE account_id = $1 ORDER BY seq LIMIT $2',
     [accountId, limits.admissionEventsBatchMax],
   )
-  const [seconds] = await redis.time()
+  const nowMs = await redisNowMs(redis)
   const reply = await scriptOn(redis)(
     [
       ...[epochKey(shard), accountKey(shard, accountId), keyCountersKey(shard, accountId)],
@@ -47,7 +48,7 @@ export async function takePaidHold(redis: Redis, pool: Pool, payment: PaymentRow
     ],
     [
       ...[id, accountId, accountId, payment.holdUnits, encodeHoldMeta(payment)],
-      ...[payment.serveByMs, windowsAt(Number(seconds) * 1_000).month, limits.ledgerStreamEntriesMax],
+      ...[payment.serveByMs, windowsAt(nowMs).month, limits.ledgerStreamEntriesMax],
       ...events.rows.flatMap((event) => [event.seq, event.coin_delta]),
     ],
   )

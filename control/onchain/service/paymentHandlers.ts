@@ -9,6 +9,7 @@ import { replayKey } from '../../../contract/payments/signedPayment.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import type { RpcHandlers } from '../../runtime/bus/rpcOperations.ts'
 import { clientNetwork } from '../../runtime/net/clientNetwork.ts'
+import { redisNowMs } from '../../runtime/redisClock.ts'
 import { TRANSACTION_KEY } from '../payments/foreignSettlement.ts'
 import type { PaymentOrder } from '../payments/paymentOrder.ts'
 import type { PaymentsService } from './paymentsService.ts'
@@ -55,11 +56,6 @@ async function settle(
     const retryAfterSeconds = error.retryAfterSeconds ?? 0
     return { errorCode: error.row, errorMessage: error.message, retryAfterSeconds }
   }
-}
-
-async function redisNowMs(redis: Redis): Promise<number> {
-  const [seconds, micros] = await redis.time()
-  return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000)
 }
 
 function orderOf(

@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import { limits } from '../../../contract/limits/limits.ts'
 import { connectRedis } from '../../../contract/wire/redis.ts'
 import { RPC_GROUP } from '../../../contract/wire/redisKeys.ts'
+import { redisNowMs } from '../redisClock.ts'
 
 const BLOCK_MS = 1_000
 const RETRY_MS = 250
@@ -94,7 +95,7 @@ export class RpcLane {
     const streams = (await this.#reader.callBuffer('XREADGROUP', ...args)) as Array<[Buffer, StreamEntry[]]> | null
     const entries = streams?.[0]?.[1] ?? []
     if (entries.length === 0) return
-    const nowMs = await this.#redisNowMs()
+    const nowMs = await redisNowMs(this.#writer)
     for (const [id, fields] of entries) {
       const key = id.toString()
       const work = this.#serve(id, fields, nowMs - Number.parseInt(key, 10)).catch((error: Error) => {
@@ -103,11 +104,6 @@ export class RpcLane {
       this.#underWay.set(key, work)
       void work.then(() => this.#underWay.delete(key))
     }
-  }
-
-  async #redisNowMs(): Promise<number> {
-    const [seconds, micros] = await this.#writer.time()
-    return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000)
   }
 
   async #serve(id: Buffer, fields: Buffer[], ageMs: number): Promise<void> {
