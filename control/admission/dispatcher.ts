@@ -5,9 +5,9 @@ import { limits } from '../../contract/limits/limits.ts'
 import { accountKey, debitsKey, shardOf } from '../../contract/wire/redisKeys.ts'
 import { defineScript, type Script } from '../../contract/wire/scripts.ts'
 import { intArray, textArray } from '../runtime/db/arrays.ts'
+import { tryLock } from '../runtime/db/locks.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { Loop } from '../runtime/loop.ts'
-import { tryAdmissionLock } from './lock.ts'
 
 const BRING_POLL_MS = 5
 
@@ -66,7 +66,7 @@ export class EventDispatcher {
   async #pass(): Promise<void> {
     const waiting = await this.#pool.query('SELECT 1 FROM admission_events LIMIT 1')
     if (waiting.rowCount === 0) return
-    const applied = await tryAdmissionLock(this.#pool, () => this.#applyBatch())
+    const applied = await tryLock(this.#pool, 'admission', () => this.#applyBatch())
     if (applied === limits.admissionEventsBatchMax) this.wake()
   }
 

@@ -3,10 +3,10 @@ import type { Logger } from 'pino'
 import { limits } from '../../contract/limits/limits.ts'
 import { accountKey, ledgerStream, shardOf } from '../../contract/wire/redisKeys.ts'
 import { defineScript, type Script } from '../../contract/wire/scripts.ts'
+import { tryLock } from '../runtime/db/locks.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { Loop } from '../runtime/loop.ts'
 import { redisNowMs } from '../runtime/redisClock.ts'
-import { tryAdmissionLock } from './lock.ts'
 
 interface OpenGrant {
   grant_id: string
@@ -29,7 +29,7 @@ export class GrantSweeper {
     this.#pool = options.pool
     this.#sweep = defineScript(options.redis, 'sweepGrant')
     this.#loop = new Loop('expired grants', limits.grantSweepMs, options.log, async (signal) => {
-      if (options.redis.status === 'ready') await tryAdmissionLock(options.pool, () => this.#pass(signal))
+      if (options.redis.status === 'ready') await tryLock(options.pool, 'admission', () => this.#pass(signal))
     })
   }
 

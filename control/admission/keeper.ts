@@ -4,9 +4,10 @@ import { limits } from '../../contract/limits/limits.ts'
 import { epochKey, ledgerStream, SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
 import { readPositions } from '../book/settlement/positions.ts'
 import { compareStreamIds, parseStreamId } from '../book/settlement/streamId.ts'
+import { tryLock } from '../runtime/db/locks.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { Loop } from '../runtime/loop.ts'
-import { tryAdmissionLock, withoutDebits } from './lock.ts'
+import { withoutDebits } from './debits/debitLock.ts'
 import { rebuildAll, reloadShards } from './rebuild.ts'
 import { answersOf } from './scripts.ts'
 
@@ -39,7 +40,7 @@ interface StateRow {
 export async function ensureAdmission(options: AdmissionOptions): Promise<AdmissionCheck> {
   const { pool, redis, log, serving = false, beforeOpen = async () => {} } = options
   if ((await findFault(redis, pool)) === undefined && (await dirtyShards(pool)).length === 0) return 'unchanged'
-  const done = await tryAdmissionLock(pool, async (): Promise<AdmissionCheck> => {
+  const done = await tryLock(pool, 'admission', async (): Promise<AdmissionCheck> => {
     const fault = await findFault(redis, pool)
     const begin = performance.now()
     if (fault !== undefined) {

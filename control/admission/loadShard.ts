@@ -77,7 +77,7 @@ async function keepOpenHolds(load: ShardLoad, key: HoldsKey, held: HeldParts): P
 
 /**
  * Debits that are neither booked nor voided keep what they have taken. None is booked meanwhile, because the lock on
- * debits is held; see lock.ts.
+ * debits is held; see debits/debitLock.ts.
  */
 async function keepOpenDebits(load: ShardLoad, held: HeldParts): Promise<void> {
   const seen = new Set<string>()

@@ -1,10 +1,10 @@
 import { formatUsd } from '../../../contract/money/units.ts'
 import { GATEWAY_WIDE, OPERATOR, recordActivity } from '../../runtime/activity/activity.ts'
+import { lockUntilCommit } from '../../runtime/db/locks.ts'
 import { type Client, type Pool, type Queryable, withTransaction } from '../../runtime/db/pool.ts'
 import type { Catalog } from './catalogFile.ts'
 import { coinViolation, promiseViolations } from './promise.ts'
 import { violationText } from './promiseViolation.ts'
-import { lockPublication } from './publicationLock.ts'
 import { encodeRecord } from './record.ts'
 import { routeSwitches } from './routeSwitches.ts'
 import { buildSheet, promiseEndMs, sheetContentHash } from './sheet.ts'
@@ -45,7 +45,7 @@ export async function publishCatalog(
   coinChangeReason?: string,
 ): Promise<Published> {
   return withTransaction(pool, async (client) => {
-    await lockPublication(client)
+    await lockUntilCommit(client, 'publication')
     const latest = await latestSheet(client)
     const isNewSheet = latest?.contentHash !== sheetContentHash(catalog)
     const sheet =

@@ -1,7 +1,7 @@
 import { DAY_MS } from '../../../contract/api/time.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
+import { lockUntilCommit } from '../../runtime/db/locks.ts'
 import { type Pool, withTransaction } from '../../runtime/db/pool.ts'
-import { lockPublication } from './publicationLock.ts'
 import { promiseEndMs, withPromiseEnd } from './sheet.ts'
 import { currentRecord, insertRecord, insertRenewal, latestSheet } from './sheetStore.ts'
 
@@ -16,7 +16,7 @@ export async function renewPromise(
   nowMs: number,
 ): Promise<{ version: number; validUntilMs: number; record: Buffer } | undefined> {
   return withTransaction(pool, async (client) => {
-    await lockPublication(client)
+    await lockUntilCommit(client, 'publication')
     const [sheet, encoded] = [await latestSheet(client), await currentRecord(client)]
     if (sheet === undefined || encoded === undefined) return undefined
     const inForce = sluice.CatalogRecord.decode(encoded)

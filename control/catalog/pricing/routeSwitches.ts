@@ -1,8 +1,8 @@
 import { limits } from '../../../contract/limits/limits.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { type Actor, GATEWAY_WIDE, recordActivity } from '../../runtime/activity/activity.ts'
+import { lockUntilCommit } from '../../runtime/db/locks.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
-import { lockPublication } from './publicationLock.ts'
 import { currentRecord, insertRecord } from './sheetStore.ts'
 
 /** A route that cannot be switched; the message says why. */
@@ -74,7 +74,7 @@ export async function disableRoute(
   route: string,
   reason: string,
 ): Promise<readonly ListedRoute[]> {
-  await lockPublication(client)
+  await lockUntilCommit(client, 'publication')
   const known = (await listRoutes(client)).some((one) => switchOf([{ route, reason, disabledAtMs: 0 }], partsOf(one)))
   if (!known) throw new RouteSwitchError(`the catalog in force has no route ${route}; see route list`)
   await client.query(
@@ -92,7 +92,7 @@ export async function disableRoute(
  * @throws RouteSwitchError when the route is not disabled by hand, or only with its whole provider
  */
 export async function enableRoute(client: Client, actor: Actor, route: string): Promise<readonly ListedRoute[]> {
-  await lockPublication(client)
+  await lockUntilCommit(client, 'publication')
   const removed = await client.query('DELETE FROM route_switches WHERE route = $1', [route])
   if (removed.rowCount === 0) {
     const listedRoute = (await listRoutes(client)).find((one) => one.route === route)

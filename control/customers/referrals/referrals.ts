@@ -2,6 +2,7 @@ import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts
 import { limits } from '../../../contract/limits/limits.ts'
 import { isId, newId } from '../../../contract/wire/ids.ts'
 import { type Actor, recordActivity } from '../../runtime/activity/activity.ts'
+import { lockTextUntilCommit } from '../../runtime/db/locks.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
 import { clientNetwork } from '../../runtime/net/clientNetwork.ts'
 import { accountOfCode } from './codes.ts'
@@ -77,7 +78,7 @@ async function refuseExchange(client: Client, accountId: string, referrerId: str
 
 /** The lock makes those who come from one network at once take turns, until the end of the transaction. */
 async function refuseTooMany(client: Client, network: string): Promise<void> {
-  await client.query(`SELECT pg_advisory_xact_lock(hashtextextended('referral ' || $1, 0))`, [network])
+  await lockTextUntilCommit(client, `referral ${network}`)
   const windowSeconds = limits.referralAttachWindowMs / 1_000
   const found = await client.query<{ count: number; wait_seconds: number | null }>(
     `SELECT count(*), ceil(extract(epoch FROM min(attached_at) - now()) + $2)::integer AS wait_seconds

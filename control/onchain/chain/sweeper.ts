@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { limits } from '../../../contract/limits/limits.ts'
+import { tryLock } from '../../runtime/db/locks.ts'
 import { type Pool, withTransaction } from '../../runtime/db/pool.ts'
-import { tryLock } from '../../runtime/db/tryLock.ts'
 import { Loop } from '../../runtime/loop.ts'
 import type { ChainClient } from './chainClient.ts'
 import { eachApart } from './eachApart.ts'
@@ -10,9 +10,6 @@ import { storeAttempt } from './outbox.ts'
 import type { Signer } from './signer.ts'
 import { openBlocks, pendingTransactions, type TransactionRow } from './transactionRow.ts'
 import type { TransactionWatcher } from './watcher.ts'
-
-/** Any constant will do, as long as nothing else in this database locks it. */
-const SWEEP_LOCK = 7_204_040
 
 export interface SweeperOptions {
   readonly pool: Pool
@@ -58,7 +55,7 @@ export class TransactionSweeper {
   }
 
   async #pass(signal: AbortSignal): Promise<void> {
-    await tryLock(this.#options.pool, SWEEP_LOCK, async () => {
+    await tryLock(this.#options.pool, 'chainSweep', async () => {
       await this.#checkBlocks()
       const pending = await pendingTransactions(this.#options.pool, limits.chainSweepMax)
       await eachApart(pending, signal, (row) => this.#push(row))

@@ -7,15 +7,13 @@ import type { PaymentAsset } from '../../../contract/payments/terms.ts'
 import { newId } from '../../../contract/wire/ids.ts'
 import { creditCoin } from '../../book/ledger/creditCoin.ts'
 import { textArray } from '../../runtime/db/arrays.ts'
+import { tryLock } from '../../runtime/db/locks.ts'
 import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
-import { tryLock } from '../../runtime/db/tryLock.ts'
 import { Loop } from '../../runtime/loop.ts'
 import type { ChainClient } from '../chain/chainClient.ts'
 import { TRANSFER_TOPIC } from '../chain/transferLog.ts'
 import { insertDeposit } from './depositRow.ts'
 
-/** Any constant will do, as long as nothing else in this database locks it. */
-const SCAN_LOCK = 7_204_042
 /** Kind of the transfers that deposits are booked by. */
 export const DEPOSIT = 'deposit'
 
@@ -68,7 +66,7 @@ export class DepositScanner {
     const { pool, chain, confirmations, finalBlocks } = this.#options
     const again = Math.min(finalBlocks, Math.floor(limits.chainScanBlocksMax / 2))
     const head = Number(await chain.getBlockNumber()) - (confirmations - 1)
-    const more = await tryLock(pool, SCAN_LOCK, async () => {
+    const more = await tryLock(pool, 'depositScan', async () => {
       const found = await pool.query<{ scanned_block: number }>('SELECT scanned_block FROM chain_identity')
       const scanned = found.rows[0]?.scanned_block ?? head
       const first = Math.max(scanned + 1 - again, 0)

@@ -7,15 +7,13 @@ import { coinAccount, ESCROW, PAYMENTS_IN } from '../../book/ledger/accounts.ts'
 import { appendAdmissionEvent, lockAccounts } from '../../book/ledger/appendAdmissionEvent.ts'
 import { postTransfers } from '../../book/ledger/postTransfers.ts'
 import { textArray } from '../../runtime/db/arrays.ts'
+import { tryLock } from '../../runtime/db/locks.ts'
 import type { Client, Pool } from '../../runtime/db/pool.ts'
-import { tryLock } from '../../runtime/db/tryLock.ts'
 import { Loop } from '../../runtime/loop.ts'
 import { cursorBehind, eachApart } from '../chain/eachApart.ts'
 import type { OutcomeHandler } from '../chain/recorder.ts'
 import { sendFromTreasury, type TreasuryParts } from '../treasury/treasuryTransfer.ts'
 
-/** Any constant will do, as long as nothing else in this database locks it. */
-const REFUND_LOCK = 7_204_041
 const ATTEMPT = '#'
 
 /**
@@ -69,7 +67,7 @@ export class Refunder {
   async #pass(signal: AbortSignal): Promise<void> {
     const { pool } = this.#options
     if ((await dueRefunds(pool, '')).length === 0 && (await failedRefunds(pool, '')).length === 0) return
-    await tryLock(pool, REFUND_LOCK, async () => {
+    await tryLock(pool, 'refunds', async () => {
       // Read again: what another control sent a moment ago is due no more.
       const due = await dueRefunds(pool, this.#afterDue)
       const failed = await failedRefunds(pool, this.#afterFailed)

@@ -3,8 +3,8 @@ import { limits } from '../../../contract/limits/limits.ts'
 import { ESCROW, PAYMENTS_IN } from '../../book/ledger/accounts.ts'
 import { creditCoin } from '../../book/ledger/creditCoin.ts'
 import { postTransfers } from '../../book/ledger/postTransfers.ts'
+import { tryLock } from '../../runtime/db/locks.ts'
 import { withTransaction } from '../../runtime/db/pool.ts'
-import { tryLock } from '../../runtime/db/tryLock.ts'
 import { Loop } from '../../runtime/loop.ts'
 import { readChain } from '../chain/chainClient.ts'
 import { cursorBehind, eachApart } from '../chain/eachApart.ts'
@@ -13,9 +13,6 @@ import { PAYMENT_ABI, transferCall } from '../chain/settlementCall.ts'
 import { estimateGas } from '../chain/simulation.ts'
 import { sendFromTreasury, type TreasuryParts } from '../treasury/treasuryTransfer.ts'
 import { ATTEMPT, dueWithdrawals, moveWithdrawal, type Withdrawal } from './withdrawalRow.ts'
-
-/** Any constant will do, as long as nothing else in this database locks it. */
-const WITHDRAWAL_LOCK = 7_204_043
 
 /**
  * Kinds of the transfers that withdrawals are booked by: set aside (by its id), sent, taken back by the chain, and
@@ -56,7 +53,7 @@ export class Withdrawer {
   async #pass(signal: AbortSignal): Promise<void> {
     const { pool } = this.#options
     if ((await dueWithdrawals(pool, 1, '')).length === 0) return
-    await tryLock(pool, WITHDRAWAL_LOCK, async () => {
+    await tryLock(pool, 'withdrawals', async () => {
       // Read again: what another control sent a moment ago is due no more.
       const due = await dueWithdrawals(pool, limits.withdrawalBatchMax, this.#after)
       this.#after = cursorBehind(due, limits.withdrawalBatchMax, ({ id }) => id)

@@ -1,10 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises'
+import { lockUntilCommit } from './locks.ts'
 import { type Client, type Pool, withTransaction } from './pool.ts'
 
 const MIGRATIONS = new URL('./migrations/', import.meta.url)
 const FILE_NAME = /^(\d{4})_[a-z0-9_]+\.sql$/
-/** Any constant will do, as long as nothing else in this database locks it. */
-const MIGRATION_LOCK = 7_204_001
 
 interface Migration {
   version: number
@@ -25,7 +24,7 @@ async function readMigrations(): Promise<Migration[]> {
 async function apply(client: Client, migration: Migration): Promise<boolean> {
   await client.query('SET LOCAL statement_timeout = 0')
   // Held to the end of the transaction, so that of several processes that start at once each migration runs in one.
-  await client.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
+  await lockUntilCommit(client, 'migration')
   const known = await client.query('SELECT 1 FROM schema_migrations WHERE version = $1', [migration.version])
   if (known.rowCount !== 0) return false
   await client.query(migration.sql)
@@ -45,7 +44,7 @@ async function apply(client: Client, migration: Migration): Promise<boolean> {
 export async function migrate(pool: Pool): Promise<string[]> {
   const migrations = await readMigrations()
   await withTransaction(pool, async (client) => {
-    await client.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
+    await lockUntilCommit(client, 'migration')
     await client.query(`CREATE TABLE IF NOT EXISTS schema_migrations (
       version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`)
   })

@@ -1,0 +1,87 @@
+import { type Client, type Pool, withClient } from './pool.ts'
+
+/** Refuses, at compile time, a table in which two names have the same number. */
+type Distinct<Numbers extends Record<string, number>> = {
+  [Name in keyof Numbers]: Numbers[Name] extends Numbers[Exclude<keyof Numbers, Name>] ? never : Numbers[Name]
+}
+
+const distinct = <const Numbers extends Record<string, number>>(numbers: Numbers & Distinct<Numbers>): Numbers =>
+  numbers
+
+/**
+ * The numbers of all advisory locks that control takes in the database. Control processes of two versions share them,
+ * so a number keeps its meaning.
+ */
+const LOCK_NUMBERS = distinct({
+  /** Migrations run one after the other. */
+  migration: 7_204_001,
+  /** One process writes balances into the admission state. */
+  admission: 7_204_002,
+  /** Shared by transactions that take a debit, exclusive while shards are loaded. */
+  debits: 7_204_003,
+  chainSweep: 7_204_040,
+  refunds: 7_204_041,
+  depositScan: 7_204_042,
+  withdrawals: 7_204_043,
+  /** Price sheets and route switches are published one after the other. */
+  publication: 7_301_010,
+})
+
+export type LockName = keyof typeof LOCK_NUMBERS
+
+/**
+ * Runs `work` while this process alone has the lock.
+ * @returns the result, or undefined when another process has the lock
+ */
+export function tryLock<T>(pool: Pool, name: LockName, work: () => Promise<T>): Promise<T | undefined> {
+  return withClient(pool, async (client, onBroken) => {
+    const tried = await client.query<{ locked: boolean }>('SELECT pg_try_advisory_lock($1) AS locked', [
+      LOCK_NUMBERS[name],
+    ])
+    if (tried.rows[0]?.locked !== true) return undefined
+    return unlockAfter(client, name, onBroken, work)
+  })
+}
+
+/** Waits for the lock, then runs `work` while this process alone has it. */
+export function withLock<T>(pool: Pool, name: LockName, work: () => Promise<T>): Promise<T> {
+  return withClient(pool, async (client, onBroken) => {
+    await client.query('SELECT pg_advisory_lock($1)', [LOCK_NUMBERS[name]])
+    return unlockAfter(client, name, onBroken, work)
+  })
+}
+
+async function unlockAfter<T>(
+  client: Client,
+  name: LockName,
+  onBroken: (error: Error) => void,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work()
+  } finally {
+    // When this fails, the connection is closed, and the lock goes with it.
+    await client.query('SELECT pg_advisory_unlock($1)', [LOCK_NUMBERS[name]]).catch(onBroken)
+  }
+}
+
+/** Waits for the lock and keeps it until the end of the transaction. */
+export async function lockUntilCommit(client: Client, name: LockName): Promise<void> {
+  await client.query('SELECT pg_advisory_xact_lock($1)', [LOCK_NUMBERS[name]])
+}
+
+/** Waits for a lock on a piece of text, such as "referral 192.0.2.0/24", and keeps it until the end of the transaction. */
+export async function lockTextUntilCommit(client: Client, text: string): Promise<void> {
+  await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [text])
+}
+
+/**
+ * Takes the lock until the end of the transaction, together with others that share it.
+ * @returns false when somebody has it alone or waits to have it alone
+ */
+export async function tryShareUntilCommit(client: Client, name: LockName): Promise<boolean> {
+  const tried = await client.query<{ locked: boolean }>('SELECT pg_try_advisory_xact_lock_shared($1) AS locked', [
+    LOCK_NUMBERS[name],
+  ])
+  return tried.rows[0]?.locked === true
+}
