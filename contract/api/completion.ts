@@ -1,9 +1,10 @@
 import type { TokenUsage } from '../money/charge.ts'
 import { usageJson } from '../money/openaiUsage.ts'
 import { quoted } from '../money/quoted.ts'
+import { isJsonObject, type JsonObject } from '../std/jsonObject.ts'
 
 /** A completion of the OpenAI dialect, parsed. */
-export type Completion = Record<string, unknown>
+export type Completion = JsonObject
 
 /** What the gateway itself says of an answer, whatever the provider said. */
 const OWN_MEMBERS: ReadonlySet<string> = new Set(['id', 'object', 'model', 'usage', 'receipt'])
@@ -41,7 +42,7 @@ export function isErrorAnswer(answer: Completion): boolean {
 
 /** The choices of a completion that are objects. */
 export function choicesOf(answer: Completion): Completion[] {
-  return Array.isArray(answer['choices']) ? answer['choices'].filter(isRecord) : []
+  return Array.isArray(answer['choices']) ? answer['choices'].filter(isJsonObject) : []
 }
 
 /** UTF-8 bytes of what the model wrote. */
@@ -49,7 +50,7 @@ export function outputBytes(answer: Completion): number {
   let bytes = 0
   for (const { text, message } of choicesOf(answer)) {
     bytes += textBytes(text)
-    if (!isRecord(message)) continue
+    if (!isJsonObject(message)) continue
     bytes += textBytes(message['content']) + textBytes(message['reasoning_content'])
     for (const written of toolCallTexts(message['tool_calls'])) bytes += Buffer.byteLength(written)
   }
@@ -61,11 +62,11 @@ export function toolCallTexts(calls: unknown): string[] {
   if (!Array.isArray(calls)) return []
   const texts: string[] = []
   for (const call of calls) {
-    if (!isRecord(call)) continue
-    const said = isRecord(call['function']) ? call['function'] : call
+    if (!isJsonObject(call)) continue
+    const said = isJsonObject(call['function']) ? call['function'] : call
     for (const member of [said['name'], said['arguments'], said['input']]) {
       if (typeof member === 'string') texts.push(member)
-      else if (isRecord(member)) texts.push(JSON.stringify(member))
+      else if (isJsonObject(member)) texts.push(JSON.stringify(member))
     }
   }
   return texts
@@ -79,8 +80,4 @@ export function jsonBytes(value: unknown): number {
 /** UTF-8 bytes of a string; 0 for anything else. */
 export function textBytes(value: unknown): number {
   return typeof value === 'string' ? Buffer.byteLength(value) : 0
-}
-
-function isRecord(value: unknown): value is Completion {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,8 +1,7 @@
+import { type JsonObject, parseJsonObject } from '../std/jsonObject.ts'
+
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
 const BASE64URL = /^[A-Za-z0-9_-]*$/
-
-/** A JSON object; its members are not checked. */
-export type JsonMembers = Readonly<Record<string, unknown>>
 
 /** Base64 (standard alphabet) of a value's JSON, as x402 headers carry it. */
 export function toBase64Json(value: unknown): string {
@@ -10,9 +9,9 @@ export function toBase64Json(value: unknown): string {
 }
 
 /** Reads an x402 header. As strict as the reference decoder: the URL alphabet is refused, missing padding is not. */
-export function fromBase64Json(text: string, bytesMax: number): JsonMembers | undefined {
+export function fromBase64Json(text: string, bytesMax: number): JsonObject | undefined {
   if (text === '' || text.length > bytesMax || !BASE64.test(text)) return undefined
-  return parseObject(Buffer.from(text, 'base64'))
+  return parseJsonObject(Buffer.from(text, 'base64').toString('utf8')) ?? undefined
 }
 
 /** Base64url without padding of a text's UTF-8 bytes, as the Payment scheme carries JSON. */
@@ -21,23 +20,9 @@ export function toBase64Url(text: string): string {
 }
 
 /** Reads base64url JSON of the Payment scheme; padding and the standard alphabet are refused. */
-export function fromBase64UrlJson(text: string, bytesMax: number): JsonMembers | undefined {
+export function fromBase64UrlJson(text: string, bytesMax: number): JsonObject | undefined {
   if (text === '' || text.length > bytesMax || !BASE64URL.test(text)) return undefined
-  return parseObject(Buffer.from(text, 'base64url'))
-}
-
-function parseObject(bytes: Buffer): JsonMembers | undefined {
-  try {
-    const value: unknown = JSON.parse(bytes.toString('utf8'))
-    return isMembers(value) ? value : undefined
-  } catch {
-    return undefined
-  }
-}
-
-/** Whether a value is a JSON object, not null and not an array. */
-export function isMembers(value: unknown): value is JsonMembers {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return parseJsonObject(Buffer.from(text, 'base64url').toString('utf8')) ?? undefined
 }
 
 const UINT256_END = 1n << 256n

@@ -1,6 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
+import { isJsonObject, type JsonObject } from '../std/jsonObject.ts'
 import { canonicalJson } from './canonicalJson.ts'
-import { fromBase64UrlJson, isMembers, type JsonMembers, toBase64Url } from './encoding.ts'
+import { fromBase64UrlJson, toBase64Url } from './encoding.ts'
 
 /**
  * The HTTP `Payment` authentication scheme (MPP): challenges, credentials and receipts.
@@ -27,7 +28,7 @@ export interface Challenge {
 /** What a client sends: the challenge it answers, how it pays, and as whom. */
 export interface Credential {
   readonly challenge: Challenge
-  readonly payload: JsonMembers
+  readonly payload: JsonObject
   readonly source: string
 }
 
@@ -44,7 +45,7 @@ export interface MppReceipt {
 }
 
 /** Base64url of a value's canonical JSON (RFC 8785), so that a client that writes it anew gets the same text. */
-export function canonicalText(value: JsonMembers): string {
+export function canonicalText(value: JsonObject): string {
   return toBase64Url(canonicalJson(value))
 }
 
@@ -93,7 +94,7 @@ export function isPaymentScheme(authorization: string): boolean {
 export function readCredential(authorization: string, bytesMax: number): Credential | undefined {
   if (!isPaymentScheme(authorization)) return undefined
   const message = fromBase64UrlJson(authorization.slice(SCHEME.length).trim(), bytesMax)
-  if (message === undefined || !isMembers(message['payload'])) return undefined
+  if (message === undefined || !isJsonObject(message['payload'])) return undefined
   const { source } = message
   const challenge = readChallenge(message['challenge'])
   if (challenge === undefined || typeof source !== 'string' || source === '') return undefined
@@ -101,7 +102,7 @@ export function readCredential(authorization: string, bytesMax: number): Credent
 }
 
 function readChallenge(value: unknown): Challenge | undefined {
-  if (!isMembers(value)) return undefined
+  if (!isJsonObject(value)) return undefined
   const names = ['id', 'realm', 'method', 'intent', 'request', 'expires', 'digest', 'opaque'] as const
   const challenge: Partial<Record<(typeof names)[number], string>> = {}
   for (const name of names) {

@@ -1,5 +1,5 @@
+import { isJsonObject } from '../std/jsonObject.ts'
 import { networkOf } from './address.ts'
-import { isMembers } from './encoding.ts'
 import { beginOf, endOf, type SignedPayment } from './signedPayment.ts'
 import type { PaymentRequirements } from './x402.ts'
 
@@ -13,7 +13,7 @@ export function isAccepted(accepted: Readonly<Record<string, unknown>>, offer: P
   if (names.length !== Object.keys(rest).length) return false
   for (const [name, value] of Object.entries(rest)) if (accepted[name] !== value) return false
   const given = accepted['extra']
-  return isMembers(given) && Object.entries(extra).every(([name, value]) => given[name] === value)
+  return isJsonObject(given) && Object.entries(extra).every(([name, value]) => given[name] === value)
 }
 
 /** What of a payment differs from what was asked for. */

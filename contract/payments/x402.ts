@@ -1,6 +1,7 @@
+import { isJsonObject } from '../std/jsonObject.ts'
 import { networkOf, parseAddress } from './address.ts'
 import { readAuthorization } from './authorization.ts'
-import { fromBase64Json, isMembers, parseBytes, parseUint256 } from './encoding.ts'
+import { fromBase64Json, parseBytes, parseUint256 } from './encoding.ts'
 import type { SignedPayment } from './signedPayment.ts'
 import type { PaymentAsset, PaymentTerms } from './terms.ts'
 
@@ -90,7 +91,7 @@ export function readPaymentHeader(header: string, bytesMax: number): X402Payment
   const message = fromBase64Json(header, bytesMax)
   if (message === undefined || message['x402Version'] !== X402_VERSION) return undefined
   const { accepted, payload } = message
-  if (!isMembers(accepted) || !isMembers(payload)) return undefined
+  if (!isJsonObject(accepted) || !isJsonObject(payload)) return undefined
   const signature = parseBytes(payload['signature'], SIGNATURE_BYTES_MAX)
   const network = accepted['network']
   const token = parseAddress(accepted['asset'])
@@ -98,7 +99,7 @@ export function readPaymentHeader(header: string, bytesMax: number): X402Payment
   const chain = /^eip155:([1-9][0-9]{0,14})$/.exec(network)
   if (chain === null) return undefined
   const chainId = Number(chain[1])
-  const payment = isMembers(payload['permit2Authorization'])
+  const payment = isJsonObject(payload['permit2Authorization'])
     ? readPermit2(payload['permit2Authorization'], chainId, signature)
     : readEip3009(payload['authorization'], chainId, token, accepted, signature)
   return payment === undefined ? undefined : { accepted, payment }
@@ -111,8 +112,8 @@ function readEip3009(
   accepted: Readonly<Record<string, unknown>>,
   signature: `0x${string}`,
 ): SignedPayment | undefined {
-  if (!isMembers(authorization)) return undefined
-  const extra = isMembers(accepted['extra']) ? accepted['extra'] : {}
+  if (!isJsonObject(authorization)) return undefined
+  const extra = isJsonObject(accepted['extra']) ? accepted['extra'] : {}
   const signed = readAuthorization(authorization)
   const { name, version } = extra
   if (signed === undefined || typeof name !== 'string' || typeof version !== 'string') return undefined
@@ -125,7 +126,7 @@ function readPermit2(
   signature: `0x${string}`,
 ): SignedPayment | undefined {
   const { permitted, witness } = authorization
-  if (!isMembers(permitted) || !isMembers(witness)) return undefined
+  if (!isJsonObject(permitted) || !isJsonObject(witness)) return undefined
   const from = parseAddress(authorization['from'])
   const token = parseAddress(permitted['token'])
   const value = parseUint256(permitted['amount'])

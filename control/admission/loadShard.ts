@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis'
 import { limits } from '../../contract/limits/limits.ts'
 import { accountKey, debitsKey, keyCountersKey } from '../../contract/wire/redisKeys.ts'
-import { parseStreamId } from '../book/settlement/streamId.ts'
+import { parseStreamId } from '../../contract/wire/streamId.ts'
 import { lockHead } from '../book/usagelog/head.ts'
 import { textArray } from '../runtime/db/arrays.ts'
 import { type Client, type Pool, withTransaction } from '../runtime/db/pool.ts'

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { limits } from '../../contract/limits/limits.ts'
+import { isJsonObject, type JsonObject } from '../../contract/std/jsonObject.ts'
 import type { CallHttp, HttpAnswer, HttpCall } from '../runtime/net/providerCall.ts'
 import type { BatchProvider } from './providers.ts'
 
@@ -161,13 +162,13 @@ export function reasonOf(body: Buffer): string {
   }
 }
 
-function objectOf({ body }: HttpAnswer): Record<string, unknown> {
+function objectOf({ body }: HttpAnswer): JsonObject {
   const parsed: unknown = JSON.parse(body.toString('utf8'))
-  if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return parsed as Record<string, unknown>
+  if (isJsonObject(parsed)) return parsed
   throw new Error('the provider answered no JSON object')
 }
 
-function textOf(object: Record<string, unknown>, name: string): string {
+function textOf(object: JsonObject, name: string): string {
   const value = object[name]
   if (typeof value === 'string' && value !== '') return value
   throw new Error(`the provider answered without ${name}`)
@@ -180,7 +181,7 @@ function batchOf(answer: HttpAnswer): UpstreamBatch {
 }
 
 function readBatch(value: unknown): UpstreamBatch {
-  const batch = typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+  const batch = isJsonObject(value) ? value : {}
   const text = (name: string): string => (typeof batch[name] === 'string' ? batch[name] : '')
   const metadata = batch['metadata']
   const groupId: unknown = typeof metadata === 'object' && metadata !== null ? Reflect.get(metadata, GROUP_NAME) : ''

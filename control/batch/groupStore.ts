@@ -147,8 +147,3 @@ export async function fullJobsOfGroup(db: Queryable, groupId: string): Promise<J
   )
   return found.rows
 }
-
-/** How long to wait before the next attempt. */
-export function backoffMs(attempts: number, leastMs: number, mostMs: number): number {
-  return Math.min(mostMs, leastMs * 2 ** Math.min(Math.max(0, attempts - 1), 20))
-}

@@ -1,5 +1,6 @@
 import type { Completion } from '../../contract/api/completion.ts'
 import { limits } from '../../contract/limits/limits.ts'
+import { isJsonObject, type JsonObject, parseJsonObject } from '../../contract/std/jsonObject.ts'
 import { errorText } from './outcome.ts'
 
 /** The code of a line that the provider had no time for. */
@@ -27,31 +28,21 @@ export function readLines(lines: readonly string[]): ResultLine[] {
 }
 
 function readLine(text: string): ResultLine | undefined {
-  const line = parse(text)
+  const line = parseJsonObject(text)
   const customId = line?.['custom_id']
-  if (line === undefined || typeof customId !== 'string') return undefined
+  if (line === null || typeof customId !== 'string') return undefined
   if (Buffer.byteLength(text) > limits.batchResultBytesMax) {
     return { customId, completion: null, isExpired: false, reason: 'The result is larger than the gateway keeps.' }
   }
-  const response = recordOf(line['response'])
-  const body = recordOf(response?.['body'])
+  const response = objectOf(line['response'])
+  const body = objectOf(response?.['body'])
   if (response?.['status_code'] === 200 && body !== undefined) {
     return { customId, completion: body, isExpired: false, reason: '' }
   }
   const error = line['error'] ?? body?.['error']
-  return { customId, completion: null, isExpired: recordOf(error)?.['code'] === EXPIRED, reason: errorText(error) }
+  return { customId, completion: null, isExpired: objectOf(error)?.['code'] === EXPIRED, reason: errorText(error) }
 }
 
-/** A JSON object, or undefined for what is none. */
-export function parse(text: string): Record<string, unknown> | undefined {
-  try {
-    return recordOf(JSON.parse(text))
-  } catch {
-    return undefined
-  }
-}
-
-function recordOf(value: unknown): Record<string, unknown> | undefined {
-  const isRecord = typeof value === 'object' && value !== null && !Array.isArray(value)
-  return isRecord ? (value as Record<string, unknown>) : undefined
+function objectOf(value: unknown): JsonObject | undefined {
+  return isJsonObject(value) ? value : undefined
 }

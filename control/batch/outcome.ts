@@ -6,10 +6,12 @@ import { estimateUsage } from '../../contract/money/estimate.ts'
 import { readUsage, usageBounds } from '../../contract/money/openaiUsage.ts'
 import { type ReceiptFields, receiptJson } from '../../contract/money/receipt.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
+import { namesOf, USAGE_SOURCE } from '../../contract/wire/settlementNames.ts'
 import type { JobRow, Outcome } from './jobRow.ts'
 
 const DURATION_MS_MAX = 2 ** 31 - 1
 const MESSAGE_CHARACTERS_MAX = 1_000
+const USAGE_SOURCE_NAMES = namesOf(USAGE_SOURCE)
 
 /** What becomes of a job, decided: what it is charged and what its owner gets. */
 export interface Decision {
@@ -103,7 +105,7 @@ export function receiptOf(job: JobRow, chargedUnits: number): string {
     },
     quantity: 0,
     unit: '',
-    usageSource: SOURCES.get(told.usageSource) ?? 'none',
+    usageSource: USAGE_SOURCE_NAMES.get(told.usageSource) ?? 'none',
     clamped: told.clamped,
     streamed: false,
     createdMs: job.held_at_ms,
@@ -112,11 +114,6 @@ export function receiptOf(job: JobRow, chargedUnits: number): string {
   }
   return receiptJson(fields)
 }
-
-const SOURCES: ReadonlyMap<sluice.UsageSource, ReceiptFields['usageSource']> = new Map([
-  [sluice.UsageSource.REPORTED, 'reported'],
-  [sluice.UsageSource.ESTIMATED, 'estimated'],
-])
 
 function estimated(job: JobRow, answer: Completion): TokenUsage {
   return estimateUsage({

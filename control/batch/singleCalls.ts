@@ -1,14 +1,15 @@
 import type { Logger } from 'pino'
 import { limits } from '../../contract/limits/limits.ts'
+import { parseJsonObject } from '../../contract/std/jsonObject.ts'
+import { backoffMs } from '../runtime/backoff.ts'
+import { beforeDeadline } from '../runtime/beforeDeadline.ts'
 import { textArray } from '../runtime/db/arrays.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { CallError, type CallHttp, type HttpAnswer } from '../runtime/net/providerCall.ts'
 import { providerHeaders, reasonOf } from './batchApi.ts'
 import type { BatchHolds } from './batchHolds.ts'
-import { backoffMs } from './groupStore.ts'
 import { JOB_COLUMNS, type JobRow, type JobWithBody, requestText } from './jobRow.ts'
 import { decide, requeue } from './jobStore.ts'
-import { parse } from './lines.ts'
 import { type Decision, decideAnswer, decideFailure, decideNotHeld } from './outcome.ts'
 import type { BatchProvider, Providers } from './providers.ts'
 
@@ -61,12 +62,7 @@ export class SingleCalls {
   /** Resolves when no call is under way, or after `timeoutMs`. */
   async stop(timeoutMs: number): Promise<void> {
     const calls = Promise.all([...this.#open.values()].flatMap((own) => [...own]))
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, timeoutMs)
-    })
-    await Promise.race([calls, late])
-    clearTimeout(timer)
+    await beforeDeadline(calls, timeoutMs, () => undefined)
   }
 
   async #startOne(provider: BatchProvider): Promise<boolean> {
@@ -137,9 +133,9 @@ export class SingleCalls {
   }
 
   #read(job: JobRow, answer: HttpAnswer): Decision {
-    const completion = parse(answer.body.toString('utf8'))
+    const completion = parseJsonObject(answer.body.toString('utf8'))
     const nowMs = this.#options.now()
-    if (completion !== undefined) return decideAnswer(job, completion, nowMs)
+    if (completion !== null) return decideAnswer(job, completion, nowMs)
     return decideFailure(job, 'failed', 'The provider answered with what is no completion.', nowMs)
   }
 

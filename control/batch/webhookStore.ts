@@ -1,7 +1,7 @@
 import { limits } from '../../contract/limits/limits.ts'
 import { newId } from '../../contract/wire/ids.ts'
+import { backoffMs } from '../runtime/backoff.ts'
 import type { Queryable } from '../runtime/db/pool.ts'
-import { backoffMs } from './groupStore.ts'
 import type { JobRow } from './jobRow.ts'
 import { shownJob } from './shownJob.ts'
 

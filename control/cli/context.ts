@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Redis } from 'ioredis'
 import { connectRedis } from '../../contract/wire/redis.ts'
+import { beforeDeadline } from '../runtime/beforeDeadline.ts'
 import { createPool, type Pool } from '../runtime/db/pool.ts'
 import { addressForLog } from '../service/environment.ts'
 
@@ -110,20 +111,16 @@ export class CliContext {
     redis.on('error', (error) => {
       lastError = error
     })
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(lastError ?? new Error('no answer')), REDIS_TIMEOUT_MS)
-    })
     try {
-      await Promise.race([redis.ping(), late])
+      await beforeDeadline(redis.ping(), REDIS_TIMEOUT_MS, () => {
+        throw lastError ?? new Error('no answer')
+      })
       return redis
     } catch (error) {
       redis.disconnect()
       throw new CommandError(
         `Redis at ${addressForLog(url)} is not reachable: is \`make run\` running? (${reason(error)})`,
       )
-    } finally {
-      clearTimeout(timer)
     }
   }
 

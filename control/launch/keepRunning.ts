@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { limits } from '../../contract/limits/limits.ts'
+import { backoffMs } from '../runtime/backoff.ts'
 import type { ManagedProcess } from './managedProcess.ts'
 
 // A process that ran this long was well; its next failure is not counted with the earlier ones.
@@ -23,7 +24,7 @@ export function keepRunning(
   const startAgain = async (reason: string): Promise<void> => {
     if (Date.now() - startedMs > WELL_AFTER_MS) failures = 0
     for (let why = reason; watching; ) {
-      const delayMs = Math.min(limits.restartDelayMs * 2 ** failures++, limits.restartDelayMaxMs)
+      const delayMs = backoffMs(++failures, limits.restartDelayMs, limits.restartDelayMaxMs)
       report(`${process.definition.name} ended (${why}); starting it again in ${delayMs} ms`)
       await sleep(delayMs)
       if (!watching) return

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { WakeableSleep } from '../../contract/std/wakeableSleep.ts'
 
 /** Repeats a piece of work until it is stopped: after an interval, or at once when woken. Errors are logged. */
 export class Loop {
@@ -8,8 +9,7 @@ export class Loop {
   readonly #log: Logger
   readonly #stopping = new AbortController()
   readonly #done: Promise<void>
-  #woken = false
-  #wakeUp: (() => void) | undefined
+  readonly #pause = new WakeableSleep()
 
   /** @param pass one round of the work; it ends early when the signal aborts */
   constructor(name: string, intervalMs: number, log: Logger, pass: (signal: AbortSignal) => Promise<void>) {
@@ -22,8 +22,7 @@ export class Loop {
 
   /** Has the next pass begin at once; during a pass, another one follows it. */
   wake(): void {
-    this.#woken = true
-    this.#wakeUp?.()
+    this.#pause.wake()
   }
 
   /** Lets the pass under way finish and ends. */
@@ -36,25 +35,14 @@ export class Loop {
   async #run(): Promise<void> {
     const signal = this.#stopping.signal
     while (!signal.aborted) {
-      this.#woken = false
       try {
         await this.#pass(signal)
       } catch (error) {
         if (!signal.aborted) this.#log.warn({ err: error }, `${this.#name}: failed, trying again`)
         // A woken loop must not spin while the fault lasts.
-        this.#woken = false
+        this.#pause.forget()
       }
-      if (!signal.aborted && !this.#woken) await this.#pause()
+      if (!signal.aborted) await this.#pause.sleep(this.#intervalMs)
     }
-  }
-
-  async #pause(): Promise<void> {
-    let timer: NodeJS.Timeout | undefined
-    await new Promise<void>((resolve) => {
-      this.#wakeUp = resolve
-      timer = setTimeout(resolve, this.#intervalMs)
-    })
-    clearTimeout(timer)
-    this.#wakeUp = undefined
   }
 }

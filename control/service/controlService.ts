@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import { limits } from '../../contract/limits/limits.ts'
@@ -23,6 +22,7 @@ import { ReferralPayer } from '../customers/referrals/referralPayer.ts'
 import { ChainState } from '../onchain/chain/chainState.ts'
 import { countOpenMoney } from '../onchain/payments/openMoney.ts'
 import type { PaymentsService } from '../onchain/service/paymentsService.ts'
+import { beforeDeadline } from '../runtime/beforeDeadline.ts'
 import { RpcServer } from '../runtime/bus/rpcServer.ts'
 import { migrate } from '../runtime/db/migrate.ts'
 import { createPool, type Pool } from '../runtime/db/pool.ts'
@@ -136,7 +136,7 @@ export class ControlService {
     const ends = Promise.all(parts)
       .then(() => this.#pool.end())
       .then(() => true)
-    const isClean = await Promise.race([ends, sleep(limits.shutdownTimeoutMs / 2, false, { ref: false })])
+    const isClean = await beforeDeadline(ends, limits.shutdownTimeoutMs / 2, () => false)
     if (!isClean) this.#log.warn('some work could not be finished; the next start takes it up')
     this.#redis.disconnect()
   }
@@ -212,11 +212,8 @@ export class ControlService {
 
   /** A connection that waits for Redis has no answer and no error; the time limit turns that into one. */
   async #pingRedis(): Promise<void> {
-    const status = () => `no answer (connection: ${this.#redis.status})`
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error(status())), PING_TIMEOUT_MS)
+    await beforeDeadline(this.#redis.ping(), PING_TIMEOUT_MS, () => {
+      throw new Error(`no answer (connection: ${this.#redis.status})`)
     })
-    await Promise.race([this.#redis.ping(), late]).finally(() => clearTimeout(timer))
   }
 }

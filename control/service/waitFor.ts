@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { limits } from '../../contract/limits/limits.ts'
+import { backoffMs } from '../runtime/backoff.ts'
 
 const FIRST_DELAY_MS = 100
 const DELAY_MAX_MS = 2_000
@@ -20,7 +21,7 @@ export async function waitFor<T>(
 ): Promise<T> {
   const startedMs = performance.now()
   let saidMs = Number.NEGATIVE_INFINITY
-  for (let delayMs = FIRST_DELAY_MS; ; delayMs = Math.min(delayMs * 2, DELAY_MAX_MS)) {
+  for (let attempts = 1; ; attempts++) {
     signal.throwIfAborted()
     try {
       return await attempt()
@@ -32,7 +33,7 @@ export async function waitFor<T>(
         log.warn({ reason }, `waiting for ${what}`)
         saidMs = nowMs
       }
-      await sleep(delayMs, undefined, { signal })
+      await sleep(backoffMs(attempts, FIRST_DELAY_MS, DELAY_MAX_MS), undefined, { signal })
     }
   }
 }

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis'
 import { sluice } from '../../contract/wire/generated/messages.js'
 import { FEED_STREAM } from '../../contract/wire/redisKeys.ts'
+import { compareStreamIds, parseStreamId } from '../../contract/wire/streamId.ts'
 
 const BLOCK_MS = 5_000
 const READ_COUNT = 512
@@ -88,17 +89,14 @@ export class FeedReader {
     const oldest = (await this.redis.xrange(FEED_STREAM, '-', '+', 'COUNT', 1)) as [string, string[]][]
     const newest = await this.newestId()
     const oldestId = oldest[0]?.[0]
-    const lost = newest === undefined || compareIds(newest, this.lastId) < 0
-    const trimmed = oldestId !== undefined && this.lastId !== '0-0' && compareIds(oldestId, this.lastId) > 0
+    const lost = newest === undefined || isOlder(newest, this.lastId)
+    const trimmed = oldestId !== undefined && this.lastId !== '0-0' && isOlder(this.lastId, oldestId)
     if (!lost && !trimmed) return
     this.lastId = newest ?? '0-0'
     this.listener.onGap()
   }
 }
 
-/** Orders two stream ids, milliseconds first. */
-export function compareIds(left: string, right: string): number {
-  const [leftMs, leftSequence] = left.split('-').map(Number)
-  const [rightMs, rightSequence] = right.split('-').map(Number)
-  return leftMs - rightMs || leftSequence - rightSequence
+function isOlder(id: string, other: string): boolean {
+  return compareStreamIds(parseStreamId(id), parseStreamId(other)) < 0
 }

@@ -1,14 +1,7 @@
 import { GatewayError } from '../../contract/errors/errors.ts'
 import { type Address, parseAddress } from '../../contract/payments/address.ts'
 import { readAuthorization } from '../../contract/payments/authorization.ts'
-import {
-  fromBase64UrlJson,
-  isMembers,
-  type JsonMembers,
-  parseBytes,
-  parseBytes32,
-  parseUint256,
-} from '../../contract/payments/encoding.ts'
+import { fromBase64UrlJson, parseBytes, parseBytes32, parseUint256 } from '../../contract/payments/encoding.ts'
 import {
   bodyDigest,
   type Challenge,
@@ -19,6 +12,7 @@ import {
 } from '../../contract/payments/mpp.ts'
 import type { SignedPayment } from '../../contract/payments/signedPayment.ts'
 import type { PaymentAsset, PaymentTerms } from '../../contract/payments/terms.ts'
+import { isJsonObject, type JsonObject } from '../../contract/std/jsonObject.ts'
 import { type CheckedPayment, requirePayment } from './checkedPayment.ts'
 import { amountFor, credentialTypes, JITTER_END, opaqueOf, type Priced } from './offers.ts'
 
@@ -104,7 +98,7 @@ function ownTransaction({ payload }: Credential): { transactionRaw: string; tran
   return { transactionRaw: raw, transactionHash: '' }
 }
 
-function readEip3009(payload: JsonMembers, terms: PaymentTerms, asset: PaymentAsset): SignedPayment | undefined {
+function readEip3009(payload: JsonObject, terms: PaymentTerms, asset: PaymentAsset): SignedPayment | undefined {
   const signed = readAuthorization(payload)
   const signature = parseBytes(payload['signature'], SIGNATURE_BYTES_MAX)
   if (signed === undefined || signature === undefined) return undefined
@@ -113,9 +107,9 @@ function readEip3009(payload: JsonMembers, terms: PaymentTerms, asset: PaymentAs
 }
 
 /** One token to one recipient; the spender is the gateway's, because Permit2 has its caller in what is signed. */
-function readPermit2(payload: JsonMembers, terms: PaymentTerms, from: Address): SignedPayment | undefined {
+function readPermit2(payload: JsonObject, terms: PaymentTerms, from: Address): SignedPayment | undefined {
   const { permit, transferDetails, witness } = payload
-  if (!isMembers(permit) || !isMembers(witness)) return undefined
+  if (!isJsonObject(permit) || !isJsonObject(witness)) return undefined
   const permitted = onlyOf(permit['permitted'])
   const details = onlyOf(transferDetails)
   const token = parseAddress(permitted?.['token'])
@@ -134,7 +128,7 @@ function readPermit2(payload: JsonMembers, terms: PaymentTerms, from: Address): 
   return { method: 'mpp-permit2', ...signed, externalId: EXTERNAL_ID }
 }
 
-function onlyOf(list: unknown): JsonMembers | undefined {
+function onlyOf(list: unknown): JsonObject | undefined {
   const [only, ...others] = Array.isArray(list) ? (list as unknown[]) : []
-  return others.length === 0 && isMembers(only) ? only : undefined
+  return others.length === 0 && isJsonObject(only) ? only : undefined
 }

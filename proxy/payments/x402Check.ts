@@ -1,10 +1,10 @@
 import { GatewayError } from '../../contract/errors/errors.ts'
 import { parseAddress } from '../../contract/payments/address.ts'
-import { isMembers } from '../../contract/payments/encoding.ts'
 import { isAccepted } from '../../contract/payments/offerCheck.ts'
 import { quoteFault } from '../../contract/payments/quote.ts'
 import type { PaymentTerms } from '../../contract/payments/terms.ts'
 import { readPaymentHeader, requirementsOf } from '../../contract/payments/x402.ts'
+import { isJsonObject } from '../../contract/std/jsonObject.ts'
 import { type CheckedPayment, requirePayment } from './checkedPayment.ts'
 import { amountFor, bindingOf, type Priced } from './offers.ts'
 
@@ -29,7 +29,7 @@ export function checkX402(
   const token = parseAddress(accepted['asset'])
   const asset = terms.assets.find(({ address }) => address === token)
   if (asset === undefined) throw new GatewayError('quote_mismatch', { message: 'The payment is in another token.' })
-  const quote = isMembers(accepted['extra']) ? accepted['extra']['quote'] : undefined
+  const quote = isJsonObject(accepted['extra']) ? accepted['extra']['quote'] : undefined
   const fault = quoteFault(terms.quoteSecret, bindingOf(terms, asset, priced), quote, Date.now())
   if (fault !== undefined) throw new GatewayError('quote_mismatch', { message: FAULT_MESSAGES[fault] })
   const amount = amountFor(terms, asset, priced)

@@ -8,6 +8,7 @@ import { appendAdmissionEvent, lockAccounts } from '../../book/ledger/appendAdmi
 import { postTransfers } from '../../book/ledger/postTransfers.ts'
 import type { Spender, SpendingCaps } from '../../book/ledger/spendingCaps.ts'
 import { addDebitUsage } from '../../book/settlement/keyUsage.ts'
+import { beforeDeadline } from '../../runtime/beforeDeadline.ts'
 import type { Client, Pool } from '../../runtime/db/pool.ts'
 import type { Undoable } from '../../runtime/db/undoable.ts'
 import { redisNowMs } from '../../runtime/redisClock.ts'
@@ -195,15 +196,11 @@ const BALANCE_MESSAGE = 'The coin that is free on the account does not cover thi
 
 /** A connection that waits for Redis has no answer and no error, and a transaction must not wait with it. */
 async function inTime<T>(answer: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(unavailable()), limits.debitTakeMs)
-  })
   try {
-    return await Promise.race([answer, late])
+    return await beforeDeadline(answer, limits.debitTakeMs, () => {
+      throw unavailable()
+    })
   } catch (error) {
     throw error instanceof GatewayError ? error : new GatewayError('admission_unavailable', { cause: error })
-  } finally {
-    clearTimeout(timer)
   }
 }

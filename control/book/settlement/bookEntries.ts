@@ -1,4 +1,5 @@
 import { formatUsd } from '../../../contract/money/units.ts'
+import { compareStreamIds, parseStreamId } from '../../../contract/wire/streamId.ts'
 import { GATEWAY, recordActivity } from '../../runtime/activity/activity.ts'
 import { intArray, textArray } from '../../runtime/db/arrays.ts'
 import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
@@ -11,7 +12,6 @@ import { addKeyUsage } from './keyUsage.ts'
 import { advancePositions, readPositions, type StreamPosition } from './positions.ts'
 import { insertReceipts } from './receipt.ts'
 import { keepRejects, type Reject } from './rejects.ts'
-import { compareStreamIds, parseStreamId } from './streamId.ts'
 import { addUsageDays } from './usageDays.ts'
 
 /** What became of a batch. */

@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises'
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import { limits } from '../../../contract/limits/limits.ts'
@@ -220,18 +220,9 @@ export class SettlementConsumer {
     onBooked?.(booked)
   }
 
-  #pause(ms: number): Promise<void> {
-    const signal = this.#stopping.signal
-    return new Promise((resolve) => {
-      const finish = (): void => {
-        clearTimeout(timer)
-        signal.removeEventListener('abort', finish)
-        resolve()
-      }
-      const timer = setTimeout(finish, ms)
-      signal.addEventListener('abort', finish)
-      if (signal.aborted) finish()
-    })
+  /** Sleeps, or until it is stopped. */
+  async #pause(ms: number): Promise<void> {
+    await sleep(ms, undefined, { signal: this.#stopping.signal }).catch(() => {})
   }
 }
 

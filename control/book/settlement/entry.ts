@@ -1,5 +1,5 @@
-import type { ReceiptRate, ReceiptTier } from '../../../contract/money/receipt.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
+import { namesOf, RATE, STATUS, TIER, USAGE_SOURCE } from '../../../contract/wire/settlementNames.ts'
 import { coinAccount, grantAccount } from '../ledger/accounts.ts'
 import { leafText } from '../usagelog/leafText.ts'
 import { leafHash } from '../usagelog/merkle.ts'
@@ -23,26 +23,10 @@ export type Entry =
   | { kind: 'expired'; raw: RawEntry; grantId: string; units: number }
   | { kind: 'malformed'; raw: RawEntry; reason: string }
 
-const STATUS_NAMES: Readonly<Record<number, string>> = {
-  [sluice.Status.OK]: 'ok',
-  [sluice.Status.PARTIAL]: 'partial',
-  [sluice.Status.FAILED]: 'failed',
-  [sluice.Status.CUT]: 'cut',
-  [sluice.Status.ORPHANED]: 'orphaned',
-}
-const USAGE_SOURCES: Readonly<Record<number, string>> = {
-  [sluice.UsageSource.NONE]: 'none',
-  [sluice.UsageSource.REPORTED]: 'reported',
-  [sluice.UsageSource.ESTIMATED]: 'estimated',
-}
-const RATES: Readonly<Record<number, ReceiptRate>> = {
-  [sluice.Rate.STANDARD_RATE]: 'standard',
-  [sluice.Rate.BATCH_RATE]: 'batch',
-}
-const TIERS: Readonly<Record<number, ReceiptTier>> = {
-  [sluice.Tier.STANDARD_TIER]: 'standard',
-  [sluice.Tier.PRIVATE_TIER]: 'private',
-}
+const STATUS_NAMES = namesOf(STATUS)
+const USAGE_SOURCE_NAMES = namesOf(USAGE_SOURCE)
+const RATE_NAMES = namesOf(RATE)
+const TIER_NAMES = namesOf(TIER)
 /** The names of the fields of an entry, as their bytes. */
 const SETTLEMENT = 0x65 // e
 const CHARGED = 0x63 // c
@@ -124,15 +108,15 @@ function receiptOf(settlement: sluice.Settlement, charged: number, heldAtMs: num
     reasoningTokens: amount('reasoning', usage?.reasoning ?? 0),
     quantity: amount('quantity', usage?.quantity ?? 0),
     unit: printable('unit', usage?.unit ?? ''),
-    usageSource: named('usage_source', USAGE_SOURCES, settlement.usageSource),
+    usageSource: named('usage_source', USAGE_SOURCE_NAMES, settlement.usageSource),
     clamped: settlement.clamped,
     heldAtMs,
     startedAtMs: amount('started_at_ms', settlement.startedAtMs),
     firstByteMs: amount('first_byte_ms', settlement.firstByteMs, INT4_MAX),
     durationMs: amount('duration_ms', settlement.durationMs, INT4_MAX),
     // A hold that nobody was there to end does not say what it was taken for.
-    rate: isOrphan ? '' : named('rate', RATES, settlement.rate),
-    tier: isOrphan ? '' : named('tier', TIERS, settlement.tier),
+    rate: isOrphan ? '' : named('rate', RATE_NAMES, settlement.rate),
+    tier: isOrphan ? '' : named('tier', TIER_NAMES, settlement.tier),
     leafHash: Buffer.alloc(0),
   }
   receipt.leafHash = leafHash(leafText(receipt))
@@ -173,8 +157,8 @@ function integer(name: string, digits: string, least: number): number {
   return number
 }
 
-function named<Name extends string>(name: string, names: Readonly<Record<number, Name>>, value: number): Name {
-  const found = names[value]
+function named<Name extends string>(name: string, names: ReadonlyMap<number, Name>, value: number): Name {
+  const found = names.get(value)
   if (found === undefined) throw new Malformed(`${name} is unknown: ${value}`)
   return found
 }

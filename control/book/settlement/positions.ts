@@ -1,7 +1,7 @@
+import { compareStreamIds, parseStreamId, type StreamId } from '../../../contract/wire/streamId.ts'
 import { intArray } from '../../runtime/db/arrays.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import type { RawEntry } from './entry.ts'
-import { compareStreamIds, parseStreamId, type StreamId } from './streamId.ts'
 
 /** How far the book is with a shard's stream. */
 export interface StreamPosition {

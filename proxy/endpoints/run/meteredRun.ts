@@ -1,6 +1,7 @@
 import { type ErrorCode, GatewayError } from '../../../contract/errors/errors.ts'
 import { receiptJson } from '../../../contract/money/receipt.ts'
 import { encodeHoldMeta } from '../../../contract/wire/holdMeta.ts'
+import { RATE, STATUS, TIER, USAGE_SOURCE } from '../../../contract/wire/settlementNames.ts'
 import type { AgentPolicy, Principal } from '../../access/principal.ts'
 import { type HoldWaiter, LOST_ANSWER } from '../../admission/holds.ts'
 import type { Ending, EndingWaiter } from '../../admission/settlements.ts'
@@ -12,7 +13,7 @@ import { type AttemptListener, Attempts, type Classify } from '../../upstream/at
 import { ruleOf } from '../../upstream/operationRules.ts'
 import type { TransportFailure, UpstreamHeaders, UpstreamRequest } from '../../upstream/transport.ts'
 import type { ActiveRun } from './activeRuns.ts'
-import { type Bill, NO_BILL, RATE, type RunStatus, SOURCE, STATUS, TIER } from './bill.ts'
+import { type Bill, NO_BILL, type RunStatus } from './bill.ts'
 import { bodyHash } from './bodyHash.ts'
 import type { Metered } from './metered.ts'
 import type { RunServices } from './services.ts'
@@ -336,7 +337,7 @@ export abstract class MeteredRun<Item extends Sold = Model>
       usage: bill.usage,
       quantity: bill.quantity,
       unit: bill.quantity > 0 ? model.unit : '',
-      usageSource: SOURCE[bill.source],
+      usageSource: USAGE_SOURCE[bill.source],
       clamped: this.clamped,
       startedAtMs: this.exchange.startedAtMs,
       firstByteMs: this.firstByteMs,

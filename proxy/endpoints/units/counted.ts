@@ -1,8 +1,9 @@
 import { NO_USAGE } from '../../../contract/money/charge.ts'
 import { quantityUnits, type UnitRates } from '../../../contract/money/unitRates.ts'
+import type { UsageSourceName } from '../../../contract/wire/settlementNames.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Model } from '../../catalog/catalog.ts'
-import type { Bill, RunSource } from '../run/bill.ts'
+import type { Bill } from '../run/bill.ts'
 import { tierRates } from '../run/checkModel.ts'
 
 /**
@@ -20,6 +21,6 @@ export function countedRates(model: Model, principal: Principal): UnitRates {
  * @param source `reported` also where the price is for what was sent, which nobody needs to report
  * @param size of images, where sizes have prices of their own
  */
-export function countedBill(rates: UnitRates, quantity: number, source: RunSource, size = ''): Bill {
+export function countedBill(rates: UnitRates, quantity: number, source: UsageSourceName, size = ''): Bill {
   return { units: quantityUnits(rates, quantity, size), usage: NO_USAGE, quantity, source }
 }

@@ -3,6 +3,7 @@ import { GatewayError } from '../../../contract/errors/errors.ts'
 import { NO_USAGE } from '../../../contract/money/charge.ts'
 import { quantityUnits, type UnitRates } from '../../../contract/money/unitRates.ts'
 import { ownAddress } from '../../../contract/net/ownAddress.ts'
+import { WakeableSleep } from '../../../contract/std/wakeableSleep.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Ending } from '../../admission/settlements.ts'
 import { settlementBytes } from '../../admission/settlementText.ts'
@@ -23,7 +24,6 @@ import { type Bill, NO_BILL } from '../run/bill.ts'
 import { MeteredRun } from '../run/meteredRun.ts'
 import type { RunServices } from '../run/services.ts'
 import type { AdmittedVideo } from './admit.ts'
-import { Alarm } from './alarm.ts'
 import { jobJson } from './jobJson.ts'
 import type { FollowedVideo, VideoJobs } from './jobs.ts'
 import { Pace } from './pace.ts'
@@ -43,7 +43,7 @@ export class VideoRun extends MeteredRun implements FollowedVideo {
   private readonly videoId: string
   /** What a job that was paid for by itself is read with; empty for the job of a key. */
   private readonly readToken: string
-  private readonly alarm = new Alarm()
+  private readonly pause = new WakeableSleep()
   private readonly deadlineMs: number
   private job: VideoJobFields
   private state: VideoState = VideoState.QUEUED
@@ -93,7 +93,7 @@ export class VideoRun extends MeteredRun implements FollowedVideo {
   }
 
   wake(): void {
-    if (performance.now() >= this.askAgainMs) this.alarm.ring()
+    if (performance.now() >= this.askAgainMs) this.pause.wake()
   }
 
   protected override held(heldUnits: number): void {
@@ -161,7 +161,7 @@ export class VideoRun extends MeteredRun implements FollowedVideo {
 
   cut(): void {
     this.leaving = true
-    this.alarm.ring()
+    this.pause.wake()
     if (this.ending || this.upstreamId !== '') return
     this.cutOff(LOST)
     this.forget()
@@ -231,7 +231,7 @@ export class VideoRun extends MeteredRun implements FollowedVideo {
       const leftMs = this.deadlineMs - performance.now()
       if (leftMs <= 0) return this.fail('The provider took too long.')
       this.askAgainMs = performance.now() + Math.max(limits.videoPollMinMs, waitMs)
-      if (!this.leaving) await this.alarm.wait(Math.min(leftMs, pace.next(waitMs)))
+      if (!this.leaving) await this.pause.sleep(Math.min(leftMs, pace.next(waitMs)))
       this.askAgainMs = Number.POSITIVE_INFINITY
       if (this.leaving) return this.giveUp()
 
@@ -299,7 +299,7 @@ export class VideoRun extends MeteredRun implements FollowedVideo {
         return written
       } catch {
         if (this.leaving || performance.now() >= this.deadlineMs) return undefined
-        await this.alarm.wait(this.services.limits.videoPollMinMs)
+        await this.pause.sleep(this.services.limits.videoPollMinMs)
       }
     }
   }

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { sluice } from '../../../../../contract/wire/generated/messages.js'
+import { compareStreamIds, parseStreamId } from '../../../../../contract/wire/streamId.ts'
 import { parseHold } from '../../../../../control/admission/holdRecord.ts'
 import { windowsAt } from '../../../../../control/admission/windows.ts'
 import { isCausedByContent } from '../../../../../control/book/settlement/bookBatch.ts'
 import { parseEntry } from '../../../../../control/book/settlement/entry.ts'
-import { compareStreamIds, parseStreamId } from '../../../../../control/book/settlement/streamId.ts'
 import { textArray } from '../../../../../control/runtime/db/arrays.ts'
 
 function entry(changes: Partial<sluice.ISettlement>, fields: Record<string, string> = {}) {
