@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { beforeDeadline } from '../../../../control/runtime/beforeDeadline.ts'
+
+const LONG_MS = 60_000
+const never = new Promise<string>(() => {})
+
+test('work in time is what comes back, or what it rejects with', async () => {
+  assert.equal(await beforeDeadline(Promise.resolve('done'), LONG_MS, assert.fail), 'done')
+  await assert.rejects(beforeDeadline(Promise.reject(new Error('broken')), LONG_MS, assert.fail), /broken/)
+})
+
+test('late work is left alone: onLate answers in its place, or throws', async () => {
+  assert.equal(await beforeDeadline(never, 1, () => 'late'), 'late')
+  const late = () => {
+    throw new Error('too late')
+  }
+  await assert.rejects(beforeDeadline(never, 1, late), /too late/)
+})
+
+test('a rejection after the deadline is not unhandled', async () => {
+  let reject = (_error: Error): void => {}
+  const work = new Promise<string>((_, fail) => {
+    reject = fail
+  })
+  assert.equal(await beforeDeadline(work, 1, () => 'late'), 'late')
+  reject(new Error('unhandled'))
+  await new Promise(setImmediate)
+})
