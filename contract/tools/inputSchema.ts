@@ -14,25 +14,47 @@ const FORMATS = {
   uri: (text: string) => URL.canParse(text),
 }
 
+/** What of an input does not match its schema. */
+export interface InputFault {
+  /** The path of the member, joined by dots; '' for the input as a whole. */
+  readonly param: string
+  /** How the member is wrong, as what follows its name in a sentence. */
+  readonly reason: string
+}
+
 /**
- * Compiles the schema of a tool's input (JSON Schema 2020-12). It is done once, when a catalog is read.
+ * Compiles a schema (JSON Schema 2020-12), and says of an input what is wrong with it first; null for nothing.
+ * @throws Error when it is no schema, or has words that are not known
+ */
+export function compileSchema(
+  schema: InputSchema,
+  { useDefaults = false } = {},
+): (input: ToolInput) => InputFault | null {
+  const ajv = new Ajv2020({ useDefaults, formats: FORMATS, allowUnionTypes: true })
+  const validate: ValidateFunction = ajv.compile(schema)
+  return (input) => (validate(input) ? null : faultOf(validate.errors?.[0]))
+}
+
+/**
+ * Compiles the schema of a tool's input. It is done once, when a catalog is read.
  * @throws Error when it is no schema, or has words that are not known
  */
 export function compileInput(schema: InputSchema): InputCheck {
-  const ajv = new Ajv2020({ useDefaults: true, formats: FORMATS, allowUnionTypes: true })
-  const validate: ValidateFunction = ajv.compile(schema)
+  const check = compileSchema(schema, { useDefaults: true })
   return (input) => {
-    if (validate(input)) return
-    throw invalidInput(validate.errors?.[0])
+    const fault = check(input)
+    if (fault === null) return
+    const { param, reason } = fault
+    const what = param === '' ? 'The input' : param
+    const message = `${what} does not match the tool's input_schema: ${reason}; see /v1/tools.`
+    throw new GatewayError('tool_input_invalid', param === '' ? { message } : { message, param })
   }
 }
 
-function invalidInput(fault: ErrorObject | undefined): GatewayError {
+function faultOf(fault: ErrorObject | undefined): InputFault {
   const path = (fault?.instancePath ?? '').split('/').slice(1).join('.')
   const extra = fault?.params['missingProperty'] ?? fault?.params['additionalProperty']
   const param = [path, extra].filter((part) => typeof part === 'string' && part !== '').join('.')
-  const what = param === '' ? 'The input' : param
   const reason = extra === undefined || fault?.keyword === 'required' ? fault?.message : 'is not a member of it'
-  const message = `${what} does not match the tool's input_schema: ${reason ?? 'it is not valid'}; see /v1/tools.`
-  return new GatewayError('tool_input_invalid', param === '' ? { message } : { message, param })
+  return { param, reason: reason ?? 'it is not valid' }
 }

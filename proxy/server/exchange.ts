@@ -30,6 +30,9 @@ export interface RequestHead {
   readonly forwardedFor: string
   /** MCP-Protocol-Version. */
   readonly mcpVersion: string
+  /** Mcp-Method and Mcp-Name: what an MCP message asks, as it says to what stands in front of the gateway. */
+  readonly mcpMethod: string
+  readonly mcpName: string
 }
 
 /** Extra response headers: name, value, name, value. */

@@ -37,6 +37,8 @@ export function parseHead(req: HttpRequest): ParsedHead {
   let approvalId = ''
   let forwardedFor = ''
   let mcpVersion = ''
+  let mcpMethod = ''
+  let mcpName = ''
   let contentLength = UNSET
   let chunked = false
   let framingFault = ''
@@ -82,6 +84,12 @@ export function parseHead(req: HttpRequest): ParsedHead {
       case 'mcp-protocol-version':
         mcpVersion = value
         break
+      case 'mcp-method':
+        mcpMethod = value
+        break
+      case 'mcp-name':
+        mcpName = value
+        break
       case 'content-length':
         if (contentLength !== UNSET) framingFault = 'Content-Length is sent twice'
         else if (!/^[0-9]{1,15}$/.test(value)) framingFault = 'Content-Length is not a number'
@@ -110,6 +118,8 @@ export function parseHead(req: HttpRequest): ParsedHead {
     approvalId,
     forwardedFor,
     mcpVersion,
+    mcpMethod,
+    mcpName,
   }
   return { head, contentLength, chunked, framingFault, hasTwoCredentials }
 }

@@ -145,6 +145,31 @@ test('who says that it pays by MPP is asked by its error, with fresh challenges'
   assert.equal(rpcErrorOf(await withMeta('text')).code, -32_602)
 })
 
+test('in the revision without a handshake a call is asked and paid the same way', async () => {
+  const payer = await paid.chain.newPayer()
+  const envelope = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': {},
+  }
+  const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'chat' }
+  const send = (meta: Json, more: Record<string, string> = {}) => {
+    const params = { name: 'chat', arguments: HELLO, _meta: { ...envelope, ...meta } }
+    return postMcp(paid.stack.baseUrl, { jsonrpc: '2.0', id: 1, method: 'tools/call', params }, { ...headers, ...more })
+  }
+  const asked = rpcErrorOf(await send({}, { 'accept-payment': 'evm/charge' }))
+  assert.deepEqual([asked.code, (asked.data['challenges'] as unknown[]).length], [-32_042, 2])
+  const required = (await send({})).body.result?.['structuredContent'] as unknown as PaymentRequired
+  const payment = { 'x402/payment': await sign(payer, required) }
+  const soon = { 'sluice/deadline': new Date(Date.now() + 5_000).toISOString() }
+  const refused = (await send({ ...payment, ...soon })).body.result as unknown as ToolResult
+  assertToolError(refused, 408, 'deadline_too_close')
+  const result = (await send(payment)).body.result as unknown as ToolResult
+  assert.ok(result.isError !== true, JSON.stringify(result))
+  assert.equal((metaOf(result, 'x402/payment-response') as SettleResponse).success, true)
+  assertReconciled((result.structuredContent as { receipt: Receipt }).receipt, await paid.stack.provider.log())
+  assertAsked((await send(payment)).body.result as unknown as ToolResult, 'authorization_used')
+})
+
 test('a payment is good for one call, and for no other call than the one that was quoted', async () => {
   const payer = await paid.chain.newPayer()
   const before = await served()

@@ -1,4 +1,4 @@
-import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
+import type { CallToolResult } from '@modelcontextprotocol/server'
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
 import { canonicalJson } from '../../../contract/payments/canonicalJson.ts'
 import { payerPrincipal } from '../../access/payerPrincipal.ts'

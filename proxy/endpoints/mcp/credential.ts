@@ -1,10 +1,11 @@
+import { INVALID_PARAMS } from '@modelcontextprotocol/server'
 import { parseTime } from '../../../contract/api/time.ts'
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import { toBase64Json, toBase64Url } from '../../../contract/payments/encoding.ts'
 import { canonicalText, isPaymentScheme } from '../../../contract/payments/mpp.ts'
 import { isObject, type JsonObject } from '../../json/jsonObject.ts'
 import type { RequestHead } from '../../server/exchange.ts'
-import { INVALID_PARAMS, RpcError } from './protocol.ts'
+import { RpcError } from './protocol.ts'
 
 /** Members of `_meta`: how x402 and MPP pay for a call, and by when its client gives up. */
 export const X402_PAYMENT = 'x402/payment'

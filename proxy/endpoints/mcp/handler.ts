@@ -1,11 +1,12 @@
-import type {
-  CallToolResult,
-  Implementation,
-  InitializeResult,
-  ListToolsResult,
-} from '@modelcontextprotocol/sdk/types.js'
+import {
+  type CallToolResult,
+  INVALID_PARAMS,
+  isSpecType,
+  type JSONRPCRequest,
+  PARSE_ERROR,
+} from '@modelcontextprotocol/server'
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import { isObject, type JsonObject } from '../../json/jsonObject.ts'
+import type { JsonObject } from '../../json/jsonObject.ts'
 import {
   type Exchange,
   type Handler,
@@ -16,28 +17,17 @@ import {
 } from '../../server/exchange.ts'
 import { CHAT_PATH, chatTool } from './chat.ts'
 import { readCallCredential } from './credential.ts'
-import { type Message, paramsOf, readMessage } from './message.ts'
+import { checkToolInput } from './inputCheck.ts'
+import { readMessage, requestOf } from './message.ts'
 import type { McpCall, McpParts } from './parts.ts'
-import {
-  errorText,
-  INVALID_PARAMS,
-  METHOD_NOT_FOUND,
-  PARSE_ERROR,
-  PROTOCOL_VERSIONS,
-  RpcError,
-  resultText,
-  UNSUPPORTED_VERSION,
-} from './protocol.ts'
+import { errorText, HTTP_FAULT, RpcError } from './protocol.ts'
 import { quoteTool } from './quote.ts'
 import { balanceTool, listModelsTool, receiptTool } from './reads.ts'
 import { errorResult } from './results.ts'
+import { checkVersionHeader, revisionOf } from './revision.ts'
+import { mcpServer } from './server.ts'
 import { isOwnSite } from './site.ts'
-import { MCP_TOOLS } from './toolList.ts'
-
-const SERVER_INFO: Implementation = { name: 'sluice', title: 'Sluice', version: '0.1.0' }
-const INSTRUCTIONS =
-  'list_models says which models there are; quote what a chat call costs at most; chat runs it on an API key ' +
-  '(Authorization: Bearer sk_...) or on a payment by x402 or MPP in _meta; balance and receipt say what was spent.'
+import { ExchangeTransport } from './transport.ts'
 
 type ToolCall = (call: McpCall) => Promise<CallToolResult>
 
@@ -64,8 +54,7 @@ export function mcpHandler(parts: McpParts): Handler {
         return
       }
       id = message.id
-      const result = await answer(message, exchange, tools, parts)
-      exchange.answer(200, JSON_TYPE, resultText(id, result))
+      await serve(exchange, id, requestOf(message), tools, parts)
     } catch (error) {
       if (!(error instanceof RpcError)) throw error
       exchange.answer(error.status, JSON_TYPE, errorText(id, error))
@@ -77,7 +66,7 @@ export function mcpHandler(parts: McpParts): Handler {
 async function parseLarge(head: RequestHead, body: Buffer, { parser, precheck, services }: McpParts): Promise<void> {
   const { mcpBodyBytesMax, strangerJsonAtOnceBytesMax } = services.limits
   if (body.length > mcpBodyBytesMax) {
-    throw new RpcError(-32_000, `The message is larger than ${mcpBodyBytesMax} bytes; send a smaller one.`, {
+    throw new RpcError(HTTP_FAULT, `The message is larger than ${mcpBodyBytesMax} bytes; send a smaller one.`, {
       status: 413,
     })
   }
@@ -87,7 +76,7 @@ async function parseLarge(head: RequestHead, body: Buffer, { parser, precheck, s
     await parser.prepare(body, owner)
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error
-    throw new RpcError(error.status === 400 ? PARSE_ERROR : -32_000, error.message, { status: error.status })
+    throw new RpcError(error.status === 400 ? PARSE_ERROR : HTTP_FAULT, error.message, { status: error.status })
   }
 }
 
@@ -102,64 +91,60 @@ export function mcpPrecheck(keyed: Precheck): Precheck {
 
 /** @throws RpcError with the HTTP status that the transport asks for */
 function checkHead({ head }: Exchange, { site }: McpParts): void {
-  if (!isOwnSite(head, site)) throw new RpcError(-32_000, 'This Origin or Host is not served.', { status: 403 })
+  if (!isOwnSite(head, site)) throw new RpcError(HTTP_FAULT, 'This Origin or Host is not served.', { status: 403 })
   if (!/^application\/json\s*(?:;|$)/i.test(head.contentType)) {
-    throw new RpcError(-32_000, 'Send the message as Content-Type: application/json.', { status: 415 })
+    throw new RpcError(HTTP_FAULT, 'Send the message as Content-Type: application/json.', { status: 415 })
   }
-  const { mcpVersion } = head
-  if (mcpVersion === '' || PROTOCOL_VERSIONS.includes(mcpVersion)) return
-  const data = { supported: PROTOCOL_VERSIONS, requested: mcpVersion }
-  throw new RpcError(UNSUPPORTED_VERSION, 'This MCP-Protocol-Version is not supported.', { status: 400, data })
+  checkVersionHeader(head)
 }
 
-async function answer(
-  message: Message,
+/** Has the library answer a request, in the revision that it is written in. @throws RpcError */
+async function serve(
   exchange: Exchange,
+  id: string,
+  request: JSONRPCRequest,
   tools: ReadonlyMap<string, ToolCall>,
   parts: McpParts,
-): Promise<unknown> {
-  const { params, meta } = paramsOf(message)
-  switch (message.method) {
-    case 'initialize':
-      return initialize(params)
-    case 'ping':
-      return {}
-    case 'tools/list':
-      return { tools: [...MCP_TOOLS] } satisfies ListToolsResult
-    case 'tools/call':
-      return callTool(params, meta, exchange, tools, parts)
-    default:
-      throw new RpcError(METHOD_NOT_FOUND, `There is no method ${JSON.stringify(message.method.slice(0, 100))}.`)
+): Promise<void> {
+  const revision = revisionOf(exchange.head, request)
+  if (revision === undefined) checkParams(request)
+  const server = mcpServer((name, input, meta) => callTool(name, input, meta, exchange, tools, parts))
+  const transport = new ExchangeTransport(exchange, id, revision)
+  server.onerror = (error) => {
+    parts.services.onCrash(error, exchange.id)
+    transport.fail()
   }
+  await server.connect(transport)
+  await transport.deliver(request)
 }
 
-function initialize({ protocolVersion }: JsonObject): InitializeResult {
-  if (typeof protocolVersion !== 'string') throw new RpcError(INVALID_PARAMS, 'protocolVersion must be a string.')
-  const [latest = ''] = PROTOCOL_VERSIONS
-  return {
-    protocolVersion: PROTOCOL_VERSIONS.includes(protocolVersion) ? protocolVersion : latest,
-    capabilities: { tools: {} },
-    serverInfo: SERVER_INFO,
-    instructions: INSTRUCTIONS,
+/** What the library would take for a fault of its own. @throws RpcError */
+function checkParams(request: JSONRPCRequest): void {
+  if (request.method === 'initialize' && !isSpecType.InitializeRequest(request)) {
+    throw new RpcError(INVALID_PARAMS, 'initialize needs protocolVersion, capabilities and clientInfo.')
+  }
+  if (request.method === 'tools/list' && !isSpecType.ListToolsRequest(request)) {
+    throw new RpcError(INVALID_PARAMS, 'cursor must be a string.')
   }
 }
 
 /** Errors of the gateway are results, so that the model that calls sees what to change. */
 async function callTool(
-  { name, arguments: given }: JsonObject,
+  name: string,
+  input: JsonObject,
   meta: JsonObject,
   exchange: Exchange,
   tools: ReadonlyMap<string, ToolCall>,
   { services }: McpParts,
 ): Promise<CallToolResult> {
-  const tool = typeof name === 'string' ? tools.get(name) : undefined
-  if (tool === undefined)
+  const tool = tools.get(name)
+  if (tool === undefined) {
     throw new RpcError(INVALID_PARAMS, `There is no such tool; there are ${[...tools.keys()].join(', ')}.`)
-  const input = given ?? {}
-  if (!isObject(input)) throw new RpcError(INVALID_PARAMS, 'arguments must be an object.')
+  }
   services.metrics.counters.requests++
   try {
     const credential = readCallCredential(exchange.head, meta, CHAT_PATH)
+    checkToolInput(name, input)
     return await tool({ exchange, input, meta, credential })
   } catch (error) {
     if (error instanceof RpcError) throw error

@@ -1,8 +1,9 @@
+import { INVALID_PARAMS, INVALID_REQUEST, type JSONRPCRequest, PARSE_ERROR } from '@modelcontextprotocol/server'
 import type { Limits } from '../../../contract/limits/limits.ts'
 import { isObject, type JsonObject } from '../../json/jsonObject.ts'
 import { objectSpans, spanBytes } from '../../json/jsonSpans.ts'
 import { takeParsed } from '../../json/parseInSteps.ts'
-import { INVALID_PARAMS, INVALID_REQUEST, isRequestId, PARSE_ERROR, RpcError } from './protocol.ts'
+import { RpcError } from './protocol.ts'
 
 /** A message of a client. */
 export interface Message {
@@ -12,13 +13,17 @@ export interface Message {
   readonly parsed: JsonObject
 }
 
-/** The parameters of a message, and `_meta` of them or else of the message itself. @throws RpcError */
-export function paramsOf({ parsed }: Message): { readonly params: JsonObject; readonly meta: JsonObject } {
+/**
+ * The request that a message is, as the library takes it: with an id of the gateway's own, because numbers lose digits
+ * when they are parsed, and with `_meta` in its parameters, where some clients have it beside them.
+ * @throws RpcError
+ */
+export function requestOf({ method, parsed }: Message): JSONRPCRequest {
   const params = parsed['params'] ?? {}
   if (!isObject(params)) throw new RpcError(INVALID_PARAMS, 'params must be an object.')
   const meta = params['_meta'] ?? parsed['_meta'] ?? {}
   if (!isObject(meta)) throw new RpcError(INVALID_PARAMS, '_meta must be an object.')
-  return { params, meta }
+  return { jsonrpc: '2.0', id: 0, method, params: { ...params, _meta: meta } }
 }
 
 /**
@@ -40,6 +45,10 @@ export function readMessage(body: Buffer, { jsonDepthMax }: Limits): Message {
   }
   if (typeof method !== 'string') throw invalid('method must be a string.')
   return { id: idText, method, parsed }
+}
+
+function isRequestId(value: unknown): boolean {
+  return typeof value === 'string' || (typeof value === 'number' && Number.isInteger(value))
 }
 
 function parse(body: Buffer): unknown {

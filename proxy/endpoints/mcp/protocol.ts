@@ -1,19 +1,27 @@
-import type { JSONRPCErrorResponse, RequestId } from '@modelcontextprotocol/sdk/types.js'
+import {
+  INVALID_PARAMS,
+  METHOD_NOT_FOUND,
+  ProtocolErrorCode,
+  SUPPORTED_PROTOCOL_VERSIONS,
+} from '@modelcontextprotocol/server'
 
-/** Revisions of the Model Context Protocol that are spoken, newest first. https://modelcontextprotocol.io/specification */
-export const PROTOCOL_VERSIONS: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05']
+/** The revision of the Model Context Protocol without a handshake. https://modelcontextprotocol.io/specification */
+export const MODERN_REVISION = '2026-07-28'
 
-/** Codes of JSON-RPC 2.0, section 5.1. */
-export const PARSE_ERROR = -32_700
-export const INVALID_REQUEST = -32_600
-export const METHOD_NOT_FOUND = -32_601
-export const INVALID_PARAMS = -32_602
-/** Codes of the protocol, and of its payment extension: https://paymentauth.org */
-export const UNSUPPORTED_VERSION = -32_022
+/** The revisions that are spoken, newest first. */
+export const PROTOCOL_VERSIONS: readonly string[] = [MODERN_REVISION, ...SUPPORTED_PROTOCOL_VERSIONS]
+
+/** What JSON-RPC 2.0 leaves to the server; here, what is wrong with the HTTP request that carries a message. */
+export const HTTP_FAULT = -32_000
+export const HEADER_MISMATCH = -32_020
+/** Codes of the payment extension: https://paymentauth.org */
 export const PAYMENT_REQUIRED = -32_042
 export const VERIFICATION_FAILED = -32_043
 
-/** What a message is answered with in place of a result. */
+/**
+ * What a message is answered with in place of a result. It is no ProtocolError of the library, which takes -32042 for
+ * the code of an elicitation and replaces it.
+ */
 export class RpcError extends Error {
   override readonly name = 'RpcError'
   readonly code: number
@@ -29,18 +37,26 @@ export class RpcError extends Error {
   }
 }
 
+/** A revision that is not spoken. */
+export function unsupportedVersion(requested: string): RpcError {
+  const data = { supported: PROTOCOL_VERSIONS, requested }
+  const message = 'This MCP-Protocol-Version is not supported.'
+  return new RpcError(ProtocolErrorCode.UnsupportedProtocolVersion, message, { status: 400, data })
+}
+
+/** The HTTP status of an error that was found before a method ran. @param isModern in the revision without a handshake */
+export function faultStatus(code: number, isModern: boolean): number {
+  if (!isModern || code === INVALID_PARAMS) return 200
+  return code === METHOD_NOT_FOUND ? 404 : 400
+}
+
 /** The text of an answer with a result. @param id as JSON, exactly as it was sent */
 export function resultText(id: string, result: unknown): string {
   return `{"jsonrpc":"2.0","id":${id},"result":${JSON.stringify(result)}}`
 }
 
 /** The text of an answer with an error. @param id as JSON; `null` where the message had none that could be read */
-export function errorText(id: string, { code, message, data }: RpcError): string {
-  const error: JSONRPCErrorResponse['error'] = data === undefined ? { code, message } : { code, message, data }
+export function errorText(id: string, { code, message, data }: Pick<RpcError, 'code' | 'message' | 'data'>): string {
+  const error = data === undefined ? { code, message } : { code, message, data }
   return `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(error)}}`
-}
-
-/** Whether a value can be the id of a request. */
-export function isRequestId(value: unknown): value is RequestId {
-  return typeof value === 'string' || (typeof value === 'number' && Number.isInteger(value))
 }

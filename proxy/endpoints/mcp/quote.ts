@@ -1,4 +1,4 @@
-import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
+import type { CallToolResult } from '@modelcontextprotocol/server'
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import { amountJson } from '../../../contract/money/receipt.ts'
 import { encodeHoldMeta } from '../../../contract/wire/holdMeta.ts'

@@ -1,4 +1,4 @@
-import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
+import type { CallToolResult } from '@modelcontextprotocol/server'
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { isId } from '../../../contract/wire/ids.ts'
@@ -6,7 +6,6 @@ import { type JsonObject, parseObject } from '../../json/jsonObject.ts'
 import { callControl } from '../callControl.ts'
 import { required, serves } from '../models.ts'
 import { callerOf, type McpCall, type McpParts } from './parts.ts'
-import { INVALID_PARAMS, RpcError } from './protocol.ts'
 import { structured } from './results.ts'
 import { sheetDocument } from './sheetDocument.ts'
 
@@ -14,9 +13,6 @@ import { sheetDocument } from './sheetDocument.ts'
 export async function listModelsTool(call: McpCall, parts: McpParts): Promise<CallToolResult> {
   const { catalog, services, keys } = parts
   const { modality } = call.input
-  if (modality !== undefined && typeof modality !== 'string') {
-    throw new RpcError(INVALID_PARAMS, 'modality must be a string.')
-  }
   const allowed = call.credential.hasKey ? (await callerOf(call, keys)).models : null
   const { sheet, models } = required(catalog)
   const nowMs = Date.now()
@@ -24,7 +20,7 @@ export async function listModelsTool(call: McpCall, parts: McpParts): Promise<Ca
   const listed = [...document.models].filter(([id]) => {
     const model = models.get(id)
     if (model === undefined || !serves(model, services.health, nowMs)) return false
-    return (modality === undefined || model.modality === modality) && (allowed === null || allowed.has(id))
+    return (typeof modality !== 'string' || model.modality === modality) && (allowed === null || allowed.has(id))
   })
   return structured({
     price_sheet: document.version,
@@ -47,9 +43,8 @@ export async function balanceTool(call: McpCall, { keys, rpc }: McpParts): Promi
 /** The tool `receipt`: of the caller's own requests with a key, else the public receipt. */
 export async function receiptTool(call: McpCall, { keys, rpc }: McpParts): Promise<CallToolResult> {
   const { id } = call.input
-  if (typeof id !== 'string') throw new RpcError(INVALID_PARAMS, 'id must be a request id, req_...')
   const keyId = call.credential.hasKey ? (await callerOf(call, keys)).keyId : ''
-  if (!isId('req', id)) throw new GatewayError('receipt_not_found')
+  if (typeof id !== 'string' || !isId('req', id)) throw new GatewayError('receipt_not_found')
   const request = sluice.GetReceiptRequest.encode({ requestId: id, keyId }).finish()
   return structured(parse(await callControl(rpc, 'get_receipt', request)))
 }

@@ -1,10 +1,10 @@
-import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
+import { type CallToolResult, INVALID_PARAMS } from '@modelcontextprotocol/server'
 import { errorBody, type GatewayError } from '../../../contract/errors/errors.ts'
 import { fromBase64Json, fromBase64UrlJson } from '../../../contract/payments/encoding.ts'
 import { isObject, type JsonObject, parseObject } from '../../json/jsonObject.ts'
 import type { FailureAnswer, HeaderList } from '../../server/exchange.ts'
 import type { CallCredential } from './credential.ts'
-import { INVALID_PARAMS, PAYMENT_REQUIRED, RpcError, VERIFICATION_FAILED } from './protocol.ts'
+import { PAYMENT_REQUIRED, RpcError, VERIFICATION_FAILED } from './protocol.ts'
 
 /** Members of `_meta` that tell of a payment that was made or has to be. */
 const X402_RESPONSE = 'x402/payment-response'

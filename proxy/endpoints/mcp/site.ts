@@ -1,6 +1,7 @@
+import { localhostAllowedHostnames, validateHostHeader, validateOriginHeader } from '@modelcontextprotocol/server'
 import type { RequestHead } from '../../server/exchange.ts'
 
-const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/
 
 /** Where the gateway is reached. */
 export interface Site {
@@ -15,13 +16,12 @@ export interface Site {
  * to be the gateway's own, and a gateway that listens on this machine alone is asked for by a name of this machine.
  */
 export function isOwnSite(head: Pick<RequestHead, 'host' | 'origin'>, { publicUrl, listenHost }: Site): boolean {
-  const publicHost = URL.canParse(publicUrl) ? new URL(publicUrl).host : ''
+  const { origin } = head
   const host = head.host.toLowerCase()
-  const isLocal = LOOPBACK.test(listenHost) || listenHost === '::1'
-  if (isLocal && host !== '' && host !== publicHost && !LOOPBACK.test(host)) return false
-  if (head.origin === '') return true
-  if (!URL.canParse(head.origin)) return false
-  const origin = new URL(head.origin)
-  if (publicHost !== '' && origin.origin === new URL(publicUrl).origin) return true
-  return isLocal ? LOOPBACK.test(origin.host) : publicHost === '' && origin.host === host
+  const own = URL.canParse(publicUrl) ? new URL(publicUrl) : undefined
+  const localNames = LOOPBACK.test(listenHost) ? [...localhostAllowedHostnames(), listenHost] : undefined
+  if (localNames !== undefined && host !== own?.host && !validateHostHeader(host, localNames).ok) return false
+  if (origin === '' || origin === own?.origin) return true
+  if (localNames !== undefined) return validateOriginHeader(origin, localNames).ok
+  return own === undefined && URL.canParse(origin) && new URL(origin).host === host
 }

@@ -1,4 +1,4 @@
-import type { Tool } from '@modelcontextprotocol/sdk/types.js'
+import type { Tool } from '@modelcontextprotocol/server'
 
 const TEXT = { type: 'string' } as const
 const NUMBER = { type: 'number' } as const

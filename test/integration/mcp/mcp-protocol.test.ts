@@ -42,7 +42,7 @@ test('the official client connects, pings and lists the tools', async () => {
 })
 
 test('a known revision is agreed to, and another is answered with the newest', async () => {
-  for (const version of SUPPORTED_PROTOCOL_VERSIONS.filter((one) => one !== '2024-10-07')) {
+  for (const version of SUPPORTED_PROTOCOL_VERSIONS) {
     const { status, body, headers } = await initialize(version)
     assert.equal(status, 200)
     assert.equal(body.result?.['protocolVersion'], version)

@@ -109,7 +109,7 @@ export class OfflineProxy {
 const HEAD = {
   ...{ method: 'POST', authorization: `Bearer ${API_KEY}`, contentType: 'application/json', host: '127.0.0.1' },
   ...{ query: '', apiKey: '', origin: '', paymentSignature: '', acceptPayment: '', agent: '', idempotencyKey: '' },
-  ...{ approvalId: '', forwardedFor: '', mcpVersion: '' },
+  ...{ approvalId: '', forwardedFor: '', mcpVersion: '', mcpMethod: '', mcpName: '' },
 }
 
 /** Answers to whoever sent the request. */

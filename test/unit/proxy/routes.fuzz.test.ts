@@ -139,7 +139,13 @@ const SOUND: readonly (readonly [path: string, body: object])[] = [
   ['/mcp', mcp('chat', CALLED)],
   ['/mcp', mcp('quote', CALLED)],
   ['/mcp', mcp('receipt', { request_id: 'req_1' })],
-  ['/mcp', { ...{ jsonrpc: '2.0', id: 'a', method: 'initialize' }, params: { protocolVersion: '2025-06-18' } }],
+  [
+    '/mcp',
+    {
+      ...{ jsonrpc: '2.0', id: 'a', method: 'initialize' },
+      params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'x', version: '1' } },
+    },
+  ],
 ]
 
 function newProxy(): OfflineProxy {
