@@ -79,7 +79,9 @@ export const CASES: readonly BenchCase[] = [
     ...whole(IMAGES, 'body of 1 MiB with images', GATEWAYS),
     // Counted by its bytes, the prompt would be more than the model takes.
     upstreamModel: `mock,chunks=${SMALL_TOKENS},prompt=${IMAGE_PROMPT_TOKENS}`,
-    ...{ prompt: 'images', connections: 4, rounds: 3 },
+    prompt: 'images',
+    connections: 4,
+    rounds: 3,
   },
   { ...whole(KEYS, '1,000 API keys in turn', ['nginx', 'sluice']), rotatesKeys: true, rounds: 3 },
   ...PACED_CONNECTIONS.map((connections) => pacedStreams(connections)),
@@ -108,6 +110,10 @@ function pacedStreams(connections: number): BenchCase {
   return {
     ...stream(paced(connections), title, STREAM_TOKENS, ['nginx', 'sluice', 'direct']),
     upstreamModel: `mock,chunks=${STREAM_TOKENS},delay=${PACE_MS}`,
-    ...{ connections, paceMs: PACE_MS, rounds: 2, seconds: 3.5, rampMs: 1_000 },
+    connections,
+    paceMs: PACE_MS,
+    rounds: 2,
+    seconds: 3.5,
+    rampMs: 1_000,
   }
 }

@@ -69,17 +69,42 @@ async function newOrder({ asset, treasury }: Ground, payer: Wallet, nonce: numbe
   const { address: token, name, version } = asset
   const from = payer.address.toLowerCase() as Address
   const unsigned: Eip3009Payment = {
-    ...{ method: 'eip3009', chainId: DEV_CHAIN_ID, token, name, version, from, to: treasury.address, value: AMOUNT },
-    ...{ validAfter: 0n, validBefore: BigInt(Math.floor(Date.now() / 1_000) + 3_600), signature: '0x' },
+    method: 'eip3009',
+    chainId: DEV_CHAIN_ID,
+    token,
+    name,
+    version,
+    from,
+    to: treasury.address,
+    value: AMOUNT,
+    validAfter: 0n,
+    validBefore: BigInt(Math.floor(Date.now() / 1_000) + 3_600),
+    signature: '0x',
     nonce: `0x${nonce.toString(16).padStart(64, '0')}`,
   }
   const payment = { ...unsigned, signature: await payer.sign({ hash: paymentDigest(unsigned) }) }
   return {
-    ...{ requestId: newId('req'), protocol: 'x402', payer: from, replayKey: replayKey(payment), asset: asset.id },
+    requestId: newId('req'),
+    protocol: 'x402',
+    payer: from,
+    replayKey: replayKey(payment),
+    asset: asset.id,
     transfer: { token, from, to: treasury.address, amount: AMOUNT },
-    ...{ units: UNITS, holdUnits: UNITS, minUnits: 0, owner: newId('own'), model: 'acme/chat-small', endpoint: 'chat' },
-    ...{ sheetVersion: 1, streamed: false, challengeId: '', agent: '', serveByMs: Date.now() + WAIT_MS },
-    ...{ payment, contractDigest: undefined, transaction: undefined, clientNetwork: '' },
+    units: UNITS,
+    holdUnits: UNITS,
+    minUnits: 0,
+    owner: newId('own'),
+    model: 'acme/chat-small',
+    endpoint: 'chat',
+    sheetVersion: 1,
+    streamed: false,
+    challengeId: '',
+    agent: '',
+    serveByMs: Date.now() + WAIT_MS,
+    payment,
+    contractDigest: undefined,
+    transaction: undefined,
+    clientNetwork: '',
   }
 }
 
@@ -145,18 +170,37 @@ async function main(): Promise<void> {
   await ensureAdmission({ pool, redis, log })
   const { stablecoin } = await deployContracts(client)
   const asset: PaymentAsset = {
-    ...{ id: 'stablecoin', address: parseAddress(stablecoin) ?? stablecoin, decimals: 6, name: 'USD Coin' },
-    ...{ version: '2', method: 'eip3009', usdUnits: 1_000_000_000 },
+    id: 'stablecoin',
+    address: parseAddress(stablecoin) ?? stablecoin,
+    decimals: 6,
+    name: 'USD Coin',
+    version: '2',
+    method: 'eip3009',
+    usdUnits: 1_000_000_000,
   }
   const [treasury, relayer] = [new Signer(devPrivateKey(1)), new Signer(devPrivateKey(2))]
   const payments = new PaymentsService({
     config: {
-      ...{ chainId: DEV_CHAIN_ID, rpcUrl: node.rpcUrl, confirmations: 1, finalBlocks: 30, depositConfirmations: 1 },
-      ...{ assets: [asset], agentRegistry: null, refundMinUnits: 1, depositMinUnits: 1, withdrawalMinUnits: 1 },
-      ...{ minChargeUnits: 0, blockSeconds: 1 },
-      ...{ treasury, relayers: [relayer] },
+      chainId: DEV_CHAIN_ID,
+      rpcUrl: node.rpcUrl,
+      confirmations: 1,
+      finalBlocks: 30,
+      depositConfirmations: 1,
+      assets: [asset],
+      agentRegistry: null,
+      refundMinUnits: 1,
+      depositMinUnits: 1,
+      withdrawalMinUnits: 1,
+      minChargeUnits: 0,
+      blockSeconds: 1,
+      treasury,
+      relayers: [relayer],
     },
-    ...{ pool, redis, log, accountOfWallet: async () => undefined, coinUsdUnits: async () => 1_000_000_000 },
+    pool,
+    redis,
+    log,
+    accountOfWallet: async () => undefined,
+    coinUsdUnits: async () => 1_000_000_000,
   })
   try {
     await ready(payments)

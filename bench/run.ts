@@ -27,9 +27,17 @@ async function measure(settings: Settings, stops: (() => Promise<void>)[]): Prom
   const results: BenchResults = {
     at: new Date().toISOString(),
     machine: describeMachine(await postgresVersion(world.stack), world.versions),
-    ...{ seconds: settings.seconds, rounds: settings.rounds, quick: settings.quick, pinned: world.cores },
-    ...{ background: 'none', measurements: [], accounts: null, memory: null, settlement: null },
-    ...{ allocations: [], books: [] },
+    seconds: settings.seconds,
+    rounds: settings.rounds,
+    quick: settings.quick,
+    pinned: world.cores,
+    background: 'none',
+    measurements: [],
+    accounts: null,
+    memory: null,
+    settlement: null,
+    allocations: [],
+    books: [],
   }
   results.measurements = await measureRounds(settings, world, (measurement) => say(progressLine(measurement)))
   await measureParts(settings, world, results, stops)

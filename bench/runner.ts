@@ -67,7 +67,9 @@ export class Runner {
     const [cpuBefore, redisBefore] = [cpu(), redis()]
     const load = await loadOnce(this.load, options)
     const sample = {
-      ...{ cpuMicros: cpu() - cpuBefore, redisMicros: redis() - redisBefore, load },
+      cpuMicros: cpu() - cpuBefore,
+      redisMicros: redis() - redisBefore,
+      load,
       residentBytes: one.pids.reduce((sum, pid) => sum + residentBytes(pid), 0),
     }
     // Every load begins with one request that is checked and not timed.

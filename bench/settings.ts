@@ -65,7 +65,11 @@ export function readSettings(args: readonly string[], env: NodeJS.ProcessEnv): S
   const names = [...CASES.map(({ name }) => name), ...PART_NAMES]
   const wanted = chosen('--cases', values.cases, names)
   return {
-    ...{ seconds, rounds, quick, targets, output: values.output },
+    seconds,
+    rounds,
+    quick,
+    targets,
+    output: values.output,
     cases: CASES.filter(({ name }) => wanted.includes(name)),
     parts: targets.includes('sluice') ? PART_NAMES.filter((name) => wanted.includes(name)) : [],
     isWhole: !isShort && targets.length === TARGET_NAMES.length && wanted.length === names.length,

@@ -115,7 +115,11 @@ export class MockBatches {
     const batch: Batch = {
       id: `batch_mock${++this.made}`,
       metadata: (order['metadata'] ?? {}) as Record<string, unknown>,
-      ...{ lines, behaviour, createdMs: Date.now(), cancelled: false, polls: 0 },
+      lines,
+      behaviour,
+      createdMs: Date.now(),
+      cancelled: false,
+      polls: 0,
     }
     if (this.batches.size < KEPT_MAX) this.batches.set(batch.id, batch)
     if (lost !== undefined && countFailure(this.failures, `${behaviour.name} batches`, lost)) {

@@ -75,7 +75,10 @@ export function routes(parts: RouteParts): RouteEntry[] {
   const parsed = (serve: Serve, owner: BodyOwner, { upload = false }: Partial<RouteEntry>): Serve =>
     upload ? serve : parseFirst(serve, parser, owner)
   const keyed = (path: string, serve: Serve, more: Partial<RouteEntry> = {}): RouteEntry => ({
-    ...{ method: 'POST', path, handler: keyedHandler(parsed(serve, 'customer', more), keys, services), precheck },
+    method: 'POST',
+    path,
+    handler: keyedHandler(parsed(serve, 'customer', more), keys, services),
+    precheck,
     ...more,
   })
   /** What is served to keys and, under /x402, to whoever pays for the request itself. */

@@ -158,7 +158,12 @@ const workers = new WorkerPool({
   onFault: fault('an idle thread'),
 })
 const payments: PaymentServices = {
-  ...{ rpc, catalog, limits, owner, publicUrl: config.publicUrl, trustedProxies: config.trustedProxies },
+  rpc,
+  catalog,
+  limits,
+  owner,
+  publicUrl: config.publicUrl,
+  trustedProxies: config.trustedProxies,
   terms: new TermsCache(rpc, limits),
   verifier: new PaymentVerifier(workers, limits),
   onFault: fault('taking a payment'),
@@ -172,7 +177,17 @@ const vitals = (): Vitals => ({ redis: connected(), control: pulse.alive, chain:
 
 const server = new Server({
   routes: routes({
-    ...{ keys, catalog, services, videos, batches, health, rpc, limits, vitals, incidents, payments },
+    keys,
+    catalog,
+    services,
+    videos,
+    batches,
+    health,
+    rpc,
+    limits,
+    vitals,
+    incidents,
+    payments,
     trustedProxies: config.trustedProxies,
     site: { publicUrl: config.publicUrl, listenHost: config.host },
   }),

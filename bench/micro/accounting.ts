@@ -11,7 +11,12 @@ import { promptTokensMax, sizeHold } from '../../proxy/admission/holdSize.ts'
 const base = resolveRateSet({ input: 150_000_000, output: 600_000_000, cachedInput: 75_000_000 })
 const rates: ModelRates = { ...base, longThreshold: 0, long: base }
 const usage: TokenUsage = {
-  ...{ input: 812, cachedInput: 188, cacheWrite5m: 0, cacheWrite1h: 0, output: 101, reasoning: 0 },
+  input: 812,
+  cachedInput: 188,
+  cacheWrite5m: 0,
+  cacheWrite1h: 0,
+  output: 101,
+  reasoning: 0,
 }
 const size = { textBytes: 4_000, messages: 6, images: 0 }
 const receipt: ReceiptFields = {

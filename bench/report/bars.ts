@@ -39,19 +39,33 @@ export function bars(results: BenchResults): Bar[] {
     ...cpuBars(results),
     {
       figure: 'added p99 at concurrency 1, full money path',
-      ...{ bar: 0.6, hope: 0.3, show: milliseconds, value: addedP99(results) },
+      bar: 0.6,
+      hope: 0.3,
+      show: milliseconds,
+      value: addedP99(results),
     },
     {
       figure: `paced ${PACE_MS} ms streams at once, no lost frame, no stall over 100 ms`,
-      ...{ bar: 1_000, hope: 2_000, show: whole, value: pacedAtOnce(results), wantsMore: true },
+      bar: 1_000,
+      hope: 2_000,
+      show: whole,
+      value: pacedAtOnce(results),
+      wantsMore: true,
     },
     {
       figure: 'settlement into PostgreSQL, receipts a second',
-      ...{ bar: 15_000, hope: 30_000, show: whole, value: settlementRate(results), wantsMore: true },
+      bar: 15_000,
+      hope: 30_000,
+      show: whole,
+      value: settlementRate(results),
+      wantsMore: true,
     },
     {
       figure: `RSS growth over ${whole(results.memory?.samples.at(-1)?.requests ?? 500_000)} requests after warm-up`,
-      ...{ bar: 0.05, hope: 0, show: percent, value: growth(resident) },
+      bar: 0.05,
+      hope: 0,
+      show: percent,
+      value: growth(resident),
     },
     ...accountBars(results),
   ]
@@ -73,7 +87,12 @@ function cpuBars(results: BenchResults): Judge[] {
     { figure: `${chunk}; one every ${PACE_MS} ms, 500 streams`, ...bounds, ...toNginx(paced(500)) },
     {
       figure: 'CPU per small request, full money path, against Portkey',
-      ...{ bar: 25, hope: 40, show: share, value: toPortkey, wantsMore: true, word: 'at most' },
+      bar: 25,
+      hope: 40,
+      show: share,
+      value: toPortkey,
+      wantsMore: true,
+      word: 'at most',
     },
   ]
 }
@@ -123,6 +142,7 @@ function judge({ figure, bar, hope, show, value, wantsMore = false, word }: Judg
     bar: `${word ?? (wantsMore ? 'at least' : 'at most')} ${show(bar)}`,
     hope: show(hope),
     measured: value === undefined ? undefined : show(value),
-    ...{ reached: meets(bar), hopeReached: meets(hope) },
+    reached: meets(bar),
+    hopeReached: meets(hope),
   }
 }

@@ -41,10 +41,7 @@ export function accountsSection({ accounts }: BenchResults): string {
       [
         row('CPU of the gateway, us a request', ({ cpuMicros, load }) => cpuMicros / load.requests),
         row('CPU of Redis, us a request', ({ redisMicros, load }) => redisMicros / load.requests),
-        [
-          'memory of the gateway',
-          ...[memory(({ few }) => few), memory(({ loaded }) => loaded), memory((r) => r.active)],
-        ],
+        ['memory of the gateway', memory(({ few }) => few), memory(({ loaded }) => loaded), memory((r) => r.active)],
       ],
     ),
     `Small answers on two stacks by turns; the accounts take turns too. From nothing to ready, with ${whole(many)} accounts in the

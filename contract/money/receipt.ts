@@ -101,7 +101,12 @@ function paidJson(fields: ReceiptFields): string {
   const feeUnits = settlementFee({ ...paid, costUnits, status, errorCode })
   const { asset, token, amount, network, payer, transaction, agent, back, credit } = paid
   const rest = {
-    ...{ asset, amount, token, network, payer, transaction },
+    asset,
+    amount,
+    token,
+    network,
+    payer,
+    transaction,
     ...(agent === '' ? {} : { agent }),
   }
   const refund =

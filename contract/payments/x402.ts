@@ -137,5 +137,5 @@ function readPermit2(
   const validAfter = parseUint256(witness['validAfter'])
   if (from === undefined || token === undefined || spender === undefined || to === undefined) return undefined
   if (value === undefined || nonce === undefined || deadline === undefined || validAfter === undefined) return undefined
-  return { method: 'permit2', ...{ chainId, token, from, to, value, validAfter, deadline, nonce, spender, signature } }
+  return { method: 'permit2', chainId, token, from, to, value, validAfter, deadline, nonce, spender, signature }
 }

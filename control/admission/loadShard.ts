@@ -134,8 +134,20 @@ async function loadKeys(load: ShardLoad, client: Client, held: HeldParts): Promi
     const writes = rows.map((row): Write => {
       const own = held.keyUnits.get(row.key_id) ?? { hour: 0, day: 0, month: 0, life: 0 }
       const counters = [
-        ...['hw', hour, 'hs', row.hour + own.hour, 'dw', day, 'ds', row.day + own.day],
-        ...['mw', month, 'ms', row.month + own.month, 'bs', row.life + own.life],
+        'hw',
+        hour,
+        'hs',
+        row.hour + own.hour,
+        'dw',
+        day,
+        'ds',
+        row.day + own.day,
+        'mw',
+        month,
+        'ms',
+        row.month + own.month,
+        'bs',
+        row.life + own.life,
       ]
       return ['HSET', keyCountersKey(load.shard, row.key_id), ...counters]
     })

@@ -105,12 +105,20 @@ async function charge(
   const charged = settlement.status === sluice.Status.OK || settlement.status === sluice.Status.PARTIAL
   const reply = await scriptOn(redis)(
     [
-      ...[epochKey(shard), accountKey(shard, settlement.accountId), keyCountersKey(shard, settlement.keyId)],
-      ...[ledgerStream(shard), ...done],
+      epochKey(shard),
+      accountKey(shard, settlement.accountId),
+      keyCountersKey(shard, settlement.keyId),
+      ledgerStream(shard),
+      ...done,
     ],
     [
-      ...[settlement.requestId, charged ? settlement.chargeUnits : -1, Buffer.from(encoded)],
-      ...[minute, limits.rememberResultMinutes, windowsAt(nowMs).month, platformKeyId],
+      settlement.requestId,
+      charged ? settlement.chargeUnits : -1,
+      Buffer.from(encoded),
+      minute,
+      limits.rememberResultMinutes,
+      windowsAt(nowMs).month,
+      platformKeyId,
     ],
   )
   return reply as [number, number]

@@ -35,12 +35,33 @@ import { TRAIL } from './trail.ts'
 import { WALLET } from './wallet.ts'
 
 const GROUPS: readonly CommandGroup[] = [
-  ...[ACCOUNT, KEY, WALLET, SESSION, LINK, AGENT, APPROVAL, REFERRAL, PROVIDER],
-  ...[CATALOG, ROUTE, INCIDENT, BATCH, TRAIL, AUDIT, HOLDS],
+  ACCOUNT,
+  KEY,
+  WALLET,
+  SESSION,
+  LINK,
+  AGENT,
+  APPROVAL,
+  REFERRAL,
+  PROVIDER,
+  CATALOG,
+  ROUTE,
+  INCIDENT,
+  BATCH,
+  TRAIL,
+  AUDIT,
+  HOLDS,
 ]
 const TOLD_IN_A_LINE = [
-  ...[CommandError, UsageError, UnknownAccountError, UnknownKeyError],
-  ...[ReusedRefError, TooManyGrantsError, GatewayError, RouteSwitchError, IncidentError],
+  CommandError,
+  UsageError,
+  UnknownAccountError,
+  UnknownKeyError,
+  ReusedRefError,
+  TooManyGrantsError,
+  GatewayError,
+  RouteSwitchError,
+  IncidentError,
 ]
 const EXIT_FAILED = 1
 const EXIT_USAGE = 2

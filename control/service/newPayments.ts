@@ -9,7 +9,11 @@ import type { Pool } from '../runtime/db/pool.ts'
 /** Payments over the book, with what they need of wallets and prices. */
 export function newPayments(config: PaymentsConfig, pool: Pool, redis: Redis, log: Logger): PaymentsService {
   return new PaymentsService({
-    ...{ config, pool, redis, log, accountOfWallet },
+    config,
+    pool,
+    redis,
+    log,
+    accountOfWallet,
     coinUsdUnits: async (client) => {
       const units = await coinUsdUnitsInForce(client)
       if (units === undefined) throw new Error('there is no price sheet yet, so the coin has no price')

@@ -53,7 +53,13 @@ export class FeedReader {
       try {
         const answer = (await this.redis.callBuffer(
           'XREAD',
-          ...['COUNT', READ_COUNT, 'BLOCK', BLOCK_MS, 'STREAMS', FEED_STREAM, this.lastId],
+          'COUNT',
+          READ_COUNT,
+          'BLOCK',
+          BLOCK_MS,
+          'STREAMS',
+          FEED_STREAM,
+          this.lastId,
         )) as StreamAnswer
         if (answer !== null) this.deliver(answer)
       } catch (error) {

@@ -58,7 +58,18 @@ export function decodeTool(bare: sluice.ToolRecord.$Properties, sheet: Sheet, en
   const { results, billed, finalUrl } = record
   const price = toolRates(record.price)
   return {
-    ...{ id, name, description, retained, price, inputSchema, limit, resultsMax, publicUrl, route, path, keyHeader },
+    id,
+    name,
+    description,
+    retained,
+    price,
+    inputSchema,
+    limit,
+    resultsMax,
+    publicUrl,
+    route,
+    path,
+    keyHeader,
     enabled: route.enabled,
     unit: record.price?.perResult === true ? 'result' : 'call',
     cost: toolRates(record.cost),
@@ -76,8 +87,15 @@ function routeOf(record: sluice.ToolRecord, environment: NodeJS.ProcessEnv): Rou
   const apiKey = record.apiKeyEnv === '' ? '' : (environment[record.apiKeyEnv] ?? '').trim()
   const keyMissing = record.apiKeyEnv !== '' && apiKey === ''
   const provider = {
-    ...{ id: `tool:${record.id}`, origin: url.origin, host: url.host, basePath: url.pathname.replace(/\/+$/, '') },
-    ...{ dialect: 'openai' as const, apiKey, keyMissing, maxTokensField: '', privateImages: false },
+    id: `tool:${record.id}`,
+    origin: url.origin,
+    host: url.host,
+    basePath: url.pathname.replace(/\/+$/, ''),
+    dialect: 'openai' as const,
+    apiKey,
+    keyMissing,
+    maxTokensField: '',
+    privateImages: false,
     dataPolicy: record.retained ? ('retained' as const) : ('none' as const),
   }
   const enabled = record.enabled && !keyMissing

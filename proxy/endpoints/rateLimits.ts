@@ -27,48 +27,64 @@ interface RateUse extends Pick<RateLimit, 'id' | 'scope' | 'applies_to' | 'note'
 const USES: Readonly<Record<RateName, readonly RateUse[]>> = {
   requestsPerMinute: [
     {
-      ...{ id: 'requests_per_key', scope: 'key', applies_to: 'model endpoints', burst: 'requestBurst' },
+      id: 'requests_per_key',
+      scope: 'key',
+      applies_to: 'model endpoints',
+      burst: 'requestBurst',
       isBurstCapped: true,
       note: 'A key may have a rate of its own.',
     },
   ],
   apiRequestsPerMinute: [
     {
-      ...{ id: 'account_api', scope: 'account', burst: 'apiRequestBurst' },
+      id: 'account_api',
+      scope: 'account',
+      burst: 'apiRequestBurst',
       applies_to: 'endpoints of accounts, keys, receipts and statements',
     },
     {
-      ...{ id: 'public_reads', scope: 'client network', burst: 'apiRequestBurst' },
+      id: 'public_reads',
+      scope: 'client network',
+      burst: 'apiRequestBurst',
       applies_to: 'what everybody may read of agents and providers',
     },
   ],
   signInRequestsPerMinute: [
     {
-      ...{ id: 'sign_in', scope: 'client network', burst: 'signInRequestBurst' },
+      id: 'sign_in',
+      scope: 'client network',
+      burst: 'signInRequestBurst',
       applies_to: 'endpoints that take no credential and change something, such as signing in',
     },
     {
-      ...{ id: 'refused_credentials', scope: 'client network', burst: 'signInRequestBurst' },
+      id: 'refused_credentials',
+      scope: 'client network',
+      burst: 'signInRequestBurst',
       applies_to: 'credentials that are refused',
     },
   ],
   signatureFailuresPerMinute: [
     {
-      ...{ id: 'wrong_signatures', scope: 'client network and wallet' },
+      id: 'wrong_signatures',
+      scope: 'client network and wallet',
       applies_to: 'signatures of wallets that are wrong',
     },
   ],
   providerChecksPerMinute: [{ id: 'provider_checks', scope: 'account', applies_to: 'POST /v1/providers' }],
   paymentRefusalsPerMinute: [
     {
-      ...{ id: 'refused_payments', scope: 'client network', burst: 'paymentRefusalBurst' },
+      id: 'refused_payments',
+      scope: 'client network',
+      burst: 'paymentRefusalBurst',
       applies_to: 'payments that the chain was asked about in vain, of one kind',
       note: 'Answered with payments_busy.',
     },
   ],
   paymentRefusalsOverallPerMinute: [
     {
-      ...{ id: 'refused_payments_overall', scope: 'gateway', burst: 'paymentRefusalOverallBurst' },
+      id: 'refused_payments_overall',
+      scope: 'gateway',
+      burst: 'paymentRefusalOverallBurst',
       applies_to: 'payments that the chain was asked about in vain, of one kind',
       note: 'Answered with payments_busy.',
     },
@@ -93,8 +109,12 @@ export function rateLimits(limits: Limits): RateLimit[] {
   return [
     ...minutely,
     {
-      ...{ id: 'referral_attaches', applies_to: 'POST /v1/referrals', requests: referralAttachesMax },
-      ...{ period_seconds: limits.referralAttachWindowMs / 1000, burst: referralAttachesMax, scope: 'client network' },
+      id: 'referral_attaches',
+      applies_to: 'POST /v1/referrals',
+      requests: referralAttachesMax,
+      period_seconds: limits.referralAttachWindowMs / 1000,
+      burst: referralAttachesMax,
+      scope: 'client network',
       note: 'Answered with attach_velocity.',
     },
   ]

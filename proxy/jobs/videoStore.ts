@@ -68,8 +68,14 @@ export class VideoStore {
       this.openScript(
         [videoKey(shard, videoId), videoSlotsKey(shard, job.keyId)],
         [
-          ...[job.requestId, job.owner, limits.videoJobsPerKeyMax, limits.videoOpenGraceMs, limits.videoStateKeptMs],
-          ...[holdsPrefix(shard), state, encode(job)],
+          job.requestId,
+          job.owner,
+          limits.videoJobsPerKeyMax,
+          limits.videoOpenGraceMs,
+          limits.videoStateKeptMs,
+          holdsPrefix(shard),
+          state,
+          encode(job),
         ],
       ),
     ])

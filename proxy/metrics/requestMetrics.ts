@@ -60,8 +60,15 @@ type NumberCounter = {
 }[keyof RequestCounters]
 
 const NUMBERS: readonly NumberCounter[] = [
-  ...(['requests', 'streams', 'chunksOut', 'holdsRefused', 'detached'] as const),
-  ...(['chargedUnits', 'clamped', 'estimated', 'overheadSumMs'] as const),
+  'requests',
+  'streams',
+  'chunksOut',
+  'holdsRefused',
+  'detached',
+  'chargedUnits',
+  'clamped',
+  'estimated',
+  'overheadSumMs',
 ]
 
 export class RequestMetrics {

@@ -23,9 +23,7 @@ export interface CheckedPayment {
   readonly transactionHash: string
 }
 
-const MISMATCHES: ReadonlySet<PaymentFault> = new Set([
-  ...(['network', 'token', 'recipient', 'amount', 'spender', 'method'] as const),
-])
+const MISMATCHES: ReadonlySet<PaymentFault> = new Set(['network', 'token', 'recipient', 'amount', 'spender', 'method'])
 
 /**
  * Compares what was signed with what is asked.

@@ -40,7 +40,10 @@ export function checkMpp(
     throw new GatewayError('payment_invalid', { message: 'source names an account of another chain.' })
   }
   const common = {
-    ...{ protocol: 'mpp' as const, asset, amount, payer: source.address },
+    protocol: 'mpp' as const,
+    asset,
+    amount,
+    payer: source.address,
     challenge: { id: challenge.id, realm: challenge.realm },
   }
   const { type } = credential.payload

@@ -139,28 +139,36 @@ export class PaidRequest implements AnswerDecorator {
     const units = creditOf(checked, priced.coinUsdUnits)
     const { payment, challenge } = checked
     const message = sluice.SettlePaymentRequest.encode({
-      ...{ requestId: waiter.requestId, protocol: checked.protocol, asset: checked.asset.id },
-      ...{ amount: checked.amount.toString(), payer: checked.payer, units, holdUnits: waiter.wantUnits },
+      requestId: waiter.requestId,
+      protocol: checked.protocol,
+      asset: checked.asset.id,
+      amount: checked.amount.toString(),
+      payer: checked.payer,
+      units,
+      holdUnits: waiter.wantUnits,
       ...meta,
       owner: this.services.owner,
-      ...{ challengeId: challenge?.id ?? '', agent },
+      challengeId: challenge?.id ?? '',
+      agent,
       ...(payment && { payment: paymentToMessage({ ...payment, signature: verdict?.signature ?? payment.signature }) }),
       contractDigest: verdict?.kind === 'contract' ? verdict.digest : '',
-      ...{ transactionRaw: checked.transactionRaw, transactionHash: checked.transactionHash },
+      transactionRaw: checked.transactionRaw,
+      transactionHash: checked.transactionHash,
       minUnits: terms.minUnits,
       clientAddress: clientAddress(this.exchange, this.services.trustedProxies),
     } as sluice.SettlePaymentRequest.$Properties as sluice.SettlePaymentRequest).finish()
     const reply = await this.settle(message, limits.paymentTimeoutMs + limits.paymentMarginMs)
     if (reply.errorCode !== '') throw refusedBy(reply, checked)
     this.receipt = {
-      ...{
-        units,
-        minUnits: terms.minUnits,
-        asset: checked.asset.id,
-        token: checked.asset.address,
-        amount: checked.amount.toString(),
-      },
-      ...{ network: networkOf(terms.chainId), payer: checked.payer, transaction: reply.transaction, agent },
+      units,
+      minUnits: terms.minUnits,
+      asset: checked.asset.id,
+      token: checked.asset.address,
+      amount: checked.amount.toString(),
+      network: networkOf(terms.chainId),
+      payer: checked.payer,
+      transaction: reply.transaction,
+      agent,
     }
     this.paidHeaders = paidHeaders(this.receipt, checked.protocol, challenge?.id ?? '')
     return reply.heldAtMs

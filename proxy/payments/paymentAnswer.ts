@@ -98,7 +98,9 @@ export function paidHeaders(paid: ReceiptPaid, protocol: 'x402' | 'mpp', challen
   const headers = ['payment-response', toBase64Json(settled), 'cache-control', 'private']
   if (protocol === 'x402') return headers
   return [
-    ...['cache-control', 'private', 'payment-receipt'],
+    'cache-control',
+    'private',
+    'payment-receipt',
     receiptHeader({
       method: MPP_METHOD,
       challengeId,

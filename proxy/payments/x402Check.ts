@@ -38,8 +38,14 @@ export function checkX402(
   }
   requirePayment(payment, terms, asset, amount, 'payment_invalid')
   return {
-    ...{ protocol: 'x402', asset, amount, payer: payment.from, payment, challenge: undefined },
-    ...{ transactionRaw: '', transactionHash: '' },
+    protocol: 'x402',
+    asset,
+    amount,
+    payer: payment.from,
+    payment,
+    challenge: undefined,
+    transactionRaw: '',
+    transactionHash: '',
   }
 }
 

@@ -212,9 +212,12 @@ export class Server {
   private preflight(exchange: UwsExchange): void {
     const byMethod = this.table.find(exchange.head.path)
     exchange.answer(204, 'text/plain', '', [
-      ...['access-control-allow-methods', byMethod === undefined ? 'GET, POST, OPTIONS' : allowHeader(byMethod)],
-      ...['access-control-allow-headers', '*, authorization'],
-      ...['access-control-max-age', PREFLIGHT_SECONDS],
+      'access-control-allow-methods',
+      byMethod === undefined ? 'GET, POST, OPTIONS' : allowHeader(byMethod),
+      'access-control-allow-headers',
+      '*, authorization',
+      'access-control-max-age',
+      PREFLIGHT_SECONDS,
     ])
   }
 }

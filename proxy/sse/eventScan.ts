@@ -6,8 +6,14 @@ const LETTER_N = 110
 
 /** The events of a Messages stream, by their number in `EventScan.kind`. */
 export const EVENT_KINDS = [
-  ...(['content_block_delta', 'content_block_start', 'content_block_stop', 'message_start'] as const),
-  ...(['message_delta', 'message_stop', 'ping', 'error'] as const),
+  'content_block_delta',
+  'content_block_start',
+  'content_block_stop',
+  'message_start',
+  'message_delta',
+  'message_stop',
+  'ping',
+  'error',
 ]
 const KIND_BYTES = EVENT_KINDS.map((kind) => Buffer.from(`"${kind}"`))
 

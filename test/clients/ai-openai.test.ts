@@ -82,7 +82,10 @@ for (const format of ['responses', 'chat', 'compatible'] as const) {
   for (const model of ['test/weather', 'test/chatty', 'test/two']) {
     test(`${format}: a round of tool calls, generated and streamed: ${model}`, async () => {
       const asked = {
-        ...{ model: formats[format](model), prompt: 'How is the weather?', tools, stopWhen: stepCountIs(5) },
+        model: formats[format](model),
+        prompt: 'How is the weather?',
+        tools,
+        stopWhen: stepCountIs(5),
         providerOptions: UNSTORED,
       }
       const whole = await generateText(asked)
@@ -178,7 +181,10 @@ test('responses: images and the effort reach the provider', async () => {
 
 test('responses: a reference to what is not stored is refused with what to do', async () => {
   const asked = generateText({
-    ...{ model: formats.responses('test/chatty'), prompt: 'x', tools, stopWhen: stepCountIs(5) },
+    model: formats.responses('test/chatty'),
+    prompt: 'x',
+    tools,
+    stopWhen: stepCountIs(5),
   })
   await assert.rejects(asked, (error) => {
     assert.ok(APICallError.isInstance(error))

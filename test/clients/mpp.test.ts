@@ -46,7 +46,9 @@ test('mppx pays a chat request; its receipt is accepted', async () => {
 test('the openai package pays through mppx, streamed and not', async () => {
   const payer = await paid.chain.newPayer()
   const client = new OpenAI({
-    ...{ baseURL: paid.url('/v1'), apiKey: 'paid-per-request', maxRetries: 0 },
+    baseURL: paid.url('/v1'),
+    apiKey: 'paid-per-request',
+    maxRetries: 0,
     fetch: payingFetch(payer),
   })
   assert.ok(((await client.chat.completions.create(BODY)).usage?.total_tokens ?? 0) > 0)

@@ -24,10 +24,22 @@ import { rounds } from '../support/rounds.ts'
 import { type Stack, startStack, until } from '../support/stack.ts'
 
 const LIMITS = {
-  ...{ batchGatherMs: 200, batchTickMs: 50, batchPollMs: 150, batchRetryMs: 100, batchRetryMaxMs: 500 },
-  ...{ batchLeaseMs: 2_000, batchFindGraceMs: 300, batchOpenMs: 4_000, batchCallTimeoutMs: 6_000 },
-  ...{ batchCallMarginMs: 200, webhookRetryMs: 300, webhookTimeoutMs: 500, rpcTimeoutMs: 4_000 },
-  ...{ heartbeatTimeoutMs: 3_000, apiRequestsPerMinute: 60_000, apiRequestBurst: 10_000 },
+  batchGatherMs: 200,
+  batchTickMs: 50,
+  batchPollMs: 150,
+  batchRetryMs: 100,
+  batchRetryMaxMs: 500,
+  batchLeaseMs: 2_000,
+  batchFindGraceMs: 300,
+  batchOpenMs: 4_000,
+  batchCallTimeoutMs: 6_000,
+  batchCallMarginMs: 200,
+  webhookRetryMs: 300,
+  webhookTimeoutMs: 500,
+  rpcTimeoutMs: 4_000,
+  heartbeatTimeoutMs: 3_000,
+  apiRequestsPerMinute: 60_000,
+  apiRequestBurst: 10_000,
 }
 const model = (id: string, upstream: string) => ({ id, upstream, price: BATCH_PRICE })
 const MODELS = [

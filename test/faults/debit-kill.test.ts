@@ -11,8 +11,13 @@ import { type Stack, startStack, until } from '../support/stack.ts'
 import { startWorkload } from '../support/workload.ts'
 
 const LIMITS = {
-  ...{ debitVoidMs: 1_500, debitCheckMs: 200, linkExpiryMs: 200, linksPerAccountMax: 100_000 },
-  ...{ apiRequestsPerMinute: 60_000, apiRequestBurst: 10_000, apiTimeoutMs: 4_000 },
+  debitVoidMs: 1_500,
+  debitCheckMs: 200,
+  linkExpiryMs: 200,
+  linksPerAccountMax: 100_000,
+  apiRequestsPerMinute: 60_000,
+  apiRequestBurst: 10_000,
+  apiTimeoutMs: 4_000,
 }
 
 /** How many debits are taken in Redis. */

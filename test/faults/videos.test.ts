@@ -40,8 +40,13 @@ const CATALOG = {
   ],
 }
 const LIMITS = {
-  ...{ videoPollMinMs: 50, videoPollMaxMs: 200, heartbeatIntervalMs: 200, heartbeatTimeoutMs: 4_000 },
-  ...{ orphanCheckMs: 200, settleTimeoutMs: 500, redisTimeoutMs: 4_000 },
+  videoPollMinMs: 50,
+  videoPollMaxMs: 200,
+  heartbeatIntervalMs: 200,
+  heartbeatTimeoutMs: 4_000,
+  orphanCheckMs: 200,
+  settleTimeoutMs: 500,
+  redisTimeoutMs: 4_000,
 }
 
 async function withStack(
@@ -199,8 +204,14 @@ test('a job whose hold control voids is given up, and what its provider makes la
       const owner = holds.slice(holds.lastIndexOf(':') + 1)
       const [keyId] = (await redis.keys(`key:{*}:*`)).map((key) => key.slice(key.lastIndexOf(':') + 1))
       const settlement = sluice.Settlement.encode({
-        ...{ requestId: job.request_id, accountId, keyId, model: job.model, endpoint: 'videos' },
-        ...{ status: sluice.Status.ORPHANED, holdUnits: Number(job.hold.units), sheetVersion: 1 },
+        requestId: job.request_id,
+        accountId,
+        keyId,
+        model: job.model,
+        endpoint: 'videos',
+        status: sluice.Status.ORPHANED,
+        holdUnits: Number(job.hold.units),
+        sheetVersion: 1,
       }).finish()
       const ending = {
         requestId: job.request_id,

@@ -6,9 +6,20 @@ import type { BenchResults, Measurement, Sample } from '../../bench/results.ts'
 export function loadResult(changes: Partial<LoadResult> = {}): LoadResult {
   const quantiles = { count: 1, min: 1, p50: 1, p99: 1, p999: 1, max: 1, exact: true }
   return {
-    ...{ target: 'any', connections: 1, seconds: 1, requests: 100, requestsPerSecond: 100 },
-    ...{ events: 0, eventsPerSecond: 0, wrong: 0, firstWrong: '', lostEvents: 0, stalls: 0, longestGapMs: 0 },
-    ...{ latencyMs: quantiles, firstByteMs: quantiles },
+    target: 'any',
+    connections: 1,
+    seconds: 1,
+    requests: 100,
+    requestsPerSecond: 100,
+    events: 0,
+    eventsPerSecond: 0,
+    wrong: 0,
+    firstWrong: '',
+    lostEvents: 0,
+    stalls: 0,
+    longestGapMs: 0,
+    latencyMs: quantiles,
+    firstByteMs: quantiles,
     ...changes,
   }
 }
@@ -40,12 +51,26 @@ export function benchResults(changes: Partial<BenchResults> = {}): BenchResults 
   return {
     at: '2026-01-02T03:04:05.678Z',
     machine: {
-      ...{ cpu: 'Test CPU', cores: 2, memoryBytes: 2 ** 33, kernel: '6.0', node: 'v20.0.0' },
-      ...{ redis: '7.0', postgres: '18.0', gateways: { nginx: '1.22', haproxy: '2.6' } },
+      cpu: 'Test CPU',
+      cores: 2,
+      memoryBytes: 2 ** 33,
+      kernel: '6.0',
+      node: 'v20.0.0',
+      redis: '7.0',
+      postgres: '18.0',
+      gateways: { nginx: '1.22', haproxy: '2.6' },
     },
-    ...{ seconds: 2, rounds: 3, quick: false, pinned: { measured: 0, provider: 1, load: 1, others: 1 } },
+    seconds: 2,
+    rounds: 3,
+    quick: false,
+    pinned: { measured: 0, provider: 1, load: 1, others: 1 },
     background: 'autogroup',
-    ...{ measurements: [], accounts: null, memory: null, settlement: null, allocations: [], books: [] },
+    measurements: [],
+    accounts: null,
+    memory: null,
+    settlement: null,
+    allocations: [],
+    books: [],
     ...changes,
   }
 }

@@ -34,19 +34,31 @@ const all = (answer: string): Answers => Object.fromEntries(KINDS.map((kind) => 
 /** Takes a key alone. */
 const keyed = (own: string, other = own): Answers => ({
   ...all(WRONG),
-  ...{ none: NO_KEY, 'wrong key': NO_KEY, key: own, 'other key': other },
+  none: NO_KEY,
+  'wrong key': NO_KEY,
+  key: own,
+  'other key': other,
 })
 
 /** Takes a session alone. */
 const session = (own: string, other = own): Answers => ({
   ...all(WRONG),
-  ...{ none: NO_SESSION, 'wrong session': NO_SESSION, session: own, 'other session': other },
+  none: NO_SESSION,
+  'wrong session': NO_SESSION,
+  session: own,
+  'other session': other,
 })
 
 /** Takes either. */
 const either = (own: string, other = own): Answers => ({
-  ...{ none: NO_KEY, 'wrong key': NO_KEY, 'wrong session': NO_SESSION, 'read token': WRONG },
-  ...{ key: own, session: own, 'other key': other, 'other session': other },
+  none: NO_KEY,
+  'wrong key': NO_KEY,
+  'wrong session': NO_SESSION,
+  'read token': WRONG,
+  key: own,
+  session: own,
+  'other key': other,
+  'other session': other,
 })
 
 /** Takes either or none; tells more to some. */

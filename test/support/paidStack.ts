@@ -67,7 +67,10 @@ export async function startPaidStack(options: PaidStackOptions = {}): Promise<Pa
   })
   const pool = createPool(stack.databaseUrl)
   const paid: PaidStack = {
-    ...{ stack, chain, rpc, pool },
+    stack,
+    chain,
+    rpc,
+    pool,
     url: (path) => `${stack.baseUrl}/x402${path}`,
     has: (asset, payer) => chain.balanceOf(asset, payer.address),
     audited: async () => {

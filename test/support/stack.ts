@@ -22,8 +22,13 @@ const SETTLED_TIMEOUT_MS = 30_000
  * lets any of them stand still for seconds; a test that is about one of these deadlines sets it.
  */
 const PATIENCE = {
-  ...{ apiTimeoutMs: 10_000, redisTimeoutMs: 10_000, rpcTimeoutMs: 10_000 },
-  ...{ estimateTimeoutMs: 10_000, receiptWaitMs: 8_000, admissionBringMs: 5_000, chainTimeoutMs: 8_000 },
+  apiTimeoutMs: 10_000,
+  redisTimeoutMs: 10_000,
+  rpcTimeoutMs: 10_000,
+  estimateTimeoutMs: 10_000,
+  receiptWaitMs: 8_000,
+  admissionBringMs: 5_000,
+  chainTimeoutMs: 8_000,
 }
 
 export interface StackOptions {

@@ -117,7 +117,12 @@ export class Debits {
     const [code, left, nowMs] = (await this.#take(
       [...accountKeysOf(debit), ...countersOf(debit)],
       [
-        ...[debit.id, debit.accountId, keys, debit.units, hour, month],
+        debit.id,
+        debit.accountId,
+        keys,
+        debit.units,
+        hour,
+        month,
         ...(spender === undefined ? [] : capArguments(spender.caps)),
         ...(spender?.platform === undefined ? [] : capArguments(spender.platform.caps)),
       ],

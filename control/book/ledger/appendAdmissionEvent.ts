@@ -38,8 +38,13 @@ export async function appendAdmissionEvent(client: Client, change: AdmissionChan
     `INSERT INTO admission_events (account_id, seq, coin_delta, grant_id, grant_expires_at_ms, grant_units, debit_id)
      VALUES ($1, $2, $3, $4, $5, $6, $7)`,
     [
-      ...[change.accountId, seq, change.coinDeltaUnits],
-      ...[grant?.id ?? null, grant?.expiresAtMs ?? null, grant?.units ?? null, change.debitId ?? null],
+      change.accountId,
+      seq,
+      change.coinDeltaUnits,
+      grant?.id ?? null,
+      grant?.expiresAtMs ?? null,
+      grant?.units ?? null,
+      change.debitId ?? null,
     ],
   )
 }

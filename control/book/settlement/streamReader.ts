@@ -51,7 +51,14 @@ export async function readGroup(
 ): Promise<RawEntry[]> {
   const wait = blockMs > 0 ? ['BLOCK', blockMs] : []
   const call = redis.callBuffer('XREADGROUP', [
-    ...['GROUP', LEDGER_GROUP, consumer, 'COUNT', countPerStream, ...wait, 'STREAMS', ...STREAMS],
+    'GROUP',
+    LEDGER_GROUP,
+    consumer,
+    'COUNT',
+    countPerStream,
+    ...wait,
+    'STREAMS',
+    ...STREAMS,
     ...STREAMS.map(() => from),
   ])
   const overdue = setTimeout(() => redis.disconnect(true), blockMs + OVERDUE_MS)

@@ -38,8 +38,22 @@ const PROVIDER_KEYS = [
 ]
 const ROUTE_KEYS = ['provider', 'model', 'enabled', 'cost']
 const MODEL_KEYS = [
-  ...['id', 'name', 'owned_by', 'modality', 'endpoints', 'context', 'max_output', 'default_output', 'image_tokens'],
-  ...['thinking', 'attested', 'verified', 'price', 'price_private', 'routes', 'video'],
+  'id',
+  'name',
+  'owned_by',
+  'modality',
+  'endpoints',
+  'context',
+  'max_output',
+  'default_output',
+  'image_tokens',
+  'thinking',
+  'attested',
+  'verified',
+  'price',
+  'price_private',
+  'routes',
+  'video',
 ]
 
 export interface CatalogProvider {

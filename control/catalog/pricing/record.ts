@@ -78,8 +78,10 @@ function toolRecord(tool: CatalogTool): sluice.ToolRecord.$Properties {
     ...rest,
     price: { ...price },
     cost: { ...cost },
-    ...{ inputSchema: JSON.stringify(inputSchema), request: JSON.stringify(request) },
-    ...{ result: { ...tool.result }, output: { ...tool.output } },
+    inputSchema: JSON.stringify(inputSchema),
+    request: JSON.stringify(request),
+    result: { ...tool.result },
+    output: { ...tool.output },
   }
 }
 

@@ -29,8 +29,14 @@ export function toolViolations(catalog: Catalog, promised: readonly Sheet[]): Pr
         const { version, rate_lock } = sheet
         const place = placeOf(catalog.source, `tools[${index}].${key}`)
         worst.set(id, {
-          ...{ model: listed.id, key, promisedUnits: old, newUnits, unit, place },
-          ...{ sheet: version, until: rate_lock.valid_until },
+          model: listed.id,
+          key,
+          promisedUnits: old,
+          newUnits,
+          unit,
+          place,
+          sheet: version,
+          until: rate_lock.valid_until,
         })
       }
     }

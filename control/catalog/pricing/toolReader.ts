@@ -9,11 +9,30 @@ import type { Field, YamlReader } from './yamlReader.ts'
 const SCHEMA_BYTES_MAX = 16_384
 const RESULTS_MAX = 1_000
 const TOOL_KEYS = [
-  ...['id', 'name', 'description', 'enabled', 'data_policy', 'price', 'cost', 'input_schema', 'limit', 'results_max'],
-  ...['public_url', 'upstream'],
+  'id',
+  'name',
+  'description',
+  'enabled',
+  'data_policy',
+  'price',
+  'cost',
+  'input_schema',
+  'limit',
+  'results_max',
+  'public_url',
+  'upstream',
 ]
 const UPSTREAM_KEYS = [
-  ...['base_url', 'path', 'method', 'api_key_env', 'key_header', 'request', 'results', 'result', 'output', 'billed'],
+  'base_url',
+  'path',
+  'method',
+  'api_key_env',
+  'key_header',
+  'request',
+  'results',
+  'result',
+  'output',
+  'billed',
   'final_url',
 ]
 
@@ -70,7 +89,9 @@ export function readTool(reader: YamlReader, field: Field): CatalogTool {
     enabled: booleanOf(reader, map.get('enabled'), true),
     retained:
       (choiceOf(reader, reader.required(map, field, 'data_policy'), DATA_POLICIES) ?? 'retained') === 'retained',
-    ...{ price, cost, inputSchema },
+    price,
+    cost,
+    inputSchema,
     limit: memberOf(reader, map.get('limit'), inputSchema),
     resultsMax: tokensOf(reader, map.get('results_max')),
     publicUrl: memberOf(reader, map.get('public_url'), inputSchema),

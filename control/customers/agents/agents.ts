@@ -78,8 +78,13 @@ export async function createAgent(
     `INSERT INTO agents (id, owner_id, slug, description, key_id, request_cap_units, approval_threshold_units)
      VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (slug) DO NOTHING`,
     [
-      ...[id, ownerId, slug, settings.description ?? '', key.id],
-      ...[settings.requestCapUnits ?? null, settings.approvalThresholdUnits ?? null],
+      id,
+      ownerId,
+      slug,
+      settings.description ?? '',
+      key.id,
+      settings.requestCapUnits ?? null,
+      settings.approvalThresholdUnits ?? null,
     ],
   )
   if (made.rowCount === 0) throw new GatewayError('slug_taken', { param: 'slug' })
@@ -99,9 +104,10 @@ export async function updateAgent(
   await client.query(
     `UPDATE agents SET description = $2, request_cap_units = $3, approval_threshold_units = $4 WHERE id = $1`,
     [
-      ...[agent.id, description ?? agent.description],
-      ...[requestCapUnits === undefined ? agent.requestCapUnits : requestCapUnits],
-      ...[approvalThresholdUnits === undefined ? agent.approvalThresholdUnits : approvalThresholdUnits],
+      agent.id,
+      description ?? agent.description,
+      requestCapUnits === undefined ? agent.requestCapUnits : requestCapUnits,
+      approvalThresholdUnits === undefined ? agent.approvalThresholdUnits : approvalThresholdUnits,
     ],
   )
   return existing(await agentBySlug(client, agent.slug))

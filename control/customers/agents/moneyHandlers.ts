@@ -31,7 +31,11 @@ export function moneyHandlers({
         const units = readCoin(call.body['amount'], price, 'amount')
         const id = newId('pay')
         await debits.move(transaction, {
-          ...{ id, accountId: call.accountId, units, kind: 'agent_fund', to: { accountId: agent.id } },
+          id,
+          accountId: call.accountId,
+          units,
+          kind: 'agent_fund',
+          to: { accountId: agent.id },
           ...spenderOf(call),
         })
         const details = { amount: formatUsd(units), agent: agent.slug, ...noteOf(call) }
@@ -137,7 +141,11 @@ async function pay(
   }
   const spender = call.accountId === agent.id ? spenderOf(call) : {}
   await debits.move(transaction, {
-    ...{ id, accountId: agent.id, units, kind: 'agent_pay', to: { accountId: to.accountId } },
+    id,
+    accountId: agent.id,
+    units,
+    kind: 'agent_pay',
+    to: { accountId: to.accountId },
     ...spender,
   })
   const details = { amount: formatUsd(units), from: agent.slug, to: to.slug, ...noteOf(call) }

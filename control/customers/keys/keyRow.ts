@@ -57,9 +57,29 @@ export interface KeyRow {
 }
 
 export const COLUMNS = [
-  ...['id', 'account_id', 'hash', 'last4', 'name', 'paused', 'cap_hour_units', 'cap_day_units', 'cap_month_units'],
-  ...['budget_units', 'models', 'tools', 'no_logs', 'private_tier', 'allow_retention', 'requests_per_minute'],
-  ...['expires_at', 'revoked_at', 'created_at', 'is_platform', 'platform_key_id', 'platform_user', 'can_transfer'],
+  'id',
+  'account_id',
+  'hash',
+  'last4',
+  'name',
+  'paused',
+  'cap_hour_units',
+  'cap_day_units',
+  'cap_month_units',
+  'budget_units',
+  'models',
+  'tools',
+  'no_logs',
+  'private_tier',
+  'allow_retention',
+  'requests_per_minute',
+  'expires_at',
+  'revoked_at',
+  'created_at',
+  'is_platform',
+  'platform_key_id',
+  'platform_user',
+  'can_transfer',
 ].join(', ')
 
 export function asApiKey(row: KeyRow): ApiKey {

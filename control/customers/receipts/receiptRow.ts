@@ -94,10 +94,31 @@ export function paidOf(row: PaidRow): ReceiptPaid {
 }
 
 export const RECEIPT_COLUMNS = [
-  ...['request_id', 'position', 'key_id', 'model', 'endpoint', 'sheet_version', 'status', 'error_code', 'streamed'],
-  ...['hold_units', 'charge_units', 'input_tokens', 'cached_input_tokens', 'cache_write_5m_tokens'],
-  ...['cache_write_1h_tokens', 'output_tokens', 'reasoning_tokens', 'quantity', 'unit', 'usage_source'],
-  ...['clamped', 'held_at_ms', 'duration_ms', 'rate', 'tier'],
+  'request_id',
+  'position',
+  'key_id',
+  'model',
+  'endpoint',
+  'sheet_version',
+  'status',
+  'error_code',
+  'streamed',
+  'hold_units',
+  'charge_units',
+  'input_tokens',
+  'cached_input_tokens',
+  'cache_write_5m_tokens',
+  'cache_write_1h_tokens',
+  'output_tokens',
+  'reasoning_tokens',
+  'quantity',
+  'unit',
+  'usage_source',
+  'clamped',
+  'held_at_ms',
+  'duration_ms',
+  'rate',
+  'tier',
 ].join(', ')
 
 /** @param coinUsdUnits USD per coin in units, of the sheet that the row names */

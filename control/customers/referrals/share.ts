@@ -74,7 +74,11 @@ async function payBetween(client: Client, from: number, to: number): Promise<voi
   const posted = await postTransfers(
     client,
     paid.map(({ id, referrer_id, units }) => ({
-      ...{ kind: 'referral', ref: `${id}:${to}`, debit: REVENUE, credit: coinAccount(referrer_id), units },
+      kind: 'referral',
+      ref: `${id}:${to}`,
+      debit: REVENUE,
+      credit: coinAccount(referrer_id),
+      units,
     })),
   )
   if (posted !== paid.length) throw new Error(`shares of referrals up to ${to} were paid before`)

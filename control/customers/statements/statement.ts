@@ -66,7 +66,10 @@ function lineOf(line: Movement): string {
   const cells = [
     new Date(line.timeMs).toISOString(),
     ...[TYPES[line.kind] ?? line.kind, line.reference, line.keyId, line.model, line.endpoint, line.status].map(cell),
-    ...[line.inputTokens ?? '', line.outputTokens ?? '', line.quantity ?? '', line.unit],
+    line.inputTokens ?? '',
+    line.outputTokens ?? '',
+    line.quantity ?? '',
+    line.unit,
     ...[coinUnits + creditUnits, coinUnits, creditUnits].map(formatUsd),
   ]
   return `${cells.join(',')}\r\n`

@@ -64,8 +64,17 @@ export async function storeTransaction(client: Client, signer: Signer, order: Or
        (purpose, ref, sender, nonce, target, data, gas, token, transfer_from, transfer_to, amount)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING id`,
     [
-      ...[order.purpose, order.ref, signer.address, nonce, to, Buffer.from(data.slice(2), 'hex'), gas.toString()],
-      ...[transfer.token, transfer.from, transfer.to, transfer.amount.toString()],
+      order.purpose,
+      order.ref,
+      signer.address,
+      nonce,
+      to,
+      Buffer.from(data.slice(2), 'hex'),
+      gas.toString(),
+      transfer.token,
+      transfer.from,
+      transfer.to,
+      transfer.amount.toString(),
     ],
   )
   const id = stored.rows[0]?.id
@@ -114,8 +123,11 @@ export async function storeAttempt(
   await db.query(
     'INSERT INTO chain_attempts (hash, transaction_id, raw, max_fee, priority_fee) VALUES ($1, $2, $3, $4, $5)',
     [
-      ...[signed.hash, id, signed.raw === undefined ? null : Buffer.from(signed.raw.slice(2), 'hex')],
-      ...[fees.maxFeePerGas.toString(), fees.maxPriorityFeePerGas.toString()],
+      signed.hash,
+      id,
+      signed.raw === undefined ? null : Buffer.from(signed.raw.slice(2), 'hex'),
+      fees.maxFeePerGas.toString(),
+      fees.maxPriorityFeePerGas.toString(),
     ],
   )
 }

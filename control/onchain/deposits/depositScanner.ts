@@ -106,8 +106,15 @@ export class DepositScanner {
              (hash, log_index, block_number, token, transfer_from, transfer_to, amount, purpose, ref)
            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
           [
-            ...[transfer.hash, transfer.logIndex, transfer.block, transfer.token, transfer.from, transfer.to],
-            ...[transfer.amount.toString(), account === undefined ? 'other' : 'deposit', account ?? ''],
+            transfer.hash,
+            transfer.logIndex,
+            transfer.block,
+            transfer.token,
+            transfer.from,
+            transfer.to,
+            transfer.amount.toString(),
+            account === undefined ? 'other' : 'deposit',
+            account ?? '',
           ],
         )
         const { hash, token, from, to } = transfer

@@ -43,8 +43,11 @@ export async function takePaidHold(redis: Redis, pool: Pool, payment: PaymentRow
   const nowMs = await redisNowMs(redis)
   const reply = await scriptOn(redis)(
     [
-      ...[epochKey(shard), accountKey(shard, accountId), keyCountersKey(shard, accountId)],
-      ...[holdsKey(shard, owner), ledgerStream(shard)],
+      epochKey(shard),
+      accountKey(shard, accountId),
+      keyCountersKey(shard, accountId),
+      holdsKey(shard, owner),
+      ledgerStream(shard),
     ],
     [
       ...[id, accountId, accountId, payment.holdUnits, encodeHoldMeta(payment)],

@@ -6,8 +6,18 @@ import { textOf, usdOf } from '../../catalog/pricing/values.ts'
 import { type Field, YamlReader } from '../../catalog/pricing/yamlReader.ts'
 
 const KEYS = [
-  ...['chain_id', 'confirmations', 'final_blocks', 'deposit_confirmations', 'coin', 'stablecoin', 'agent_registry'],
-  ...['refund_min_usd', 'deposit_min_usd', 'withdrawal_min_usd', 'min_charge_usd', 'block_seconds'],
+  'chain_id',
+  'confirmations',
+  'final_blocks',
+  'deposit_confirmations',
+  'coin',
+  'stablecoin',
+  'agent_registry',
+  'refund_min_usd',
+  'deposit_min_usd',
+  'withdrawal_min_usd',
+  'min_charge_usd',
+  'block_seconds',
 ]
 const CONFIRMATIONS = 1
 const FINAL_BLOCKS = 30

@@ -22,8 +22,11 @@ import { refuseRecentlyRefused } from './refusals.ts'
 const HOLD_RETRY_MS = 20
 /** What may be answered from the claim on: it was refused, or it is known how it went. */
 const FINAL: ReadonlySet<string> = new Set([
-  ...['payment_in_flight', 'authorization_used', 'payment_already_resolved'],
-  ...['settlement_failed', 'settlement_unconfirmed'],
+  'payment_in_flight',
+  'authorization_used',
+  'payment_already_resolved',
+  'settlement_failed',
+  'settlement_unconfirmed',
 ])
 
 /** A request that is paid and held; it has to be served now. */

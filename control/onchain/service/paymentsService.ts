@@ -162,7 +162,10 @@ export class PaymentsService {
     const { chainId, treasury, relayers, confirmations, finalBlocks } = config
     const fees = new FeeOracle(chain)
     const watcher = new TransactionWatcher({
-      ...{ pool, chain, log, handlers: HANDLERS },
+      pool,
+      chain,
+      log,
+      handlers: HANDLERS,
       // What is served or sent at once is small; what is deposited may be withdrawn again.
       confirmations: {
         payment: confirmations,
@@ -175,24 +178,49 @@ export class PaymentsService {
     const sweeper = new TransactionSweeper({ pool, chain, chainId, watcher, fees, signers, finalBlocks, log })
     const contracts = new ContractWallets(config.rpcUrl)
     const settler = new PaymentSettler({
-      ...{ pool, redis, chain, chainId, contracts, fees, watcher, relayers, log },
+      pool,
+      redis,
+      chain,
+      chainId,
+      contracts,
+      fees,
+      watcher,
+      relayers,
+      log,
       agentRegistry: config.agentRegistry,
     })
     const { accountOfWallet, coinUsdUnits } = this.#options
     const refunder = new Refunder({ pool, chain, chainId, treasury, fees, watcher, log })
     const closer = new PaymentCloser({
-      ...{ pool, redis, log, coinUsdUnits, assets: config.assets, refundMinUnits: config.refundMinUnits },
+      pool,
+      redis,
+      log,
+      coinUsdUnits,
+      assets: config.assets,
+      refundMinUnits: config.refundMinUnits,
       resolveUnmoved: (payment) => settler.resolveUnmoved(payment),
       onClosed: () => refunder.wake(),
     })
     const scanner = new DepositScanner({
-      ...{ pool, chain, log, accountOfWallet, coinUsdUnits, assets: config.assets },
+      pool,
+      chain,
+      log,
+      accountOfWallet,
+      coinUsdUnits,
+      assets: config.assets,
       treasury: treasury.address,
       confirmations: config.depositConfirmations,
       finalBlocks,
     })
     const deposits = new Deposits({
-      ...{ pool, chain, chainId, contracts, fees, watcher, relayers, log },
+      pool,
+      chain,
+      chainId,
+      contracts,
+      fees,
+      watcher,
+      relayers,
+      log,
       treasury: treasury.address,
     })
     const withdrawer = new Withdrawer({ pool, chain, chainId, treasury, fees, watcher, log })
@@ -207,7 +235,15 @@ export class PaymentsService {
       marginSeconds: SETTLEMENT_SECONDS + SETTLEMENT_BLOCKS * config.blockSeconds,
     }
     const running: Running = {
-      ...{ terms, watcher, sweeper, settler, closer, refunder, scanner, deposits, withdrawer },
+      terms,
+      watcher,
+      sweeper,
+      settler,
+      closer,
+      refunder,
+      scanner,
+      deposits,
+      withdrawer,
       isSwept: false,
     }
     void sweeper.swept.then(() => {

@@ -11,8 +11,14 @@ const VERSION = '2023-06-01'
 export function anthropicHeaders(provider: Provider, accept: string): HeaderBlock {
   return jsonHeaders(provider, accept, () => {
     const headers = [
-      ...['content-type', 'application/json', 'accept', accept],
-      ...['accept-encoding', 'identity', 'anthropic-version', VERSION],
+      'content-type',
+      'application/json',
+      'accept',
+      accept,
+      'accept-encoding',
+      'identity',
+      'anthropic-version',
+      VERSION,
     ]
     if (provider.apiKey !== '') headers.push('x-api-key', provider.apiKey)
     return headers

@@ -55,13 +55,20 @@ export function readResponseRequest(body: JsonObject, limits: Limits): ChatReque
   }
   size.tools = Array.isArray(forward['tools']) ? forward['tools'].length : 0
   const echo = {
-    ...{ instructions: body['instructions'] ?? null, max_output_tokens: maxTokens, metadata: readMetadata(body) },
-    ...{ temperature: sampling.temperature ?? 1, top_p: sampling.top_p ?? 1, top_logprobs: 0 },
-    ...{ presence_penalty: sampling.presence_penalty ?? 0, frequency_penalty: sampling.frequency_penalty ?? 0 },
-    ...{ prompt_cache_key: sampling.prompt_cache_key, safety_identifier: sampling.safety_identifier },
+    instructions: body['instructions'] ?? null,
+    max_output_tokens: maxTokens,
+    metadata: readMetadata(body),
+    temperature: sampling.temperature ?? 1,
+    top_p: sampling.top_p ?? 1,
+    top_logprobs: 0,
+    presence_penalty: sampling.presence_penalty ?? 0,
+    frequency_penalty: sampling.frequency_penalty ?? 0,
+    prompt_cache_key: sampling.prompt_cache_key,
+    safety_identifier: sampling.safety_identifier,
     ...(sampling.user !== null && { user: sampling.user }),
     ...tools.echo,
-    ...{ text: text.echo, reasoning },
+    text: text.echo,
+    reasoning,
   }
   return {
     modelId: model.modelId,

@@ -28,8 +28,11 @@ export function readTools(body: JsonObject, limits: Limits): Tools {
     if (parallel !== null) forward['parallel_tool_calls'] = parallel
   }
   const tools = functions.map(({ name, description, parameters, strict }) => ({
-    ...{ type: 'function', name, description: description ?? null },
-    ...{ parameters: parameters ?? null, strict: strict ?? null },
+    type: 'function',
+    name,
+    description: description ?? null,
+    parameters: parameters ?? null,
+    strict: strict ?? null,
   }))
   return { forward, echo: { tools, tool_choice: choice.echo, parallel_tool_calls: parallel ?? true } }
 }

@@ -32,10 +32,14 @@ export async function quoteTool(call: McpCall, parts: McpParts): Promise<CallToo
   const { sheet, id } = admitted.model
   const payment = credential.hasKey ? undefined : await offer(call, body, admitted, parts)
   return structured({
-    ...{ object: 'quote', model: id, endpoint: 'chat', price_sheet: String(sheet.version) },
+    object: 'quote',
+    model: id,
+    endpoint: 'chat',
+    price_sheet: String(sheet.version),
     hold: JSON.parse(amountJson(size.wantUnits, sheet.coinUsdUnits)) as JsonObject,
     price: priceOf(sheet, id, principal.privateTier),
-    ...{ prompt_tokens_max: size.promptTokens, max_tokens: size.outputTokens },
+    prompt_tokens_max: size.promptTokens,
+    max_tokens: size.outputTokens,
     ...(payment !== undefined && { payment }),
   })
 }

@@ -77,8 +77,14 @@ export const MCP_TOOLS: readonly Tool[] = [
     inputSchema: CHAT_INPUT,
     outputSchema: output(
       {
-        ...{ object: TEXT, model: TEXT, price_sheet: TEXT, hold: AMOUNT, price: OBJECT },
-        ...{ prompt_tokens_max: { type: 'integer' }, max_tokens: { type: 'integer' }, payment: OBJECT },
+        object: TEXT,
+        model: TEXT,
+        price_sheet: TEXT,
+        hold: AMOUNT,
+        price: OBJECT,
+        prompt_tokens_max: { type: 'integer' },
+        max_tokens: { type: 'integer' },
+        payment: OBJECT,
       },
       ['object', 'model', 'price_sheet', 'hold', 'prompt_tokens_max', 'max_tokens'],
     ),

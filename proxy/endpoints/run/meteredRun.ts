@@ -279,7 +279,13 @@ export abstract class MeteredRun<Item extends Sold = Model>
     const { endpoint, model } = this.metered
     try {
       const pass = await this.services.agents.pass(policy, {
-        ...{ agentId, requestId, endpoint, model: model.id, wantUnits, leastUnits, approvalId },
+        agentId,
+        requestId,
+        endpoint,
+        model: model.id,
+        wantUnits,
+        leastUnits,
+        approvalId,
         bodyHash: () => bodyHash(exchange.body, exchange.head.contentType, this.services.limits),
       })
       this.wantUnits = pass.wantUnits

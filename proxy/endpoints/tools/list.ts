@@ -30,7 +30,10 @@ export function toolOf(path: string, catalog: CatalogStore): Tool {
 
 function entry({ id, name, description, price, unit, enabled, retained, inputSchema }: Tool) {
   return {
-    ...{ id, object: 'tool', name, description },
+    id,
+    object: 'tool',
+    name,
+    description,
     price:
       unit === 'result'
         ? { base: formatUsd(price.callUnits), result: formatUsd(price.resultUnits) }

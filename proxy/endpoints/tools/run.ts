@@ -139,7 +139,10 @@ export class ToolRun extends DetachableRun<Tool> {
       else headers.push(tool.keyHeader, provider.apiKey)
     }
     return {
-      ...{ origin: provider.origin, host: provider.host, method: tool.method, fresh },
+      origin: provider.origin,
+      host: provider.host,
+      method: tool.method,
+      fresh,
       headers: new HeaderBlock(headers),
       requestId: this.requestId,
       path: `${provider.basePath}${tool.path}${isGet ? queryOf(asked) : ''}` || '/',

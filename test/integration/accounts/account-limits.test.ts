@@ -56,9 +56,13 @@ test('an account has a rate of its own', async () => {
 test('the rates are told by GET /v1/limits', async () => {
   const { rate_limits } = await apiOk<{
     rate_limits: { id: string; requests: number; period_seconds: number; burst: number; scope: string }[]
-  }>(...([url, 'GET', '/v1/limits'] as const))
+  }>(url, 'GET', '/v1/limits')
   const rates = rate_limits.map(({ id, requests, period_seconds, burst, scope }) => [
-    ...[id, requests, period_seconds, burst, scope],
+    id,
+    requests,
+    period_seconds,
+    burst,
+    scope,
   ])
   assert.deepEqual(rates.slice(1), [
     ['account_api', 12, 60, 30, 'account'],

@@ -100,7 +100,12 @@ test('options of any size reach no provider', async () => {
   const long = 'x'.repeat(100_000)
   const bias = Object.fromEntries(Array.from({ length: 5_000 }, (_, id) => [id, 1]))
   for (const [name, value] of Object.entries({
-    ...{ user: long, stop: [long], seed: [long], reasoning_effort: long, logit_bias: bias, top_p: { long } },
+    user: long,
+    stop: [long],
+    seed: [long],
+    reasoning_effort: long,
+    logit_bias: bias,
+    top_p: { long },
   })) {
     const reply = await chat(stack.baseUrl, apiKey, { model: 'test/echo', messages: HELLO, [name]: value })
     assertError(reply, 400, null, name)

@@ -52,7 +52,9 @@ interface Approval extends Json {
 
 let told = 0
 const large = (text = `large ${++told}`, more: Json = {}) => ({
-  ...{ model: M, max_tokens: 1_000, messages: [{ role: 'user', content: text }] },
+  model: M,
+  max_tokens: 1_000,
+  messages: [{ role: 'user', content: text }],
   ...more,
 })
 

@@ -28,13 +28,19 @@ before(async () => {
     model('test/other', 'other'),
   ]
   const limits = {
-    ...{ batchGatherMs: 200, batchTickMs: 50, batchPollMs: 100, batchRetryMs: 100 },
-    ...{ apiRequestsPerMinute: 60_000, apiRequestBurst: 10_000 },
+    batchGatherMs: 200,
+    batchTickMs: 50,
+    batchPollMs: 100,
+    batchRetryMs: 100,
+    apiRequestsPerMinute: 60_000,
+    apiRequestBurst: 10_000,
   }
   stack = await startStack({ catalog: { models, providers: [BATCHING] }, limits })
   owner = await newOwner(stack, { coin: '10' })
   const body = {
-    ...{ slug: SLUG, approval_threshold: '0.001', request_cap: '0.01' },
+    slug: SLUG,
+    approval_threshold: '0.001',
+    request_cap: '0.01',
     models: ['test/batch', 'test/refused'],
   }
   const { token } = owner

@@ -56,10 +56,24 @@ after(() => book.stop())
 async function decidedJob(accountId: string): Promise<string> {
   const requestId = await proxy.newHold(accountId, HOLD)
   const request = sluice.SubmitBatchRequest.create({
-    ...{ requestId, accountId, keyId: accountId.replace('acct', 'key'), owner: proxy.owner, model: 'test/model' },
-    ...{ coinUsdUnits: 1_000_000_000, holdUnits: HOLD, heldAtMs: Date.now(), startedAtMs: Date.now(), sheetVersion: 1 },
-    ...{ rates: RATES, routes: [{ provider: 'packs', model: 'up', limitName: 'max_tokens' }], maxTokens: 100 },
-    ...{ context: 1_000, maxOutput: 1_000, promptBytes: 10, webhookUrl: '', takeByMs: Date.now() + 60_000 },
+    requestId,
+    accountId,
+    keyId: accountId.replace('acct', 'key'),
+    owner: proxy.owner,
+    model: 'test/model',
+    coinUsdUnits: 1_000_000_000,
+    holdUnits: HOLD,
+    heldAtMs: Date.now(),
+    startedAtMs: Date.now(),
+    sheetVersion: 1,
+    rates: RATES,
+    routes: [{ provider: 'packs', model: 'up', limitName: 'max_tokens' }],
+    maxTokens: 100,
+    context: 1_000,
+    maxOutput: 1_000,
+    promptBytes: 10,
+    webhookUrl: '',
+    takeByMs: Date.now() + 60_000,
     body: Buffer.from('{"messages":[]}'),
   } as unknown as sluice.SubmitBatchRequest)
   const parts = { pool: book.pool, holds, now: Date.now, providers: async () => PROVIDERS, allowPrivate: true }

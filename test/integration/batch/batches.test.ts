@@ -37,7 +37,8 @@ const MODELS = [
   model('test/plain-cut', '', { routes: [{ provider: 'plain', model: 'no,reset' }] }),
   { id: 'test/nobatch' },
   model('test/attested', 'chat-small,prompt=300,cached=50,cache_write=100,completion=7', {
-    ...{ attested: true, price_private: { input: '3', output: '4', cache_write_5m: '3.75' } },
+    attested: true,
+    price_private: { input: '3', output: '4', cache_write_5m: '3.75' },
   }),
   // Cached tokens have no batch rate of their own, and cost less at the standard rate than batch input.
   model('test/cached', 'cached,prompt=1000,cached=800,completion=5', {
@@ -45,7 +46,10 @@ const MODELS = [
   }),
   model('test/long', 'long,prompt=5000,cached=1000,completion=20', {
     price: {
-      ...{ input: '1', output: '2', batch_input: '0.5', batch_output: '1' },
+      input: '1',
+      output: '2',
+      batch_input: '0.5',
+      batch_output: '1',
       long_context: {
         threshold: 4000,
         input: '2',

@@ -22,7 +22,12 @@ function options(model: string, streamed: boolean, changes: Partial<LoadOptions>
   return {
     target: { name: 'direct', host: '127.0.0.1', port: provider.port, path: '/v1/chat/completions' },
     body: JSON.stringify({ model, messages: [{ role: 'user', content: 'hello' }], ...stream }),
-    ...{ streamed, connections: 4, seconds: 0.3, expectedTokens: 10, expectUsage: true, expectReceipt: false },
+    streamed,
+    connections: 4,
+    seconds: 0.3,
+    expectedTokens: 10,
+    expectUsage: true,
+    expectReceipt: false,
     ...changes,
   }
 }

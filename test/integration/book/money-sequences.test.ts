@@ -89,7 +89,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 6,
     arbitrary: fc.record({
       kind: kinds('pay', 'pay', 'pay', 'pay, then fail', 'pay, then die'),
-      ...{ from: account, to: account, units, capped: fc.boolean() },
+      from: account,
+      to: account,
+      units,
+      capped: fc.boolean(),
     }),
   },
   {
@@ -157,7 +160,11 @@ class Run {
     const keyId = accountId.replace('acct', 'key')
     const caps = { hourUnits: 900, dayUnits: null, monthUnits: 2_000, budgetUnits: null }
     const debit = {
-      ...{ id: newId('pay'), accountId, units: next.units, kind: 'agent_pay', to: { accountId: to } },
+      id: newId('pay'),
+      accountId,
+      units: next.units,
+      kind: 'agent_pay',
+      to: { accountId: to },
       ...(next.capped ? { spender: { keyId, caps } } : {}),
     }
     const work = async (transaction: Undoable) => {

@@ -18,8 +18,20 @@ import { type Stack, startStack } from '../../support/stack.ts'
 const CHUNKS = 12
 const TEXT = Array.from({ length: CHUNKS }, (_, i) => ` tok${i}`).join('')
 const WHOLE = [
-  ...['prompt=11', 'eol=crlf', 'comments,bom', 'multiline', 'split=1', 'split=7,eol=cr', 'batch=5', 'donetext'],
-  ...['preamble=azure', 'usage=finish', 'usage=every', 'usage=twice', 'done=no', 'prompt=11,cached=3,cache_write=2'],
+  'prompt=11',
+  'eol=crlf',
+  'comments,bom',
+  'multiline',
+  'split=1',
+  'split=7,eol=cr',
+  'batch=5',
+  'donetext',
+  'preamble=azure',
+  'usage=finish',
+  'usage=every',
+  'usage=twice',
+  'done=no',
+  'prompt=11,cached=3,cache_write=2',
 ]
 const BROKEN = ['cut=3', 'fin=3', 'hang=3', 'error_in_stream=3', 'badframe=3']
 const USELESS = ['reset', 'html200', 'badjson', 'error=500', 'error_in_stream=0', 'cut=0', 'fin=0']
@@ -154,7 +166,10 @@ test('an answer has the form of the format, whatever its provider calls it', asy
   const id = reply.headers.get('x-request-id')
   const [first, last] = reply.events
   assert.deepEqual(first, {
-    ...{ id, model: 'test/odd', object: 'text_completion', created: 7 },
+    id,
+    model: 'test/odd',
+    object: 'text_completion',
+    created: 7,
     choices: [{ index: 0, text: 'a', token_id: 1 }],
   })
   assert.deepEqual(last['id'], id)
@@ -215,9 +230,24 @@ test('the echo is the prompt before the text, and no provider is asked for it', 
 
 test('what the provider is sent: its own path, the limit by the name it has there, nothing that changes the bill', async () => {
   const body = {
-    ...{ model: idOf('echo'), prompt: ['say'], suffix: 'end', logprobs: 2, stop: ['x'], seed: 1, user: 'u' },
-    ...{ service_tier: 'priority', prompt_logprobs: 1, use_beam_search: true, min_tokens: 5, metadata: {}, top_k: 3 },
-    ...{ temperature: null, tools: [], messages: [], stream_options: null, provider: { order: ['x'] } },
+    model: idOf('echo'),
+    prompt: ['say'],
+    suffix: 'end',
+    logprobs: 2,
+    stop: ['x'],
+    seed: 1,
+    user: 'u',
+    service_tier: 'priority',
+    prompt_logprobs: 1,
+    use_beam_search: true,
+    min_tokens: 5,
+    metadata: {},
+    top_k: 3,
+    temperature: null,
+    tools: [],
+    messages: [],
+    stream_options: null,
+    provider: { order: ['x'] },
   }
   const sent = { model: upstream('echo'), prompt: 'say', suffix: 'end', logprobs: 2, stop: ['x'], seed: 1, user: 'u' }
   assert.deepEqual(await asked(body), { ...sent, top_k: 3, max_tokens: 16_384 })

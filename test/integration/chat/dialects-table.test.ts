@@ -11,10 +11,18 @@ const DIALECTS = ['openai', 'anthropic'] as const
 const SHORT: TokenPrices = { input: 1_000, cached: 100, write5m: 1_250, write1h: 2_000, output: 5_000 }
 const LONG: TokenPrices = { input: 2_000, cached: 200, write5m: 2_500, write1h: 4_000, output: 7_000 }
 const PRICE = {
-  ...{ input: '1', cached_input: '0.1', cache_write_5m: '1.25', cache_write_1h: '2', output: '5' },
+  input: '1',
+  cached_input: '0.1',
+  cache_write_5m: '1.25',
+  cache_write_1h: '2',
+  output: '5',
   long_context: {
     threshold: 100,
-    ...{ input: '2', cached_input: '0.2', cache_write_5m: '2.5', cache_write_1h: '4', output: '7' },
+    input: '2',
+    cached_input: '0.2',
+    cache_write_5m: '2.5',
+    cache_write_1h: '4',
+    output: '7',
   },
 }
 
@@ -42,8 +50,10 @@ const CASES: Case[] = [
   { name: 'long by its cached tokens', behaviour: 'prompt=101,cached=100', prices: LONG },
   { name: 'long and written', behaviour: 'prompt=500,cached=100,cache_write=200', prices: LONG },
   {
-    ...{ name: 'long and written for an hour', behaviour: 'prompt=500,cached=100,cache_write=80,cache_write_1h=120' },
-    ...{ prices: LONG, anthropicOnly: true },
+    name: 'long and written for an hour',
+    behaviour: 'prompt=500,cached=100,cache_write=80,cache_write_1h=120',
+    prices: LONG,
+    anthropicOnly: true,
   },
   { name: 'long thinking', behaviour: 'thinking=4,reasoning=40,completion=52,prompt=300', prices: LONG, reasoning: 40 },
   { name: 'a tool call from the cache', behaviour: 'tool,chunks=5,prompt=90,cached=60' },

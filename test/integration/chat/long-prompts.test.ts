@@ -19,16 +19,16 @@ before(async () => {
       { provider: `${dialect}-down`, model: 'mock,error=500' },
       { provider: dialect, model: 'mock,echo' },
     ],
-    ...{ context: 2_000_000, endpoints },
+    context: 2_000_000,
+    endpoints,
   })
   stack = await startStack({
     catalog: {
       providers: [
-        ...[{ id: 'openai' }, { id: 'openai-down' }],
-        ...[
-          { id: 'anthropic', dialect: 'anthropic' },
-          { id: 'anthropic-down', dialect: 'anthropic' },
-        ],
+        { id: 'openai' },
+        { id: 'openai-down' },
+        { id: 'anthropic', dialect: 'anthropic' },
+        { id: 'anthropic-down', dialect: 'anthropic' },
       ],
       models: [
         {

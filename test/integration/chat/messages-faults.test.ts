@@ -16,13 +16,36 @@ import { type Stack, startStack, until } from '../../support/stack.ts'
 
 const CHUNKS = 12
 const FRAMINGS = [
-  ...['eol=crlf', 'eol=cr', 'comments', 'bom', 'multiline', 'split=1', 'split=7', 'batch=5', 'donetext', 'done=no'],
-  ...['usage=twice', 'bigevent=70000', 'tool', 'thinking=3', 'split=3,eol=crlf,bom'],
+  'eol=crlf',
+  'eol=cr',
+  'comments',
+  'bom',
+  'multiline',
+  'split=1',
+  'split=7',
+  'batch=5',
+  'donetext',
+  'done=no',
+  'usage=twice',
+  'bigevent=70000',
+  'tool',
+  'thinking=3',
+  'split=3,eol=crlf,bom',
 ]
 const BROKEN = ['cut=3', 'fin=3', 'hang=3', 'error_in_stream=3', 'badframe=3']
 const USELESS = [
-  ...['reset', 'html200', 'error=500', 'error=529', 'error_in_stream=0', 'cut=0', 'fin=0', 'error=401', 'error=404'],
-  ...['error=503,err_body=html', 'error=429', 'badjson'],
+  'reset',
+  'html200',
+  'error=500',
+  'error=529',
+  'error_in_stream=0',
+  'cut=0',
+  'fin=0',
+  'error=401',
+  'error=404',
+  'error=503,err_body=html',
+  'error=429',
+  'badjson',
 ]
 const UNREPORTED = ['usage=none', 'usage=negative', 'usage=fractional', 'usage=absurd']
 /** Endpoint and the dialect of its provider; chat over the OpenAI dialect is in chat-streams. */
@@ -43,7 +66,10 @@ let apiKey: string
 before(async () => {
   stack = await startStack({
     limits: {
-      ...{ idleTimeoutMs: 3_000, firstByteTimeoutMs: 3_500, connectTimeoutMs: 3_000, breakerFailures: 100 },
+      idleTimeoutMs: 3_000,
+      firstByteTimeoutMs: 3_500,
+      connectTimeoutMs: 3_000,
+      breakerFailures: 100,
       // The tests that look at counted tokens wait for them, however busy the machine is.
       estimateTimeoutMs: 20_000,
     },

@@ -234,8 +234,12 @@ describe('answers', () => {
       const { events, answer, receipt, done, headers } = await messagesStream(stack.baseUrl, apiKey, { model })
       const types = events.map((event) => event.type).filter((type) => type !== 'ping')
       assert.deepEqual(types, [
-        ...['message_start', 'content_block_start', ...Array.from({ length: 4 }, () => 'content_block_delta')],
-        ...['content_block_stop', 'message_delta', 'message_stop'],
+        'message_start',
+        'content_block_start',
+        ...Array.from({ length: 4 }, () => 'content_block_delta'),
+        'content_block_stop',
+        'message_delta',
+        'message_stop',
       ])
       assert.deepEqual([answer.id, answer.model], [headers.get('x-request-id'), model])
       assert.ok(done && receipt?.status === 'ok')

@@ -122,7 +122,11 @@ test('tools, formats and settings reach the provider in its own words', async ()
     parallel_tool_calls: false,
     text: { format: { type: 'json_schema', name: 'n', schema, strict: true }, verbosity: 'low' },
     reasoning: { effort: 'high', summary: 'auto' },
-    ...{ max_output_tokens: 50, temperature: 0, top_p: 0.5, user: 'u', prompt_cache_key: 'k' },
+    max_output_tokens: 50,
+    temperature: 0,
+    top_p: 0.5,
+    user: 'u',
+    prompt_cache_key: 'k',
   })
   const { messages: _, model, ...rest } = sent
   assert.equal(model, 'mock,echo')
@@ -134,7 +138,12 @@ test('tools, formats and settings reach the provider in its own words', async ()
     tool_choice: { type: 'function', function: { name: 'f' } },
     parallel_tool_calls: false,
     response_format: { type: 'json_schema', json_schema: { name: 'n', schema, strict: true } },
-    ...{ verbosity: 'low', reasoning_effort: 'high', temperature: 0, top_p: 0.5, user: 'u', prompt_cache_key: 'k' },
+    verbosity: 'low',
+    reasoning_effort: 'high',
+    temperature: 0,
+    top_p: 0.5,
+    user: 'u',
+    prompt_cache_key: 'k',
   })
 })
 
@@ -154,10 +163,24 @@ test('a choice of several tools leaves out the others', async () => {
 
 test('what could change the bill is not forwarded', async () => {
   const sent = await asked({
-    ...{ service_tier: 'priority', store: true, include: ['message.output_text.logprobs'], top_logprobs: 5 },
-    ...{ max_tool_calls: 3, metadata: { a: 'b' }, truncation: 'auto', stream_options: { include_obfuscation: true } },
-    ...{ prompt_cache_retention: '24h', n: 4, background: false, provider: { order: ['x'] }, webhook_url: 'x' },
-    ...{ previous_response_id: null, conversation: null, prompt: null, modalities: ['audio'], speed: 'fast' },
+    service_tier: 'priority',
+    store: true,
+    include: ['message.output_text.logprobs'],
+    top_logprobs: 5,
+    max_tool_calls: 3,
+    metadata: { a: 'b' },
+    truncation: 'auto',
+    stream_options: { include_obfuscation: true },
+    prompt_cache_retention: '24h',
+    n: 4,
+    background: false,
+    provider: { order: ['x'] },
+    webhook_url: 'x',
+    previous_response_id: null,
+    conversation: null,
+    prompt: null,
+    modalities: ['audio'],
+    speed: 'fast',
     tools: [{ type: 'web_search' }],
   })
   assert.deepEqual(Object.keys(sent).sort(), ['max_tokens', 'messages', 'model'])
@@ -166,8 +189,16 @@ test('what could change the bill is not forwarded', async () => {
 test('the response repeats the request, and says what was not done', async () => {
   const response = responseOf(
     await create({
-      ...{ instructions: 'i', metadata: { a: 'b' }, temperature: 0.5, store: true, truncation: 'auto', user: 'u' },
-      ...{ service_tier: 'priority', safety_identifier: 's', reasoning: { effort: 'low' }, max_output_tokens: 99 },
+      instructions: 'i',
+      metadata: { a: 'b' },
+      temperature: 0.5,
+      store: true,
+      truncation: 'auto',
+      user: 'u',
+      service_tier: 'priority',
+      safety_identifier: 's',
+      reasoning: { effort: 'low' },
+      max_output_tokens: 99,
       tools: [TOOL, { type: 'web_search' }],
       text: { format: { type: 'json_object' } },
     }),
@@ -179,11 +210,30 @@ test('the response repeats the request, and says what was not done', async () =>
   assert.equal(output.length, 1)
   assert.equal(usage?.total_tokens, usage === null ? 0 : usage.input_tokens + usage.output_tokens)
   assert.deepEqual(rest, {
-    ...{ object: 'response', status: 'completed', error: null, incomplete_details: null, model: M },
-    ...{ previous_response_id: null, background: false, store: false, service_tier: 'default', truncation: 'disabled' },
-    ...{ max_tool_calls: null, instructions: 'i', max_output_tokens: 99, metadata: { a: 'b' }, temperature: 0.5 },
-    ...{ top_p: 1, top_logprobs: 0, presence_penalty: 0, frequency_penalty: 0, prompt_cache_key: null },
-    ...{ safety_identifier: 's', user: 'u', tool_choice: 'auto', parallel_tool_calls: true },
+    object: 'response',
+    status: 'completed',
+    error: null,
+    incomplete_details: null,
+    model: M,
+    previous_response_id: null,
+    background: false,
+    store: false,
+    service_tier: 'default',
+    truncation: 'disabled',
+    max_tool_calls: null,
+    instructions: 'i',
+    max_output_tokens: 99,
+    metadata: { a: 'b' },
+    temperature: 0.5,
+    top_p: 1,
+    top_logprobs: 0,
+    presence_penalty: 0,
+    frequency_penalty: 0,
+    prompt_cache_key: null,
+    safety_identifier: 's',
+    user: 'u',
+    tool_choice: 'auto',
+    parallel_tool_calls: true,
     tools: [{ ...TOOL, description: null }],
     text: { format: { type: 'json_object' } },
     reasoning: { effort: 'low', summary: null },

@@ -13,9 +13,28 @@ import { type Stack, startStack } from '../../support/stack.ts'
 
 const CHUNKS = 12
 const WHOLE = [
-  ...['', 'eol=crlf', 'comments', 'bom', 'multiline', 'split=1', 'split=7,eol=cr', 'batch=5', 'donetext'],
-  ...['preamble=azure', 'usage=finish', 'usage=every', 'usage=twice', 'done=no', 'finish=no'],
-  ...['cached=3', 'cached=3,cache_write=2', 'reasoning=5', 'tool', 'thinking=4', 'thinking=2,tool', 'refuse'],
+  '',
+  'eol=crlf',
+  'comments',
+  'bom',
+  'multiline',
+  'split=1',
+  'split=7,eol=cr',
+  'batch=5',
+  'donetext',
+  'preamble=azure',
+  'usage=finish',
+  'usage=every',
+  'usage=twice',
+  'done=no',
+  'finish=no',
+  'cached=3',
+  'cached=3,cache_write=2',
+  'reasoning=5',
+  'tool',
+  'thinking=4',
+  'thinking=2,tool',
+  'refuse',
 ]
 const BROKEN = ['cut=3', 'fin=3', 'hang=3', 'error_in_stream=3', 'badframe=3', 'tool,cut=3', 'thinking=5,fin=3']
 const USELESS = ['reset', 'html200', 'error=500', 'error_in_stream=0', 'cut=0', 'fin=0', 'error=401', 'error=404']
@@ -91,9 +110,15 @@ test('the events of a text come in the order of the format', async () => {
   const { events, types, text } = await stream({ model: idOf('') })
   const deltas = Array.from({ length: CHUNKS }, () => 'response.output_text.delta')
   assert.deepEqual(types, [
-    ...['response.created', 'response.in_progress', 'response.output_item.added', 'response.content_part.added'],
+    'response.created',
+    'response.in_progress',
+    'response.output_item.added',
+    'response.content_part.added',
     ...deltas,
-    ...['response.output_text.done', 'response.content_part.done', 'response.output_item.done', 'response.completed'],
+    'response.output_text.done',
+    'response.content_part.done',
+    'response.output_item.done',
+    'response.completed',
   ])
   assert.deepEqual(events[0].response?.output, [])
   assert.equal(events[0].response.usage, null)

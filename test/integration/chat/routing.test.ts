@@ -85,8 +85,10 @@ for (const { what, key, provider, route } of [
   },
   { what: 'a key on the private tier', key: () => privateTier, provider: undefined, route: 'forgets' },
   {
-    ...{ what: 'a private key that asks for less', key: () => privateTier },
-    ...{ provider: { allow_retention: true }, route: 'forgets' },
+    what: 'a private key that asks for less',
+    key: () => privateTier,
+    provider: { allow_retention: true },
+    route: 'forgets',
   },
 ]) {
   test(`retention: ${what} is served by the provider that ${route}`, async () => {

@@ -28,8 +28,12 @@ let privateKey: string
 before(async () => {
   stack = await startStack({
     limits: {
-      ...{ bodyTimeoutMs: 4_000, bodyBytesMax: 6 * MIB, uploadBytesOpenMax: 8 * MIB },
-      ...{ firstByteTimeoutMs: 3_500, breakerFailures: 1_000, drainGraceMs: 300 },
+      bodyTimeoutMs: 4_000,
+      bodyBytesMax: 6 * MIB,
+      uploadBytesOpenMax: 8 * MIB,
+      firstByteTimeoutMs: 3_500,
+      breakerFailures: 1_000,
+      drainGraceMs: 300,
     },
     catalog: {
       providers: [{ id: 'mock' }, { id: 'keeps', data_policy: 'retained' }],

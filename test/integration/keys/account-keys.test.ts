@@ -204,7 +204,10 @@ test('the limits of a key show what is used and left, as requests are admitted b
   await until('the cap is gone', async () => (await ask(key.api_key, 'test/none')).status !== 402)
   const { receipt } = completion(await ask(key.api_key))
   const limits = await apiOk<{ caps: Record<string, Json>; budget: Json } & Json>(
-    ...([url, 'GET', `/v1/keys/${key.id}/limits`, { token: owner.token }] as const),
+    url,
+    'GET',
+    `/v1/keys/${key.id}/limits`,
+    { token: owner.token },
   )
   const used = receipt.cost.usd
   const { cap, used: hourUsed, left, resets_at } = limits.caps['hour'] ?? {}

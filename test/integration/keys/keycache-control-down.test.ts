@@ -105,7 +105,9 @@ test('a record that cannot be read, or lacks the privacy flags, runs nothing and
   ]) {
     control.garbled = garbled
     await assert.rejects(Promise.resolve(cache.find(secret, Date.now())), {
-      ...{ code: 'key_privacy_unavailable', status: 503, retryAfterSeconds: 1 },
+      code: 'key_privacy_unavailable',
+      status: 503,
+      retryAfterSeconds: 1,
     })
   }
   control.garbled = undefined

@@ -107,7 +107,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 3,
     arbitrary: fc.record({
       kind: fc.constantFrom('pay' as const, 'pay, then fail' as const, 'pay, then die' as const),
-      ...{ key, units },
+      key,
+      units,
     }),
   },
 )
@@ -184,8 +185,11 @@ class Run {
 
   async #settleLost(hold: { requestId: string; units: number; key: TestKey }, charge: number): Promise<boolean> {
     const settlement = settlementOf({
-      ...{ requestId: hold.requestId, accountId: this.accountId, keyId: hold.key.keyId },
-      ...{ holdUnits: hold.units, chargeUnits: Math.min(charge, hold.units) },
+      requestId: hold.requestId,
+      accountId: this.accountId,
+      keyId: hold.key.keyId,
+      holdUnits: hold.units,
+      chargeUnits: Math.min(charge, hold.units),
     })
     return settleLost(book.redis, book.pool, settlement).then(
       () => true,
@@ -197,8 +201,12 @@ class Run {
     const { keyId, platform } = this.#key(next.key)
     const bound = platform && { platform: { keyId: platform.keyId, caps: { ...NO_CAPS, budgetUnits: BUDGET_UNITS } } }
     const debit = {
-      ...{ id: newId('pay'), accountId: this.accountId, units: next.units, kind: 'agent_pay' },
-      ...{ to: { accountId: this.payeeId }, spender: { keyId, caps: NO_CAPS, ...bound } },
+      id: newId('pay'),
+      accountId: this.accountId,
+      units: next.units,
+      kind: 'agent_pay',
+      to: { accountId: this.payeeId },
+      spender: { keyId, caps: NO_CAPS, ...bound },
     }
     const work = async (transaction: Undoable) => {
       await debits.move(transaction, debit)

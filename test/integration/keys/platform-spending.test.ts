@@ -64,7 +64,10 @@ async function subKey(platform: Key, settings: Json = {}): Promise<Key> {
 /** Units that a key has used of its budget, as its limits show it. */
 async function usedUnits({ id }: Key): Promise<number> {
   const { budget, caps } = await apiOk<{ budget: { used: string }; caps: Record<string, { used: string }> }>(
-    ...([url, 'GET', `/v1/keys/${id}/limits`, { token: owner.token }] as const),
+    url,
+    'GET',
+    `/v1/keys/${id}/limits`,
+    { token: owner.token },
   )
   const units = Math.round(Number(budget.used) * 1e9)
   assert.equal(Math.round(Number(caps['month']?.used) * 1e9), units)
@@ -102,9 +105,9 @@ test('every kind of request by a sub-key is counted once by its platform key, an
   await stack.settled()
   await stack.audit()
 
-  const usage = await apiOk<{ total: { cost: { units: string } } }>(
-    ...([url, 'GET', '/v1/platform/usage', { token: platform.api_key }] as const),
-  )
+  const usage = await apiOk<{ total: { cost: { units: string } } }>(url, 'GET', '/v1/platform/usage', {
+    token: platform.api_key,
+  })
   const [all = 0] = await counted()
   assert.equal(Number(usage.total.cost.units), all - unitsOf(own), 'the usage of the sub-keys, each unit once')
   const log = await stack.provider.log()
@@ -130,7 +133,7 @@ test('the first request of an hour counts in it, and leaves the rate of the plat
   const platform = await platformKey({ budget: '10' })
   const sub = await subKey(platform)
   const counters = keyCountersKey(shardOf(owner.accountId), platform.id)
-  const earlier = { ...{ hw: 1, hs: 77, dw: 2, ds: 77, mw: 3, ms: 77 }, tat: 12_345 }
+  const earlier = { hw: 1, hs: 77, dw: 2, ds: 77, mw: 3, ms: 77, tat: 12_345 }
   await stack.withRedis((redis) => redis.hset(counters, earlier))
   const units = unitsOf(completion(await chat(url, sub.api_key, { model: M, max_tokens: 5 })).receipt)
   await stack.settled()

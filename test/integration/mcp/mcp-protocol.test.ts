@@ -151,7 +151,9 @@ test('property: no message breaks the endpoint', async () => {
   const member = fc.oneof(fc.jsonValue(), fc.constantFrom('2.0', 'tools/call', 'initialize', 'ping', 'tools/list'))
   const message = fc.record(
     {
-      ...{ jsonrpc: fc.oneof({ weight: 5, arbitrary: fc.constant('2.0') }, member), id: member, method: member },
+      jsonrpc: fc.oneof({ weight: 5, arbitrary: fc.constant('2.0') }, member),
+      id: member,
+      method: member,
       params: fc.oneof(
         fc.record(
           { name: fc.constantFrom(...TOOLS), arguments: fc.jsonValue(), _meta: fc.jsonValue() },

@@ -283,8 +283,10 @@ describe('thoughts and refusals', () => {
     assert.deepEqual(choices[0].message, { role: 'assistant', content: null, ...said })
     const deltas = chunks(await (await ask(asked, { stream: true })).text()).map((chunk) => chunk.choices[0].delta)
     assert.deepEqual(deltas.slice(1, 5), [
-      ...[{ reasoning_content: ' thought0' }, { reasoning_content: ' thought1' }],
-      ...[{ refusal: ' tok0' }, { refusal: ' tok1' }],
+      { reasoning_content: ' thought0' },
+      { reasoning_content: ' thought1' },
+      { refusal: ' tok0' },
+      { refusal: ' tok1' },
     ])
   })
 })
@@ -293,8 +295,11 @@ describe('answers in one piece', () => {
   test('content, reported details and echo', async () => {
     const whole = (await (await ask('mock,chunks=2,cached=4,reasoning=1,prompt=10')).json()) as Chunk
     assert.deepEqual(whole.usage, {
-      ...{ prompt_tokens: 10, completion_tokens: 2, total_tokens: 12 },
-      ...{ prompt_tokens_details: { cached_tokens: 4 }, completion_tokens_details: { reasoning_tokens: 1 } },
+      prompt_tokens: 10,
+      completion_tokens: 2,
+      total_tokens: 12,
+      prompt_tokens_details: { cached_tokens: 4 },
+      completion_tokens_details: { reasoning_tokens: 1 },
     })
     const echo = (await (await ask('mock,echo', { seed: 7 })).json()) as { choices: { message: { content: string } }[] }
     const seen = JSON.parse(echo.choices[0]?.message.content ?? '') as Record<string, unknown>

@@ -54,8 +54,13 @@ test('a deposit that gets into another block, at another place, is credited once
   const { treasury } = bench.chain
   const write = (account: Payer, value: bigint) =>
     bench.chain.client.writeContract({
-      ...{ account, address: bench.chain.contracts.stablecoin, abi: DEMO_TOKEN_ABI, functionName: 'transfer' },
-      ...{ args: [treasury.address, value], gas: 100_000n, maxPriorityFeePerGas: parseGwei('2') },
+      account,
+      address: bench.chain.contracts.stablecoin,
+      abi: DEMO_TOKEN_ABI,
+      functionName: 'transfer',
+      args: [treasury.address, value],
+      gas: 100_000n,
+      maxPriorityFeePerGas: parseGwei('2'),
       maxFeePerGas: parseGwei('50'),
     })
   const hash = await write(wallet, 5_000_000n)
@@ -70,8 +75,13 @@ test('a deposit that gets into another block, at another place, is credited once
   await bench.chain.client.mine({ blocks: 2 })
   await bench.chain.client.setAutomine(false)
   await bench.chain.client.writeContract({
-    ...{ account: other, address: bench.chain.contracts.stablecoin, abi: DEMO_TOKEN_ABI, functionName: 'transfer' },
-    ...{ args: [treasury.address, 7n], gas: 100_000n, maxPriorityFeePerGas: parseGwei('9') },
+    account: other,
+    address: bench.chain.contracts.stablecoin,
+    abi: DEMO_TOKEN_ABI,
+    functionName: 'transfer',
+    args: [treasury.address, 7n],
+    gas: 100_000n,
+    maxPriorityFeePerGas: parseGwei('9'),
     maxFeePerGas: parseGwei('50'),
   })
   await bench.chain.client.sendRawTransaction({ serializedTransaction: raw })

@@ -50,7 +50,9 @@ test('a wallet without gas deposits by a signature, and the coin pays for reques
   )
   assert.equal(funding.address, paid.chain.treasury.address)
   assert.deepEqual(funding.assets[0]?.['eip712'], {
-    ...{ name: 'USD Coin', version: '2', chainId: paid.chain.chainId },
+    name: 'USD Coin',
+    version: '2',
+    chainId: paid.chain.chainId,
     verifyingContract: getAddress(paid.chain.contracts.stablecoin),
   })
   const made = await deposit(paid, holder, await signDeposit(paid, holder.wallet, TWO))

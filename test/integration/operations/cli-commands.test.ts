@@ -100,7 +100,12 @@ test('a catalog is checked, published, and held to its promises', async () => {
 
 test('an account is made with a key that works at once', async () => {
   const made = await ok<{ account_id: string; key_id: string; api_key: string; balance: object }>(
-    ...['account', 'create', '--credits', '10', '--coin', '3'],
+    'account',
+    'create',
+    '--credits',
+    '10',
+    '--coin',
+    '3',
   )
   assert.deepEqual(Object.keys(made), ['account_id', 'key_id', 'api_key', 'balance'])
   const record = await resolveKey(pool, hashSecret(made.api_key))
@@ -110,7 +115,9 @@ test('an account is made with a key that works at once', async () => {
   assert.equal(state['coin'], '1500000000')
   assert.match(state['g'] ?? '', /,10000000000$/)
   const shown = await ok<{ balance: object; credits: Array<{ amount: string; source: string }> }>(
-    ...['account', 'show', made.account_id],
+    'account',
+    'show',
+    made.account_id,
   )
   assert.deepEqual(shown.balance, { coin: '3', credits: '10' })
   assert.deepEqual([shown.credits[0]?.amount, shown.credits[0]?.source], ['10', 'operator'])

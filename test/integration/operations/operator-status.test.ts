@@ -173,7 +173,13 @@ test('an incident is shown by every proxy within a second, until it is closed; t
   const shown = new Stopwatch()
   assert.deepEqual((await read<Status>('/v1/status')).body.incidents, [])
   const opened = await cli<Incident>(
-    ...['incident', 'open', 'Slow answers', '--impact', 'major', '--note', 'A provider is slow.'],
+    'incident',
+    'open',
+    'Slow answers',
+    '--impact',
+    'major',
+    '--note',
+    'A provider is slow.',
   )
   assert.match(opened.id, /^inc_/)
   const isOpened = ({ status, incidents: [incident] }: Status) =>

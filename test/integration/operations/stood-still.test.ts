@@ -74,17 +74,17 @@ async function readAnswer(pieces: readonly string[]): Promise<string> {
       let body = ''
       transport.send(
         {
-          ...{
-            origin: `http://${host}`,
-            host,
-            path: '/',
-            method: 'GET',
-            headers: new HeaderBlock([]),
-            requestId: 'req_test',
-            body: null,
-            fresh: false,
-          },
-          ...{ connectTimeoutMs: DEADLINE_MS, firstByteTimeoutMs: DEADLINE_MS, idleTimeoutMs: DEADLINE_MS },
+          origin: `http://${host}`,
+          host,
+          path: '/',
+          method: 'GET',
+          headers: new HeaderBlock([]),
+          requestId: 'req_test',
+          body: null,
+          fresh: false,
+          connectTimeoutMs: DEADLINE_MS,
+          firstByteTimeoutMs: DEADLINE_MS,
+          idleTimeoutMs: DEADLINE_MS,
           totalTimeoutMs: 60_000,
         },
         {

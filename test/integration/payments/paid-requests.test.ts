@@ -48,7 +48,9 @@ test('the quote: the hold of the body, in headers and in the body, with the prob
   const body = JSON.parse(reply.text) as Record<string, Record<string, string>> & { status: number }
   assert.deepEqual(body['error'], {
     message: 'Payment is required; pay the quote in this answer.',
-    ...{ type: 'payment_required', code: 'x402', param: null },
+    type: 'payment_required',
+    code: 'x402',
+    param: null,
   })
   assert.equal(body['type'], 'https://paymentauth.org/problems/payment-required')
   assert.equal(body.status, 402)

@@ -122,7 +122,9 @@ test('a contract wallet pays when it says that it signed, and only then', async 
     const digest = paymentDigest(unsigned)
     return {
       ...bench.again(template),
-      ...{ payer: from, replayKey: `${template.replayKey}:${signer.address}`, contractDigest: digest },
+      payer: from,
+      replayKey: `${template.replayKey}:${signer.address}`,
+      contractDigest: digest,
       transfer: { ...template.transfer, from },
       payment: { ...unsigned, signature: await signer.sign({ hash: digest }) },
     }

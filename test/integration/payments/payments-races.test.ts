@@ -45,8 +45,13 @@ async function foreignRaw(order: PaymentOrder): Promise<Hex> {
   assert.ok(order.payment)
   const sender = await bench.chain.newPayer({ approve: false })
   return sender.signTransaction({
-    ...{ type: 'eip1559', chainId: bench.chain.chainId, nonce: 0, gas: 200_000n, ...settlementCall(order.payment) },
-    ...{ maxFeePerGas: parseGwei('100'), maxPriorityFeePerGas: parseGwei('1') },
+    type: 'eip1559',
+    chainId: bench.chain.chainId,
+    nonce: 0,
+    gas: 200_000n,
+    ...settlementCall(order.payment),
+    maxFeePerGas: parseGwei('100'),
+    maxPriorityFeePerGas: parseGwei('1'),
   })
 }
 
@@ -258,9 +263,15 @@ test('a payer sends its transfer again with a higher fee: it is found, and goes 
   const nonce = await bench.chain.client.getTransactionCount({ address: payer.address })
   const send = (gwei: string) =>
     bench.chain.client.writeContract({
-      ...{ account: payer, address: bench.chain.contracts.stablecoin, abi: DEMO_TOKEN_ABI, functionName: 'transfer' },
-      ...{ args: [bench.chain.treasury.address, AMOUNT], nonce, gas: 100_000n },
-      ...{ maxFeePerGas: parseGwei(gwei), maxPriorityFeePerGas: parseGwei(gwei) },
+      account: payer,
+      address: bench.chain.contracts.stablecoin,
+      abi: DEMO_TOKEN_ABI,
+      functionName: 'transfer',
+      args: [bench.chain.treasury.address, AMOUNT],
+      nonce,
+      gas: 100_000n,
+      maxFeePerGas: parseGwei(gwei),
+      maxPriorityFeePerGas: parseGwei(gwei),
     })
   const order = byTransaction(signed, await send('20'))
   await assert.rejects(bench.settle(order, SHORT_MS), { code: 'settlement_unconfirmed' })

@@ -56,8 +56,14 @@ async function payByTransaction(
   const { amount, currency, recipient } = requestOf(challenge)
   const nonce = await paid.chain.client.getTransactionCount({ address: payer.address })
   const signature = await payer.signTransaction({
-    ...{ type: 'eip1559', chainId: paid.chain.chainId, to: currency, nonce, gas: 100_000n },
-    ...{ maxFeePerGas: 5_000_000_000n, maxPriorityFeePerGas: 0n, ...changes },
+    type: 'eip1559',
+    chainId: paid.chain.chainId,
+    to: currency,
+    nonce,
+    gas: 100_000n,
+    maxFeePerGas: 5_000_000_000n,
+    maxPriorityFeePerGas: 0n,
+    ...changes,
     data: encodeFunctionData({ abi: TRANSFER, args: [recipient, BigInt(amount)] }),
   })
   return send({ authorization: credential(challenge, { type: 'transaction', signature }, payer) }, from)

@@ -61,10 +61,20 @@ test('public reads of invented ids do not wait; of known ones two do', async () 
 async function withClient(handlers: Partial<RpcHandlers>, work: (client: RpcClient) => Promise<void>): Promise<void> {
   const nothing = async () => Buffer.alloc(0)
   const all: RpcHandlers = {
-    ...{ ping: nothing, resolve_key: nothing, settle_lost: nothing, get_sheet: nothing },
-    ...{ get_receipt: nothing, get_balance: nothing, api: nothing, list_sheets: nothing },
-    ...{ ask_approval: nothing, use_approval: nothing, release_approval: nothing },
-    ...{ payment_terms: nothing, settle_payment: nothing, submit_batch: nothing },
+    ping: nothing,
+    resolve_key: nothing,
+    settle_lost: nothing,
+    get_sheet: nothing,
+    get_receipt: nothing,
+    get_balance: nothing,
+    api: nothing,
+    list_sheets: nothing,
+    ask_approval: nothing,
+    use_approval: nothing,
+    release_approval: nothing,
+    payment_terms: nothing,
+    settle_payment: nothing,
+    submit_batch: nothing,
     ...handlers,
   }
   const busKey = Buffer.from(TEST_BUS_KEY, 'hex')

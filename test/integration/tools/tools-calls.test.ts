@@ -160,17 +160,29 @@ test('tools are not sold per request', async () => {
 })
 
 const PRIVATE = [
-  ...['http://127.0.0.1/', 'http://10.1.2.3/', 'https://192.168.0.1:8443/x', 'http://169.254.169.254/latest/meta-data'],
-  ...['http://[::1]/', 'http://[fe80::1]/', 'http://[fd00::1]/', 'http://[::ffff:127.0.0.1]/', 'http://0x7f.1/'],
-  ...['http://2130706433/', 'http://127.1/', 'http://0.0.0.0/', 'http://100.64.0.1/', 'http://localhost/'],
-  ...[
-    'http://LOCALHOST./',
-    'http://printer/',
-    'http://api.internal/',
-    'http://nas.local/',
-    'http://user:pw@example.com/',
-  ],
-  ...['file:///etc/passwd', 'ftp://example.com/', 'gopher://example.com/', 'http://[64:ff9b::7f00:1]/'],
+  'http://127.0.0.1/',
+  'http://10.1.2.3/',
+  'https://192.168.0.1:8443/x',
+  'http://169.254.169.254/latest/meta-data',
+  'http://[::1]/',
+  'http://[fe80::1]/',
+  'http://[fd00::1]/',
+  'http://[::ffff:127.0.0.1]/',
+  'http://0x7f.1/',
+  'http://2130706433/',
+  'http://127.1/',
+  'http://0.0.0.0/',
+  'http://100.64.0.1/',
+  'http://localhost/',
+  'http://LOCALHOST./',
+  'http://printer/',
+  'http://api.internal/',
+  'http://nas.local/',
+  'http://user:pw@example.com/',
+  'file:///etc/passwd',
+  'ftp://example.com/',
+  'gopher://example.com/',
+  'http://[64:ff9b::7f00:1]/',
 ]
 for (const url of PRIVATE) {
   test(`no page of a private network: ${url}`, async () => {

@@ -192,26 +192,30 @@ function imageAsked(): unknown {
 
 /** Of no provider. */
 const NO_ADDRESS = [
-  ...[
-    'file:///etc/passwd',
-    'gopher://127.0.0.1:70/_x',
-    'ftp://example.com/a.png',
-    'javascript:1',
-    '//example.com/a.png',
-  ],
-  ...['image.png', '', 'https://user:pw@example.com/a.png', `https://example.com/${'a'.repeat(2_048)}`],
+  'file:///etc/passwd',
+  'gopher://127.0.0.1:70/_x',
+  'ftp://example.com/a.png',
+  'javascript:1',
+  '//example.com/a.png',
+  'image.png',
+  '',
+  'https://user:pw@example.com/a.png',
+  `https://example.com/${'a'.repeat(2_048)}`,
   ...ambiguous('127.0.0.1').map((url) => url.replace(/^http/, 'https')),
 ]
 /** Of a provider that the catalog lets reach into a network. */
 const INSIDE = [
-  ...[
-    'http://169.254.169.254/latest/meta-data',
-    'http://127.0.0.1/',
-    'https://127.0.0.1/a.png',
-    'https://10.0.0.7/a.png',
-  ],
-  ...['https://localhost/a.png', 'https://nas.local/a.png', 'https://[::1]/a.png', 'https://2130706433/a.png'],
-  ...['http://example.com/a.png', 'https://[::ffff:10.0.0.1]/a.png', 'https://registry/a.png'],
+  'http://169.254.169.254/latest/meta-data',
+  'http://127.0.0.1/',
+  'https://127.0.0.1/a.png',
+  'https://10.0.0.7/a.png',
+  'https://localhost/a.png',
+  'https://nas.local/a.png',
+  'https://[::1]/a.png',
+  'https://2130706433/a.png',
+  'http://example.com/a.png',
+  'https://[::ffff:10.0.0.1]/a.png',
+  'https://registry/a.png',
 ]
 
 for (const at of WITH_IMAGE) {

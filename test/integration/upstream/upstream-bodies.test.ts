@@ -47,17 +47,18 @@ after(async () => {
 
 function send(transport: Transport, path: string, body: UpstreamRequest['body']): Promise<string> {
   const request: UpstreamRequest = {
-    ...{
-      origin,
-      host: new URL(origin).host,
-      path,
-      method: 'POST',
-      headers: new HeaderBlock(['content-type', 'x/y']),
-      requestId: 'req_test',
-      body,
-      fresh: false,
-    },
-    ...{ connectTimeoutMs: 5_000, firstByteTimeoutMs: 20_000, idleTimeoutMs: 5_000, totalTimeoutMs: 30_000 },
+    origin,
+    host: new URL(origin).host,
+    path,
+    method: 'POST',
+    headers: new HeaderBlock(['content-type', 'x/y']),
+    requestId: 'req_test',
+    body,
+    fresh: false,
+    connectTimeoutMs: 5_000,
+    firstByteTimeoutMs: 20_000,
+    idleTimeoutMs: 5_000,
+    totalTimeoutMs: 30_000,
   }
   return new Promise((resolve, reject) => {
     let text = ''

@@ -74,9 +74,18 @@ after(async () => {
 
 function asked(): UpstreamRequest {
   return {
-    ...{ origin, host: new URL(origin).host, path: '/', method: 'GET', headers: new HeaderBlock([]) },
-    ...{ requestId: 'req_test', body: null, fresh: false },
-    ...{ connectTimeoutMs: 5_000, firstByteTimeoutMs: 10_000, idleTimeoutMs: 10_000, totalTimeoutMs: 30_000 },
+    origin,
+    host: new URL(origin).host,
+    path: '/',
+    method: 'GET',
+    headers: new HeaderBlock([]),
+    requestId: 'req_test',
+    body: null,
+    fresh: false,
+    connectTimeoutMs: 5_000,
+    firstByteTimeoutMs: 10_000,
+    idleTimeoutMs: 10_000,
+    totalTimeoutMs: 30_000,
   }
 }
 

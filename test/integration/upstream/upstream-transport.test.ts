@@ -76,22 +76,18 @@ function ask(transport: Transport, script: Script, silenceMs = 10_000): Promise<
     const parts: Buffer[] = []
     transport.send(
       {
-        ...{
-          origin,
-          host: origin.slice(7),
-          path,
-          method: 'GET',
-          headers: new HeaderBlock(['x-a', 'b']),
-          requestId: 'req_test',
-          body: null,
-          fresh: false,
-        },
-        ...{
-          connectTimeoutMs: 10_000,
-          firstByteTimeoutMs: silenceMs,
-          idleTimeoutMs: silenceMs,
-          totalTimeoutMs: 20_000,
-        },
+        origin,
+        host: origin.slice(7),
+        path,
+        method: 'GET',
+        headers: new HeaderBlock(['x-a', 'b']),
+        requestId: 'req_test',
+        body: null,
+        fresh: false,
+        connectTimeoutMs: 10_000,
+        firstByteTimeoutMs: silenceMs,
+        idleTimeoutMs: silenceMs,
+        totalTimeoutMs: 20_000,
       },
       {
         onHead: (code: number, headers: UpstreamHeaders) => {
@@ -208,12 +204,10 @@ function mutate(text: string, at: number, kind: string, add: string): string {
 }
 
 const MALFORMED = [
-  ...[
-    '',
-    'HTTP/1.1 200\r\nContent-Length: 1, 1\r\n\r\na',
-    'HTTP/1.1 200 OK\nContent-Length: 1\n\na',
-    'HTTP/2 200 OK\r\n\r\n',
-  ],
+  '',
+  'HTTP/1.1 200\r\nContent-Length: 1, 1\r\n\r\na',
+  'HTTP/1.1 200 OK\nContent-Length: 1\n\na',
+  'HTTP/2 200 OK\r\n\r\n',
   'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab',
   'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
   'HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n',

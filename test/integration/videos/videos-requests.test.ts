@@ -90,8 +90,11 @@ const CASES: readonly [
   ['another aspect ratio', { model: 'test/all', aspect_ratio: '1:1' }, 400, 'aspect_ratio_unsupported', 'aspect_ratio'],
   ['a negative prompt', { negative_prompt: 'x' }, 400, 'negative_prompt_unsupported', 'negative_prompt'],
   [
-    ...(['a long negative prompt', { model: 'test/all', negative_prompt: 'x'.repeat(21) }] as const),
-    ...([400, 'negative_prompt_too_long', 'negative_prompt'] as const),
+    'a long negative prompt',
+    { model: 'test/all', negative_prompt: 'x'.repeat(21) },
+    400,
+    'negative_prompt_too_long',
+    'negative_prompt',
   ],
   ['a resolution', { resolution: '720p' }, 400, 'unsupported_resolution', 'resolution'],
   ['another resolution', { model: 'test/all', resolution: '1080p' }, 400, 'unsupported_resolution', 'resolution'],

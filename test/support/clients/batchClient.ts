@@ -12,8 +12,12 @@ import type { Receipt } from './chatClient.ts'
 
 /** A price with batch rates: half of the others. */
 export const BATCH_PRICE = {
-  ...{ input: '1', output: '2', cached_input: '0.5' },
-  ...{ batch_input: '0.5', batch_output: '1', batch_cached_input: '0.25' },
+  input: '1',
+  output: '2',
+  cached_input: '0.5',
+  batch_input: '0.5',
+  batch_output: '1',
+  batch_cached_input: '0.25',
 }
 export const BATCH_PRICES: TokenPrices = { input: 500, cached: 250, output: 1_000 }
 

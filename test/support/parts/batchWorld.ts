@@ -229,10 +229,23 @@ export class BatchWorld {
   async submit(provider: 'packs' | 'plain', webhookUrl = ''): Promise<string> {
     const requestId = newId('req')
     const request = sluice.SubmitBatchRequest.create({
-      ...{ requestId, accountId: 'acct_1', keyId: 'key_1', owner: 'own_1', model: 'test/model', sheetVersion: 1 },
-      ...{ coinUsdUnits: 1_000_000_000, holdUnits: HOLD_UNITS, heldAtMs: this.nowMs, startedAtMs: this.nowMs },
-      ...{ rates: RATES, routes: [{ provider, model: 'up', limitName: 'max_tokens' }], maxTokens: 100 },
-      ...{ context: 1_000, maxOutput: 1_000, promptBytes: 10, webhookUrl },
+      requestId,
+      accountId: 'acct_1',
+      keyId: 'key_1',
+      owner: 'own_1',
+      model: 'test/model',
+      sheetVersion: 1,
+      coinUsdUnits: 1_000_000_000,
+      holdUnits: HOLD_UNITS,
+      heldAtMs: this.nowMs,
+      startedAtMs: this.nowMs,
+      rates: RATES,
+      routes: [{ provider, model: 'up', limitName: 'max_tokens' }],
+      maxTokens: 100,
+      context: 1_000,
+      maxOutput: 1_000,
+      promptBytes: 10,
+      webhookUrl,
       body: Buffer.from(JSON.stringify({ messages: [], user: batchIdOf(requestId) })),
     } as unknown as sluice.SubmitBatchRequest)
     const { pool, holds, now } = this

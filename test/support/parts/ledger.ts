@@ -155,12 +155,27 @@ export class TestProxy {
     const shard = shardOf(accountId)
     const reply = (await this.#hold(
       [
-        ...[epochKey(shard), accountKey(shard, accountId), keyCountersKey(shard, keyId)],
-        ...[holdsKey(shard, this.owner), ledgerStream(shard)],
+        epochKey(shard),
+        accountKey(shard, accountId),
+        keyCountersKey(shard, keyId),
+        holdsKey(shard, this.owner),
+        ledgerStream(shard),
         ...(platform === undefined ? [] : [keyCountersKey(shard, platform.keyId)]),
       ],
       [
-        ...[1, 1_000_000, requestId, accountId, keyId, want, least, '', '', '', '', '', 'acme/chat-small,chat,1,1'],
+        1,
+        1_000_000,
+        requestId,
+        accountId,
+        keyId,
+        want,
+        least,
+        '',
+        '',
+        '',
+        '',
+        '',
+        'acme/chat-small,chat,1,1',
         ...(platform === undefined ? [] : [0, platform.keyId, ...platform.caps]),
       ],
     )) as (number | string)[]

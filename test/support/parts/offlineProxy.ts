@@ -82,15 +82,28 @@ export class OfflineProxy {
     }
     const principal = toPrincipal(sluice.KeyRecord.create(record), LIMITS)
     const services = {
-      ...{ health, limits: LIMITS, owner: 'own_1', metrics: new RequestMetrics(), outgoing: new OutBuffer() },
-      ...{ holds: new UnmeteredHolds(fault), settlements: new UnmeteredSettlements(fault), active: new ActiveRuns() },
+      health,
+      limits: LIMITS,
+      owner: 'own_1',
+      metrics: new RequestMetrics(),
+      outgoing: new OutBuffer(),
+      holds: new UnmeteredHolds(fault),
+      settlements: new UnmeteredSettlements(fault),
+      active: new ActiveRuns(),
       tokens: { count: () => Promise.resolve([1]), countSoon: () => Promise.resolve([1, 1]) },
       transport: { send: (request: UpstreamRequest, listener: UpstreamListener) => this.refuse(request, listener) },
       onCrash: fault,
       onRouteFault: () => undefined,
     }
     return {
-      ...{ catalog, services, health, rpc, limits: LIMITS, trustedProxies: 0, incidents: {}, vitals: () => ({}) },
+      catalog,
+      services,
+      health,
+      rpc,
+      limits: LIMITS,
+      trustedProxies: 0,
+      incidents: {},
+      vitals: () => ({}),
       keys: { find: () => principal },
       videos: { reserve: () => false },
       batches: { submit: () => Promise.reject(new GatewayError('batch_unavailable', { status: 503 })) },

@@ -66,7 +66,10 @@ export class PaymentBench {
     const { pool, redis } = book
     this.#parts = [
       new SettlementConsumer({
-        ...{ redisUrl: book.redisServer.url, pool, log, consumer: newId('own') },
+        redisUrl: book.redisServer.url,
+        pool,
+        log,
+        consumer: newId('own'),
         onBooked: () => this.payments.onBooked(),
       }),
       new EventDispatcher({ pool, redis, log }),
@@ -79,17 +82,28 @@ export class PaymentBench {
   startPayments(changes: Partial<PaymentsConfig> = {}, options: Partial<PaymentsOptions> = {}): PaymentsService {
     const { pool, redis } = this.book
     const config: PaymentsConfig = {
-      ...{ chainId: this.chain.chainId, rpcUrl: this.rpc.url, confirmations: 1, finalBlocks: 30 },
-      ...{ depositConfirmations: 1, assets: Object.values(assetsOf(this.chain)), agentRegistry: null },
-      ...{ refundMinUnits: 1, depositMinUnits: USD, withdrawalMinUnits: USD, minChargeUnits: 0 },
-      ...{ blockSeconds: 1 },
+      chainId: this.chain.chainId,
+      rpcUrl: this.rpc.url,
+      confirmations: 1,
+      finalBlocks: 30,
+      depositConfirmations: 1,
+      assets: Object.values(assetsOf(this.chain)),
+      agentRegistry: null,
+      refundMinUnits: 1,
+      depositMinUnits: USD,
+      withdrawalMinUnits: USD,
+      minChargeUnits: 0,
+      blockSeconds: 1,
       treasury: new Signer(this.chain.treasuryKey),
       relayers: [new Signer(this.chain.relayerKey)],
       ...this.#changes,
       ...changes,
     }
     return new PaymentsService({
-      ...{ config, pool, redis, log },
+      config,
+      pool,
+      redis,
+      log,
       accountOfWallet: async (_client, address) => this.wallets.get(address),
       coinUsdUnits: async () => USD / 2,
       ...options,
@@ -115,10 +129,22 @@ export class PaymentBench {
     const { decimals, usdUnits } = assetsOf(this.chain)[asset]
     const units = unitsOf(payment.value, decimals, usdUnits === 0 ? USD / 2 : usdUnits)
     return {
-      ...{ requestId: newId('req'), protocol: 'x402', payer: payment.from, replayKey: replayKey(payment), asset },
+      requestId: newId('req'),
+      protocol: 'x402',
+      payer: payment.from,
+      replayKey: replayKey(payment),
+      asset,
       transfer: { token: payment.token, from: payment.from, to: payment.to, amount: payment.value },
-      ...{ units, holdUnits: Math.floor(units * 0.9), minUnits: 0, owner: this.proxy.owner, model: 'acme/chat-small' },
-      ...{ endpoint: 'chat', sheetVersion: 1, streamed: false, challengeId: '', agent: '' },
+      units,
+      holdUnits: Math.floor(units * 0.9),
+      minUnits: 0,
+      owner: this.proxy.owner,
+      model: 'acme/chat-small',
+      endpoint: 'chat',
+      sheetVersion: 1,
+      streamed: false,
+      challengeId: '',
+      agent: '',
       serveByMs: Date.now() + SERVE_MS,
       payment,
       contractDigest: verdict.kind === 'contract' ? verdict.digest : undefined,

@@ -107,16 +107,17 @@ describe('options without a form or a bound are refused', () => {
 
 test('what the format allows is forwarded as it came', () => {
   const options = {
-    ...{
-      top_p: 0.5,
-      top_k: 3,
-      min_p: 0,
-      seed: -7,
-      frequency_penalty: 2,
-      presence_penalty: -2,
-      repetition_penalty: 1.1,
-    },
-    ...{ logit_bias: { 50256: -100, 5: 0.5 }, stop: ['a', 'b', 'c', 'd'], user: 'x'.repeat(512), temperature: 2 },
+    top_p: 0.5,
+    top_k: 3,
+    min_p: 0,
+    seed: -7,
+    frequency_penalty: 2,
+    presence_penalty: -2,
+    repetition_penalty: 1.1,
+    logit_bias: { 50256: -100, 5: 0.5 },
+    stop: ['a', 'b', 'c', 'd'],
+    user: 'x'.repeat(512),
+    temperature: 2,
   }
   const ofChat = {
     logprobs: true,

@@ -76,7 +76,10 @@ test('profiles are shown in microseconds a request beside those of before', () =
     at: '2026-01-01T00:00:00.000Z',
     cases: [
       {
-        ...{ case: STREAM, requests: 100, events: 0, cpuMicros },
+        case: STREAM,
+        requests: 100,
+        events: 0,
+        cpuMicros,
         rows: [{ name: 'push', file: 'proxy/sse/frameReader.ts', share }],
       },
     ],

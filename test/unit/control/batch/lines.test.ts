@@ -19,10 +19,18 @@ test('completions, errors and expired requests are told apart; what is no line i
       error: null,
     }),
     JSON.stringify({ custom_id: 'c', response: null, error: { code: 'batch_expired', message: 'late' } }),
-    ...['', '   ', 'nonsense', '[]', 'null', '{"custom_id":5}'],
+    '',
+    '   ',
+    'nonsense',
+    '[]',
+    'null',
+    '{"custom_id":5}',
   ]
   const read = readLines(lines).map(({ customId, completion, isExpired, reason }) => [
-    ...[customId, completion !== null, isExpired, reason],
+    customId,
+    completion !== null,
+    isExpired,
+    reason,
   ])
   assert.deepEqual(read, [
     ['a', true, false, ''],
@@ -33,8 +41,18 @@ test('completions, errors and expired requests are told apart; what is no line i
 
 test('an answer that is nested too deep to be written fails its job', () => {
   const job = {
-    ...{ id: 'req_1', account_id: 'a', key_id: 'k', model: 'm', provider: 'p', sheet_version: 1, hold_units: 100 },
-    ...{ started_at_ms: 0, context: 100, max_output: 100, prompt_bytes: 4, prompt_extra_tokens: 0 },
+    id: 'req_1',
+    account_id: 'a',
+    key_id: 'k',
+    model: 'm',
+    provider: 'p',
+    sheet_version: 1,
+    hold_units: 100,
+    started_at_ms: 0,
+    context: 100,
+    max_output: 100,
+    prompt_bytes: 4,
+    prompt_extra_tokens: 0,
     rates: Buffer.from(sluice.Rates.encode(sluice.Rates.create({})).finish()),
   } as unknown as JobRow
   let deep: unknown[] = []

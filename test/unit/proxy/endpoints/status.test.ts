@@ -16,7 +16,14 @@ import { SeenState } from '../../../../proxy/status/seenState.ts'
 
 const DAY_MS = 86_400_000
 const incident = (id: string, changes: Partial<Incident>): Incident => ({
-  ...{ id, title: id, impact: 'minor', models: [], note: '', openedAtMs: 0, closedAtMs: null, resolution: '' },
+  id,
+  title: id,
+  impact: 'minor',
+  models: [],
+  note: '',
+  openedAtMs: 0,
+  closedAtMs: null,
+  resolution: '',
   ...changes,
 })
 

@@ -37,7 +37,9 @@ test('property: an input fills its places as it is, whatever it holds, and nothi
       fc.pre(placesOf(constant).length === 0)
       const template = { q: '{query}', none: '{missing}', list: ['{query}', 1], deep: { at: '{query}' }, constant }
       assert.deepEqual(fillTemplate(template, { query }), {
-        ...{ q: query, list: [query, 1], deep: { at: query } },
+        q: query,
+        list: [query, 1],
+        deep: { at: query },
         constant: fillTemplate(constant, {}),
       })
       assert.deepEqual(placesOf(template), ['query', 'missing', 'query', 'query'])
@@ -47,8 +49,11 @@ test('property: an input fills its places as it is, whatever it holds, and nothi
 
 test('property: any answer is read or refused, and never more results are shown than were asked for', () => {
   const places = {
-    ...{ results: '/results', billed: '/billed', finalUrl: '/url' },
-    ...{ result: [['title', '/t'] as const], output: [['page', '/page'] as const] },
+    results: '/results',
+    billed: '/billed',
+    finalUrl: '/url',
+    result: [['title', '/t'] as const],
+    output: [['page', '/page'] as const],
   }
   const answer = fc.record(
     { results: fc.oneof(fc.array(fc.jsonValue(), { maxLength: 20 }), fc.jsonValue()), billed: fc.jsonValue() },

@@ -14,31 +14,41 @@ import type { Exchange } from '../../../../proxy/server/exchange.ts'
 const BODY = Buffer.from('{}')
 const ASSET: PaymentAsset = {
   id: 'stablecoin',
-  ...{ address: `0x${'11'.repeat(20)}` as const, decimals: 6, name: 'USD Coin', version: '2' },
+  address: `0x${'11'.repeat(20)}` as const,
+  decimals: 6,
+  name: 'USD Coin',
+  version: '2',
   method: 'eip3009',
   usdUnits: 1_000_000_000,
 }
 const TERMS: PaymentTerms = {
-  ...{ chainId: 31_337, payTo: `0x${'22'.repeat(20)}` as const, assets: [ASSET], agentRegistry: null },
-  ...{ spender: `0x${'33'.repeat(20)}` as const, quoteSecret: Buffer.alloc(32, 7) },
-  ...{ minUnits: 0, marginSeconds: 8 },
+  chainId: 31_337,
+  payTo: `0x${'22'.repeat(20)}` as const,
+  assets: [ASSET],
+  agentRegistry: null,
+  spender: `0x${'33'.repeat(20)}` as const,
+  quoteSecret: Buffer.alloc(32, 7),
+  minUnits: 0,
+  marginSeconds: 8,
 }
 const PRICED = {
-  ...{ path: '/x402/v1/chat/completions', bodySha256: hash('sha256', BODY, 'buffer'), sheetVersion: 1 },
-  ...{ coinUsdUnits: 500_000_000, units: 4_000 },
+  path: '/x402/v1/chat/completions',
+  bodySha256: hash('sha256', BODY, 'buffer'),
+  sheetVersion: 1,
+  coinUsdUnits: 500_000_000,
+  units: 4_000,
 }
 
 /** How a request is refused whose payment control answers with a code. */
 async function refusalFor(errorCode: string): Promise<GatewayError> {
   const signature = `0x${'55'.repeat(65)}`
   const authorization = {
-    ...{
-      from: `0x${'44'.repeat(20)}`,
-      to: TERMS.payTo,
-      value: amountFor(TERMS, ASSET, PRICED).toString(),
-      validAfter: '0',
-    },
-    ...{ validBefore: String(Math.floor(Date.now() / 1_000) + 600), nonce: `0x${'66'.repeat(32)}` },
+    from: `0x${'44'.repeat(20)}`,
+    to: TERMS.payTo,
+    value: amountFor(TERMS, ASSET, PRICED).toString(),
+    validAfter: '0',
+    validBefore: String(Math.floor(Date.now() / 1_000) + 600),
+    nonce: `0x${'66'.repeat(32)}`,
   }
   const windowSeconds = Math.floor(limits.quoteWindowMs / 1_000) + TERMS.marginSeconds
   const [accepted] = x402Offers(TERMS, PRICED, windowSeconds, Date.now() + 60_000)
@@ -55,7 +65,11 @@ async function refusalFor(errorCode: string): Promise<GatewayError> {
     verifier: { verify: async () => ({ kind: 'signed', signature }) },
     rpc: { call: async () => sluice.SettlePaymentReply.encode({ errorCode } as sluice.SettlePaymentReply).finish() },
     catalog: { current: { sheet: { version: 1, coinUsdUnits: PRICED.coinUsdUnits } } },
-    ...{ limits, owner: 'own_1', publicUrl: '', trustedProxies: 0, onFault: assert.ifError },
+    limits,
+    owner: 'own_1',
+    publicUrl: '',
+    trustedProxies: 0,
+    onFault: assert.ifError,
   } as unknown as PaymentServices
   const paid = new PaidRequest(services, exchange, BODY)
   return new Promise((resolve, reject) => {

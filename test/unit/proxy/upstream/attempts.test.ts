@@ -20,8 +20,13 @@ import {
 } from '../../../../proxy/upstream/transport.ts'
 
 const KINDS: readonly FailureKind[] = [
-  ...(['connect', 'reset', 'connect_timeout', 'first_byte_timeout', 'idle_timeout'] as const),
-  ...(['total_timeout', 'malformed'] as const),
+  'connect',
+  'reset',
+  'connect_timeout',
+  'first_byte_timeout',
+  'idle_timeout',
+  'total_timeout',
+  'malformed',
 ]
 /** Failures before which no provider can have got the request. */
 const NOT_SENT: ReadonlySet<FailureKind> = new Set(['connect', 'connect_timeout'])
@@ -118,15 +123,18 @@ function unusable(): GatewayError {
 
 function requestTo(route: Route, totalTimeoutMs: number, fresh: boolean): UpstreamRequest {
   return {
-    ...{
-      origin: provider.origin,
-      host: provider.host,
-      path: route.upstreamModel,
-      method: 'POST',
-      headers: new HeaderBlock([]),
-      requestId: 'req_test',
-    },
-    ...{ body: '{}', connectTimeoutMs: 1, firstByteTimeoutMs: 1, idleTimeoutMs: 1, totalTimeoutMs, fresh },
+    origin: provider.origin,
+    host: provider.host,
+    path: route.upstreamModel,
+    method: 'POST',
+    headers: new HeaderBlock([]),
+    requestId: 'req_test',
+    body: '{}',
+    connectTimeoutMs: 1,
+    firstByteTimeoutMs: 1,
+    idleTimeoutMs: 1,
+    totalTimeoutMs,
+    fresh,
   }
 }
 

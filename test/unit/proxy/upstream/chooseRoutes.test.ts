@@ -25,14 +25,22 @@ function modelOf(routes: readonly RouteSpec[]): Model {
     version: 1,
     coinUsdUnits: 1,
     providers: routes.map(({ policy, dialect, keySet }, index) => ({
-      ...{ id: `p${index}`, baseUrl: 'http://127.0.0.1:1/v1', dialect, dataPolicy: policy },
+      id: `p${index}`,
+      baseUrl: 'http://127.0.0.1:1/v1',
+      dialect,
+      dataPolicy: policy,
       apiKeyEnv: keySet ? 'SET' : 'UNSET',
     })),
     models: [
       {
-        ...{ id: 'm', modality: 'chat', endpoints: ['chat'], rates: { input: 1, output: 1 } },
+        id: 'm',
+        modality: 'chat',
+        endpoints: ['chat'],
+        rates: { input: 1, output: 1 },
         routes: routes.map(({ enabled, costUnits }, index) => ({
-          ...{ provider: `p${index}`, model: 'x', enabled },
+          provider: `p${index}`,
+          model: 'x',
+          enabled,
           ...(costUnits !== null && { costUnits }),
         })),
       },
@@ -108,7 +116,12 @@ function assertOrder(routes: readonly RouteSpec[], chosen: readonly number[], ch
 
 test('the cheapest route comes first, and those of unknown cost last', () => {
   const base: RouteSpec = {
-    ...{ enabled: true, policy: 'none', dialect: 'openai', keySet: true, costUnits: null, open: true },
+    enabled: true,
+    policy: 'none',
+    dialect: 'openai',
+    keySet: true,
+    costUnits: null,
+    open: true,
   }
   const routes = [null, 3, 1, null, 2].map((costUnits) => ({ ...base, costUnits }))
   assert.deepEqual(choose(routes, { allowRetention: true, cheapest: false }), [0, 1, 2, 3, 4])

@@ -13,9 +13,22 @@ test("the receipt's place in the log that README.md shows has the layout of the 
   const [cachedInputTokens = 0, cacheWrite5mTokens = 0, cacheWrite1hTokens = 0, outputTokens = 0] = more
   const [reasoningTokens = 0, quantity = 0, unit = '', usageSource = '', heldAtMs = 0] = rest.slice(7)
   const written = leafText({
-    ...{ requestId, status, model, endpoint, sheetVersion, chargeUnits, inputTokens, cachedInputTokens },
-    ...{ cacheWrite5mTokens, cacheWrite1hTokens, outputTokens, reasoningTokens: Number(reasoningTokens) },
-    ...{ quantity: Number(quantity), unit, usageSource, heldAtMs: Number(heldAtMs) },
+    requestId,
+    status,
+    model,
+    endpoint,
+    sheetVersion,
+    chargeUnits,
+    inputTokens,
+    cachedInputTokens,
+    cacheWrite5mTokens,
+    cacheWrite1hTokens,
+    outputTokens,
+    reasoningTokens: Number(reasoningTokens),
+    quantity: Number(quantity),
+    unit,
+    usageSource,
+    heldAtMs: Number(heldAtMs),
   })
   assert.equal(written, log.entry)
   const sha256 = (...parts: Buffer[]) => createHash('sha256').update(Buffer.concat(parts)).digest('hex')

@@ -61,7 +61,12 @@ test('the settings of a video model reach the proxy as they stand in the file', 
 
 test('what is left out is not taken, but for prompts of a usual length', () => {
   assert.deepEqual(modelOf(catalogOf('    video: { seconds: [5] }\n')).video, {
-    ...{ seconds: [5], image: 'none', aspectRatios: [], sizes: new Map(), resolution: '', negativePromptMax: 0 },
+    seconds: [5],
+    image: 'none',
+    aspectRatios: [],
+    sizes: new Map(),
+    resolution: '',
+    negativePromptMax: 0,
     promptMax: 4_000,
   })
 })

@@ -10,32 +10,44 @@ const paid = { amount: 4_200n, units: 4_200_000, chargeUnits: 0, voided: false, 
 
 test('what is left below the smallest refund is kept', () => {
   assert.deepEqual(remainderOf({ ...paid, chargeUnits: 1_234_567 }, DOLLAR, MIN_UNITS), {
-    ...{ backUnits: 0, backAmount: 0n },
-    ...{ usedUnits: 0, keptUnits: 2_965_433, leftUnits: 2_965_433 },
+    backUnits: 0,
+    backAmount: 0n,
+    usedUnits: 0,
+    keptUnits: 2_965_433,
+    leftUnits: 2_965_433,
   })
 })
 
 test('the charge is taken from the credit first', () => {
   const ended = { ...paid, chargeUnits: 1_000_000, creditUnits: 2_965_433 }
   assert.deepEqual(remainderOf(ended, DOLLAR, MIN_UNITS), {
-    ...{ backUnits: 0, backAmount: 0n },
-    ...{ usedUnits: 1_000_000, keptUnits: 4_200_000, leftUnits: 6_165_433 },
+    backUnits: 0,
+    backAmount: 0n,
+    usedUnits: 1_000_000,
+    keptUnits: 4_200_000,
+    leftUnits: 6_165_433,
   })
 })
 
 test('once payment and credit leave the smallest refund, they go back in whole atomic units', () => {
   const ended = { ...paid, chargeUnits: 100_001, creditUnits: 6_165_433 }
   assert.deepEqual(remainderOf(ended, DOLLAR, MIN_UNITS), {
-    ...{ backUnits: 10_265_000, backAmount: 10_265n },
-    ...{ usedUnits: 6_165_433, keptUnits: 432, leftUnits: 432 },
+    backUnits: 10_265_000,
+    backAmount: 10_265n,
+    usedUnits: 6_165_433,
+    keptUnits: 432,
+    leftUnits: 432,
   })
 })
 
 test('a payment for nothing served goes back whole and leaves the credit alone', () => {
   const ended = { ...paid, voided: true, creditUnits: 9_999_999 }
   assert.deepEqual(remainderOf(ended, DOLLAR, MIN_UNITS), {
-    ...{ backUnits: 4_200_000, backAmount: 4_200n },
-    ...{ usedUnits: 0, keptUnits: 0, leftUnits: 9_999_999 },
+    backUnits: 4_200_000,
+    backAmount: 4_200n,
+    usedUnits: 0,
+    keptUnits: 0,
+    leftUnits: 9_999_999,
   })
 })
 

@@ -88,7 +88,13 @@ test('a call of a script is the bytes that Redis documents', () => {
 
 test('addresses of Redis', () => {
   assert.deepEqual(parseRedisAddress('rediss://al%40ice:p%2Fw@cache.example:7000/3'), {
-    ...{ host: 'cache.example', port: 7_000, path: '', tls: true, user: 'al@ice', password: 'p/w', database: 3 },
+    host: 'cache.example',
+    port: 7_000,
+    path: '',
+    tls: true,
+    user: 'al@ice',
+    password: 'p/w',
+    database: 3,
   })
   const plain = { host: '127.0.0.1', port: 6_379, path: '', tls: false, user: '', password: '', database: 0 }
   assert.deepEqual(parseRedisAddress('redis://127.0.0.1'), plain)

@@ -24,8 +24,16 @@ test('a request has its path, its headers and the limit of its hold', () => {
   assert.equal(path, '/messages')
   assert.equal(requestId, 'req_A')
   assert.deepEqual(headers.list, [
-    ...['content-type', 'application/json', 'accept', 'text/event-stream', 'accept-encoding', 'identity'],
-    ...['anthropic-version', '2023-06-01', 'x-api-key', 'secret'],
+    'content-type',
+    'application/json',
+    'accept',
+    'text/event-stream',
+    'accept-encoding',
+    'identity',
+    'anthropic-version',
+    '2023-06-01',
+    'x-api-key',
+    'secret',
   ])
   const messages = [{ role: 'user', content: [{ type: 'text', text: 'hello' }] }]
   assert.deepEqual(body, { model: 'up', max_tokens: 100, stream: true, messages })

@@ -130,7 +130,11 @@ test('an echo comes once, with the first output, in a chunk like the others', ()
   )
   assert.ok(seen.every(({ object }) => object === 'text_completion'))
   assert.deepEqual(events(out)[1], {
-    ...{ id: REQUEST_ID, object: 'text_completion', created: 7, model: MODEL, usage: null },
+    id: REQUEST_ID,
+    object: 'text_completion',
+    created: 7,
+    model: MODEL,
+    usage: null,
     choices: [{ index: 0, text: 'Say "', logprobs: null, finish_reason: null }],
   })
   assert.deepEqual([stream.outputFrames, stream.outputBytes], [3, 3])

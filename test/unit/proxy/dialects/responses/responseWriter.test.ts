@@ -12,9 +12,20 @@ import { assertValid } from '../../../../support/apiSchemas.ts'
 
 const ID = 'req_01ARZ3NDEKTSV4RRFFQ69G5FAV'
 const ECHO = JSON.stringify({
-  ...{ instructions: null, max_output_tokens: null, metadata: {}, temperature: 1, top_p: 1, top_logprobs: 0 },
-  ...{ presence_penalty: 0, frequency_penalty: 0, prompt_cache_key: null, safety_identifier: null, tools: [] },
-  ...{ tool_choice: 'auto', parallel_tool_calls: true, text: { format: { type: 'text' } } },
+  instructions: null,
+  max_output_tokens: null,
+  metadata: {},
+  temperature: 1,
+  top_p: 1,
+  top_logprobs: 0,
+  presence_penalty: 0,
+  frequency_penalty: 0,
+  prompt_cache_key: null,
+  safety_identifier: null,
+  tools: [],
+  tool_choice: 'auto',
+  parallel_tool_calls: true,
+  text: { format: { type: 'text' } },
   reasoning: { effort: null, summary: null },
 }).slice(1, -1)
 const USAGE = { input: 5, cachedInput: 3, cacheWrite5m: 2, cacheWrite1h: 1, output: 7, reasoning: 4 }
@@ -93,14 +104,30 @@ test('thoughts, words and calls are items in the order they begin; the arguments
   assert.deepEqual([first.call_id, first.arguments], ['call_a', '{}'])
   assert.deepEqual([second.call_id, second.arguments], ['call_01ARZ3NDEKTSV4RRFFQ69G5FAV_3', '{"b":1}'])
   assert.deepEqual(typesOf(events), [
-    ...['created', 'in_progress'],
-    ...['output_item.added', 'reasoning_summary_part.added', 'reasoning_summary_text.delta'],
-    ...['reasoning_summary_text.done', 'reasoning_summary_part.done', 'output_item.done'],
-    ...['output_item.added', 'content_part.added', 'output_text.delta', 'output_text.delta'],
-    ...['output_text.done', 'content_part.done', 'output_item.done'],
-    ...['output_item.added', 'output_item.added'],
-    ...['function_call_arguments.delta', 'function_call_arguments.delta', 'function_call_arguments.delta'],
-    ...['function_call_arguments.done', 'output_item.done', 'function_call_arguments.done', 'output_item.done'],
+    'created',
+    'in_progress',
+    'output_item.added',
+    'reasoning_summary_part.added',
+    'reasoning_summary_text.delta',
+    'reasoning_summary_text.done',
+    'reasoning_summary_part.done',
+    'output_item.done',
+    'output_item.added',
+    'content_part.added',
+    'output_text.delta',
+    'output_text.delta',
+    'output_text.done',
+    'content_part.done',
+    'output_item.done',
+    'output_item.added',
+    'output_item.added',
+    'function_call_arguments.delta',
+    'function_call_arguments.delta',
+    'function_call_arguments.delta',
+    'function_call_arguments.done',
+    'output_item.done',
+    'function_call_arguments.done',
+    'output_item.done',
     'completed',
   ])
 })
@@ -148,7 +175,9 @@ test('a fault is told at the top and below error, and then in the failed respons
   const [error, failed] = events.slice(-2)
   const members = { code: 'stream_interrupted', message: fault.message, param: null }
   assert.deepEqual(error, {
-    ...{ type: 'error', sequence_number: events.length - 2, ...members },
+    type: 'error',
+    sequence_number: events.length - 2,
+    ...members,
     error: { type: 'upstream_error', ...members },
   })
   assert.equal(failed.type, 'response.failed')

@@ -29,10 +29,19 @@ test('a PNG and a JPEG are taken as they are', () => {
 test('what is no readable PNG or JPEG data URL is refused', () => {
   const base64 = PNG.toString('base64')
   for (const sent of [
-    ...[null, 7, {}, '', 'https://example.com/a.png', 'data:image/png;base64,', 'data:image/png,plain'],
-    ...[`data:image/gif;base64,${base64}`, `data:image/png;base64,${base64.slice(1)}`],
-    ...[`data:image/png;base64,${base64}!`, `data:image/png;base64, ${base64}`],
-    ...[`data:image/png;base64,${base64}\n`, `data:image/png;base64,-_${base64.slice(2)}`],
+    null,
+    7,
+    {},
+    '',
+    'https://example.com/a.png',
+    'data:image/png;base64,',
+    'data:image/png,plain',
+    `data:image/gif;base64,${base64}`,
+    `data:image/png;base64,${base64.slice(1)}`,
+    `data:image/png;base64,${base64}!`,
+    `data:image/png;base64, ${base64}`,
+    `data:image/png;base64,${base64}\n`,
+    `data:image/png;base64,-_${base64.slice(2)}`,
     dataUrl('jpeg', PNG),
     dataUrl('png', JPEG),
     dataUrl('png', PNG.subarray(0, 23)),
