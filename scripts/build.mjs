@@ -20,7 +20,15 @@ function generateMessages() {
   mkdirSync(generatedDir, { recursive: true })
   const flags = ['--force-number', '--no-verify', '--no-convert', '--no-delimited', '--no-service', '--no-typeurl']
   run(join(root, 'node_modules/.bin/pbjs'), [
-    ...['-t', 'static-module', '-w', 'esm', '-r', 'sluice', '--dts', '-o', generated],
+    '-t',
+    'static-module',
+    '-w',
+    'esm',
+    '-r',
+    'sluice',
+    '--dts',
+    '-o',
+    generated,
     ...flags,
     proto,
   ])

@@ -17,17 +17,17 @@ export interface Observed {
 
 /** Times by day and state, added up. Its size is that of the days in it times the number of states. */
 export class ObservedTimes {
-  readonly #ms = new Map<string, Observed>()
+  private readonly ms = new Map<string, Observed>()
 
   add({ day, state, ms }: Observed): void {
     const name = `${day} ${state}`
-    this.#ms.set(name, { day, state, ms: (this.#ms.get(name)?.ms ?? 0) + ms })
+    this.ms.set(name, { day, state, ms: (this.ms.get(name)?.ms ?? 0) + ms })
   }
 
   /** Everything that was added since the last call. */
   take(): Observed[] {
-    const all = [...this.#ms.values()]
-    this.#ms.clear()
+    const all = [...this.ms.values()]
+    this.ms.clear()
     return all
   }
 }

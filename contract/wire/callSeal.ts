@@ -30,7 +30,7 @@ export const replyLabel = (id: number): string => `reply:${id}`
  * nobody can read a payload, or make one that control accepts.
  */
 export class CallSeal {
-  readonly #key: Buffer
+  private readonly key: Buffer
 
   /**
    * @param busKey as from `readBusKey`
@@ -38,13 +38,13 @@ export class CallSeal {
    *   far below the bound of 2^32 messages for one key (NIST SP 800-38D, 8.3).
    */
   constructor(busKey: Buffer, channel: string) {
-    this.#key = createHmac('sha256', busKey).update(channel).digest()
+    this.key = createHmac('sha256', busKey).update(channel).digest()
   }
 
   /** @param label what the payload is bound to: `requestLabel` or `replyLabel` */
   seal(label: string, payload: Uint8Array): Buffer {
     const nonce = randomBytes(NONCE_BYTES)
-    const cipher = createCipheriv(CIPHER, this.#key, nonce).setAAD(Buffer.from(label))
+    const cipher = createCipheriv(CIPHER, this.key, nonce).setAAD(Buffer.from(label))
     return Buffer.concat([nonce, cipher.update(payload), cipher.final(), cipher.getAuthTag()])
   }
 
@@ -52,7 +52,7 @@ export class CallSeal {
   open(label: string, sealed: Uint8Array): Uint8Array | undefined {
     if (sealed.length < NONCE_BYTES + TAG_BYTES) return undefined
     const end = sealed.length - TAG_BYTES
-    const decipher = createDecipheriv(CIPHER, this.#key, sealed.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES })
+    const decipher = createDecipheriv(CIPHER, this.key, sealed.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES })
     decipher.setAAD(Buffer.from(label)).setAuthTag(sealed.subarray(end))
     try {
       return Buffer.concat([decipher.update(sealed.subarray(NONCE_BYTES, end)), decipher.final()])

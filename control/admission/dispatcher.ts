@@ -23,22 +23,22 @@ interface EventRow {
 
 /** Brings the events of the book's outbox to the admission state, in order by account, each exactly once. */
 export class EventDispatcher {
-  readonly #pool: Pool
-  readonly #log: Logger
-  readonly #credit: Script
-  readonly #loop: Loop
+  private readonly pool: Pool
+  private readonly log: Logger
+  private readonly credit: Script
+  private readonly loop: Loop
 
   constructor(options: { pool: Pool; redis: Redis; log: Logger }) {
-    this.#pool = options.pool
-    this.#log = options.log
-    this.#credit = defineScript(options.redis, 'credit')
+    this.pool = options.pool
+    this.log = options.log
+    this.credit = defineScript(options.redis, 'credit')
     // Woken by commits of this process; the interval finds those of other processes.
-    this.#loop = new Loop('admission events', limits.admissionPollMs, options.log, () => this.#pass())
+    this.loop = new Loop('admission events', limits.admissionPollMs, options.log, () => this.pass())
   }
 
   /** To be called after a transaction that wrote events has committed. */
   wake(): void {
-    this.#loop.wake()
+    this.loop.wake()
   }
 
   /**
@@ -50,7 +50,7 @@ export class EventDispatcher {
     for (;;) {
       this.wake()
       await sleep(BRING_POLL_MS)
-      const waiting = await this.#pool.query(
+      const waiting = await this.pool.query(
         'SELECT 1 FROM admission_events WHERE account_id = ANY ($1::text[]) LIMIT 1',
         [textArray(accountIds)],
       )
@@ -60,19 +60,19 @@ export class EventDispatcher {
   }
 
   stop(): Promise<void> {
-    return this.#loop.stop()
+    return this.loop.stop()
   }
 
-  async #pass(): Promise<void> {
-    const waiting = await this.#pool.query('SELECT 1 FROM admission_events LIMIT 1')
+  private async pass(): Promise<void> {
+    const waiting = await this.pool.query('SELECT 1 FROM admission_events LIMIT 1')
     if (waiting.rowCount === 0) return
     const applied = await tryLock(this.#pool, 'admission', () => this.#applyBatch())
     if (applied === limits.admissionEventsBatchMax) this.wake()
   }
 
   /** @returns how many events were applied */
-  async #applyBatch(): Promise<number> {
-    const found = await this.#pool.query<EventRow>('SELECT * FROM admission_events ORDER BY account_id, seq LIMIT $1', [
+  private async applyBatch(): Promise<number> {
+    const found = await this.pool.query<EventRow>('SELECT * FROM admission_events ORDER BY account_id, seq LIMIT $1', [
       limits.admissionEventsBatchMax,
     ])
     const byAccount = new Map<string, EventRow[]>()
@@ -81,8 +81,8 @@ export class EventDispatcher {
       if (events === undefined) byAccount.set(event.account_id, [event])
       else events.push(event)
     }
-    const applied = (await Promise.all([...byAccount.values()].map((events) => this.#applyInOrder(events)))).flat()
-    await this.#pool.query(
+    const applied = (await Promise.all([...byAccount.values()].map((events) => this.applyInOrder(events)))).flat()
+    await this.pool.query(
       `DELETE FROM admission_events e USING unnest($1::text[], $2::bigint[]) AS done (account_id, seq)
        WHERE e.account_id = done.account_id AND e.seq = done.seq`,
       [textArray(applied.map((event) => event.account_id)), intArray(applied.map((event) => event.seq))],
@@ -90,19 +90,19 @@ export class EventDispatcher {
     return applied.length
   }
 
-  async #applyInOrder(events: readonly EventRow[]): Promise<EventRow[]> {
+  private async applyInOrder(events: readonly EventRow[]): Promise<EventRow[]> {
     const applied: EventRow[] = []
     for (const event of events) {
       const shard = shardOf(event.account_id)
       const grant = [event.grant_id ?? '', event.grant_expires_at_ms ?? '', event.grant_units ?? '']
-      const result = await this.#credit(
+      const result = await this.credit(
         [accountKey(shard, event.account_id), debitsKey(shard)],
         [event.seq, event.coin_delta, ...grant, event.debit_id ?? ''],
       )
       if (result === -1) {
         // Redis lacks earlier events of this account. Loading its shard from the book brings this one along as well.
-        this.#log.error({ account: event.account_id, seq: event.seq }, 'admission has lost events, loading its shard')
-        await this.#pool.query(
+        this.log.error({ account: event.account_id, seq: event.seq }, 'admission has lost events, loading its shard')
+        await this.pool.query(
           `INSERT INTO admission_dirty (shard, reason) VALUES ($1, 'missing event') ON CONFLICT DO NOTHING`,
           [shard],
         )

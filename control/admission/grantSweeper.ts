@@ -19,10 +19,10 @@ interface OpenGrant {
  * Runs under the admission lock: a loading from the book must not bring back what is being swept.
  */
 export class GrantSweeper {
-  readonly #redis: Redis
-  readonly #pool: Pool
-  readonly #sweep: Script
-  readonly #loop: Loop
+  private readonly redis: Redis
+  private readonly pool: Pool
+  private readonly sweep: Script
+  private readonly loop: Loop
 
   constructor(options: { redis: Redis; pool: Pool; log: Logger }) {
     this.#redis = options.redis
@@ -35,38 +35,38 @@ export class GrantSweeper {
 
   /** Sweeps at once. */
   wake(): void {
-    this.#loop.wake()
+    this.loop.wake()
   }
 
   stop(): Promise<void> {
-    return this.#loop.stop()
+    return this.loop.stop()
   }
 
   async #pass(signal: AbortSignal): Promise<void> {
     const nowMs = await redisNowMs(this.#redis)
     const page = limits.admissionEventsBatchMax
     for (let after = ''; !signal.aborted; ) {
-      const found = await this.#pool.query<OpenGrant>(
+      const found = await this.pool.query<OpenGrant>(
         `SELECT o.grant_id, o.account_id, l.balance
          FROM open_grants o JOIN ledger_accounts l ON l.id = 'grant:' || o.grant_id
          WHERE o.grant_id > $1 AND (l.balance = 0 OR o.expires_at_ms <= $2) ORDER BY o.grant_id LIMIT $3`,
         [after, nowMs, page],
       )
-      for (const grant of found.rows) await this.#sweepGrant(grant)
+      for (const grant of found.rows) await this.sweepGrant(grant)
       if (found.rows.length < page) return
       after = found.rows.at(-1)?.grant_id ?? after
     }
   }
 
-  async #sweepGrant({ grant_id, account_id, balance }: OpenGrant): Promise<void> {
+  private async sweepGrant({ grant_id, account_id, balance }: OpenGrant): Promise<void> {
     const shard = shardOf(account_id)
     const account = accountKey(shard, account_id)
     // With nothing of it in the book, nothing of it is held either, so it can go for good.
     const mode = balance > 0 ? 'expire' : 'drop'
-    await this.#sweep([account, ledgerStream(shard)], [mode, grant_id, account_id])
+    await this.sweep([account, ledgerStream(shard)], [mode, grant_id, account_id])
     if (mode === 'expire') return
-    const listed = String((await this.#redis.hget(account, 'g')) ?? '')
+    const listed = String((await this.redis.hget(account, 'g')) ?? '')
     if (listed.split(';').some((grant) => grant.startsWith(`${grant_id},`))) return
-    await this.#pool.query('DELETE FROM open_grants WHERE grant_id = $1', [grant_id])
+    await this.pool.query('DELETE FROM open_grants WHERE grant_id = $1', [grant_id])
   }
 }

@@ -8,48 +8,48 @@ export class HeldParts {
   readonly grantUnits = new Map<string, number>()
   /** By key: units of holds counted in the current hour, day and month, and in the key's life. */
   readonly keyUnits = new Map<string, KeySpending>()
-  readonly #windows: Windows
+  private readonly windows: Windows
 
   constructor(windows: Windows) {
-    this.#windows = windows
+    this.windows = windows
   }
 
   add(hold: HoldRecord): void {
     increase(this.coinUnits, hold.accountId, hold.coinUnits)
     for (const { grantId, units } of hold.grants) increase(this.grantUnits, grantId, units)
-    this.#spend(hold, hold.holdUnits)
+    this.spend(hold, hold.holdUnits)
   }
 
   /** @param isBooked whether the charges by key, which are read from the book, have it already */
   addDebit(debit: DebitRecord, isBooked: boolean): void {
     increase(this.coinUnits, debit.accountId, debit.units)
-    if (debit.keyId !== '' && !isBooked) this.#spend(debit, debit.units)
+    if (debit.keyId !== '' && !isBooked) this.spend(debit, debit.units)
   }
 
   /** Adds what the book has of a key beside its own charges: those of its sub-keys. */
   addSpending(keyId: string, { hour, day, month, life }: KeySpending): void {
-    const key = this.#keyOf(keyId)
+    const key = this.keyOf(keyId)
     key.hour += hour
     key.day += day
     key.month += month
     key.life += life
   }
 
-  #keyOf(keyId: string): KeySpending {
+  private keyOf(keyId: string): KeySpending {
     const key = this.keyUnits.get(keyId) ?? { hour: 0, day: 0, month: 0, life: 0 }
     this.keyUnits.set(keyId, key)
     return key
   }
 
-  #spend(from: HoldRecord | DebitRecord, units: number): void {
-    this.#count(this.#keyOf(from.keyId), from, units)
-    if (from.platformKeyId !== '') this.#count(this.#keyOf(from.platformKeyId), from, units)
+  private spend(from: HoldRecord | DebitRecord, units: number): void {
+    this.count(this.keyOf(from.keyId), from, units)
+    if (from.platformKeyId !== '') this.count(this.keyOf(from.platformKeyId), from, units)
   }
 
-  #count(key: KeySpending, from: { hour: number; day: number; month: number }, units: number): void {
-    if (from.hour === this.#windows.hour) key.hour += units
-    if (from.day === this.#windows.day) key.day += units
-    if (from.month === this.#windows.month) key.month += units
+  private count(key: KeySpending, from: { hour: number; day: number; month: number }, units: number): void {
+    if (from.hour === this.windows.hour) key.hour += units
+    if (from.day === this.windows.day) key.day += units
+    if (from.month === this.windows.month) key.month += units
     key.life += units
   }
 }

@@ -65,25 +65,25 @@ export async function ensureAdmission(options: AdmissionOptions): Promise<Admiss
 
 /** Keeps `ensureAdmission` true while control runs: at intervals, and whenever the connection comes back. */
 export class AdmissionKeeper {
-  readonly #options: AdmissionOptions
-  readonly #loop: Loop
-  readonly #onReady = (): void => this.wake()
+  private readonly options: AdmissionOptions
+  private readonly loop: Loop
+  private readonly onReady = (): void => this.wake()
 
   constructor(options: AdmissionOptions) {
-    this.#options = options
-    this.#loop = new Loop('admission', limits.admissionCheckMs, options.log, async () => {
+    this.options = options
+    this.loop = new Loop('admission', limits.admissionCheckMs, options.log, async () => {
       if (options.redis.status === 'ready') await ensureAdmission({ ...options, serving: true })
     })
-    options.redis.on('ready', this.#onReady)
+    options.redis.on('ready', this.onReady)
   }
 
   wake(): void {
-    this.#loop.wake()
+    this.loop.wake()
   }
 
   async stop(): Promise<void> {
-    this.#options.redis.off('ready', this.#onReady)
-    await this.#loop.stop()
+    this.options.redis.off('ready', this.onReady)
+    await this.loop.stop()
   }
 }
 

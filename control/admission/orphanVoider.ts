@@ -29,71 +29,71 @@ interface Observation {
 export class OrphanVoider {
   /** Holds voided since the start. */
   voided = 0
-  readonly #redis: Redis
-  readonly #log: Logger
-  readonly #settle: Script
-  readonly #forget: Script
-  readonly #loop: Loop
-  readonly #observed = new Map<string, Observation>()
-  #lastPassMs = Number.NEGATIVE_INFINITY
-  #scanAtMs = 0
-  readonly #onBreak = (): void => this.#observed.clear()
+  private readonly redis: Redis
+  private readonly log: Logger
+  private readonly settle: Script
+  private readonly forget: Script
+  private readonly loop: Loop
+  private readonly observed = new Map<string, Observation>()
+  private lastPassMs = Number.NEGATIVE_INFINITY
+  private scanAtMs = 0
+  private readonly onBreak = (): void => this.observed.clear()
 
   constructor(options: { redis: Redis; log: Logger }) {
-    this.#redis = options.redis
-    this.#log = options.log
-    this.#settle = defineScript(options.redis, 'settle')
-    this.#forget = controlScript(options.redis, 'forgetOwner')
-    options.redis.on('close', this.#onBreak)
-    this.#loop = new Loop('orphaned holds', limits.orphanCheckMs, options.log, (signal) => this.#pass(signal))
+    this.redis = options.redis
+    this.log = options.log
+    this.settle = defineScript(options.redis, 'settle')
+    this.forget = controlScript(options.redis, 'forgetOwner')
+    options.redis.on('close', this.onBreak)
+    this.loop = new Loop('orphaned holds', limits.orphanCheckMs, options.log, (signal) => this.pass(signal))
   }
 
   async stop(): Promise<void> {
-    this.#redis.off('close', this.#onBreak)
-    await this.#loop.stop()
+    this.redis.off('close', this.onBreak)
+    await this.loop.stop()
   }
 
-  async #pass(signal: AbortSignal): Promise<void> {
-    if (this.#redis.status !== 'ready') return
-    if (performance.now() >= this.#scanAtMs) {
-      this.#scanAtMs = performance.now() + limits.ownerScanMs
-      await this.#scan(signal)
+  private async pass(signal: AbortSignal): Promise<void> {
+    if (this.redis.status !== 'ready') return
+    if (performance.now() >= this.scanAtMs) {
+      this.scanAtMs = performance.now() + limits.ownerScanMs
+      await this.scan(signal)
     }
-    for (const [owner, score] of await this.#goneOwners()) {
+    for (const [owner, score] of await this.goneOwners()) {
       if (signal.aborted) return
-      await this.#voidOwner(owner, score)
+      await this.voidOwner(owner, score)
     }
   }
 
-  async #goneOwners(): Promise<[owner: string, score: string][]> {
-    const replies = await this.#redis.zrange(OWNERS_KEY, '0', '-1', 'WITHSCORES')
+  private async goneOwners(): Promise<[owner: string, score: string][]> {
+    const replies = await this.redis.zrange(OWNERS_KEY, '0', '-1', 'WITHSCORES')
     const nowMs = performance.now()
-    if (nowMs - this.#lastPassMs > limits.orphanCheckMs + GAP_MAX_MS) this.#observed.clear()
-    this.#lastPassMs = nowMs
+    if (nowMs - this.lastPassMs > limits.orphanCheckMs + GAP_MAX_MS) this.observed.clear()
+    this.lastPassMs = nowMs
     const scores = new Map<string, string>()
     for (let i = 0; i + 1 < replies.length; i += 2) scores.set(replies[i] ?? '', replies[i + 1] ?? '')
-    for (const owner of this.#observed.keys()) if (!scores.has(owner)) this.#observed.delete(owner)
+    for (const owner of this.observed.keys()) if (!scores.has(owner)) this.observed.delete(owner)
     return [...scores].filter(([owner, score]) => {
-      const seen = this.#observed.get(owner)
+      const seen = this.observed.get(owner)
       if (seen?.score === score) return nowMs - seen.sinceMs >= limits.heartbeatTimeoutMs
-      this.#observed.set(owner, { score, sinceMs: nowMs })
+      this.observed.set(owner, { score, sinceMs: nowMs })
       return false
     })
   }
 
-  async #voidOwner(owner: string, score: string): Promise<void> {
-    const pipeline = this.#redis.pipeline()
+  private async voidOwner(owner: string, score: string): Promise<void> {
+    const pipeline = this.redis.pipeline()
     for (let shard = 0; shard < SHARD_COUNT; shard++) pipeline.hlen(holdsKey(shard, owner))
     const sizes = answersOf(await pipeline.exec())
     let left = 0
     for (let shard = 0; shard < SHARD_COUNT; shard++) {
       if (sizes[shard] === 0) continue
-      for await (const page of readHolds(this.#redis, { key: holdsKey(shard, owner), shard, owner })) {
-        left += await this.#voidHolds(page)
+      for await (const page of readHolds(this.redis, { key: holdsKey(shard, owner), shard, owner })) {
+        left += await this.voidHolds(page)
       }
     }
     // While admission is closed its holds stay, and so does the owner, for the next pass.
-    if (left === 0) await this.#forget([OWNERS_KEY], [owner, score])
+    if (left === 0) await this.forget([OWNERS_KEY], [owner, score])
   }
 
   /** Finds the holds of owners that are not in `owners`, and holds that outlived every time limit. */
@@ -102,15 +102,15 @@ export class OrphanVoider {
     await adoptOwners(this.#redis, keys)
     const oldestMs = (await redisNowMs(this.#redis)) - limits.holdAgeMaxMs
     for (const key of keys) {
-      for await (const page of readHolds(this.#redis, key)) {
+      for await (const page of readHolds(this.redis, key)) {
         if (signal.aborted) return
-        await this.#voidHolds(page.filter((hold) => hold.heldAtMs < oldestMs))
+        await this.voidHolds(page.filter((hold) => hold.heldAtMs < oldestMs))
       }
     }
   }
 
   /** @returns how many could not be ended now */
-  async #voidHolds(holds: readonly HoldRecord[]): Promise<number> {
+  private async voidHolds(holds: readonly HoldRecord[]): Promise<number> {
     let left = 0
     const nowMs = await redisNowMs(this.#redis)
     for (let i = 0; i < holds.length; i += limits.holdBatchMax) {
@@ -122,7 +122,7 @@ export class OrphanVoider {
         if (reply[place * 2] === SettleCode.CLOSED) left++
         if (reply[place * 2] !== SettleCode.SETTLED) continue
         this.voided++
-        this.#log.warn({ request: hold.requestId, owner: hold.owner, units: hold.holdUnits }, 'orphaned hold voided')
+        this.log.warn({ request: hold.requestId, owner: hold.owner, units: hold.holdUnits }, 'orphaned hold voided')
       }
     }
     return left

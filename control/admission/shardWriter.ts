@@ -15,13 +15,13 @@ const guardKey = (shard: number): string => `load:{s${shard.toString().padStart(
 
 /** Writes to the shards in the name of one loading; refused once a later loading has begun. */
 export class ShardWriter {
-  readonly #script: Script
-  readonly #loadNumber: number
+  private readonly script: Script
+  private readonly loadNumber: number
 
   /** @param loadNumber grows with every loading, over all controls */
   constructor(redis: Redis, loadNumber: number) {
-    this.#script = controlScript(redis, 'guarded')
-    this.#loadNumber = loadNumber
+    this.script = controlScript(redis, 'guarded')
+    this.loadNumber = loadNumber
   }
 
   /**
@@ -36,7 +36,7 @@ export class ShardWriter {
     const encoded = JSON.stringify(
       writes.map(([command, key, ...args]) => [command, places.get(key), ...args.map(String)]),
     )
-    const timeMs = Number(await this.#script([guardKey(shard), ...keys], [this.#loadNumber, encoded]))
+    const timeMs = Number(await this.script([guardKey(shard), ...keys], [this.loadNumber, encoded]))
     if (timeMs < 0) throw new OutdatedLoadError(`a later loading of shard ${shard} has begun`)
     return timeMs
   }

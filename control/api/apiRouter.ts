@@ -32,11 +32,11 @@ export interface ApiRouterOptions {
 
 /** Serves the account API: finds the route, the caller and the account, checks the fields, runs the handler. */
 export class ApiRouter {
-  readonly #options: ApiRouterOptions
-  readonly #rates = new ApiRates()
+  private readonly options: ApiRouterOptions
+  private readonly rates = new ApiRates()
 
   constructor(options: ApiRouterOptions) {
-    this.#options = options
+    this.options = options
   }
 
   /**
@@ -49,10 +49,9 @@ export class ApiRouter {
     try {
       const match = matchApi(request.method, request.path)
       if (match === undefined) throw new GatewayError('not_found')
-      const call = await this.#callOf(match, request)
-      const handler = this.#options.handlers[match.operation]
-      const result =
-        'read' in handler ? await handler.read(call) : await this.#write(handler, call, request, deadlineMs)
+      const call = await this.callOf(match, request)
+      const handler = this.options.handlers[match.operation]
+      const result = 'read' in handler ? await handler.read(call) : await this.write(handler, call, request, deadlineMs)
       return replyOf(result)
     } catch (error) {
       if (error instanceof GatewayError) return refusalOf(error)
@@ -60,14 +59,14 @@ export class ApiRouter {
     }
   }
 
-  async #callOf({ route, params }: ApiMatch, request: sluice.ApiRequest): Promise<ApiCall> {
+  private async callOf({ route, params }: ApiMatch, request: sluice.ApiRequest): Promise<ApiCall> {
     const { clientAddress, requestId } = request
-    this.#rates.checkAddress(route.auth, clientAddress)
-    const caller = await this.#callerOf(request)
-    const noteRefusal = () => this.#rates.noteRefusal(clientAddress)
+    this.rates.checkAddress(route.auth, clientAddress)
+    const caller = await this.callerOf(request)
+    const noteRefusal = () => this.rates.noteRefusal(clientAddress)
     const accountId = checkCaller(route.auth, caller, request.credential, noteRefusal)
     // A long answer is one request, however many parts it comes in.
-    if (request.part === '') this.#rates.checkCaller(caller)
+    if (request.part === '') this.rates.checkCaller(caller)
     return {
       params,
       query: checkQuery(route.query ?? NO_FIELDS, request.query),
@@ -81,18 +80,18 @@ export class ApiRouter {
     }
   }
 
-  async #callerOf({ credential, credentialHash }: sluice.ApiRequest): Promise<Caller | undefined> {
+  private async callerOf({ credential, credentialHash }: sluice.ApiRequest): Promise<Caller | undefined> {
     if (credential === sluice.CredentialKind.CREDENTIAL_NONE) return NOBODY
-    return this.#options.callerOf(credential, credentialHash)
+    return this.options.callerOf(credential, credentialHash)
   }
 
-  async #write(
+  private async write(
     handler: WriteHandler<unknown>,
     call: ApiCall,
     request: sluice.ApiRequest,
     deadlineMs: number,
   ): Promise<ApiResult> {
-    const { pool, log } = this.#options
+    const { pool, log } = this.options
     const prepared = await handler.prepare?.(call)
     const onFault = (error: unknown) => log.warn({ err: error, requestId: call.requestId }, 'undoing a change failed')
     const result = await withUndo(pool, onFault, async (transaction) => {

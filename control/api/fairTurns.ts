@@ -25,15 +25,15 @@ const FORGET_MS = 1_000
  * not the others.
  */
 export class FairTurns {
-  readonly #limits: TurnLimits
+  private readonly limits: TurnLimits
   /** By name, the time at which its turns will be forgotten; the name unused for longest comes first. */
-  readonly #forgottenAtMs = new Map<string, number>()
-  readonly #waiting: Waiting[] = []
-  #isBusy = false
-  #busySinceMs = 0
+  private readonly forgottenAtMs = new Map<string, number>()
+  private readonly waiting: Waiting[] = []
+  private isBusy = false
+  private busySinceMs = 0
 
   constructor(turnLimits: TurnLimits) {
-    this.#limits = turnLimits
+    this.limits = turnLimits
   }
 
   /**
@@ -41,79 +41,79 @@ export class FairTurns {
    * @returns what the work returns; undefined when the turn was refused and nothing was done
    */
   async run<Result>(name: string, work: () => Promise<Result>): Promise<Result | undefined> {
-    if (!(await this.#turn(name))) return undefined
-    this.#note(name)
+    if (!(await this.turn(name))) return undefined
+    this.note(name)
     const startedAtMs = performance.now()
     try {
       return await work()
     } finally {
       const tookMs = performance.now() - startedAtMs
-      void this.#rest(tookMs).then(() => this.#next())
+      void this.rest(tookMs).then(() => this.next())
     }
   }
 
   /** @returns false when the turn is refused */
-  #turn(name: string): Promise<boolean> {
-    if (!this.#isBusy) {
-      this.#isBusy = true
-      this.#busySinceMs = performance.now()
+  private turn(name: string): Promise<boolean> {
+    if (!this.isBusy) {
+      this.isBusy = true
+      this.busySinceMs = performance.now()
       return Promise.resolve(true)
     }
     return new Promise((resolve) => {
-      this.#waiting.push({ name, start: () => resolve(true), refuse: () => resolve(false) })
-      if (this.#isOverloaded()) this.#take(this.#mostServed()).refuse()
+      this.waiting.push({ name, start: () => resolve(true), refuse: () => resolve(false) })
+      if (this.isOverloaded()) this.take(this.mostServed()).refuse()
     })
   }
 
-  #isOverloaded(): boolean {
-    const { waitingMax, overloadMs } = this.#limits
-    return this.#waiting.length > waitingMax && performance.now() - this.#busySinceMs > overloadMs
+  private isOverloaded(): boolean {
+    const { waitingMax, overloadMs } = this.limits
+    return this.waiting.length > waitingMax && performance.now() - this.busySinceMs > overloadMs
   }
 
   /** Leaves the rest of the CPU to others. */
-  async #rest(tookMs: number): Promise<void> {
-    const { cpuPercent } = this.#limits
+  private async rest(tookMs: number): Promise<void> {
+    const { cpuPercent } = this.limits
     await sleep((tookMs * (100 - cpuPercent)) / cpuPercent)
   }
 
-  #next(): void {
-    this.#isBusy = this.#waiting.length > 0
-    if (this.#isBusy) this.#take(this.#leastServed()).start()
+  private next(): void {
+    this.isBusy = this.waiting.length > 0
+    if (this.isBusy) this.take(this.leastServed()).start()
   }
 
-  #take(index: number): Waiting {
-    const [waiting] = this.#waiting.splice(index, 1)
+  private take(index: number): Waiting {
+    const [waiting] = this.waiting.splice(index, 1)
     if (waiting === undefined) throw new RangeError('nobody waits there')
     return waiting
   }
 
   /** The first of those with the fewest turns. */
-  #leastServed(): number {
-    const served = this.#waiting.map(({ name }) => this.#forgottenAt(name))
+  private leastServed(): number {
+    const served = this.waiting.map(({ name }) => this.forgottenAt(name))
     return served.indexOf(Math.min(...served))
   }
 
   /** The last of those with the most turns; each that waits already counts as a turn. */
-  #mostServed(): number {
+  private mostServed(): number {
     const waiting = new Map<string, number>()
-    const served = this.#waiting.map(({ name }) => {
+    const served = this.waiting.map(({ name }) => {
       const before = waiting.get(name) ?? 0
       waiting.set(name, before + 1)
-      return this.#forgottenAt(name) + before * FORGET_MS
+      return this.forgottenAt(name) + before * FORGET_MS
     })
     return served.lastIndexOf(Math.max(...served))
   }
 
-  #forgottenAt(name: string): number {
-    return Math.max(this.#forgottenAtMs.get(name) ?? 0, performance.now())
+  private forgottenAt(name: string): number {
+    return Math.max(this.forgottenAtMs.get(name) ?? 0, performance.now())
   }
 
-  #note(name: string): void {
-    const forgottenAtMs = this.#forgottenAt(name) + FORGET_MS
-    this.#forgottenAtMs.delete(name)
-    this.#forgottenAtMs.set(name, forgottenAtMs)
-    const [oldest] = this.#forgottenAtMs.keys()
-    if (this.#forgottenAtMs.size > limits.rateLimiterEntriesMax && oldest !== undefined)
-      this.#forgottenAtMs.delete(oldest)
+  private note(name: string): void {
+    const forgottenAtMs = this.forgottenAt(name) + FORGET_MS
+    this.forgottenAtMs.delete(name)
+    this.forgottenAtMs.set(name, forgottenAtMs)
+    const [oldest] = this.forgottenAtMs.keys()
+    if (this.forgottenAtMs.size > limits.rateLimiterEntriesMax && oldest !== undefined)
+      this.forgottenAtMs.delete(oldest)
   }
 }

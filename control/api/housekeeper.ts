@@ -9,16 +9,16 @@ const EXPIRING = { sessions: 'id', used_nonces: 'nonce', link_codes: 'hash' } as
 
 /** Removes what has expired and is only kept by its row: sessions, used nonces, link codes, Idempotency-Keys. */
 export class Housekeeper {
-  readonly #loop: Loop
+  private readonly loop: Loop
 
   constructor({ pool, log }: { pool: Pool; log: Logger }) {
-    this.#loop = new Loop('housekeeping', limits.housekeepingMs, log, async () => {
-      if (await removeExpired(pool)) this.#loop.wake()
+    this.loop = new Loop('housekeeping', limits.housekeepingMs, log, async () => {
+      if (await removeExpired(pool)) this.loop.wake()
     })
   }
 
   stop(): Promise<void> {
-    return this.#loop.stop()
+    return this.loop.stop()
   }
 }
 

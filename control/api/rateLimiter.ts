@@ -9,14 +9,14 @@ export interface Rate {
  * which it would be idle again.
  */
 export class RateLimiter {
-  readonly #rate: Rate
-  readonly #namesMax: number
+  private readonly rate: Rate
+  private readonly namesMax: number
   /** In the order of their last use, so that the first is the one unused for longest. */
-  readonly #idleAtMs = new Map<string, number>()
+  private readonly idleAtMs = new Map<string, number>()
 
   constructor(rate: Rate, namesMax: number) {
-    this.#rate = rate
-    this.#namesMax = namesMax
+    this.rate = rate
+    this.namesMax = namesMax
   }
 
   /**
@@ -26,18 +26,18 @@ export class RateLimiter {
   take(name: string, nowMs: number): number {
     const waitMs = this.waitMs(name, nowMs)
     if (waitMs > 0) return waitMs
-    const idleAtMs = Math.max(this.#idleAtMs.get(name) ?? 0, nowMs) + 60_000 / this.#rate.perMinute
-    this.#idleAtMs.delete(name)
-    const first = this.#idleAtMs.size >= this.#namesMax ? this.#idleAtMs.keys().next() : undefined
-    if (first?.done === false) this.#idleAtMs.delete(first.value)
-    this.#idleAtMs.set(name, idleAtMs)
+    const idleAtMs = Math.max(this.idleAtMs.get(name) ?? 0, nowMs) + 60_000 / this.rate.perMinute
+    this.idleAtMs.delete(name)
+    const first = this.idleAtMs.size >= this.namesMax ? this.idleAtMs.keys().next() : undefined
+    if (first?.done === false) this.idleAtMs.delete(first.value)
+    this.idleAtMs.set(name, idleAtMs)
     return 0
   }
 
   /** How long an event of this name would have to wait; counts nothing. */
   waitMs(name: string, nowMs: number): number {
-    const intervalMs = 60_000 / this.#rate.perMinute
-    const idleAtMs = this.#idleAtMs.get(name) ?? 0
-    return Math.max(0, idleAtMs - nowMs - intervalMs * (this.#rate.burst - 1))
+    const intervalMs = 60_000 / this.rate.perMinute
+    const idleAtMs = this.idleAtMs.get(name) ?? 0
+    return Math.max(0, idleAtMs - nowMs - intervalMs * (this.rate.burst - 1))
   }
 }

@@ -10,18 +10,18 @@ const API = { perMinute: limits.apiRequestsPerMinute, burst: limits.apiRequestBu
 
 /** How often the account API may be asked, by each control process for itself. Clients are told apart by `clientNetwork`. */
 export class ApiRates {
-  readonly #signIns = new RateLimiter(SIGN_IN, limits.rateLimiterEntriesMax)
+  private readonly signIns = new RateLimiter(SIGN_IN, limits.rateLimiterEntriesMax)
   /** Credentials that were none. */
-  readonly #refusals = new RateLimiter(SIGN_IN, limits.rateLimiterEntriesMax)
+  private readonly refusals = new RateLimiter(SIGN_IN, limits.rateLimiterEntriesMax)
   /** Who reads what everybody may. */
-  readonly #readers = new RateLimiter(API, limits.rateLimiterEntriesMax)
-  readonly #callers = new RateLimiter(API, limits.rateLimiterEntriesMax)
+  private readonly readers = new RateLimiter(API, limits.rateLimiterEntriesMax)
+  private readonly callers = new RateLimiter(API, limits.rateLimiterEntriesMax)
 
   /** Counts a request to a route that strangers may use, before anything else is done. @throws GatewayError rate_limited */
   checkAddress(auth: ApiAuth, clientAddress: string): void {
     const network = clientNetwork(clientAddress)
-    if (auth === 'none') refuseAfter(this.#signIns.take(network, Date.now()))
-    if (auth === 'open' || auth === 'optional') refuseAfter(this.#readers.take(network, Date.now()))
+    if (auth === 'none') refuseAfter(this.signIns.take(network, Date.now()))
+    if (auth === 'open' || auth === 'optional') refuseAfter(this.readers.take(network, Date.now()))
   }
 
   /**
@@ -30,14 +30,14 @@ export class ApiRates {
    * @throws GatewayError rate_limited when too many came from there
    */
   noteRefusal(clientAddress: string): void {
-    refuseAfter(this.#refusals.take(clientNetwork(clientAddress), Date.now()))
+    refuseAfter(this.refusals.take(clientNetwork(clientAddress), Date.now()))
   }
 
   /** @throws GatewayError rate_limited */
   checkCaller(caller: Caller | undefined): void {
     if (caller === undefined || caller.kind === 'nobody') return
     const name = caller.accountId || (caller.kind === 'session' ? caller.address : caller.keyId)
-    refuseAfter(this.#callers.take(name, Date.now()))
+    refuseAfter(this.callers.take(name, Date.now()))
   }
 }
 

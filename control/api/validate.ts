@@ -18,18 +18,18 @@ type Fields = Readonly<Record<string, unknown>>
 
 /** The functions that check by a schema, each compiled once. */
 class Checks {
-  readonly #ajv: Ajv2020
-  readonly #compiled = new Map<ObjectSchema, ValidateFunction>()
+  private readonly ajv: Ajv2020
+  private readonly compiled = new Map<ObjectSchema, ValidateFunction>()
 
   constructor(coerceTypes: boolean) {
-    this.#ajv = new Ajv2020({ coerceTypes, formats: FORMATS, verbose: true, allowUnionTypes: true })
+    this.ajv = new Ajv2020({ coerceTypes, formats: FORMATS, verbose: true, allowUnionTypes: true })
   }
 
   of(schema: ObjectSchema): ValidateFunction {
-    let validate = this.#compiled.get(schema)
+    let validate = this.compiled.get(schema)
     if (validate === undefined) {
-      validate = this.#ajv.compile(schema)
-      this.#compiled.set(schema, validate)
+      validate = this.ajv.compile(schema)
+      this.compiled.set(schema, validate)
     }
     return validate
   }

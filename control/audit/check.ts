@@ -18,17 +18,17 @@ const EXAMPLES_MAX = 5
 /** Faults of one kind: counted all, shown a few, so that an audit stays small however much is wrong. */
 export class Faults {
   count = 0
-  readonly #examples: string[] = []
+  private readonly examples: string[] = []
 
   add(example: string): void {
     this.count++
-    if (this.#examples.length < EXAMPLES_MAX) this.#examples.push(example)
+    if (this.examples.length < EXAMPLES_MAX) this.examples.push(example)
   }
 
   /** @param checked said when nothing is wrong, such as '12 receipts' */
   check(name: string, checked: string): AuditCheck {
     if (this.count === 0) return { name, ok: true, detail: checked }
-    const more = this.count > this.#examples.length ? `, and ${this.count - this.#examples.length} more` : ''
-    return { name, ok: false, detail: this.#examples.join('; ') + more }
+    const more = this.count > this.examples.length ? `, and ${this.count - this.examples.length} more` : ''
+    return { name, ok: false, detail: this.examples.join('; ') + more }
   }
 }

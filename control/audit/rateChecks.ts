@@ -71,20 +71,20 @@ function due(rates: RateSet, usage: TokenUsage): number {
 
 /** The models of price sheets by their ids, for one page of receipts, which name few sheets. */
 class SheetModels {
-  readonly #client: Client
-  readonly #known = new Map<number, ReadonlyMap<string, SheetModel>>()
+  private readonly client: Client
+  private readonly known = new Map<number, ReadonlyMap<string, SheetModel>>()
 
   constructor(client: Client) {
-    this.#client = client
+    this.client = client
   }
 
   async of(version: number): Promise<ReadonlyMap<string, SheetModel>> {
-    const known = this.#known.get(version)
+    const known = this.known.get(version)
     if (known !== undefined) return known
-    const sheet = await sheetOf(this.#client, version)
+    const sheet = await sheetOf(this.client, version)
     const listed = sheet === undefined ? [] : (JSON.parse(sheet.text) as Sheet).models
     const models = new Map(listed.map((model) => [model.id, model]))
-    this.#known.set(version, models)
+    this.known.set(version, models)
     return models
   }
 }

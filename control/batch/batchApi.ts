@@ -48,15 +48,15 @@ export class ProviderRefusal extends Error {
 
 /** The files and batches of a provider. Every call rejects with CallError or ProviderRefusal. */
 export class BatchApi {
-  readonly #provider: BatchProvider
-  readonly #call: CallHttp
-  readonly #leftMs: () => number
+  private readonly provider: BatchProvider
+  private readonly call: CallHttp
+  private readonly leftMs: () => number
 
   /** @param leftMs how long a call may take from now; none is begun once it is not above zero */
   constructor(provider: BatchProvider, call: CallHttp, leftMs: () => number) {
-    this.#provider = provider
-    this.#call = call
-    this.#leftMs = leftMs
+    this.provider = provider
+    this.call = call
+    this.leftMs = leftMs
   }
 
   /** Uploads the lines of a batch. @returns the id of the file */
@@ -67,7 +67,7 @@ export class BatchApi {
         `--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="${name}.jsonl"\r\n` +
         `content-type: application/jsonl\r\n\r\n${lines}\r\n--${boundary}--\r\n`,
     )
-    const answer = await this.#ask('POST', '/files', `multipart/form-data; boundary=${boundary}`, body)
+    const answer = await this.ask('POST', '/files', `multipart/form-data; boundary=${boundary}`, body)
     return textOf(objectOf(answer), 'id')
   }
 
@@ -79,22 +79,22 @@ export class BatchApi {
       completion_window: WINDOW,
       metadata: { [GROUP_NAME]: groupId },
     }
-    return batchOf(await this.#ask('POST', '/batches', 'application/json', JSON.stringify(order)))
+    return batchOf(await this.ask('POST', '/batches', 'application/json', JSON.stringify(order)))
   }
 
   async retrieve(id: string): Promise<UpstreamBatch> {
-    return batchOf(await this.#ask('GET', `/batches/${encodeURIComponent(id)}`))
+    return batchOf(await this.ask('GET', `/batches/${encodeURIComponent(id)}`))
   }
 
   async cancel(id: string): Promise<void> {
-    await this.#ask('POST', `/batches/${encodeURIComponent(id)}/cancel`, 'application/json', '{}')
+    await this.ask('POST', `/batches/${encodeURIComponent(id)}/cancel`, 'application/json', '{}')
   }
 
   /** Looks among the provider's batches, newest first, for the one of a group. */
   async find(groupId: string): Promise<UpstreamBatch | undefined> {
     for (let after = '', page = 0; page < limits.batchFindPagesMax; page++) {
       const query = `?limit=100${after === '' ? '' : `&after=${encodeURIComponent(after)}`}`
-      const list = objectOf(await this.#ask('GET', `/batches${query}`))
+      const list = objectOf(await this.ask('GET', `/batches${query}`))
       const batches = Array.isArray(list['data']) ? list['data'].map(readBatch) : []
       const found = batches.find((batch) => batch.groupId === groupId)
       if (found !== undefined) return found
@@ -106,30 +106,30 @@ export class BatchApi {
 
   /** The lines of a file. */
   async lines(fileId: string): Promise<string[]> {
-    const answer = await this.#send('GET', `/files/${encodeURIComponent(fileId)}/content`, limits.batchFileBytesMax)
+    const answer = await this.send('GET', `/files/${encodeURIComponent(fileId)}/content`, limits.batchFileBytesMax)
     return answer.body.toString('utf8').split('\n')
   }
 
   /** Removes a file, which the provider would keep for long. */
   async remove(fileId: string): Promise<void> {
-    await this.#ask('DELETE', `/files/${encodeURIComponent(fileId)}`)
+    await this.ask('DELETE', `/files/${encodeURIComponent(fileId)}`)
   }
 
-  #ask(method: HttpCall['method'], path: string, contentType = '', body?: string | Buffer): Promise<HttpAnswer> {
-    return this.#send(method, path, SHORT_ANSWER_BYTES, contentType, body)
+  private ask(method: HttpCall['method'], path: string, contentType = '', body?: string | Buffer): Promise<HttpAnswer> {
+    return this.send(method, path, SHORT_ANSWER_BYTES, contentType, body)
   }
 
-  async #send(
+  private async send(
     method: HttpCall['method'],
     path: string,
     answerBytesMax: number,
     contentType = '',
     body?: string | Buffer,
   ): Promise<HttpAnswer> {
-    const timeoutMs = Math.floor(this.#leftMs())
+    const timeoutMs = Math.floor(this.leftMs())
     if (timeoutMs <= 0) throw new Error('the time for this batch is over')
-    const { baseUrl, apiKey } = this.#provider
-    const answer = await this.#call({
+    const { baseUrl, apiKey } = this.provider
+    const answer = await this.call({
       method,
       url: baseUrl + path,
       headers: providerHeaders(apiKey, contentType),

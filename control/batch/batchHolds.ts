@@ -20,16 +20,16 @@ export type Ended = LostEnd | 'later'
 
 /** The holds of batch jobs in Redis. Every call rejects with Redis's error. */
 export class BatchHolds {
-  readonly #redis: Redis
-  readonly #pool: Pool
-  readonly #handOver: Script
-  readonly #settle: Script
+  private readonly redis: Redis
+  private readonly pool: Pool
+  private readonly handOver: Script
+  private readonly settle: Script
 
   constructor(redis: Redis, pool: Pool) {
-    this.#redis = redis
-    this.#pool = pool
-    this.#handOver = controlScript(redis, 'handOver')
-    this.#settle = defineScript(redis, 'settle')
+    this.redis = redis
+    this.pool = pool
+    this.handOver = controlScript(redis, 'handOver')
+    this.settle = defineScript(redis, 'settle')
   }
 
   /**
@@ -39,12 +39,12 @@ export class BatchHolds {
    */
   async takeOver(job: HoldOf, owner: string, byMs: number): Promise<boolean> {
     const shard = shardOf(job.account_id)
-    return (await this.#handOver([holdsKey(shard, owner), holdsKey(shard, BATCH_OWNER)], [job.id, byMs])) === 1
+    return (await this.handOver([holdsKey(shard, owner), holdsKey(shard, BATCH_OWNER)], [job.id, byMs])) === 1
   }
 
   /** Which of the jobs have their hold. */
   async held(jobs: readonly HoldOf[]): Promise<boolean[]> {
-    const asked = jobs.map((job) => this.#redis.hexists(holdsKey(shardOf(job.account_id), BATCH_OWNER), job.id))
+    const asked = jobs.map((job) => this.redis.hexists(holdsKey(shardOf(job.account_id), BATCH_OWNER), job.id))
     return (await Promise.all(asked)).map((found) => found === 1)
   }
 
@@ -58,10 +58,10 @@ export class BatchHolds {
     const shard = shardOf(job.account_id)
     const keys = settleKeys(shard, job.account_id, job.key_id, BATCH_OWNER)
     const args = [1, limits.rememberResultMinutes, job.id, chargeUnits ?? VOID, settlement]
-    const [code, units] = (await this.#settle(keys, args)) as [number, number]
+    const [code, units] = (await this.settle(keys, args)) as [number, number]
     if (code === SettleCode.CLOSED) return 'later'
     // It was ended some time ago, or the hold was lost with Redis. The book knows which.
-    if (code === SettleCode.UNKNOWN) return endLost(this.#redis, this.#pool, settlement)
+    if (code === SettleCode.UNKNOWN) return endLost(this.redis, this.pool, settlement)
     return { chargedUnits: Math.max(0, units), voided: code === SettleCode.ALREADY_VOIDED }
   }
 }

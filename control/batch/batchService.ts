@@ -35,114 +35,114 @@ export interface BatchServiceOptions {
 /** Batch jobs from their submission to their end. Several controls may run it side by side. */
 export class BatchService {
   readonly holds: BatchHolds
-  readonly #options: BatchServiceOptions
-  readonly #now: () => number
-  readonly #groups: GroupWorker
-  readonly #singles: SingleCalls
-  readonly #loops: Loop[] = []
-  #ends: Loop | undefined
+  private readonly options: BatchServiceOptions
+  private readonly now: () => number
+  private readonly groups: GroupWorker
+  private readonly singles: SingleCalls
+  private readonly loops: Loop[] = []
+  private ends: Loop | undefined
   /** Whether any job is open, as far as is known; saves the other loops from asking. */
-  #hasOpen = true
-  #known: Providers | undefined
-  #providersAtMs = 0
+  private hasOpen = true
+  private known: Providers | undefined
+  private providersAtMs = 0
 
   constructor(options: BatchServiceOptions) {
     const { pool, redis, log } = options
     const now = options.now ?? Date.now
     const call = options.callProvider ?? callHttp
-    this.#options = options
-    this.#now = now
+    this.options = options
+    this.now = now
     this.holds = new BatchHolds(redis, pool)
     const parts = { pool, holds: this.holds, log, call, now }
-    this.#groups = new GroupWorker(parts)
-    this.#singles = new SingleCalls({ ...parts, onDone: () => this.#ends?.wake() })
+    this.groups = new GroupWorker(parts)
+    this.singles = new SingleCalls({ ...parts, onDone: () => this.ends?.wake() })
   }
 
   /** Begins to work. */
   start(): void {
-    const { log } = this.#options
+    const { log } = this.options
     const repeat = (name: string, ms: number, round: () => Promise<void>): Loop => {
       const loop = new Loop(name, ms, log, () => round())
-      this.#loops.push(loop)
+      this.loops.push(loop)
       return loop
     }
-    this.#ends = repeat('ends of batch jobs', limits.batchTickMs, () => this.#end())
-    repeat('batch jobs', limits.batchTickMs, () => this.#run())
+    this.ends = repeat('ends of batch jobs', limits.batchTickMs, () => this.end())
+    repeat('batch jobs', limits.batchTickMs, () => this.run())
     // A provider that does not answer holds up its lane alone.
     for (let lane = 0; lane < limits.batchLanes; lane++) {
-      repeat('batches of providers', limits.batchTickMs, () => this.#carry())
+      repeat('batches of providers', limits.batchTickMs, () => this.carry())
     }
-    repeat('webhooks', limits.batchTickMs, () => this.#tell())
-    repeat('old batch results', limits.housekeepingMs, () => this.#erase())
+    repeat('webhooks', limits.batchTickMs, () => this.tell())
+    repeat('old batch results', limits.housekeepingMs, () => this.erase())
   }
 
   async stop(): Promise<void> {
-    await Promise.all(this.#loops.map((loop) => loop.stop()))
-    await this.#singles.stop(limits.shutdownTimeoutMs / STOP_SHARE)
+    await Promise.all(this.loops.map((loop) => loop.stop()))
+    await this.singles.stop(limits.shutdownTimeoutMs / STOP_SHARE)
   }
 
   /** Takes a job from a proxy; see `openJob`. */
   async open(request: sluice.SubmitBatchRequest): Promise<Uint8Array> {
-    const { pool, allowPrivate } = this.#options
-    const parts = { pool, holds: this.holds, providers: () => this.#providers(), now: this.#now, allowPrivate }
+    const { pool, allowPrivate } = this.options
+    const parts = { pool, holds: this.holds, providers: () => this.providers(), now: this.now, allowPrivate }
     return sluice.SubmitBatchReply.encode(await openJob(parts, request)).finish()
   }
 
   /** Packs, calls and expires what is due. */
-  async #run(): Promise<void> {
-    const { pool } = this.#options
+  private async run(): Promise<void> {
+    const { pool } = this.options
     const open = await pool.query('SELECT FROM batch_jobs WHERE ended_at_ms IS NULL LIMIT 1')
-    this.#hasOpen = open.rowCount === 1
-    if (!this.#hasOpen) return
-    const providers = await this.#providers()
+    this.hasOpen = open.rowCount === 1
+    if (!this.hasOpen) return
+    const providers = await this.providers()
     const packing = [...providers.values()].filter((provider) => provider.batch).map((provider) => provider.id)
-    await recoverOpening({ pool, holds: this.holds, now: this.#now })
-    await this.#singles.failLost()
-    await packGroups(pool, packing, this.#now())
-    await this.#singles.start(providers)
-    await expireJobs(pool, this.#now())
+    await recoverOpening({ pool, holds: this.holds, now: this.now })
+    await this.singles.failLost()
+    await packGroups(pool, packing, this.now())
+    await this.singles.start(providers)
+    await expireJobs(pool, this.now())
   }
 
   /** Carries groups that are due to their providers and back. */
-  async #carry(): Promise<void> {
-    if (!this.#hasOpen) return
-    const providers = await this.#providers()
-    for (let steps = 0; steps < limits.batchPassMax && (await this.#groups.step(providers)); steps++) this.#ends?.wake()
+  private async carry(): Promise<void> {
+    if (!this.hasOpen) return
+    const providers = await this.providers()
+    for (let steps = 0; steps < limits.batchPassMax && (await this.groups.step(providers)); steps++) this.ends?.wake()
   }
 
   /** Ends the jobs that are decided. */
-  async #end(): Promise<void> {
-    const { pool, log } = this.#options
-    await endDecided({ pool, holds: this.holds, log, now: this.#now })
+  private async end(): Promise<void> {
+    const { pool, log } = this.options
+    await endDecided({ pool, holds: this.holds, log, now: this.now })
   }
 
   /** Sends the webhooks that are due. */
-  async #tell(): Promise<void> {
-    const { pool, log, allowPrivate } = this.#options
-    const options = { pool, log, allowPrivate, now: this.#now }
+  private async tell(): Promise<void> {
+    const { pool, log, allowPrivate } = this.options
+    const options = { pool, log, allowPrivate, now: this.now }
     for (let rounds = 0; rounds < limits.batchPassMax; rounds++) {
       if ((await sendWebhooks(options)) < limits.webhooksAtOnceMax) return
     }
   }
 
   /** Makes ends again that Redis has lost, gives up holds that no job stands for, and erases what is kept no longer. */
-  async #erase(): Promise<void> {
-    const { pool, redis, log } = this.#options
-    const parts = { pool, holds: this.holds, log, now: this.#now }
+  private async erase(): Promise<void> {
+    const { pool, redis, log } = this.options
+    const parts = { pool, holds: this.holds, log, now: this.now }
     await endStrayHolds({ ...parts, redis })
     await chargeUnbooked(parts)
     for (let rounds = 0; rounds < limits.batchPassMax; rounds++) {
-      if (!(await eraseOld(pool, this.#now()))) return
+      if (!(await eraseOld(pool, this.now()))) return
     }
   }
 
-  async #providers(): Promise<Providers> {
-    const { pool, environment } = this.#options
-    const isOld = performance.now() - this.#providersAtMs >= limits.catalogCheckMs
-    if (isOld || this.#known === undefined) {
-      this.#known = await readProviders(pool, environment)
-      this.#providersAtMs = performance.now()
+  private async providers(): Promise<Providers> {
+    const { pool, environment } = this.options
+    const isOld = performance.now() - this.providersAtMs >= limits.catalogCheckMs
+    if (isOld || this.known === undefined) {
+      this.known = await readProviders(pool, environment)
+      this.providersAtMs = performance.now()
     }
-    return this.#known
+    return this.known
   }
 }

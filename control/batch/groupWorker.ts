@@ -25,64 +25,64 @@ export interface GroupWorkerOptions {
 
 /** Brings groups of jobs to their provider and fetches what became of them, one step of one group at a time. */
 export class GroupWorker {
-  readonly #options: GroupWorkerOptions
+  private readonly options: GroupWorkerOptions
 
   constructor(options: GroupWorkerOptions) {
-    this.#options = options
+    this.options = options
   }
 
   /** Does the next step of a group that is due. @returns false when none is */
   async step(providers: Providers): Promise<boolean> {
-    const { pool, now, log } = this.#options
+    const { pool, now, log } = this.options
     const group = await leaseGroup(pool, now())
     if (group === undefined) return false
     const provider = providers.get(group.provider)
     const endMs = performance.now() + limits.batchLeaseMs - limits.batchLeaseMs / 4
     try {
       if (provider === undefined) throw new Error('the provider is not in the catalog, or its key is not set')
-      const api = new BatchApi(provider, this.#options.call, () => endMs - performance.now())
-      if (group.state === 'sending') await this.#send(group, api)
-      else await this.#poll(group, api)
+      const api = new BatchApi(provider, this.options.call, () => endMs - performance.now())
+      if (group.state === 'sending') await this.send(group, api)
+      else await this.poll(group, api)
     } catch (error) {
       log.warn({ group: group.id, provider: group.provider, err: error }, 'a batch waits for its next attempt')
-      await this.#later(group, error)
+      await this.later(group, error)
     }
     return true
   }
 
-  async #send(group: GroupRow, api: BatchApi): Promise<void> {
-    const { pool, now } = this.#options
+  private async send(group: GroupRow, api: BatchApi): Promise<void> {
+    const { pool, now } = this.options
     if (group.posted_at_ms !== null) {
       const found = await api.find(group.id)
-      if (found !== undefined) return this.#sent(group, found)
+      if (found !== undefined) return this.sent(group, found)
       // What was sent a moment ago may not be listed yet.
       const listedByMs = group.posted_at_ms + limits.batchFindGraceMs
       if (now() < listedByMs) return changeGroup(pool, group, { dueAtMs: listedByMs, release: true })
     }
-    if (now() >= group.deadline_ms) return this.#end(group, 'expired', '')
-    const jobs = await this.#runnable(group)
+    if (now() >= group.deadline_ms) return this.end(group, 'expired', '')
+    const jobs = await this.runnable(group)
     if (jobs.length === 0) return changeGroup(pool, group, { state: 'ended', release: true })
     const fileId = group.input_file_id ?? (await api.upload(group.id, jobs.map(lineOf).join('\n')))
     await changeGroup(pool, group, { inputFileId: fileId, postedAtMs: now() })
     try {
-      await this.#sent(group, await api.create(fileId, group.id))
+      await this.sent(group, await api.create(fileId, group.id))
     } catch (error) {
-      if (error instanceof ProviderRefusal && error.isFinal) return this.#end(group, 'failed', error.message)
+      if (error instanceof ProviderRefusal && error.isFinal) return this.end(group, 'failed', error.message)
       const surelyNot = error instanceof CallError ? !error.maybeSent : error instanceof ProviderRefusal && error.isBusy
       if (surelyNot) await changeGroup(pool, group, { postedAtMs: group.posted_at_ms })
       throw error
     }
   }
 
-  async #sent(group: GroupRow, { id }: UpstreamBatch): Promise<void> {
-    const { pool, now } = this.#options
+  private async sent(group: GroupRow, { id }: UpstreamBatch): Promise<void> {
+    const { pool, now } = this.options
     const dueAtMs = now() + limits.batchPollMs
     await changeGroup(pool, group, { state: 'sent', upstreamId: id, dueAtMs, attempts: 0, release: true })
   }
 
   /** The jobs whose holds stand; the others are not run. */
-  async #runnable(group: GroupRow): Promise<JobWithBody[]> {
-    const { pool, holds, now } = this.#options
+  private async runnable(group: GroupRow): Promise<JobWithBody[]> {
+    const { pool, holds, now } = this.options
     const jobs = await fullJobsOfGroup(pool, group.id)
     // An uploaded file stays as it is.
     if (group.input_file_id !== null) return jobs
@@ -93,16 +93,16 @@ export class GroupWorker {
     return jobs.filter((_, i) => held[i] === true)
   }
 
-  async #poll(group: GroupRow, api: BatchApi): Promise<void> {
-    const { pool, now } = this.#options
+  private async poll(group: GroupRow, api: BatchApi): Promise<void> {
+    const { pool, now } = this.options
     const batch = await api.retrieve(group.upstream_id ?? '')
     const nowMs = now()
     if (OVER.has(batch.status)) {
-      await this.#collect(group, batch, api)
-      await this.#end(group, endOf(batch, group), batch.reason)
-      return this.#removeFiles(group, batch, api)
+      await this.collect(group, batch, api)
+      await this.end(group, endOf(batch, group), batch.reason)
+      return this.removeFiles(group, batch, api)
     }
-    if (nowMs >= group.deadline_ms) return this.#end(group, 'expired', '')
+    if (nowMs >= group.deadline_ms) return this.end(group, 'expired', '')
     const cancelAtMs = group.deadline_ms - limits.batchCancelLeadMs
     if (nowMs >= cancelAtMs && !group.cancelled) {
       // What is finished by then comes all the same.
@@ -115,8 +115,8 @@ export class GroupWorker {
   }
 
   /** Reads what the provider has made of the jobs. An expired or cancelled batch may have made some, too. */
-  async #collect(group: GroupRow, batch: UpstreamBatch, api: BatchApi): Promise<void> {
-    const { pool, now } = this.#options
+  private async collect(group: GroupRow, batch: UpstreamBatch, api: BatchApi): Promise<void> {
+    const { pool, now } = this.options
     const jobs = new Map((await jobsOfGroup(pool, group.id)).map((job) => [customIdOf(job), job]))
     for (const fileId of [batch.outputFileId, batch.errorFileId]) {
       if (fileId === '') continue
@@ -134,32 +134,32 @@ export class GroupWorker {
   }
 
   /** Requests and answers do not stay with the provider; one that will not remove them changes nothing. */
-  async #removeFiles(group: GroupRow, batch: UpstreamBatch, api: BatchApi): Promise<void> {
+  private async removeFiles(group: GroupRow, batch: UpstreamBatch, api: BatchApi): Promise<void> {
     const fileIds = [group.input_file_id ?? '', batch.outputFileId, batch.errorFileId].filter((id) => id !== '')
     const removed = await Promise.allSettled(fileIds.map((id) => api.remove(id)))
     const failed = removed.filter((one) => one.status === 'rejected').length
-    if (failed > 0) this.#options.log.warn({ group: group.id, failed }, 'files of a batch were left with its provider')
+    if (failed > 0) this.options.log.warn({ group: group.id, failed }, 'files of a batch were left with its provider')
   }
 
   /** Nothing more comes for the jobs of the group that are left. */
-  async #end(group: GroupRow, outcome: 'failed' | 'expired', reason: string): Promise<void> {
-    const { pool, now } = this.#options
+  private async end(group: GroupRow, outcome: 'failed' | 'expired', reason: string): Promise<void> {
+    const { pool, now } = this.options
     for (const job of await jobsOfGroup(pool, group.id)) {
       await decide(pool, job.id, decideFailure(job, outcome, reason, now()), ['grouped'], group.id)
     }
     await changeGroup(pool, group, { state: 'ended', release: true })
   }
 
-  async #later(group: GroupRow, error: unknown): Promise<void> {
-    const { pool, now, log } = this.#options
+  private async later(group: GroupRow, error: unknown): Promise<void> {
+    const { pool, now, log } = this.options
     const refusal = error instanceof ProviderRefusal ? error : undefined
     try {
       if (group.state === 'sending' && refusal?.isFinal === true && group.posted_at_ms === null) {
-        await this.#end(group, 'failed', refusal.message)
+        await this.end(group, 'failed', refusal.message)
         return
       }
       if (now() >= group.deadline_ms) {
-        await this.#end(group, 'expired', '')
+        await this.end(group, 'expired', '')
         return
       }
       const pauseMs = backoffMs(group.attempts, limits.batchRetryMs, limits.batchRetryMaxMs)

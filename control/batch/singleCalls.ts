@@ -30,26 +30,26 @@ export interface SingleCallsOptions {
  * may have been read is never made again; when its answer is lost, the job fails and costs nothing.
  */
 export class SingleCalls {
-  readonly #options: SingleCallsOptions
-  readonly #open = new Map<string, Set<Promise<void>>>()
-  readonly #nextStartMs = new Map<string, number>()
+  private readonly options: SingleCallsOptions
+  private readonly open = new Map<string, Set<Promise<void>>>()
+  private readonly nextStartMs = new Map<string, number>()
 
   constructor(options: SingleCallsOptions) {
-    this.#options = options
+    this.options = options
   }
 
   /** Starts what may start now. @returns how many calls were started */
   async start(providers: Providers): Promise<number> {
     let started = 0
     for (const provider of providers.values()) {
-      if (!provider.batch && (await this.#startOne(provider))) started++
+      if (!provider.batch && (await this.startOne(provider))) started++
     }
     return started
   }
 
   /** Fails jobs whose call ended with its process. @returns how many */
   async failLost(): Promise<number> {
-    const { pool, now } = this.#options
+    const { pool, now } = this.options
     const found = await pool.query<JobRow>(
       `SELECT ${JOB_COLUMNS} FROM batch_jobs WHERE state = 'calling' AND call_by_ms <= $1 LIMIT $2`,
       [now(), limits.batchPassMax],
@@ -65,25 +65,25 @@ export class SingleCalls {
     await beforeDeadline(calls, timeoutMs, () => undefined)
   }
 
-  async #startOne(provider: BatchProvider): Promise<boolean> {
-    const own = this.#open.get(provider.id) ?? new Set()
-    this.#open.set(provider.id, own)
-    const isEarly = performance.now() < (this.#nextStartMs.get(provider.id) ?? 0)
+  private async startOne(provider: BatchProvider): Promise<boolean> {
+    const own = this.open.get(provider.id) ?? new Set()
+    this.open.set(provider.id, own)
+    const isEarly = performance.now() < (this.nextStartMs.get(provider.id) ?? 0)
     if (isEarly || own.size >= limits.batchCallsPerProviderMax) return false
-    const job = await this.#take(provider.id)
+    const job = await this.take(provider.id)
     if (job === undefined) return false
-    this.#nextStartMs.set(provider.id, performance.now() + limits.batchCallPaceMs)
-    const calling = this.#run(provider, job).finally(() => {
+    this.nextStartMs.set(provider.id, performance.now() + limits.batchCallPaceMs)
+    const calling = this.run(provider, job).finally(() => {
       own.delete(calling)
-      this.#options.onDone()
+      this.options.onDone()
     })
     own.add(calling)
     return true
   }
 
   /** From here on the job counts as called: whatever happens, nobody calls it a second time without a reason. */
-  async #take(providerId: string): Promise<JobWithBody | undefined> {
-    const { pool, now } = this.#options
+  private async take(providerId: string): Promise<JobWithBody | undefined> {
+    const { pool, now } = this.options
     const nowMs = now()
     const taken = await pool.query<JobWithBody>(
       `UPDATE batch_jobs SET state = 'calling', attempts = attempts + 1, call_by_ms = $3
@@ -96,20 +96,20 @@ export class SingleCalls {
     return taken.rows[0]
   }
 
-  async #run(provider: BatchProvider, job: JobWithBody): Promise<void> {
-    const { holds, now, log } = this.#options
+  private async run(provider: BatchProvider, job: JobWithBody): Promise<void> {
+    const { holds, now, log } = this.options
     try {
       const [isHeld] = await holds.held([job])
-      if (isHeld !== true) await this.#decide(job, decideNotHeld(job, now()))
-      else await this.#ask(provider, job)
+      if (isHeld !== true) await this.decide(job, decideNotHeld(job, now()))
+      else await this.ask(provider, job)
     } catch (error) {
       // The job stays as it is: its answer may be lost, and then it fails in its time.
       log.warn({ job: job.id, provider: provider.id, err: error }, 'a batch job could not be seen to its end')
     }
   }
 
-  async #ask(provider: BatchProvider, job: JobWithBody): Promise<void> {
-    const { call, now } = this.#options
+  private async ask(provider: BatchProvider, job: JobWithBody): Promise<void> {
+    const { call, now } = this.options
     let answer: HttpAnswer
     try {
       answer = await call({
@@ -122,14 +122,14 @@ export class SingleCalls {
       })
     } catch (error) {
       if (!(error instanceof CallError)) throw error
-      if (error.maybeSent) return this.#decide(job, decideFailure(job, 'failed', LOST_ANSWER, now()))
-      return this.#again(job, error.message, 0, true)
+      if (error.maybeSent) return this.decide(job, decideFailure(job, 'failed', LOST_ANSWER, now()))
+      return this.again(job, error.message, 0, true)
     }
-    if (answer.status === 200) return this.#decide(job, this.#read(job, answer))
+    if (answer.status === 200) return this.decide(job, this.read(job, answer))
     const reason = reasonOf(answer.body) || `The provider answered ${answer.status}.`
     const isBusy = answer.status === 429 || answer.status === 503
-    if (!isBusy && answer.status < 500) return this.#decide(job, decideFailure(job, 'failed', reason, now()))
-    return this.#again(job, reason, answer.retryAfterSeconds * 1000, !isBusy)
+    if (!isBusy && answer.status < 500) return this.decide(job, decideFailure(job, 'failed', reason, now()))
+    return this.again(job, reason, answer.retryAfterSeconds * 1000, !isBusy)
   }
 
   #read(job: JobRow, answer: HttpAnswer): Decision {
@@ -139,15 +139,15 @@ export class SingleCalls {
     return decideFailure(job, 'failed', 'The provider answered with what is no completion.', nowMs)
   }
 
-  async #decide(job: JobRow, decision: Decision): Promise<void> {
-    await decide(this.#options.pool, job.id, decision, ['calling'])
+  private async decide(job: JobRow, decision: Decision): Promise<void> {
+    await decide(this.options.pool, job.id, decision, ['calling'])
   }
 
   /** The provider has not run the job: it is sent again later, to the next one that may serve it where there is one. */
-  async #again(job: JobRow, reason: string, waitMs: number, nextRoute: boolean): Promise<void> {
-    const { pool, now } = this.#options
+  private async again(job: JobRow, reason: string, waitMs: number, nextRoute: boolean): Promise<void> {
+    const { pool, now } = this.options
     if (job.attempts >= limits.batchAttemptsMax) {
-      return this.#decide(job, decideFailure(job, 'failed', reason, now()))
+      return this.decide(job, decideFailure(job, 'failed', reason, now()))
     }
     const turn = nextRoute ? (job.route + 1) % job.routes.length : job.route
     const route = job.routes[turn] ?? { provider: job.provider, model: job.upstream_model }

@@ -42,15 +42,15 @@ function readAddresses(env: NodeJS.ProcessEnv): Addresses {
 /** What commands work with: connections that open when they are first needed, and the output. */
 export class CliContext {
   readonly isJson: boolean
-  readonly #env: NodeJS.ProcessEnv
-  readonly #addresses: Addresses
-  #pool: Promise<Pool> | undefined
-  #redis: Promise<Redis> | undefined
+  private readonly env: NodeJS.ProcessEnv
+  private readonly addresses: Addresses
+  private openedPool: Promise<Pool> | undefined
+  private openedRedis: Promise<Redis> | undefined
 
   constructor(env: NodeJS.ProcessEnv, isJson: boolean) {
-    this.#env = env
+    this.env = env
     this.isJson = isJson
-    this.#addresses = readAddresses(env)
+    this.addresses = readAddresses(env)
   }
 
   /**
@@ -59,33 +59,33 @@ export class CliContext {
    */
   catalogPath(given: string | undefined): string {
     // npm changes to the project's folder and notes where it was called.
-    if (given !== undefined) return resolve(this.#env['INIT_CWD'] ?? '.', given)
-    return resolve(this.#env['SLUICE_CATALOG'] || this.#addresses.catalogPath || 'catalog.yaml')
+    if (given !== undefined) return resolve(this.env['INIT_CWD'] ?? '.', given)
+    return resolve(this.env['SLUICE_CATALOG'] || this.addresses.catalogPath || 'catalog.yaml')
   }
 
   /** A node of the chain that the book is bound to, when one is known. */
   get chainRpcUrl(): string | undefined {
-    return this.#addresses.chainRpcUrl
+    return this.addresses.chainRpcUrl
   }
 
   get hasDatabaseAddress(): boolean {
-    return this.#addresses.databaseUrl !== undefined
+    return this.addresses.databaseUrl !== undefined
   }
 
   /** The book. @throws CommandError when it can not be reached */
   pool(): Promise<Pool> {
-    this.#pool ??= this.#openPool()
-    return this.#pool
+    this.openedPool ??= this.openPool()
+    return this.openedPool
   }
 
   /** Redis. @throws CommandError when it can not be reached */
   redis(): Promise<Redis> {
-    this.#redis ??= this.#openRedis()
-    return this.#redis
+    this.openedRedis ??= this.openRedis()
+    return this.openedRedis
   }
 
-  async #openPool(): Promise<Pool> {
-    const url = this.#addresses.databaseUrl
+  private async openPool(): Promise<Pool> {
+    const url = this.addresses.databaseUrl
     if (url === undefined) {
       throw new CommandError('the database is not known: is `make run` running? Else set DATABASE_URL')
     }
@@ -103,8 +103,8 @@ export class CliContext {
     }
   }
 
-  async #openRedis(): Promise<Redis> {
-    const url = this.#addresses.redisUrl
+  private async openRedis(): Promise<Redis> {
+    const url = this.addresses.redisUrl
     if (url === undefined) throw new CommandError('Redis is not known: is `make run` running? Else set REDIS_URL')
     const redis = connectRedis(url, 'wait')
     let lastError: unknown
@@ -140,7 +140,7 @@ export class CliContext {
   }
 
   async close(): Promise<void> {
-    const [pool, redis] = await Promise.allSettled([this.#pool, this.#redis])
+    const [pool, redis] = await Promise.allSettled([this.openedPool, this.openedRedis])
     if (redis.status === 'fulfilled') redis.value?.disconnect()
     if (pool.status === 'fulfilled') await pool.value?.end()
   }

@@ -26,52 +26,52 @@ interface Outage {
  * are counted, and when the server takes connections again that is told once.
  */
 export class OutageFilter {
-  readonly #show: (text: string) => void
-  #outage: Outage | undefined
-  #timer: NodeJS.Timeout | undefined
+  private readonly show: (text: string) => void
+  private outage: Outage | undefined
+  private timer: NodeJS.Timeout | undefined
 
   /** @param show prints a line for the program */
   constructor(show: (text: string) => void) {
-    this.#show = show
+    this.show = show
   }
 
   /** Shows a warning, or counts it. */
   take({ text, fields }: Warning): void {
     // A route that failed speaks of a provider; its next failure may be another one.
-    if ('route' in fields || !SYMPTOM.test(text)) return this.#show(text)
-    if (this.#outage === undefined) {
-      this.#outage = { server: serverIn(text), hidden: 0, hiddenLately: 0 }
-      this.#show(text)
-      this.#watch()
+    if ('route' in fields || !SYMPTOM.test(text)) return this.show(text)
+    if (this.outage === undefined) {
+      this.outage = { server: serverIn(text), hidden: 0, hiddenLately: 0 }
+      this.show(text)
+      this.watch()
       return
     }
-    this.#outage.server ??= serverIn(text)
-    this.#outage.hidden++
-    this.#outage.hiddenLately++
+    this.outage.server ??= serverIn(text)
+    this.outage.hidden++
+    this.outage.hiddenLately++
   }
 
   /** Forgets the outage: nobody is to be told any more. */
   stop(): void {
-    clearTimeout(this.#timer)
-    this.#outage = undefined
+    clearTimeout(this.timer)
+    this.outage = undefined
   }
 
-  #watch(): void {
-    this.#timer = setTimeout(() => void this.#look(), CHECK_INTERVAL_MS).unref()
+  private watch(): void {
+    this.timer = setTimeout(() => void this.look(), CHECK_INTERVAL_MS).unref()
   }
 
-  async #look(): Promise<void> {
-    const outage = this.#outage
+  private async look(): Promise<void> {
+    const outage = this.outage
     if (outage === undefined) return
     const { server } = outage
     const isOver = server === undefined ? outage.hiddenLately === 0 : await accepts(server)
-    if (this.#outage !== outage) return
+    if (this.outage !== outage) return
     outage.hiddenLately = 0
-    if (!isOver) return this.#watch()
-    this.#outage = undefined
+    if (!isOver) return this.watch()
+    this.outage = undefined
     const what = server === undefined ? 'no more trouble' : `${server.host}:${server.port} takes connections again`
     const hidden = outage.hidden === 0 ? '' : `; more about it is in the log (lines: ${outage.hidden})`
-    this.#show(what + hidden)
+    this.show(what + hidden)
   }
 }
 

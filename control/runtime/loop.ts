@@ -13,11 +13,11 @@ export class Loop {
 
   /** @param pass one round of the work; it ends early when the signal aborts */
   constructor(name: string, intervalMs: number, log: Logger, pass: (signal: AbortSignal) => Promise<void>) {
-    this.#name = name
-    this.#intervalMs = intervalMs
-    this.#log = log
-    this.#pass = pass
-    this.#done = this.#run()
+    this.name = name
+    this.intervalMs = intervalMs
+    this.log = log
+    this.pass = pass
+    this.done = this.run()
   }
 
   /** Has the next pass begin at once; during a pass, another one follows it. */
@@ -27,18 +27,18 @@ export class Loop {
 
   /** Lets the pass under way finish and ends. */
   async stop(): Promise<void> {
-    this.#stopping.abort()
+    this.stopping.abort()
     this.wake()
-    await this.#done
+    await this.done
   }
 
-  async #run(): Promise<void> {
-    const signal = this.#stopping.signal
+  private async run(): Promise<void> {
+    const signal = this.stopping.signal
     while (!signal.aborted) {
       try {
-        await this.#pass(signal)
+        await this.pass(signal)
       } catch (error) {
-        if (!signal.aborted) this.#log.warn({ err: error }, `${this.#name}: failed, trying again`)
+        if (!signal.aborted) this.log.warn({ err: error }, `${this.name}: failed, trying again`)
         // A woken loop must not spin while the fault lasts.
         this.#pause.forget()
       }

@@ -38,26 +38,26 @@ const PING_TIMEOUT_MS = 2_000
 
 /** The whole of control: brought up in order, stopped together. */
 export class ControlService {
-  readonly #environment: Environment
-  readonly #log: Logger
-  readonly #pool: Pool
-  readonly #redis: Redis
-  readonly #catalog: CatalogKeeper
-  #payments: PaymentsService | undefined
-  readonly #debits: Debits
+  private readonly environment: Environment
+  private readonly log: Logger
+  private readonly pool: Pool
+  private readonly redis: Redis
+  private readonly catalog: CatalogKeeper
+  private payments: PaymentsService | undefined
+  private readonly debits: Debits
   /** What `stop` has to end. */
-  readonly #running: Array<{ name: string; stop: () => Promise<void> }> = []
+  private readonly running: Array<{ name: string; stop: () => Promise<void> }> = []
 
   constructor(environment: Environment, log: Logger) {
-    this.#environment = environment
-    this.#log = log
-    this.#pool = createPool(environment.databaseUrl, (error) => {
+    this.environment = environment
+    this.log = log
+    this.pool = createPool(environment.databaseUrl, (error) => {
       log.warn({ reason: error.message }, 'a connection to PostgreSQL broke; another one takes its place')
     })
-    this.#redis = connectRedis(environment.redisUrl, 'wait')
-    this.#redis.on('error', (error: Error) => log.debug({ reason: error.message }, 'Redis connection'))
-    this.#debits = new Debits(this.#pool, this.#redis)
-    this.#catalog = new CatalogKeeper({ path: environment.catalogPath, pool: this.#pool, redis: this.#redis, log })
+    this.redis = connectRedis(environment.redisUrl, 'wait')
+    this.redis.on('error', (error: Error) => log.debug({ reason: error.message }, 'Redis connection'))
+    this.debits = new Debits(this.pool, this.redis)
+    this.catalog = new CatalogKeeper({ path: environment.catalogPath, pool: this.pool, redis: this.redis, log })
   }
 
   /**
@@ -67,62 +67,62 @@ export class ControlService {
    * @throws CatalogError when the catalog does not hold; Error for everything else that makes a start useless
    */
   async start(signal: AbortSignal): Promise<number> {
-    const { databaseUrl, redisUrl, busKey, metricsPort } = this.#environment
-    await waitFor(`PostgreSQL at ${addressForLog(databaseUrl)}`, this.#log, signal, () => this.#pool.query('SELECT 1'))
-    await waitFor(`Redis at ${addressForLog(redisUrl)}`, this.#log, signal, () => this.#pingRedis())
-    await requireRedisVersion(this.#redis)
-    const applied = await migrate(this.#pool)
-    if (applied.length > 0) this.#log.info({ applied }, 'the schema of the book is up to date')
-    await this.#catalog.start()
-    this.#running.push({ name: 'catalog', stop: () => this.#catalog.stop() })
-    const settlement = this.#startSettlement()
-    const { orphans, events } = await this.#openAdmission(signal)
+    const { databaseUrl, redisUrl, busKey, metricsPort } = this.environment
+    await waitFor(`PostgreSQL at ${addressForLog(databaseUrl)}`, this.log, signal, () => this.pool.query('SELECT 1'))
+    await waitFor(`Redis at ${addressForLog(redisUrl)}`, this.log, signal, () => this.pingRedis())
+    await requireRedisVersion(this.redis)
+    const applied = await migrate(this.pool)
+    if (applied.length > 0) this.log.info({ applied }, 'the schema of the book is up to date')
+    await this.catalog.start()
+    this.running.push({ name: 'catalog', stop: () => this.catalog.stop() })
+    const settlement = this.startSettlement()
+    const { orphans, events } = await this.openAdmission(signal)
     const metrics = new ControlMetrics({
       settlement: () => settlement.stats,
       orphansVoided: () => orphans.voided,
-      backlog: () => sampleBacklog(this.#redis),
-      ...(this.#environment.payments && {
-        openMoney: () => countOpenMoney(this.#pool),
-        paymentsRefused: () => this.#payments?.refusals.totals ?? new Map(),
+      backlog: () => sampleBacklog(this.redis),
+      ...(this.environment.payments && {
+        openMoney: () => countOpenMoney(this.pool),
+        paymentsRefused: () => this.payments?.refusals.totals ?? new Map(),
       }),
-      batches: () => sampleBatches(this.#pool, Date.now()),
+      batches: () => sampleBatches(this.pool, Date.now()),
     })
-    this.#running.push({ name: 'metrics', stop: async () => metrics.close() })
-    this.#startPayments()
-    const batches = this.#startBatches()
-    const chain = await this.#startChainState()
-    const observedDays = new ObservedDays({ pool: this.#pool, log: this.#log })
-    this.#running.push({ name: 'observed days', stop: () => observedDays.stop() })
+    this.running.push({ name: 'metrics', stop: async () => metrics.close() })
+    this.startPayments()
+    const batches = this.startBatches()
+    const chain = await this.startChainState()
+    const observedDays = new ObservedDays({ pool: this.pool, log: this.log })
+    this.running.push({ name: 'observed days', stop: () => observedDays.stop() })
     const handlers = rpcHandlers({
-      pool: this.#pool,
-      redis: this.#redis,
-      log: this.#log,
-      debits: this.#debits,
+      pool: this.pool,
+      redis: this.redis,
+      log: this.log,
+      debits: this.debits,
       tellAdmission: (accountIds) => events.bring(accountIds),
-      environment: this.#environment,
-      payments: this.#payments,
+      environment: this.environment,
+      payments: this.payments,
       batches,
       chain,
       observedDays,
     })
-    const rpc = new RpcServer({ redisUrl, busKey, handlers, log: this.#log, observe: metrics.observeRpc })
+    const rpc = new RpcServer({ redisUrl, busKey, handlers, log: this.log, observe: metrics.observeRpc })
     rpc.start()
-    this.#running.push({ name: 'rpc', stop: () => rpc.stop(limits.shutdownTimeoutMs / 2) })
-    const jobs = { pool: this.#pool, log: this.#log }
+    this.running.push({ name: 'rpc', stop: () => rpc.stop(limits.shutdownTimeoutMs / 2) })
+    const jobs = { pool: this.pool, log: this.log }
     for (const job of [
       new Housekeeper(jobs),
       new LinkExpirer(jobs),
       new ReferralPayer(jobs),
-      new StatusKeeper({ ...jobs, redis: this.#redis }),
+      new StatusKeeper({ ...jobs, redis: this.redis }),
     ]) {
-      this.#running.push({ name: job.constructor.name, stop: () => job.stop() })
+      this.running.push({ name: job.constructor.name, stop: () => job.stop() })
     }
     return metrics.listen(metricsPort)
   }
 
   /** Reads the catalog file again; one that does not hold is logged and changes nothing. */
   reloadCatalog(): Promise<boolean> {
-    return this.#catalog.reload()
+    return this.catalog.reload()
   }
 
   /**
@@ -130,80 +130,80 @@ export class ControlService {
    * or Redis are away, say) is left for the next start, which finds it in the streams.
    */
   async stop(): Promise<void> {
-    const parts = this.#running.splice(0).map(async ({ name, stop }) => {
-      await stop().catch((error: Error) => this.#log.warn({ part: name, err: error }, 'a part did not stop cleanly'))
+    const parts = this.running.splice(0).map(async ({ name, stop }) => {
+      await stop().catch((error: Error) => this.log.warn({ part: name, err: error }, 'a part did not stop cleanly'))
     })
     const ends = Promise.all(parts)
-      .then(() => this.#pool.end())
+      .then(() => this.pool.end())
       .then(() => true)
     const isClean = await beforeDeadline(ends, limits.shutdownTimeoutMs / 2, () => false)
     if (!isClean) this.#log.warn('some work could not be finished; the next start takes it up')
     this.#redis.disconnect()
   }
 
-  #startSettlement(): SettlementConsumer {
+  private startSettlement(): SettlementConsumer {
     const settlement = new SettlementConsumer({
-      redisUrl: this.#environment.redisUrl,
-      pool: this.#pool,
-      log: this.#log,
+      redisUrl: this.environment.redisUrl,
+      pool: this.pool,
+      log: this.log,
       consumer: newId('own'),
-      onBooked: () => this.#payments?.onBooked(),
+      onBooked: () => this.payments?.onBooked(),
     })
-    this.#running.push({ name: 'settlement', stop: () => settlement.stop() })
+    this.running.push({ name: 'settlement', stop: () => settlement.stop() })
     return settlement
   }
 
-  #startPayments(): void {
-    const config = this.#environment.payments
+  private startPayments(): void {
+    const config = this.environment.payments
     if (config === undefined) return
-    const payments = newPayments(config, this.#pool, this.#redis, this.#log)
-    this.#payments = payments
-    this.#running.push({ name: 'payments', stop: () => payments.stop(limits.shutdownTimeoutMs / 4) })
+    const payments = newPayments(config, this.pool, this.redis, this.log)
+    this.payments = payments
+    this.running.push({ name: 'payments', stop: () => payments.stop(limits.shutdownTimeoutMs / 4) })
   }
 
   /** Known before the first call is answered, so that nobody is told of a chain that was not asked yet. */
-  async #startChainState(): Promise<ChainState> {
-    const { payments, chainRpcUrl } = this.#environment
+  private async startChainState(): Promise<ChainState> {
+    const { payments, chainRpcUrl } = this.environment
     const chain = new ChainState({
       rpcUrl: payments?.rpcUrl ?? chainRpcUrl,
       chainId: payments?.chainId,
-      log: this.#log,
+      log: this.log,
     })
-    this.#running.push({ name: 'chain state', stop: () => chain.stop() })
+    this.running.push({ name: 'chain state', stop: () => chain.stop() })
     await chain.known
     return chain
   }
 
-  #startBatches(): BatchService {
+  private startBatches(): BatchService {
     const batches = new BatchService({
-      pool: this.#pool,
-      redis: this.#redis,
-      log: this.#log,
+      pool: this.pool,
+      redis: this.redis,
+      log: this.log,
       environment: process.env,
-      allowPrivate: this.#environment.allowPrivateWebhooks === true,
+      allowPrivate: this.environment.allowPrivateWebhooks === true,
     })
     batches.start()
-    this.#running.push({ name: 'batches', stop: () => batches.stop() })
+    this.running.push({ name: 'batches', stop: () => batches.stop() })
     return batches
   }
 
   /** Admission opens only over a state that is known to match the book. */
-  async #openAdmission(signal: AbortSignal): Promise<{ orphans: OrphanVoider; events: EventDispatcher }> {
+  private async openAdmission(signal: AbortSignal): Promise<{ orphans: OrphanVoider; events: EventDispatcher }> {
     const options = {
-      pool: this.#pool,
-      redis: this.#redis,
-      log: this.#log,
-      beforeOpen: () => this.#catalog.restore(),
+      pool: this.pool,
+      redis: this.redis,
+      log: this.log,
+      beforeOpen: () => this.catalog.restore(),
     }
-    await waitFor('the admission state', this.#log, signal, async () => {
+    await waitFor('the admission state', this.log, signal, async () => {
       if ((await ensureAdmission(options)) === 'busy') throw new Error('another control is loading it')
     })
     const orphans = new OrphanVoider(options)
     const events = new EventDispatcher(options)
-    const debits = new DebitKeeper({ ...options, debits: this.#debits })
+    const debits = new DebitKeeper({ ...options, debits: this.debits })
     const announcer = new KeyAnnouncer(options)
     const loops = [new AdmissionKeeper(options), events, new GrantSweeper(options), debits, orphans, announcer]
-    this.#running.push({
+    this.running.push({
       name: 'admission',
       stop: async () => void (await Promise.all(loops.map((loop) => loop.stop()))),
     })

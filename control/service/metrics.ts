@@ -26,78 +26,78 @@ export interface MetricsSources {
 
 /** The metrics of control, served on 127.0.0.1 alone. Labels come from closed sets. */
 export class ControlMetrics {
-  readonly #registry = new Registry()
-  readonly #rpcCount: Counter<'operation' | 'outcome'>
-  readonly #rpcSeconds: Histogram<'operation'>
-  readonly #server: Server
-  #backlog = EMPTY_BACKLOG
-  #openMoney = NO_OPEN_MONEY
-  #batches = NO_BATCHES
+  private readonly registry = new Registry()
+  private readonly rpcCount: Counter<'operation' | 'outcome'>
+  private readonly rpcSeconds: Histogram<'operation'>
+  private readonly server: Server
+  private backlog = EMPTY_BACKLOG
+  private openMoney = NO_OPEN_MONEY
+  private batches = NO_BATCHES
 
   constructor(sources: MetricsSources) {
-    const registers = [this.#registry]
-    collectDefaultMetrics({ register: this.#registry, prefix: 'sluice_control_' })
-    this.#rpcCount = new Counter({
+    const registers = [this.registry]
+    collectDefaultMetrics({ register: this.registry, prefix: 'sluice_control_' })
+    this.rpcCount = new Counter({
       name: 'sluice_control_rpc_total',
       help: 'Calls of the proxies by operation and outcome',
       labelNames: ['operation', 'outcome'],
       registers,
     })
-    this.#rpcSeconds = new Histogram({
+    this.rpcSeconds = new Histogram({
       name: 'sluice_control_rpc_seconds',
       help: 'Time from taking a call off the stream to its answer',
       labelNames: ['operation'],
       buckets: RPC_SECONDS,
       registers,
     })
-    this.#addSettlement(sources)
-    this.#addBacklog()
-    if (sources.openMoney !== undefined) this.#addOpenMoney()
-    if (sources.paymentsRefused !== undefined) this.#addRefusals(sources.paymentsRefused)
-    this.#addBatches()
-    this.#server = createServer((request, response) => {
+    this.addSettlement(sources)
+    this.addBacklog()
+    if (sources.openMoney !== undefined) this.addOpenMoney()
+    if (sources.paymentsRefused !== undefined) this.addRefusals(sources.paymentsRefused)
+    this.addBatches()
+    this.server = createServer((request, response) => {
       // Whoever asks seldom would else meet the end of an idle connection with a request under way.
       response.setHeader('connection', 'close')
       if (request.method !== 'GET' || request.url !== '/metrics') {
         response.writeHead(404).end()
         return
       }
-      void this.#text(sources).then(
-        (text) => response.writeHead(200, { 'content-type': this.#registry.contentType }).end(text),
+      void this.text(sources).then(
+        (text) => response.writeHead(200, { 'content-type': this.registry.contentType }).end(text),
         () => response.writeHead(500).end(),
       )
     })
   }
 
   readonly observeRpc: RpcObserver = (operation, outcome, seconds) => {
-    this.#rpcCount.inc({ operation, outcome })
-    this.#rpcSeconds.observe({ operation }, seconds)
+    this.rpcCount.inc({ operation, outcome })
+    this.rpcSeconds.observe({ operation }, seconds)
   }
 
   /** @param port zero takes any free one. @returns the port taken */
   async listen(port: number): Promise<number> {
     await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', reject)
-      this.#server.listen(port, '127.0.0.1', resolve)
+      this.server.once('error', reject)
+      this.server.listen(port, '127.0.0.1', resolve)
     })
-    return (this.#server.address() as AddressInfo).port
+    return (this.server.address() as AddressInfo).port
   }
 
   close(): void {
-    this.#server.close()
-    this.#server.closeAllConnections()
+    this.server.close()
+    this.server.closeAllConnections()
   }
 
-  async #text(sources: MetricsSources): Promise<string> {
-    this.#backlog = await sources.backlog().catch(() => this.#backlog)
-    this.#openMoney = (await sources.openMoney?.().catch(() => undefined)) ?? this.#openMoney
-    this.#batches = await sources.batches().catch(() => this.#batches)
-    return this.#registry.metrics()
+  private async text(sources: MetricsSources): Promise<string> {
+    this.backlog = await sources.backlog().catch(() => this.backlog)
+    this.openMoney = (await sources.openMoney?.().catch(() => undefined)) ?? this.openMoney
+    this.batches = await sources.batches().catch(() => this.batches)
+    return this.registry.metrics()
   }
 
-  #addSettlement(sources: MetricsSources): void {
+  private addSettlement(sources: MetricsSources): void {
     const add = (name: string, help: string, field: keyof SettlementStats) => {
-      this.#addTotal(`settlement_${name}`, help, () => sources.settlement()[field])
+      this.addTotal(`settlement_${name}`, help, () => sources.settlement()[field])
     }
     add('batches', 'Batches committed to the book', 'batches')
     add('receipts', 'Receipts booked', 'receipts')
@@ -105,15 +105,15 @@ export class ControlMetrics {
     add('rejects', 'Entries that could not be booked and wait for an operator', 'rejects')
     add('retries', 'Batches and reads repeated after an error', 'retries')
     add('shortfall_units', 'Units charged beyond what the book had', 'shortfallUnits')
-    this.#addTotal('orphans_voided', 'Holds voided because their proxy was gone', sources.orphansVoided)
+    this.addTotal('orphans_voided', 'Holds voided because their proxy was gone', sources.orphansVoided)
   }
 
   /** A total that its owner counts and that only grows; it is read out when asked for. */
-  #addTotal(name: string, help: string, value: () => number): void {
+  private addTotal(name: string, help: string, value: () => number): void {
     new Counter({
       name: `sluice_control_${name}_total`,
       help,
-      registers: [this.#registry],
+      registers: [this.registry],
       collect() {
         this.reset()
         this.inc(value())
@@ -121,12 +121,12 @@ export class ControlMetrics {
     })
   }
 
-  #addRefusals(refused: () => ReadonlyMap<string, number>): void {
+  private addRefusals(refused: () => ReadonlyMap<string, number>): void {
     new Counter({
       name: 'sluice_control_payments_refused_total',
       help: 'Refused payments by code',
       labelNames: ['code'],
-      registers: [this.#registry],
+      registers: [this.registry],
       collect() {
         this.reset()
         for (const [code, count] of refused()) this.inc({ code }, count)
@@ -135,26 +135,26 @@ export class ControlMetrics {
   }
 
   /** A number that is read out when asked for. */
-  #addGauge(name: string, help: string, read: () => number): void {
+  private addGauge(name: string, help: string, read: () => number): void {
     new Gauge({
       name: `sluice_control_${name}`,
       help,
-      registers: [this.#registry],
+      registers: [this.registry],
       collect() {
         this.set(read())
       },
     })
   }
 
-  #addBatches(): void {
-    this.#addGauge('batch_jobs_open', 'Batch jobs not ended yet, counted up to 100,000', () => this.#batches.jobsOpen)
-    this.#addGauge('batch_job_oldest_seconds', 'Age of the oldest of these', () => this.#batches.oldestMs / 1_000)
-    this.#addGauge('webhooks_waiting', 'Webhooks not delivered yet', () => this.#batches.webhooksWaiting)
+  private addBatches(): void {
+    this.addGauge('batch_jobs_open', 'Batch jobs not ended yet, counted up to 100,000', () => this.batches.jobsOpen)
+    this.addGauge('batch_job_oldest_seconds', 'Age of the oldest of these', () => this.batches.oldestMs / 1_000)
+    this.addGauge('webhooks_waiting', 'Webhooks not delivered yet', () => this.batches.webhooksWaiting)
   }
 
-  #addBacklog(): void {
+  private addBacklog(): void {
     const add = (name: string, help: string, value: (sample: BacklogSample) => number) =>
-      this.#addGauge(name, help, () => value(this.#backlog))
+      this.addGauge(name, help, () => value(this.backlog))
     add('ledger_stream_entries', 'Ended requests not yet booked', (sample) => sample.ledgerEntries)
     add('ledger_stream_pending', 'Of these, given to a consumer', (sample) => sample.ledgerPending)
     add('settlement_lag_seconds', 'Age of the oldest of these', (sample) => sample.ledgerLagMs / 1_000)
@@ -163,9 +163,9 @@ export class ControlMetrics {
     add('hold_oldest_seconds', 'Age of the oldest hold', (sample) => sample.holdOldestMs / 1_000)
   }
 
-  #addOpenMoney(): void {
+  private addOpenMoney(): void {
     const add = (name: string, help: string, field: keyof OpenMoney) =>
-      this.#addGauge(name, help, () => this.#openMoney[field])
+      this.addGauge(name, help, () => this.openMoney[field])
     add('payments_settling', 'Payments whose transfer is in no block yet', 'paymentsSettling')
     add('payments_serving', 'Payments made whose requests are being served', 'paymentsServing')
     add('refunds_sending', 'Refunds not sent yet', 'refundsSending')

@@ -20,49 +20,49 @@ export interface SeenStateOptions {
 
 /** Adds up how long this process sees the service in each state, from its first good moment on. */
 export class SeenState {
-  readonly #options: SeenStateOptions
-  readonly #now: () => number
-  readonly #times = new ObservedTimes()
-  #sinceMs: number | undefined
-  #before: { requests: number; faults: number } = { requests: 0, faults: 0 }
+  private readonly options: SeenStateOptions
+  private readonly now: () => number
+  private readonly times = new ObservedTimes()
+  private sinceMs: number | undefined
+  private before: { requests: number; faults: number } = { requests: 0, faults: 0 }
 
   constructor(options: SeenStateOptions) {
-    this.#options = options
-    this.#now = options.now ?? Date.now
+    this.options = options
+    this.now = options.now ?? Date.now
   }
 
   /** Notes the state since the last call. To be called at every pulse. */
   observe(): void {
-    const nowMs = this.#now()
-    const state = worstState([this.#options.partsNow(), this.#ofErrors()])
+    const nowMs = this.now()
+    const state = worstState([this.options.partsNow(), this.ofErrors()])
     // What is missing while a process comes up is no disturbance.
-    if (this.#sinceMs === undefined && state !== 'operational') return
-    const { pulseIntervalMs, rpcTimeoutMs } = this.#options.limits
+    if (this.sinceMs === undefined && state !== 'operational') return
+    const { pulseIntervalMs, rpcTimeoutMs } = this.options.limits
     // A machine that slept has seen nothing meanwhile.
     const longestMs = 2 * (pulseIntervalMs + rpcTimeoutMs)
-    const ms = Math.min(Math.max(nowMs - (this.#sinceMs ?? nowMs), 0), longestMs)
-    this.#sinceMs = nowMs
-    this.#times.add({ day: dayOf(nowMs), state, ms })
+    const ms = Math.min(Math.max(nowMs - (this.sinceMs ?? nowMs), 0), longestMs)
+    this.sinceMs = nowMs
+    this.times.add({ day: dayOf(nowMs), state, ms })
   }
 
   /** What was seen since the last call. */
   take(): Observed[] {
-    return this.#times.take()
+    return this.times.take()
   }
 
   /** Keeps what control did not take for the next time. */
   keep(observed: readonly Observed[]): void {
-    for (const entry of observed) this.#times.add(entry)
+    for (const entry of observed) this.times.add(entry)
   }
 
-  #ofErrors(): ServiceState {
-    const { counters, limits } = this.#options
+  private ofErrors(): ServiceState {
+    const { counters, limits } = this.options
     const now = { requests: counters.requests, faults: faultsIn(counters) }
-    const requests = now.requests - this.#before.requests
-    const faults = now.faults - this.#before.faults
+    const requests = now.requests - this.before.requests
+    const faults = now.faults - this.before.faults
     // A share of a few says little, so more are waited for.
     if (requests < limits.statusRequestsMin) return 'operational'
-    this.#before = now
+    this.before = now
     const percent = (100 * faults) / requests
     if (percent >= OUT_PERCENT) return 'partial_outage'
     return percent >= DISTURBED_PERCENT ? 'degraded_performance' : 'operational'

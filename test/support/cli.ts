@@ -24,39 +24,39 @@ export async function runCli(args: readonly string[], env: NodeJS.ProcessEnv): P
 
 /** The operator's command line in a process that runs one command after the other. */
 export class CliProcess {
-  readonly #env: NodeJS.ProcessEnv
-  readonly #waiting = new Map<number, (result: CliResult) => void>()
-  #child: ChildProcess | undefined
-  #calls = 0
+  private readonly env: NodeJS.ProcessEnv
+  private readonly waiting = new Map<number, (result: CliResult) => void>()
+  private child: ChildProcess | undefined
+  private calls = 0
 
   constructor(env: NodeJS.ProcessEnv) {
-    this.#env = env
+    this.env = env
   }
 
   run(args: readonly string[]): Promise<CliResult> {
-    this.#child ??= this.#start()
-    const id = this.#calls++
-    this.#child.send({ id, args })
-    return new Promise((resolve) => this.#waiting.set(id, resolve))
+    this.child ??= this.start()
+    const id = this.calls++
+    this.child.send({ id, args })
+    return new Promise((resolve) => this.waiting.set(id, resolve))
   }
 
   async stop(): Promise<void> {
-    const child = this.#child
-    this.#child = undefined
+    const child = this.child
+    this.child = undefined
     if (child === undefined || child.exitCode !== null) return
     child.disconnect()
     await once(child, 'exit')
   }
 
-  #start(): ChildProcess {
-    const child = fork(compiled('test/support/cliServer.js'), { env: { ...process.env, ...this.#env }, execArgv: [] })
+  private start(): ChildProcess {
+    const child = fork(compiled('test/support/cliServer.js'), { env: { ...process.env, ...this.env }, execArgv: [] })
     child.on('message', ({ id, code, stdout, stderr }: CliAnswer) => {
-      this.#waiting.get(id)?.({ code, stdout, stderr, json: parse(stdout) })
-      this.#waiting.delete(id)
+      this.waiting.get(id)?.({ code, stdout, stderr, json: parse(stdout) })
+      this.waiting.delete(id)
     })
     child.on('exit', (code) => {
-      for (const resolve of this.#waiting.values()) resolve({ code, stdout: '', stderr: 'it died', json: undefined })
-      this.#waiting.clear()
+      for (const resolve of this.waiting.values()) resolve({ code, stdout: '', stderr: 'it died', json: undefined })
+      this.waiting.clear()
     })
     return child
   }

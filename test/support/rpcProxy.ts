@@ -30,10 +30,10 @@ export class RpcProxy {
   altered: ((call: Call, answer: Answer) => Answer) | undefined
   /** Methods in the order they were called. */
   readonly calls: string[] = []
-  readonly #server: Server
+  private readonly server: Server
 
   private constructor(server: Server) {
-    this.#server = server
+    this.server = server
     this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   }
 
@@ -55,8 +55,8 @@ export class RpcProxy {
   }
 
   stop(): Promise<void> {
-    this.#server.closeAllConnections()
-    return new Promise((resolve) => this.#server.close(() => resolve()))
+    this.server.closeAllConnections()
+    return new Promise((resolve) => this.server.close(() => resolve()))
   }
 
   /** Passes everything on again as it is. */
@@ -84,7 +84,7 @@ export class RpcProxy {
       )
       if (response === undefined) return undefined
       const given = (await response.json()) as Answer[]
-      answers.push(...passed.map((call) => this.#alter(call, given)))
+      answers.push(...passed.map((call) => this.alter(call, given)))
     }
     for (const { method } of passed) {
       const happens = this.meanwhile.get(method)
@@ -95,7 +95,7 @@ export class RpcProxy {
     return JSON.stringify(Array.isArray(parsed) ? answers : answers[0])
   }
 
-  #alter(call: Call, given: readonly Answer[]): Answer {
+  private alter(call: Call, given: readonly Answer[]): Answer {
     const answer = given.find(({ id }) => id === call.id) ?? { id: call.id }
     return this.altered?.(call, answer) ?? answer
   }

@@ -52,16 +52,16 @@ export interface Debit {
  * dies after the taking leaves that to the DebitKeeper.
  */
 export class Debits {
-  readonly #pool: Pool
-  readonly #redis: Redis
-  readonly #take: Script
-  readonly #giveBack: Script
+  private readonly pool: Pool
+  private readonly redis: Redis
+  private readonly take: Script
+  private readonly giveBack: Script
 
   constructor(pool: Pool, redis: Redis) {
-    this.#pool = pool
-    this.#redis = redis
-    this.#take = controlScript(redis, 'takeDebit')
-    this.#giveBack = controlScript(redis, 'giveBack')
+    this.pool = pool
+    this.redis = redis
+    this.take = controlScript(redis, 'takeDebit')
+    this.giveBack = controlScript(redis, 'giveBack')
   }
 
   /**
@@ -78,7 +78,7 @@ export class Debits {
     // Until Redis has refused it, it may be taken, whatever comes back.
     let mayBeTaken = true
     transaction.onRollback(async () => mayBeTaken && this.void(debit, Date.now()))
-    const taken = await this.#takeInRedis(debit)
+    const taken = await this.takeInRedis(debit)
     if (taken.code !== HoldCode.OK) {
       mayBeTaken = false
       throw refusalOf(taken)
@@ -92,20 +92,20 @@ export class Debits {
    */
   async void(debit: Pick<Debit, 'id' | 'accountId' | 'units' | 'spender'>, takenAtMs: number): Promise<boolean> {
     const keyId = debit.spender?.keyId ?? ''
-    await this.#pool.query(
+    await this.pool.query(
       `INSERT INTO debits (id, account_id, key_id, units, taken_at_ms, voided) VALUES ($1, $2, $3, $4, $5, true)
        ON CONFLICT DO NOTHING`,
       [debit.id, debit.accountId, keyId, debit.units, takenAtMs],
     )
-    const found = await this.#pool.query<{ voided: boolean }>('SELECT voided FROM debits WHERE id = $1', [debit.id])
+    const found = await this.pool.query<{ voided: boolean }>('SELECT voided FROM debits WHERE id = $1', [debit.id])
     if (found.rows[0]?.voided !== true) return true
-    return Number(await this.#giveBack([...accountKeysOf(debit), ...countersOf(debit)], [debit.id])) >= 0
+    return Number(await this.giveBack([...accountKeysOf(debit), ...countersOf(debit)], [debit.id])) >= 0
   }
 
-  async #takeInRedis(debit: Debit): Promise<Taken> {
-    let taken = await inTime(this.#tryTake(debit))
+  private async takeInRedis(debit: Debit): Promise<Taken> {
+    let taken = await inTime(this.tryTake(debit))
     for (let more = CLOCK_ATTEMPTS; taken.code === CLOCK_RAN_ON && more > 1; more--) {
-      taken = await inTime(this.#tryTake(debit))
+      taken = await inTime(this.tryTake(debit))
     }
     return taken
   }
@@ -114,7 +114,7 @@ export class Debits {
     const { hour, month } = windowsAt(await redisNowMs(this.#redis))
     const { spender } = debit
     const keys = keysText({ keyId: spender?.keyId ?? '', platformKeyId: spender?.platform?.keyId ?? '' })
-    const [code, left, nowMs] = (await this.#take(
+    const [code, left, nowMs] = (await this.take(
       [...accountKeysOf(debit), ...countersOf(debit)],
       [
         debit.id,

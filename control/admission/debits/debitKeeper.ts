@@ -13,44 +13,44 @@ import type { Debits } from './debit.ts'
 
 /** Gives back what a process took for a debit that it did not live to book or to give back itself. */
 export class DebitKeeper {
-  readonly #pool: Pool
-  readonly #redis: Redis
-  readonly #log: Logger
-  readonly #debits: Debits
-  readonly #loop: Loop
+  private readonly pool: Pool
+  private readonly redis: Redis
+  private readonly log: Logger
+  private readonly debits: Debits
+  private readonly loop: Loop
 
   constructor(options: { pool: Pool; redis: Redis; log: Logger; debits: Debits }) {
-    this.#pool = options.pool
-    this.#redis = options.redis
-    this.#log = options.log
-    this.#debits = options.debits
-    this.#loop = new Loop('left debits', limits.debitCheckMs, options.log, async (signal) => {
-      if (options.redis.status === 'ready') await this.#pass(signal)
+    this.pool = options.pool
+    this.redis = options.redis
+    this.log = options.log
+    this.debits = options.debits
+    this.loop = new Loop('left debits', limits.debitCheckMs, options.log, async (signal) => {
+      if (options.redis.status === 'ready') await this.pass(signal)
     })
   }
 
   stop(): Promise<void> {
-    return this.#loop.stop()
+    return this.loop.stop()
   }
 
-  async #pass(signal: AbortSignal): Promise<void> {
-    const pipeline = this.#redis.pipeline()
+  private async pass(signal: AbortSignal): Promise<void> {
+    const pipeline = this.redis.pipeline()
     for (let shard = 0; shard < SHARD_COUNT; shard++) pipeline.hlen(debitsKey(shard))
     const sizes = answersOf(await pipeline.exec())
     const oldestMs = (await redisNowMs(this.#redis)) - limits.debitVoidMs
     for (let shard = 0; shard < SHARD_COUNT; shard++) {
       if (sizes[shard] === 0) continue
-      for await (const page of readDebits(this.#redis, shard)) {
+      for await (const page of readDebits(this.redis, shard)) {
         if (signal.aborted) return
-        await this.#end(page.filter((debit) => debit.takenAtMs < oldestMs))
+        await this.end(page.filter((debit) => debit.takenAtMs < oldestMs))
       }
     }
-    await this.#forgetVoided()
+    await this.forgetVoided()
   }
 
-  async #end(left: readonly DebitRecord[]): Promise<void> {
+  private async end(left: readonly DebitRecord[]): Promise<void> {
     if (left.length === 0) return
-    const found = await this.#pool.query<{ id: string; is_told: boolean }>(
+    const found = await this.pool.query<{ id: string; is_told: boolean }>(
       `SELECT d.id, NOT EXISTS (SELECT 1 FROM admission_events e WHERE e.debit_id = d.id) AS is_told
        FROM debits d WHERE d.id = ANY ($1::text[]) AND NOT d.voided`,
       [textArray(left.map((debit) => debit.debitId))],
@@ -61,12 +61,12 @@ export class DebitKeeper {
       if (isTold === undefined) {
         const platform = platformKeyId === '' ? {} : { platform: { keyId: platformKeyId, caps: NO_CAPS } }
         const spender = keyId === '' ? {} : { spender: { keyId, caps: NO_CAPS, ...platform } }
-        const gone = await this.#debits.void({ id: debitId, accountId, units, ...spender }, takenAtMs)
-        if (gone) this.#log.warn({ debit: debitId, account: accountId, units }, 'a debit left behind was given back')
+        const gone = await this.debits.void({ id: debitId, accountId, units, ...spender }, takenAtMs)
+        if (gone) this.log.warn({ debit: debitId, account: accountId, units }, 'a debit left behind was given back')
       } else if (isTold) {
         // The event has been applied and should have ended it, so this shard is not what the book says.
-        this.#log.error({ debit: debitId, shard }, 'a booked debit is still taken; its shard is loaded anew')
-        await this.#pool.query(
+        this.log.error({ debit: debitId, shard }, 'a booked debit is still taken; its shard is loaded anew')
+        await this.pool.query(
           `INSERT INTO admission_dirty (shard, reason) VALUES ($1, 'booked debit') ON CONFLICT DO NOTHING`,
           [shard],
         )
@@ -74,8 +74,8 @@ export class DebitKeeper {
     }
   }
 
-  async #forgetVoided(): Promise<void> {
-    await this.#pool.query(
+  private async forgetVoided(): Promise<void> {
+    await this.pool.query(
       `DELETE FROM debits WHERE id IN (SELECT id FROM debits
          WHERE voided AND at < now() - make_interval(secs => $1) LIMIT $2)`,
       [limits.debitVoidKeptMs / 1_000, limits.housekeepingBatchMax],

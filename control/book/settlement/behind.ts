@@ -3,20 +3,20 @@
  * thrown to whoever gives the next one, or waits, and to nobody else.
  */
 export class Behind {
-  #last: Promise<void> = Promise.resolve()
+  private last: Promise<void> = Promise.resolve()
 
   /** Waits for the task before, then begins this one. @throws the error of the task before; this one is not begun then */
   async begin(task: () => Promise<void>): Promise<void> {
     await this.done()
-    this.#last = task()
+    this.last = task()
     // Whoever comes next hears of it; until then it is not an unhandled rejection.
-    this.#last.catch(() => {})
+    this.last.catch(() => {})
   }
 
   /** Waits until nothing runs. @throws the error of the last task, once */
   async done(): Promise<void> {
-    const last = this.#last
-    this.#last = Promise.resolve()
+    const last = this.last
+    this.last = Promise.resolve()
     await last
   }
 }

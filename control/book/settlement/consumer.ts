@@ -51,161 +51,161 @@ export class SettlementConsumer {
     shortfallUnits: 0,
     retries: 0,
   }
-  readonly #options: SettlementOptions
+  private readonly options: SettlementOptions
   /** Reads block, so they have a connection of their own. */
-  readonly #reader: Redis
-  readonly #commands: Redis
-  readonly #done: Promise<void>
-  readonly #booking = new Behind()
-  readonly #removal = new Behind()
-  #stopping = new AbortController()
-  readonly #size = new ReadSize(limits.settlementReadMin, limits.settlementBatchMax)
-  #claimAtMs = 0
+  private readonly reader: Redis
+  private readonly commands: Redis
+  private readonly done: Promise<void>
+  private readonly booking = new Behind()
+  private readonly removal = new Behind()
+  private stopping = new AbortController()
+  private readonly size = new ReadSize(limits.settlementReadMin, limits.settlementBatchMax)
+  private claimAtMs = 0
 
   constructor(options: SettlementOptions) {
-    this.#options = options
-    this.#reader = connectRedis(options.redisUrl, 'wait')
-    this.#commands = connectRedis(options.redisUrl, 'wait')
-    for (const connection of [this.#reader, this.#commands]) {
+    this.options = options
+    this.reader = connectRedis(options.redisUrl, 'wait')
+    this.commands = connectRedis(options.redisUrl, 'wait')
+    for (const connection of [this.reader, this.commands]) {
       connection.on('error', (error) => options.log.warn({ err: error }, 'settlement: Redis connection'))
     }
-    this.#done = this.#run()
+    this.done = this.run()
   }
 
   /** Finishes the batch in hand and leaves. Entries not booked yet stay in their streams. */
   async stop(): Promise<void> {
-    this.#stopping.abort()
-    const deadline = setTimeout(() => this.#disconnect(), limits.shutdownTimeoutMs)
-    await this.#done
+    this.stopping.abort()
+    const deadline = setTimeout(() => this.disconnect(), limits.shutdownTimeoutMs)
+    await this.done
     clearTimeout(deadline)
-    this.#disconnect()
+    this.disconnect()
   }
 
-  #disconnect(): void {
-    this.#reader.disconnect()
-    this.#commands.disconnect()
+  private disconnect(): void {
+    this.reader.disconnect()
+    this.commands.disconnect()
   }
 
-  get #stopped(): boolean {
-    return this.#stopping.signal.aborted
+  private get stopped(): boolean {
+    return this.stopping.signal.aborted
   }
 
-  async #run(): Promise<void> {
-    const { log, consumer } = this.#options
-    while (!this.#stopped) {
+  private async run(): Promise<void> {
+    const { log, consumer } = this.options
+    while (!this.stopped) {
       try {
-        await ensureGroups(this.#commands)
-        await forgetDeadConsumers(this.#commands, DEAD_CONSUMER_MS)
-        await this.#bookPending()
-        await this.#follow()
+        await ensureGroups(this.commands)
+        await forgetDeadConsumers(this.commands, DEAD_CONSUMER_MS)
+        await this.bookPending()
+        await this.follow()
       } catch (error) {
-        await this.#finish().catch((cause: unknown) => log.warn({ err: cause }, 'settlement: a batch failed as well'))
-        if (this.#stopped) break
+        await this.finish().catch((cause: unknown) => log.warn({ err: cause }, 'settlement: a batch failed as well'))
+        if (this.stopped) break
         this.stats.retries++
         log.warn({ err: error }, 'settlement: reading the streams failed, trying again')
-        await this.#pause(limits.settlementRetryMs)
+        await this.pause(limits.settlementRetryMs)
       }
     }
-    if (this.#commands.status !== 'ready') return
-    await leaveGroup(this.#commands, consumer).catch((error: unknown) => {
+    if (this.commands.status !== 'ready') return
+    await leaveGroup(this.commands, consumer).catch((error: unknown) => {
       log.warn({ err: error }, 'settlement: could not leave the consumer group')
     })
   }
 
   /** Entries given to this consumer before a crash, or before Redis or an acknowledgement failed. */
-  async #bookPending(): Promise<void> {
+  private async bookPending(): Promise<void> {
     for (;;) {
-      const pending = await readGroup(this.#reader, this.#options.consumer, '0', PENDING_COUNT, 0)
-      if (pending.length === 0 || this.#stopped) return
-      await this.#book(pending)
+      const pending = await readGroup(this.reader, this.options.consumer, '0', PENDING_COUNT, 0)
+      if (pending.length === 0 || this.stopped) return
+      await this.book(pending)
       // What is not acknowledged would be read again.
-      await this.#finish()
+      await this.finish()
     }
   }
 
-  async #follow(): Promise<void> {
+  private async follow(): Promise<void> {
     let ahead: Promise<RawEntry[]> | undefined
-    while (!this.#stopped) {
-      const entries = await (ahead ?? this.#read(limits.settlementBlockMs))
+    while (!this.stopped) {
+      const entries = await (ahead ?? this.read(limits.settlementBlockMs))
       // With a backlog the next entries are read while these are being booked; otherwise waiting makes larger batches.
-      ahead = entries.length >= limits.settlementBatchMax ? this.#read(0) : undefined
+      ahead = entries.length >= limits.settlementBatchMax ? this.read(0) : undefined
       ahead?.catch(() => {})
-      await this.#book(entries)
-      await this.#claim()
+      await this.book(entries)
+      await this.claim()
       if (ahead !== undefined) continue
-      await this.#finish()
+      await this.finish()
       // A transaction costs much the same for one entry as for hundreds, so what comes next is given time to gather.
-      await this.#pause(limits.settlementGatherMs)
+      await this.pause(limits.settlementGatherMs)
     }
-    if (ahead !== undefined) await this.#book(await ahead)
-    await this.#finish()
+    if (ahead !== undefined) await this.book(await ahead)
+    await this.finish()
   }
 
-  async #read(blockMs: number): Promise<RawEntry[]> {
-    const { consumer } = this.#options
-    const size = this.#size
-    const entries = await readGroup(this.#reader, consumer, '>', size.countPerStream, blockMs)
+  private async read(blockMs: number): Promise<RawEntry[]> {
+    const { consumer } = this.options
+    const size = this.size
+    const entries = await readGroup(this.reader, consumer, '>', size.countPerStream, blockMs)
     let more = size.note(entries)
     while (more && entries.length < limits.settlementBatchMax) {
-      const next = await readGroup(this.#reader, consumer, '>', size.countPerStream, 0)
+      const next = await readGroup(this.reader, consumer, '>', size.countPerStream, 0)
       more = size.note(next)
       entries.push(...next)
     }
     return entries
   }
 
-  async #claim(): Promise<void> {
-    if (performance.now() < this.#claimAtMs) return
-    this.#claimAtMs = performance.now() + limits.settlementClaimIdleMs
-    const { consumer } = this.#options
+  private async claim(): Promise<void> {
+    if (performance.now() < this.claimAtMs) return
+    this.claimAtMs = performance.now() + limits.settlementClaimIdleMs
+    const { consumer } = this.options
     // What this consumer has in hand is not idle.
-    await this.#finish()
+    await this.finish()
     for (;;) {
-      const claimed = await claimIdle(this.#commands, consumer, limits.settlementClaimIdleMs, PENDING_COUNT)
-      if (claimed.length === 0 || this.#stopped) return
-      await this.#book(claimed)
-      await this.#finish()
+      const claimed = await claimIdle(this.commands, consumer, limits.settlementClaimIdleMs, PENDING_COUNT)
+      if (claimed.length === 0 || this.stopped) return
+      await this.book(claimed)
+      await this.finish()
     }
   }
 
   /** Begins to book entries; while a batch is being booked, the next is read and the one before is removed. */
-  async #book(entries: readonly RawEntry[]): Promise<void> {
+  private async book(entries: readonly RawEntry[]): Promise<void> {
     const size = Math.ceil(entries.length / Math.ceil(entries.length / limits.settlementBatchMax))
     for (let i = 0; i < entries.length; i += size) {
       const batch = entries.slice(i, i + size)
       const parsed = await parsedInTurns(batch)
-      await this.#booking.begin(async () => {
-        if (parsed.length > 0) this.#count(await this.#untilBooked(() => bookBatch(this.#options.pool, parsed)))
-        await this.#removal.begin(() => removeEntries(this.#commands, batch))
+      await this.booking.begin(async () => {
+        if (parsed.length > 0) this.count(await this.untilBooked(() => bookBatch(this.options.pool, parsed)))
+        await this.removal.begin(() => removeEntries(this.commands, batch))
       })
     }
   }
 
   /** Waits until everything in hand is booked and removed. */
-  async #finish(): Promise<void> {
+  private async finish(): Promise<void> {
     try {
-      await this.#booking.done()
+      await this.booking.done()
     } finally {
-      await this.#removal.done()
+      await this.removal.done()
     }
   }
 
   /** Repeats until the database took it: an entry must not be acknowledged before. */
-  async #untilBooked(book: () => Promise<Booked>): Promise<Booked> {
+  private async untilBooked(book: () => Promise<Booked>): Promise<Booked> {
     for (;;) {
       try {
         return await book()
       } catch (error) {
         this.stats.retries++
-        this.#options.log.error({ err: error }, 'settlement: booking failed, trying again')
-        await this.#pause(limits.settlementRetryMs)
-        if (this.#stopped) throw new Stopped('stopped before the batch was booked')
+        this.options.log.error({ err: error }, 'settlement: booking failed, trying again')
+        await this.pause(limits.settlementRetryMs)
+        if (this.stopped) throw new Stopped('stopped before the batch was booked')
       }
     }
   }
 
-  #count(booked: Booked): void {
-    const { log, onBooked } = this.#options
+  private count(booked: Booked): void {
+    const { log, onBooked } = this.options
     this.stats.batches++
     this.stats.receipts += booked.receipts
     this.stats.duplicates += booked.duplicates

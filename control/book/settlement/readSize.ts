@@ -7,16 +7,16 @@ import type { RawEntry } from './entry.ts'
 export class ReadSize {
   /** Most entries of one stream; Redis counts by stream. */
   countPerStream: number
-  readonly #fewest: number
-  readonly #most: number
+  private readonly fewest: number
+  private readonly most: number
 
   /**
    * @param fewest entries of all streams together that the first read is to bring
    * @param most entries of all streams together that a read is to grow to
    */
   constructor(fewest: number, most: number) {
-    this.#fewest = fewest
-    this.#most = most
+    this.fewest = fewest
+    this.most = most
     this.countPerStream = fewest
   }
 
@@ -29,11 +29,11 @@ export class ReadSize {
     if (entries.length === 0) return false
     const { streams, longest } = countRuns(entries)
     if (longest < this.countPerStream) {
-      this.countPerStream = Math.max(1, Math.floor(this.#fewest / streams))
+      this.countPerStream = Math.max(1, Math.floor(this.fewest / streams))
       return false
     }
-    if (entries.length < this.#most) this.countPerStream = Math.min(this.countPerStream * 2, this.#most)
-    else if (entries.length > this.#most * 2) this.countPerStream = Math.max(this.countPerStream >> 1, 1)
+    if (entries.length < this.most) this.countPerStream = Math.min(this.countPerStream * 2, this.most)
+    else if (entries.length > this.most * 2) this.countPerStream = Math.max(this.countPerStream >> 1, 1)
     return true
   }
 }

@@ -12,7 +12,7 @@ export interface StoredNode {
 /** The right edge of a growing tree: all that appending and the root need. */
 export class Frontier {
   size: number
-  #peaks: { level: number; hash: Buffer }[]
+  private nodes: { level: number; hash: Buffer }[]
 
   /**
    * @param size leaves in the tree
@@ -25,7 +25,7 @@ export class Frontier {
       throw new Error(`a log of ${size} has ${subtrees.length} peaks, not ${peaks.length / HASH_BYTES}`)
     }
     this.size = size
-    this.#peaks = subtrees.map(({ level }, i) => ({
+    this.nodes = subtrees.map(({ level }, i) => ({
       level,
       hash: peaks.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES),
     }))
@@ -36,23 +36,23 @@ export class Frontier {
     let node = { level: 0, hash: leaf }
     const completed: StoredNode[] = []
     this.size++
-    for (let left = this.#peaks.at(-1); left?.level === node.level; left = this.#peaks.at(-1)) {
-      this.#peaks.pop()
+    for (let left = this.nodes.at(-1); left?.level === node.level; left = this.nodes.at(-1)) {
+      this.nodes.pop()
       node = { level: node.level + 1, hash: nodeHash(left.hash, node.hash) }
       if (STORED_LEVELS.includes(node.level)) {
         completed.push({ level: node.level, index: this.size / 2 ** node.level - 1, hash: node.hash })
       }
     }
-    this.#peaks.push(node)
+    this.nodes.push(node)
     return completed
   }
 
   /** The peaks as the constructor takes them. */
   peaks(): Buffer {
-    return Buffer.concat(this.#peaks.map((peak) => peak.hash))
+    return Buffer.concat(this.nodes.map((peak) => peak.hash))
   }
 
   root(): Buffer {
-    return rootOf(this.#peaks.map((peak) => peak.hash))
+    return rootOf(this.nodes.map((peak) => peak.hash))
   }
 }

@@ -16,13 +16,13 @@ export interface InclusionProof {
 
 /** Reads tiles of up to 256 hashes (leaves, or roots of subtrees 8 levels further up) once each. */
 class Tiles {
-  #client: Queryable
-  #size: number
-  #tiles = new Map<string, Promise<Buffer[]>>()
+  private client: Queryable
+  private size: number
+  private tiles = new Map<string, Promise<Buffer[]>>()
 
   constructor(client: Queryable, size: number) {
-    this.#client = client
-    this.#size = size
+    this.client = client
+    this.size = size
   }
 
   /** The hash of any complete subtree, out of the stored hashes beneath it. */
@@ -31,7 +31,7 @@ class Tiles {
     const width = 2 ** (level - storedLevel)
     const hashes: Buffer[] = []
     for (let at = index * width; at < (index + 1) * width; ) {
-      const tile = await this.#tile(storedLevel, Math.floor(at / TILE))
+      const tile = await this.tile(storedLevel, Math.floor(at / TILE))
       const from = at % TILE
       const until = Math.min(TILE, from + (index + 1) * width - at)
       hashes.push(...tile.slice(from, until))
@@ -41,22 +41,22 @@ class Tiles {
     return foldComplete(hashes)
   }
 
-  #tile(level: number, tile: number): Promise<Buffer[]> {
+  private tile(level: number, tile: number): Promise<Buffer[]> {
     const name = `${level}/${tile}`
-    let hashes = this.#tiles.get(name)
+    let hashes = this.tiles.get(name)
     if (hashes === undefined) {
-      hashes = this.#read(level, tile * TILE, Math.min((tile + 1) * TILE, Math.floor(this.#size / 2 ** level)))
-      this.#tiles.set(name, hashes)
+      hashes = this.read(level, tile * TILE, Math.min((tile + 1) * TILE, Math.floor(this.size / 2 ** level)))
+      this.tiles.set(name, hashes)
     }
     return hashes
   }
 
-  async #read(level: number, from: number, until: number): Promise<Buffer[]> {
+  private async read(level: number, from: number, until: number): Promise<Buffer[]> {
     const sql =
       level === 0
         ? 'SELECT leaf_hash AS hash FROM receipts WHERE position >= $1 AND position < $2 ORDER BY position'
         : `SELECT hash FROM usage_log_nodes WHERE level = ${level} AND index >= $1 AND index < $2 ORDER BY index`
-    const found = await this.#client.query<{ hash: Buffer }>(sql, [from, until])
+    const found = await this.client.query<{ hash: Buffer }>(sql, [from, until])
     return found.rows.map((row) => row.hash)
   }
 }

@@ -26,15 +26,15 @@ export interface CatalogKeeperParts {
  * into Redis whenever Redis shows another one (after a loss, or when another process published).
  */
 export class CatalogKeeper {
-  readonly #parts: CatalogKeeperParts
-  readonly #now: () => number
-  #timer: NodeJS.Timeout | undefined
-  #renewing: Loop | undefined
-  #syncing: Promise<void> | undefined
+  private readonly parts: CatalogKeeperParts
+  private readonly now: () => number
+  private timer: NodeJS.Timeout | undefined
+  private renewing: Loop | undefined
+  private syncing: Promise<void> | undefined
 
   constructor(parts: CatalogKeeperParts) {
-    this.#parts = parts
-    this.#now = parts.now ?? Date.now
+    this.parts = parts
+    this.now = parts.now ?? Date.now
   }
 
   /**
@@ -43,7 +43,7 @@ export class CatalogKeeper {
    * @throws CatalogError when the file does not hold
    */
   async start(): Promise<void> {
-    const { path, redis, log } = this.#parts
+    const { path, redis, log } = this.parts
     try {
       await this.load()
     } catch (error) {
@@ -56,9 +56,9 @@ export class CatalogKeeper {
       )
     }
     await this.renew()
-    redis.on('ready', this.#check)
-    this.#timer = setInterval(this.#check, limits.catalogCheckMs)
-    this.#renewing = new Loop('price promise', limits.housekeepingMs, log, () => this.renew())
+    redis.on('ready', this.check)
+    this.timer = setInterval(this.check, limits.catalogCheckMs)
+    this.renewing = new Loop('price promise', limits.housekeepingMs, log, () => this.renew())
   }
 
   /**
@@ -66,8 +66,8 @@ export class CatalogKeeper {
    * @throws CatalogError when the file does not hold; PromiseError when it breaks a price promise; then nothing changed
    */
   async load(): Promise<Published> {
-    const { path, pool, redis, log } = this.#parts
-    const published = await publishCatalog(pool, await readCatalogFile(path), this.#now())
+    const { path, pool, redis, log } = this.parts
+    const published = await publishCatalog(pool, await readCatalogFile(path), this.now())
     const inRedis = await redis.getBuffer(CATALOG_KEY)
     if (inRedis?.equals(published.record) !== true) {
       await publishCatalogRecord(redis, published.version, published.record)
@@ -84,15 +84,15 @@ export class CatalogKeeper {
       return true
     } catch (error) {
       const problems = error instanceof CatalogError ? error.problems : [(error as Error).message]
-      this.#parts.log.error({ problems }, 'the changed catalog is refused; the one in force stays')
+      this.parts.log.error({ problems }, 'the changed catalog is refused; the one in force stays')
       return false
     }
   }
 
   /** Renews the promise of the sheet in force where that is due, and tells every proxy. */
   async renew(): Promise<void> {
-    const { pool, redis, log } = this.#parts
-    const renewed = await renewPromise(pool, this.#now())
+    const { pool, redis, log } = this.parts
+    const renewed = await renewPromise(pool, this.now())
     if (renewed === undefined) return
     const { version, validUntilMs, record } = renewed
     log.info({ version, until: new Date(validUntilMs).toISOString() }, 'the prices in force are promised for longer')
@@ -100,24 +100,24 @@ export class CatalogKeeper {
   }
 
   async stop(): Promise<void> {
-    await this.#renewing?.stop()
-    clearInterval(this.#timer)
-    this.#parts.redis.off('ready', this.#check)
-    await this.#syncing
+    await this.renewing?.stop()
+    clearInterval(this.timer)
+    this.parts.redis.off('ready', this.check)
+    await this.syncing
   }
 
-  readonly #check = (): void => {
-    if (this.#parts.redis.status !== 'ready') return
-    this.#syncing ??= this.restore()
-      .catch((error: Error) => this.#parts.log.warn({ reason: error.message }, 'the catalog in Redis is not checked'))
+  private readonly check = (): void => {
+    if (this.parts.redis.status !== 'ready') return
+    this.syncing ??= this.restore()
+      .catch((error: Error) => this.parts.log.warn({ reason: error.message }, 'the catalog in Redis is not checked'))
       .finally(() => {
-        this.#syncing = undefined
+        this.syncing = undefined
       })
   }
 
   /** Puts the record of the book into Redis where Redis shows another one or none. */
   async restore(): Promise<void> {
-    const { pool, redis, log } = this.#parts
+    const { pool, redis, log } = this.parts
     const version = await syncCatalog(pool, redis)
     if (version !== undefined) log.warn({ version }, 'Redis did not hold the catalog in force; it was put back')
   }

@@ -25,21 +25,21 @@ export async function sheetJson(db: Queryable, version: number): Promise<string>
 
 /** USD per coin by sheet version; the prices of a published version never change, so it is read once. */
 export class CoinPrices {
-  readonly #db: Queryable
-  readonly #units = new Map<number, number>()
+  private readonly db: Queryable
+  private readonly units = new Map<number, number>()
 
   constructor(db: Queryable) {
-    this.#db = db
+    this.db = db
   }
 
   /** USD per coin in units, as the sheet says. @throws Error when the sheet was never published */
   async ofSheet(version: number): Promise<number> {
-    const known = this.#units.get(version)
+    const known = this.units.get(version)
     if (known !== undefined) return known
-    const sheet = await sheetOf(this.#db, version)
+    const sheet = await sheetOf(this.db, version)
     const units = sheet && parseUsd((JSON.parse(sheet.text) as Sheet).coin.usd)
     if (units === undefined) throw new Error(`price sheet ${version} is not in the book`)
-    this.#units.set(version, units)
+    this.units.set(version, units)
     return units
   }
 }

@@ -25,48 +25,48 @@ export class YamlReader {
   readonly root: Field
   /** Where each field that was read stands, by its path. */
   readonly lines = new Map<string, number>()
-  readonly #file: string
-  readonly #what: string
+  private readonly file: string
+  private readonly what: string
   /** Each with its line; a file of bounded size has a bounded number of them. */
-  readonly #problems = new Map<string, number>()
-  readonly #lines = new LineCounter()
-  readonly #document: Document
+  private readonly problems = new Map<string, number>()
+  private readonly lineCounter = new LineCounter()
+  private readonly document: Document
 
   /**
    * @param what the whole of the file, as messages name it
    * @throws CatalogError when the text is not YAML
    */
   constructor(file: string, text: string, what = 'the catalog') {
-    this.#file = file
-    this.#what = what
-    this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false })
-    for (const error of this.#document.errors) {
-      this.#add(this.#lines.linePos(error.pos[0]).line, error.message)
+    this.file = file
+    this.what = what
+    this.document = parseDocument(text, { lineCounter: this.lineCounter, prettyErrors: false })
+    for (const error of this.document.errors) {
+      this.add(this.lineCounter.linePos(error.pos[0]).line, error.message)
     }
-    this.root = { path: '', line: 1, value: this.#document.contents }
+    this.root = { path: '', line: 1, value: this.document.contents }
     this.finish()
   }
 
   /** @throws CatalogError with everything that `problem` was called for */
   finish(): void {
-    if (this.#problems.size === 0) return
-    const inOrder = [...this.#problems].sort(([, line], [, otherLine]) => line - otherLine)
+    if (this.problems.size === 0) return
+    const inOrder = [...this.problems].sort(([, line], [, otherLine]) => line - otherLine)
     throw new CatalogError(inOrder.slice(0, PROBLEMS_MAX).map(([entry]) => entry))
   }
 
   /** Notes that a field does not hold; `what` continues its path: "must be a list". */
   problem(field: Field, what: string): void {
-    this.#add(field.line, `${field.path === '' ? this.#what : field.path} ${what}`)
+    this.add(field.line, `${field.path === '' ? this.what : field.path} ${what}`)
   }
 
-  #add(line: number, text: string): void {
-    this.#problems.set(`${this.#file}:${line}: ${text}`, line)
+  private add(line: number, text: string): void {
+    this.problems.set(`${this.file}:${line}: ${text}`, line)
   }
 
-  #field(parent: Field, path: string, node: unknown): Field {
-    const resolved = node instanceof Alias ? node.resolve(this.#document) : node
+  private field(parent: Field, path: string, node: unknown): Field {
+    const resolved = node instanceof Alias ? node.resolve(this.document) : node
     const offset = isNode(node) ? node.range?.[0] : undefined
-    const line = offset === undefined ? parent.line : this.#lines.linePos(offset).line
+    const line = offset === undefined ? parent.line : this.lineCounter.linePos(offset).line
     this.lines.set(path, line)
     return { path, line, value: resolved }
   }
@@ -80,8 +80,8 @@ export class YamlReader {
     return field.value.items.map((pair) => {
       const key = isScalar(pair.key) ? String(pair.key.value) : ''
       const path = field.path === '' ? key : `${field.path}.${key}`
-      const keyField = this.#field(field, path, pair.key)
-      const entry = { ...this.#field(keyField, path, pair.value), line: keyField.line }
+      const keyField = this.field(field, path, pair.key)
+      const entry = { ...this.field(keyField, path, pair.value), line: keyField.line }
       this.lines.set(path, keyField.line)
       return [key, entry]
     })
@@ -100,7 +100,7 @@ export class YamlReader {
   required(map: ReadonlyMap<string, Field>, owner: Field, name: string): Field | undefined {
     const field = map.get(name)
     if (field === undefined && isMap(owner.value)) {
-      this.#add(owner.line, `${owner.path === '' ? '' : `${owner.path}.`}${name} is missing`)
+      this.add(owner.line, `${owner.path === '' ? '' : `${owner.path}.`}${name} is missing`)
     }
     return field
   }
@@ -111,12 +111,12 @@ export class YamlReader {
       this.problem(field, 'must be a list')
       return []
     }
-    return field.value.items.map((item, index) => this.#field(field, `${field.path}[${index}]`, item))
+    return field.value.items.map((item, index) => this.field(field, `${field.path}[${index}]`, item))
   }
 
   /** The whole value of a field as JSON has it, for what is not read member by member. */
   json(field: Field): unknown {
-    return isNode(field.value) ? (field.value.toJS(this.#document) as unknown) : null
+    return isNode(field.value) ? (field.value.toJS(this.document) as unknown) : null
   }
 
   /** The plain value of a field, or undefined where a list or a map stands. */

@@ -18,36 +18,36 @@ export interface DayState {
 
 /** Keeps what the proxies saw of the service in the book, written together now and then. */
 export class ObservedDays {
-  readonly #pool: Pool
-  readonly #times = new ObservedTimes()
-  readonly #loop: Loop
+  private readonly pool: Pool
+  private readonly times = new ObservedTimes()
+  private readonly loop: Loop
 
   constructor({ pool, log }: { pool: Pool; log: Logger }) {
-    this.#pool = pool
-    this.#loop = new Loop('observed days', limits.statusWriteMs, log, () => this.#write())
+    this.pool = pool
+    this.loop = new Loop('observed days', limits.statusWriteMs, log, () => this.write())
   }
 
   /** Notes what a proxy has seen; days that cannot be are left out. */
   add(observed: readonly Observed[], nowMs: number): void {
     const today = dayOf(nowMs)
     for (const entry of observed) {
-      if (entry.day <= today + 1 && entry.day >= today - DAYS_LATE_MAX) this.#times.add(entry)
+      if (entry.day <= today + 1 && entry.day >= today - DAYS_LATE_MAX) this.times.add(entry)
     }
   }
 
   /** Writes what is left. */
   async stop(): Promise<void> {
-    await this.#loop.stop()
-    await this.#write()
+    await this.loop.stop()
+    await this.write()
   }
 
-  async #write(): Promise<void> {
-    const all = this.#times.take()
+  private async write(): Promise<void> {
+    const all = this.times.take()
     if (all.length === 0) return
     try {
-      await writeObserved(this.#pool, all)
+      await writeObserved(this.pool, all)
     } catch (error) {
-      for (const entry of all) this.#times.add(entry)
+      for (const entry of all) this.times.add(entry)
       throw error
     }
   }

@@ -10,21 +10,21 @@ import { syncStatus } from './statusRecord.ts'
  * book and Redis, and when an incident has been over for long.
  */
 export class StatusKeeper {
-  readonly #redis: Redis
-  readonly #loop: Loop
+  private readonly redis: Redis
+  private readonly loop: Loop
 
   constructor({ pool, redis, log }: { pool: Pool; redis: Redis; log: Logger }) {
-    this.#redis = redis
-    this.#loop = new Loop('incidents', limits.statusCheckMs, log, async () => {
+    this.redis = redis
+    this.loop = new Loop('incidents', limits.statusCheckMs, log, async () => {
       if (redis.status === 'ready' && (await syncStatus(pool, redis))) log.info('the incidents shown have changed')
     })
-    redis.on('ready', this.#wake)
+    redis.on('ready', this.wake)
   }
 
   async stop(): Promise<void> {
-    this.#redis.off('ready', this.#wake)
-    await this.#loop.stop()
+    this.redis.off('ready', this.wake)
+    await this.loop.stop()
   }
 
-  readonly #wake = (): void => this.#loop.wake()
+  private readonly wake = (): void => this.loop.wake()
 }

@@ -21,17 +21,17 @@ const RANKS = `
 
 /** Agents by their requests. Anybody may ask, so what was found is kept for a few seconds. */
 export class Leaderboard {
-  readonly #db: Queryable
+  private readonly db: Queryable
   /** By the number of days, of which there are few. */
-  readonly #kept = new Map<number, Kept>()
+  private readonly kept = new Map<number, Kept>()
 
   constructor(db: Queryable) {
-    this.#db = db
+    this.db = db
   }
 
   /** @param days how many days up to today */
   async read(days: number, limit: number) {
-    const rows = (await this.#rows(days)).slice(0, limit + 1)
+    const rows = (await this.rows(days)).slice(0, limit + 1)
     const data = rows.slice(0, limit).map((row, i) => ({
       object: 'agent_rank' as const,
       rank: i + 1,
@@ -43,14 +43,14 @@ export class Leaderboard {
     return { object: 'list' as const, days, data, has_more: rows.length > limit }
   }
 
-  #rows(days: number): Promise<RankRow[]> {
+  private rows(days: number): Promise<RankRow[]> {
     const nowMs = Date.now()
-    const kept = this.#kept.get(days)
+    const kept = this.kept.get(days)
     if (kept !== undefined && kept.untilMs > nowMs) return kept.rows
     const firstDay = Math.floor(nowMs / DAY_MS) - days + 1
-    const rows = this.#db.query<RankRow>(RANKS, [firstDay, limits.listPageMax + 1]).then((found) => found.rows)
-    this.#kept.set(days, { untilMs: nowMs + limits.leaderboardKeptMs, rows })
-    rows.catch(() => this.#kept.delete(days))
+    const rows = this.db.query<RankRow>(RANKS, [firstDay, limits.listPageMax + 1]).then((found) => found.rows)
+    this.kept.set(days, { untilMs: nowMs + limits.leaderboardKeptMs, rows })
+    rows.catch(() => this.kept.delete(days))
     return rows
   }
 }

@@ -7,21 +7,21 @@ import { Loop } from '../../runtime/loop.ts'
 
 /** Announces changes whose maker could not: it died after the commit, or Redis was away, or they were made by SQL alone. */
 export class KeyAnnouncer {
-  readonly #pool: Pool
-  readonly #redis: Redis
-  readonly #loop: Loop
+  private readonly pool: Pool
+  private readonly redis: Redis
+  private readonly loop: Loop
 
   constructor(options: { pool: Pool; redis: Redis; log: Logger }) {
-    this.#pool = options.pool
-    this.#redis = options.redis
-    this.#loop = new Loop('changes of keys', limits.keyChangePollMs, options.log, () => this.#pass())
+    this.pool = options.pool
+    this.redis = options.redis
+    this.loop = new Loop('changes of keys', limits.keyChangePollMs, options.log, () => this.pass())
   }
 
   stop(): Promise<void> {
-    return this.#loop.stop()
+    return this.loop.stop()
   }
 
-  async #pass(): Promise<void> {
-    if (!(await announceKeyChanges(this.#pool, this.#redis))) this.#loop.wake()
+  private async pass(): Promise<void> {
+    if (!(await announceKeyChanges(this.pool, this.redis))) this.loop.wake()
   }
 }

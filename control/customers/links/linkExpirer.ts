@@ -6,20 +6,20 @@ import { expireLink, overdueLinks } from './links.ts'
 
 /** Gives the coin of links that nobody has claimed in time back to the accounts that made them. */
 export class LinkExpirer {
-  readonly #loop: Loop
+  private readonly loop: Loop
 
   constructor({ pool, log }: { pool: Pool; log: Logger }) {
-    this.#loop = new Loop('overdue links', limits.linkExpiryMs, log, async (signal) => {
+    this.loop = new Loop('overdue links', limits.linkExpiryMs, log, async (signal) => {
       const overdue = await overdueLinks(pool, limits.housekeepingBatchMax)
       for (const id of overdue) {
         if (signal.aborted) return
         await withTransaction(pool, (client) => expireLink(client, id))
       }
-      if (overdue.length === limits.housekeepingBatchMax) this.#loop.wake()
+      if (overdue.length === limits.housekeepingBatchMax) this.loop.wake()
     })
   }
 
   stop(): Promise<void> {
-    return this.#loop.stop()
+    return this.loop.stop()
   }
 }

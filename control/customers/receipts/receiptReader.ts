@@ -37,16 +37,16 @@ export interface ReceiptQuery {
 
 /** Reads receipts from the book, with their place in the usage log. */
 export class ReceiptReader {
-  readonly #db: Queryable
-  readonly #redis: Redis
-  readonly #coins: CoinPrices
-  #waiting = 0
-  #waitingPublic = 0
+  private readonly db: Queryable
+  private readonly redis: Redis
+  private readonly coins: CoinPrices
+  private waiting = 0
+  private waitingPublic = 0
 
   constructor(db: Queryable, redis: Redis) {
-    this.#db = db
-    this.#redis = redis
-    this.#coins = new CoinPrices(db)
+    this.db = db
+    this.redis = redis
+    this.coins = new CoinPrices(db)
   }
 
   /**
@@ -57,32 +57,32 @@ export class ReceiptReader {
   async single(requestId: string, keyId: string): Promise<string> {
     if (!isId('req', requestId)) throw new GatewayError('receipt_not_found')
     const row =
-      (await this.#row(requestId)) ??
-      (await (keyId === '' ? this.#awaitPublicRow(requestId) : this.#awaitRow(requestId, keyId)))
+      (await this.row(requestId)) ??
+      (await (keyId === '' ? this.awaitPublicRow(requestId) : this.awaitRow(requestId, keyId)))
     if (keyId !== '' && row.key_id !== keyId) throw new GatewayError('permission_denied')
-    const proof = await inclusionProof(this.#db, row.position)
+    const proof = await inclusionProof(this.db, row.position)
     if (proof === undefined) throw new Error(`receipt ${requestId} is not in the usage log`)
     const { leaf, tree_size: treeSize, root, proof: path } = proof
     const log = { position: row.position, proof: { entry: logEntry(row), leaf, treeSize, root, path } }
-    const fields = receiptFields(row, await this.#coins.ofSheet(row.sheet_version), log)
-    const paid = await this.#paid(row)
+    const fields = receiptFields(row, await this.coins.ofSheet(row.sheet_version), log)
+    const paid = await this.paid(row)
     return receiptJson(paid === undefined ? fields : { ...fields, paid })
   }
 
   /** A page of receipts, newest first, as JSON text {object, data, has_more}. */
   async list(query: ReceiptQuery): Promise<string> {
     const limit = Math.min(query.limit === 0 ? PAGE_DEFAULT : query.limit, limits.receiptsPageMax)
-    const rows = await this.#page(query, limit + 1)
+    const rows = await this.page(query, limit + 1)
     const receipts: string[] = []
     for (const row of rows.slice(0, limit)) {
-      const coinUsdUnits = await this.#coins.ofSheet(row.sheet_version)
+      const coinUsdUnits = await this.coins.ofSheet(row.sheet_version)
       receipts.push(receiptJson(receiptFields(row, coinUsdUnits, { position: row.position })))
     }
     return `{"object":"list","data":[${receipts.join(',')}],"has_more":${rows.length > limit}}`
   }
 
-  async #row(requestId: string): Promise<ReceiptRow | undefined> {
-    const found = await this.#db.query<ReceiptRow>({
+  private async row(requestId: string): Promise<ReceiptRow | undefined> {
+    const found = await this.db.query<ReceiptRow>({
       name: 'receipt_row',
       text: `SELECT ${RECEIPT_COLUMNS} FROM receipts WHERE request_id = $1`,
       values: [requestId],
@@ -90,21 +90,21 @@ export class ReceiptReader {
     return found.rows[0]
   }
 
-  async #paid(row: ReceiptRow): Promise<ReceiptPaid | undefined> {
+  private async paid(row: ReceiptRow): Promise<ReceiptPaid | undefined> {
     if (!isPayer(row.key_id)) return undefined
-    const found = await this.#db.query<PaidRow>(PAID_QUERY, [row.request_id])
+    const found = await this.db.query<PaidRow>(PAID_QUERY, [row.request_id])
     return found.rows[0] && paidOf(found.rows[0])
   }
 
-  async #awaitRow(requestId: string, keyId: string): Promise<ReceiptRow> {
+  private async awaitRow(requestId: string, keyId: string): Promise<ReceiptRow> {
     // Waiting occupies a place among the reads; half of the places stay free for those that need no waiting.
-    const mayWait = this.#waiting < limits.rpcConcurrencyMax / 4 && (await this.#isUnderWay(requestId, keyId))
+    const mayWait = this.waiting < limits.rpcConcurrencyMax / 4 && (await this.isUnderWay(requestId, keyId))
     if (!mayWait) throw new GatewayError('receipt_not_found')
-    this.#waiting++
+    this.waiting++
     try {
-      return await this.#pollRow(requestId)
+      return await this.pollRow(requestId)
     } finally {
-      this.#waiting--
+      this.waiting--
     }
   }
 
@@ -112,38 +112,38 @@ export class ReceiptReader {
    * Anybody may ask for ids that were never given out. Of those that look fresh, few are looked for in Redis at a time,
    * and none more often than once in a pause, because who does not know the account has to look everywhere.
    */
-  async #awaitPublicRow(requestId: string): Promise<ReceiptRow> {
+  private async awaitPublicRow(requestId: string): Promise<ReceiptRow> {
     const fresh = Math.abs(Date.now() - idTimeMs(requestId)) < limits.totalTimeoutMs
-    if (!fresh || this.#waitingPublic >= PUBLIC_WAITS_MAX) throw new GatewayError('receipt_not_found')
-    this.#waitingPublic++
+    if (!fresh || this.waitingPublic >= PUBLIC_WAITS_MAX) throw new GatewayError('receipt_not_found')
+    this.waitingPublic++
     try {
-      const [known] = await Promise.all([isUnderWayAnywhere(this.#redis, requestId), sleep(POLL_MS)])
+      const [known] = await Promise.all([isUnderWayAnywhere(this.redis, requestId), sleep(POLL_MS)])
       if (!known) throw new GatewayError('receipt_not_found')
-      return await this.#pollRow(requestId)
+      return await this.pollRow(requestId)
     } finally {
-      this.#waitingPublic--
+      this.waitingPublic--
     }
   }
 
-  async #pollRow(requestId: string): Promise<ReceiptRow> {
+  private async pollRow(requestId: string): Promise<ReceiptRow> {
     const deadlineMs = performance.now() + limits.receiptWaitMs
     // The last look begins after the deadline: what was booked while this process stood still is seen.
     for (let isLast = false; !isLast; await sleep(POLL_MS)) {
       isLast = performance.now() >= deadlineMs
-      const row = await this.#row(requestId)
+      const row = await this.row(requestId)
       if (row !== undefined) return row
     }
     const message = 'This request has not ended or is not booked yet; try again in a moment.'
     throw new GatewayError('receipt_not_found', { message })
   }
 
-  async #isUnderWay(requestId: string, keyId: string): Promise<boolean> {
-    const key = await this.#db.query<{ account_id: string }>('SELECT account_id FROM api_keys WHERE id = $1', [keyId])
+  private async isUnderWay(requestId: string, keyId: string): Promise<boolean> {
+    const key = await this.db.query<{ account_id: string }>('SELECT account_id FROM api_keys WHERE id = $1', [keyId])
     const accountId = key.rows[0]?.account_id
-    return accountId !== undefined && isUnderWay(this.#redis, shardOf(accountId), requestId)
+    return accountId !== undefined && isUnderWay(this.redis, shardOf(accountId), requestId)
   }
 
-  async #page(query: ReceiptQuery, limit: number): Promise<ReceiptRow[]> {
+  private async page(query: ReceiptQuery, limit: number): Promise<ReceiptRow[]> {
     const after = query.after === '' ? '~' : query.after
     const ofKey = `SELECT ${RECEIPT_COLUMNS} FROM receipts WHERE key_id = KEY AND request_id < $2
                    ORDER BY request_id DESC LIMIT $3`
@@ -152,7 +152,7 @@ export class ReceiptReader {
         ? `SELECT r.* FROM api_keys k, LATERAL (${ofKey.replace('KEY', 'k.id')}) r
            WHERE k.account_id = $1 ORDER BY r.request_id DESC LIMIT $3`
         : ofKey.replace('KEY', '$1')
-    const found = await this.#db.query<ReceiptRow>(text, [query.keyId || query.accountId, after, limit])
+    const found = await this.db.query<ReceiptRow>(text, [query.keyId || query.accountId, after, limit])
     return found.rows
   }
 }

@@ -6,15 +6,15 @@ import { payShares } from './share.ts'
 
 /** Pays referrers what is due, a stretch of the usage log after the other. */
 export class ReferralPayer {
-  readonly #loop: Loop
+  private readonly loop: Loop
 
   constructor({ pool, log }: { pool: Pool; log: Logger }) {
-    this.#loop = new Loop('referrals', limits.referralPayMs, log, async () => {
-      if (await payShares(pool)) this.#loop.wake()
+    this.loop = new Loop('referrals', limits.referralPayMs, log, async () => {
+      if (await payShares(pool)) this.loop.wake()
     })
   }
 
   stop(): Promise<void> {
-    return this.#loop.stop()
+    return this.loop.stop()
   }
 }

@@ -12,40 +12,40 @@ const NONCE = /^[0-9a-f]{68}$/
  * themselves, so that giving them out, which anybody may ask for, stores nothing.
  */
 export class Nonces {
-  readonly #db: Queryable
-  #secret: Promise<string> | undefined
+  private readonly db: Queryable
+  private secret: Promise<string> | undefined
 
   constructor(db: Queryable) {
-    this.#db = db
+    this.db = db
   }
 
   /** @returns a nonce and when it ends, milliseconds since 1970 */
   async make(nowMs: number): Promise<{ nonce: string; expiresAtMs: number }> {
     const expiresAtMs = nowMs + limits.nonceLifetimeMs
     const text = expiresAtMs.toString(16).padStart(TIME_DIGITS, '0') + randomBytes(RANDOM_BYTES).toString('hex')
-    return { nonce: text + (await this.#mac(text)), expiresAtMs }
+    return { nonce: text + (await this.mac(text)), expiresAtMs }
   }
 
   /** When a nonce ends, or undefined when it was not made here or has ended. */
   async expiryOf(nonce: string, nowMs: number): Promise<number | undefined> {
     if (!NONCE.test(nonce)) return undefined
-    const mac = await this.#mac(nonce.slice(0, -MAC_DIGITS))
+    const mac = await this.mac(nonce.slice(0, -MAC_DIGITS))
     if (!timingSafeEqual(Buffer.from(mac), Buffer.from(nonce.slice(-MAC_DIGITS)))) return undefined
     const expiresAtMs = Number.parseInt(nonce.slice(0, TIME_DIGITS), 16)
     return expiresAtMs > nowMs ? expiresAtMs : undefined
   }
 
-  async #mac(text: string): Promise<string> {
-    this.#secret ??= this.#readSecret()
-    const secret = await this.#secret.catch((error: unknown) => {
-      this.#secret = undefined
+  private async mac(text: string): Promise<string> {
+    this.secret ??= this.readSecret()
+    const secret = await this.secret.catch((error: unknown) => {
+      this.secret = undefined
       throw error
     })
     return createHmac('sha256', secret).update(text).digest('hex').slice(0, MAC_DIGITS)
   }
 
-  async #readSecret(): Promise<string> {
-    const found = await this.#db.query<{ secret: string }>('SELECT secret FROM nonce_secret')
+  private async readSecret(): Promise<string> {
+    const found = await this.db.query<{ secret: string }>('SELECT secret FROM nonce_secret')
     const secret = found.rows[0]?.secret
     if (secret === undefined) throw new Error('the book has no secret for nonces')
     return secret

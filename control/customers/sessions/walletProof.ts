@@ -40,14 +40,14 @@ type Fields = ReturnType<typeof parseSiweMessage>
 /** Checks messages by which wallets sign in (EIP-4361, https://eips.ethereum.org/EIPS/eip-4361). */
 export class WalletProofs {
   readonly nonces: Nonces
-  readonly #options: WalletProofOptions
+  private readonly options: WalletProofOptions
   /** A signature costs milliseconds of CPU, and anybody may send one. */
-  readonly #turns = new FairTurns(TURNS)
+  private readonly turns = new FairTurns(TURNS)
   /** By network and wallet, so that strangers keep no wallet from signing in elsewhere. */
-  readonly #failures = new RateLimiter(FAILURES, limits.rateLimiterEntriesMax)
+  private readonly failures = new RateLimiter(FAILURES, limits.rateLimiterEntriesMax)
 
   constructor(options: WalletProofOptions) {
-    this.#options = options
+    this.options = options
     this.nonces = new Nonces(options.db)
   }
 
@@ -61,18 +61,18 @@ export class WalletProofs {
     const fields = parseSiweMessage(message)
     const { address, nonce } = fields
     if (address === undefined || nonce === undefined) throw refuse('must have the format of EIP-4361')
-    this.#checkPlace(fields)
+    this.checkPlace(fields)
     const nowMs = Date.now()
     checkTimes(fields, nowMs)
     const expiresAtMs = await this.nonces.expiryOf(nonce, nowMs)
     if (expiresAtMs === undefined) throw refuse('has a Nonce that is not in force; get one by POST /v1/auth/nonce')
-    await this.#checkChain(fields)
+    await this.checkChain(fields)
     const network = clientNetwork(clientAddress)
     const failures = `${network} ${address.toLowerCase()}`
-    refuseAfter(this.#failures.waitMs(failures, nowMs))
-    if (!(await this.#isSignedByKey(network, address, message, signature))) {
-      await this.#checkContract(address, message, signature).catch((error: unknown) => {
-        if (error instanceof GatewayError && error.code === 'bad_signature') this.#failures.take(failures, Date.now())
+    refuseAfter(this.failures.waitMs(failures, nowMs))
+    if (!(await this.isSignedByKey(network, address, message, signature))) {
+      await this.checkContract(address, message, signature).catch((error: unknown) => {
+        if (error instanceof GatewayError && error.code === 'bad_signature') this.failures.take(failures, Date.now())
         throw error
       })
     }
@@ -84,27 +84,27 @@ export class WalletProofs {
     }
   }
 
-  #checkPlace({ version, domain, uri }: Fields): void {
+  private checkPlace({ version, domain, uri }: Fields): void {
     if (version !== '1') throw refuse('must have Version: 1')
-    const { publicUrl } = this.#options
+    const { publicUrl } = this.options
     if (isOwnOrigin(publicUrl, domain ?? '', uri ?? '')) return
     throw refuse(`must be for the domain and URI of this gateway (${publicUrl?.origin ?? 'localhost or 127.0.0.1'})`)
   }
 
   /** The chain that messages have to name; undefined where none is configured, or it cannot be told now. */
   async chainId(): Promise<number | undefined> {
-    return this.#options.chainId?.().catch(() => undefined)
+    return this.options.chainId?.().catch(() => undefined)
   }
 
-  async #checkChain({ chainId }: Fields): Promise<void> {
-    const configured = await this.#options.chainId?.()
+  private async checkChain({ chainId }: Fields): Promise<void> {
+    const configured = await this.options.chainId?.()
     if (configured === undefined || chainId === configured) return
     throw refuse(`must have Chain ID: ${configured}, the chain of this gateway`)
   }
 
   /** @throws GatewayError rate_limited when others have to come first for too long */
-  async #isSignedByKey(network: string, address: Address, message: string, signature: Hex): Promise<boolean> {
-    const isSigned = await this.#turns.run(network, async () => {
+  private async isSignedByKey(network: string, address: Address, message: string, signature: Hex): Promise<boolean> {
+    const isSigned = await this.turns.run(network, async () => {
       const signer = await recoverMessageAddress({ message, signature }).catch(() => undefined)
       return signer !== undefined && isAddressEqual(signer, address)
     })
@@ -113,8 +113,8 @@ export class WalletProofs {
   }
 
   /** @throws GatewayError bad_signature, chain_unavailable */
-  async #checkContract(address: Address, message: string, signature: Hex): Promise<void> {
-    const { contracts } = this.#options
+  private async checkContract(address: Address, message: string, signature: Hex): Promise<void> {
+    const { contracts } = this.options
     if (contracts === undefined) {
       const text =
         'The signature is not by the key of this address. Wallets that are contracts (ERC-1271) cannot sign in: the operator has configured no chain.'

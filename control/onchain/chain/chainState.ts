@@ -18,7 +18,7 @@ export class ChainState {
   state: ChainHealth = 'not_configured'
   /** Resolves after the first look. */
   readonly known: Promise<void>
-  readonly #loop: Loop | undefined
+  private readonly loop: Loop | undefined
 
   constructor({ rpcUrl, chainId, log }: ChainStateOptions) {
     if (rpcUrl === undefined) {
@@ -31,7 +31,7 @@ export class ChainState {
     this.known = new Promise((resolve) => {
       looked = resolve
     })
-    this.#loop = new Loop('chain state', limits.chainCheckMs, log, async () => {
+    this.loop = new Loop('chain state', limits.chainCheckMs, log, async () => {
       const found = await client.getChainId().catch(() => undefined)
       const isRight = found !== undefined && (chainId === undefined || found === chainId)
       this.state = isRight ? 'ok' : 'unavailable'
@@ -40,6 +40,6 @@ export class ChainState {
   }
 
   async stop(): Promise<void> {
-    await this.#loop?.stop()
+    await this.loop?.stop()
   }
 }

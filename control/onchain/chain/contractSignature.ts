@@ -25,12 +25,12 @@ const ABI = [
 
 /** Wallets that are contracts and say themselves whether a signature is theirs (ERC-1271). */
 export class ContractWallets {
-  readonly #client: PublicClient
-  #chainId: Promise<number> | undefined
+  private readonly client: PublicClient
+  private knownChainId: Promise<number> | undefined
 
   /** @param rpcUrl JSON-RPC over HTTP of the chain that the contracts are on */
   constructor(rpcUrl: string) {
-    this.#client = createPublicClient({
+    this.client = createPublicClient({
       transport: http(rpcUrl, { timeout: limits.chainTimeoutMs, retryCount: 0 }),
       cacheTime: 0,
     })
@@ -38,11 +38,11 @@ export class ContractWallets {
 
   /** The id of the chain. @throws GatewayError chain_unavailable */
   async chainId(): Promise<number> {
-    this.#chainId ??= this.#client.getChainId()
+    this.knownChainId ??= this.client.getChainId()
     try {
-      return await this.#chainId
+      return await this.knownChainId
     } catch (error) {
-      this.#chainId = undefined
+      this.knownChainId = undefined
       throw unavailable(error)
     }
   }
@@ -56,7 +56,7 @@ export class ContractWallets {
     const data = encodeFunctionData({ abi: ABI, args: [hash, signature] })
     try {
       // Without code at the address the call succeeds with no data.
-      const answer = await this.#client.call({ to: address, data })
+      const answer = await this.client.call({ to: address, data })
       return answer.data !== undefined && answer.data.length === 66 && answer.data.startsWith(VALID)
     } catch (error) {
       if (error instanceof BaseError && error.walk((cause) => cause instanceof ExecutionRevertedError)) return false

@@ -19,31 +19,31 @@ interface Known {
 
 /** What transactions are to pay: room for the base fee to double, and what the node says gets them in. */
 export class FeeOracle {
-  readonly #chain: ChainClient
-  #known: Known | undefined
-  #asking: Promise<Known> | undefined
+  private readonly chain: ChainClient
+  private known: Known | undefined
+  private asking: Promise<Known> | undefined
 
   constructor(chain: ChainClient) {
-    this.#chain = chain
+    this.chain = chain
   }
 
   /** @throws GatewayError chain_unavailable, also when a block costs more than limits.gasPriceMaxGwei */
   async current(): Promise<Fees> {
-    return (await this.#read()).fees
+    return (await this.read()).fees
   }
 
   /** The least that a transaction has to offer to get into a block, wei per gas. @throws GatewayError as `current` */
   async baseFee(): Promise<bigint> {
-    return (await this.#read()).baseFee
+    return (await this.read()).baseFee
   }
 
-  async #read(): Promise<Known> {
-    const known = this.#known
+  private async read(): Promise<Known> {
+    const known = this.known
     if (known !== undefined && performance.now() - known.atMs < limits.gasPriceKeptMs) return known
-    this.#asking ??= this.#ask().finally(() => {
-      this.#asking = undefined
+    this.asking ??= this.ask().finally(() => {
+      this.asking = undefined
     })
-    return this.#asking
+    return this.asking
   }
 
   /** Fees that replace a transaction: at least an eighth more, and what holds now. @returns undefined past the bound */
@@ -57,17 +57,17 @@ export class FeeOracle {
     return fees.maxFeePerGas > BigInt(limits.gasPriceMaxGwei) * GWEI ? undefined : fees
   }
 
-  async #ask(): Promise<Known> {
+  private async ask(): Promise<Known> {
     const [block, priority] = await readChain(() =>
-      Promise.all([this.#chain.getBlock({ blockTag: 'latest' }), this.#chain.estimateMaxPriorityFeePerGas()]),
+      Promise.all([this.chain.getBlock({ blockTag: 'latest' }), this.chain.estimateMaxPriorityFeePerGas()]),
     )
     const baseFee = block.baseFeePerGas ?? GWEI
     const maxFeePerGas = baseFee * 2n + priority
     if (maxFeePerGas > BigInt(limits.gasPriceMaxGwei) * GWEI) {
       throw chainUnavailable(new Error(`gas costs ${maxFeePerGas} wei, more than limits.gasPriceMaxGwei`))
     }
-    this.#known = { fees: { maxFeePerGas, maxPriorityFeePerGas: priority }, baseFee, atMs: performance.now() }
-    return this.#known
+    this.known = { fees: { maxFeePerGas, maxPriorityFeePerGas: priority }, baseFee, atMs: performance.now() }
+    return this.known
   }
 }
 

@@ -16,36 +16,36 @@ export type OutcomeHandlers = Readonly<Record<Purpose, OutcomeHandler>>
 
 /** Writes into the book what became of transactions. */
 export class OutcomeRecorder {
-  readonly #pool: Pool
-  readonly #handlers: OutcomeHandlers
+  private readonly pool: Pool
+  private readonly handlers: OutcomeHandlers
   /** Told after each commit. */
-  readonly #onRecorded: (transactionId: number, state: TransactionState) => void
+  private readonly onRecorded: (transactionId: number, state: TransactionState) => void
 
   constructor(pool: Pool, handlers: OutcomeHandlers, onRecorded: (id: number, state: TransactionState) => void) {
-    this.#pool = pool
-    this.#handlers = handlers
-    this.#onRecorded = onRecorded
+    this.pool = pool
+    this.handlers = handlers
+    this.onRecorded = onRecorded
   }
 
   /** Records that a transaction is in a block, once; what another control recorded first stays. */
   async record(row: TransactionRow, receipt: TransactionReceipt): Promise<void> {
     const state = hasTransferred(receipt, row.transfer) ? 'mined' : 'reverted'
-    const isNew = await withTransaction(this.#pool, async (client) => {
+    const isNew = await withTransaction(this.pool, async (client) => {
       const updated = await client.query(
         `UPDATE chain_transactions SET state = $2, hash = $3, block_number = $4, block_hash = $5
          WHERE id = $1 AND state = 'pending'`,
         [row.id, state, receipt.transactionHash, Number(receipt.blockNumber), receipt.blockHash],
       )
       if (updated.rowCount === 0) return false
-      await this.#handlers[row.purpose][state === 'mined' ? 'mined' : 'unmade'](client, row.ref)
+      await this.handlers[row.purpose][state === 'mined' ? 'mined' : 'unmade'](client, row.ref)
       return true
     })
-    if (isNew) this.#onRecorded(row.id, state)
+    if (isNew) this.onRecorded(row.id, state)
   }
 
   /** Puts the transactions of a block that the chain took back among the pending again. @returns how many */
   async takeBack(blockNumber: number, blockHash: string): Promise<number> {
-    const updated = await this.#pool.query(
+    const updated = await this.pool.query(
       `UPDATE chain_transactions SET state = 'pending', hash = NULL, block_number = NULL, block_hash = NULL
        WHERE block_number = $1 AND block_hash = $2 AND NOT final`,
       [blockNumber, blockHash],
@@ -55,7 +55,7 @@ export class OutcomeRecorder {
 
   /** Notes that transactions up to a block can not be taken back any more. */
   async finalize(blockNumber: number): Promise<void> {
-    await this.#pool.query(
+    await this.pool.query(
       `UPDATE chain_transactions SET final = true
        WHERE NOT final AND state IN ('mined', 'reverted') AND block_number <= $1`,
       [blockNumber],
@@ -64,15 +64,15 @@ export class OutcomeRecorder {
 
   /** Notes that another transaction has used the nonce: this one can never be mined. An operator has to look at it. */
   async displace(row: TransactionRow): Promise<void> {
-    const isNew = await withTransaction(this.#pool, async (client) => {
+    const isNew = await withTransaction(this.pool, async (client) => {
       const updated = await client.query(
         `UPDATE chain_transactions SET state = 'displaced' WHERE id = $1 AND state = 'pending'`,
         [row.id],
       )
       if (updated.rowCount === 0) return false
-      await this.#handlers[row.purpose].unmade(client, row.ref)
+      await this.handlers[row.purpose].unmade(client, row.ref)
       return true
     })
-    if (isNew) this.#onRecorded(row.id, 'displaced')
+    if (isNew) this.onRecorded(row.id, 'displaced')
   }
 }

@@ -28,30 +28,30 @@ export interface SweeperOptions {
  * what is in no block, with a higher fee when it takes long, and takes back what the chain took back.
  */
 export class TransactionSweeper {
-  readonly #options: SweeperOptions
-  readonly #loop: Loop
-  readonly #swept: Promise<void>
-  #tellSwept: () => void = () => {}
+  private readonly options: SweeperOptions
+  private readonly loop: Loop
+  private readonly sweptOnce: Promise<void>
+  private tellSwept: () => void = () => {}
 
   constructor(options: SweeperOptions) {
-    this.#options = options
-    this.#swept = new Promise((resolve) => {
-      this.#tellSwept = resolve
+    this.options = options
+    this.sweptOnce = new Promise((resolve) => {
+      this.tellSwept = resolve
     })
-    this.#loop = new Loop('transaction sweep', limits.chainSweepMs, options.log, (signal) => this.#pass(signal))
+    this.loop = new Loop('transaction sweep', limits.chainSweepMs, options.log, (signal) => this.pass(signal))
   }
 
   /** Resolves when everything that an earlier process left has been seen to once. */
   get swept(): Promise<void> {
-    return this.#swept
+    return this.sweptOnce
   }
 
   wake(): void {
-    this.#loop.wake()
+    this.loop.wake()
   }
 
   stop(): Promise<void> {
-    return this.#loop.stop()
+    return this.loop.stop()
   }
 
   async #pass(signal: AbortSignal): Promise<void> {
@@ -60,28 +60,28 @@ export class TransactionSweeper {
       const pending = await pendingTransactions(this.#options.pool, limits.chainSweepMax)
       await eachApart(pending, signal, (row) => this.#push(row))
     })
-    this.#tellSwept()
+    this.tellSwept()
   }
 
-  async #checkBlocks(): Promise<void> {
-    const { pool, chain, watcher, log } = this.#options
+  private async checkBlocks(): Promise<void> {
+    const { pool, chain, watcher, log } = this.options
     const blocks = await openBlocks(pool, limits.chainSweepMax)
     if (blocks.length === 0) return
     const head = Number(await chain.getBlockNumber())
     for (const block of blocks) {
-      if ((await this.#hashOf(block.number)) === block.hash) continue
+      if ((await this.hashOf(block.number)) === block.hash) continue
       const count = await watcher.recorder.takeBack(block.number, block.hash)
       log.warn(
         { block: block.number, transactions: count },
         'the chain took a block back; what was in it is sent again',
       )
     }
-    await watcher.recorder.finalize(head - this.#options.finalBlocks)
+    await watcher.recorder.finalize(head - this.options.finalBlocks)
   }
 
-  async #hashOf(blockNumber: number): Promise<string | undefined> {
+  private async hashOf(blockNumber: number): Promise<string | undefined> {
     try {
-      return (await this.#options.chain.getBlock({ blockNumber: BigInt(blockNumber) })).hash
+      return (await this.options.chain.getBlock({ blockNumber: BigInt(blockNumber) })).hash
     } catch (error) {
       if (error instanceof Error && error.name === 'BlockNotFoundError') return undefined
       throw error
@@ -89,8 +89,8 @@ export class TransactionSweeper {
   }
 
   /** Brings one transaction nearer to a block. */
-  async #push(row: TransactionRow): Promise<void> {
-    const { watcher, chain, log } = this.#options
+  private async push(row: TransactionRow): Promise<void> {
+    const { watcher, chain, log } = this.options
     watcher.watch(row)
     const receipt = await watcher.receiptOf(row)
     // Found, or perhaps not deep enough yet: the watcher records it.
@@ -105,8 +105,8 @@ export class TransactionSweeper {
       return
     }
     if (newest.raw !== undefined) await watcher.broadcast(newest.raw)
-    if (newest.ageMs > limits.replaceAfterMs) await this.#replace(row)
-    if (await this.#isDisplaced(row, chain)) {
+    if (newest.ageMs > limits.replaceAfterMs) await this.replace(row)
+    if (await this.isDisplaced(row, chain)) {
       log.error(
         { transaction: row.id, sender: row.sender, nonce: row.nonce },
         'another program used the nonce of a key',
@@ -116,8 +116,8 @@ export class TransactionSweeper {
   }
 
   /** Signs a transaction again with a higher fee; the node takes it in place of the one before. */
-  async #replace(row: TransactionRow): Promise<void> {
-    const { pool, chainId, fees, signers, watcher, log } = this.#options
+  private async replace(row: TransactionRow): Promise<void> {
+    const { pool, chainId, fees, signers, watcher, log } = this.options
     const signer = signers.get(row.sender ?? '')
     const [newest] = row.attempts
     if (signer === undefined || newest === undefined || row.attempts.length > limits.replacementsMax) return
@@ -132,13 +132,13 @@ export class TransactionSweeper {
   }
 
   /** Whether the sender's nonce went to another transaction, so deep that this one can not come back. */
-  async #isDisplaced(row: TransactionRow, chain: ChainClient): Promise<boolean> {
+  private async isDisplaced(row: TransactionRow, chain: ChainClient): Promise<boolean> {
     const head = await chain.getBlockNumber()
-    const deep = head - BigInt(this.#options.finalBlocks)
+    const deep = head - BigInt(this.options.finalBlocks)
     if (deep < 0n || row.sender === undefined) return false
     const count = await chain.getTransactionCount({ address: row.sender, blockNumber: deep })
     if (count <= row.nonce) return false
     // It may have got into a block since it was looked for.
-    return (await this.#options.watcher.receiptOf(row)) === undefined
+    return (await this.options.watcher.receiptOf(row)) === undefined
   }
 }

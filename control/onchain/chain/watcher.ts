@@ -28,35 +28,35 @@ export interface WatcherOptions {
 /** Sends stored transactions and finds out what became of them. */
 export class TransactionWatcher {
   readonly recorder: OutcomeRecorder
-  readonly #pool: Pool
-  readonly #chain: ChainClient
-  readonly #log: Logger
-  readonly #watched = new Map<number, Watched>()
-  readonly #confirmations: Readonly<Record<Purpose, number>>
-  readonly #loop: Loop
-  #pollMs = POLL_FIRST_MS
-  #timer: NodeJS.Timeout | undefined
-  #stopping = false
+  private readonly pool: Pool
+  private readonly chain: ChainClient
+  private readonly log: Logger
+  private readonly watched = new Map<number, Watched>()
+  private readonly confirmations: Readonly<Record<Purpose, number>>
+  private readonly loop: Loop
+  private pollMs = POLL_FIRST_MS
+  private timer: NodeJS.Timeout | undefined
+  private stopping = false
 
   constructor(options: WatcherOptions) {
-    this.#confirmations = options.confirmations
-    this.#pool = options.pool
-    this.#chain = options.chain
-    this.#log = options.log
-    this.recorder = new OutcomeRecorder(options.pool, options.handlers, (id, state) => this.#recorded(id, state))
-    this.#loop = new Loop('transactions', limits.chainSweepMs, options.log, () => this.#poll())
+    this.confirmations = options.confirmations
+    this.pool = options.pool
+    this.chain = options.chain
+    this.log = options.log
+    this.recorder = new OutcomeRecorder(options.pool, options.handlers, (id, state) => this.recorded(id, state))
+    this.loop = new Loop('transactions', limits.chainSweepMs, options.log, () => this.poll())
   }
 
   /** How many transactions are looked for. */
   get size(): number {
-    return this.#watched.size
+    return this.watched.size
   }
 
   async stop(): Promise<void> {
-    this.#stopping = true
-    clearTimeout(this.#timer)
-    await this.#loop.stop()
-    this.#watched.clear()
+    this.stopping = true
+    clearTimeout(this.timer)
+    await this.loop.stop()
+    this.watched.clear()
   }
 
   /**
@@ -76,7 +76,7 @@ export class TransactionWatcher {
   async sendForeign(transaction: StoredTransaction, waitMs: number): Promise<TransactionState> {
     const outcome = this.wait(transaction.id, waitMs)
     if (!(await this.offer(transaction))) {
-      const row = await transactionOf(this.#pool, transaction.id)
+      const row = await transactionOf(this.pool, transaction.id)
       if (row !== undefined) await this.recorder.displace(row)
     }
     return outcome
@@ -88,20 +88,20 @@ export class TransactionWatcher {
    */
   async offer({ hash, raw }: Pick<StoredTransaction, 'hash' | 'raw'>): Promise<boolean> {
     try {
-      await this.#chain.sendRawTransaction({ serializedTransaction: raw })
-      this.#soon()
+      await this.chain.sendRawTransaction({ serializedTransaction: raw })
+      this.soon()
       return true
     } catch (error) {
-      this.#log.debug({ err: error }, 'the node did not take a transaction of a payer')
+      this.log.debug({ err: error }, 'the node did not take a transaction of a payer')
       if (isUnanswered(error)) return true
-      const found = await findTransaction(this.#chain, hash).catch(() => null)
+      const found = await findTransaction(this.chain, hash).catch(() => null)
       return found !== undefined
     }
   }
 
   /** Waits until a stored transaction is in a block. @returns as `send` */
   async wait(id: number, waitMs: number): Promise<TransactionState> {
-    const row = await transactionOf(this.#pool, id)
+    const row = await transactionOf(this.pool, id)
     if (row === undefined) throw new Error(`there is no transaction ${id}`)
     if (row.state !== 'pending') return row.state
     const watched = this.watch(row)
@@ -116,84 +116,84 @@ export class TransactionWatcher {
 
   /** Looks for a transaction from now on; one that is looked for already is renewed, with attempts made since. */
   watch(row: TransactionRow): Watched {
-    const known = this.#watched.get(row.id)
+    const known = this.watched.get(row.id)
     if (known !== undefined) {
       known.row = row
       return known
     }
     const watched: Watched = { row, waiting: [] }
-    this.#watched.set(row.id, watched)
-    this.#soon()
+    this.watched.set(row.id, watched)
+    this.soon()
     return watched
   }
 
   /** Gives a signed transaction to the node. What goes wrong shows in what becomes of it; nothing is thrown. */
   async broadcast(raw: Hex): Promise<void> {
     try {
-      await this.#chain.sendRawTransaction({ serializedTransaction: raw })
+      await this.chain.sendRawTransaction({ serializedTransaction: raw })
     } catch (error) {
       // A node that knows it already says so with an error, as does one that has it in a block.
-      this.#log.debug({ err: error }, 'the node did not take a transaction')
+      this.log.debug({ err: error }, 'the node did not take a transaction')
     }
-    this.#soon()
+    this.soon()
   }
 
   /** A fresh transaction is often in a block at once; the looks become rarer while nothing happens. */
-  #soon(): void {
-    if (this.#stopping) return
-    this.#pollMs = POLL_FIRST_MS
-    this.#schedule()
+  private soon(): void {
+    if (this.stopping) return
+    this.pollMs = POLL_FIRST_MS
+    this.schedule()
   }
 
-  #schedule(): void {
-    clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => this.#loop.wake(), this.#pollMs)
+  private schedule(): void {
+    clearTimeout(this.timer)
+    this.timer = setTimeout(() => this.loop.wake(), this.pollMs)
   }
 
-  async #poll(): Promise<void> {
-    if (this.#watched.size === 0) return
-    const before = this.#watched.size
-    const watched = [...this.#watched.values()]
-    const isAnyDeep = watched.some(({ row }) => this.#confirmations[row.purpose] > 1)
-    const head = isAnyDeep ? await this.#chain.getBlockNumber() : 0n
+  private async poll(): Promise<void> {
+    if (this.watched.size === 0) return
+    const before = this.watched.size
+    const watched = [...this.watched.values()]
+    const isAnyDeep = watched.some(({ row }) => this.confirmations[row.purpose] > 1)
+    const head = isAnyDeep ? await this.chain.getBlockNumber() : 0n
     const looks = watched.map(async ({ row }) => {
       const receipt = await this.receiptOf(row)
-      const depth = this.#confirmations[row.purpose] - 1
+      const depth = this.confirmations[row.purpose] - 1
       if (receipt === undefined || (depth > 0 && receipt.blockNumber + BigInt(depth) > head)) return
       await this.recorder.record(row, receipt)
       // Another control may have recorded it; then nobody else tells those who wait here.
-      if (this.#watched.has(row.id)) await this.#tellFromBook(row.id)
+      if (this.watched.has(row.id)) await this.tellFromBook(row.id)
     })
     const failed = (await Promise.allSettled(looks)).find((look) => look.status === 'rejected')
     // A node that does not answer is asked again at the interval of the loop.
     if (failed !== undefined) throw failed.reason
-    this.#pollMs = this.#watched.size < before ? POLL_FIRST_MS : Math.min(this.#pollMs * 2, limits.chainPollMs)
-    if (this.#watched.size > 0 && !this.#stopping) this.#schedule()
+    this.pollMs = this.watched.size < before ? POLL_FIRST_MS : Math.min(this.pollMs * 2, limits.chainPollMs)
+    if (this.watched.size > 0 && !this.stopping) this.schedule()
   }
 
   /** The receipt of whichever form of a transaction is in a block. @throws errors of the node */
   async receiptOf(row: TransactionRow): Promise<TransactionReceipt | undefined> {
-    const receipts = await Promise.all(row.attempts.map(({ hash }) => this.#receipt(hash)))
+    const receipts = await Promise.all(row.attempts.map(({ hash }) => this.receipt(hash)))
     return receipts.find((receipt) => receipt !== undefined)
   }
 
-  async #receipt(hash: Hex): Promise<TransactionReceipt | undefined> {
+  private async receipt(hash: Hex): Promise<TransactionReceipt | undefined> {
     try {
-      return await this.#chain.getTransactionReceipt({ hash })
+      return await this.chain.getTransactionReceipt({ hash })
     } catch (error) {
       if (error instanceof Error && error.name === 'TransactionReceiptNotFoundError') return undefined
       throw error
     }
   }
 
-  async #tellFromBook(id: number): Promise<void> {
-    const row = await transactionOf(this.#pool, id)
-    if (row !== undefined && row.state !== 'pending') this.#recorded(id, row.state)
+  private async tellFromBook(id: number): Promise<void> {
+    const row = await transactionOf(this.pool, id)
+    if (row !== undefined && row.state !== 'pending') this.recorded(id, row.state)
   }
 
-  #recorded(id: number, state: TransactionState): void {
-    const watched = this.#watched.get(id)
-    this.#watched.delete(id)
+  private recorded(id: number, state: TransactionState): void {
+    const watched = this.watched.get(id)
+    this.watched.delete(id)
     for (const tell of watched?.waiting ?? []) tell(state)
   }
 }

@@ -50,20 +50,20 @@ interface Seen {
  * audit can account for every token.
  */
 export class DepositScanner {
-  readonly #options: ScannerOptions
-  readonly #loop: Loop
+  private readonly options: ScannerOptions
+  private readonly loop: Loop
 
   constructor(options: ScannerOptions) {
-    this.#options = options
-    this.#loop = new Loop('deposits', limits.chainScanMs, options.log, () => this.#pass())
+    this.options = options
+    this.loop = new Loop('deposits', limits.chainScanMs, options.log, () => this.pass())
   }
 
   stop(): Promise<void> {
-    return this.#loop.stop()
+    return this.loop.stop()
   }
 
-  async #pass(): Promise<void> {
-    const { pool, chain, confirmations, finalBlocks } = this.#options
+  private async pass(): Promise<void> {
+    const { pool, chain, confirmations, finalBlocks } = this.options
     const again = Math.min(finalBlocks, Math.floor(limits.chainScanBlocksMax / 2))
     const head = Number(await chain.getBlockNumber()) - (confirmations - 1)
     const more = await tryLock(pool, 'depositScan', async () => {
@@ -72,15 +72,15 @@ export class DepositScanner {
       const first = Math.max(scanned + 1 - again, 0)
       const last = Math.min(head, first + limits.chainScanBlocksMax - 1)
       if (last <= scanned) return false
-      await this.#book(last, await this.#transfers(first, last))
+      await this.book(last, await this.transfers(first, last))
       return last < head
     })
-    if (more === true) this.#loop.wake()
+    if (more === true) this.loop.wake()
   }
 
   /** @throws when the node that answers does not have the last of the blocks, as one that lags behind */
-  async #transfers(first: number, last: number): Promise<Seen[]> {
-    const { chain, treasury, assets } = this.#options
+  private async transfers(first: number, last: number): Promise<Seen[]> {
+    const { chain, treasury, assets } = this.options
     const address = assets.map((asset) => asset.address)
     const [fromBlock, toBlock] = [first, last].map((block) => `0x${block.toString(16)}` as const)
     const read = (topics: Array<`0x${string}` | null>) =>
@@ -95,12 +95,12 @@ export class DepositScanner {
     return [...seen.values()].sort((a, b) => a.block - b.block || a.logIndex - b.logIndex)
   }
 
-  async #book(scannedBlock: number, transfers: readonly Seen[]): Promise<void> {
-    const { pool, log } = this.#options
+  private async book(scannedBlock: number, transfers: readonly Seen[]): Promise<void> {
+    const { pool, log } = this.options
     await withTransaction(pool, async (client) => {
       await client.query('SELECT FROM chain_identity FOR UPDATE')
       for (const transfer of await newTransfers(client, transfers)) {
-        const account = await this.#credit(client, transfer)
+        const account = await this.credit(client, transfer)
         await client.query(
           `INSERT INTO chain_transfers
              (hash, log_index, block_number, token, transfer_from, transfer_to, amount, purpose, ref)
@@ -127,8 +127,8 @@ export class DepositScanner {
   }
 
   /** Credits what a linked wallet sent. @returns its account */
-  async #credit(client: Client, transfer: Seen): Promise<string | undefined> {
-    const { treasury, assets, accountOfWallet, coinUsdUnits } = this.#options
+  private async credit(client: Client, transfer: Seen): Promise<string | undefined> {
+    const { treasury, assets, accountOfWallet, coinUsdUnits } = this.options
     if (transfer.to !== treasury || transfer.from === treasury) return undefined
     const asset = assets.find(({ address }) => address === transfer.token)
     const accountId = await accountOfWallet(client, transfer.from)

@@ -45,17 +45,17 @@ export interface CheckedDeposit {
  * credited once it is as deep in the chain as every other deposit has to be.
  */
 export class Deposits {
-  readonly #options: DepositsOptions
-  readonly #loop: Loop
-  #next = 0
+  private readonly options: DepositsOptions
+  private readonly loop: Loop
+  private next = 0
 
   constructor(options: DepositsOptions) {
-    this.#options = options
-    this.#loop = new Loop('gasless deposits', limits.depositCheckMs, options.log, () => this.#pass())
+    this.options = options
+    this.loop = new Loop('gasless deposits', limits.depositCheckMs, options.log, () => this.pass())
   }
 
   stop(): Promise<void> {
-    return this.#loop.stop()
+    return this.loop.stop()
   }
 
   /**
@@ -63,11 +63,11 @@ export class Deposits {
    * @throws GatewayError authorization_invalid, authorization_used (409), chain_unavailable; nothing was taken then
    */
   async check(order: DepositOrder): Promise<CheckedDeposit> {
-    const { pool, chain, fees, relayers } = this.#options
+    const { pool, chain, fees, relayers } = this.options
     // First, because what is on its way to a block shows on the chain in no reliable way.
     await refuseKnown(pool, order.payment)
-    const payment = { ...order.payment, signature: await this.#provenSignature(order) }
-    const signer = relayers[this.#next++ % relayers.length] ?? relayers[0]
+    const payment = { ...order.payment, signature: await this.provenSignature(order) }
+    const signer = relayers[this.next++ % relayers.length] ?? relayers[0]
     const [simulation, price] = await Promise.all([simulatePayment(chain, payment, signer.address), fees.current()])
     if ('gas' in simulation) return { order: { ...order, payment }, signer, gas: simulation.gas, fees: price }
     switch (simulation.refusal) {
@@ -81,10 +81,10 @@ export class Deposits {
   }
 
   /** The signature as the token takes it. */
-  async #provenSignature({ payment }: DepositOrder): Promise<`0x${string}`> {
+  private async provenSignature({ payment }: DepositOrder): Promise<`0x${string}`> {
     const verdict = verdictOf({ payment })
     if (verdict.kind === 'signed') return verdict.signature
-    const { contracts } = this.#options
+    const { contracts } = this.options
     const isSigned =
       verdict.kind === 'contract' && (await contracts.hasSigned(payment.from, verdict.digest, verdict.signature))
     if (isSigned) return verdict.signature
@@ -101,7 +101,7 @@ export class Deposits {
     accountId: string,
     { order, signer, gas, fees }: CheckedDeposit,
   ): Promise<{ deposit: Deposit; transaction: StoredTransaction }> {
-    const { chainId } = this.#options
+    const { chainId } = this.options
     const { payment, asset, units } = order
     const { from, to, token, value: amount } = payment
     const id = newId('dep')
@@ -119,17 +119,16 @@ export class Deposits {
 
   /** Sends a stored deposit; nobody waits for the block here. */
   async send(transaction: StoredTransaction): Promise<void> {
-    await this.#options.watcher.send(transaction, 0)
+    await this.options.watcher.send(transaction, 0)
   }
 
-  async #pass(): Promise<void> {
-    for (const deposit of await unmovedDeposits(this.#options.pool, limits.depositCheckMax))
-      await this.#resolve(deposit)
+  private async pass(): Promise<void> {
+    for (const deposit of await unmovedDeposits(this.options.pool, limits.depositCheckMax)) await this.resolve(deposit)
   }
 
   /** Its own transaction made no transfer: somebody else may have sent the authorization first, or it has failed. */
-  async #resolve({ id, replayKey: key, wallet, token, amount }: Deposit): Promise<void> {
-    const { pool, chain, treasury, log } = this.#options
+  private async resolve({ id, replayKey: key, wallet, token, amount }: Deposit): Promise<void> {
+    const { pool, chain, treasury, log } = this.options
     const transfer = { token, from: wallet, to: treasury, amount }
     const nonce = nonceOf(key)
     const tried = await pool.query<{ block: number }>(
@@ -138,15 +137,15 @@ export class Deposits {
     )
     const hash = await findForeignSettlement(pool, chain, transfer, nonce, tried.rows[0]?.block ?? 0)
     const other = { purpose: 'deposit', ref: `${id}${OTHER_SUFFIX}`, transfer } as const
-    const isOther = hash !== undefined && (await this.#storeOther(other, hash))
+    const isOther = hash !== undefined && (await this.storeOther(other, hash))
     if (isOther) return
     await pool.query(`UPDATE deposits SET state = 'failed' WHERE id = $1 AND state = 'settling'`, [id])
     log.warn({ deposit: id, wallet }, 'a deposit made no transfer')
   }
 
   /** @returns false when the scan of transfers has counted it as a deposit already */
-  async #storeOther(order: Parameters<typeof storeForeign>[1], hash: `0x${string}`): Promise<boolean> {
-    const { pool, watcher } = this.#options
+  private async storeOther(order: Parameters<typeof storeForeign>[1], hash: `0x${string}`): Promise<boolean> {
+    const { pool, watcher } = this.options
     try {
       const id = await withTransaction(pool, (client) => storeForeign(client, order, hash, undefined))
       await watcher.wait(id, 0)

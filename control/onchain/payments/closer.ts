@@ -26,44 +26,44 @@ export interface CloserOptions extends CloseOptions {
  * serves, because their proxy or control went away in between, are given up.
  */
 export class PaymentCloser {
-  readonly #options: CloserOptions
-  readonly #loop: Loop
+  private readonly options: CloserOptions
+  private readonly loop: Loop
 
   constructor(options: CloserOptions) {
-    this.#options = options
-    this.#loop = new Loop('payments', limits.paymentCloseMs, options.log, () => this.#pass())
+    this.options = options
+    this.loop = new Loop('payments', limits.paymentCloseMs, options.log, () => this.pass())
   }
 
   wake(): void {
-    this.#loop.wake()
+    this.loop.wake()
   }
 
   stop(): Promise<void> {
-    return this.#loop.stop()
+    return this.loop.stop()
   }
 
-  async #pass(): Promise<void> {
-    const { pool, resolveUnmoved } = this.#options
+  private async pass(): Promise<void> {
+    const { pool, resolveUnmoved } = this.options
     const open = await pool.query(`SELECT FROM payments WHERE state IN ('settling', 'paid') LIMIT 1`)
     if (open.rowCount === 0) return
-    if ((await closeEnded(this.#options)) > 0) this.#options.onClosed()
+    if ((await closeEnded(this.options)) > 0) this.options.onClosed()
     for (const payment of await unmovedPayments(pool, limits.paymentCloseMax)) await resolveUnmoved(payment)
-    await this.#giveUpUnserved()
+    await this.giveUpUnserved()
   }
 
-  async #giveUpUnserved(): Promise<void> {
-    const { pool, redis } = this.#options
+  private async giveUpUnserved(): Promise<void> {
+    const { pool, redis } = this.options
     const unserved = await unservedPayments(pool, limits.paymentCloseMax)
     if (unserved.length === 0) return
     const nowMs = await redisNowMs(redis)
     for (const payment of unserved) {
-      if (nowMs > payment.serveByMs + limits.paymentMarginMs) await this.#giveUp(payment, nowMs)
+      if (nowMs > payment.serveByMs + limits.paymentMarginMs) await this.giveUp(payment, nowMs)
     }
   }
 
   /** Ends a request that nobody can begin to serve any more, unless it is being served. */
-  async #giveUp(payment: PaymentRow, nowMs: number): Promise<void> {
-    const { pool, redis, log } = this.#options
+  private async giveUp(payment: PaymentRow, nowMs: number): Promise<void> {
+    const { pool, redis, log } = this.options
     if (await isHeld(redis, payment)) {
       if (!payment.held) await markHeld(pool, [payment.id])
       return

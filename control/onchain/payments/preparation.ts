@@ -29,11 +29,11 @@ export interface PreparationParts {
 
 /** Finds out on the chain whether a payment can be made, before anything of it is stored or sent. */
 export class Preparation {
-  readonly #parts: PreparationParts
-  #next = 0
+  private readonly parts: PreparationParts
+  private next = 0
 
   constructor(parts: PreparationParts) {
-    this.#parts = parts
+    this.parts = parts
   }
 
   /**
@@ -42,7 +42,7 @@ export class Preparation {
    * @throws GatewayError payment_invalid, chain_unavailable
    */
   async prove(order: PaymentOrder): Promise<PayerTransaction | undefined> {
-    const { chain, chainId, contracts } = this.#parts
+    const { chain, chainId, contracts } = this.parts
     const { payment, contractDigest, transaction, transfer } = order
     if (transaction !== undefined) {
       const { hash, raw } = transaction
@@ -60,28 +60,28 @@ export class Preparation {
    */
   async prepare(order: PaymentOrder, own: PayerTransaction | undefined): Promise<Sending> {
     const [sending] = await Promise.all([
-      own === undefined ? this.#prepareSigned(order) : this.#prepareOwn(order, own),
-      this.#checkAgent(order),
+      own === undefined ? this.prepareSigned(order) : this.prepareOwn(order, own),
+      this.checkAgent(order),
     ])
     return sending
   }
 
-  async #prepareOwn(order: PaymentOrder, own: PayerTransaction): Promise<Sending> {
-    const { chain, fees } = this.#parts
+  private async prepareOwn(order: PaymentOrder, own: PayerTransaction): Promise<Sending> {
+    const { chain, fees } = this.parts
     try {
       await checkFunds(chain, fees, own, order.transfer)
     } catch (error) {
-      if (error instanceof GatewayError && error.row === 'insufficient_funds') await this.#remember(order)
+      if (error instanceof GatewayError && error.row === 'insufficient_funds') await this.remember(order)
       throw error
     }
     return { by: 'other', hash: own.hash, raw: own.raw }
   }
 
-  async #prepareSigned(order: PaymentOrder): Promise<Sending> {
-    const { pool, chain, chainId, fees } = this.#parts
+  private async prepareSigned(order: PaymentOrder): Promise<Sending> {
+    const { pool, chain, chainId, fees } = this.parts
     const { payment } = order
     if (payment === undefined) throw new Error('a payment is signed or a transaction')
-    const signer = this.#signerFor(order)
+    const signer = this.signerFor(order)
     const [simulation, price] = await Promise.all([simulatePayment(chain, payment, signer.address), fees.current()])
     if ('gas' in simulation) return { by: 'gateway', signer, chainId, gas: simulation.gas, fees: price }
     const { refusal } = simulation
@@ -90,26 +90,26 @@ export class Preparation {
       const hash = await findForeignSettlement(pool, chain, order.transfer, nonce, simulation.block)
       if (hash !== undefined) return { by: 'other', hash, raw: undefined }
     }
-    if (refusal === 'insufficient_funds' || refusal === 'allowance_required') await this.#remember(order)
+    if (refusal === 'insufficient_funds' || refusal === 'allowance_required') await this.remember(order)
     throw refusalError(refusal)
   }
 
-  async #checkAgent({ agent, payer }: PaymentOrder): Promise<void> {
-    const { chain, agentRegistry } = this.#parts
+  private async checkAgent({ agent, payer }: PaymentOrder): Promise<void> {
+    const { chain, agentRegistry } = this.parts
     if (agent === '') return
     if (agentRegistry === null) throw new GatewayError('agent_identity_invalid')
     await checkAgent(chain, agentRegistry, BigInt(agent), payer)
   }
 
-  #remember({ transfer, payer }: PaymentOrder): Promise<void> {
-    return rememberRefused(this.#parts.redis, transfer.token, payer)
+  private remember({ transfer, payer }: PaymentOrder): Promise<void> {
+    return rememberRefused(this.parts.redis, transfer.token, payer)
   }
 
   /** MPP payments through Permit2 name who has to send them; the others are shared out. */
-  #signerFor({ payment }: PaymentOrder): Signer {
-    const { relayers } = this.#parts
+  private signerFor({ payment }: PaymentOrder): Signer {
+    const { relayers } = this.parts
     const named = payment?.method === 'mpp-permit2' ? payment.spender : undefined
-    const found = relayers.find(({ address }) => address === named) ?? relayers[this.#next++ % relayers.length]
+    const found = relayers.find(({ address }) => address === named) ?? relayers[this.next++ % relayers.length]
     if (found === undefined) throw new Error('there is no key to send payments with')
     return found
   }

@@ -13,16 +13,16 @@ type Counted = Pick<PaymentOrder, 'payment' | 'contractDigest' | 'payer' | 'clie
  * settled passes in any case.
  */
 export class RefusalBudget {
-  readonly #byNetwork = new RateLimiter(
+  private readonly byNetwork = new RateLimiter(
     { perMinute: limits.paymentRefusalsPerMinute, burst: limits.paymentRefusalBurst },
     limits.rateLimiterEntriesMax,
   )
-  readonly #overall = new RateLimiter(
+  private readonly overall = new RateLimiter(
     { perMinute: limits.paymentRefusalsOverallPerMinute, burst: limits.paymentRefusalOverallBurst },
     limits.rateLimiterEntriesMax,
   )
   /** Whose last payment settled, the one seen longest ago first. */
-  readonly #trusted = new Set<Address>()
+  private readonly trusted = new Set<Address>()
 
   /**
    * Call it before the chain is asked about a payment.
@@ -31,10 +31,10 @@ export class RefusalBudget {
   check(order: Counted): void {
     const kind = kindOf(order)
     // The name alone proves nothing: only the signature of a key was checked before.
-    if (kind === 'authorization' && this.#trusted.has(order.payer)) return
+    if (kind === 'authorization' && this.trusted.has(order.payer)) return
     const nowMs = Date.now()
-    const ownMs = this.#byNetwork.waitMs(nameOf(kind, order), nowMs)
-    const waitMs = Math.max(ownMs, this.#overall.waitMs(kind, nowMs))
+    const ownMs = this.byNetwork.waitMs(nameOf(kind, order), nowMs)
+    const waitMs = Math.max(ownMs, this.overall.waitMs(kind, nowMs))
     if (waitMs > 0) throw new GatewayError('payments_busy', { retryAfterSeconds: Math.ceil(waitMs / 1_000) })
   }
 
@@ -42,17 +42,17 @@ export class RefusalBudget {
   noteRefused(order: Counted): void {
     const kind = kindOf(order)
     const nowMs = Date.now()
-    this.#byNetwork.take(nameOf(kind, order), nowMs)
-    this.#overall.take(kind, nowMs)
+    this.byNetwork.take(nameOf(kind, order), nowMs)
+    this.overall.take(kind, nowMs)
     // Others may have named this payer.
-    if (kind === 'authorization') this.#trusted.delete(order.payer)
+    if (kind === 'authorization') this.trusted.delete(order.payer)
   }
 
   notePaid({ payer }: Counted): void {
-    this.#trusted.delete(payer)
-    const [oldest] = this.#trusted.size >= limits.trustedPayersMax ? this.#trusted : []
-    if (oldest !== undefined) this.#trusted.delete(oldest)
-    this.#trusted.add(payer)
+    this.trusted.delete(payer)
+    const [oldest] = this.trusted.size >= limits.trustedPayersMax ? this.trusted : []
+    if (oldest !== undefined) this.trusted.delete(oldest)
+    this.trusted.add(payer)
   }
 }
 

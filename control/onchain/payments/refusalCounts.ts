@@ -4,31 +4,31 @@ import { limits } from '../../../contract/limits/limits.ts'
 
 /** Counts refused payments by code, for the metrics, and logs a summary while there are any. */
 export class RefusalCounts {
-  readonly #log: Logger
-  readonly #totals = new Map<string, number>()
-  #sinceSummary = new Map<string, number>()
-  #timer: NodeJS.Timeout | undefined
+  private readonly log: Logger
+  private readonly totalByCode = new Map<string, number>()
+  private sinceSummary = new Map<string, number>()
+  private timer: NodeJS.Timeout | undefined
 
   constructor(log: Logger) {
-    this.#log = log
+    this.log = log
   }
 
   /** By code, since the process started. */
   get totals(): ReadonlyMap<string, number> {
-    return this.#totals
+    return this.totalByCode
   }
 
   note(code: ErrorCode): void {
-    for (const counts of [this.#totals, this.#sinceSummary]) counts.set(code, (counts.get(code) ?? 0) + 1)
-    this.#timer ??= setTimeout(() => this.summarize(), limits.paymentRefusalLogMs).unref()
+    for (const counts of [this.totalByCode, this.sinceSummary]) counts.set(code, (counts.get(code) ?? 0) + 1)
+    this.timer ??= setTimeout(() => this.summarize(), limits.paymentRefusalLogMs).unref()
   }
 
   /** Writes what was refused since the last summary. */
   summarize(): void {
-    clearTimeout(this.#timer)
-    this.#timer = undefined
-    if (this.#sinceSummary.size === 0) return
-    this.#log.warn({ refused: Object.fromEntries(this.#sinceSummary) }, 'payments were refused')
-    this.#sinceSummary = new Map()
+    clearTimeout(this.timer)
+    this.timer = undefined
+    if (this.sinceSummary.size === 0) return
+    this.log.warn({ refused: Object.fromEntries(this.sinceSummary) }, 'payments were refused')
+    this.sinceSummary = new Map()
   }
 }

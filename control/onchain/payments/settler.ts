@@ -42,29 +42,29 @@ export interface SettlerOptions extends PreparationParts {
 
 /** Settles payments: nothing is served that is not paid, and what is paid and not served is refunded. */
 export class PaymentSettler {
-  readonly #options: SettlerOptions
-  readonly #preparation: Preparation
-  readonly #budget = new RefusalBudget()
+  private readonly options: SettlerOptions
+  private readonly preparation: Preparation
+  private readonly budget = new RefusalBudget()
   /** Whose payments are under way; each has proven that it is theirs. */
-  readonly #payers = new Set<Address>()
+  private readonly payers = new Set<Address>()
   /** For what asks the chain before anything is stored. */
-  readonly #checks: Readonly<Record<PaymentKind, Places>> = {
+  private readonly checks: Readonly<Record<PaymentKind, Places>> = {
     authorization: new Places(limits.paymentChecksMax),
     contract: new Places(limits.contractChecksMax),
     transaction: new Places(limits.payerTransactionChecksMax),
   }
-  readonly #signed = new Places(limits.paymentsInFlightMax)
-  readonly #transactions = new Places(limits.payerTransactionsInFlightMax)
+  private readonly signed = new Places(limits.paymentsInFlightMax)
+  private readonly transactions = new Places(limits.payerTransactionsInFlightMax)
 
   constructor(options: SettlerOptions) {
-    this.#options = options
-    this.#preparation = new Preparation(options)
+    this.options = options
+    this.preparation = new Preparation(options)
   }
 
   /** Payments under way. */
   get size(): number {
-    const checked = Object.values(this.#checks).reduce((sum, { taken }) => sum + taken, 0)
-    return Math.max(this.#payers.size, checked)
+    const checked = Object.values(this.checks).reduce((sum, { taken }) => sum + taken, 0)
+    return Math.max(this.payers.size, checked)
   }
 
   /**
@@ -74,71 +74,75 @@ export class PaymentSettler {
    */
   async settle(order: PaymentOrder, waitMs: number): Promise<Settled> {
     const deadlineMs = performance.now() + waitMs
-    const { redis } = this.#options
-    this.#budget.check(order)
+    const { redis } = this.options
+    this.budget.check(order)
     await refuseRecentlyRefused(redis, order.transfer.token, order.payer)
     const isProven = kindOf(order) === 'authorization'
-    const own = isProven ? undefined : await this.#ask(order, () => this.#preparation.prove(order))
+    const own = isProven ? undefined : await this.ask(order, () => this.preparation.prove(order))
     // The database would say the same, after the chain was asked in vain for each of many duplicates.
-    if (this.#payers.has(order.payer)) throw new GatewayError('payment_in_flight', { retryAfterSeconds: 2 })
-    this.#payers.add(order.payer)
+    if (this.payers.has(order.payer)) throw new GatewayError('payment_in_flight', { retryAfterSeconds: 2 })
+    this.payers.add(order.payer)
     try {
-      return await this.#settle(order, own, deadlineMs)
+      return await this.settleOnce(order, own, deadlineMs)
     } finally {
-      this.#payers.delete(order.payer)
+      this.payers.delete(order.payer)
     }
   }
 
-  async #settle(order: PaymentOrder, own: PayerTransaction | undefined, deadlineMs: number): Promise<Settled> {
-    await refuseConflict(this.#options.pool, order)
-    const sending = await this.#ask(order, () => this.#preparation.prepare(order, own))
-    const places = own === undefined ? this.#signed : this.#transactions
-    return places.run(() => this.#make(order, sending, deadlineMs))
+  private async settleOnce(
+    order: PaymentOrder,
+    own: PayerTransaction | undefined,
+    deadlineMs: number,
+  ): Promise<Settled> {
+    await refuseConflict(this.options.pool, order)
+    const sending = await this.ask(order, () => this.preparation.prepare(order, own))
+    const places = own === undefined ? this.signed : this.transactions
+    return places.run(() => this.make(order, sending, deadlineMs))
   }
 
   /** Asks the chain about a payment. One that is refused counts against whoever sent it. */
-  async #ask<T>(order: PaymentOrder, work: () => Promise<T>): Promise<T> {
-    return this.#checks[kindOf(order)].run(async () => {
+  private async ask<T>(order: PaymentOrder, work: () => Promise<T>): Promise<T> {
+    return this.checks[kindOf(order)].run(async () => {
       try {
         return await work()
       } catch (error) {
-        if (error instanceof GatewayError && error.status < 500) this.#budget.noteRefused(order)
+        if (error instanceof GatewayError && error.status < 500) this.budget.noteRefused(order)
         throw error
       }
     })
   }
 
-  async #make(order: PaymentOrder, sending: Sending, deadlineMs: number): Promise<Settled> {
+  private async make(order: PaymentOrder, sending: Sending, deadlineMs: number): Promise<Settled> {
     try {
-      const transaction = await claimPayment(this.#options.pool, order, sending)
-      const settled = await this.#finish(order, transaction, sending, deadlineMs)
-      this.#budget.notePaid(order)
+      const transaction = await claimPayment(this.options.pool, order, sending)
+      const settled = await this.finish(order, transaction, sending, deadlineMs)
+      this.budget.notePaid(order)
       return settled
     } catch (error) {
-      if (error instanceof GatewayError && error.row === 'settlement_failed') this.#budget.noteRefused(order)
+      if (error instanceof GatewayError && error.row === 'settlement_failed') this.budget.noteRefused(order)
       if (error instanceof GatewayError && FINAL.has(error.row)) throw error
       // From the claim on the transfer may be made, whatever failed here; it is refunded then.
-      this.#options.log.warn({ payment: order.requestId, err: error }, 'a payment is left to be decided later')
+      this.options.log.warn({ payment: order.requestId, err: error }, 'a payment is left to be decided later')
       throw new GatewayError('settlement_unconfirmed')
     }
   }
 
-  async #finish(
+  private async finish(
     order: PaymentOrder,
     transaction: StoredTransaction,
     sending: Sending,
     deadlineMs: number,
   ): Promise<Settled> {
-    const state = await this.#send(transaction, sending, deadlineMs - performance.now())
+    const state = await this.send(transaction, sending, deadlineMs - performance.now())
     if (state === 'reverted' || state === 'displaced') {
-      const payment = await paymentOf(this.#options.pool, order.requestId)
+      const payment = await paymentOf(this.options.pool, order.requestId)
       if (payment !== undefined) await this.resolveUnmoved(payment, deadlineMs)
     }
-    return this.#hold(order.requestId, deadlineMs)
+    return this.hold(order.requestId, deadlineMs)
   }
 
-  #send(transaction: StoredTransaction, sending: Sending, waitMs: number): Promise<TransactionState> {
-    const { watcher } = this.#options
+  private send(transaction: StoredTransaction, sending: Sending, waitMs: number): Promise<TransactionState> {
+    const { watcher } = this.options
     if (sending.by === 'gateway') return watcher.send(transaction, waitMs)
     return sending.raw === undefined ? watcher.wait(transaction.id, waitMs) : watcher.sendForeign(transaction, waitMs)
   }
@@ -150,7 +154,7 @@ export class PaymentSettler {
    * @throws GatewayError chain_unavailable
    */
   async resolveUnmoved(payment: PaymentRow, deadlineMs = performance.now()): Promise<void> {
-    const { pool, chain, watcher } = this.#options
+    const { pool, chain, watcher } = this.options
     const found = await pool.query<{ transfer_from: Address; transfer_to: Address; block: number }>(
       `SELECT transfer_from, transfer_to, coalesce(block_number, 0) AS block FROM chain_transactions
        WHERE purpose = 'payment' AND ref = $1`,
@@ -172,8 +176,8 @@ export class PaymentSettler {
   }
 
   /** Takes the hold of a payment that has arrived. */
-  async #hold(id: string, deadlineMs: number): Promise<Settled> {
-    const { pool, redis, log } = this.#options
+  private async hold(id: string, deadlineMs: number): Promise<Settled> {
+    const { pool, redis, log } = this.options
     for (;;) {
       const payment = await paymentOf(pool, id)
       if (payment === undefined || payment.state === 'failed') throw new GatewayError('settlement_failed')
@@ -181,15 +185,15 @@ export class PaymentSettler {
       const hold = await takePaidHold(redis, pool, payment)
       if (typeof hold === 'object') {
         markHeld(pool, [id]).catch((error: Error) => log.debug({ err: error }, 'a hold was not noted; it is found'))
-        return { transaction: await this.#hashOf(id), heldAtMs: hold.heldAtMs }
+        return { transaction: await this.hashOf(id), heldAtMs: hold.heldAtMs }
       }
       if (hold === 'late' || performance.now() > deadlineMs) throw new GatewayError('settlement_unconfirmed')
       await sleep(HOLD_RETRY_MS)
     }
   }
 
-  async #hashOf(id: string): Promise<`0x${string}`> {
-    const found = await this.#options.pool.query<{ hash: `0x${string}` }>(
+  private async hashOf(id: string): Promise<`0x${string}`> {
+    const found = await this.options.pool.query<{ hash: `0x${string}` }>(
       `SELECT hash FROM chain_transactions
        WHERE purpose = 'payment' AND ref IN ($1, $1 || '${OTHER_SUFFIX}') AND state = 'mined'`,
       [id],

@@ -43,64 +43,64 @@ interface BackRow {
 
 /** Sends back what payers are owed: each part of each payment in one refund, and each refund by one transfer. */
 export class Refunder {
-  readonly #options: RefunderOptions
-  readonly #loop: Loop
+  private readonly options: RefunderOptions
+  private readonly loop: Loop
   /** Payer and token, and the refund, behind which the next pass begins. */
-  #afterDue = ''
-  #afterFailed = ''
+  private afterDue = ''
+  private afterFailed = ''
   /** Payer and token of refunds that can not be made now; a handful at worst, as each was a customer. */
-  readonly #refusedUntil = new Map<string, number>()
+  private readonly refusedUntil = new Map<string, number>()
 
   constructor(options: RefunderOptions) {
-    this.#options = options
-    this.#loop = new Loop('refunds', limits.refundCheckMs, options.log, (signal) => this.#pass(signal))
+    this.options = options
+    this.loop = new Loop('refunds', limits.refundCheckMs, options.log, (signal) => this.pass(signal))
   }
 
   wake(): void {
-    this.#loop.wake()
+    this.loop.wake()
   }
 
   stop(): Promise<void> {
-    return this.#loop.stop()
+    return this.loop.stop()
   }
 
-  async #pass(signal: AbortSignal): Promise<void> {
-    const { pool } = this.#options
+  private async pass(signal: AbortSignal): Promise<void> {
+    const { pool } = this.options
     if ((await dueRefunds(pool, '')).length === 0 && (await failedRefunds(pool, '')).length === 0) return
     await tryLock(pool, 'refunds', async () => {
       // Read again: what another control sent a moment ago is due no more.
-      const due = await dueRefunds(pool, this.#afterDue)
-      const failed = await failedRefunds(pool, this.#afterFailed)
-      this.#afterDue = cursorBehind(due, limits.refundBatchMax, ({ payer, token }) => payer + token)
-      this.#afterFailed = cursorBehind(failed, limits.refundBatchMax, (id) => id)
+      const due = await dueRefunds(pool, this.afterDue)
+      const failed = await failedRefunds(pool, this.afterFailed)
+      this.afterDue = cursorBehind(due, limits.refundBatchMax, ({ payer, token }) => payer + token)
+      this.afterFailed = cursorBehind(failed, limits.refundBatchMax, (id) => id)
       const work = [
-        ...due.filter((row) => !this.#isRefused(row)).map((row) => () => this.#refund(row)),
-        ...failed.map((id) => () => this.#sendAgain(id)),
+        ...due.filter((row) => !this.isRefused(row)).map((row) => () => this.refund(row)),
+        ...failed.map((id) => () => this.sendAgain(id)),
       ]
       await eachApart(work, signal, (send) => send())
     })
   }
 
-  #isRefused({ payer, token }: DueRow): boolean {
-    return (this.#refusedUntil.get(payer + token) ?? 0) > performance.now()
+  private isRefused({ payer, token }: DueRow): boolean {
+    return (this.refusedUntil.get(payer + token) ?? 0) > performance.now()
   }
 
-  async #refund(due: DueRow): Promise<void> {
+  private async refund(due: DueRow): Promise<void> {
     const { payer, token } = due
     const transfer = { purpose: 'refund', token, to: payer, amount: BigInt(due.amount) } as const
-    const isAllowed = await sendFromTreasury(this.#options, transfer, async (client) => {
+    const isAllowed = await sendFromTreasury(this.options, transfer, async (client) => {
       const id = await setAside(client, due)
       return id === undefined ? undefined : `${id}${ATTEMPT}1`
     })
     if (isAllowed) return
     // A token may refuse single wallets. The money stays set apart on the payer's account.
-    this.#refusedUntil.set(payer + token, performance.now() + limits.refundRefusedMs)
-    this.#options.log.error({ payer, token, amount: due.amount }, 'the token refuses a refund; it is tried again later')
+    this.refusedUntil.set(payer + token, performance.now() + limits.refundRefusedMs)
+    this.options.log.error({ payer, token, amount: due.amount }, 'the token refuses a refund; it is tried again later')
   }
 
   /** A transfer that was refused in its block is sent once more, as another transaction. */
-  async #sendAgain(id: string): Promise<void> {
-    const { pool, log } = this.#options
+  private async sendAgain(id: string): Promise<void> {
+    const { pool, log } = this.options
     const found = await pool.query<{ payer: Address; token: Address; amount: string; attempts: number }>(
       `SELECT payer, token, amount::text AS amount, attempts FROM refunds WHERE id = $1 AND state = 'sending'`,
       [id],
@@ -114,7 +114,7 @@ export class Refunder {
     }
     const { payer, token } = row
     const transfer = { purpose: 'refund', token, to: payer, amount: BigInt(row.amount) } as const
-    await sendFromTreasury(this.#options, transfer, async (client) => {
+    await sendFromTreasury(this.options, transfer, async (client) => {
       const taken = await client.query(
         `UPDATE refunds SET attempts = attempts + 1 WHERE id = $1 AND attempts = $2 AND state = 'sending'`,
         [id, row.attempts],

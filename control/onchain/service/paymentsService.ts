@@ -61,25 +61,25 @@ interface Running {
 /** Takes payments: everything of control that moves money on the chain. */
 export class PaymentsService {
   readonly refusals: RefusalCounts
-  readonly #options: PaymentsOptions
-  readonly #stopping = new AbortController()
-  readonly #starting: Promise<void>
-  #running: Running | undefined
+  private readonly options: PaymentsOptions
+  private readonly stopping = new AbortController()
+  private readonly starting: Promise<void>
+  private running: Running | undefined
 
   constructor(options: PaymentsOptions) {
-    this.#options = options
+    this.options = options
     this.refusals = new RefusalCounts(options.log)
-    this.#starting = this.#start()
+    this.starting = this.start()
   }
 
   /** @throws GatewayError chain_unavailable until the chain has answered for the first time */
   get terms(): PaymentTerms {
-    return this.#ready().terms
+    return this.ready().terms
   }
 
   /** Whether payments are taken now. */
   get isReady(): boolean {
-    return this.#running?.isSwept === true && !this.#stopping.signal.aborted
+    return this.running?.isSwept === true && !this.stopping.signal.aborted
   }
 
   /**
@@ -87,7 +87,7 @@ export class PaymentsService {
    * @throws GatewayError, also funds_lease while another control may still be at it or this one leaves
    */
   async settle(order: PaymentOrder, waitMs: number): Promise<Settled> {
-    return this.#settled().settler.settle(order, waitMs)
+    return this.settled().settler.settle(order, waitMs)
   }
 
   /**
@@ -95,30 +95,30 @@ export class PaymentsService {
    * @throws GatewayError funds_lease while another control may still be at one or this one leaves; chain_unavailable
    */
   get deposits(): Deposits {
-    return this.#settled().deposits
+    return this.settled().deposits
   }
 
   /** Sends withdrawals. @throws GatewayError as `deposits` */
   get withdrawer(): Withdrawer {
-    return this.#settled().withdrawer
+    return this.settled().withdrawer
   }
 
   /** What the operator has set. */
   get config(): PaymentsConfig {
-    return this.#options.config
+    return this.options.config
   }
 
   /** To be told when requests were booked, so that what goes back does not wait for the next look. */
   onBooked(): void {
-    this.#running?.closer.wake()
+    this.running?.closer.wake()
   }
 
   /** Finishes the payments under way within `timeoutMs`; the next start takes up the rest. */
   async stop(timeoutMs: number): Promise<void> {
-    this.#stopping.abort()
+    this.stopping.abort()
     this.refusals.summarize()
-    await this.#starting
-    const running = this.#running
+    await this.starting
+    const running = this.running
     if (running === undefined) return
     const deadlineMs = performance.now() + timeoutMs
     while (running.settler.size > 0 && performance.now() < deadlineMs) await sleep(STOP_CHECK_MS)
@@ -127,27 +127,27 @@ export class PaymentsService {
     await running.watcher.stop()
   }
 
-  #settled(): Running {
-    const running = this.#ready()
-    if (this.#stopping.signal.aborted || !running.isSwept)
+  private settled(): Running {
+    const running = this.ready()
+    if (this.stopping.signal.aborted || !running.isSwept)
       throw new GatewayError('funds_lease', { retryAfterSeconds: 1 })
     return running
   }
 
-  #ready(): Running {
-    if (this.#running === undefined) throw new GatewayError('chain_unavailable', { retryAfterSeconds: 5 })
-    return this.#running
+  private ready(): Running {
+    if (this.running === undefined) throw new GatewayError('chain_unavailable', { retryAfterSeconds: 5 })
+    return this.running
   }
 
   /** A chain that can not be reached holds up payments alone, so control runs meanwhile. */
-  async #start(): Promise<void> {
-    const { config, pool, log } = this.#options
-    const { signal } = this.#stopping
+  private async start(): Promise<void> {
+    const { config, pool, log } = this.options
+    const { signal } = this.stopping
     const chain = createChainClient(config.rpcUrl)
     while (!signal.aborted) {
       try {
         const quoteSecret = await bindChain(pool, chain, config)
-        this.#running = this.#run(chain, quoteSecret)
+        this.running = this.run(chain, quoteSecret)
         log.info({ chain: config.chainId, treasury: config.treasury.address }, 'payments are taken')
         return
       } catch (error) {
@@ -157,8 +157,8 @@ export class PaymentsService {
     }
   }
 
-  #run(chain: ChainClient, quoteSecret: Buffer): Running {
-    const { config, pool, redis, log } = this.#options
+  private run(chain: ChainClient, quoteSecret: Buffer): Running {
+    const { config, pool, redis, log } = this.options
     const { chainId, treasury, relayers, confirmations, finalBlocks } = config
     const fees = new FeeOracle(chain)
     const watcher = new TransactionWatcher({
@@ -189,7 +189,7 @@ export class PaymentsService {
       log,
       agentRegistry: config.agentRegistry,
     })
-    const { accountOfWallet, coinUsdUnits } = this.#options
+    const { accountOfWallet, coinUsdUnits } = this.options
     const refunder = new Refunder({ pool, chain, chainId, treasury, fees, watcher, log })
     const closer = new PaymentCloser({
       pool,

@@ -32,55 +32,55 @@ export interface WithdrawerOptions extends TreasuryParts {
  * nothing that was sent before can still be made.
  */
 export class Withdrawer {
-  readonly #options: WithdrawerOptions
-  readonly #loop: Loop
+  private readonly options: WithdrawerOptions
+  private readonly loop: Loop
   /** The withdrawal behind which the next pass begins. */
-  #after = ''
+  private after = ''
 
   constructor(options: WithdrawerOptions) {
-    this.#options = options
-    this.#loop = new Loop('withdrawals', limits.withdrawalCheckMs, options.log, (signal) => this.#pass(signal))
+    this.options = options
+    this.loop = new Loop('withdrawals', limits.withdrawalCheckMs, options.log, (signal) => this.pass(signal))
   }
 
   wake(): void {
-    this.#loop.wake()
+    this.loop.wake()
   }
 
   stop(): Promise<void> {
-    return this.#loop.stop()
+    return this.loop.stop()
   }
 
-  async #pass(signal: AbortSignal): Promise<void> {
-    const { pool } = this.#options
+  private async pass(signal: AbortSignal): Promise<void> {
+    const { pool } = this.options
     if ((await dueWithdrawals(pool, 1, '')).length === 0) return
     await tryLock(pool, 'withdrawals', async () => {
       // Read again: what another control sent a moment ago is due no more.
-      const due = await dueWithdrawals(pool, limits.withdrawalBatchMax, this.#after)
-      this.#after = cursorBehind(due, limits.withdrawalBatchMax, ({ id }) => id)
-      await eachApart(due, signal, (withdrawal) => this.#send(withdrawal))
+      const due = await dueWithdrawals(pool, limits.withdrawalBatchMax, this.after)
+      this.after = cursorBehind(due, limits.withdrawalBatchMax, ({ id }) => id)
+      await eachApart(due, signal, (withdrawal) => this.send(withdrawal))
     })
   }
 
-  async #send(withdrawal: Withdrawal): Promise<void> {
+  private async send(withdrawal: Withdrawal): Promise<void> {
     const { id, wallet, token, amount } = withdrawal
     const attempt = withdrawal.attempts + 1
     const transfer = { purpose: 'withdrawal', token, to: wallet, amount } as const
-    const isAllowed = await sendFromTreasury(this.#options, transfer, async (client) => {
+    const isAllowed = await sendFromTreasury(this.options, transfer, async (client) => {
       const taken = await client.query(
         `UPDATE withdrawals SET attempts = $2 WHERE id = $1 AND attempts = $2 - 1 AND state = 'sending'`,
         [id, attempt],
       )
       return taken.rowCount === 0 ? undefined : `${id}${ATTEMPT}${attempt}`
     })
-    if (!isAllowed) await this.#refused(withdrawal)
+    if (!isAllowed) await this.refused(withdrawal)
   }
 
   /**
    * The token refuses the transfer: because the treasury has too little, then it waits, or because of the wallet. Both
    * are looked at after one block, or a treasury that is filled meanwhile would look like a wallet that is refused.
    */
-  async #refused(withdrawal: Withdrawal): Promise<void> {
-    const { chain, treasury, log } = this.#options
+  private async refused(withdrawal: Withdrawal): Promise<void> {
+    const { chain, treasury, log } = this.options
     const { id, wallet, token, amount } = withdrawal
     const blockNumber = await readChain(() => chain.getBlockNumber())
     const read = { abi: PAYMENT_ABI, address: token, functionName: 'balanceOf', blockNumber } as const
@@ -90,12 +90,12 @@ export class Withdrawer {
       return
     }
     const gas = await estimateGas(chain, treasury.address, transferCall(token, wallet, amount), blockNumber)
-    if (gas === undefined) await this.#return(withdrawal)
+    if (gas === undefined) await this.return(withdrawal)
   }
 
   /** The token does not let this wallet have it, such as one that its issuer has blocked. */
-  async #return({ id, wallet, token }: Withdrawal): Promise<void> {
-    const { pool, log } = this.#options
+  private async return({ id, wallet, token }: Withdrawal): Promise<void> {
+    const { pool, log } = this.options
     await withTransaction(pool, async (client) => {
       const moved = await moveWithdrawal(client, id, 'sending', 'returned')
       if (moved === undefined) return

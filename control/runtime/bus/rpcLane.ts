@@ -30,117 +30,117 @@ export interface RpcLaneOptions {
 
 /** One stream of requests: reads it as a member of its group, has each entry served, and takes it off the stream. */
 export class RpcLane {
-  readonly #options: RpcLaneOptions
-  readonly #log: Logger
-  readonly #writer: Redis
-  readonly #reader: Redis
-  readonly #underWay = new Map<string, Promise<void>>()
-  #stopping = false
-  #loop: Promise<void> | undefined
-  #lastClaimMs = 0
+  private readonly options: RpcLaneOptions
+  private readonly log: Logger
+  private readonly writer: Redis
+  private readonly reader: Redis
+  private readonly underWay = new Map<string, Promise<void>>()
+  private stopping = false
+  private loop: Promise<void> | undefined
+  private lastClaimMs = 0
 
   constructor(options: RpcLaneOptions) {
-    this.#options = options
-    this.#log = options.log
-    this.#writer = options.writer
-    this.#reader = connectRedis(options.redisUrl, 'wait')
-    this.#reader.on('error', () => {})
+    this.options = options
+    this.log = options.log
+    this.writer = options.writer
+    this.reader = connectRedis(options.redisUrl, 'wait')
+    this.reader.on('error', () => {})
   }
 
   start(): void {
-    this.#loop = this.#run()
+    this.loop = this.run()
   }
 
   /** Stops reading, finishes what is under way until `late` resolves, and leaves the group. */
   async stop(late: Promise<unknown>): Promise<void> {
-    this.#stopping = true
-    this.#reader.disconnect()
-    await Promise.race([Promise.allSettled([this.#loop, ...this.#underWay.values()]), late])
-    if (this.#writer.status !== 'ready' || this.#underWay.size > 0) return
-    await this.#writer.xgroup('DELCONSUMER', this.#options.stream, RPC_GROUP, this.#options.consumer).catch(() => {})
+    this.stopping = true
+    this.reader.disconnect()
+    await Promise.race([Promise.allSettled([this.loop, ...this.underWay.values()]), late])
+    if (this.writer.status !== 'ready' || this.underWay.size > 0) return
+    await this.writer.xgroup('DELCONSUMER', this.options.stream, RPC_GROUP, this.options.consumer).catch(() => {})
   }
 
-  async #run(): Promise<void> {
-    while (!this.#stopping) {
+  private async run(): Promise<void> {
+    while (!this.stopping) {
       try {
-        await this.#dropAbandoned()
-        await this.#readOnce()
+        await this.dropAbandoned()
+        await this.readOnce()
       } catch (error) {
-        if (this.#stopping) return
-        await this.#recover(error as Error)
+        if (this.stopping) return
+        await this.recover(error as Error)
       }
     }
   }
 
   /** Redis restarted, was emptied, or is loading: wait a little, make the group where it is missing, go on. */
-  async #recover(error: Error): Promise<void> {
+  private async recover(error: Error): Promise<void> {
     if (error.message.startsWith('NOGROUP')) {
-      const made = await this.#writer
-        .xgroup('CREATE', this.#options.stream, RPC_GROUP, '0', 'MKSTREAM')
+      const made = await this.writer
+        .xgroup('CREATE', this.options.stream, RPC_GROUP, '0', 'MKSTREAM')
         .catch((failed) => failed)
       if (made === 'OK' || (made instanceof Error && made.message.startsWith('BUSYGROUP'))) return
     }
-    this.#log.warn({ reason: error.message }, 'the rpc stream can not be read; trying again')
+    this.log.warn({ reason: error.message }, 'the rpc stream can not be read; trying again')
     await sleep(RETRY_MS)
   }
 
-  async #readOnce(): Promise<void> {
-    const { stream, consumer, placesMax } = this.#options
-    const free = placesMax - this.#underWay.size
+  private async readOnce(): Promise<void> {
+    const { stream, consumer, placesMax } = this.options
+    const free = placesMax - this.underWay.size
     if (free <= 0) {
-      await Promise.race(this.#underWay.values())
+      await Promise.race(this.underWay.values())
       return
     }
     const args = ['GROUP', RPC_GROUP, consumer, 'COUNT', free, 'BLOCK', BLOCK_MS, 'STREAMS', stream, '>']
-    const streams = (await this.#reader.callBuffer('XREADGROUP', ...args)) as Array<[Buffer, StreamEntry[]]> | null
+    const streams = (await this.reader.callBuffer('XREADGROUP', ...args)) as Array<[Buffer, StreamEntry[]]> | null
     const entries = streams?.[0]?.[1] ?? []
     if (entries.length === 0) return
     const nowMs = await redisNowMs(this.#writer)
     for (const [id, fields] of entries) {
       const key = id.toString()
-      const work = this.#serve(id, fields, nowMs - Number.parseInt(key, 10)).catch((error: Error) => {
-        this.#log.warn({ reason: error.message }, 'an rpc answer was lost with the connection')
+      const work = this.serve(id, fields, nowMs - Number.parseInt(key, 10)).catch((error: Error) => {
+        this.log.warn({ reason: error.message }, 'an rpc answer was lost with the connection')
       })
-      this.#underWay.set(key, work)
-      void work.then(() => this.#underWay.delete(key))
+      this.underWay.set(key, work)
+      void work.then(() => this.underWay.delete(key))
     }
   }
 
   async #serve(id: Buffer, fields: Buffer[], ageMs: number): Promise<void> {
     const { stream, serve } = this.#options
     const answer = await serve(fields, ageMs)
-    const write = this.#writer.pipeline()
+    const write = this.writer.pipeline()
     if (answer !== undefined) write.publish(answer.channel, answer.message)
     await write.xack(stream, RPC_GROUP, id).xdel(stream, id).exec()
   }
 
   /** Takes requests of control processes that died off the stream; by then their callers have given up. */
-  async #dropAbandoned(): Promise<void> {
+  private async dropAbandoned(): Promise<void> {
     const idleMs = limits.rpcTimeoutMs * 2
-    if (performance.now() - this.#lastClaimMs < idleMs) return
-    const { stream, consumer } = this.#options
+    if (performance.now() - this.lastClaimMs < idleMs) return
+    const { stream, consumer } = this.options
     const args = [stream, RPC_GROUP, consumer, idleMs, '0', 'COUNT', limits.rpcConcurrencyMax, 'JUSTID']
-    const claimed = (await this.#writer.call('XAUTOCLAIM', ...args)) as [string, string[]]
-    const abandoned = claimed[1].filter((id) => !this.#underWay.has(id))
+    const claimed = (await this.writer.call('XAUTOCLAIM', ...args)) as [string, string[]]
+    const abandoned = claimed[1].filter((id) => !this.underWay.has(id))
     if (abandoned.length > 0) {
-      await this.#writer
+      await this.writer
         .pipeline()
         .xack(stream, RPC_GROUP, ...abandoned)
         .xdel(stream, ...abandoned)
         .exec()
-      this.#log.warn({ requests: abandoned.length }, 'rpc requests of a control process that died were dropped')
+      this.log.warn({ requests: abandoned.length }, 'rpc requests of a control process that died were dropped')
     }
-    await this.#forgetDeadConsumers()
-    this.#lastClaimMs = performance.now()
+    await this.forgetDeadConsumers()
+    this.lastClaimMs = performance.now()
   }
 
-  async #forgetDeadConsumers(): Promise<void> {
-    const { stream, consumer } = this.#options
-    const consumers = (await this.#writer.xinfo('CONSUMERS', stream, RPC_GROUP)) as Array<Array<string | number>>
+  private async forgetDeadConsumers(): Promise<void> {
+    const { stream, consumer } = this.options
+    const consumers = (await this.writer.xinfo('CONSUMERS', stream, RPC_GROUP)) as Array<Array<string | number>>
     for (const fields of consumers) {
       const [name, pending, idleMs] = ['name', 'pending', 'idle'].map((field) => fields[fields.indexOf(field) + 1])
       if (pending === 0 && Number(idleMs) > DEAD_CONSUMER_MS && name !== consumer) {
-        await this.#writer.xgroup('DELCONSUMER', stream, RPC_GROUP, String(name))
+        await this.writer.xgroup('DELCONSUMER', stream, RPC_GROUP, String(name))
       }
     }
   }

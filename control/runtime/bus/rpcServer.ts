@@ -36,49 +36,49 @@ export interface RpcServerOptions {
  * sealed with the shared key is dropped without an answer.
  */
 export class RpcServer {
-  readonly #handlers: RpcHandlers
-  readonly #busKey: Buffer
-  readonly #log: Logger
-  readonly #observe: RpcObserver
-  readonly #writer: Redis
-  readonly #lanes: readonly RpcLane[]
-  #warnedMs = -UNSEALED_WARNING_INTERVAL_MS
+  private readonly handlers: RpcHandlers
+  private readonly busKey: Buffer
+  private readonly log: Logger
+  private readonly observe: RpcObserver
+  private readonly writer: Redis
+  private readonly lanes: readonly RpcLane[]
+  private warnedMs = -UNSEALED_WARNING_INTERVAL_MS
 
   constructor({ redisUrl, busKey, handlers, log, observe = () => {} }: RpcServerOptions) {
-    this.#handlers = handlers
-    this.#busKey = busKey
-    this.#log = log
-    this.#observe = observe
-    this.#writer = connectRedis(redisUrl, 'wait')
-    this.#writer.on('error', () => {})
+    this.handlers = handlers
+    this.busKey = busKey
+    this.log = log
+    this.observe = observe
+    this.writer = connectRedis(redisUrl, 'wait')
+    this.writer.on('error', () => {})
     const consumer = newId('own')
-    this.#lanes = RPC_STREAMS.map(
+    this.lanes = RPC_STREAMS.map(
       ({ stream, placesMax }) =>
         new RpcLane({
           redisUrl,
           stream,
           consumer,
           placesMax,
-          writer: this.#writer,
+          writer: this.writer,
           log,
-          serve: (fields, ageMs) => this.#serve(fields, ageMs),
+          serve: (fields, ageMs) => this.serve(fields, ageMs),
         }),
     )
   }
 
   start(): void {
-    for (const lane of this.#lanes) lane.start()
+    for (const lane of this.lanes) lane.start()
   }
 
   /** Stops reading, finishes what is under way within `timeoutMs`, and leaves the groups. */
   async stop(timeoutMs: number): Promise<void> {
     const late = sleep(timeoutMs, undefined, { ref: false })
-    await Promise.all(this.#lanes.map((lane) => lane.stop(late)))
-    this.#writer.disconnect()
+    await Promise.all(this.lanes.map((lane) => lane.stop(late)))
+    this.writer.disconnect()
   }
 
   /** @returns where the answer goes and what it is, or undefined when nobody waits for one */
-  async #serve(fields: Buffer[], ageMs: number): Promise<{ channel: string; message: Buffer } | undefined> {
+  private async serve(fields: Buffer[], ageMs: number): Promise<{ channel: string; message: Buffer } | undefined> {
     const startedMs = performance.now()
     const request = decodeRequest(fields)
     const operation = request && isRpcOperation(request.operation) ? request.operation : 'unknown'
@@ -87,40 +87,40 @@ export class RpcServer {
     const leftMs = (request?.timeoutMs || limits.rpcTimeoutMs) - ageMs
     if (request && leftMs < 0) outcome = 'expired'
     else if (request) {
-      const seal = new CallSeal(this.#busKey, request.replyTo)
+      const seal = new CallSeal(this.busKey, request.replyTo)
       const payload = seal.open(requestLabel(request.operation, request.id), request.sealed)
-      if (payload === undefined) this.#warnOfUnsealed()
-      else [outcome, message] = await this.#answer({ request, operation, payload, seal }, startedMs + leftMs)
+      if (payload === undefined) this.warnOfUnsealed()
+      else [outcome, message] = await this.answer({ request, operation, payload, seal }, startedMs + leftMs)
     }
-    this.#observe(operation, outcome, (performance.now() - startedMs) / 1_000)
+    this.observe(operation, outcome, (performance.now() - startedMs) / 1_000)
     return request && message ? { channel: request.replyTo, message } : undefined
   }
 
-  #warnOfUnsealed(): void {
+  private warnOfUnsealed(): void {
     const nowMs = performance.now()
-    if (nowMs - this.#warnedMs < UNSEALED_WARNING_INTERVAL_MS) return
-    this.#warnedMs = nowMs
-    this.#log.warn(
+    if (nowMs - this.warnedMs < UNSEALED_WARNING_INTERVAL_MS) return
+    this.warnedMs = nowMs
+    this.log.warn(
       'calls that were not sealed with this SLUICE_BUS_KEY are dropped; all proxies and controls need the same',
     )
   }
 
-  async #answer(call: OpenedCall, deadlineMs: number): Promise<[RpcOutcome, Buffer]> {
+  private async answer(call: OpenedCall, deadlineMs: number): Promise<[RpcOutcome, Buffer]> {
     const { request, operation } = call
     try {
       if (operation === 'unknown') throw new Error(`there is no operation ${request.operation}`)
-      const payload = await callOperation(this.#handlers, operation, call.payload, { deadlineMs })
+      const payload = await callOperation(this.handlers, operation, call.payload, { deadlineMs })
       return ['ok', encodeReply({ id: request.id, sealed: call.seal.seal(replyLabel(request.id), payload) })]
     } catch (error) {
       if (error instanceof GatewayError) {
         return ['refused', encodeReply({ id: request.id, errorCode: error.row, errorMessage: error.message })]
       }
       if (isDatabaseDown(error)) {
-        this.#log.warn({ operation, err: error }, 'an rpc call found the database down')
+        this.log.warn({ operation, err: error }, 'an rpc call found the database down')
         return ['failed', encodeReply({ id: request.id, errorCode: 'admission_unavailable' })]
       }
       const failure = newId('evt')
-      this.#log.error({ failure, operation, err: error }, 'an rpc call failed')
+      this.log.error({ failure, operation, err: error }, 'an rpc call failed')
       const errorMessage = `The gateway failed; its log names this failure ${failure}.`
       return ['failed', encodeReply({ id: request.id, errorCode: 'internal_error', errorMessage })]
     }

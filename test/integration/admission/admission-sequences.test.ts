@@ -125,13 +125,13 @@ class Run {
 
   async do(next: Step): Promise<void> {
     if (next.kind === 'wait') await sleep(20)
-    else if (next.kind === 'hold') await this.#hold(next)
-    else if (next.kind === 'credit' || next.kind === 'grant') await this.#pay(next)
-    else if (next.kind === 'again') await this.#again(next.pick)
-    else await this.#end(next.pick, next.kind === 'void' ? -1 : next.share)
+    else if (next.kind === 'hold') await this.hold(next)
+    else if (next.kind === 'credit' || next.kind === 'grant') await this.pay(next)
+    else if (next.kind === 'again') await this.again(next.pick)
+    else await this.end(next.pick, next.kind === 'void' ? -1 : next.share)
   }
 
-  async #pay(next: Extract<Step, { kind: 'credit' | 'grant' }>): Promise<void> {
+  private async pay(next: Extract<Step, { kind: 'credit' | 'grant' }>): Promise<void> {
     const accountId = this.accounts[next.account] ?? ''
     await withTransaction(book.pool, async (client) => {
       if (next.kind === 'credit') await creditCoin(client, { accountId, units: next.units, ref: newId('evt') })
@@ -145,7 +145,7 @@ class Run {
     }).catch((error: Error) => assert.equal(error.name, 'TooManyGrantsError'))
   }
 
-  async #hold({ account, want, least }: Extract<Step, { kind: 'hold' }>): Promise<void> {
+  private async hold({ account, want, least }: Extract<Step, { kind: 'hold' }>): Promise<void> {
     const accountId = this.accounts[account] ?? ''
     const requestId = newId('req')
     const { code, units } = await proxy.hold(accountId, requestId, want, Math.min(least, want))
@@ -154,16 +154,16 @@ class Run {
   }
 
   /** @param share of the hold in percent, above 100 to ask for more than was held; -1 voids */
-  async #end(pick: number, share: number): Promise<void> {
+  private async end(pick: number, share: number): Promise<void> {
     const [hold] = this.open.splice(pick % Math.max(this.open.length, 1), 1)
     if (hold === undefined) return
     const charge = share < 0 ? -1 : Math.floor((hold.units * share) / 100)
-    await this.#settle(hold, charge)
+    await this.settle(hold, charge)
     this.ended.push(hold)
   }
 
   /** A settle that is repeated, as after an answer that got lost, answers the first result. */
-  async #again(pick: number): Promise<void> {
+  private async again(pick: number): Promise<void> {
     const hold = this.ended[pick % Math.max(this.ended.length, 1)]
     if (hold === undefined) return
     const { code, units } = await proxy.settle(hold.accountId, hold.requestId, 1, hold.units)
@@ -173,7 +173,7 @@ class Run {
   }
 
   /** What a proxy does: again while admission is closed, by the book when the hold is lost. */
-  async #settle(hold: OpenHold, charge: number): Promise<void> {
+  private async settle(hold: OpenHold, charge: number): Promise<void> {
     for (;;) {
       const { code, units } = await proxy.settle(hold.accountId, hold.requestId, charge, hold.units).catch(() => ({
         code: SettleCode.CLOSED,
@@ -199,7 +199,7 @@ class Run {
   }
 
   async finish(): Promise<void> {
-    while (this.open.length > 0) await this.#end(0, 60)
+    while (this.open.length > 0) await this.end(0, 60)
     await until('everything is booked', async () => {
       for (let shard = 0; shard < SHARD_COUNT; shard++)
         if ((await book.redis.xlen(ledgerStream(shard))) > 0) return false

@@ -122,40 +122,40 @@ class Run {
 
   async do(next: Step): Promise<void> {
     try {
-      await this.#try(next)
+      await this.try(next)
     } catch (error) {
       const isExpected = error instanceof GatewayError || error instanceof Died || isLostConnection(error)
       if (!isExpected) throw error
     }
   }
 
-  async #try(next: Step): Promise<void> {
+  private async try(next: Step): Promise<void> {
     switch (next.kind) {
       case 'link':
-        return this.#link(next)
+        return this.link(next)
       case 'claim':
       case 'cancel':
-        return this.#endLink(next)
+        return this.endLink(next)
       case 'grant':
-        return this.#grant(next)
+        return this.grant(next)
       case 'hold':
-        return this.#hold(next)
+        return this.hold(next)
       case 'settle':
-        return this.#settle(next.pick, next.share)
+        return this.settle(next.pick, next.share)
       case 'lose Redis':
         await book.redis.flushall()
         return undefined
       default:
-        return this.#pay(next)
+        return this.pay(next)
     }
   }
 
-  #account(index: number): string {
+  private account(index: number): string {
     return this.accounts[index] ?? assert.fail()
   }
 
-  async #pay(next: Extract<Step, { kind: 'pay' | 'pay, then fail' | 'pay, then die' }>): Promise<void> {
-    const [accountId, to] = [this.#account(next.from), this.#account(next.to)]
+  private async pay(next: Extract<Step, { kind: 'pay' | 'pay, then fail' | 'pay, then die' }>): Promise<void> {
+    const [accountId, to] = [this.account(next.from), this.account(next.to)]
     if (accountId === to) return
     const keyId = accountId.replace('acct', 'key')
     const caps = { hourUnits: 900, dayUnits: null, monthUnits: 2_000, budgetUnits: null }
@@ -176,8 +176,8 @@ class Run {
     return withTransaction(book.pool, (client) => work({ client, onRollback: () => {} }))
   }
 
-  async #link(next: Extract<Step, { kind: 'link' }>): Promise<void> {
-    const accountId = this.#account(next.from)
+  private async link(next: Extract<Step, { kind: 'link' }>): Promise<void> {
+    const accountId = this.account(next.from)
     const expiresAtMs = Date.now() + next.livesMs
     const link = { accountId, units: next.units, note: '', expiresAtMs }
     const { link: made, token } = await withUndo(
@@ -188,29 +188,29 @@ class Run {
     this.links.push({ id: made.id, token, owner: accountId })
   }
 
-  async #endLink(next: Extract<Step, { kind: 'claim' | 'cancel' }>): Promise<void> {
+  private async endLink(next: Extract<Step, { kind: 'claim' | 'cancel' }>): Promise<void> {
     const link = this.links[next.pick % Math.max(1, this.links.length)]
     if (link === undefined) return
     await withTransaction(book.pool, (client) =>
       next.kind === 'claim'
-        ? claimLink(client, GATEWAY, link.token, this.#account(next.by))
+        ? claimLink(client, GATEWAY, link.token, this.account(next.by))
         : cancelLink(client, GATEWAY, link.id, link.owner),
     )
   }
 
-  async #grant(next: Extract<Step, { kind: 'grant' }>): Promise<void> {
+  private async grant(next: Extract<Step, { kind: 'grant' }>): Promise<void> {
     const expiresAtMs = Date.now() + next.livesMs
-    const grant = { accountId: this.#account(next.from), units: next.units, source: 't', expiresAtMs }
+    const grant = { accountId: this.account(next.from), units: next.units, source: 't', expiresAtMs }
     await withTransaction(book.pool, (client) => grantCredits(client, grant))
   }
 
-  async #hold(next: Extract<Step, { kind: 'hold' }>): Promise<void> {
-    const hold = { accountId: this.#account(next.from), requestId: newId('req') }
+  private async hold(next: Extract<Step, { kind: 'hold' }>): Promise<void> {
+    const hold = { accountId: this.account(next.from), requestId: newId('req') }
     const { code, units: held } = await proxy.hold(hold.accountId, hold.requestId, next.units)
     if (code === HoldCode.OK) this.holds.push({ ...hold, units: held })
   }
 
-  async #settle(at: number, share: number): Promise<void> {
+  private async settle(at: number, share: number): Promise<void> {
     const [hold] = this.holds.splice(at % Math.max(1, this.holds.length), 1)
     if (hold === undefined) return
     const charge = share < 0 ? -1 : Math.floor((hold.units * share) / 100)
@@ -223,7 +223,7 @@ class Run {
   }
 
   async finish(): Promise<void> {
-    while (this.holds.length > 0) await this.#settle(0, 50)
+    while (this.holds.length > 0) await this.settle(0, 50)
     await until('everything is where it belongs', async () => {
       for (let shard = 0; shard < SHARD_COUNT; shard++) {
         const [entries, taken] = [await book.redis.xlen(ledgerStream(shard)), await book.redis.hlen(debitsKey(shard))]
@@ -245,11 +245,11 @@ class Run {
       ])
       assert.equal(Number(inRedis), inBook)
     }
-    await this.#assertConserved()
+    await this.assertConserved()
   }
 
   /** What the accounts were given or earned is theirs, in their open links, or was charged. */
-  async #assertConserved(): Promise<void> {
+  private async assertConserved(): Promise<void> {
     const owned = await scalar<number>(
       book.pool,
       `SELECT (SELECT sum(balance) FROM ledger_accounts WHERE id = ANY ($1::text[]))

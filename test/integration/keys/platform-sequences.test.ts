@@ -135,18 +135,18 @@ class Run {
 
   async do(next: Step): Promise<void> {
     try {
-      if (next.kind === 'hold') await this.#hold(next)
-      else if (next.kind === 'settle') await this.#settle(next.pick, next.share)
-      else if (next.kind === 'die') await this.#die(next)
+      if (next.kind === 'hold') await this.hold(next)
+      else if (next.kind === 'settle') await this.settle(next.pick, next.share)
+      else if (next.kind === 'die') await this.die(next)
       else if (next.kind === 'lose Redis') await book.redis.flushall()
-      else await this.#pay(next)
+      else await this.pay(next)
     } catch (error) {
       if (!(error instanceof GatewayError || error instanceof Died || isLostConnection(error))) throw error
     }
   }
 
-  async #hold({ key, units, least }: Extract<Step, { kind: 'hold' }>): Promise<void> {
-    const by = this.#key(key)
+  private async hold({ key, units, least }: Extract<Step, { kind: 'hold' }>): Promise<void> {
+    const by = this.key(key)
     const requestId = newId('req')
     const held = await proxy.hold(this.accountId, requestId, units, Math.min(least, units), by)
     if (held.code === HoldCode.OK) this.holds.push({ requestId, units: held.units, key: by })
@@ -159,31 +159,31 @@ class Run {
   }
 
   /** The platform key itself is used without a budget of its own, so that only what its sub-keys do is refused. */
-  #key(index: number): TestKey {
+  private key(index: number): TestKey {
     return this.keys[index] ?? assert.fail()
   }
 
   /** A proxy that takes a hold and is never heard of again. */
-  async #die({ key, units }: Extract<Step, { kind: 'die' }>): Promise<void> {
+  private async die({ key, units }: Extract<Step, { kind: 'die' }>): Promise<void> {
     const dead = new TestProxy(book.redis)
     await dead.beat()
-    await dead.hold(this.accountId, newId('req'), units, units, this.#key(key))
+    await dead.hold(this.accountId, newId('req'), units, units, this.key(key))
   }
 
-  async #settle(at: number, share: number): Promise<void> {
+  private async settle(at: number, share: number): Promise<void> {
     const [hold] = this.holds.splice(at % Math.max(1, this.holds.length), 1)
     if (hold === undefined) return
     const { requestId, units: holdUnits } = hold
     const charge = share < 0 ? -1 : Math.floor((holdUnits * share) / 100)
     for (;;) {
       const { code } = await proxy.settle(this.accountId, requestId, charge, holdUnits, hold.key)
-      if (code === SettleCode.UNKNOWN && charge >= 0 && (await this.#settleLost(hold, charge))) return
+      if (code === SettleCode.UNKNOWN && charge >= 0 && (await this.settleLost(hold, charge))) return
       if (code !== SettleCode.CLOSED && (code !== SettleCode.UNKNOWN || charge < 0)) return
       await sleep(10)
     }
   }
 
-  async #settleLost(hold: { requestId: string; units: number; key: TestKey }, charge: number): Promise<boolean> {
+  private async settleLost(hold: { requestId: string; units: number; key: TestKey }, charge: number): Promise<boolean> {
     const settlement = settlementOf({
       requestId: hold.requestId,
       accountId: this.accountId,
@@ -197,8 +197,8 @@ class Run {
     )
   }
 
-  async #pay(next: Extract<Step, { kind: 'pay' | 'pay, then fail' | 'pay, then die' }>): Promise<void> {
-    const { keyId, platform } = this.#key(next.key)
+  private async pay(next: Extract<Step, { kind: 'pay' | 'pay, then fail' | 'pay, then die' }>): Promise<void> {
+    const { keyId, platform } = this.key(next.key)
     const bound = platform && { platform: { keyId: platform.keyId, caps: { ...NO_CAPS, budgetUnits: BUDGET_UNITS } } }
     const debit = {
       id: newId('pay'),
@@ -233,7 +233,7 @@ class Run {
   }
 
   async finish(): Promise<void> {
-    while (this.holds.length > 0) await this.#settle(0, 50)
+    while (this.holds.length > 0) await this.settle(0, 50)
     await until('everything is where it belongs', async () => {
       for (let shard = 0; shard < SHARD_COUNT; shard++) {
         const [entries, taken] = [await book.redis.xlen(ledgerStream(shard)), await book.redis.hlen(debitsKey(shard))]

@@ -127,14 +127,14 @@ const keyFor = (accountId: string): TestKey => ({ keyId: accountId.replace('acct
 /** What a proxy does: takes holds and ends them by the scripts of the contract. */
 export class TestProxy {
   readonly owner: string
-  readonly #redis: Redis
-  readonly #hold: ReturnType<typeof defineScript>
-  readonly #settle: ReturnType<typeof defineScript>
-  readonly #beat: ReturnType<typeof defineScript>
+  private readonly redis: Redis
+  private readonly #hold: ReturnType<typeof defineScript>
+  private readonly #settle: ReturnType<typeof defineScript>
+  private readonly #beat: ReturnType<typeof defineScript>
 
   constructor(redis: Redis, owner: string = newId('own')) {
     this.owner = owner
-    this.#redis = redis
+    this.redis = redis
     this.#hold = defineScript(redis, 'hold')
     this.#settle = defineScript(redis, 'settle')
     this.#beat = defineScript(redis, 'heartbeat')
@@ -225,7 +225,7 @@ export class TestProxy {
 
   /** Units of coin that Redis has free for an account; undefined when it does not know it. */
   async freeCoin(accountId: string): Promise<number | undefined> {
-    const coin = await this.#redis.hget(accountKey(shardOf(accountId), accountId), 'coin')
+    const coin = await this.redis.hget(accountKey(shardOf(accountId), accountId), 'coin')
     return coin === null ? undefined : Number(coin)
   }
 }

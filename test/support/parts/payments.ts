@@ -54,17 +54,17 @@ export class PaymentBench {
   /** Who is linked to which account, for deposits. */
   readonly wallets = new Map<string, string>()
   payments: PaymentsService
-  readonly #parts: Array<{ stop(): Promise<void> }>
-  readonly #changes: Partial<PaymentsConfig>
+  private readonly parts: Array<{ stop(): Promise<void> }>
+  private readonly changes: Partial<PaymentsConfig>
 
   constructor(book: Book, chain: TestChain, rpc: RpcProxy, changes: Partial<PaymentsConfig>) {
     this.book = book
     this.chain = chain
     this.rpc = rpc
-    this.#changes = changes
+    this.changes = changes
     this.proxy = new TestProxy(book.redis)
     const { pool, redis } = book
-    this.#parts = [
+    this.parts = [
       new SettlementConsumer({
         redisUrl: book.redisServer.url,
         pool,
@@ -96,7 +96,7 @@ export class PaymentBench {
       blockSeconds: 1,
       treasury: new Signer(this.chain.treasuryKey),
       relayers: [new Signer(this.chain.relayerKey)],
-      ...this.#changes,
+      ...this.changes,
       ...changes,
     }
     return new PaymentsService({
@@ -244,7 +244,7 @@ export class PaymentBench {
 
   async stop(): Promise<void> {
     await this.payments.stop(1_000)
-    await Promise.all(this.#parts.map((part) => part.stop()))
+    await Promise.all(this.parts.map((part) => part.stop()))
     await this.book.stop()
     await this.rpc.stop()
     await this.chain.stop()
