@@ -9,10 +9,10 @@ const STOP_TIMEOUT_MS = 5_000
 
 /** A process of the benchmark's own that announces itself over IPC. */
 export interface Child {
-  process: ChildProcess
-  pid: number
+  readonly process: ChildProcess
+  readonly pid: number
   /** What it announced. */
-  ready: Record<string, number>
+  readonly ready: Record<string, number>
   stop(): Promise<void>
 }
 

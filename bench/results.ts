@@ -7,40 +7,40 @@ import type { LoadResult } from './load/options.ts'
 /** What a load cost the processes that were measured. */
 export interface Sample {
   /** CPU time of the target's processes while the load ran. */
-  cpuMicros: number
+  readonly cpuMicros: number
   /** CPU time of Redis meanwhile; 0 where there is none. */
-  redisMicros: number
+  readonly redisMicros: number
   /** Memory of the target's processes when the load ended. */
-  residentBytes: number
-  load: LoadResult
+  readonly residentBytes: number
+  readonly load: LoadResult
 }
 
 /** One target under one load for one interval. */
 export interface Measurement extends Sample {
-  case: string
-  round: number
-  target: TargetName
+  readonly case: string
+  readonly round: number
+  readonly target: TargetName
 }
 
 /** Whether the book agrees with the load. */
 export interface Books {
   /** Whose book it is. */
-  title: string
-  requests: number
-  receipts: number
-  auditClean: boolean
-  auditOutput: string
+  readonly title: string
+  readonly requests: number
+  readonly receipts: number
+  readonly auditClean: boolean
+  readonly auditOutput: string
 }
 
 /** Small answers with few and with many accounts, by turns. */
 export interface AccountsResult {
-  few: number
-  many: number
+  readonly few: number
+  readonly many: number
   /** How many of the many send requests in `active`. */
-  active: number
+  readonly active: number
   /** Seconds from the start of PostgreSQL until everything with `many` accounts was ready. */
-  startSeconds: number
-  rounds: {
+  readonly startSeconds: number
+  readonly rounds: {
     /** There are few accounts, and all of them send requests. */
     few: Sample
     /** There are many, and as few of them send requests. */
@@ -52,45 +52,45 @@ export interface AccountsResult {
 
 /** Memory of the gateway after so many requests since the warm-up. */
 export interface MemoryResult {
-  samples: { requests: number; residentBytes: number }[]
+  readonly samples: { requests: number; residentBytes: number }[]
 }
 
 /** Booking into PostgreSQL; a run each. */
 export interface SettlementResult {
-  runs: { receipts: number; accounts: number; elapsedMs: number; cpuMicrosPerReceipt: number }[]
+  readonly runs: { receipts: number; accounts: number; elapsedMs: number; cpuMicrosPerReceipt: number }[]
 }
 
 /** What the worker allocated in V8's heap under a load. */
 export interface AllocationResult {
-  case: string
-  requests: number
-  events: number
-  bytes: number
+  readonly case: string
+  readonly requests: number
+  readonly events: number
+  readonly bytes: number
   /** The functions that allocated most, with their bytes. */
-  top: { name: string; file: string; bytes: number }[]
+  readonly top: { name: string; file: string; bytes: number }[]
 }
 
 export interface Machine {
-  cpu: string
-  cores: number
-  memoryBytes: number
-  kernel: string
-  node: string
-  redis: string
-  postgres: string
+  readonly cpu: string
+  readonly cores: number
+  readonly memoryBytes: number
+  readonly kernel: string
+  readonly node: string
+  readonly redis: string
+  readonly postgres: string
   /** Versions of the gateways of others, by target. */
-  gateways: Partial<Record<TargetName, string>>
+  readonly gateways: Partial<Record<TargetName, string>>
 }
 
 export interface BenchResults {
-  at: string
-  machine: Machine
-  seconds: number
-  rounds: number
+  readonly at: string
+  readonly machine: Machine
+  readonly seconds: number
+  readonly rounds: number
   /** A short run, whose figures mean nothing. */
-  quick: boolean
+  readonly quick: boolean
   /** Which core each part was kept on, or null where that was not possible. */
-  pinned: { measured: number; provider: number; load: number; others: number } | null
+  readonly pinned: { measured: number; provider: number; load: number; others: number } | null
   /** How control and PostgreSQL were kept from taking CPU time of what is measured. */
   background: Background
   measurements: Measurement[]
@@ -98,7 +98,7 @@ export interface BenchResults {
   memory: MemoryResult | null
   settlement: SettlementResult | null
   allocations: AllocationResult[]
-  books: Books[]
+  readonly books: Books[]
 }
 
 /** Describes the machine and the versions of what takes part. */

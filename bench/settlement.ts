@@ -25,8 +25,8 @@ const TIMEOUT_MS = 60_000
 
 /** What the streams were filled with. */
 interface Filled {
-  receipts: number
-  units: number
+  readonly receipts: number
+  readonly units: number
 }
 
 async function openAccounts(pool: Pool, count: number): Promise<string[]> {

@@ -11,20 +11,20 @@ const FILE_NAME = /filename="([^"]*)"/
 
 /** A batch as the mock provider's own book has it: GET /_batches. */
 export interface BatchEntry {
-  id: string
-  status: string
-  metadata: Record<string, unknown>
+  readonly id: string
+  readonly status: string
+  readonly metadata: Record<string, unknown>
   /** What was billed, by line: those that the answer has a completion for. */
-  billed: { custom_id: string; model: string; usage: ReportedUsage | null }[]
-  custom_ids: string[]
+  readonly billed: { custom_id: string; model: string; usage: ReportedUsage | null }[]
+  readonly custom_ids: string[]
   /** How often its state was asked for. */
-  polls: number
+  readonly polls: number
 }
 
 interface Line {
-  custom_id: string
-  model: string
-  text: string
+  readonly custom_id: string
+  readonly model: string
+  readonly text: string
 }
 
 interface Batch {

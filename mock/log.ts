@@ -9,7 +9,7 @@ export interface Served {
   /** Counts the lines of the log from 1. */
   n: number
   /** When the request arrived and when its answer ended, milliseconds since 1970. */
-  at_ms: number
+  readonly at_ms: number
   end_ms: number
   model: string
   stream: boolean
@@ -21,7 +21,7 @@ export interface Served {
   /** The last usage that was sent, or null. */
   usage: ReportedUsage | null
   /** The x-request-id header of the request, or null. */
-  request_id: string | null
+  readonly request_id: string | null
   /** UTF-8 bytes of the messages as JSON. */
   prompt_bytes: number
   /** Of the request, such as /v1/chat/completions. */
@@ -34,7 +34,7 @@ export interface Served {
 /** Counters since the start or the last reset. */
 export interface ProviderStats {
   requests: number
-  open: number
+  readonly open: number
   complete: number
   cut: number
   error: number

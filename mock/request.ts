@@ -3,7 +3,7 @@ import type { Kind } from './events.ts'
 
 /** The head of a request; the HTTP server's own object is gone once its handler returns. */
 export interface RequestHead {
-  headerNames: string[]
+  readonly headerNames: string[]
   requestId: string | null
   authorized: boolean
   contentType: string
@@ -11,15 +11,15 @@ export interface RequestHead {
 
 /** The body of a chat or text completion request as far as the mock provider reads it. */
 export interface ChatBody {
-  kind: Kind
-  body: Record<string, unknown>
-  model: string
-  stream: boolean
+  readonly kind: Kind
+  readonly body: Record<string, unknown>
+  readonly model: string
+  readonly stream: boolean
   /** Whether stream_options.include_usage is set. */
-  usageAsked: boolean
-  maxTokens: number
-  promptBytes: number
-  promptTokens: number
+  readonly usageAsked: boolean
+  readonly maxTokens: number
+  readonly promptBytes: number
+  readonly promptTokens: number
 }
 
 const BODY_BYTES_MAX = 64 * 1_048_576

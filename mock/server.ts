@@ -18,17 +18,17 @@ import { TimerWheel } from './wheel.ts'
 
 export interface ProviderOptions {
   /** 0 takes any free port. */
-  port: number
-  host?: string
+  readonly port: number
+  readonly host?: string
   /** Served lines are appended to this file as well. */
-  logFile?: string
+  readonly logFile?: string
   /** Called with each line of the log as it is written down. */
-  onServed?: (served: Served) => void
+  readonly onServed?: (served: Served) => void
 }
 
 export interface Provider {
-  port: number
-  log: ServedLog
+  readonly port: number
+  readonly log: ServedLog
   /** Closes the port and every connection. */
   stop(): void
 }

@@ -13,27 +13,27 @@ const SECONDS_DEFAULT = 4
 
 /** A video job as the mock provider's own book has it: GET /_videos. */
 export interface VideoJob {
-  id: string
+  readonly id: string
   /** The x-request-id header of the request that made it, or null. */
-  request_id: string | null
-  model: string
-  status: 'queued' | 'in_progress' | 'completed' | 'failed'
+  readonly request_id: string | null
+  readonly model: string
+  readonly status: 'queued' | 'in_progress' | 'completed' | 'failed'
   /** Of a finished clip, what the provider bills; else 0. */
-  seconds_billed: number
+  readonly seconds_billed: number
   /** How often its state was asked for, and its clip fetched. */
   polls: number
   downloads: number
   /** What was sent of its clip, in all fetches. */
   clip_bytes_sent: number
   /** The request, but for its image. */
-  body: Record<string, unknown>
-  image_characters: number
+  readonly body: Record<string, unknown>
+  readonly image_characters: number
 }
 
 interface Job extends VideoJob {
-  behaviour: Behaviour
-  createdMs: number
-  askedSeconds: number
+  readonly behaviour: Behaviour
+  readonly createdMs: number
+  readonly askedSeconds: number
   released: boolean
 }
 

@@ -3,7 +3,7 @@ const SLOTS = 1_024
 /** Something that wants to be called at a time. */
 export interface Timed {
   /** Milliseconds of the wheel's clock at which `fire` is due. */
-  dueMs: number
+  readonly dueMs: number
   fire(nowMs: number): void
 }
 

@@ -11,16 +11,16 @@ const readBuffer = Buffer.allocUnsafe(65_536)
 
 /** An answer as a connection saw it. Times are milliseconds of `performance.now()`. */
 export interface Answer {
-  status: number
-  bodyBytes: number
-  events: EventCounter
-  startMs: number
-  firstByteMs: number
-  endMs: number
-  longestGapMs: number
-  stalls: number
+  readonly status: number
+  readonly bodyBytes: number
+  readonly events: EventCounter
+  readonly startMs: number
+  readonly firstByteMs: number
+  readonly endMs: number
+  readonly longestGapMs: number
+  readonly stalls: number
   /** The beginning of the body of an answer that is no success. */
-  beginning: string
+  readonly beginning: string
 }
 
 const STALL_MS = 100

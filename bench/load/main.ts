@@ -2,7 +2,7 @@ import { runLoad } from './closedLoop.ts'
 import type { LoadOptions, LoadResult } from './options.ts'
 
 /** What the load process answers over IPC to each set of options sent to it. */
-export type LoadReply = { result: LoadResult } | { error: string }
+export type LoadReply = { readonly result: LoadResult } | { readonly error: string }
 
 // As a child process it runs what it is sent; from a shell it takes the options as one JSON argument.
 if (process.send !== undefined) {

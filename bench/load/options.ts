@@ -3,57 +3,57 @@ import type { Quantiles } from './samples.ts'
 /** What to send where. */
 export interface LoadTarget {
   /** Shown in results, such as nginx. */
-  name: string
-  host: string
-  port: number
-  path: string
+  readonly name: string
+  readonly host: string
+  readonly port: number
+  readonly path: string
   /** The Authorization header's value, when there is one. */
-  authorization?: string
+  readonly authorization?: string
   /** A file with API keys, one a line; requests take them in turn in place of `authorization`. */
-  keysFile?: string
+  readonly keysFile?: string
   /** More header lines, such as "x-a: b". */
-  headers?: readonly string[]
+  readonly headers?: readonly string[]
 }
 
 export interface LoadOptions {
-  target: LoadTarget
+  readonly target: LoadTarget
   /** The JSON body of every request. */
-  body: string
-  streamed: boolean
-  connections: number
+  readonly body: string
+  readonly streamed: boolean
+  readonly connections: number
   /** No request begins later than this. */
-  seconds: number
+  readonly seconds: number
   /** No more requests than this. */
-  requests?: number
+  readonly requests?: number
   /** Content frames (streamed) or completion tokens (not streamed) of a right answer. */
-  expectedTokens: number
+  readonly expectedTokens: number
   /** A right answer carries usage; a right streamed answer has a receipt comment, any other a receipt member. */
-  expectUsage: boolean
-  expectReceipt: boolean
+  readonly expectUsage: boolean
+  readonly expectReceipt: boolean
   /** Connections start their first requests spread over so many milliseconds. */
-  rampMs?: number
+  readonly rampMs?: number
 }
 
 export interface LoadResult {
-  target: string
-  connections: number
+  readonly target: string
+  readonly connections: number
   /** From the first request to the last answer. */
-  seconds: number
-  requests: number
-  requestsPerSecond: number
+  readonly seconds: number
+  readonly requests: number
+  readonly requestsPerSecond: number
   /** Data events read, [DONE] and the ones without content included. */
-  events: number
-  eventsPerSecond: number
+  readonly events: number
+  readonly eventsPerSecond: number
   /** Answers that were not right: another status, too few events, no [DONE]. */
-  wrong: number
+  readonly wrong: number
   /** The first of them: its status, and how its body began. */
-  firstWrong: string
+  readonly firstWrong: string
   /** Data events missing from the answers that were not right. */
-  lostEvents: number
+  readonly lostEvents: number
   /** Times in which a stream brought nothing for more than 100 ms. */
-  stalls: number
-  longestGapMs: number
-  latencyMs: Quantiles
+  readonly stalls: number
+  readonly longestGapMs: number
+  readonly latencyMs: Quantiles
   /** To the first body byte. */
-  firstByteMs: Quantiles
+  readonly firstByteMs: Quantiles
 }

@@ -2,14 +2,14 @@ const SAMPLES_MAX = 2_000_000
 
 /** Quantiles in milliseconds. */
 export interface Quantiles {
-  count: number
-  min: number
-  p50: number
-  p99: number
-  p999: number
-  max: number
+  readonly count: number
+  readonly min: number
+  readonly p50: number
+  readonly p99: number
+  readonly p999: number
+  readonly max: number
   /** False when there were more samples than are kept; the quantiles are then of the first ones. */
-  exact: boolean
+  readonly exact: boolean
 }
 
 /** Every sample as it was, up to a bound; no buckets. */

@@ -5,13 +5,13 @@ import type { RequestSource } from './requests.ts'
 /** What a right answer looks like, learnt from one that was read in full. */
 export interface RightAnswer {
   /** Data events with [DONE]; 0 when not streamed. */
-  events: number
+  readonly events: number
 }
 
 interface Chunk {
-  choices?: { delta?: { content?: string }; message?: { content?: string }; finish_reason?: string | null }[]
-  usage?: { completion_tokens?: number } | null
-  receipt?: { request_id?: string }
+  readonly choices?: { delta?: { content?: string }; message?: { content?: string }; finish_reason?: string | null }[]
+  readonly usage?: { completion_tokens?: number } | null
+  readonly receipt?: { request_id?: string }
 }
 
 const ANSWER_TIMEOUT_MS = 30_000

@@ -5,7 +5,7 @@ import { findCommand, startProgram } from './program.ts'
 
 /** A running haproxy with one thread that passes everything through. */
 export interface Haproxy extends Program {
-  version: string
+  readonly version: string
 }
 
 /**

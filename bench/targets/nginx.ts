@@ -5,8 +5,8 @@ import { findCommand, startProgram } from './program.ts'
 
 /** A running nginx with one worker that passes everything through. */
 export interface Nginx extends Program {
-  version: string
-  workerPid: number
+  readonly version: string
+  readonly workerPid: number
 }
 
 /**

@@ -10,9 +10,9 @@ const PACKAGE = join(FOLDER, 'node_modules/@portkey-ai/gateway')
 
 /** A running Portkey gateway, https://github.com/Portkey-AI/gateway. */
 export interface Portkey extends Program {
-  version: string
+  readonly version: string
   /** Header lines that send a request on to the provider; Portkey is told in each request. */
-  headers: readonly string[]
+  readonly headers: readonly string[]
 }
 
 /**

@@ -15,17 +15,17 @@ export const ERRORS: Readonly<Record<ErrorCode, ErrorRow>> = TABLE
 
 export interface GatewayErrorOptions {
   /** Replaces the table's message; says what to change. */
-  message?: string
+  readonly message?: string
   /** The request field at fault. */
-  param?: string
+  readonly param?: string
   /** One of the row's statuses, or a provider's 4xx where the row allows it; anything else is ignored. */
-  status?: number
-  type?: ErrorType
+  readonly status?: number
+  readonly type?: ErrorType
   /** Seconds for the Retry-After header. */
-  retryAfterSeconds?: number
+  readonly retryAfterSeconds?: number
   /** JSON that is answered in place of the error shape, where the contract says so. */
-  body?: string
-  cause?: unknown
+  readonly body?: string
+  readonly cause?: unknown
 }
 
 /** An error that is shown to the client as it is. Everything else that is thrown is shown as internal_error. */

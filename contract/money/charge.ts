@@ -19,13 +19,13 @@ export interface ModelRates extends RateSet {
 
 /** What a provider bills, in tokens. The classes do not overlap. */
 export interface TokenUsage {
-  input: number
-  cachedInput: number
-  cacheWrite5m: number
-  cacheWrite1h: number
-  output: number
+  readonly input: number
+  readonly cachedInput: number
+  readonly cacheWrite5m: number
+  readonly cacheWrite1h: number
+  readonly output: number
   /** Part of `output`; shown on the receipt, never added. */
-  reasoning: number
+  readonly reasoning: number
 }
 
 /** Nothing was used, or nothing that is priced by the token. */
@@ -40,11 +40,11 @@ export const NO_USAGE: Readonly<TokenUsage> = {
 
 /** Rates as stated, with the classes that have no price of their own absent. */
 export interface StatedRates {
-  input: number
-  output: number
-  cachedInput?: number | null
-  cacheWrite5m?: number | null
-  cacheWrite1h?: number | null
+  readonly input: number
+  readonly output: number
+  readonly cachedInput?: number | null
+  readonly cacheWrite5m?: number | null
+  readonly cacheWrite1h?: number | null
 }
 
 /** Fills in the classes without a price of their own with the input price. */

@@ -15,62 +15,62 @@ export type ReceiptTier = 'standard' | 'private' | ''
  * the entry whose leaf hash, SHA-256 of a zero byte and the entry, is in the log.
  */
 export interface ReceiptLog {
-  position: number
-  proof?: { entry: string; leaf: string; treeSize: number; root: string; path: readonly string[] }
+  readonly position: number
+  readonly proof?: { entry: string; leaf: string; treeSize: number; root: string; path: readonly string[] }
 }
 
 /** What was paid for a request. Tokens are in atomic units, decimal. */
 export interface ReceiptPaid {
   /** What the payment was credited as. */
-  units: number
+  readonly units: number
   /** The smallest charge that the quote named, units. */
-  minUnits: number
+  readonly minUnits: number
   /** "coin" or "stablecoin". */
-  asset: string
-  token: string
-  amount: string
-  network: string
-  payer: string
-  transaction: string
+  readonly asset: string
+  readonly token: string
+  readonly amount: string
+  readonly network: string
+  readonly payer: string
+  readonly transaction: string
   /** The ERC-8004 agent behind the payer, or empty. */
-  agent: string
+  readonly agent: string
   /** What goes back, once that is known; its transaction is empty until it was sent. */
-  back?: { units: number; amount: string; transaction: string }
+  readonly back?: { units: number; amount: string; transaction: string }
   /**
    * What the request took of the payer's credit, what it added to it, and what that came to, once that is known:
    * units + used = cost + fee + back + kept.
    */
-  credit?: { usedUnits: number; keptUnits: number; leftUnits: number }
+  readonly credit?: { usedUnits: number; keptUnits: number; leftUnits: number }
 }
 
 /** Everything a receipt shows. The proxy fills it from a settlement, control from the book; both print the same. */
 export interface ReceiptFields {
-  requestId: string
-  status: ReceiptStatus
-  model: string
-  endpoint: string
-  sheetVersion: number
-  rate: ReceiptRate
-  tier: ReceiptTier
-  costUnits: number
-  holdUnits: number
+  readonly requestId: string
+  readonly status: ReceiptStatus
+  readonly model: string
+  readonly endpoint: string
+  readonly sheetVersion: number
+  readonly rate: ReceiptRate
+  readonly tier: ReceiptTier
+  readonly costUnits: number
+  readonly holdUnits: number
   /** USD per coin in units, of the sheet that the request was priced by. */
-  coinUsdUnits: number
-  usage: TokenUsage
+  readonly coinUsdUnits: number
+  readonly usage: TokenUsage
   /** Of what is not priced by the token, and how that is called; 0 and '' for tokens. */
-  quantity: number
-  unit: string
-  usageSource: ReceiptUsageSource
-  clamped: boolean
-  streamed: boolean
+  readonly quantity: number
+  readonly unit: string
+  readonly usageSource: ReceiptUsageSource
+  readonly clamped: boolean
+  readonly streamed: boolean
   /** When the hold was taken, by Redis's clock, so that the proxy and the book show the same. */
-  createdMs: number
-  durationMs: number
+  readonly createdMs: number
+  readonly durationMs: number
   /** A code of the error table, or null when the request went well. */
-  errorCode: string | null
+  readonly errorCode: string | null
   /** Of a request that was paid for by itself. */
-  paid?: ReceiptPaid
-  log?: ReceiptLog
+  readonly paid?: ReceiptPaid
+  readonly log?: ReceiptLog
 }
 
 /**

@@ -11,39 +11,39 @@ export const X402_SCHEME = 'exact'
 const SIGNATURE_BYTES_MAX = 4_096
 
 export interface ResourceInfo {
-  url: string
-  description?: string
-  mimeType?: string
+  readonly url: string
+  readonly description?: string
+  readonly mimeType?: string
 }
 
 /** One way to pay, of PaymentRequired.accepts. */
 export interface PaymentRequirements {
-  scheme: string
-  network: string
+  readonly scheme: string
+  readonly network: string
   /** Atomic units of the token, decimal. */
-  amount: string
-  asset: string
-  payTo: string
-  maxTimeoutSeconds: number
-  extra: Record<string, string>
+  readonly amount: string
+  readonly asset: string
+  readonly payTo: string
+  readonly maxTimeoutSeconds: number
+  readonly extra: Record<string, string>
 }
 
 /** What the header PAYMENT-REQUIRED carries. */
 export interface PaymentRequired {
-  x402Version: typeof X402_VERSION
-  error?: string
-  resource: ResourceInfo
-  accepts: PaymentRequirements[]
+  readonly x402Version: typeof X402_VERSION
+  readonly error?: string
+  readonly resource: ResourceInfo
+  readonly accepts: PaymentRequirements[]
 }
 
 /** What the header PAYMENT-RESPONSE carries. */
 export interface SettleResponse {
-  success: boolean
-  errorReason?: string
+  readonly success: boolean
+  readonly errorReason?: string
   /** Hash of the transaction; empty when there is none. */
-  transaction: string
-  network: string
-  payer?: string
+  readonly transaction: string
+  readonly network: string
+  readonly payer?: string
 }
 
 /** A payment header, taken apart as far as its shape goes. */

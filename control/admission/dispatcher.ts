@@ -12,13 +12,13 @@ import { Loop } from '../runtime/loop.ts'
 const BRING_POLL_MS = 5
 
 interface EventRow {
-  account_id: string
-  seq: number
-  coin_delta: number
-  grant_id: string | null
-  grant_expires_at_ms: number | null
-  grant_units: number | null
-  debit_id: string | null
+  readonly account_id: string
+  readonly seq: number
+  readonly coin_delta: number
+  readonly grant_id: string | null
+  readonly grant_expires_at_ms: number | null
+  readonly grant_units: number | null
+  readonly debit_id: string | null
 }
 
 /** Brings the events of the book's outbox to the admission state, in order by account, each exactly once. */
@@ -66,7 +66,7 @@ export class EventDispatcher {
   private async pass(): Promise<void> {
     const waiting = await this.pool.query('SELECT 1 FROM admission_events LIMIT 1')
     if (waiting.rowCount === 0) return
-    const applied = await tryLock(this.#pool, 'admission', () => this.#applyBatch())
+    const applied = await tryLock(this.pool, 'admission', () => this.applyBatch())
     if (applied === limits.admissionEventsBatchMax) this.wake()
   }
 

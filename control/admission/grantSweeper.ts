@@ -9,9 +9,9 @@ import { Loop } from '../runtime/loop.ts'
 import { redisNowMs } from '../runtime/redisClock.ts'
 
 interface OpenGrant {
-  grant_id: string
-  account_id: string
-  balance: number
+  readonly grant_id: string
+  readonly account_id: string
+  readonly balance: number
 }
 
 /**
@@ -25,11 +25,11 @@ export class GrantSweeper {
   private readonly loop: Loop
 
   constructor(options: { redis: Redis; pool: Pool; log: Logger }) {
-    this.#redis = options.redis
-    this.#pool = options.pool
-    this.#sweep = defineScript(options.redis, 'sweepGrant')
-    this.#loop = new Loop('expired grants', limits.grantSweepMs, options.log, async (signal) => {
-      if (options.redis.status === 'ready') await tryLock(options.pool, 'admission', () => this.#pass(signal))
+    this.redis = options.redis
+    this.pool = options.pool
+    this.sweep = defineScript(options.redis, 'sweepGrant')
+    this.loop = new Loop('expired grants', limits.grantSweepMs, options.log, async (signal) => {
+      if (options.redis.status === 'ready') await tryLock(options.pool, 'admission', () => this.pass(signal))
     })
   }
 
@@ -42,8 +42,8 @@ export class GrantSweeper {
     return this.loop.stop()
   }
 
-  async #pass(signal: AbortSignal): Promise<void> {
-    const nowMs = await redisNowMs(this.#redis)
+  private async pass(signal: AbortSignal): Promise<void> {
+    const nowMs = await redisNowMs(this.redis)
     const page = limits.admissionEventsBatchMax
     for (let after = ''; !signal.aborted; ) {
       const found = await this.pool.query<OpenGrant>(

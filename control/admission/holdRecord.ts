@@ -3,22 +3,22 @@ import { keysOf } from './spendingKeys.ts'
 
 /** A hold as Redis keeps it; see contract/wire/lua/README.md. */
 export interface HoldRecord extends HoldMeta {
-  requestId: string
-  owner: string
-  shard: number
-  accountId: string
-  keyId: string
+  readonly requestId: string
+  readonly owner: string
+  readonly shard: number
+  readonly accountId: string
+  readonly keyId: string
   /** The platform key that it counts against as well, when the key is a sub-key; else empty. */
-  platformKeyId: string
-  holdUnits: number
-  heldAtMs: number
+  readonly platformKeyId: string
+  readonly holdUnits: number
+  readonly heldAtMs: number
   /** Hour, day and month that the hold was counted in, numbers since 1970. */
-  hour: number
-  day: number
-  month: number
+  readonly hour: number
+  readonly day: number
+  readonly month: number
   /** What of the hold came from coin, and from which grants. */
-  coinUnits: number
-  grants: { grantId: string; units: number }[]
+  readonly coinUnits: number
+  readonly grants: { grantId: string; units: number }[]
 }
 
 /** Reads one field of a `holds` hash. @returns undefined when it does not have the form of a hold */

@@ -15,21 +15,21 @@ const FIRST_TIME = 'admission opens for the first time'
 const REDIS_RESTARTED = 'Redis was started again'
 
 export interface AdmissionOptions {
-  pool: Pool
-  redis: Redis
-  log: Logger
+  readonly pool: Pool
+  readonly redis: Redis
+  readonly log: Logger
   /** Whether requests may have been served until now, so that admission's closing is a fault; not so at a start. */
-  serving?: boolean
+  readonly serving?: boolean
   /** Brings back what else the proxies need from Redis, such as the catalog, before admission opens. */
-  beforeOpen?: () => Promise<void>
+  readonly beforeOpen?: () => Promise<void>
 }
 
 /** 'busy': another control is at it. */
 export type AdmissionCheck = 'unchanged' | 'rebuilt' | 'reloaded' | 'busy'
 
 interface StateRow {
-  epoch: string
-  redis_run_id: string
+  readonly epoch: string
+  readonly redis_run_id: string
 }
 
 /**

@@ -6,9 +6,9 @@ const HOLDS_KEY = /^holds:\{s(\d\d)\}:(.+)$/
 
 /** Where the holds of one proxy process in one shard are. */
 export interface HoldsKey {
-  key: string
-  shard: number
-  owner: string
+  readonly key: string
+  readonly shard: number
+  readonly owner: string
 }
 
 /** Every hash of holds there is, also of owners that no longer live. Goes over all keys of Redis in small steps. */

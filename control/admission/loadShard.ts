@@ -14,29 +14,29 @@ import { readSubKeySpending } from './subKeySpending.ts'
 import { windowsAt } from './windows.ts'
 
 export interface ShardLoad {
-  redis: Redis
-  pool: Pool
-  writer: ShardWriter
-  shard: number
+  readonly redis: Redis
+  readonly pool: Pool
+  readonly writer: ShardWriter
+  readonly shard: number
   /** When the shard was closed, on Redis's clock. */
-  closedMs: number
+  readonly closedMs: number
   /** Every hash of holds in the shard. */
-  holdsKeys: readonly HoldsKey[]
+  readonly holdsKeys: readonly HoldsKey[]
 }
 
 interface AccountRow {
-  account_id: string
-  seq: number
-  coin: number
-  grants: { id: string; expires: number; units: number }[] | null
+  readonly account_id: string
+  readonly seq: number
+  readonly coin: number
+  readonly grants: { id: string; expires: number; units: number }[] | null
 }
 
 interface KeyRow {
-  key_id: string
-  hour: number
-  day: number
-  month: number
-  life: number
+  readonly key_id: string
+  readonly hour: number
+  readonly day: number
+  readonly month: number
+  readonly life: number
 }
 
 /**

@@ -16,9 +16,9 @@ const VOID = -1
 const GAP_MAX_MS = limits.heartbeatTimeoutMs / 3
 
 interface Observation {
-  score: string
+  readonly score: string
   /** Since when the score was seen unchanged, on this process's steady clock. */
-  sinceMs: number
+  readonly sinceMs: number
 }
 
 /**
@@ -97,10 +97,10 @@ export class OrphanVoider {
   }
 
   /** Finds the holds of owners that are not in `owners`, and holds that outlived every time limit. */
-  async #scan(signal: AbortSignal): Promise<void> {
-    const keys = (await scanHoldsKeys(this.#redis)).filter((key) => key.owner !== BATCH_OWNER)
-    await adoptOwners(this.#redis, keys)
-    const oldestMs = (await redisNowMs(this.#redis)) - limits.holdAgeMaxMs
+  private async scan(signal: AbortSignal): Promise<void> {
+    const keys = (await scanHoldsKeys(this.redis)).filter((key) => key.owner !== BATCH_OWNER)
+    await adoptOwners(this.redis, keys)
+    const oldestMs = (await redisNowMs(this.redis)) - limits.holdAgeMaxMs
     for (const key of keys) {
       for await (const page of readHolds(this.redis, key)) {
         if (signal.aborted) return
@@ -112,12 +112,12 @@ export class OrphanVoider {
   /** @returns how many could not be ended now */
   private async voidHolds(holds: readonly HoldRecord[]): Promise<number> {
     let left = 0
-    const nowMs = await redisNowMs(this.#redis)
+    const nowMs = await redisNowMs(this.redis)
     for (let i = 0; i < holds.length; i += limits.holdBatchMax) {
       const batch = holds.slice(i, i + limits.holdBatchMax)
       const keys = batch.flatMap(({ shard, accountId, keyId, owner }) => settleKeys(shard, accountId, keyId, owner))
       const items = batch.flatMap((hold) => [hold.requestId, VOID, orphanSettlement(hold, nowMs)])
-      const reply = (await this.#settle(keys, [batch.length, limits.rememberResultMinutes, ...items])) as number[]
+      const reply = (await this.settle(keys, [batch.length, limits.rememberResultMinutes, ...items])) as number[]
       for (const [place, hold] of batch.entries()) {
         if (reply[place * 2] === SettleCode.CLOSED) left++
         if (reply[place * 2] !== SettleCode.SETTLED) continue

@@ -9,8 +9,8 @@ export interface SubKeySpending extends KeySpending {
 }
 
 interface Row extends KeySpending {
-  key_id: string
-  shard: number
+  readonly key_id: string
+  readonly shard: number
 }
 
 /**

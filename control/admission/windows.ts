@@ -4,12 +4,12 @@ const HOUR_MS = 3_600_000
 
 /** The spending windows of one moment, as hold.lua counts them: numbers since 1970, UTC. */
 export interface Windows {
-  hour: number
-  day: number
-  month: number
+  readonly hour: number
+  readonly day: number
+  readonly month: number
   /** The first hours of the day and of the month, as numbers of hours since 1970. */
-  dayFirstHour: number
-  monthFirstHour: number
+  readonly dayFirstHour: number
+  readonly monthFirstHour: number
 }
 
 /** @param nowMs milliseconds since 1970 on Redis's clock */

@@ -10,17 +10,17 @@ import type { Faults } from './check.ts'
 import type { Unread } from './unread.ts'
 
 interface AccountRow {
-  account_id: string
-  shard: number
-  coin: number
-  grants: { id: string; units: number }[] | null
+  readonly account_id: string
+  readonly shard: number
+  readonly coin: number
+  readonly grants: { id: string; units: number }[] | null
 }
 
 interface EventRow {
-  account_id: string
-  seq: number
-  coin_delta: number
-  grant_id: string | null
+  readonly account_id: string
+  readonly seq: number
+  readonly coin_delta: number
+  readonly grant_id: string | null
 }
 
 type RedisAccount = [coin: string | null, grants: string | null, seq: string | null]

@@ -11,8 +11,8 @@ import type { Faults } from './check.ts'
 import type { Unread } from './unread.ts'
 
 interface KeyRow extends KeySpending {
-  key_id: string
-  shard: number
+  readonly key_id: string
+  readonly shard: number
 }
 
 const PAGE = `
@@ -26,13 +26,13 @@ const SPANS = ['hour', 'day', 'month', 'life'] as const
 
 /** What keys have spent, by the book, the streams and the holds. */
 export interface Spent {
-  client: Client
-  redis: Redis
-  windows: Windows
-  unread: Unread
-  held: HeldParts
+  readonly client: Client
+  readonly redis: Redis
+  readonly windows: Windows
+  readonly unread: Unread
+  readonly held: HeldParts
   /** Keys to their shards: platform keys, which need not have been charged themselves. */
-  shared: Map<string, number>
+  readonly shared: Map<string, number>
 }
 
 /**

@@ -10,8 +10,8 @@ const RECHECK_MS = 200
 const CHECK = 'the treasury has the tokens of the book'
 
 interface Expected {
-  token: string
-  amount: string
+  readonly token: string
+  readonly amount: string
 }
 
 /**

@@ -1,16 +1,16 @@
 /** One invariant, whether it holds, and what was looked at or what is wrong. */
 export interface AuditCheck {
-  name: string
-  ok: boolean
-  detail: string
+  readonly name: string
+  readonly ok: boolean
+  readonly detail: string
 }
 
 /** A query that finds what breaks an invariant: rows of one text column. */
 export interface Invariant {
-  name: string
+  readonly name: string
   /** Counts what is looked at; answers one text. */
-  checked: string
-  faults: string
+  readonly checked: string
+  readonly faults: string
 }
 
 const EXAMPLES_MAX = 5

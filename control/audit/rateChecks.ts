@@ -7,14 +7,14 @@ import type { Client } from '../runtime/db/pool.ts'
 import { type AuditCheck, Faults } from './check.ts'
 
 interface RatedRow extends TokenUsage {
-  position: number
-  requestId: string
-  model: string
-  sheetVersion: number
-  rate: string
-  tier: string
-  unit: string
-  chargeUnits: number
+  readonly position: number
+  readonly requestId: string
+  readonly model: string
+  readonly sheetVersion: number
+  readonly rate: string
+  readonly tier: string
+  readonly unit: string
+  readonly chargeUnits: number
 }
 
 const PAGE = `

@@ -15,9 +15,9 @@ export interface Unread {
   booked: number
   pending: number
   /** Units by ledger account. */
-  units: Map<string, number>
+  readonly units: Map<string, number>
   /** By key, its charges with the hour of their hold. */
-  keyCharges: Map<string, { hour: number; units: number }[]>
+  readonly keyCharges: Map<string, { hour: number; units: number }[]>
 }
 
 /** Reads all streams, a page at a time. */

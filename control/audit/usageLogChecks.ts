@@ -6,8 +6,8 @@ import type { Client } from '../runtime/db/pool.ts'
 import { type AuditCheck, Faults } from './check.ts'
 
 interface LogRow extends LoggedReceipt {
-  position: number
-  leaf: Buffer
+  readonly position: number
+  readonly leaf: Buffer
 }
 
 const PAGE = `

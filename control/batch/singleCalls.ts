@@ -61,7 +61,7 @@ export class SingleCalls {
 
   /** Resolves when no call is under way, or after `timeoutMs`. */
   async stop(timeoutMs: number): Promise<void> {
-    const calls = Promise.all([...this.#open.values()].flatMap((own) => [...own]))
+    const calls = Promise.all([...this.open.values()].flatMap((own) => [...own]))
     await beforeDeadline(calls, timeoutMs, () => undefined)
   }
 
@@ -132,9 +132,9 @@ export class SingleCalls {
     return this.again(job, reason, answer.retryAfterSeconds * 1000, !isBusy)
   }
 
-  #read(job: JobRow, answer: HttpAnswer): Decision {
+  private read(job: JobRow, answer: HttpAnswer): Decision {
     const completion = parseJsonObject(answer.body.toString('utf8'))
-    const nowMs = this.#options.now()
+    const nowMs = this.options.now()
     if (completion !== null) return decideAnswer(job, completion, nowMs)
     return decideFailure(job, 'failed', 'The provider answered with what is no completion.', nowMs)
   }

@@ -3,13 +3,13 @@ import { WakeableSleep } from '../../contract/std/wakeableSleep.ts'
 
 /** Repeats a piece of work until it is stopped: after an interval, or at once when woken. Errors are logged. */
 export class Loop {
-  readonly #name: string
-  readonly #intervalMs: number
-  readonly #pass: (signal: AbortSignal) => Promise<void>
-  readonly #log: Logger
-  readonly #stopping = new AbortController()
-  readonly #done: Promise<void>
-  readonly #pause = new WakeableSleep()
+  private readonly name: string
+  private readonly intervalMs: number
+  private readonly pass: (signal: AbortSignal) => Promise<void>
+  private readonly log: Logger
+  private readonly stopping = new AbortController()
+  private readonly done: Promise<void>
+  private readonly pause = new WakeableSleep()
 
   /** @param pass one round of the work; it ends early when the signal aborts */
   constructor(name: string, intervalMs: number, log: Logger, pass: (signal: AbortSignal) => Promise<void>) {
@@ -22,7 +22,7 @@ export class Loop {
 
   /** Has the next pass begin at once; during a pass, another one follows it. */
   wake(): void {
-    this.#pause.wake()
+    this.pause.wake()
   }
 
   /** Lets the pass under way finish and ends. */
@@ -40,9 +40,9 @@ export class Loop {
       } catch (error) {
         if (!signal.aborted) this.log.warn({ err: error }, `${this.name}: failed, trying again`)
         // A woken loop must not spin while the fault lasts.
-        this.#pause.forget()
+        this.pause.forget()
       }
-      if (!signal.aborted) await this.#pause.sleep(this.#intervalMs)
+      if (!signal.aborted) await this.pause.sleep(this.intervalMs)
     }
   }
 }

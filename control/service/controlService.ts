@@ -137,8 +137,8 @@ export class ControlService {
       .then(() => this.pool.end())
       .then(() => true)
     const isClean = await beforeDeadline(ends, limits.shutdownTimeoutMs / 2, () => false)
-    if (!isClean) this.#log.warn('some work could not be finished; the next start takes it up')
-    this.#redis.disconnect()
+    if (!isClean) this.log.warn('some work could not be finished; the next start takes it up')
+    this.redis.disconnect()
   }
 
   private startSettlement(): SettlementConsumer {
@@ -211,9 +211,9 @@ export class ControlService {
   }
 
   /** A connection that waits for Redis has no answer and no error; the time limit turns that into one. */
-  async #pingRedis(): Promise<void> {
-    await beforeDeadline(this.#redis.ping(), PING_TIMEOUT_MS, () => {
-      throw new Error(`no answer (connection: ${this.#redis.status})`)
+  private async pingRedis(): Promise<void> {
+    await beforeDeadline(this.redis.ping(), PING_TIMEOUT_MS, () => {
+      throw new Error(`no answer (connection: ${this.redis.status})`)
     })
   }
 }

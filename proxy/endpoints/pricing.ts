@@ -11,9 +11,9 @@ const PREFIX = '/v1/pricing/sheets/'
 const VERSION = /^[1-9][0-9]{0,8}$/
 
 interface SheetModel {
-  id: string
+  readonly id: string
   available: boolean
-  routes: { enabled: boolean }[]
+  readonly routes: { enabled: boolean }[]
 }
 
 /** GET /v1/pricing: the price sheet in force, with what serves right now. */

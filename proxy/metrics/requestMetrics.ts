@@ -16,13 +16,13 @@ export interface RequestCounters {
   clamped: number
   estimated: number
   /** By receipt status: ok, partial, failed, cut. */
-  ended: Record<'ok' | 'partial' | 'failed' | 'cut', number>
+  readonly ended: Record<'ok' | 'partial' | 'failed' | 'cut', number>
   /** By row of the error table. */
-  errors: Record<string, number>
+  readonly errors: Record<string, number>
   /** By provider id. */
-  routeFaults: Record<string, number>
+  readonly routeFaults: Record<string, number>
   /** Time from the request to the provider's being called, by bucket; the last one is everything above. */
-  overhead: number[]
+  readonly overhead: number[]
   overheadSumMs: number
 }
 

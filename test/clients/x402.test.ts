@@ -32,20 +32,20 @@ function payingFetch(payer: Payer, asset: Asset): typeof fetch {
 }
 
 interface Paid {
-  units: string
-  asset: string
-  amount: string
-  token: string
-  network: string
-  payer: string
-  transaction: string
-  refund: { units: string; amount: string; transaction: string | null } | null
+  readonly units: string
+  readonly asset: string
+  readonly amount: string
+  readonly token: string
+  readonly network: string
+  readonly payer: string
+  readonly transaction: string
+  readonly refund: { units: string; amount: string; transaction: string | null } | null
 }
 
 interface Answer {
-  id: string
-  usage: { total_tokens: number }
-  receipt: { cost: { units: string }; paid: Paid; request_id: string }
+  readonly id: string
+  readonly usage: { total_tokens: number }
+  readonly receipt: { cost: { units: string }; paid: Paid; request_id: string }
 }
 
 const START = { stablecoin: 1_000_000_000n, coin: parseEther('1000') }

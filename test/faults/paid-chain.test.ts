@@ -49,7 +49,7 @@ async function restartNode(): Promise<void> {
 }
 
 test('/health tells of the chain, and its status follows it', async () => {
-  type Health = { status: string; chain: string; database: string }
+  type Health = { readonly status: string; readonly chain: string; readonly database: string }
   const becomes = (status: string, chain: string) =>
     until(`health is ${status} with the chain ${chain}`, async () => {
       const reply = await fetch(`${paid.stack.baseUrl}/health`)

@@ -29,10 +29,10 @@ export type Payer = ReturnType<typeof privateKeyToAccount> & { readonly privateK
 
 /** What a new payer has; amounts are atomic. */
 export interface PayerFunds {
-  coin?: bigint
-  stablecoin?: bigint
+  readonly coin?: bigint
+  readonly stablecoin?: bigint
   /** Approves Permit2 for the coin. Default: true. */
-  approve?: boolean
+  readonly approve?: boolean
 }
 
 /** A real EVM node with the contracts that payments need. */

@@ -5,11 +5,11 @@ import { compiled } from '../../control/launch/paths.ts'
 import type { CliAnswer } from './cliServer.ts'
 
 export interface CliResult {
-  code: number | null
-  stdout: string
-  stderr: string
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
   /** stdout parsed, or undefined when it is not JSON. */
-  json: unknown
+  readonly json: unknown
 }
 
 /** Runs the operator's command line as a process. */

@@ -9,9 +9,9 @@ const ANSWERED = 0x8180
 
 export interface DnsServer {
   /** As `Resolver.setServers` takes it. */
-  address: string
+  readonly address: string
   /** Names that were asked for, an A and an AAAA query each. */
-  asked: string[]
+  readonly asked: string[]
   close(): void
 }
 

@@ -7,8 +7,8 @@ import { until } from './stack.ts'
 const START_TIMEOUT_MS = 60_000
 
 export interface Run {
-  child: ChildProcess
-  output: () => string
+  readonly child: ChildProcess
+  readonly output: () => string
 }
 
 /** Runs what `make run` runs, in a folder without a catalog and with its data there. */

@@ -11,9 +11,9 @@ export const COIN_USD = '0.5'
 
 export interface PaidStackOptions extends StackOptions {
   /** More members of the payments file. */
-  payments?: Record<string, unknown>
+  readonly payments?: Record<string, unknown>
   /** The node can be stopped and started, and goes on where it was. */
-  keepChain?: boolean
+  readonly keepChain?: boolean
 }
 
 /** A stack that takes payments on a chain of its own. */

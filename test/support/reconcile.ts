@@ -52,7 +52,7 @@ export function assertSecondsReconciled(receipt: Receipt, jobs: readonly VideoJo
 
 /** A receipt of an operation that is counted. */
 export interface CountedReceipt extends Receipt {
-  usage: Receipt['usage'] & { quantity?: number; unit?: string }
+  readonly usage: Receipt['usage'] & { quantity?: number; unit?: string }
 }
 
 /** Prices of the models of `mediaModel`, in units for so many. */

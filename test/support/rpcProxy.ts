@@ -2,15 +2,15 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 interface Call {
-  id: number
-  method: string
-  params?: unknown[]
+  readonly id: number
+  readonly method: string
+  readonly params?: unknown[]
 }
 
 interface Answer {
-  id: number
-  result?: unknown
-  error?: { code: number; message: string }
+  readonly id: number
+  readonly result?: unknown
+  readonly error?: { code: number; message: string }
 }
 
 /** Stands between the gateway and a node, to go wrong where a test wants it. */

@@ -33,30 +33,30 @@ const PATIENCE = {
 
 export interface StackOptions {
   /** Models and providers, or the whole text of the catalog from the address of the mock provider. */
-  catalog?: TestCatalogOptions | ((providerUrl: string) => string)
+  readonly catalog?: TestCatalogOptions | ((providerUrl: string) => string)
   /** Processes of the proxy. */
-  workers?: number
-  limits?: Partial<Record<LimitName, number>>
+  readonly workers?: number
+  readonly limits?: Partial<Record<LimitName, number>>
   /** For control and proxy. */
-  env?: NodeJS.ProcessEnv
+  readonly env?: NodeJS.ProcessEnv
   /** A PostgreSQL cluster of its own, so that the test may kill it. */
-  ownPostgres?: boolean
+  readonly ownPostgres?: boolean
   /** Redis is reached by a Unix domain socket. */
-  redisSocket?: boolean
+  readonly redisSocket?: boolean
 }
 
 export interface TestAccount {
-  accountId: string
-  apiKey: string
+  readonly accountId: string
+  readonly apiKey: string
 }
 
 export interface AccountOptions {
   /** USD as a decimal string. Default: 10 of credits. */
-  credits?: string
+  readonly credits?: string
   /** USD of coin as a decimal string. */
-  coin?: string
+  readonly coin?: string
   /** More arguments of `account create`, such as ['--cap-hour', '0.5']. */
-  args?: readonly string[]
+  readonly args?: readonly string[]
 }
 
 /** The compiled programs, running for one test. */

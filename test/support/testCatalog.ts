@@ -1,39 +1,39 @@
 /** A chat model of a test's catalog; what is left out has the values of `testCatalog`. */
 export interface TestModel {
   /** Such as `test/small`. */
-  id: string
+  readonly id: string
   /** What the mock provider is asked for; its name says how it behaves. Default `chat-small`. */
-  upstream?: string
-  price?: Record<string, unknown>
-  context?: number
-  max_output?: number
-  default_output?: number
-  endpoints?: string[]
+  readonly upstream?: string
+  readonly price?: Record<string, unknown>
+  readonly context?: number
+  readonly max_output?: number
+  readonly default_output?: number
+  readonly endpoints?: string[]
   /** Replaces the one route to `mock`. */
-  routes?: ReadonlyArray<{ provider: string; model: string; enabled?: boolean }>
+  readonly routes?: ReadonlyArray<{ provider: string; model: string; enabled?: boolean }>
   /** Any other member of the catalog file. */
   [member: string]: unknown
 }
 
 export interface TestProvider {
-  id: string
+  readonly id: string
   /** Default: the mock provider of the stack. */
-  base_url?: string
+  readonly base_url?: string
   [member: string]: unknown
 }
 
 export interface TestTool {
-  id: string
-  upstream: { base_url?: string; [member: string]: unknown }
+  readonly id: string
+  readonly upstream: { base_url?: string; [member: string]: unknown }
   [member: string]: unknown
 }
 
 export interface TestCatalogOptions {
-  models?: readonly TestModel[]
-  providers?: readonly TestProvider[]
+  readonly models?: readonly TestModel[]
+  readonly providers?: readonly TestProvider[]
   /** Priced tools; their upstream is the mock provider unless it says otherwise. */
-  tools?: readonly TestTool[]
-  coinUsd?: string
+  readonly tools?: readonly TestTool[]
+  readonly coinUsd?: string
 }
 
 /** USD per million tokens of models without a price of their own. */

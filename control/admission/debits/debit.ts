@@ -110,8 +110,8 @@ export class Debits {
     return taken
   }
 
-  async #tryTake(debit: Debit): Promise<Taken> {
-    const { hour, month } = windowsAt(await redisNowMs(this.#redis))
+  private async tryTake(debit: Debit): Promise<Taken> {
+    const { hour, month } = windowsAt(await redisNowMs(this.redis))
     const { spender } = debit
     const keys = keysText({ keyId: spender?.keyId ?? '', platformKeyId: spender?.platform?.keyId ?? '' })
     const [code, left, nowMs] = (await this.take(

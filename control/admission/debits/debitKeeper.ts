@@ -37,7 +37,7 @@ export class DebitKeeper {
     const pipeline = this.redis.pipeline()
     for (let shard = 0; shard < SHARD_COUNT; shard++) pipeline.hlen(debitsKey(shard))
     const sizes = answersOf(await pipeline.exec())
-    const oldestMs = (await redisNowMs(this.#redis)) - limits.debitVoidMs
+    const oldestMs = (await redisNowMs(this.redis)) - limits.debitVoidMs
     for (let shard = 0; shard < SHARD_COUNT; shard++) {
       if (sizes[shard] === 0) continue
       for await (const page of readDebits(this.redis, shard)) {

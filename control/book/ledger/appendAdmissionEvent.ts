@@ -3,11 +3,11 @@ import type { Client } from '../../runtime/db/pool.ts'
 
 /** A change of the book that admission has to know: coin, and perhaps a new grant. */
 export interface AdmissionChange {
-  accountId: string
-  coinDeltaUnits: number
-  grant?: { id: string; expiresAtMs: number; units: number }
+  readonly accountId: string
+  readonly coinDeltaUnits: number
+  readonly grant?: { id: string; expiresAtMs: number; units: number }
   /** The debit that has taken the coin in Redis already. */
-  debitId?: string
+  readonly debitId?: string
 }
 
 /**

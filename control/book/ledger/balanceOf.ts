@@ -2,17 +2,17 @@ import type { Queryable } from '../../runtime/db/pool.ts'
 import { coinAccount } from './accounts.ts'
 
 export interface GrantBalance {
-  grantId: string
-  source: string
-  units: number
-  expiresAtMs: number
+  readonly grantId: string
+  readonly source: string
+  readonly units: number
+  readonly expiresAtMs: number
 }
 
 /** What an account owns by the book; what is held or not booked yet is still in it. */
 export interface AccountBalance {
-  coinUnits: number
+  readonly coinUnits: number
   /** Those with units left, soonest expiry first. */
-  grants: GrantBalance[]
+  readonly grants: GrantBalance[]
 }
 
 /** @returns undefined when the account was never opened */

@@ -6,15 +6,15 @@ import { postTransfers } from './postTransfers.ts'
 import { ReusedRefError } from './reusedRefError.ts'
 
 export interface CoinCredit {
-  accountId: string
+  readonly accountId: string
   /** Positive. */
-  units: number
+  readonly units: number
   /** Names the payment; the same one is credited to an account once. */
-  ref: string
+  readonly ref: string
   /** Kind of the transfer; 'payment' when absent. */
-  kind?: string
+  readonly kind?: string
   /** The ledger account that the coin comes from; payments_in when absent. */
-  from?: string
+  readonly from?: string
 }
 
 /**

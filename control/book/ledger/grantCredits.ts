@@ -8,20 +8,20 @@ import { postTransfers } from './postTransfers.ts'
 import { ReusedRefError } from './reusedRefError.ts'
 
 export interface CreditGrant {
-  accountId: string
+  readonly accountId: string
   /** Positive. */
-  units: number
+  readonly units: number
   /** Shown to the customer, such as 'welcome'. */
-  source: string
-  expiresAtMs: number
+  readonly source: string
+  readonly expiresAtMs: number
   /** Names the business event, so that it grants once to this account; a new id when absent. */
-  ref?: string
+  readonly ref?: string
 }
 
 export interface GrantResult {
-  grantId: string
+  readonly grantId: string
   /** False when the same event had granted before. */
-  granted: boolean
+  readonly granted: boolean
 }
 
 /** More open grants than an account may have at once. */

@@ -3,12 +3,12 @@ import type { Queryable } from '../../runtime/db/pool.ts'
 
 /** Moves `units` from the debit to the credit account. Kind and ref name the business event, which is booked once. */
 export interface Transfer {
-  kind: string
-  ref: string
-  debit: string
-  credit: string
+  readonly kind: string
+  readonly ref: string
+  readonly debit: string
+  readonly credit: string
   /** Positive. */
-  units: number
+  readonly units: number
 }
 
 const INSERT = `

@@ -20,10 +20,10 @@ export interface Booked {
   receipts: number
   /** Entries that had been booked before. */
   duplicates: number
-  rejects: Reject[]
+  readonly rejects: Reject[]
   shortfallUnits: number
   /** Shards whose admission state has to be loaded again. */
-  dirtyShards: number[]
+  readonly dirtyShards: number[]
 }
 
 type BookableEntry = Exclude<Entry, { kind: 'malformed' }>
@@ -92,20 +92,20 @@ async function noteExpiries(client: Client, transfers: readonly Transfer[]): Pro
 }
 
 interface Sorted {
-  fresh: BookableEntry[]
+  readonly fresh: BookableEntry[]
   duplicates: number
-  rejects: Reject[]
+  readonly rejects: Reject[]
   /** Shards where admission took a charge that the book does not have, or the other way round. */
-  driftedShards: Set<number>
+  readonly driftedShards: Set<number>
 }
 
 /** What the book has that a batch is compared with. */
 interface Known {
   /** Names of requests and expiries that are booked. */
-  booked: Set<string>
-  positions: Map<number, StreamPosition>
+  readonly booked: Set<string>
+  readonly positions: Map<number, StreamPosition>
   /** By ledger account, which stay locked. */
-  balances: Map<string, number>
+  readonly balances: Map<string, number>
 }
 
 async function readKnown(client: Client, entries: readonly Entry[]): Promise<Known> {

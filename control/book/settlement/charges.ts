@@ -7,13 +7,13 @@ import type { Reject } from './rejects.ts'
 
 export interface Charges {
   /** Those whose receipts may be written. */
-  ended: Extract<Entry, { kind: 'ended' }>[]
-  transfers: Transfer[]
-  rejects: Reject[]
+  readonly ended: Extract<Entry, { kind: 'ended' }>[]
+  readonly transfers: Transfer[]
+  readonly rejects: Reject[]
   /** Charged or expired beyond what the book has: admission had lost writes. The house bears the charges. */
   shortfallUnits: number
   /** Shards with such an account. */
-  shortShards: Set<number>
+  readonly shortShards: Set<number>
 }
 
 type BookableEntry = Exclude<Entry, { kind: 'malformed' }>

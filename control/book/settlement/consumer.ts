@@ -24,13 +24,13 @@ export interface SettlementStats {
 }
 
 export interface SettlementOptions {
-  redisUrl: string
-  pool: Pool
-  log: Logger
+  readonly redisUrl: string
+  readonly pool: Pool
+  readonly log: Logger
   /** Name within the consumer group, unique among the running controls. */
-  consumer: string
+  readonly consumer: string
   /** Told of every batch after its commit. */
-  onBooked?: (booked: Booked) => void
+  readonly onBooked?: (booked: Booked) => void
 }
 
 /** Entries of each stream that are taken up again at once, after a crash. */
@@ -221,8 +221,8 @@ export class SettlementConsumer {
   }
 
   /** Sleeps, or until it is stopped. */
-  async #pause(ms: number): Promise<void> {
-    await sleep(ms, undefined, { signal: this.#stopping.signal }).catch(() => {})
+  private async pause(ms: number): Promise<void> {
+    await sleep(ms, undefined, { signal: this.stopping.signal }).catch(() => {})
   }
 }
 

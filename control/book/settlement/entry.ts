@@ -7,21 +7,21 @@ import type { Receipt } from './receipt.ts'
 
 /** An entry of a ledger stream as Redis answers it: id, then names and values in turn (none when it was deleted). */
 export interface RawEntry {
-  shard: number
-  id: string
-  fields: Buffer[] | null
+  readonly shard: number
+  readonly id: string
+  readonly fields: Buffer[] | null
 }
 
 /** Where a part of a charge was taken from. */
 export interface ChargePart {
-  ledgerAccount: string
-  units: number
+  readonly ledgerAccount: string
+  readonly units: number
 }
 
 export type Entry =
-  | { kind: 'ended'; raw: RawEntry; receipt: Receipt; parts: ChargePart[] }
-  | { kind: 'expired'; raw: RawEntry; grantId: string; units: number }
-  | { kind: 'malformed'; raw: RawEntry; reason: string }
+  | { readonly kind: 'ended'; readonly raw: RawEntry; readonly receipt: Receipt; readonly parts: ChargePart[] }
+  | { readonly kind: 'expired'; readonly raw: RawEntry; readonly grantId: string; readonly units: number }
+  | { readonly kind: 'malformed'; readonly raw: RawEntry; readonly reason: string }
 
 const STATUS_NAMES = namesOf(STATUS)
 const USAGE_SOURCE_NAMES = namesOf(USAGE_SOURCE)

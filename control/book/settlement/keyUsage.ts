@@ -6,9 +6,9 @@ import type { Receipt } from './receipt.ts'
 const HOUR_MS = 3_600_000
 
 interface Usage {
-  keyId: string
-  hour: number
-  accountId: string
+  readonly keyId: string
+  readonly hour: number
+  readonly accountId: string
   units: number
   requests: number
 }

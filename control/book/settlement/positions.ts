@@ -6,9 +6,9 @@ import type { RawEntry } from './entry.ts'
 /** How far the book is with a shard's stream. */
 export interface StreamPosition {
   /** The last booked entry. */
-  last: StreamId
+  readonly last: StreamId
   /** When the shard's admission state was last loaded from the book, on Redis's clock. */
-  loadedMs: number
+  readonly loadedMs: number
 }
 
 /** The positions by shard; a shard that never had an entry is absent. */

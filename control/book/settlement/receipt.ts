@@ -5,30 +5,30 @@ import type { LoggedReceipt } from '../usagelog/leafText.ts'
 
 /** A row of `receipts` before it has its place in the usage log. */
 export interface Receipt extends LoggedReceipt {
-  accountId: string
-  keyId: string
-  provider: string
-  errorCode: string
-  streamed: boolean
-  holdUnits: number
-  voided: boolean
+  readonly accountId: string
+  readonly keyId: string
+  readonly provider: string
+  readonly errorCode: string
+  readonly streamed: boolean
+  readonly holdUnits: number
+  readonly voided: boolean
   /** Where the charge was taken from: grantId=units,...,coin=units. */
-  split: string
-  clamped: boolean
-  startedAtMs: number
-  firstByteMs: number
-  durationMs: number
+  readonly split: string
+  readonly clamped: boolean
+  readonly startedAtMs: number
+  readonly firstByteMs: number
+  readonly durationMs: number
   /** '' where it is not known. */
-  rate: ReceiptRate
-  tier: ReceiptTier
+  readonly rate: ReceiptRate
+  readonly tier: ReceiptTier
   leafHash: Buffer
 }
 
 interface Column {
-  name: string
-  type: string
+  readonly name: string
+  readonly type: string
   /** The column's values of all rows, as the text of one array. */
-  array: (receipts: readonly Receipt[]) => string
+  readonly array: (receipts: readonly Receipt[]) => string
 }
 
 const text = (name: string, of: (receipt: Receipt) => string): Column => ({

@@ -2,8 +2,8 @@ import type { Queryable } from '../../runtime/db/pool.ts'
 import type { RawEntry } from './entry.ts'
 
 export interface Reject {
-  raw: RawEntry
-  reason: string
+  readonly raw: RawEntry
+  readonly reason: string
 }
 
 /** The settlement as it came, and the other fields as JSON text of [name, value in base64] pairs. */

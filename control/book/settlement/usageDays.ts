@@ -4,10 +4,10 @@ import type { Client } from '../../runtime/db/pool.ts'
 import type { Receipt } from './receipt.ts'
 
 interface UsageDay {
-  accountId: string
-  day: number
-  keyId: string
-  model: string
+  readonly accountId: string
+  readonly day: number
+  readonly keyId: string
+  readonly model: string
   requests: number
   units: number
   inputTokens: number

@@ -27,15 +27,15 @@ export interface UsageQuery {
 }
 
 interface UsageRow {
-  day?: number
-  model?: string
-  key_id?: string
-  account_id?: string
-  requests: number
-  units: number
-  input_tokens: number
-  cached_input_tokens: number
-  output_tokens: number
+  readonly day?: number
+  readonly model?: string
+  readonly key_id?: string
+  readonly account_id?: string
+  readonly requests: number
+  readonly units: number
+  readonly input_tokens: number
+  readonly cached_input_tokens: number
+  readonly output_tokens: number
 }
 
 const SUMS = ['requests', 'units', 'input_tokens', 'cached_input_tokens', 'output_tokens']

@@ -4,9 +4,9 @@ import { HASH_BYTES, nodeHash, peaksOf, rootOf } from './merkle.ts'
 export const STORED_LEVELS: readonly number[] = [8, 16, 24]
 
 export interface StoredNode {
-  level: number
-  index: number
-  hash: Buffer
+  readonly level: number
+  readonly index: number
+  readonly hash: Buffer
 }
 
 /** The right edge of a growing tree: all that appending and the root need. */

@@ -6,12 +6,12 @@ const TILE = 256
 
 /** Proof that a receipt is in the usage log; hashes in hex. Checked by verifyInclusion. */
 export interface InclusionProof {
-  position: number
-  tree_size: number
-  root: string
-  leaf: string
+  readonly position: number
+  readonly tree_size: number
+  readonly root: string
+  readonly leaf: string
   /** From the leaf upwards. */
-  proof: string[]
+  readonly proof: string[]
 }
 
 /** Reads tiles of up to 256 hashes (leaves, or roots of subtrees 8 levels further up) once each. */

@@ -3,24 +3,24 @@ const LAYOUT = 'sluice-receipt/1'
 
 /** The public facts of a receipt that the usage log commits to. Nothing here names the customer. */
 export interface LoggedReceipt {
-  requestId: string
+  readonly requestId: string
   /** 'ok', 'partial', 'failed', 'cut' or 'orphaned'. */
-  status: string
-  model: string
-  endpoint: string
-  sheetVersion: number
-  chargeUnits: number
-  inputTokens: number
-  cachedInputTokens: number
-  cacheWrite5mTokens: number
-  cacheWrite1hTokens: number
-  outputTokens: number
-  reasoningTokens: number
-  quantity: number
-  unit: string
+  readonly status: string
+  readonly model: string
+  readonly endpoint: string
+  readonly sheetVersion: number
+  readonly chargeUnits: number
+  readonly inputTokens: number
+  readonly cachedInputTokens: number
+  readonly cacheWrite5mTokens: number
+  readonly cacheWrite1hTokens: number
+  readonly outputTokens: number
+  readonly reasoningTokens: number
+  readonly quantity: number
+  readonly unit: string
   /** 'none', 'reported' or 'estimated'. */
-  usageSource: string
-  heldAtMs: number
+  readonly usageSource: string
+  readonly heldAtMs: number
 }
 
 /**

@@ -25,8 +25,8 @@ export function nodeHash(left: Buffer, right: Buffer): Buffer {
 
 /** A complete subtree: its height and its place among the subtrees of that height. */
 export interface Subtree {
-  level: number
-  index: number
+  readonly level: number
+  readonly index: number
 }
 
 /** The complete subtrees that a tree of `size` leaves is made of, largest first. */
@@ -53,7 +53,9 @@ export function rootOf(peaks: readonly Buffer[]): Buffer {
 }
 
 /** One step of a proof: the hash to combine with is a complete subtree, or the root of the ragged right end. */
-export type ProofPart = { kind: 'subtree'; subtree: Subtree } | { kind: 'rest'; peaks: Subtree[] }
+export type ProofPart =
+  | { readonly kind: 'subtree'; readonly subtree: Subtree }
+  | { readonly kind: 'rest'; readonly peaks: Subtree[] }
 
 /**
  * Names the hashes that prove the leaf at `position` in a tree of `size` leaves, from the leaf upwards

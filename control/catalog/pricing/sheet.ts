@@ -11,42 +11,42 @@ export const PROMISE_DAYS = 30
 
 /** A model as it stands in a public sheet. Addresses of providers and names of variables stay out. */
 export interface SheetModel {
-  id: string
-  name: string
-  owned_by: string
-  modality: string
-  unit: string
-  endpoints: readonly string[]
-  context: number | null
-  max_output: number | null
-  price: PriceJson
-  price_private?: PriceJson
+  readonly id: string
+  readonly name: string
+  readonly owned_by: string
+  readonly modality: string
+  readonly unit: string
+  readonly endpoints: readonly string[]
+  readonly context: number | null
+  readonly max_output: number | null
+  readonly price: PriceJson
+  readonly price_private?: PriceJson
   /** It runs on attested hardware. Absent from old sheets. */
   attested?: boolean
-  available: boolean
+  readonly available: boolean
   rate_locked_until: string
-  routes: Array<{ provider: string; enabled: boolean; data_policy: string }>
+  readonly routes: Array<{ provider: string; enabled: boolean; data_policy: string }>
 }
 
 /** A priced tool as it stands in a public sheet. */
 export interface SheetTool {
-  id: string
-  name: string
-  price: ToolPriceJson
-  enabled: boolean
+  readonly id: string
+  readonly name: string
+  readonly price: ToolPriceJson
+  readonly enabled: boolean
   rate_locked_until: string
 }
 
 /** GET /v1/pricing (spec, "Price sheet"). */
 export interface Sheet {
-  version: string
-  unit: string
+  readonly version: string
+  readonly unit: string
   /** `renews`: the promise moves on while the sheet is in force. Absent from old sheets, whose promise does, too. */
-  rate_lock: { days: number; valid_until: string; renews?: boolean }
-  coin: { usd: string }
-  models: SheetModel[]
+  readonly rate_lock: { days: number; valid_until: string; renews?: boolean }
+  readonly coin: { usd: string }
+  readonly models: SheetModel[]
   /** Absent from sheets without tools. */
-  tools?: SheetTool[]
+  readonly tools?: SheetTool[]
 }
 
 /** When the promise of a sheet ends. Times are milliseconds since 1970. */

@@ -13,12 +13,12 @@ export interface StoredSheet {
 }
 
 interface SheetRow {
-  version: number
-  published_at: Date
-  valid_until: Date
-  is_renewed: boolean
-  content_hash: string
-  sheet: string
+  readonly version: number
+  readonly published_at: Date
+  readonly valid_until: Date
+  readonly is_renewed: boolean
+  readonly content_hash: string
+  readonly sheet: string
 }
 
 /** Sheets with the end that their promise has now. */

@@ -10,7 +10,7 @@ export interface ToolPrice extends ToolRates {
 }
 
 /** A price as clients see it: decimal strings of USD. */
-export type ToolPriceJson = { call: string } | { base: string; result: string }
+export type ToolPriceJson = { readonly call: string } | { readonly base: string; readonly result: string }
 
 const FREE: ToolPrice = { callUnits: 0, resultUnits: 0, perResult: false }
 

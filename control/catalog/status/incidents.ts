@@ -16,14 +16,14 @@ export class IncidentError extends Error {
 export type NewIncident = Pick<Incident, 'title' | 'impact' | 'models' | 'note'>
 
 interface IncidentRow {
-  id: string
-  title: string
-  impact: Impact
-  models: string[]
-  note: string
-  opened_at: Date
-  closed_at: Date | null
-  resolution: string
+  readonly id: string
+  readonly title: string
+  readonly impact: Impact
+  readonly models: string[]
+  readonly note: string
+  readonly opened_at: Date
+  readonly closed_at: Date | null
+  readonly resolution: string
 }
 
 function incidentOfRow(row: IncidentRow): Incident {

@@ -23,14 +23,14 @@ export class UnknownAccountError extends Error {
 /** Amounts are units; what is absent is not credited. */
 export interface Credit {
   /** Free credits, as a grant with an expiry. */
-  creditUnits?: number
-  coinUnits?: number
+  readonly creditUnits?: number
+  readonly coinUnits?: number
   /** Who gave the credits, as the customer sees it; 'operator' when absent. */
-  source?: string
+  readonly source?: string
   /** When the grant ends, milliseconds since 1970; in a year when absent. */
-  expiresAtMs?: number
+  readonly expiresAtMs?: number
   /** Names the payment, so that the same one is credited to this account once; a new id when absent. */
-  ref?: string
+  readonly ref?: string
 }
 
 export interface Account {
@@ -50,8 +50,8 @@ export async function createAccount(client: Client, options: Credit & { name?: s
 }
 
 interface Booked {
-  coin_units: number
-  credit_units: number
+  readonly coin_units: number
+  readonly credit_units: number
 }
 
 /** What a payment has brought to an account; the account's row is locked, so that two payments at once take turns. */
@@ -105,9 +105,9 @@ export async function creditAccount(client: Client, accountId: string, credit: C
 }
 
 interface AccountRow {
-  id: string
-  name: string
-  created_at: Date
+  readonly id: string
+  readonly name: string
+  readonly created_at: Date
 }
 
 const asAccount = (row: AccountRow): Account => ({ id: row.id, name: row.name, createdAtMs: row.created_at.getTime() })

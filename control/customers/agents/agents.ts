@@ -30,16 +30,16 @@ export interface Agent {
 }
 
 interface AgentRow {
-  id: string
-  owner_id: string
-  slug: string
-  name: string
-  description: string
-  key_id: string
-  key_issued_at: Date | null
-  request_cap_units: number | null
-  approval_threshold_units: number | null
-  created_at: Date
+  readonly id: string
+  readonly owner_id: string
+  readonly slug: string
+  readonly name: string
+  readonly description: string
+  readonly key_id: string
+  readonly key_issued_at: Date | null
+  readonly request_cap_units: number | null
+  readonly approval_threshold_units: number | null
+  readonly created_at: Date
 }
 
 const SELECT = `SELECT a.id, a.owner_id, a.slug, c.name, a.description, a.key_id, a.key_issued_at, a.request_cap_units,

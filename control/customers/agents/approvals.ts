@@ -31,19 +31,19 @@ export interface Approval extends Omit<Wanted, 'bodyHash'> {
 }
 
 interface ApprovalRow {
-  id: string
-  agent_id: string
-  subject: Wanted['subject']
-  endpoint: string
-  model: string
-  body_hash: string
-  units: number
-  status: ApprovalStatus
-  request_id: string
-  used_by: string | null
-  created_at: Date
-  expires_at: Date
-  decided_at: Date | null
+  readonly id: string
+  readonly agent_id: string
+  readonly subject: Wanted['subject']
+  readonly endpoint: string
+  readonly model: string
+  readonly body_hash: string
+  readonly units: number
+  readonly status: ApprovalStatus
+  readonly request_id: string
+  readonly used_by: string | null
+  readonly created_at: Date
+  readonly expires_at: Date
+  readonly decided_at: Date | null
 }
 
 // One that is past its time counts as expired, also before it is marked.

@@ -3,10 +3,10 @@ import { limits } from '../../../contract/limits/limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 
 interface RankRow {
-  slug: string
-  name: string
-  requests: number
-  tokens: number
+  readonly slug: string
+  readonly name: string
+  readonly requests: number
+  readonly tokens: number
 }
 
 interface Kept {

@@ -31,29 +31,29 @@ export interface ApiKey {
 }
 
 export interface KeyRow {
-  id: string
-  account_id: string
-  hash: string
-  last4: string
-  name: string
-  paused: boolean
-  cap_hour_units: number | null
-  cap_day_units: number | null
-  cap_month_units: number | null
-  budget_units: number | null
-  models: string[]
-  tools: string[]
-  no_logs: boolean
-  private_tier: boolean
-  allow_retention: boolean | null
-  can_transfer: boolean
-  requests_per_minute: number
-  expires_at: Date | null
-  revoked_at: Date | null
-  created_at: Date
-  is_platform: boolean
-  platform_key_id: string | null
-  platform_user: string
+  readonly id: string
+  readonly account_id: string
+  readonly hash: string
+  readonly last4: string
+  readonly name: string
+  readonly paused: boolean
+  readonly cap_hour_units: number | null
+  readonly cap_day_units: number | null
+  readonly cap_month_units: number | null
+  readonly budget_units: number | null
+  readonly models: string[]
+  readonly tools: string[]
+  readonly no_logs: boolean
+  readonly private_tier: boolean
+  readonly allow_retention: boolean | null
+  readonly can_transfer: boolean
+  readonly requests_per_minute: number
+  readonly expires_at: Date | null
+  readonly revoked_at: Date | null
+  readonly created_at: Date
+  readonly is_platform: boolean
+  readonly platform_key_id: string | null
+  readonly platform_user: string
 }
 
 export const COLUMNS = [

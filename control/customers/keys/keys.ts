@@ -4,27 +4,27 @@ import { type ApiKey, asApiKey, COLUMNS, type KeyRow } from './keyRow.ts'
 
 /** What an owner sets on a key. Caps are units; null takes a cap away; what is absent stays as it is. */
 export interface KeySettings {
-  name?: string
-  paused?: boolean
-  capHourUnits?: number | null
-  capDayUnits?: number | null
-  capMonthUnits?: number | null
-  budgetUnits?: number | null
+  readonly name?: string
+  readonly paused?: boolean
+  readonly capHourUnits?: number | null
+  readonly capDayUnits?: number | null
+  readonly capMonthUnits?: number | null
+  readonly budgetUnits?: number | null
   /** Public model ids; empty allows every model. */
-  models?: readonly string[]
+  readonly models?: readonly string[]
   /** Ids of priced tools; empty allows every tool. */
-  tools?: readonly string[]
-  noLogs?: boolean
-  privateTier?: boolean
+  readonly tools?: readonly string[]
+  readonly noLogs?: boolean
+  readonly privateTier?: boolean
   /** Null: the account's counts. */
-  allowRetention?: boolean | null
-  canTransfer?: boolean
+  readonly allowRetention?: boolean | null
+  readonly canTransfer?: boolean
   /** Zero leaves the gateway's own rate limit. */
-  requestsPerMinute?: number
+  readonly requestsPerMinute?: number
   /** Milliseconds since 1970; null never expires. */
-  expiresAtMs?: number | null
+  readonly expiresAtMs?: number | null
   /** It may make sub-keys. */
-  isPlatform?: boolean
+  readonly isPlatform?: boolean
 }
 
 /** No key with this id, or one that was revoked. */

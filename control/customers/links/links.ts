@@ -23,14 +23,14 @@ export interface Link {
 }
 
 interface LinkRow {
-  id: string
-  account_id: string
-  units: number
-  note: string
-  status: LinkStatus
-  created_at: Date
-  expires_at: Date
-  ended_at: Date | null
+  readonly id: string
+  readonly account_id: string
+  readonly units: number
+  readonly note: string
+  readonly status: LinkStatus
+  readonly created_at: Date
+  readonly expires_at: Date
+  readonly ended_at: Date | null
 }
 
 const COLUMNS = 'id, account_id, units, note, status, created_at, expires_at, ended_at'

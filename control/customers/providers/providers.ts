@@ -27,16 +27,16 @@ export interface Provider extends NewProvider {
 }
 
 interface ProviderRow {
-  id: string
-  account_id: string
-  name: string
-  base_url: string
-  dialect: Dialect
-  data_policy: DataPolicy
-  models: string[]
-  checked_at: Date
-  created_at: Date
-  removed_at: Date | null
+  readonly id: string
+  readonly account_id: string
+  readonly name: string
+  readonly base_url: string
+  readonly dialect: Dialect
+  readonly data_policy: DataPolicy
+  readonly models: string[]
+  readonly checked_at: Date
+  readonly created_at: Date
+  readonly removed_at: Date | null
 }
 
 const COLUMNS = 'id, account_id, name, base_url, dialect, data_policy, models, checked_at, created_at, removed_at'

@@ -27,12 +27,12 @@ const PUBLIC_WAITS_MAX = 2
 
 /** Which receipts of whom; an empty key means all keys of the account. */
 export interface ReceiptQuery {
-  accountId: string
-  keyId: string
+  readonly accountId: string
+  readonly keyId: string
   /** Zero takes a usual page. */
-  limit: number
+  readonly limit: number
   /** The last request id of the page before, or ''. */
-  after: string
+  readonly after: string
 }
 
 /** Reads receipts from the book, with their place in the usage log. */

@@ -12,50 +12,50 @@ import { leafText } from '../../book/usagelog/leafText.ts'
 
 /** A receipt as it stands in the book. */
 export interface ReceiptRow {
-  request_id: string
-  position: number
-  key_id: string
-  model: string
-  endpoint: string
-  sheet_version: number
-  status: ReceiptStatus
-  error_code: string
-  streamed: boolean
-  hold_units: number
-  charge_units: number
-  input_tokens: number
-  cached_input_tokens: number
-  cache_write_5m_tokens: number
-  cache_write_1h_tokens: number
-  output_tokens: number
-  reasoning_tokens: number
-  quantity: number
-  unit: string
-  usage_source: ReceiptUsageSource
-  clamped: boolean
-  held_at_ms: number
-  duration_ms: number
-  rate: ReceiptRate
-  tier: ReceiptTier
+  readonly request_id: string
+  readonly position: number
+  readonly key_id: string
+  readonly model: string
+  readonly endpoint: string
+  readonly sheet_version: number
+  readonly status: ReceiptStatus
+  readonly error_code: string
+  readonly streamed: boolean
+  readonly hold_units: number
+  readonly charge_units: number
+  readonly input_tokens: number
+  readonly cached_input_tokens: number
+  readonly cache_write_5m_tokens: number
+  readonly cache_write_1h_tokens: number
+  readonly output_tokens: number
+  readonly reasoning_tokens: number
+  readonly quantity: number
+  readonly unit: string
+  readonly usage_source: ReceiptUsageSource
+  readonly clamped: boolean
+  readonly held_at_ms: number
+  readonly duration_ms: number
+  readonly rate: ReceiptRate
+  readonly tier: ReceiptTier
 }
 
 /** What was paid for a request, as it stands in the book. */
 export interface PaidRow {
-  units: number
-  min_units: number
-  asset: string
-  token: string
-  amount: string
-  chain_id: number
-  payer: string
-  hash: string | null
-  agent: string
-  back_units: number | null
-  back_amount: string | null
-  credit_used_units: number
-  credit_kept_units: number
-  credit_left_units: number
-  refund_hash: string | null
+  readonly units: number
+  readonly min_units: number
+  readonly asset: string
+  readonly token: string
+  readonly amount: string
+  readonly chain_id: number
+  readonly payer: string
+  readonly hash: string | null
+  readonly agent: string
+  readonly back_units: number | null
+  readonly back_amount: string | null
+  readonly credit_used_units: number
+  readonly credit_kept_units: number
+  readonly credit_left_units: number
+  readonly refund_hash: string | null
 }
 
 /** One row for a request that was paid for by itself; $1 is its id. */

@@ -17,11 +17,11 @@ export interface Referral {
 }
 
 interface ReferralRow {
-  id: string
-  account_id: string
-  referrer_id: string
-  earned_units: number
-  attached_at: Date
+  readonly id: string
+  readonly account_id: string
+  readonly referrer_id: string
+  readonly earned_units: number
+  readonly attached_at: Date
 }
 
 const COLUMNS = 'id, account_id, referrer_id, earned_units, attached_at'

@@ -15,11 +15,11 @@ export interface Session {
 }
 
 interface SessionRow {
-  id: string
-  address: string
-  account_id: string | null
-  created_at: Date
-  expires_at: Date
+  readonly id: string
+  readonly address: string
+  readonly account_id: string | null
+  readonly created_at: Date
+  readonly expires_at: Date
 }
 
 const asSession = (row: SessionRow): Session => ({

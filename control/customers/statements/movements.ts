@@ -44,18 +44,18 @@ export interface StatementMonth {
 const ID_SLACK_MS = 3_600_000
 
 interface ChargeRow {
-  request_id: string
-  key_id: string
-  model: string
-  endpoint: string
-  status: string
-  held_at_ms: number
-  input_tokens: number
-  output_tokens: number
-  quantity: number
-  unit: string
-  coin_units: number
-  credit_units: number
+  readonly request_id: string
+  readonly key_id: string
+  readonly model: string
+  readonly endpoint: string
+  readonly status: string
+  readonly held_at_ms: number
+  readonly input_tokens: number
+  readonly output_tokens: number
+  readonly quantity: number
+  readonly unit: string
+  readonly coin_units: number
+  readonly credit_units: number
 }
 
 // Each key's receipts are read in their order by the index, and merged.
@@ -119,12 +119,12 @@ function idBound(ms: number): string {
 }
 
 interface OtherRow {
-  id: number
-  kind: string
-  ref: string
-  at_micros: number
-  coin_units: number
-  credit_units: number
+  readonly id: number
+  readonly kind: string
+  readonly ref: string
+  readonly at_micros: number
+  readonly coin_units: number
+  readonly credit_units: number
 }
 
 const OTHERS = `

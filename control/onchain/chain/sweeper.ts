@@ -54,11 +54,11 @@ export class TransactionSweeper {
     return this.loop.stop()
   }
 
-  async #pass(signal: AbortSignal): Promise<void> {
-    await tryLock(this.#options.pool, 'chainSweep', async () => {
-      await this.#checkBlocks()
-      const pending = await pendingTransactions(this.#options.pool, limits.chainSweepMax)
-      await eachApart(pending, signal, (row) => this.#push(row))
+  private async pass(signal: AbortSignal): Promise<void> {
+    await tryLock(this.options.pool, 'chainSweep', async () => {
+      await this.checkBlocks()
+      const pending = await pendingTransactions(this.options.pool, limits.chainSweepMax)
+      await eachApart(pending, signal, (row) => this.push(row))
     })
     this.tellSwept()
   }

@@ -35,22 +35,22 @@ export interface TransactionRow {
 }
 
 interface Row {
-  id: number
-  purpose: Purpose
-  ref: string
-  state: TransactionState
-  sender: Address | null
-  nonce: number | null
-  target: Address | null
-  data: Buffer | null
-  gas: number | null
-  token: Address
-  transfer_from: Address
-  transfer_to: Address
-  amount: string
-  block_number: number | null
-  block_hash: string | null
-  attempts: Array<{ hash: Hex; raw: string | null; max_fee: string; priority_fee: string; age_ms: number }>
+  readonly id: number
+  readonly purpose: Purpose
+  readonly ref: string
+  readonly state: TransactionState
+  readonly sender: Address | null
+  readonly nonce: number | null
+  readonly target: Address | null
+  readonly data: Buffer | null
+  readonly gas: number | null
+  readonly token: Address
+  readonly transfer_from: Address
+  readonly transfer_to: Address
+  readonly amount: string
+  readonly block_number: number | null
+  readonly block_hash: string | null
+  readonly attempts: Array<{ hash: Hex; raw: string | null; max_fee: string; priority_fee: string; age_ms: number }>
 }
 
 const COLUMNS = `t.id, t.purpose, t.ref, t.state, t.sender, t.nonce, t.target, t.data, t.gas, t.token, t.transfer_from,

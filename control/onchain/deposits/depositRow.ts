@@ -23,18 +23,18 @@ export interface Deposit {
 }
 
 interface Row {
-  id: string
-  account_id: string
-  source: Deposit['source']
-  replay_key: string
-  wallet: Address
-  asset: string
-  token: Address
-  amount: string
-  units: number
-  state: DepositState
-  created_at: Date
-  hash: string | null
+  readonly id: string
+  readonly account_id: string
+  readonly source: Deposit['source']
+  readonly replay_key: string
+  readonly wallet: Address
+  readonly asset: string
+  readonly token: Address
+  readonly amount: string
+  readonly units: number
+  readonly state: DepositState
+  readonly created_at: Date
+  readonly hash: string | null
 }
 
 const COLUMNS = `d.id, d.account_id, d.source, d.replay_key, d.wallet, d.asset, d.token, d.amount::text AS amount, d.units,

@@ -11,10 +11,10 @@ export class WrongChainError extends Error {
 }
 
 interface IdentityRow {
-  chain_id: number
-  genesis_hash: string
-  treasury: string
-  quote_secret: Buffer
+  readonly chain_id: number
+  readonly genesis_hash: string
+  readonly treasury: string
+  readonly quote_secret: Buffer
 }
 
 /**

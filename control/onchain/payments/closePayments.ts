@@ -26,17 +26,17 @@ export interface CloseOptions {
 }
 
 interface EndedRow {
-  id: string
-  account_id: string
-  payer: Address
-  asset: string
-  token: Address
-  amount: string
-  units: number
-  min_units: number
-  charge_units: number
-  status: ReceiptStatus
-  error_code: string
+  readonly id: string
+  readonly account_id: string
+  readonly payer: Address
+  readonly asset: string
+  readonly token: Address
+  readonly amount: string
+  readonly units: number
+  readonly min_units: number
+  readonly charge_units: number
+  readonly status: ReceiptStatus
+  readonly error_code: string
 }
 
 interface Closed {

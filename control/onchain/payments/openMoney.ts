@@ -31,15 +31,15 @@ export const NO_OPEN_MONEY: OpenMoney = {
 }
 
 interface Row {
-  payments_settling: number
-  payments_serving: number
-  refunds_sending: number
-  refunds_stuck: number
-  deposits_settling: number
-  withdrawals_sending: number
-  withdrawal_oldest: number
-  transactions_pending: number
-  transaction_oldest: number
+  readonly payments_settling: number
+  readonly payments_serving: number
+  readonly refunds_sending: number
+  readonly refunds_stuck: number
+  readonly deposits_settling: number
+  readonly withdrawals_sending: number
+  readonly withdrawal_oldest: number
+  readonly transactions_pending: number
+  readonly transaction_oldest: number
 }
 
 const OLDEST = 'coalesce(extract(epoch FROM now() - min(created_at)), 0)::float8'

@@ -50,8 +50,14 @@ export async function takePaidHold(redis: Redis, pool: Pool, payment: PaymentRow
       ledgerStream(shard),
     ],
     [
-      ...[id, accountId, accountId, payment.holdUnits, encodeHoldMeta(payment)],
-      ...[payment.serveByMs, windowsAt(nowMs).month, limits.ledgerStreamEntriesMax],
+      id,
+      accountId,
+      accountId,
+      payment.holdUnits,
+      encodeHoldMeta(payment),
+      payment.serveByMs,
+      windowsAt(nowMs).month,
+      limits.ledgerStreamEntriesMax,
       ...events.rows.flatMap((event) => [event.seq, event.coin_delta]),
     ],
   )

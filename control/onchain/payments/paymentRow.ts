@@ -29,24 +29,24 @@ export interface PaymentRow {
 }
 
 interface Row {
-  id: string
-  replay_key: string
-  protocol: Protocol
-  payer: Address
-  account_id: string
-  token: Address
-  amount: string
-  units: number
-  hold_units: number
-  state: PaymentState
-  owner: string
-  model: string
-  endpoint: string
-  sheet_version: number
-  streamed: boolean
-  serve_by_ms: number
-  held: boolean
-  back_now: boolean
+  readonly id: string
+  readonly replay_key: string
+  readonly protocol: Protocol
+  readonly payer: Address
+  readonly account_id: string
+  readonly token: Address
+  readonly amount: string
+  readonly units: number
+  readonly hold_units: number
+  readonly state: PaymentState
+  readonly owner: string
+  readonly model: string
+  readonly endpoint: string
+  readonly sheet_version: number
+  readonly streamed: boolean
+  readonly serve_by_ms: number
+  readonly held: boolean
+  readonly back_now: boolean
 }
 
 const COLUMNS = `p.id, p.replay_key, p.protocol, p.payer, p.account_id, p.token, p.amount::text AS amount, p.units,

@@ -29,16 +29,16 @@ export interface RefunderOptions extends TreasuryParts {
 }
 
 interface DueRow {
-  payer: Address
-  token: Address
-  ids: string[]
-  amount: string
+  readonly payer: Address
+  readonly token: Address
+  readonly ids: string[]
+  readonly amount: string
 }
 
 interface BackRow {
-  id: string
-  back_units: number
-  back_amount: string
+  readonly id: string
+  readonly back_units: number
+  readonly back_amount: string
 }
 
 /** Sends back what payers are owed: each part of each payment in one refund, and each refund by one transfer. */

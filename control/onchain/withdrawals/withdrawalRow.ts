@@ -20,17 +20,17 @@ export interface Withdrawal {
 }
 
 interface Row {
-  id: string
-  account_id: string
-  wallet: Address
-  asset: string
-  token: Address
-  amount: string
-  units: number
-  state: WithdrawalState
-  attempts: number
-  created_at: Date
-  hash: string | null
+  readonly id: string
+  readonly account_id: string
+  readonly wallet: Address
+  readonly asset: string
+  readonly token: Address
+  readonly amount: string
+  readonly units: number
+  readonly state: WithdrawalState
+  readonly attempts: number
+  readonly created_at: Date
+  readonly hash: string | null
 }
 
 /** Stands between the id of a withdrawal and the number of its attempt in the ref of a transaction. */

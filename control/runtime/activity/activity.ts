@@ -48,15 +48,15 @@ export async function recordActivity(client: Queryable, actor: Actor, changes: r
 }
 
 interface ActivityRow {
-  id: string
-  type: string
-  actor_kind: Actor['kind']
-  actor_id: string
-  target: string
-  details: Record<string, unknown>
-  client_address: string
-  request_id: string
-  at: Date
+  readonly id: string
+  readonly type: string
+  readonly actor_kind: Actor['kind']
+  readonly actor_id: string
+  readonly target: string
+  readonly details: Record<string, unknown>
+  readonly client_address: string
+  readonly request_id: string
+  readonly at: Date
 }
 
 /**

@@ -5,8 +5,8 @@ import type { Pool } from '../db/pool.ts'
 import { publishKeyChanged } from './feed.ts'
 
 interface ChangeRow {
-  seq: number
-  hash: string
+  readonly seq: number
+  readonly hash: string
 }
 
 /**

@@ -95,7 +95,7 @@ export class RpcLane {
     const streams = (await this.reader.callBuffer('XREADGROUP', ...args)) as Array<[Buffer, StreamEntry[]]> | null
     const entries = streams?.[0]?.[1] ?? []
     if (entries.length === 0) return
-    const nowMs = await redisNowMs(this.#writer)
+    const nowMs = await redisNowMs(this.writer)
     for (const [id, fields] of entries) {
       const key = id.toString()
       const work = this.serve(id, fields, nowMs - Number.parseInt(key, 10)).catch((error: Error) => {
@@ -106,8 +106,8 @@ export class RpcLane {
     }
   }
 
-  async #serve(id: Buffer, fields: Buffer[], ageMs: number): Promise<void> {
-    const { stream, serve } = this.#options
+  private async serve(id: Buffer, fields: Buffer[], ageMs: number): Promise<void> {
+    const { stream, serve } = this.options
     const answer = await serve(fields, ageMs)
     const write = this.writer.pipeline()
     if (answer !== undefined) write.publish(answer.channel, answer.message)

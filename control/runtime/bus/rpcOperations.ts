@@ -2,20 +2,20 @@ import { sluice } from '../../../contract/wire/generated/messages.js'
 
 /** What the proxies may ask of control: the request each operation takes. Replies are the bytes that the proxy reads. */
 export interface RpcRequests {
-  ping: sluice.PingRequest
-  resolve_key: sluice.ResolveKeyRequest
-  get_receipt: sluice.GetReceiptRequest
-  get_balance: sluice.GetBalanceRequest
-  list_sheets: undefined
-  get_sheet: sluice.GetSheetRequest
-  settle_lost: sluice.SettleLostRequest
-  ask_approval: sluice.ApprovalRequest
-  use_approval: sluice.ApprovalRequest
-  release_approval: sluice.ApprovalRequest
-  api: sluice.ApiRequest
-  payment_terms: undefined
-  settle_payment: sluice.SettlePaymentRequest
-  submit_batch: sluice.SubmitBatchRequest
+  readonly ping: sluice.PingRequest
+  readonly resolve_key: sluice.ResolveKeyRequest
+  readonly get_receipt: sluice.GetReceiptRequest
+  readonly get_balance: sluice.GetBalanceRequest
+  readonly list_sheets: undefined
+  readonly get_sheet: sluice.GetSheetRequest
+  readonly settle_lost: sluice.SettleLostRequest
+  readonly ask_approval: sluice.ApprovalRequest
+  readonly use_approval: sluice.ApprovalRequest
+  readonly release_approval: sluice.ApprovalRequest
+  readonly api: sluice.ApiRequest
+  readonly payment_terms: undefined
+  readonly settle_payment: sluice.SettlePaymentRequest
+  readonly submit_batch: sluice.SubmitBatchRequest
 }
 
 /** What an operation may know of its call. */

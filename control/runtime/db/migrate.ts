@@ -6,9 +6,9 @@ const MIGRATIONS = new URL('./migrations/', import.meta.url)
 const FILE_NAME = /^(\d{4})_[a-z0-9_]+\.sql$/
 
 interface Migration {
-  version: number
-  name: string
-  sql: string
+  readonly version: number
+  readonly name: string
+  readonly sql: string
 }
 
 async function readMigrations(): Promise<Migration[]> {

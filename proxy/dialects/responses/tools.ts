@@ -38,7 +38,7 @@ export function readTools(body: JsonObject, limits: Limits): Tools {
 }
 
 interface FunctionTool extends JsonObject {
-  name: string
+  readonly name: string
   description?: string
   parameters?: JsonObject
   strict?: boolean

@@ -34,16 +34,16 @@ after(async () => {
 })
 
 interface Account extends Json {
-  balance: { coin: string; credits: string }
-  available: { coin: string; credits: string }
-  credits: { amount: string; source: string; expires_at: string }[]
+  readonly balance: { coin: string; credits: string }
+  readonly available: { coin: string; credits: string }
+  readonly credits: { amount: string; source: string; expires_at: string }[]
 }
 
 interface Usage extends Json {
-  total: { requests: number; output_tokens: number; cost: { units: string } }
-  data: (Json & { requests: number; cost: { units: string } })[]
-  has_more: boolean
-  next: string | null
+  readonly total: { requests: number; output_tokens: number; cost: { units: string } }
+  readonly data: (Json & { requests: number; cost: { units: string } })[]
+  readonly has_more: boolean
+  readonly next: string | null
 }
 
 const get = <Body = Json>(owner: Owner, path: string): Promise<Body> =>

@@ -16,9 +16,9 @@ const CONTRACT = getAddress('0x00000000000000000000000000000000000c0de1')
 const SELECTOR = '0x1626ba7e'
 
 interface Call {
-  id: number
-  method: string
-  params: [{ to: string; data: string }]
+  readonly id: number
+  readonly method: string
+  readonly params: [{ to: string; data: string }]
 }
 
 let stack: Stack

@@ -61,19 +61,19 @@ after(async () => {
 
 /** A hold that the proxy still has to end. */
 interface OpenHold {
-  accountId: string
-  requestId: string
-  units: number
+  readonly accountId: string
+  readonly requestId: string
+  readonly units: number
 }
 
 type Step =
-  | { kind: 'credit'; account: number; units: number }
-  | { kind: 'grant'; account: number; units: number; livesMs: number }
-  | { kind: 'hold'; account: number; want: number; least: number }
-  | { kind: 'settle'; pick: number; share: number }
-  | { kind: 'void'; pick: number }
-  | { kind: 'again'; pick: number }
-  | { kind: 'wait' }
+  | { readonly kind: 'credit'; readonly account: number; readonly units: number }
+  | { readonly kind: 'grant'; readonly account: number; readonly units: number; readonly livesMs: number }
+  | { readonly kind: 'hold'; readonly account: number; readonly want: number; readonly least: number }
+  | { readonly kind: 'settle'; readonly pick: number; readonly share: number }
+  | { readonly kind: 'void'; readonly pick: number }
+  | { readonly kind: 'again'; readonly pick: number }
+  | { readonly kind: 'wait' }
 
 const account = fc.nat(ACCOUNTS - 1)
 const amount = fc.integer({ min: 1, max: 500 })

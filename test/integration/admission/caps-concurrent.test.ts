@@ -19,9 +19,9 @@ const EXACT = String((SERVED * HOLD_UNITS) / 1e9)
 const HOUR_MS = 3_600_000
 
 interface Answer {
-  status: number
-  code: string | null
-  chargedUnits: number
+  readonly status: number
+  readonly code: string | null
+  readonly chargedUnits: number
 }
 
 /** One request; half of them are streamed. */

@@ -21,18 +21,18 @@ const MODELS: Record<(typeof ENDS)[number], string> = {
 }
 
 interface Step {
-  account: number
-  key: number
-  end: (typeof ENDS)[number]
-  stream: boolean
-  maxTokens: number | undefined
+  readonly account: number
+  readonly key: number
+  readonly end: (typeof ENDS)[number]
+  readonly stream: boolean
+  readonly maxTokens: number | undefined
   /** When a client that leaves does so. */
-  afterMs: number
+  readonly afterMs: number
 }
 
 interface Account {
-  accountId: string
-  keys: string[]
+  readonly accountId: string
+  readonly keys: string[]
 }
 
 let stack: Stack

@@ -13,8 +13,8 @@ const CHARGE_UNITS = PROMPT_TOKENS * 1_000 + OUTPUT_TOKENS * 2_000
 const DAY_MS = 86_400_000
 
 interface Shown {
-  balance: { coin: string; credits: string }
-  credits: { amount: string; source: string; expires_at: string }[]
+  readonly balance: { coin: string; credits: string }
+  readonly credits: { amount: string; source: string; expires_at: string }[]
 }
 
 let stack: Stack

@@ -45,9 +45,9 @@ after(async () => {
 const letExpire = () => pool.query(`UPDATE approvals SET expires_at = now() WHERE status IN ('pending', 'approved')`)
 
 interface Approval extends Json {
-  id: string
-  status: string
-  hold: { units: string }
+  readonly id: string
+  readonly status: string
+  readonly hold: { units: string }
 }
 
 let told = 0

@@ -28,10 +28,10 @@ afterEach(async () => {
 after(() => stack.finish())
 
 interface Agent extends Json {
-  id: string
-  slug: string
-  balance: { coin: string }
-  available: { coin: string }
+  readonly id: string
+  readonly slug: string
+  readonly balance: { coin: string }
+  readonly available: { coin: string }
 }
 
 const post = <Body = Json>(path: string, token: string, body: unknown = {}, headers: Record<string, string> = {}) =>

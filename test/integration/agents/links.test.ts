@@ -21,10 +21,10 @@ afterEach(() => stack.audit())
 after(() => stack.finish())
 
 interface Link extends Json {
-  id: string
-  token: string
-  status: string
-  amount: { units: string; usd: string; coin: string }
+  readonly id: string
+  readonly token: string
+  readonly status: string
+  readonly amount: { units: string; usd: string; coin: string }
 }
 
 const create = (by: Owner, body: Json) => api<Link>(url, 'POST', '/v1/links', { token: by.token, body })

@@ -44,9 +44,9 @@ after(async () => {
 })
 
 interface Provider extends Json {
-  id: string
-  base_url: string
-  models: string[]
+  readonly id: string
+  readonly base_url: string
+  readonly models: string[]
 }
 
 const listing: typeof play = (_request, response) => response.end(MODELS)

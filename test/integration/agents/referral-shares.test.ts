@@ -38,7 +38,10 @@ function charge(accountId: string, units: number): Entry {
   return parseEntry({ shard, id: `${Date.now()}-${++entries}`, fields: pairs })
 }
 
-type Step = { kind: 'charge'; of: number; units: number[] } | { kind: 'attach'; of: number } | { kind: 'pay' }
+type Step =
+  | { readonly kind: 'charge'; readonly of: number; readonly units: number[] }
+  | { readonly kind: 'attach'; readonly of: number }
+  | { readonly kind: 'pay' }
 const of = fc.nat(ACCOUNTS - 1)
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({

@@ -44,12 +44,12 @@ after(async () => {
 })
 
 interface Referrals {
-  code: string
-  referred: number
-  earned: { units: string; coin: string }
-  referred_at: string | null
-  data: { id: string; earned: { units: string } }[]
-  has_more: boolean
+  readonly code: string
+  readonly referred: number
+  readonly earned: { units: string; coin: string }
+  readonly referred_at: string | null
+  readonly data: { id: string; earned: { units: string } }[]
+  readonly has_more: boolean
 }
 
 const referrals = (token: string, query = '') => apiOk<Referrals>(url, 'GET', `/v1/referrals${query}`, { token })

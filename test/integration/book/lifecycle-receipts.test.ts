@@ -15,12 +15,12 @@ import { type Stack, startStack, type TestAccount } from '../../support/stack.ts
 const M = 'test/small'
 
 interface Log {
-  position: number
-  leaf: string
-  tree_size: number
-  root: string
-  proof: string[]
-  entry: string
+  readonly position: number
+  readonly leaf: string
+  readonly tree_size: number
+  readonly root: string
+  readonly proof: string[]
+  readonly entry: string
 }
 
 let stack: Stack

@@ -76,13 +76,19 @@ const pick = fc.nat()
 const kinds = <Kind extends string>(...names: Kind[]) => fc.constantFrom(...names)
 
 type Step =
-  | { kind: 'pay' | 'pay, then fail' | 'pay, then die'; from: number; to: number; units: number; capped: boolean }
-  | { kind: 'link'; from: number; units: number; livesMs: number }
-  | { kind: 'claim' | 'cancel'; pick: number; by: number }
-  | { kind: 'grant'; from: number; units: number; livesMs: number }
-  | { kind: 'hold'; from: number; units: number }
-  | { kind: 'settle'; pick: number; share: number }
-  | { kind: 'lose Redis' }
+  | {
+      readonly kind: 'pay' | 'pay, then fail' | 'pay, then die'
+      readonly from: number
+      readonly to: number
+      readonly units: number
+      readonly capped: boolean
+    }
+  | { readonly kind: 'link'; readonly from: number; readonly units: number; readonly livesMs: number }
+  | { readonly kind: 'claim' | 'cancel'; readonly pick: number; readonly by: number }
+  | { readonly kind: 'grant'; readonly from: number; readonly units: number; readonly livesMs: number }
+  | { readonly kind: 'hold'; readonly from: number; readonly units: number }
+  | { readonly kind: 'settle'; readonly pick: number; readonly share: number }
+  | { readonly kind: 'lose Redis' }
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   {

@@ -8,9 +8,9 @@ const M = 'test/small'
 const SLOW = { id: 'test/slow', upstream: 'mock,chunks=40,delay=25' }
 
 interface Sheet {
-  version: string
-  rate_lock: { valid_until: string }
-  models: { id: string; price: Record<string, string>; available: boolean }[]
+  readonly version: string
+  readonly rate_lock: { valid_until: string }
+  readonly models: { id: string; price: Record<string, string>; available: boolean }[]
 }
 
 let stack: Stack

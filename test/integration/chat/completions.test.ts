@@ -100,12 +100,12 @@ after(async () => {
 })
 
 interface Completion {
-  id: string
-  object: string
-  model: string
-  choices: { index: number; text: string; finish_reason: string | null }[]
-  usage?: { prompt_tokens: number; completion_tokens: number } | null
-  receipt: Receipt
+  readonly id: string
+  readonly object: string
+  readonly model: string
+  readonly choices: { index: number; text: string; finish_reason: string | null }[]
+  readonly usage?: { prompt_tokens: number; completion_tokens: number } | null
+  readonly receipt: Receipt
 }
 
 const complete = (body: Record<string, unknown>) =>

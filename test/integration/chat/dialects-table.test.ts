@@ -28,13 +28,13 @@ const PRICE = {
 
 /** What a provider does, and what it is charged at. */
 interface Case {
-  name: string
-  behaviour: string
-  maxTokens?: number
-  prices?: TokenPrices
+  readonly name: string
+  readonly behaviour: string
+  readonly maxTokens?: number
+  readonly prices?: TokenPrices
   /** Reported apart, and part of the output. */
-  reasoning?: number
-  anthropicOnly?: boolean
+  readonly reasoning?: number
+  readonly anthropicOnly?: boolean
 }
 
 const CASES: Case[] = [
@@ -89,13 +89,13 @@ after(() => stack.finish())
 
 /** An answer, whatever format it came in. */
 interface Said {
-  text: string
-  thinking: string
-  calls: { id: string; name: string; arguments: unknown }[]
-  finish: string
-  prompt: number
-  output: number
-  receipt: Receipt
+  readonly text: string
+  readonly thinking: string
+  readonly calls: { id: string; name: string; arguments: unknown }[]
+  readonly finish: string
+  readonly prompt: number
+  readonly output: number
+  readonly receipt: Receipt
 }
 
 const FINISH: Readonly<Record<string, string>> = { end_turn: 'stop', max_tokens: 'length', tool_use: 'tool_calls' }
@@ -122,22 +122,22 @@ async function askChat(model: string, stream: boolean, maxTokens: number | undef
 }
 
 interface Call {
-  id: string
-  function: { name: string; arguments: string }
+  readonly id: string
+  readonly function: { name: string; arguments: string }
 }
 interface Message {
   content: string | null
   reasoning_content?: string
-  tool_calls?: Call[]
+  readonly tool_calls?: Call[]
 }
 interface Delta {
-  content?: string | null
-  reasoning_content?: string
-  tool_calls?: (Partial<Call> & { index: number; function: { name?: string; arguments: string } })[]
+  readonly content?: string | null
+  readonly reasoning_content?: string
+  readonly tool_calls?: (Partial<Call> & { index: number; function: { name?: string; arguments: string } })[]
 }
 interface ChatUsage {
-  prompt_tokens: number
-  completion_tokens: number
+  readonly prompt_tokens: number
+  readonly completion_tokens: number
 }
 
 function add(message: Message, delta: Delta): void {

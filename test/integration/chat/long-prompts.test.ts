@@ -49,7 +49,7 @@ before(async () => {
 
 after(() => stack.finish())
 
-type Body = Record<string, unknown> & { messages: { content: unknown }[]; prompt?: string }
+type Body = Record<string, unknown> & { readonly messages: { content: unknown }[]; readonly prompt?: string }
 
 /** The body that the provider was sent. */
 const seen = (text: unknown): Body => (JSON.parse(String(text)) as { body: Body }).body

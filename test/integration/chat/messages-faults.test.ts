@@ -102,12 +102,12 @@ after(() => stack.finish())
 
 /** What came of a request, whatever format it was in. */
 interface Outcome {
-  receipt: Receipt | null
+  readonly receipt: Receipt | null
   /** How the stream ended: the code of its error event, or null for a good end. */
-  error: string | null
+  readonly error: string | null
   /** It ended as streams of its format end. */
-  ended: boolean
-  text: string
+  readonly ended: boolean
+  readonly text: string
 }
 
 async function stream(endpoint: string, model: string, body: object = {}): Promise<Outcome> {

@@ -51,10 +51,10 @@ after(() => stack.finish())
 
 /** The request as the provider saw it. */
 interface Seen {
-  body: Record<string, unknown>
-  headers: string[]
-  request_id: string
-  authorization: boolean
+  readonly body: Record<string, unknown>
+  readonly headers: string[]
+  readonly request_id: string
+  readonly authorization: boolean
 }
 
 async function seen(model: string, body: object): Promise<Seen> {

@@ -13,7 +13,7 @@ import { type Stack, startStack, until } from '../../support/stack.ts'
 const M = 'test/small'
 
 interface Operation {
-  requestBody: { content: Record<string, { schema: { required: string[]; [member: string]: unknown } }> }
+  readonly requestBody: { content: Record<string, { schema: { required: string[]; [member: string]: unknown } }> }
 }
 
 const HELLO = [{ role: 'user', content: 'hello' }]

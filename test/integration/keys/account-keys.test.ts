@@ -24,15 +24,15 @@ before(async () => {
 after(() => stack.finish())
 
 interface Key extends Json {
-  id: string
-  api_key: string
-  last4: string
+  readonly id: string
+  readonly api_key: string
+  readonly last4: string
 }
 
 interface List {
-  object: string
-  data: Key[]
-  has_more: boolean
+  readonly object: string
+  readonly data: Key[]
+  readonly has_more: boolean
 }
 
 const create = (body: Json = {}, by = owner) => apiOk<Key>(url, 'POST', '/v1/account/keys', { token: by.token, body })

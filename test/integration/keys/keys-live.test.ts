@@ -15,8 +15,8 @@ const WITHIN_MS = 1_000
 const REQUESTS_AFTER = 5
 
 interface Seen {
-  status: number
-  code: string | null
+  readonly status: number
+  readonly code: string | null
 }
 
 let stack: Stack

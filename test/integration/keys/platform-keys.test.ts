@@ -25,9 +25,9 @@ before(async () => {
 after(() => stack.finish())
 
 interface Key extends Json {
-  id: string
-  api_key: string
-  state: string
+  readonly id: string
+  readonly api_key: string
+  readonly state: string
 }
 
 const platformKey = (more: Json = {}, by = owner) =>

@@ -80,11 +80,11 @@ after(async () => {
 })
 
 type Step =
-  | { kind: 'hold'; key: number; units: number; least: number }
-  | { kind: 'settle'; pick: number; share: number }
-  | { kind: 'die'; key: number; units: number }
-  | { kind: 'pay' | 'pay, then fail' | 'pay, then die'; key: number; units: number }
-  | { kind: 'lose Redis' }
+  | { readonly kind: 'hold'; readonly key: number; readonly units: number; readonly least: number }
+  | { readonly kind: 'settle'; readonly pick: number; readonly share: number }
+  | { readonly kind: 'die'; readonly key: number; readonly units: number }
+  | { readonly kind: 'pay' | 'pay, then fail' | 'pay, then die'; readonly key: number; readonly units: number }
+  | { readonly kind: 'lose Redis' }
 
 /** The platform key itself comes after its sub-keys. */
 const key = fc.nat(SUB_KEYS)

@@ -18,12 +18,12 @@ import { makeTempDir, removeTempDir } from '../../support/tempDir.ts'
 const START_TIMEOUT_MS = 60_000
 
 interface Demo {
-  base_url: string
-  api_key: string
-  account_id: string
-  models: string[]
-  metrics_url: string
-  control_metrics_url: string
+  readonly base_url: string
+  readonly api_key: string
+  readonly account_id: string
+  readonly models: string[]
+  readonly metrics_url: string
+  readonly control_metrics_url: string
 }
 
 /** Servers of the run that still live, by the files that name them. */

@@ -4,13 +4,13 @@ import type { Provider, Served } from '../../../mock/main.ts'
 import { startProvider } from '../../../mock/main.ts'
 
 interface Chunk {
-  id: string
-  choices: {
+  readonly id: string
+  readonly choices: {
     delta: { content?: string | null; tool_calls?: { function: { arguments: string } }[] }
     finish_reason: string | null
   }[]
-  usage?: Record<string, unknown> | null
-  error?: unknown
+  readonly usage?: Record<string, unknown> | null
+  readonly error?: unknown
 }
 
 let provider: Provider
@@ -214,9 +214,9 @@ describe('text completions of the mock provider', () => {
 })
 
 interface TextAnswer {
-  object: string
-  choices: { text: string; finish_reason: string | null }[]
-  usage?: { prompt_tokens: number; completion_tokens: number } | null
+  readonly object: string
+  readonly choices: { text: string; finish_reason: string | null }[]
+  readonly usage?: { prompt_tokens: number; completion_tokens: number } | null
 }
 
 describe('faults of the mock provider', () => {

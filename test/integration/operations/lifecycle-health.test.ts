@@ -8,11 +8,11 @@ import { type Stack, startStack, until } from '../../support/stack.ts'
 const M = 'test/small'
 
 interface Health {
-  status: string
-  database: string
-  ledger: string
-  chain: string
-  upstreams: { models: number; serving: number }
+  readonly status: string
+  readonly database: string
+  readonly ledger: string
+  readonly chain: string
+  readonly upstreams: { models: number; serving: number }
 }
 
 let stack: Stack
@@ -165,7 +165,10 @@ test('without Redis nothing is served, and all is well when it is back', async (
 })
 
 test('what the gateway saw of these outages is in the history of the day, from its own start on', async () => {
-  type History = { days: { date: string; status: string; incidents: string[] }[]; incidents: unknown[] }
+  type History = {
+    readonly days: { date: string; status: string; incidents: string[] }[]
+    readonly incidents: unknown[]
+  }
   let history: History | undefined
   await until('the day is told of', async () => {
     history = JSON.parse((await get('/v1/status/history')).text) as History

@@ -14,26 +14,26 @@ const WITHIN_MS = 1_000
 const CONNECTIONS = 16
 
 interface Incident {
-  id: string
-  title: string
-  impact: string
-  status: string
-  models: string[]
-  note: string | null
-  resolution: string | null
-  opened_at: string
-  closed_at: string | null
+  readonly id: string
+  readonly title: string
+  readonly impact: string
+  readonly status: string
+  readonly models: string[]
+  readonly note: string | null
+  readonly resolution: string | null
+  readonly opened_at: string
+  readonly closed_at: string | null
 }
 interface Status {
-  object: string
-  status: string
-  components: { name: string; status: string }[]
-  models: { listed: number; serving: number; unavailable: string[] }
-  incidents: Incident[]
+  readonly object: string
+  readonly status: string
+  readonly components: { name: string; status: string }[]
+  readonly models: { listed: number; serving: number; unavailable: string[] }
+  readonly incidents: Incident[]
 }
 interface History {
-  days: { date: string; status: string; incidents: string[] }[]
-  incidents: Incident[]
+  readonly days: { date: string; status: string; incidents: string[] }[]
+  readonly incidents: Incident[]
 }
 
 let stack: Stack
@@ -105,7 +105,10 @@ const served = (id: string) => (models: { data: { id: string }[] }) => models.da
 const notServed = (id: string) => (models: { data: { id: string }[] }) => !served(id)(models)
 
 test('a disabled route gets no new requests, within a second and after restarts, until it is enabled', async () => {
-  type Pricing = { version: string; models: { id: string; available: boolean; routes: { enabled: boolean }[] }[] }
+  type Pricing = {
+    readonly version: string
+    readonly models: { id: string; available: boolean; routes: { enabled: boolean }[] }[]
+  }
   const routes = new Stopwatch()
   const before = (await read<Pricing>('/v1/pricing')).body
   assert.equal(textOf(completion(await ask('test/two'))), 'one')

@@ -37,9 +37,9 @@ after(() => paid.stop())
 afterEach(() => paid.audited())
 
 interface Answer {
-  status: number
-  headers: Headers
-  bytes: Buffer
+  readonly status: number
+  readonly headers: Headers
+  readonly bytes: Buffer
 }
 
 /** Asks for the price of a request, pays it and sends it again with the same bytes. */
@@ -193,9 +193,9 @@ test('x-erc8004-agent: the payer has to be owner or wallet of an agent of the re
 })
 
 interface Amount {
-  units: string
-  usd: string
-  coin: string
+  readonly units: string
+  readonly usd: string
+  readonly coin: string
 }
 
 /** The credit of a wallet in the stablecoin, as anybody can read it. */

@@ -33,7 +33,7 @@ afterEach(async () => {
 })
 after(() => paid.stop())
 
-type Payload = PaymentPayload & { payload: Record<string, unknown> }
+type Payload = PaymentPayload & { readonly payload: Record<string, unknown> }
 
 const send = (payload: PaymentPayload, body: unknown = HELLO) => post(paid, body, paymentHeader(payload))
 const signed = async (asset: Asset = 'stablecoin', body: unknown = HELLO): Promise<Payload> =>

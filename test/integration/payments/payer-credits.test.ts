@@ -27,14 +27,14 @@ afterEach(() => bench.mended())
 after(() => bench.stop())
 
 interface ClosedRow {
-  units: number
-  charge: number
-  back: number
-  used: number
-  kept: number
-  left_: number
-  voided: boolean
-  refunded: boolean
+  readonly units: number
+  readonly charge: number
+  readonly back: number
+  readonly used: number
+  readonly kept: number
+  readonly left_: number
+  readonly voided: boolean
+  readonly refunded: boolean
 }
 
 async function closedOf(payer: Payer, asset: string): Promise<ClosedRow[]> {

@@ -36,13 +36,13 @@ afterEach(() => paid.mended())
 after(() => paid.stop())
 
 interface Amount {
-  units: string
+  readonly units: string
 }
 interface Receipt {
-  status: string
-  error: string | null
-  cost: Amount
-  paid: Amount & { minimum_charge: Amount; settlement_fee: Amount; refund: Amount | null; transaction: string }
+  readonly status: string
+  readonly error: string | null
+  readonly cost: Amount
+  readonly paid: Amount & { minimum_charge: Amount; settlement_fee: Amount; refund: Amount | null; transaction: string }
 }
 
 const send = async (payer: Payer, body: unknown = HELLO) =>

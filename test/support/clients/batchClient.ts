@@ -25,20 +25,20 @@ export const BATCH_PRICES: TokenPrices = { input: 500, cached: 250, output: 1_00
 export const BATCHING = { id: 'mock', batch: true }
 
 export interface BatchJob {
-  object: string
-  id: string
-  status: 'submitted' | 'done' | 'failed' | 'expired'
-  rate: string
-  request_id: string
-  hold: { units: string; usd: string; coin: string }
-  price: Record<string, unknown>
-  poll: string
-  result: string
-  error: { code: string; message: string } | null
-  receipt: Receipt | null
-  expires_at: number
-  created_at: number
-  webhook?: { url: string; secret: string }
+  readonly object: string
+  readonly id: string
+  readonly status: 'submitted' | 'done' | 'failed' | 'expired'
+  readonly rate: string
+  readonly request_id: string
+  readonly hold: { units: string; usd: string; coin: string }
+  readonly price: Record<string, unknown>
+  readonly poll: string
+  readonly result: string
+  readonly error: { code: string; message: string } | null
+  readonly receipt: Receipt | null
+  readonly expires_at: number
+  readonly created_at: number
+  readonly webhook?: { url: string; secret: string }
 }
 
 /** Sends a chat completion with `batch: true`. */

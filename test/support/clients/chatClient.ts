@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { GatewayError, isErrorCode } from '../../../contract/errors/errors.ts'
 
 export interface ChatBody {
-  model: string
-  messages?: unknown
+  readonly model: string
+  readonly messages?: unknown
   [member: string]: unknown
 }
 
@@ -14,15 +14,15 @@ export interface Reply {
 }
 
 export interface Receipt {
-  request_id: string
-  status: string
-  model: string
-  price_sheet: string
-  rate: string | null
-  tier: string | null
-  cost: { units: string; usd: string; coin: string }
-  hold: { units: string }
-  usage: {
+  readonly request_id: string
+  readonly status: string
+  readonly model: string
+  readonly price_sheet: string
+  readonly rate: string | null
+  readonly tier: string | null
+  readonly cost: { units: string; usd: string; coin: string }
+  readonly hold: { units: string }
+  readonly usage: {
     prompt_tokens: number
     completion_tokens: number
     cached_tokens: number
@@ -30,14 +30,14 @@ export interface Receipt {
     cache_write_1h_tokens: number
     reasoning_tokens: number
   }
-  usage_source: string
-  clamped: boolean
-  error: string | null
-  log?: { position: number }
+  readonly usage_source: string
+  readonly clamped: boolean
+  readonly error: string | null
+  readonly log?: { position: number }
 }
 
 export interface ErrorBody {
-  error: { message: string; type: string; code: string | null; param: string | null }
+  readonly error: { message: string; type: string; code: string | null; param: string | null }
 }
 
 /** One event stream, taken apart: data events in order, comments, and whether [DONE] came last. */

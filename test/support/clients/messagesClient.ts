@@ -2,42 +2,42 @@ import assert from 'node:assert/strict'
 import { postTo, type Receipt, type Reply } from './chatClient.ts'
 
 export interface MessagesBody {
-  model: string
+  readonly model: string
   [member: string]: unknown
 }
 
 export interface MessagesEvent {
-  type: string
+  readonly type: string
   [member: string]: unknown
 }
 
 /** A Messages answer, as far as tests look at it. */
 export interface MessagesAnswer {
-  id: string
-  type: string
-  role: string
-  model: string
-  content: ContentBlock[]
+  readonly id: string
+  readonly type: string
+  readonly role: string
+  readonly model: string
+  readonly content: ContentBlock[]
   stop_reason: string | null
   usage: MessagesUsage
-  receipt: Receipt
+  readonly receipt: Receipt
 }
 
 export interface ContentBlock {
-  type: string
+  readonly type: string
   text?: string
   thinking?: string
-  id?: string
-  name?: string
+  readonly id?: string
+  readonly name?: string
   input?: unknown
 }
 
 export interface MessagesUsage {
-  input_tokens: number
-  output_tokens: number
-  cache_creation_input_tokens: number
-  cache_read_input_tokens: number
-  cache_creation: { ephemeral_5m_input_tokens: number; ephemeral_1h_input_tokens: number }
+  readonly input_tokens: number
+  readonly output_tokens: number
+  readonly cache_creation_input_tokens: number
+  readonly cache_read_input_tokens: number
+  readonly cache_creation: { ephemeral_5m_input_tokens: number; ephemeral_1h_input_tokens: number }
 }
 
 /** One Messages stream, taken apart, and put together to the answer that it comes to. */

@@ -15,11 +15,11 @@ export interface Holder {
 }
 
 export interface Movement extends Json {
-  id: string
-  status: string
-  token_amount: string
-  amount: { units: string; usd: string; coin: string }
-  transaction: string | null
+  readonly id: string
+  readonly status: string
+  readonly token_amount: string
+  readonly amount: { units: string; usd: string; coin: string }
+  readonly transaction: string | null
 }
 
 /** A new account with a linked wallet that is signed in. @param coin what of it the account has */
@@ -31,17 +31,17 @@ export async function newHolder(paid: PaidStack, coin = '0', funds: PayerFunds =
 }
 
 export interface Authorization {
-  from: string
-  to: string
-  value: string
-  validAfter: string
-  validBefore: string
-  nonce: string
+  readonly from: string
+  readonly to: string
+  readonly value: string
+  readonly validAfter: string
+  readonly validBefore: string
+  readonly nonce: string
 }
 
 export interface SignedDeposit {
-  authorization: Authorization
-  signature: Hex
+  readonly authorization: Authorization
+  readonly signature: Hex
 }
 
 /** What a wallet signs for a deposit of the stablecoin. @param signer whose key signs; that of `from` when absent */

@@ -7,10 +7,10 @@ import { challengeHash, EIP3009_TYPES, MPP_PERMIT2_TYPES } from '../../../contra
 import type { Payer, TestChain } from '../chain.ts'
 
 interface ChargeRequest {
-  amount: string
-  currency: Hex
-  recipient: Hex
-  methodDetails: { chainId: number; credentialTypes: string[]; spender?: Hex }
+  readonly amount: string
+  readonly currency: Hex
+  readonly recipient: Hex
+  readonly methodDetails: { chainId: number; credentialTypes: string[]; spender?: Hex }
 }
 
 /** What a challenge asks for. */

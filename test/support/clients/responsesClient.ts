@@ -8,42 +8,42 @@ export function post(baseUrl: string, path: string, apiKey: string, body: unknow
 }
 
 export interface ResponseItem {
-  type: string
-  id: string
-  status: string
-  content?: { type: string; text?: string; refusal?: string }[]
-  summary?: { text: string }[]
-  call_id?: string
-  name?: string
-  arguments?: string
+  readonly type: string
+  readonly id: string
+  readonly status: string
+  readonly content?: { type: string; text?: string; refusal?: string }[]
+  readonly summary?: { text: string }[]
+  readonly call_id?: string
+  readonly name?: string
+  readonly arguments?: string
 }
 
 /** A response object, as far as the tests read it. */
 export interface ResponseObject {
-  id: string
-  created_at: number
-  completed_at: number | null
-  status: string
-  model: string
-  output: ResponseItem[]
-  error: { code: string; message: string } | null
-  incomplete_details: { reason: string } | null
-  usage: {
+  readonly id: string
+  readonly created_at: number
+  readonly completed_at: number | null
+  readonly status: string
+  readonly model: string
+  readonly output: ResponseItem[]
+  readonly error: { code: string; message: string } | null
+  readonly incomplete_details: { reason: string } | null
+  readonly usage: {
     input_tokens: number
     input_tokens_details: { cached_tokens: number; cache_write_tokens: number }
     output_tokens: number
     output_tokens_details: { reasoning_tokens: number }
     total_tokens: number
   } | null
-  store: boolean
-  receipt?: Receipt
+  readonly store: boolean
+  readonly receipt?: Receipt
   [member: string]: unknown
 }
 
 export interface ResponseEvent {
-  type: string
-  sequence_number: number
-  response?: ResponseObject
+  readonly type: string
+  readonly sequence_number: number
+  readonly response?: ResponseObject
   [member: string]: unknown
 }
 

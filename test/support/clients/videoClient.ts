@@ -10,21 +10,21 @@ export const SECOND_USD = '0.1'
 export const SECOND_UNITS = 100_000_000
 
 export interface VideoObject {
-  id: string
-  object: string
-  status: 'queued' | 'in_progress' | 'completed' | 'failed'
-  progress: number
-  created_at: number
-  completed_at: number | null
-  expires_at: number | null
-  model: string
-  seconds: string
-  error: { code: string; message: string } | null
-  request_id: string
-  poll: string
-  content: string
-  hold: { units: string; usd: string; coin: string }
-  receipt: (Receipt & { usage: { quantity?: number; unit?: string } }) | null
+  readonly id: string
+  readonly object: string
+  readonly status: 'queued' | 'in_progress' | 'completed' | 'failed'
+  readonly progress: number
+  readonly created_at: number
+  readonly completed_at: number | null
+  readonly expires_at: number | null
+  readonly model: string
+  readonly seconds: string
+  readonly error: { code: string; message: string } | null
+  readonly request_id: string
+  readonly poll: string
+  readonly content: string
+  readonly hold: { units: string; usd: string; coin: string }
+  readonly receipt: (Receipt & { usage: { quantity?: number; unit?: string } }) | null
 }
 
 /** A video model of a test's catalog, taking clips of 4, 8 and 12 seconds. */

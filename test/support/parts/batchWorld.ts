@@ -71,8 +71,8 @@ interface UpstreamBatch {
   readonly ids: readonly string[]
   status: string
   /** What it says of its jobs, in this order, repeated ones included. */
-  output: string[]
-  errors: string[]
+  readonly output: string[]
+  readonly errors: string[]
 }
 
 /** A provider whose every answer is told beforehand. */

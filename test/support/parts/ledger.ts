@@ -32,9 +32,9 @@ export const log = pino({ level: process.env['TEST_LOG_LEVEL'] ?? 'silent' })
 
 /** A database and a Redis of the test's own, with the schema of the book. */
 export interface Book {
-  pool: Pool
-  redis: Redis
-  redisServer: TestServer
+  readonly pool: Pool
+  readonly redis: Redis
+  readonly redisServer: TestServer
   stop(): Promise<void>
 }
 
@@ -118,8 +118,8 @@ export function settlementOf(changes: Partial<sluice.ISettlement> & { requestId:
 
 /** The key of a test's request, and the caps of its platform key when it is a sub-key; '' is no cap. */
 export interface TestKey {
-  keyId: string
-  platform?: { keyId: string; caps: readonly [hour: string, day: string, month: string, budget: string] }
+  readonly keyId: string
+  readonly platform?: { keyId: string; caps: readonly [hour: string, day: string, month: string, budget: string] }
 }
 
 const keyFor = (accountId: string): TestKey => ({ keyId: accountId.replace('acct', 'key') })
@@ -128,20 +128,20 @@ const keyFor = (accountId: string): TestKey => ({ keyId: accountId.replace('acct
 export class TestProxy {
   readonly owner: string
   private readonly redis: Redis
-  private readonly #hold: ReturnType<typeof defineScript>
-  private readonly #settle: ReturnType<typeof defineScript>
-  private readonly #beat: ReturnType<typeof defineScript>
+  private readonly holdScript: ReturnType<typeof defineScript>
+  private readonly settleScript: ReturnType<typeof defineScript>
+  private readonly beatScript: ReturnType<typeof defineScript>
 
   constructor(redis: Redis, owner: string = newId('own')) {
     this.owner = owner
     this.redis = redis
-    this.#hold = defineScript(redis, 'hold')
-    this.#settle = defineScript(redis, 'settle')
-    this.#beat = defineScript(redis, 'heartbeat')
+    this.holdScript = defineScript(redis, 'hold')
+    this.settleScript = defineScript(redis, 'settle')
+    this.beatScript = defineScript(redis, 'heartbeat')
   }
 
   async beat(): Promise<void> {
-    await this.#beat(['owners'], [this.owner])
+    await this.beatScript(['owners'], [this.owner])
   }
 
   /** @returns the code of hold.lua and the units held */
@@ -153,7 +153,7 @@ export class TestProxy {
     { keyId, platform }: TestKey = keyFor(accountId),
   ): Promise<{ code: number; units: number }> {
     const shard = shardOf(accountId)
-    const reply = (await this.#hold(
+    const reply = (await this.holdScript(
       [
         epochKey(shard),
         accountKey(shard, accountId),
@@ -213,7 +213,7 @@ export class TestProxy {
       chargeUnits: Math.max(charge, 0),
       status: charge < 0 ? sluice.Status.FAILED : sluice.Status.OK,
     })
-    const reply = (await this.#settle(settleKeys(shard, accountId, keyId, this.owner), [
+    const reply = (await this.settleScript(settleKeys(shard, accountId, keyId, this.owner), [
       1,
       5,
       requestId,

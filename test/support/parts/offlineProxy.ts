@@ -120,9 +120,22 @@ export class OfflineProxy {
 }
 
 const HEAD = {
-  ...{ method: 'POST', authorization: `Bearer ${API_KEY}`, contentType: 'application/json', host: '127.0.0.1' },
-  ...{ query: '', apiKey: '', origin: '', paymentSignature: '', acceptPayment: '', agent: '', idempotencyKey: '' },
-  ...{ approvalId: '', forwardedFor: '', mcpVersion: '', mcpMethod: '', mcpName: '' },
+  method: 'POST',
+  authorization: `Bearer ${API_KEY}`,
+  contentType: 'application/json',
+  host: '127.0.0.1',
+  query: '',
+  apiKey: '',
+  origin: '',
+  paymentSignature: '',
+  acceptPayment: '',
+  agent: '',
+  idempotencyKey: '',
+  approvalId: '',
+  forwardedFor: '',
+  mcpVersion: '',
+  mcpMethod: '',
+  mcpName: '',
 }
 
 /** Answers to whoever sent the request. */

@@ -6,18 +6,18 @@ export const TEST_BUS_KEY = '7e57'.repeat(16)
 const KEY = Buffer.from(TEST_BUS_KEY, 'hex')
 
 export interface TestCall {
-  id: number
-  channel: string
-  operation: string
-  payload: Uint8Array
-  timeoutMs: number
+  readonly id: number
+  readonly channel: string
+  readonly operation: string
+  readonly payload: Uint8Array
+  readonly timeoutMs: number
 }
 
 export interface OpenedReply {
-  id: number
-  errorCode: string
-  errorMessage: string
-  payload: Uint8Array
+  readonly id: number
+  readonly errorCode: string
+  readonly errorMessage: string
+  readonly payload: Uint8Array
 }
 
 /** The stream entry of a call, as a proxy makes it. */

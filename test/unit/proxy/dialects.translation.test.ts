@@ -20,8 +20,8 @@ const EVENT_BYTES_MAX = 4_194_304
 const USAGE: TokenUsage = { input: 7, cachedInput: 5, cacheWrite5m: 3, cacheWrite1h: 2, output: 11, reasoning: 4 }
 
 type Piece =
-  | { kind: 'text' | 'reasoning'; piece: string }
-  | { kind: 'call'; id: string; name: string; pieces: string[] }
+  | { readonly kind: 'text' | 'reasoning'; readonly piece: string }
+  | { readonly kind: 'call'; readonly id: string; readonly name: string; readonly pieces: string[] }
 
 /** What a message comes to, however it was cut into pieces. */
 class Collected implements MessageSink {

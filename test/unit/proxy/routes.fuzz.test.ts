@@ -170,7 +170,9 @@ const SOUND: readonly (readonly [path: string, body: object])[] = [
   [
     '/mcp',
     {
-      ...{ jsonrpc: '2.0', id: 'a', method: 'initialize' },
+      jsonrpc: '2.0',
+      id: 'a',
+      method: 'initialize',
       params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'x', version: '1' } },
     },
   ],

@@ -4,9 +4,9 @@ import { ERRORS, errorBody, GatewayError, invalidRequest, isErrorCode } from '..
 import { CONTRACT_CODES } from '../../../support/contractCodes.ts'
 
 interface Wanted {
-  code: string
-  statuses: number[]
-  anyClientStatus: boolean
+  readonly code: string
+  readonly statuses: number[]
+  readonly anyClientStatus: boolean
 }
 
 function frozenCodes(): Wanted[] {

@@ -5,8 +5,8 @@ import { limitsHandler } from '../../../../proxy/endpoints/limits.ts'
 import type { Exchange } from '../../../../proxy/server/exchange.ts'
 
 interface Shown {
-  rate_limits: { id: string; requests: number; burst: number; scope: string }[]
-  all: Record<string, { value: number; unit: string }>
+  readonly rate_limits: { id: string; requests: number; burst: number; scope: string }[]
+  readonly all: Record<string, { value: number; unit: string }>
 }
 
 function shown(changes: Partial<Record<keyof typeof limits, number>> = {}): Shown {

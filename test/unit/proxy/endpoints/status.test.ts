@@ -28,7 +28,7 @@ const incident = (id: string, changes: Partial<Incident>): Incident => ({
 })
 
 interface History {
-  days: { date: string; status: string; incidents: string[] }[]
+  readonly days: { date: string; status: string; incidents: string[] }[]
 }
 
 async function historyOf(

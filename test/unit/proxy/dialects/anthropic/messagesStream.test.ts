@@ -14,7 +14,7 @@ const BOUNDS = usageBounds(128_000, 16_384)
 const NO_USAGE = { input: 0, cachedInput: 0, cacheWrite5m: 0, cacheWrite1h: 0, output: 0, reasoning: 0 }
 
 interface Event {
-  type: string
+  readonly type: string
   [member: string]: unknown
 }
 

@@ -32,9 +32,9 @@ const USAGE = { input: 5, cachedInput: 3, cacheWrite5m: 2, cacheWrite1h: 1, outp
 const TAIL: StreamTail = { usage: USAGE, fault: null, receipt: '{"request_id":"r"}', startedAtMs: 0 }
 
 interface Event extends Record<string, unknown> {
-  type: string
-  sequence_number: number
-  response?: Response
+  readonly type: string
+  readonly sequence_number: number
+  readonly response?: Response
 }
 
 /** What a writer makes of a message: every event valid, named by its type, and numbered without a gap. */
