@@ -108,7 +108,7 @@ class BatchRun extends MeteredRun {
       promptExtraTokens: request.prompt.images * model.imageTokens,
       body: this.body,
       webhookUrl: request.webhookUrl ?? '',
-      approvalId: this.approvalId,
+      approvalId: this.approval?.id ?? '',
       baseUrl: this.baseUrl,
     }
   }

@@ -13,8 +13,8 @@ import { type AttemptListener, Attempts, type Classify } from '../../upstream/at
 import { ruleOf } from '../../upstream/operationRules.ts'
 import type { TransportFailure, UpstreamHeaders, UpstreamRequest } from '../../upstream/transport.ts'
 import type { ActiveRun } from './activeRuns.ts'
+import { AgentApproval } from './agentApproval.ts'
 import { type Bill, NO_BILL, type RunStatus } from './bill.ts'
-import { bodyHash } from './bodyHash.ts'
 import type { Metered } from './metered.ts'
 import type { RunServices } from './services.ts'
 
@@ -53,8 +53,8 @@ export abstract class MeteredRun<Item extends Sold = Model>
   protected heldUnits = 0
   /** On Redis's clock, as the book has it. */
   protected heldAtMs = 0
-  /** The approval by which an agent's request runs. */
-  protected approvalId = ''
+  /** The approval by which an agent's request runs; null for requests of other keys. */
+  protected approval: AgentApproval | null = null
 
   private readonly metered: Metered<Item>
   private provider = ''
@@ -124,7 +124,7 @@ export abstract class MeteredRun<Item extends Sold = Model>
   onHoldRefused(error: GatewayError): void {
     this.services.metrics.counters.holdsRefused++
     if (error.cause === LOST_ANSWER) this.settle('failed', NO_BILL, error.code)
-    this.giveApprovalBack()
+    this.approval?.release()
     this.close()
     this.failWith(error)
   }
@@ -200,7 +200,7 @@ export abstract class MeteredRun<Item extends Sold = Model>
     this.errorCode = errorCode
     this.bill = bill
     const charged = status === 'ok' || status === 'partial'
-    if (!charged) this.giveApprovalBack()
+    if (!charged) this.approval?.release()
     this.clamped = charged && bill.units > this.heldUnits
     const chargeUnits = charged ? Math.min(bill.units, this.heldUnits) : VOID
     const { principal } = this
@@ -273,23 +273,10 @@ export abstract class MeteredRun<Item extends Sold = Model>
 
   /** Takes the hold of an agent's request once its policy lets it pass. */
   private async startWithin(policy: AgentPolicy): Promise<void> {
-    const { exchange, requestId, wantUnits, leastUnits } = this
-    const { approvalId } = exchange.head
-    const { accountId: agentId } = this.principal
-    const { endpoint, model } = this.metered
+    const { exchange, principal, metered } = this
+    this.approval = new AgentApproval(this.services, this.requestId)
     try {
-      const pass = await this.services.agents.pass(policy, {
-        agentId,
-        requestId,
-        endpoint,
-        model: model.id,
-        wantUnits,
-        leastUnits,
-        approvalId,
-        bodyHash: () => bodyHash(exchange.body, exchange.head.contentType, this.services.limits),
-      })
-      this.wantUnits = pass.wantUnits
-      this.approvalId = pass.approvalId
+      this.wantUnits = await this.approval.pass(policy, principal.accountId, exchange, metered)
     } catch (error) {
       this.refuseAgent(error)
       return
@@ -298,7 +285,7 @@ export abstract class MeteredRun<Item extends Sold = Model>
       this.services.holds.take(this)
       return
     }
-    this.giveApprovalBack()
+    this.approval?.release()
     this.close()
   }
 
@@ -307,13 +294,6 @@ export abstract class MeteredRun<Item extends Sold = Model>
     if (!isKnown) this.services.onCrash(error, this.requestId)
     if (this.ending) this.close()
     else this.onHoldRefused(isKnown ? error : new GatewayError('internal_error'))
-  }
-
-  /** What is not charged leaves the approval to the next attempt. */
-  private giveApprovalBack(): void {
-    if (this.approvalId === '') return
-    this.services.agents.release(this.approvalId, this.requestId)
-    this.approvalId = ''
   }
 
   private count(chargeUnits: number): void {
