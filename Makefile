@@ -1,11 +1,11 @@
 # Everything a person or a machine does with the project. `make help` lists it.
 SHELL := /bin/sh
 
-.PHONY: help install build run check format test test-long bench audit clean
+.PHONY: help install build run check format test test-node22 test-long bench audit clean
 .DEFAULT_GOAL := help
 
 help: ## List what can be made
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # On every use: packages that were installed with one version of Node.js do not run with every other.
 install: ## Install the npm packages, where those that are there are older or of another Node.js
@@ -28,6 +28,10 @@ test: build ## Every test but the long ones; only="unit chat" picks folders or f
 	@node scripts/system-packages.mjs redis >/dev/null
 	@node dist/test/run.js $(only)
 
+test-node22: build ## The same under Node.js 22, with the newest clients
+	@node scripts/system-packages.mjs redis >/dev/null
+	@node scripts/test-node22.mjs $(only)
+
 test-long: build ## The long tests, and more rounds of the fault tests
 	@node scripts/system-packages.mjs redis >/dev/null
 	@node dist/test/run.js long faults
@@ -40,4 +44,5 @@ audit: build ## Check every invariant of the book that `make run` keeps
 	@node scripts/sluice.mjs audit
 
 clean: ## Remove what was built; data in .sluice/ stays
-	rm -rf dist contract/wire/generated node_modules bench/portkey/node_modules bench/results/partial
+	rm -rf dist contract/wire/generated node_modules bench/portkey/node_modules \
+		test/node22/dist test/node22/node_modules test/node22/runtime/node_modules bench/results/partial

@@ -5,41 +5,55 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const root = fileURLToPath(new URL('..', import.meta.url))
-// npm writes this file last, so that it is older than the lock file exactly when the packages are.
-const stamp = join(root, 'node_modules/.package-lock.json')
-
 function modifiedMs(path) {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
+}
+
+// npm writes this file last, so that it is older than the lock file exactly when the packages are.
+function stampOf(folder) {
+  return join(folder, 'node_modules/.package-lock.json')
+}
+
+/** Whether the packages of a folder are missing, or older than its lock file. */
+export function isStale(folder) {
+  const inputs = ['package.json', 'package-lock.json'].map((file) => modifiedMs(join(folder, file)))
+  return modifiedMs(stampOf(folder)) < Math.max(...inputs)
+}
+
+/**
+ * Installs what the lock file of a folder says.
+ * @param env of npm, whose PATH decides which Node.js the packages are for
+ * @throws when npm fails, which has then said why
+ */
+export function installPackages(folder, env = process.env) {
+  // What npm says goes to stderr, so that the output of what runs next can be read by a program.
+  const { status } = spawnSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: folder, env, stdio: ['ignore', 2, 2] })
+  if (status !== 0) throw new Error(`npm ci failed in ${folder}`)
+  utimesSync(stampOf(folder), new Date(), new Date())
 }
 
 /**
  * npm installs the HTTP server's native code for the one version of Node.js that runs npm. Under another version a worker
  * of the proxy would end at its start.
- * @returns why the installed packages do not run under this Node.js, or undefined when they do
+ * @returns why the packages of the folder do not run under this Node.js, or undefined when they do
  */
-function nativeFault() {
+function nativeFault(folder) {
   try {
-    createRequire(join(root, 'package.json'))('uWebSockets.js')
+    createRequire(join(folder, 'package.json'))('uWebSockets.js')
     return undefined
   } catch (error) {
     return error.message
   }
 }
 
-function isInstallDue() {
-  const inputs = ['package.json', 'package-lock.json'].map((file) => modifiedMs(join(root, file)))
-  return modifiedMs(stamp) < Math.max(...inputs) || nativeFault() !== undefined
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const root = fileURLToPath(new URL('..', import.meta.url))
+  if (isStale(root) || nativeFault(root) !== undefined) {
+    installPackages(root)
+    const fault = nativeFault(root)
+    if (fault !== undefined) {
+      console.error(`The HTTP server's package does not run under Node.js ${process.versions.node}: ${fault}`)
+      process.exitCode = 1
+    }
+  }
 }
-
-function install() {
-  const { status } = spawnSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: root, stdio: 'inherit' })
-  if (status !== 0) return status ?? 1
-  utimesSync(stamp, new Date(), new Date())
-  const fault = nativeFault()
-  if (fault === undefined) return 0
-  console.error(`The HTTP server's package does not run under Node.js ${process.versions.node}: ${fault}`)
-  return 1
-}
-
-if (isInstallDue()) process.exitCode = install()

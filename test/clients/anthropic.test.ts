@@ -62,8 +62,15 @@ before(async () => {
 
 after(() => stack.finish())
 
+interface Options {
+  readonly apiKey?: string | null
+  readonly authToken?: string
+  readonly maxRetries?: number
+  readonly defaultHeaders?: Record<string, string>
+}
+
 /** The official client with nothing but its address and its key changed; it counts what it sends. */
-function clientOf(options: { apiKey?: string | null; authToken?: string; maxRetries?: number }): Anthropic {
+function clientOf(options: Options): Anthropic {
   const counted: typeof fetch = (input, init) => {
     sent++
     return fetch(input, init)
@@ -200,10 +207,15 @@ for (const dialect of DIALECTS) {
 
 test('a key is taken as x-api-key, as authToken, and as both', async () => {
   const ask = { model: 'anthropic/plain', max_tokens: 5, messages: MESSAGES }
-  for (const options of [{ apiKey }, { apiKey: null, authToken: apiKey }, { apiKey, authToken: apiKey }]) {
+  // The client itself sends one of the two.
+  const both = (token: string) => ({
+    apiKey,
+    defaultHeaders: { 'x-api-key': apiKey, authorization: `Bearer ${token}` },
+  })
+  for (const options of [{ apiKey }, { apiKey: null, authToken: apiKey }, both(apiKey)]) {
     assert.match((await clientOf(options).messages.create(ask)).id, ID)
   }
-  const error = await thrownBy(BadRequestError, () => clientOf({ apiKey, authToken: 'sk_other' }).messages.create(ask))
+  const error = await thrownBy(BadRequestError, () => clientOf(both('sk_other')).messages.create(ask))
   assert.equal(codeOf(error), 'payment_conflict')
 })
 

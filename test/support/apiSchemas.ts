@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import { projectRoot } from '../../control/launch/paths.ts'
 
 const ajv = new Ajv2020({ strict: false, allErrors: true })
 for (const name of ['openResponses', 'completions', 'openai']) {
-  const file = new URL(`../../../test/support/schemas/${name}.json`, import.meta.url)
+  const file = join(projectRoot, `test/support/schemas/${name}.json`)
   ajv.addSchema(JSON.parse(readFileSync(file, 'utf8')) as object, name)
 }
 

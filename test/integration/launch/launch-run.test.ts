@@ -6,11 +6,10 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import test from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { freePort } from '../../../control/launch/freePort.ts'
 import { processOf } from '../../../control/launch/leftover.ts'
-import { compiled } from '../../../control/launch/paths.ts'
+import { compiled, projectRoot } from '../../../control/launch/paths.ts'
 import { interrupt, launch, running } from '../../support/launchedRun.ts'
 import { until } from '../../support/stack.ts'
 import { makeTempDir, removeTempDir } from '../../support/tempDir.ts'
@@ -35,11 +34,9 @@ function leftovers(dir: string): number[] {
   ].filter((pid) => pid !== undefined)
 }
 
-const root = new URL('../../../../', import.meta.url)
-
 /** What a stranger sees who pays the running demo for a request. */
 async function demoPay(dir: string): Promise<string> {
-  return output(dir, fileURLToPath(new URL('scripts/demo-pay.mjs', root)))
+  return output(dir, join(projectRoot, 'scripts/demo-pay.mjs'))
 }
 
 async function audit(dir: string): Promise<void> {

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import test, { after, before } from 'node:test'
 import { promisify } from 'node:util'
+import { projectRoot } from '../../../control/launch/paths.ts'
 import { type PaidStack, startPaidStack } from '../../support/paidStack.ts'
 
 let paid: PaidStack
@@ -28,7 +29,7 @@ test('the program in skill.md pays for a request', async () => {
   // Modules of a program given as text are looked for from the folder that it runs in.
   const run = promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program], {
     env: { ...process.env, PRIVATE_KEY: payer.privateKey, MODEL: 'test/small' },
-    cwd: new URL('../../../../', import.meta.url).pathname,
+    cwd: projectRoot,
   })
   assert.match((await run).stdout, /tok0.* 0\.\d+ 0x[0-9a-f]{64}\n$/)
   await paid.audited()

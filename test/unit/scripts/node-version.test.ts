@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
 import { pathToFileURL } from 'node:url'
+import { VERSION } from 'openai/version'
 import { projectRoot } from '../../../control/launch/paths.ts'
 
 interface NodeVersion {
@@ -35,4 +36,13 @@ test('the package says the same, and this Node.js is taken', () => {
   assert.equal(engines.node, '>=20.12 <23')
   assert.equal(refusalOf(process.versions.node, dependencies['uWebSockets.js']), undefined)
   assert.equal(spawnSync(process.execPath, [script]).status, 0)
+})
+
+test('the tests under Node 22 have the same HTTP server, and newer clients', () => {
+  const packageOf = (folder: string) => JSON.parse(readFileSync(join(projectRoot, folder, 'package.json'), 'utf8'))
+  const [here, node22] = [packageOf('.'), packageOf('test/node22')]
+  assert.equal(node22.dependencies['uWebSockets.js'], here.dependencies['uWebSockets.js'])
+  assert.equal(node22.dependencies.zod, here.devDependencies.zod)
+  const isUnderNode22 = import.meta.url.includes('/test/node22/dist/')
+  assert.equal(VERSION, isUnderNode22 ? node22.dependencies.openai : here.devDependencies.openai)
 })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import test from 'node:test'
 import {
   controlEnvironment,
@@ -7,6 +8,7 @@ import {
   proxyEnvironment,
   serverEnvironment,
 } from '../../../../control/launch/childEnvironment.ts'
+import { projectRoot } from '../../../../control/launch/paths.ts'
 
 const CATALOG: KeyNames = {
   providers: [
@@ -19,7 +21,7 @@ const CATALOG: KeyNames = {
 
 /** The rows of the README's table of settings: variable to the programs that read it. */
 function documented(): Map<string, string> {
-  const readme = readFileSync(new URL('../../../../../README.md', import.meta.url), 'utf8')
+  const readme = readFileSync(join(projectRoot, 'README.md'), 'utf8')
   const rows = [...readme.matchAll(/^\| ((?:`[A-Z_]+`(?:, )?)+) \| ([^|]+) \|/gm)]
   return new Map(
     rows.flatMap(([, names = '', by = '']) => [...names.matchAll(/`([A-Z_]+)`/g)].map(([, name]) => [`${name}`, by])),

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import test from 'node:test'
 import { leafText } from '../../../../../control/book/usagelog/leafText.ts'
+import { projectRoot } from '../../../../../control/launch/paths.ts'
 
 test("the receipt's place in the log that README.md shows has the layout of the log and proves itself", () => {
-  const readme = readFileSync(new URL('../../../../../../README.md', import.meta.url), 'utf8')
+  const readme = readFileSync(join(projectRoot, 'README.md'), 'utf8')
   const [, example = ''] = /"log":(\{[^}]*\})/.exec(readme) ?? []
   const log = JSON.parse(example) as { entry: string; leaf: string; root: string; proof: string[] }
   const [, requestId = '', status = '', model = '', endpoint = '', ...rest] = log.entry.split('\n')

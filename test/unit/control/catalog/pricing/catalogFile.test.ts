@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { parseCatalog } from '../../../../../control/catalog/pricing/catalogFile.ts'
+import { projectRoot } from '../../../../../control/launch/paths.ts'
 import { problemsOf } from '../../../../support/catalogProblems.ts'
 
 const LINES = [
@@ -56,22 +58,9 @@ test('a class without a batch rate of its own costs in a batch what costs less, 
 })
 
 test('the catalog that comes with the project holds', () => {
-  const url = [
-    new URL('../../../../../catalog.yaml', import.meta.url),
-    new URL('../../../../../../catalog.yaml', import.meta.url),
-  ]
-  const text = url.map((at) => tryRead(at)).find((found) => found !== undefined)
-  assert.ok(text !== undefined, 'catalog.yaml is found')
+  const text = readFileSync(join(projectRoot, 'catalog.yaml'), 'utf8')
   assert.ok(parseCatalog('catalog.yaml', text).models.length > 0)
 })
-
-function tryRead(url: URL): string | undefined {
-  try {
-    return readFileSync(url, 'utf8')
-  } catch {
-    return undefined
-  }
-}
 
 const price = (body: string) => withLine(12, `    price: ${body}`)
 

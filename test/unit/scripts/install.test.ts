@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import test, { type TestContext } from 'node:test'
-import { projectRoot } from '../../control/launch/paths.ts'
-import { makeTempDir, removeTempDir } from '../support/tempDir.ts'
+import { projectRoot } from '../../../control/launch/paths.ts'
+import { makeTempDir, removeTempDir } from '../../support/tempDir.ts'
 
 const FILES = ['Makefile', 'package.json', 'package-lock.json', 'scripts/node-version.mjs', 'scripts/install.mjs']
 const HOUR_MS = 3_600_000
