@@ -141,6 +141,27 @@ test('no bytes at all throw anything but a refusal', () => {
   )
 })
 
+const HOSTILE_BYTES = 20_000_000
+const HOSTILE: [name: string, code: string, piece: string][] = [
+  ['boundaries', 'bad_multipart', '\r\n--b'],
+  ['boundaries of empty parts', 'bad_multipart', `\r\n--b\r\n${HEAD}\r\n\r\n`],
+  ['look-alikes of the boundary', 'bad_multipart', '\r\n--bc'],
+  ['beginnings of a boundary', 'read', '\r\n--'],
+  ['line ends', 'read', '\r\n'],
+]
+for (const [name, code, piece] of HOSTILE) {
+  test(`a large upload full of ${name} takes little time and memory`, () => {
+    const content = Buffer.alloc(HOSTILE_BYTES, piece)
+    const body = Buffer.concat([Buffer.from(`--b\r\n${HEAD}\r\n\r\n`), content, Buffer.from(`\r\n${END}`)])
+    const heapBytes = process.memoryUsage().heapUsed
+    const beganMs = performance.now()
+    assert.equal(codeOf(body), code)
+    // It takes less than 100 ms; the rest is for a machine that is busy.
+    assert.ok(performance.now() - beganMs < 2_000)
+    assert.ok(process.memoryUsage().heapUsed - heapBytes < HOSTILE_BYTES / 4)
+  })
+}
+
 test('fields are read once, and within bounds', () => {
   const form = readForm(Buffer.from(field('a', 'x') + field('a', 'y') + field('b', 'z'.repeat(20)) + END), TYPE, {
     ...limits,
