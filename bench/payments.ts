@@ -1,5 +1,6 @@
 // How many payments control settles on a chain: checked, booked, sent, in a block, credited and held, each once.
 // node dist/bench/payments.js [payments] [--json]
+
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -28,6 +29,7 @@ import type { PaymentOrder } from '../control/onchain/payments/paymentOrder.ts'
 import { PaymentsService } from '../control/onchain/service/paymentsService.ts'
 import { migrate } from '../control/runtime/db/migrate.ts'
 import { createPool, type Pool } from '../control/runtime/db/pool.ts'
+import { limits } from './limits.ts'
 
 const AT_ONCE = [1, 32] as const
 const AMOUNT = 4_200n
@@ -160,14 +162,14 @@ async function main(): Promise<void> {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-bench-payments-'))
   // PostgreSQL runs as another user when this program runs as root.
   chmodSync(dir, 0o755)
-  const postgres = await startPostgres({ dir: join(dir, 'pg'), logFile: join(dir, 'pg.log') })
-  const redisServer = await startRedis({ dir: join(dir, 'redis'), logFile: join(dir, 'redis.log') })
-  const node = await startAnvil({ dir: join(dir, 'chain'), logFile: join(dir, 'chain.log') })
-  const pool = createPool(await postgres.provideDatabase('bench'))
+  const postgres = await startPostgres({ dir: join(dir, 'pg'), logFile: join(dir, 'pg.log'), limits })
+  const redisServer = await startRedis({ dir: join(dir, 'redis'), logFile: join(dir, 'redis.log'), limits })
+  const node = await startAnvil({ dir: join(dir, 'chain'), logFile: join(dir, 'chain.log'), limits })
+  const pool = createPool(await postgres.provideDatabase('bench'), limits)
   const redis = connectRedis(redisServer.url, 'wait')
   const client = devClient(node.rpcUrl)
   await migrate(pool)
-  await ensureAdmission({ pool, redis, log })
+  await ensureAdmission({ pool, redis, log, limits })
   const { stablecoin } = await deployContracts(client)
   const asset: PaymentAsset = {
     id: 'stablecoin',
@@ -201,6 +203,7 @@ async function main(): Promise<void> {
     log,
     accountOfWallet: async () => undefined,
     coinUsdUnits: async () => 1_000_000_000,
+    limits,
   })
   try {
     await ready(payments)

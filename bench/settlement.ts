@@ -1,5 +1,6 @@
 // How fast ended requests get from the ledger streams into the book, to the commit.
 // node dist/bench/settlement.js [receipts] [accounts] [--json]
+
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,6 +18,7 @@ import { startPostgres } from '../control/launch/postgres.ts'
 import { startRedis } from '../control/launch/redis.ts'
 import { migrate } from '../control/runtime/db/migrate.ts'
 import { createPool, type Pool, withTransaction } from '../control/runtime/db/pool.ts'
+import { limits } from './limits.ts'
 import type { SettlementResult } from './results.ts'
 
 const CREDIT_UNITS = 1_000_000_000_000
@@ -98,7 +100,7 @@ async function verify(pool: Pool, filled: Filled): Promise<void> {
 async function measure(pool: Pool, redisUrl: string, filled: Filled): Promise<number> {
   const log = pino({ level: process.env['LOG_LEVEL'] ?? 'error' })
   const begin = performance.now()
-  const consumer = new SettlementConsumer({ redisUrl, pool, log, consumer: 'bench' })
+  const consumer = new SettlementConsumer({ redisUrl, pool, log, consumer: 'bench', limits })
   try {
     while (consumer.stats.receipts < filled.receipts) {
       if (performance.now() - begin > TIMEOUT_MS)
@@ -116,9 +118,9 @@ async function main(): Promise<void> {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-bench-settlement-'))
   // PostgreSQL runs as another user when this program runs as root.
   chmodSync(dir, 0o755)
-  const postgres = await startPostgres({ dir: join(dir, 'pg'), logFile: join(dir, 'pg.log') })
-  const redisServer = await startRedis({ dir: join(dir, 'redis'), logFile: join(dir, 'redis.log') })
-  const pool = createPool(await postgres.provideDatabase('bench'))
+  const postgres = await startPostgres({ dir: join(dir, 'pg'), logFile: join(dir, 'pg.log'), limits })
+  const redisServer = await startRedis({ dir: join(dir, 'redis'), logFile: join(dir, 'redis.log'), limits })
+  const pool = createPool(await postgres.provideDatabase('bench'), limits)
   const redis = connectRedis(redisServer.url, 'wait')
   try {
     await migrate(pool)

@@ -1,10 +1,14 @@
-import { limitsFault } from '../contract/limits/limitsFault.ts'
+import { main } from './cli/main.ts'
+import { type Limits, readLimits } from './limits.ts'
 
-const fault = await limitsFault()
-if (fault === undefined) {
-  const { main } = await import('./cli/main.ts')
-  process.exitCode = await main(process.argv.slice(2))
-} else {
-  process.stderr.write(`sluice: ${fault}\n`)
-  process.exitCode = 1
+/** The limits of the environment; says what is wrong with them and ends where something is. */
+function limitsOrExit(): Limits {
+  try {
+    return readLimits(process.env['SLUICE_LIMITS'])
+  } catch (error) {
+    process.stderr.write(`sluice: ${error instanceof Error ? error.message : String(error)}\n`)
+    process.exit(1)
+  }
 }
+
+process.exitCode = await main(process.argv.slice(2), limitsOrExit())

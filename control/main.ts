@@ -1,6 +1,6 @@
 import { pino } from 'pino'
-import { limits } from '../contract/limits/limits.ts'
 import { CatalogError } from './catalog/pricing/yamlReader.ts'
+import { type Limits, readLimits } from './limits.ts'
 import { readPaymentsConfig } from './onchain/payments/paymentsConfig.ts'
 import { ControlService } from './service/controlService.ts'
 import { readEnvironment } from './service/environment.ts'
@@ -8,6 +8,7 @@ import { readEnvironment } from './service/environment.ts'
 const log = pino({ name: 'control', level: process.env['LOG_LEVEL'] || 'info' })
 const stopping = new AbortController()
 let service: ControlService | undefined
+const limits = limitsOrExit()
 
 /** Ends the process; what hangs on the way down is cut off after limits.shutdownTimeoutMs. */
 async function stop(reason: string): Promise<void> {
@@ -21,6 +22,15 @@ async function stop(reason: string): Promise<void> {
   await service?.stop()
   log.info('stopped')
   process.exit(0)
+}
+
+/** The limits of the environment; ends where they do not hold. */
+function limitsOrExit(): Limits {
+  try {
+    return readLimits(process.env['SLUICE_LIMITS'])
+  } catch (error) {
+    fail(error)
+  }
 }
 
 /** A start that can not succeed says why, in full, and ends with status 1. */
@@ -40,7 +50,7 @@ process.on('SIGHUP', () => void service?.reloadCatalog())
 
 try {
   const payments = await readPaymentsConfig(process.env)
-  service = new ControlService({ ...readEnvironment(process.env), payments }, log)
+  service = new ControlService({ ...readEnvironment(process.env), payments }, log, limits)
   const metricsPort = await service.start(stopping.signal)
   log.info({ metricsPort }, 'control is ready')
   process.send?.({ ready: { metricsPort } })

@@ -1,11 +1,12 @@
 import { pino } from 'pino'
-import { limits } from '../contract/limits/limits.ts'
 import { readBusKey } from '../contract/wire/callSeal.ts'
 import { readConfig } from './config.ts'
+import { readLimits } from './limits.ts'
 import { MetricsServer } from './supervisor/metricsServer.ts'
 import { Workers } from './supervisor/workers.ts'
 
 const config = readConfig(process.env)
+const limits = readLimits(process.env['SLUICE_LIMITS'])
 // The workers read it; a key that is wrong is said once, before any of them starts.
 readBusKey(process.env)
 const log = pino({ level: config.logLevel, base: { process: 'proxy-main' } })

@@ -1,4 +1,3 @@
-import type { Limits } from '../contract/limits/limits.ts'
 import type { KeyCache } from './access/keyCache.ts'
 import type { RpcClient } from './bus/rpcClient.ts'
 import type { CatalogStore } from './catalog/catalogStore.ts'
@@ -39,6 +38,7 @@ import type { VideoJobs } from './endpoints/videos/jobs.ts'
 import { videoReadHandler } from './endpoints/videos/read.ts'
 import type { BatchJobs } from './jobs/batchJobs.ts'
 import { type BodyOwner, BodyParser } from './json/parseInSteps.ts'
+import type { Limits } from './limits.ts'
 import type { PaymentServices } from './payments/paidRequest.ts'
 import type { RouteEntry } from './server/routeTable.ts'
 import { pageHandler } from './site/page.ts'
@@ -147,5 +147,5 @@ export function routes(parts: RouteParts): RouteEntry[] {
     ...apiEndpoints({ rpc, limits, trustedProxies }),
   ]
   const document = { method: 'GET', path: '/v1/openapi.json' } as const
-  return [...served, { ...document, handler: openapiHandler([...served, document]) }]
+  return [...served, { ...document, handler: openapiHandler([...served, document], limits) }]
 }

@@ -2,7 +2,6 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { worstState } from '../contract/api/incidents.ts'
-import { limits } from '../contract/limits/limits.ts'
 import { readBusKey } from '../contract/wire/callSeal.ts'
 import { sluice } from '../contract/wire/generated/messages.js'
 import { newId } from '../contract/wire/ids.ts'
@@ -33,6 +32,7 @@ import { VideoJobs } from './endpoints/videos/jobs.ts'
 import { BatchJobs } from './jobs/batchJobs.ts'
 import { VideoStore } from './jobs/videoStore.ts'
 import { VideoWakes } from './jobs/videoWakes.ts'
+import { readLimits } from './limits.ts'
 import { RequestMetrics } from './metrics/requestMetrics.ts'
 import type { PaymentServices } from './payments/paidRequest.ts'
 import { TermsCache } from './payments/termsCache.ts'
@@ -52,11 +52,12 @@ const START_RETRY_MS = 200
 const LOOP_RESOLUTION_MS = 20
 
 const config = readConfig(process.env)
+const limits = readLimits(process.env['SLUICE_LIMITS'])
 const owner = newId('own')
 const log = pino({ level: config.logLevel, base: { process: 'proxy', owner } })
 const fault = (what: string) => (error: unknown) => log.warn({ err: error }, what)
 
-const commands = connectRedis(config.redisUrl, 'fail')
+const commands = connectRedis(config.redisUrl, { failAfterMs: limits.redisTimeoutMs })
 const subscriber = connectRedis(config.redisUrl, 'wait')
 const feedRedis = connectRedis(config.redisUrl, 'wait')
 for (const redis of [commands, subscriber, feedRedis]) redis.on('error', fault('redis connection'))

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { stopLeftover } from '../control/launch/leftover.ts'
 import { startPostgres } from '../control/launch/postgres.ts'
+import { limits } from './support/limits.ts'
 import { TEST_POSTGRES_SETTINGS } from './support/services.ts'
 import { makeTempDir, removeTempDir } from './support/tempDir.ts'
 
@@ -48,9 +49,9 @@ async function runNode(files: readonly string[], env: NodeJS.ProcessEnv, timeout
 /** Stops the servers that a test which died has left in the folder of the run. */
 async function stopLeftovers(dir: string): Promise<void> {
   for (const entry of readdirSync(dir)) {
-    await stopLeftover(join(dir, entry, 'redis.pid'), /(redis|valkey)-server/, 'SIGKILL')
-    await stopLeftover(join(dir, entry, 'cluster/postmaster.pid'), /postgres/, 'SIGQUIT')
-    await stopLeftover(join(dir, entry, 'anvil.pid'), /anvil/, 'SIGKILL')
+    await stopLeftover(join(dir, entry, 'redis.pid'), /(redis|valkey)-server/, 'SIGKILL', limits)
+    await stopLeftover(join(dir, entry, 'cluster/postmaster.pid'), /postgres/, 'SIGQUIT', limits)
+    await stopLeftover(join(dir, entry, 'anvil.pid'), /anvil/, 'SIGKILL', limits)
   }
 }
 
@@ -66,6 +67,7 @@ async function main(): Promise<number> {
     dir: join(servers, 'cluster'),
     logFile: join(servers, 'postgres.log'),
     settings: TEST_POSTGRES_SETTINGS,
+    limits,
   })
   try {
     const isLong = wanted.includes('long')

@@ -16,6 +16,7 @@ import { createPool } from '../../control/runtime/db/pool.ts'
 import { openAccounts } from '../accounts.ts'
 import { catalogYaml } from '../catalog.ts'
 import { descendants } from '../cpu.ts'
+import { limits } from '../limits.ts'
 
 const STOP_TIMEOUT_MS = 20_000
 const DRAIN_TIMEOUT_MS = 180_000
@@ -80,10 +81,10 @@ export async function startStack(options: StackOptions, stops: (() => Promise<vo
 
 async function startIn(folder: string, options: StackOptions, parts: (() => Promise<void>)[]): Promise<Stack> {
   const log = (name: string) => join(folder, `${name}.log`)
-  const postgres = await startPostgres({ dir: join(folder, 'postgres'), logFile: log('postgres') })
+  const postgres = await startPostgres({ dir: join(folder, 'postgres'), logFile: log('postgres'), limits })
   parts.push(() => stopPostgres(postgres))
   const socket = join(folder, 'redis.sock')
-  const redis = await startRedis({ dir: join(folder, 'redis'), logFile: log('redis'), socket })
+  const redis = await startRedis({ dir: join(folder, 'redis'), logFile: log('redis'), socket, limits })
   parts.push(() => redis.process.stop())
   const databaseUrl = await postgres.provideDatabase('sluice')
   const keys = await openIn(databaseUrl, options)
@@ -132,7 +133,7 @@ async function startIn(folder: string, options: StackOptions, parts: (() => Prom
 }
 
 async function openIn(databaseUrl: string, { accounts, keysPerAccount }: StackOptions): Promise<string[]> {
-  const pool = createPool(databaseUrl)
+  const pool = createPool(databaseUrl, limits)
   try {
     await migrate(pool)
     return await openAccounts(pool, accounts, keysPerAccount)
@@ -169,6 +170,7 @@ function program(name: 'control' | 'proxy', env: NodeJS.ProcessEnv, logFile: str
     logFile,
     stopSignal: 'SIGTERM',
     stopTimeoutMs: STOP_TIMEOUT_MS,
+    limits,
   })
 }
 

@@ -1,11 +1,11 @@
-import { limits } from '../limits/limits.ts'
+import type { ContractLimits } from '../limits/limits.ts'
 import { flagOrNone, pageAfter, pageLimit, text, usd } from './fields.ts'
 import { type ApiRoute, members } from './route.ts'
 
 const DAY = { type: 'string', format: 'day' }
 
 /** What to sum up of the usage of an account. */
-export const USAGE_QUERY = {
+export const usageQuery = (limits: ContractLimits) => ({
   from: { ...DAY, description: 'the first day, such as 2027-01-01 (UTC)' },
   to: { ...DAY, description: `the last day, such as 2027-01-31 (UTC), at most ${limits.usageDaysMax} days on` },
   group_by: {
@@ -17,64 +17,65 @@ export const USAGE_QUERY = {
   key: { type: 'string', pattern: '^key_[0-9A-Z]{26}$', description: 'the id of a key (key_...)' },
   limit: pageLimit(limits.usagePageMax),
   after: text('what the page before gave as next', 1_024),
-}
+})
 
 /** What an account is, has and did. */
-export const ACCOUNT_ROUTES = {
-  get_account: {
-    method: 'GET',
-    path: '/v1/account',
-    auth: 'session',
-    summary: 'Balances and credit grants',
-  },
-  update_account: {
-    method: 'PATCH',
-    path: '/v1/account',
-    auth: 'session',
-    summary: 'Change the name or the defaults of the account',
-    body: {
-      ...members({
-        name: text('a text of at most 200 characters', 200),
-        allow_retention: flagOrNone(
-          'whether providers and tools that keep data may serve requests where neither they nor their key say so',
-        ),
-        transfer_cap_day: usd('the most that API keys may pay to agents of other accounts in a day (UTC)'),
-      }),
-      minProperties: 1,
+export const accountRoutes = (limits: ContractLimits) =>
+  ({
+    get_account: {
+      method: 'GET',
+      path: '/v1/account',
+      auth: 'session',
+      summary: 'Balances and credit grants',
     },
-  },
-  list_activity: {
-    method: 'GET',
-    path: '/v1/account/activity',
-    auth: 'session',
-    summary: 'Everything that was changed, newest first',
-    query: members({ limit: pageLimit(), after: pageAfter('evt') }),
-  },
-  get_usage: {
-    method: 'GET',
-    path: '/v1/account/usage',
-    auth: 'session',
-    summary: 'Requests, tokens and costs by day, model, key and agent',
-    query: members({
-      ...USAGE_QUERY,
-      group_by: {
-        type: 'string',
-        pattern: '^(day|model|key|agent)(,(day|model|key|agent)){0,3}$',
-        description: 'some of day, model, key and agent, separated by commas; agent adds what the agents used',
+    update_account: {
+      method: 'PATCH',
+      path: '/v1/account',
+      auth: 'session',
+      summary: 'Change the name or the defaults of the account',
+      body: {
+        ...members({
+          name: text('a text of at most 200 characters', 200),
+          allow_retention: flagOrNone(
+            'whether providers and tools that keep data may serve requests where neither they nor their key say so',
+          ),
+          transfer_cap_day: usd('the most that API keys may pay to agents of other accounts in a day (UTC)'),
+        }),
+        minProperties: 1,
       },
-    }),
-  },
-  get_statement: {
-    method: 'GET',
-    path: '/v1/statements/{month}.csv',
-    auth: 'session',
-    summary: 'Every movement of money in a month, as CSV',
-  },
-  list_receipts: {
-    method: 'GET',
-    path: '/v1/receipts',
-    auth: 'key_or_session',
-    summary: 'The latest receipts of the key, or of the whole account',
-    query: members({ limit: pageLimit(limits.receiptsPageMax), after: pageAfter('req') }),
-  },
-} as const satisfies Record<string, ApiRoute>
+    },
+    list_activity: {
+      method: 'GET',
+      path: '/v1/account/activity',
+      auth: 'session',
+      summary: 'Everything that was changed, newest first',
+      query: members({ limit: pageLimit(limits.listPageMax), after: pageAfter('evt') }),
+    },
+    get_usage: {
+      method: 'GET',
+      path: '/v1/account/usage',
+      auth: 'session',
+      summary: 'Requests, tokens and costs by day, model, key and agent',
+      query: members({
+        ...usageQuery(limits),
+        group_by: {
+          type: 'string',
+          pattern: '^(day|model|key|agent)(,(day|model|key|agent)){0,3}$',
+          description: 'some of day, model, key and agent, separated by commas; agent adds what the agents used',
+        },
+      }),
+    },
+    get_statement: {
+      method: 'GET',
+      path: '/v1/statements/{month}.csv',
+      auth: 'session',
+      summary: 'Every movement of money in a month, as CSV',
+    },
+    list_receipts: {
+      method: 'GET',
+      path: '/v1/receipts',
+      auth: 'key_or_session',
+      summary: 'The latest receipts of the key, or of the whole account',
+      query: members({ limit: pageLimit(limits.receiptsPageMax), after: pageAfter('req') }),
+    },
+  }) as const satisfies Record<string, ApiRoute>

@@ -1,4 +1,3 @@
-import { limits } from '../limits/limits.ts'
 import type { JsonSchema } from './route.ts'
 
 const NO_CONTROL_CHARACTERS = '^[^\\x00-\\x1f\\x7f]*$'
@@ -47,7 +46,7 @@ export function textList(what: string, pattern: string, itemsMax: number): JsonS
 }
 
 /** How many entries a page has. */
-export function pageLimit(most: number = limits.listPageMax): JsonSchema {
+export function pageLimit(most: number): JsonSchema {
   return { type: 'integer', minimum: 1, maximum: most, description: `an integer from 1 to ${most}` }
 }
 

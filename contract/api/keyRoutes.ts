@@ -1,9 +1,9 @@
-import { limits } from '../limits/limits.ts'
+import type { ContractLimits } from '../limits/limits.ts'
 import { flag, flagOrNone, pageAfter, pageLimit, text, textList, timeOrNone, usdOrNone } from './fields.ts'
 import { type ApiRoute, members } from './route.ts'
 
 /** What an owner sets on a key. */
-export const KEY_SETTINGS = {
+export const keySettings = (limits: ContractLimits) => ({
   name: text('a text of at most 200 characters', 200),
   paused: flag('whether requests with this key are refused'),
   caps: {
@@ -31,41 +31,42 @@ export const KEY_SETTINGS = {
   },
   expires_at: timeOrNone('when the key ends, a time to come'),
   platform: flag('whether the key may make sub-keys'),
-}
+})
 
 /** The API keys of an account. */
-export const KEY_ROUTES = {
-  list_keys: {
-    method: 'GET',
-    path: '/v1/account/keys',
-    auth: 'session',
-    summary: 'List API keys, newest first',
-    query: members({ limit: pageLimit(), after: pageAfter('key') }),
-  },
-  create_key: {
-    method: 'POST',
-    path: '/v1/account/keys',
-    auth: 'session',
-    summary: 'Create an API key, which is shown this once',
-    body: members(KEY_SETTINGS),
-  },
-  update_key: {
-    method: 'PATCH',
-    path: '/v1/account/keys/{id}',
-    auth: 'session',
-    summary: "Change a key's settings",
-    body: { ...members(KEY_SETTINGS), minProperties: 1 },
-  },
-  revoke_key: {
-    method: 'DELETE',
-    path: '/v1/account/keys/{id}',
-    auth: 'session',
-    summary: 'Revoke a key for good',
-  },
-  get_key_limits: {
-    method: 'GET',
-    path: '/v1/keys/{id}/limits',
-    auth: 'session',
-    summary: 'What a key may spend and use, what it has spent and what is left',
-  },
-} as const satisfies Record<string, ApiRoute>
+export const keyRoutes = (limits: ContractLimits) =>
+  ({
+    list_keys: {
+      method: 'GET',
+      path: '/v1/account/keys',
+      auth: 'session',
+      summary: 'List API keys, newest first',
+      query: members({ limit: pageLimit(limits.listPageMax), after: pageAfter('key') }),
+    },
+    create_key: {
+      method: 'POST',
+      path: '/v1/account/keys',
+      auth: 'session',
+      summary: 'Create an API key, which is shown this once',
+      body: members(keySettings(limits)),
+    },
+    update_key: {
+      method: 'PATCH',
+      path: '/v1/account/keys/{id}',
+      auth: 'session',
+      summary: "Change a key's settings",
+      body: { ...members(keySettings(limits)), minProperties: 1 },
+    },
+    revoke_key: {
+      method: 'DELETE',
+      path: '/v1/account/keys/{id}',
+      auth: 'session',
+      summary: 'Revoke a key for good',
+    },
+    get_key_limits: {
+      method: 'GET',
+      path: '/v1/keys/{id}/limits',
+      auth: 'session',
+      summary: 'What a key may spend and use, what it has spent and what is left',
+    },
+  }) as const satisfies Record<string, ApiRoute>

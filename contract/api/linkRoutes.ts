@@ -1,41 +1,43 @@
+import type { ContractLimits } from '../limits/limits.ts'
 import { coinAmount, pageAfter, pageLimit, text, timeOrNone } from './fields.ts'
 import { type ApiRoute, members } from './route.ts'
 
 /** Links: coin for whoever has the token. */
-export const LINK_ROUTES = {
-  list_links: {
-    method: 'GET',
-    path: '/v1/links',
-    auth: 'session',
-    summary: "List the account's links, newest first",
-    query: members({ limit: pageLimit(), after: pageAfter('lnk') }),
-  },
-  create_link: {
-    method: 'POST',
-    path: '/v1/links',
-    auth: 'session',
-    summary: 'Put coin into a link, whose token is shown this once',
-    body: members(
-      {
-        amount: coinAmount('how much the link holds'),
-        note: text('a text of at most 200 characters, which the claimer reads', 200),
-        expires_at: timeOrNone('when coin that nobody has claimed comes back, a time to come'),
-      },
-      ['amount'],
-    ),
-  },
-  claim_link: {
-    method: 'POST',
-    path: '/v1/links/{token}/claim',
-    auth: 'session',
-    summary: 'Take the coin of a link, once',
-    body: members({}),
-  },
-  cancel_link: {
-    method: 'POST',
-    path: '/v1/links/{id}/cancel',
-    auth: 'session',
-    summary: 'Take back the coin of a link that nobody has claimed',
-    body: members({}),
-  },
-} as const satisfies Record<string, ApiRoute>
+export const linkRoutes = (limits: ContractLimits) =>
+  ({
+    list_links: {
+      method: 'GET',
+      path: '/v1/links',
+      auth: 'session',
+      summary: "List the account's links, newest first",
+      query: members({ limit: pageLimit(limits.listPageMax), after: pageAfter('lnk') }),
+    },
+    create_link: {
+      method: 'POST',
+      path: '/v1/links',
+      auth: 'session',
+      summary: 'Put coin into a link, whose token is shown this once',
+      body: members(
+        {
+          amount: coinAmount('how much the link holds'),
+          note: text('a text of at most 200 characters, which the claimer reads', 200),
+          expires_at: timeOrNone('when coin that nobody has claimed comes back, a time to come'),
+        },
+        ['amount'],
+      ),
+    },
+    claim_link: {
+      method: 'POST',
+      path: '/v1/links/{token}/claim',
+      auth: 'session',
+      summary: 'Take the coin of a link, once',
+      body: members({}),
+    },
+    cancel_link: {
+      method: 'POST',
+      path: '/v1/links/{id}/cancel',
+      auth: 'session',
+      summary: 'Take back the coin of a link that nobody has claimed',
+      body: members({}),
+    },
+  }) as const satisfies Record<string, ApiRoute>

@@ -1,47 +1,49 @@
+import type { ContractLimits } from '../limits/limits.ts'
 import { pageAfter, pageLimit, text } from './fields.ts'
 import { type ApiRoute, members } from './route.ts'
 
 /** Endpoints of models that customers run themselves. */
-export const PROVIDER_ROUTES = {
-  list_providers: {
-    method: 'GET',
-    path: '/v1/providers',
-    auth: 'open',
-    summary: 'Registered providers, newest first',
-    query: members({ limit: pageLimit(), after: pageAfter('prov') }),
-  },
-  register_provider: {
-    method: 'POST',
-    path: '/v1/providers',
-    auth: 'session',
-    summary: 'Register an endpoint, which is checked first; the same address again is checked and written anew',
-    body: members(
-      {
-        name: text('a text of 1 to 100 characters', 100, { minLength: 1 }),
-        base_url: text('the address that paths such as /models and /chat/completions are added to', 1_024),
-        dialect: {
-          type: 'string',
-          enum: ['openai', 'anthropic'],
-          description: 'openai or anthropic: the format that the endpoint speaks',
+export const providerRoutes = (limits: ContractLimits) =>
+  ({
+    list_providers: {
+      method: 'GET',
+      path: '/v1/providers',
+      auth: 'open',
+      summary: 'Registered providers, newest first',
+      query: members({ limit: pageLimit(limits.listPageMax), after: pageAfter('prov') }),
+    },
+    register_provider: {
+      method: 'POST',
+      path: '/v1/providers',
+      auth: 'session',
+      summary: 'Register an endpoint, which is checked first; the same address again is checked and written anew',
+      body: members(
+        {
+          name: text('a text of 1 to 100 characters', 100, { minLength: 1 }),
+          base_url: text('the address that paths such as /models and /chat/completions are added to', 1_024),
+          dialect: {
+            type: 'string',
+            enum: ['openai', 'anthropic'],
+            description: 'openai or anthropic: the format that the endpoint speaks',
+          },
+          api_key: {
+            type: 'string',
+            pattern: '^[\\x21-\\x7e]{1,1024}$',
+            description: 'a key for the check, at most 1,024 printable characters; it is not kept',
+          },
+          data_policy: {
+            type: 'string',
+            enum: ['none', 'retained'],
+            description: 'none, or retained: whether the endpoint keeps what is sent to it',
+          },
         },
-        api_key: {
-          type: 'string',
-          pattern: '^[\\x21-\\x7e]{1,1024}$',
-          description: 'a key for the check, at most 1,024 printable characters; it is not kept',
-        },
-        data_policy: {
-          type: 'string',
-          enum: ['none', 'retained'],
-          description: 'none, or retained: whether the endpoint keeps what is sent to it',
-        },
-      },
-      ['name', 'base_url'],
-    ),
-  },
-  remove_provider: {
-    method: 'DELETE',
-    path: '/v1/providers/{id}',
-    auth: 'session',
-    summary: 'Take an endpoint off the list',
-  },
-} as const satisfies Record<string, ApiRoute>
+        ['name', 'base_url'],
+      ),
+    },
+    remove_provider: {
+      method: 'DELETE',
+      path: '/v1/providers/{id}',
+      auth: 'session',
+      summary: 'Take an endpoint off the list',
+    },
+  }) as const satisfies Record<string, ApiRoute>

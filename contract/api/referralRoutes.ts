@@ -1,29 +1,31 @@
+import type { ContractLimits } from '../limits/limits.ts'
 import { pageAfter, pageLimit } from './fields.ts'
 import { type ApiRoute, members } from './route.ts'
 
 /** Referrals: a share of what other accounts pay goes to the one that brought them. */
-export const REFERRAL_ROUTES = {
-  get_referrals: {
-    method: 'GET',
-    path: '/v1/referrals',
-    auth: 'key_or_session',
-    summary: "The account's referral code, whom it has brought, newest first, and what it earned",
-    query: members({ limit: pageLimit(), after: pageAfter('rfl') }),
-  },
-  attach_referral: {
-    method: 'POST',
-    path: '/v1/referrals',
-    auth: 'session',
-    summary: 'Name the account that brought this one by its code, once',
-    body: members(
-      {
-        code: {
-          type: 'string',
-          pattern: '^[0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{8}$',
-          description: 'the referral code of another account, 8 letters and digits',
+export const referralRoutes = (limits: ContractLimits) =>
+  ({
+    get_referrals: {
+      method: 'GET',
+      path: '/v1/referrals',
+      auth: 'key_or_session',
+      summary: "The account's referral code, whom it has brought, newest first, and what it earned",
+      query: members({ limit: pageLimit(limits.listPageMax), after: pageAfter('rfl') }),
+    },
+    attach_referral: {
+      method: 'POST',
+      path: '/v1/referrals',
+      auth: 'session',
+      summary: 'Name the account that brought this one by its code, once',
+      body: members(
+        {
+          code: {
+            type: 'string',
+            pattern: '^[0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{8}$',
+            description: 'the referral code of another account, 8 letters and digits',
+          },
         },
-      },
-      ['code'],
-    ),
-  },
-} as const satisfies Record<string, ApiRoute>
+        ['code'],
+      ),
+    },
+  }) as const satisfies Record<string, ApiRoute>

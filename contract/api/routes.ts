@@ -1,32 +1,37 @@
-import { ACCOUNT_ROUTES } from './accountRoutes.ts'
-import { AGENT_ROUTES } from './agentRoutes.ts'
+import { CONTRACT_LIMITS, type ContractLimits } from '../limits/limits.ts'
+import { accountRoutes } from './accountRoutes.ts'
+import { agentRoutes } from './agentRoutes.ts'
 import { BATCH_ROUTES } from './batchRoutes.ts'
-import { KEY_ROUTES } from './keyRoutes.ts'
-import { LINK_ROUTES } from './linkRoutes.ts'
-import { MONEY_ROUTES } from './moneyRoutes.ts'
-import { PLATFORM_ROUTES } from './platformRoutes.ts'
-import { PROVIDER_ROUTES } from './providerRoutes.ts'
-import { REFERRAL_ROUTES } from './referralRoutes.ts'
+import { keyRoutes } from './keyRoutes.ts'
+import { linkRoutes } from './linkRoutes.ts'
+import { moneyRoutes } from './moneyRoutes.ts'
+import { platformRoutes } from './platformRoutes.ts'
+import { providerRoutes } from './providerRoutes.ts'
+import { referralRoutes } from './referralRoutes.ts'
 import { type ApiRoute, pathExpression } from './route.ts'
 import { SIGN_IN_ROUTES } from './signInRoutes.ts'
 
-const TABLE = {
+const tableOf = (limits: ContractLimits) => ({
   ...SIGN_IN_ROUTES,
-  ...ACCOUNT_ROUTES,
-  ...KEY_ROUTES,
-  ...LINK_ROUTES,
-  ...AGENT_ROUTES,
-  ...PLATFORM_ROUTES,
+  ...accountRoutes(limits),
+  ...keyRoutes(limits),
+  ...linkRoutes(limits),
+  ...agentRoutes(limits),
+  ...platformRoutes(limits),
   ...BATCH_ROUTES,
-  ...REFERRAL_ROUTES,
-  ...PROVIDER_ROUTES,
-  ...MONEY_ROUTES,
-} as const
+  ...referralRoutes(limits),
+  ...providerRoutes(limits),
+  ...moneyRoutes(limits),
+})
 
-export type ApiOperation = keyof typeof TABLE
+export type ApiOperation = keyof ReturnType<typeof tableOf>
+export type ApiRoutes = Readonly<Record<ApiOperation, ApiRoute>>
 
-/** Every endpoint that control serves through the proxies, which know them from here as well. */
-export const API_ROUTES: Readonly<Record<ApiOperation, ApiRoute>> = TABLE
+/** Every endpoint that control serves through the proxies, with the schemas that its requests are checked against. */
+export const apiRoutes: (limits: ContractLimits) => ApiRoutes = tableOf
+
+/** The same under the default limits, for what no limit changes: methods, paths, credentials, names of fields. */
+export const API_ROUTES: ApiRoutes = apiRoutes(CONTRACT_LIMITS)
 
 export interface ApiMatch {
   readonly operation: ApiOperation
@@ -36,7 +41,7 @@ export interface ApiMatch {
 }
 
 // Patterns without parameters first, so that `/v1/things/new` is not taken for a thing.
-const PATTERNS = (Object.entries(TABLE) as [ApiOperation, ApiRoute][])
+const PATTERNS = (Object.entries(API_ROUTES) as [ApiOperation, ApiRoute][])
   .map(([operation, route]) => ({ operation, route, expression: pathExpression(route.path) }))
   .sort((a, b) => Number(a.route.path.includes('{')) - Number(b.route.path.includes('{')))
 

@@ -1,4 +1,4 @@
-import type { Limits } from './limits.ts'
+import type { ContractLimits } from './limits.ts'
 
 const MARGIN_MS = 2_000
 
@@ -7,7 +7,7 @@ const MARGIN_MS = 2_000
  * workers are waited for, and the last settlements are delivered. Whoever stops the proxy has to wait longer than this.
  */
 export function workerStopMaxMs(
-  limits: Pick<Limits, 'drainGraceMs' | 'shutdownTimeoutMs' | 'settleTimeoutMs'>,
+  limits: Pick<ContractLimits, 'drainGraceMs' | 'shutdownTimeoutMs' | 'settleTimeoutMs'>,
 ): number {
   return 2 * (limits.drainGraceMs + limits.shutdownTimeoutMs) + limits.settleTimeoutMs + MARGIN_MS
 }

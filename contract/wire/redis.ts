@@ -1,10 +1,9 @@
 import { Redis } from 'ioredis'
-import { limits } from '../limits/limits.ts'
 
 const RECONNECT_DELAY_MAX_MS = 1_000
 
-/** Whether calls wait for a lost connection to come back, or fail at once. */
-export type LostConnection = 'wait' | 'fail'
+/** Whether calls wait for a lost connection to come back, or fail: at once, and without an answer after so long. */
+export type LostConnection = 'wait' | { readonly failAfterMs: number }
 
 /**
  * Connects to Redis. The connection restores itself; commands that were under way when it broke are rejected, never
@@ -22,14 +21,14 @@ export function connectRedis(url: string, lost: LostConnection): Redis {
     autoResendUnfulfilledCommands: false,
     retryStrategy: (attempt) => Math.min(attempt * 50, RECONNECT_DELAY_MAX_MS),
     noDelay: true,
-    ...(lost === 'fail' ? { commandTimeout: limits.redisTimeoutMs } : {}),
+    ...(lost === 'wait' ? {} : { commandTimeout: lost.failAfterMs }),
   })
   // ioredis forgets commands that it neither resends nor retries, and their promises would never settle.
   const flushQueue = Reflect.get(redis, 'flushQueue') as (error: Error, queues: { offlineQueue: boolean }) => void
   redis.on('close', () =>
     flushQueue.call(redis, new Error('the connection to Redis was lost'), { offlineQueue: false }),
   )
-  if (lost === 'fail') dropWhenLate(redis)
+  if (lost !== 'wait') dropWhenLate(redis)
   return redis
 }
 

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
-import { limits } from '../../contract/limits/limits.ts'
 import { accountKey, debitsKey, shardOf } from '../../contract/wire/redisKeys.ts'
 import { defineScript, type Script } from '../../contract/wire/scripts.ts'
+import type { Limits } from '../limits.ts'
 import { intArray, textArray } from '../runtime/db/arrays.ts'
 import { tryLock } from '../runtime/db/locks.ts'
 import type { Pool } from '../runtime/db/pool.ts'
@@ -27,13 +27,15 @@ export class EventDispatcher {
   private readonly log: Logger
   private readonly credit: Script
   private readonly loop: Loop
+  private readonly limits: Limits
 
-  constructor(options: { pool: Pool; redis: Redis; log: Logger }) {
+  constructor(options: { pool: Pool; redis: Redis; log: Logger; limits: Limits }) {
+    this.limits = options.limits
     this.pool = options.pool
     this.log = options.log
     this.credit = defineScript(options.redis, 'credit')
     // Woken by commits of this process; the interval finds those of other processes.
-    this.loop = new Loop('admission events', limits.admissionPollMs, options.log, () => this.pass())
+    this.loop = new Loop('admission events', options.limits.admissionPollMs, options.log, () => this.pass())
   }
 
   /** To be called after a transaction that wrote events has committed. */
@@ -46,7 +48,7 @@ export class EventDispatcher {
    * @returns false when that did not work out within limits.admissionBringMs; they are applied later then
    */
   async bring(accountIds: readonly string[]): Promise<boolean> {
-    const deadlineMs = performance.now() + limits.admissionBringMs
+    const deadlineMs = performance.now() + this.limits.admissionBringMs
     for (;;) {
       this.wake()
       await sleep(BRING_POLL_MS)
@@ -67,13 +69,13 @@ export class EventDispatcher {
     const waiting = await this.pool.query('SELECT 1 FROM admission_events LIMIT 1')
     if (waiting.rowCount === 0) return
     const applied = await tryLock(this.pool, 'admission', () => this.applyBatch())
-    if (applied === limits.admissionEventsBatchMax) this.wake()
+    if (applied === this.limits.admissionEventsBatchMax) this.wake()
   }
 
   /** @returns how many events were applied */
   private async applyBatch(): Promise<number> {
     const found = await this.pool.query<EventRow>('SELECT * FROM admission_events ORDER BY account_id, seq LIMIT $1', [
-      limits.admissionEventsBatchMax,
+      this.limits.admissionEventsBatchMax,
     ])
     const byAccount = new Map<string, EventRow[]>()
     for (const event of found.rows) {

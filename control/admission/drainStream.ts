@@ -1,9 +1,9 @@
 import type { Redis } from 'ioredis'
-import { limits } from '../../contract/limits/limits.ts'
 import { ledgerStream } from '../../contract/wire/redisKeys.ts'
 import { bookBatch } from '../book/settlement/bookBatch.ts'
 import { parseEntry, type RawEntry } from '../book/settlement/entry.ts'
 import { removeEntries } from '../book/settlement/streamReader.ts'
+import type { Limits } from '../limits.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 
 /** The oldest entries of a shard's stream, whoever they were given to. */
@@ -16,12 +16,12 @@ export async function readStream(redis: Redis, shard: number, from: string, coun
 }
 
 /** Books everything in a shard's stream. Whatever the consumer is booking at the same time is booked once. */
-export async function drainStream(redis: Redis, pool: Pool, shard: number): Promise<void> {
+export async function drainStream(redis: Redis, pool: Pool, shard: number, limits: Limits): Promise<void> {
   for (;;) {
     const entries = await readStream(redis, shard, '-', limits.settlementBatchMax)
     if (entries.length === 0) return
     await bookBatch(pool, entries.map(parseEntry))
-    await removeEntries(redis, entries)
+    await removeEntries(redis, entries, limits)
   }
 }
 

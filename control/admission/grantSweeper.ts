@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
-import { limits } from '../../contract/limits/limits.ts'
 import { accountKey, ledgerStream, shardOf } from '../../contract/wire/redisKeys.ts'
 import { defineScript, type Script } from '../../contract/wire/scripts.ts'
+import type { Limits } from '../limits.ts'
 import { tryLock } from '../runtime/db/locks.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { Loop } from '../runtime/loop.ts'
@@ -23,12 +23,14 @@ export class GrantSweeper {
   private readonly pool: Pool
   private readonly sweep: Script
   private readonly loop: Loop
+  private readonly limits: Limits
 
-  constructor(options: { redis: Redis; pool: Pool; log: Logger }) {
+  constructor(options: { redis: Redis; pool: Pool; log: Logger; limits: Limits }) {
+    this.limits = options.limits
     this.redis = options.redis
     this.pool = options.pool
     this.sweep = defineScript(options.redis, 'sweepGrant')
-    this.loop = new Loop('expired grants', limits.grantSweepMs, options.log, async (signal) => {
+    this.loop = new Loop('expired grants', options.limits.grantSweepMs, options.log, async (signal) => {
       if (options.redis.status === 'ready') await tryLock(options.pool, 'admission', () => this.pass(signal))
     })
   }
@@ -44,7 +46,7 @@ export class GrantSweeper {
 
   private async pass(signal: AbortSignal): Promise<void> {
     const nowMs = await redisNowMs(this.redis)
-    const page = limits.admissionEventsBatchMax
+    const page = this.limits.admissionEventsBatchMax
     for (let after = ''; !signal.aborted; ) {
       const found = await this.pool.query<OpenGrant>(
         `SELECT o.grant_id, o.account_id, l.balance

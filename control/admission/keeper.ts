@@ -1,9 +1,9 @@
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
-import { limits } from '../../contract/limits/limits.ts'
 import { epochKey, ledgerStream, SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
 import { compareStreamIds, parseStreamId } from '../../contract/wire/streamId.ts'
 import { readPositions } from '../book/settlement/positions.ts'
+import type { Limits } from '../limits.ts'
 import { tryLock } from '../runtime/db/locks.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { Loop } from '../runtime/loop.ts'
@@ -22,6 +22,7 @@ export interface AdmissionOptions {
   readonly serving?: boolean
   /** Brings back what else the proxies need from Redis, such as the catalog, before admission opens. */
   readonly beforeOpen?: () => Promise<void>
+  readonly limits: Limits
 }
 
 /** 'busy': another control is at it. */
@@ -49,14 +50,14 @@ export async function ensureAdmission(options: AdmissionOptions): Promise<Admiss
       const level = isUsual ? 'info' : 'warn'
       log[level]({ reason: fault }, 'admission is closed until its state is loaded from the book')
       const runId = await runIdOf(redis)
-      const epoch = await withoutDebits(pool, () => rebuildAll(redis, pool, runId, beforeOpen))
+      const epoch = await withoutDebits(pool, () => rebuildAll(redis, pool, runId, beforeOpen, options.limits))
       log.info({ epoch, tookMs: Math.round(performance.now() - begin) }, 'admission is open')
       return 'rebuilt'
     }
     const shards = await dirtyShards(pool)
     if (shards.length === 0) return 'unchanged'
     const { epoch } = await stateOf(pool)
-    await withoutDebits(pool, () => reloadShards(redis, pool, shards, epoch))
+    await withoutDebits(pool, () => reloadShards(redis, pool, shards, epoch, options.limits))
     log.warn({ shards, tookMs: Math.round(performance.now() - begin) }, 'shards of admission were loaded anew')
     return 'reloaded'
   })
@@ -71,7 +72,7 @@ export class AdmissionKeeper {
 
   constructor(options: AdmissionOptions) {
     this.options = options
-    this.loop = new Loop('admission', limits.admissionCheckMs, options.log, async () => {
+    this.loop = new Loop('admission', options.limits.admissionCheckMs, options.log, async () => {
       if (options.redis.status === 'ready') await ensureAdmission({ ...options, serving: true })
     })
     options.redis.on('ready', this.onReady)

@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis'
-import { limits } from '../../contract/limits/limits.ts'
 import { accountKey, debitsKey, keyCountersKey } from '../../contract/wire/redisKeys.ts'
 import { parseStreamId } from '../../contract/wire/streamId.ts'
 import { lockHead } from '../book/usagelog/head.ts'
+import type { Limits } from '../limits.ts'
 import { textArray } from '../runtime/db/arrays.ts'
 import { type Client, type Pool, withTransaction } from '../runtime/db/pool.ts'
 import { readDebits } from './debitRecord.ts'
@@ -22,6 +22,7 @@ export interface ShardLoad {
   readonly closedMs: number
   /** Every hash of holds in the shard. */
   readonly holdsKeys: readonly HoldsKey[]
+  readonly limits: Limits
 }
 
 interface AccountRow {
@@ -44,7 +45,7 @@ interface KeyRow {
  * except those whose request the book knows to have ended, and what they hold is not free.
  */
 export async function loadShard(load: ShardLoad): Promise<void> {
-  await drainStream(load.redis, load.pool, load.shard)
+  await drainStream(load.redis, load.pool, load.shard, load.limits)
   await rememberPosition(load)
   const held = new HeldParts(windowsAt(load.closedMs))
   for (const key of load.holdsKeys) await keepOpenHolds(load, key, held)
@@ -105,7 +106,7 @@ async function loadAccounts(load: ShardLoad, client: Client, held: HeldParts): P
           WHERE g.account_id = a.account_id AND gl.balance > 0) AS grants
        FROM admission_accounts a JOIN ledger_accounts l ON l.id = 'coin:' || a.account_id
        WHERE a.shard = $1 AND a.account_id > $2 ORDER BY a.account_id LIMIT $3`,
-      [load.shard, after, limits.admissionLoadBatchMax],
+      [load.shard, after, load.limits.admissionLoadBatchMax],
     )
     const writes = found.rows.map((row): Write => {
       const coin = row.coin - (held.coinUnits.get(row.account_id) ?? 0)
@@ -117,7 +118,7 @@ async function loadAccounts(load: ShardLoad, client: Client, held: HeldParts): P
       return ['HSET', key, 'coin', coin, 'g', grants.join(';'), 'seq', row.seq]
     })
     if (writes.length > 0) await load.writer.write(load.shard, writes)
-    if (found.rows.length < limits.admissionLoadBatchMax) return
+    if (found.rows.length < load.limits.admissionLoadBatchMax) return
     after = found.rows.at(-1)?.account_id ?? after
   }
 }
@@ -160,16 +161,16 @@ async function loadKeys(load: ShardLoad, client: Client, held: HeldParts): Promi
          coalesce(sum(units) FILTER (WHERE hour >= $3), 0) AS day,
          coalesce(sum(units) FILTER (WHERE hour >= $4), 0) AS month
        FROM key_usage WHERE shard = $1 AND key_id > $5 GROUP BY key_id ORDER BY key_id LIMIT $6`,
-      [load.shard, hour, dayFirstHour, monthFirstHour, after, limits.admissionLoadBatchMax],
+      [load.shard, hour, dayFirstHour, monthFirstHour, after, load.limits.admissionLoadBatchMax],
     )
     await write(found.rows)
     for (const row of found.rows) unbooked.delete(row.key_id)
-    if (found.rows.length < limits.admissionLoadBatchMax) break
+    if (found.rows.length < load.limits.admissionLoadBatchMax) break
     after = found.rows.at(-1)?.key_id ?? after
   }
   const rest = [...unbooked.keys()].map((key_id) => ({ key_id, hour: 0, day: 0, month: 0, life: 0 }))
-  for (let i = 0; i < rest.length; i += limits.admissionLoadBatchMax) {
-    await write(rest.slice(i, i + limits.admissionLoadBatchMax))
+  for (let i = 0; i < rest.length; i += load.limits.admissionLoadBatchMax) {
+    await write(rest.slice(i, i + load.limits.admissionLoadBatchMax))
   }
 }
 

@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
-import { limits } from '../../contract/limits/limits.ts'
 import { BATCH_OWNER, holdsKey, OWNERS_KEY, SHARD_COUNT, settleKeys } from '../../contract/wire/redisKeys.ts'
 import { defineScript, type Script, SettleCode } from '../../contract/wire/scripts.ts'
+import type { Limits } from '../limits.ts'
 import { Loop } from '../runtime/loop.ts'
 import { redisNowMs } from '../runtime/redisClock.ts'
 import type { HoldRecord } from './holdRecord.ts'
@@ -12,8 +12,6 @@ import { adoptOwners } from './rebuild.ts'
 import { answersOf, controlScript } from './scripts.ts'
 
 const VOID = -1
-/** Passes further apart than this were not watched: Redis or this process stood still in between. */
-const GAP_MAX_MS = limits.heartbeatTimeoutMs / 3
 
 interface Observation {
   readonly score: string
@@ -38,14 +36,16 @@ export class OrphanVoider {
   private lastPassMs = Number.NEGATIVE_INFINITY
   private scanAtMs = 0
   private readonly onBreak = (): void => this.observed.clear()
+  private readonly limits: Limits
 
-  constructor(options: { redis: Redis; log: Logger }) {
+  constructor(options: { redis: Redis; log: Logger; limits: Limits }) {
+    this.limits = options.limits
     this.redis = options.redis
     this.log = options.log
     this.settle = defineScript(options.redis, 'settle')
     this.forget = controlScript(options.redis, 'forgetOwner')
     options.redis.on('close', this.onBreak)
-    this.loop = new Loop('orphaned holds', limits.orphanCheckMs, options.log, (signal) => this.pass(signal))
+    this.loop = new Loop('orphaned holds', options.limits.orphanCheckMs, options.log, (signal) => this.pass(signal))
   }
 
   async stop(): Promise<void> {
@@ -56,7 +56,7 @@ export class OrphanVoider {
   private async pass(signal: AbortSignal): Promise<void> {
     if (this.redis.status !== 'ready') return
     if (performance.now() >= this.scanAtMs) {
-      this.scanAtMs = performance.now() + limits.ownerScanMs
+      this.scanAtMs = performance.now() + this.limits.ownerScanMs
       await this.scan(signal)
     }
     for (const [owner, score] of await this.goneOwners()) {
@@ -68,14 +68,16 @@ export class OrphanVoider {
   private async goneOwners(): Promise<[owner: string, score: string][]> {
     const replies = await this.redis.zrange(OWNERS_KEY, '0', '-1', 'WITHSCORES')
     const nowMs = performance.now()
-    if (nowMs - this.lastPassMs > limits.orphanCheckMs + GAP_MAX_MS) this.observed.clear()
+    // Passes further apart were not watched: Redis or this process stood still in between.
+    const gapMaxMs = this.limits.heartbeatTimeoutMs / 3
+    if (nowMs - this.lastPassMs > this.limits.orphanCheckMs + gapMaxMs) this.observed.clear()
     this.lastPassMs = nowMs
     const scores = new Map<string, string>()
     for (let i = 0; i + 1 < replies.length; i += 2) scores.set(replies[i] ?? '', replies[i + 1] ?? '')
     for (const owner of this.observed.keys()) if (!scores.has(owner)) this.observed.delete(owner)
     return [...scores].filter(([owner, score]) => {
       const seen = this.observed.get(owner)
-      if (seen?.score === score) return nowMs - seen.sinceMs >= limits.heartbeatTimeoutMs
+      if (seen?.score === score) return nowMs - seen.sinceMs >= this.limits.heartbeatTimeoutMs
       this.observed.set(owner, { score, sinceMs: nowMs })
       return false
     })
@@ -100,7 +102,7 @@ export class OrphanVoider {
   private async scan(signal: AbortSignal): Promise<void> {
     const keys = (await scanHoldsKeys(this.redis)).filter((key) => key.owner !== BATCH_OWNER)
     await adoptOwners(this.redis, keys)
-    const oldestMs = (await redisNowMs(this.redis)) - limits.holdAgeMaxMs
+    const oldestMs = (await redisNowMs(this.redis)) - this.limits.holdAgeMaxMs
     for (const key of keys) {
       for await (const page of readHolds(this.redis, key)) {
         if (signal.aborted) return
@@ -113,11 +115,11 @@ export class OrphanVoider {
   private async voidHolds(holds: readonly HoldRecord[]): Promise<number> {
     let left = 0
     const nowMs = await redisNowMs(this.redis)
-    for (let i = 0; i < holds.length; i += limits.holdBatchMax) {
-      const batch = holds.slice(i, i + limits.holdBatchMax)
+    for (let i = 0; i < holds.length; i += this.limits.holdBatchMax) {
+      const batch = holds.slice(i, i + this.limits.holdBatchMax)
       const keys = batch.flatMap(({ shard, accountId, keyId, owner }) => settleKeys(shard, accountId, keyId, owner))
       const items = batch.flatMap((hold) => [hold.requestId, VOID, orphanSettlement(hold, nowMs)])
-      const reply = (await this.settle(keys, [batch.length, limits.rememberResultMinutes, ...items])) as number[]
+      const reply = (await this.settle(keys, [batch.length, this.limits.rememberResultMinutes, ...items])) as number[]
       for (const [place, hold] of batch.entries()) {
         if (reply[place * 2] === SettleCode.CLOSED) left++
         if (reply[place * 2] !== SettleCode.SETTLED) continue

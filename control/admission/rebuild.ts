@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis'
-import { limits } from '../../contract/limits/limits.ts'
 import { newId } from '../../contract/wire/ids.ts'
 import { BATCH_OWNER, OWNERS_KEY, SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
+import type { Limits } from '../limits.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { type HoldsKey, scanHoldsKeys } from './listHolds.ts'
 import { loadShard } from './loadShard.ts'
@@ -29,18 +29,19 @@ export async function rebuildAll(
   pool: Pool,
   runId: string,
   beforeOpen: () => Promise<void>,
+  limits: Limits,
 ): Promise<string> {
   const writer = await nextWriter(redis, pool)
   const closedMs = await Promise.all(SHARDS.map((shard) => writer.close(shard)))
   // After the closing: if this process ends here, the closed shards themselves are the marks. Not after the loading, which
   // need not have seen what a shard is marked for meanwhile.
   await pool.query('DELETE FROM admission_dirty')
-  await clearState(redis, writer)
+  await clearState(redis, writer, limits)
   const holdsKeys = await scanHoldsKeys(redis)
   await adoptOwners(redis, holdsKeys)
   for (const shard of SHARDS) {
     const own = holdsKeys.filter((key) => key.shard === shard)
-    await loadShard({ redis, pool, writer, shard, closedMs: closedMs[shard] ?? 0, holdsKeys: own })
+    await loadShard({ redis, pool, writer, shard, closedMs: closedMs[shard] ?? 0, holdsKeys: own, limits })
   }
   await beforeOpen()
   const epoch = newId('evt')
@@ -53,20 +54,26 @@ export async function rebuildAll(
  * Loads single shards anew; the others stay open meanwhile. To be called under the admission lock.
  * @param epoch the epoch in force, which the shards open with again
  */
-export async function reloadShards(redis: Redis, pool: Pool, shards: readonly number[], epoch: string): Promise<void> {
+export async function reloadShards(
+  redis: Redis,
+  pool: Pool,
+  shards: readonly number[],
+  epoch: string,
+  limits: Limits,
+): Promise<void> {
   const writer = await nextWriter(redis, pool)
   for (const shard of shards) {
     const closedMs = await writer.close(shard)
     // After the closing: if this process ends here, the closed shard itself is the mark.
     await pool.query('DELETE FROM admission_dirty WHERE shard = $1', [shard])
     const holdsKeys = await scanHoldsKeys(redis, `holds:{s${shard.toString().padStart(2, '0')}}:*`)
-    await loadShard({ redis, pool, writer, shard, closedMs, holdsKeys })
+    await loadShard({ redis, pool, writer, shard, closedMs, holdsKeys, limits })
     await writer.open(shard, epoch)
   }
 }
 
 /** Removes every account and every key counter; those that the book knows are written again. */
-async function clearState(redis: Redis, writer: ShardWriter): Promise<void> {
+async function clearState(redis: Redis, writer: ShardWriter, limits: Limits): Promise<void> {
   let cursor = '0'
   do {
     const [next, keys] = await redis.scan(cursor, 'COUNT', limits.admissionLoadBatchMax)

@@ -1,6 +1,5 @@
 import type { Redis } from 'ioredis'
 import { GatewayError } from '../../contract/errors/errors.ts'
-import { limits } from '../../contract/limits/limits.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
 import {
   accountKey,
@@ -10,6 +9,7 @@ import {
   ledgerStream,
   shardOf,
 } from '../../contract/wire/redisKeys.ts'
+import type { Limits } from '../limits.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { redisNowMs } from '../runtime/redisClock.ts'
 import { readStream } from './drainStream.ts'
@@ -40,8 +40,8 @@ export interface LostEnd {
 }
 
 /** As `endLost`. @returns the units charged */
-export async function settleLost(redis: Redis, pool: Pool, encoded: Uint8Array): Promise<number> {
-  return (await endLost(redis, pool, encoded)).chargedUnits
+export async function settleLost(redis: Redis, pool: Pool, encoded: Uint8Array, limits: Limits): Promise<number> {
+  return (await endLost(redis, pool, encoded, limits)).chargedUnits
 }
 
 /**
@@ -50,10 +50,10 @@ export async function settleLost(redis: Redis, pool: Pool, encoded: Uint8Array):
  * @param encoded the Settlement; a status other than OK and PARTIAL charges nothing
  * @throws GatewayError admission_unavailable while that can not be said or done; to be tried again
  */
-export async function endLost(redis: Redis, pool: Pool, encoded: Uint8Array): Promise<LostEnd> {
+export async function endLost(redis: Redis, pool: Pool, encoded: Uint8Array, limits: Limits): Promise<LostEnd> {
   const settlement = sluice.Settlement.decode(encoded)
   const shard = shardOf(settlement.accountId)
-  await requireFreshStream(redis, shard)
+  await requireFreshStream(redis, shard, limits)
   const booked = await pool.query<LostEnd>(
     'SELECT charge_units AS "chargedUnits", voided FROM receipts WHERE request_id = $1',
     [settlement.requestId],
@@ -61,7 +61,7 @@ export async function endLost(redis: Redis, pool: Pool, encoded: Uint8Array): Pr
   if (booked.rows[0] !== undefined) return booked.rows[0]
   const platformKeyId = await platformKeyOf(pool, settlement.keyId)
   for (let attempt = 0; attempt < CLOCK_ATTEMPTS; attempt++) {
-    const [code, units] = await charge(redis, settlement, platformKeyId, encoded)
+    const [code, units] = await charge(redis, settlement, platformKeyId, encoded, limits)
     if (code === LostCode.CHARGED || code === LostCode.ENDED_BEFORE) {
       return { chargedUnits: Math.max(0, units), voided: units < 0 }
     }
@@ -75,7 +75,7 @@ export async function endLost(redis: Redis, pool: Pool, encoded: Uint8Array): Pr
  * An entry that waits for longer than first results are remembered could be this very request: neither Redis nor the
  * book would know it.
  */
-async function requireFreshStream(redis: Redis, shard: number): Promise<void> {
+async function requireFreshStream(redis: Redis, shard: number, limits: Limits): Promise<void> {
   const [oldest] = await readStream(redis, shard, '-', 1)
   if (oldest === undefined) return
   const ageMs = (await redisNowMs(redis)) - Number(oldest.id.split('-')[0])
@@ -96,6 +96,7 @@ async function charge(
   settlement: sluice.Settlement,
   platformKeyId: string,
   encoded: Uint8Array,
+  limits: Limits,
 ): Promise<[code: number, units: number]> {
   const shard = shardOf(settlement.accountId)
   const nowMs = await redisNowMs(redis)

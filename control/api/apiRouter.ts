@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
-import { type ApiMatch, matchApi } from '../../contract/api/routes.ts'
+import { type ApiMatch, type ApiRoutes, apiRoutes, matchApi } from '../../contract/api/routes.ts'
 import { GatewayError } from '../../contract/errors/errors.ts'
-import { limits } from '../../contract/limits/limits.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
+import type { Limits } from '../limits.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { type Undoable, withUndo } from '../runtime/db/undoable.ts'
 import type { ApiCall, ApiHandlers, ApiResult, Caller, WriteHandler } from './call.ts'
@@ -28,15 +28,19 @@ export interface ApiRouterOptions {
   readonly handlers: ApiHandlers
   /** Who has this credential; undefined when nobody has. */
   readonly callerOf: (kind: sluice.CredentialKind, hash: string) => Promise<Caller | undefined>
+  readonly limits: Limits
 }
 
 /** Serves the account API: finds the route, the caller and the account, checks the fields, runs the handler. */
 export class ApiRouter {
   private readonly options: ApiRouterOptions
-  private readonly rates = new ApiRates()
+  private readonly rates: ApiRates
+  private readonly routes: ApiRoutes
 
   constructor(options: ApiRouterOptions) {
     this.options = options
+    this.rates = new ApiRates(options.limits)
+    this.routes = apiRoutes(options.limits)
   }
 
   /**
@@ -59,7 +63,8 @@ export class ApiRouter {
     }
   }
 
-  private async callOf({ route, params }: ApiMatch, request: sluice.ApiRequest): Promise<ApiCall> {
+  private async callOf({ operation, params }: ApiMatch, request: sluice.ApiRequest): Promise<ApiCall> {
+    const route = this.routes[operation]
     const { clientAddress, requestId } = request
     this.rates.checkAddress(route.auth, clientAddress)
     const caller = await this.callerOf(request)
@@ -70,7 +75,7 @@ export class ApiRouter {
     return {
       params,
       query: checkQuery(route.query ?? NO_FIELDS, request.query),
-      body: route.body === undefined ? {} : checkBody(route.body, parseBody(request.body)),
+      body: route.body === undefined ? {} : checkBody(route.body, parseBody(request.body, this.options.limits)),
       caller: caller ?? NOBODY,
       accountId,
       actor: { ...actorOf(caller), clientAddress, requestId },
@@ -96,8 +101,8 @@ export class ApiRouter {
     const onFault = (error: unknown) => log.warn({ err: error, requestId: call.requestId }, 'undoing a change failed')
     const result = await withUndo(pool, onFault, async (transaction) => {
       // Who waits for a lock longer than anybody waits for the answer only takes a place from others.
-      await transaction.client.query(`SET LOCAL statement_timeout = ${limits.apiTimeoutMs}`)
-      const done = await writeOnce(handler, call, transaction, request, prepared)
+      await transaction.client.query(`SET LOCAL statement_timeout = ${this.options.limits.apiTimeoutMs}`)
+      const done = await writeOnce(handler, call, transaction, request, prepared, this.options.limits)
       if (performance.now() > deadlineMs - ANSWER_MS) throw new GatewayError('admission_unavailable')
       return done
     })
@@ -118,12 +123,13 @@ async function writeOnce(
   transaction: Undoable,
   request: sluice.ApiRequest,
   prepared: unknown,
+  limits: Limits,
 ): Promise<ApiResult> {
   const { client } = transaction
   const repeatable = repeatableOf(call, request)
   if (repeatable === undefined) return handler.write(call, client, prepared, transaction)
   await handler.authorize?.(call, client)
-  const first = await takeIdempotencyKey(client, repeatable)
+  const first = await takeIdempotencyKey(client, repeatable, limits)
   if (first !== undefined) return repeated(first)
   const result = await handler.write(call, client, prepared, transaction)
   if (result.isProvisional === true) {
@@ -149,7 +155,7 @@ function repeated({ status, body }: FirstAnswer): ApiResult {
 }
 
 /** The proxy has read the body as a JSON object within its bounds. */
-function parseBody(body: Uint8Array): Readonly<Record<string, unknown>> {
+function parseBody(body: Uint8Array, limits: Limits): Readonly<Record<string, unknown>> {
   if (body.length === 0) return {}
   if (body.length > limits.apiBodyBytesMax) throw new GatewayError('body_too_large')
   return JSON.parse(Buffer.from(body).toString('utf8')) as Record<string, unknown>

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { limits } from '../../contract/limits/limits.ts'
 
 /** Of the time, and how many wait at once. */
 export interface TurnLimits {
@@ -8,6 +7,8 @@ export interface TurnLimits {
   /** How many may wait once turns have been waited for without a break for `overloadMs`; a burst alone refuses nobody. */
   readonly waitingMax: number
   readonly overloadMs: number
+  /** Names whose turns are remembered. */
+  readonly namesMax: number
 }
 
 interface Waiting {
@@ -113,7 +114,6 @@ export class FairTurns {
     this.forgottenAtMs.delete(name)
     this.forgottenAtMs.set(name, forgottenAtMs)
     const [oldest] = this.forgottenAtMs.keys()
-    if (this.forgottenAtMs.size > limits.rateLimiterEntriesMax && oldest !== undefined)
-      this.forgottenAtMs.delete(oldest)
+    if (this.forgottenAtMs.size > this.limits.namesMax && oldest !== undefined) this.forgottenAtMs.delete(oldest)
   }
 }

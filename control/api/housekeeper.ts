@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { limits } from '../../contract/limits/limits.ts'
+import type { Limits } from '../limits.ts'
 import type { Pool, Queryable } from '../runtime/db/pool.ts'
 import { Loop } from '../runtime/loop.ts'
 import { forgetIdempotencyKeys } from './idempotency.ts'
@@ -11,9 +11,9 @@ const EXPIRING = { sessions: 'id', used_nonces: 'nonce', link_codes: 'hash' } as
 export class Housekeeper {
   private readonly loop: Loop
 
-  constructor({ pool, log }: { pool: Pool; log: Logger }) {
+  constructor({ pool, log, limits }: { pool: Pool; log: Logger; limits: Limits }) {
     this.loop = new Loop('housekeeping', limits.housekeepingMs, log, async () => {
-      if (await removeExpired(pool)) this.loop.wake()
+      if (await removeExpired(pool, limits)) this.loop.wake()
     })
   }
 
@@ -23,8 +23,8 @@ export class Housekeeper {
 }
 
 /** Removes a bounded number of expired rows of each kind. @returns whether there may be more */
-export async function removeExpired(db: Queryable): Promise<boolean> {
-  let removedMost = await forgetIdempotencyKeys(db)
+export async function removeExpired(db: Queryable, limits: Limits): Promise<boolean> {
+  let removedMost = await forgetIdempotencyKeys(db, limits)
   for (const [table, key] of Object.entries(EXPIRING)) {
     const removed = await db.query(
       `DELETE FROM ${table} WHERE ${key} IN (SELECT ${key} FROM ${table} WHERE expires_at <= now() LIMIT $1)`,

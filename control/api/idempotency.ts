@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { GatewayError } from '../../contract/errors/errors.ts'
-import { limits } from '../../contract/limits/limits.ts'
 import { canonicalJson } from '../../contract/payments/canonicalJson.ts'
+import type { Limits } from '../limits.ts'
 import type { Client, Queryable } from '../runtime/db/pool.ts'
 
 /** A request that may be sent again: the same caller (usually an account), key and fingerprint are the same request. */
@@ -27,7 +27,11 @@ export function fingerprintOf(method: string, path: string, query: string, body:
  * @returns the first answer when the request was done before; undefined when it is to be done now
  * @throws GatewayError idempotency_conflict when the key was used with another request
  */
-export async function takeIdempotencyKey(client: Client, request: RepeatableRequest): Promise<FirstAnswer | undefined> {
+export async function takeIdempotencyKey(
+  client: Client,
+  request: RepeatableRequest,
+  limits: Limits,
+): Promise<FirstAnswer | undefined> {
   const { caller, key, fingerprint } = request
   const taken = await client.query(
     `INSERT INTO idempotency_keys AS k (caller, key, fingerprint, status, body) VALUES ($1, $2, $3, 0, '')
@@ -66,7 +70,7 @@ export async function freeIdempotencyKey(client: Client, { caller, key }: Repeat
 }
 
 /** Forgets keys past their time, a bounded number at once. @returns how many */
-export async function forgetIdempotencyKeys(db: Queryable): Promise<number> {
+export async function forgetIdempotencyKeys(db: Queryable, limits: Limits): Promise<number> {
   const removed = await db.query(
     `DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY (SELECT ctid FROM idempotency_keys
        WHERE created_at < now() - make_interval(secs => $1) LIMIT $2))`,

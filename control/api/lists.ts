@@ -1,4 +1,4 @@
-import { limits } from '../../contract/limits/limits.ts'
+import type { Limits } from '../limits.ts'
 import type { ApiCall } from './call.ts'
 
 const PAGE_DEFAULT = 20
@@ -10,8 +10,10 @@ export interface Page {
   readonly after: string
 }
 
-export function pageOf(call: ApiCall, usual = Math.min(PAGE_DEFAULT, limits.listPageMax)): Page {
+/** @param limits of which listPageMax bounds the usual page; the schema of the query has bounded the others */
+export function pageOf(call: ApiCall, limits: Limits): Page {
   const { limit, after } = call.query
+  const usual = Math.min(PAGE_DEFAULT, limits.listPageMax)
   return { limit: typeof limit === 'number' ? limit : usual, after: typeof after === 'string' ? after : '' }
 }
 

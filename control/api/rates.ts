@@ -1,21 +1,27 @@
 import type { ApiAuth } from '../../contract/api/route.ts'
 import { GatewayError } from '../../contract/errors/errors.ts'
-import { limits } from '../../contract/limits/limits.ts'
+import type { Limits } from '../limits.ts'
 import { clientNetwork } from '../runtime/net/clientNetwork.ts'
 import type { Caller } from './call.ts'
 import { RateLimiter } from './rateLimiter.ts'
 
-const SIGN_IN = { perMinute: limits.signInRequestsPerMinute, burst: limits.signInRequestBurst }
-const API = { perMinute: limits.apiRequestsPerMinute, burst: limits.apiRequestBurst }
-
 /** How often the account API may be asked, by each control process for itself. Clients are told apart by `clientNetwork`. */
 export class ApiRates {
-  private readonly signIns = new RateLimiter(SIGN_IN, limits.rateLimiterEntriesMax)
+  private readonly signIns: RateLimiter
   /** Credentials that were none. */
-  private readonly refusals = new RateLimiter(SIGN_IN, limits.rateLimiterEntriesMax)
+  private readonly refusals: RateLimiter
   /** Who reads what everybody may. */
-  private readonly readers = new RateLimiter(API, limits.rateLimiterEntriesMax)
-  private readonly callers = new RateLimiter(API, limits.rateLimiterEntriesMax)
+  private readonly readers: RateLimiter
+  private readonly callers: RateLimiter
+
+  constructor(limits: Limits) {
+    const signIn = { perMinute: limits.signInRequestsPerMinute, burst: limits.signInRequestBurst }
+    const api = { perMinute: limits.apiRequestsPerMinute, burst: limits.apiRequestBurst }
+    this.signIns = new RateLimiter(signIn, limits.rateLimiterEntriesMax)
+    this.refusals = new RateLimiter(signIn, limits.rateLimiterEntriesMax)
+    this.readers = new RateLimiter(api, limits.rateLimiterEntriesMax)
+    this.callers = new RateLimiter(api, limits.rateLimiterEntriesMax)
+  }
 
   /** Counts a request to a route that strangers may use, before anything else is done. @throws GatewayError rate_limited */
   checkAddress(auth: ApiAuth, clientAddress: string): void {

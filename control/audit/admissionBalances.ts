@@ -1,9 +1,9 @@
 import type { Redis } from 'ioredis'
-import { limits } from '../../contract/limits/limits.ts'
 import { accountKey } from '../../contract/wire/redisKeys.ts'
 import type { HeldParts } from '../admission/heldParts.ts'
 import { answersOf } from '../admission/scripts.ts'
 import { coinAccount, grantAccount } from '../book/ledger/accounts.ts'
+import type { Limits } from '../limits.ts'
 import { textArray } from '../runtime/db/arrays.ts'
 import type { Client } from '../runtime/db/pool.ts'
 import type { Faults } from './check.ts'
@@ -43,6 +43,7 @@ export async function compareBalances(
   unread: Unread,
   held: HeldParts,
   faults: Faults,
+  limits: Limits,
 ): Promise<number> {
   let count = 0
   for (let after = ''; ; ) {

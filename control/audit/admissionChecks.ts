@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
-import { limits } from '../../contract/limits/limits.ts'
 import { BATCH_OWNER, epochKey, OWNERS_KEY, SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
 import { HeldParts } from '../admission/heldParts.ts'
 import type { HoldRecord } from '../admission/holdRecord.ts'
 import { listHolds } from '../admission/listHolds.ts'
 import { answersOf } from '../admission/scripts.ts'
 import { windowsAt } from '../admission/windows.ts'
+import type { Limits } from '../limits.ts'
 import { textArray } from '../runtime/db/arrays.ts'
 import type { Client, Pool } from '../runtime/db/pool.ts'
 import { redisNowMs } from '../runtime/redisClock.ts'
@@ -24,31 +24,31 @@ const RECHECK_MS = 200
  * Compares Redis with the book. Money moves while they are read one after the other, so what differs is looked at again
  * a few times: a difference that stays is a fault.
  */
-export async function checkAdmission(pool: Pool, redis: Redis): Promise<AuditCheck[]> {
+export async function checkAdmission(pool: Pool, redis: Redis, limits: Limits): Promise<AuditCheck[]> {
   let checks: AuditCheck[] = []
   for (let attempt = 0; attempt < limits.auditRechecksMax; attempt++) {
     if (attempt > 0) await sleep(RECHECK_MS)
-    checks = await inSnapshot(pool, (client) => compareOnce(client, redis))
+    checks = await inSnapshot(pool, (client) => compareOnce(client, redis, limits))
     if (checks.every((check) => check.ok)) break
   }
   return checks
 }
 
-async function compareOnce(client: Client, redis: Redis): Promise<AuditCheck[]> {
+async function compareOnce(client: Client, redis: Redis, limits: Limits): Promise<AuditCheck[]> {
   const nowMs = await redisNowMs(redis)
   const windows = windowsAt(nowMs)
-  const unread = await readUnread(client, redis)
+  const unread = await readUnread(client, redis, limits)
   const holds = await listHolds(redis)
   const held = new HeldParts(windows)
   for (const hold of holds) held.add(hold)
   const ofBatches = holds.filter((hold) => hold.owner === BATCH_OWNER)
   const own = holds.filter((hold) => hold.owner !== BATCH_OWNER)
-  const debits = await addDebits(client, redis, held, nowMs)
+  const debits = await addDebits(client, redis, held, nowMs, limits)
   const balances = new Faults()
-  const accounts = await compareBalances(client, redis, unread, held, balances)
+  const accounts = await compareBalances(client, redis, unread, held, balances, limits)
   const shared = await shareSpending(client, windows, unread, held)
   const counters = new Faults()
-  const keys = await compareKeys({ client, redis, windows, unread, held, shared }, counters)
+  const keys = await compareKeys({ client, redis, windows, unread, held, shared }, counters, limits)
   return [
     await checkEpochs(client, redis),
     balances.check('admission balances equal the book', `${accounts} accounts`),
@@ -59,10 +59,10 @@ async function compareOnce(client: Client, redis: Redis): Promise<AuditCheck[]> 
       detail: `${unread.entries} entries not booked yet, ${unread.booked} booked and not removed, ${unread.pending} pending`,
     },
     debits,
-    await checkEnded(client, holds),
-    await checkOwners(redis, own, nowMs),
-    checkAges(own, nowMs),
-    await checkBatchHolds(client, ofBatches, nowMs),
+    await checkEnded(client, holds, limits),
+    await checkOwners(redis, own, nowMs, limits),
+    checkAges(own, nowMs, limits),
+    await checkBatchHolds(client, ofBatches, nowMs, limits),
   ]
 }
 
@@ -80,7 +80,7 @@ async function checkEpochs(client: Client, redis: Redis): Promise<AuditCheck> {
   return faults.check('admission is open with one epoch', `epoch ${epoch}`)
 }
 
-async function checkEnded(client: Client, holds: readonly HoldRecord[]): Promise<AuditCheck> {
+async function checkEnded(client: Client, holds: readonly HoldRecord[], limits: Limits): Promise<AuditCheck> {
   const faults = new Faults()
   for (let i = 0; i < holds.length; i += limits.auditPageMax) {
     const page = holds.slice(i, i + limits.auditPageMax)
@@ -93,7 +93,12 @@ async function checkEnded(client: Client, holds: readonly HoldRecord[]): Promise
   return faults.check('no ended request is held', `${holds.length} holds`)
 }
 
-async function checkOwners(redis: Redis, holds: readonly HoldRecord[], nowMs: number): Promise<AuditCheck> {
+async function checkOwners(
+  redis: Redis,
+  holds: readonly HoldRecord[],
+  nowMs: number,
+  limits: Limits,
+): Promise<AuditCheck> {
   const faults = new Faults()
   const replies = await redis.zrange(OWNERS_KEY, '0', '-1', 'WITHSCORES')
   const beats = new Map<string, number>()
@@ -106,7 +111,7 @@ async function checkOwners(redis: Redis, holds: readonly HoldRecord[], nowMs: nu
   return faults.check('every hold has a living owner', `${holds.length} holds of ${beats.size} owners`)
 }
 
-function checkAges(holds: readonly HoldRecord[], nowMs: number): AuditCheck {
+function checkAges(holds: readonly HoldRecord[], nowMs: number, limits: Limits): AuditCheck {
   const faults = new Faults()
   for (const { requestId, heldAtMs } of holds) {
     if (nowMs - heldAtMs > limits.holdAgeMaxMs) faults.add(`${requestId} is held since ${heldAtMs}`)

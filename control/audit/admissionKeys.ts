@@ -1,10 +1,10 @@
 import type { Redis } from 'ioredis'
-import { limits } from '../../contract/limits/limits.ts'
 import { keyCountersKey, shardOf } from '../../contract/wire/redisKeys.ts'
 import type { HeldParts, KeySpending } from '../admission/heldParts.ts'
 import { answersOf } from '../admission/scripts.ts'
 import { readSubKeySpending } from '../admission/subKeySpending.ts'
 import type { Windows } from '../admission/windows.ts'
+import type { Limits } from '../limits.ts'
 import { textArray } from '../runtime/db/arrays.ts'
 import type { Client } from '../runtime/db/pool.ts'
 import type { Faults } from './check.ts'
@@ -69,7 +69,7 @@ export async function shareSpending(
  * @param spent with what `shareSpending` has added
  * @returns how many keys there are
  */
-export async function compareKeys(spent: Spent, faults: Faults): Promise<number> {
+export async function compareKeys(spent: Spent, faults: Faults, limits: Limits): Promise<number> {
   const { hour, dayFirstHour, monthFirstHour } = spent.windows
   const uncharged = new Map(spent.shared)
   let count = 0

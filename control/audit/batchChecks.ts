@@ -1,11 +1,11 @@
-import { limits } from '../../contract/limits/limits.ts'
 import type { HoldRecord } from '../admission/holdRecord.ts'
 import { strayAmong } from '../batch/strayHolds.ts'
+import type { Limits } from '../limits.ts'
 import type { Client } from '../runtime/db/pool.ts'
 import { type AuditCheck, Faults, type Invariant } from './check.ts'
 
 /** What has to be true of batch jobs in the book. */
-export const BATCH_INVARIANTS: readonly Invariant[] = [
+export const batchInvariants = (limits: Limits): readonly Invariant[] => [
   {
     name: 'every batch job is charged as its receipt says',
     checked: `SELECT count(*) || ' jobs, ' || count(*) FILTER (WHERE ended_at_ms IS NULL) || ' of them open'
@@ -29,6 +29,7 @@ export async function checkBatchHolds(
   client: Client,
   holds: readonly HoldRecord[],
   nowMs: number,
+  limits: Limits,
 ): Promise<AuditCheck> {
   const faults = new Faults()
   for (let i = 0; i < holds.length; i += limits.auditPageMax) {

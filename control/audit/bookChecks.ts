@@ -1,5 +1,6 @@
+import type { Limits } from '../limits.ts'
 import type { Client } from '../runtime/db/pool.ts'
-import { BATCH_INVARIANTS } from './batchChecks.ts'
+import { batchInvariants } from './batchChecks.ts'
 import { type AuditCheck, Faults, type Invariant } from './check.ts'
 import { CREDIT_INVARIANTS } from './creditChecks.ts'
 import { KEY_TRANSFER_INVARIANTS } from './keyTransferChecks.ts'
@@ -120,20 +121,20 @@ const INVARIANTS: readonly Invariant[] = [
   },
 ]
 
-const ALL_INVARIANTS: readonly Invariant[] = [
+const allInvariants = (limits: Limits): readonly Invariant[] => [
   ...INVARIANTS,
   ...PAYMENT_INVARIANTS,
   ...CREDIT_INVARIANTS,
   ...MOVEMENT_INVARIANTS,
   ...KEY_TRANSFER_INVARIANTS,
   ...REFERRAL_INVARIANTS,
-  ...BATCH_INVARIANTS,
+  ...batchInvariants(limits),
 ]
 
 /** Checks the invariants of the book inside one transaction, so that all of them see the same moment. */
-export async function checkBook(client: Client): Promise<AuditCheck[]> {
+export async function checkBook(client: Client, limits: Limits): Promise<AuditCheck[]> {
   const checks: AuditCheck[] = []
-  for (const { name, checked, faults: query } of ALL_INVARIANTS) {
+  for (const { name, checked, faults: query } of allInvariants(limits)) {
     const faults = new Faults()
     const found = await client.query({ text: `${query} LIMIT ${FAULTS_READ_MAX}`, rowMode: 'array' })
     for (const [fault] of found.rows as unknown[][]) faults.add(String(fault))

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createPublicClient, http, parseAbi } from 'viem'
-import { limits } from '../../contract/limits/limits.ts'
+import type { Limits } from '../limits.ts'
 import type { Client, Pool } from '../runtime/db/pool.ts'
 import { type AuditCheck, Faults } from './check.ts'
 import { inSnapshot } from './snapshot.ts'
@@ -21,18 +21,18 @@ interface Expected {
  * @returns no check when the book has no chain
  * @throws errors of PostgreSQL
  */
-export async function checkChain(pool: Pool, rpcUrl: string | undefined): Promise<AuditCheck[]> {
+export async function checkChain(pool: Pool, rpcUrl: string | undefined, limits: Limits): Promise<AuditCheck[]> {
   let checks: AuditCheck[] = []
   // A transaction may be in a block and not in the book yet; a difference that stays is a fault.
   for (let attempt = 0; attempt < limits.auditRechecksMax; attempt++) {
     if (attempt > 0) await sleep(RECHECK_MS)
-    checks = await compareOnce(pool, rpcUrl)
+    checks = await compareOnce(pool, rpcUrl, limits)
     if (checks.every((check) => check.ok)) break
   }
   return checks
 }
 
-async function compareOnce(pool: Pool, rpcUrl: string | undefined): Promise<AuditCheck[]> {
+async function compareOnce(pool: Pool, rpcUrl: string | undefined, limits: Limits): Promise<AuditCheck[]> {
   const book = await inSnapshot(pool, readBook)
   if (book === undefined) return []
   if (rpcUrl === undefined) return [{ name: CHECK, ok: true, detail: 'not compared: CHAIN_RPC_URL is not set' }]

@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis'
-import { limits } from '../../contract/limits/limits.ts'
 import { SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
 import { type DebitRecord, readDebits } from '../admission/debitRecord.ts'
 import type { HeldParts } from '../admission/heldParts.ts'
+import type { Limits } from '../limits.ts'
 import { textArray } from '../runtime/db/arrays.ts'
 import type { Client } from '../runtime/db/pool.ts'
 import { type AuditCheck, Faults } from './check.ts'
@@ -11,7 +11,13 @@ import { type AuditCheck, Faults } from './check.ts'
 const GRACE_MS = 60_000
 
 /** Adds what is taken for debits in Redis to what is held. @returns a check that none was left behind */
-export async function addDebits(client: Client, redis: Redis, held: HeldParts, nowMs: number): Promise<AuditCheck> {
+export async function addDebits(
+  client: Client,
+  redis: Redis,
+  held: HeldParts,
+  nowMs: number,
+  limits: Limits,
+): Promise<AuditCheck> {
   const faults = new Faults()
   let count = 0
   for (let shard = 0; shard < SHARD_COUNT; shard++) {

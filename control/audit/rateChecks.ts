@@ -1,8 +1,8 @@
-import { limits } from '../../contract/limits/limits.ts'
 import { chargeUnits, promptTokens, type RateSet, type TokenUsage } from '../../contract/money/charge.ts'
 import { effectiveRates, priceFromJson } from '../catalog/pricing/price.ts'
 import type { Sheet, SheetModel } from '../catalog/pricing/sheet.ts'
 import { sheetOf } from '../catalog/pricing/sheetStore.ts'
+import type { Limits } from '../limits.ts'
 import type { Client } from '../runtime/db/pool.ts'
 import { type AuditCheck, Faults } from './check.ts'
 
@@ -25,7 +25,7 @@ const PAGE = `
   FROM receipts WHERE (rate = 'batch' OR tier = 'private') AND position > $1 ORDER BY position LIMIT $2`
 
 /** Compares the receipts of batches and of the private tier with the price sheets that they name. */
-export async function checkRates(client: Client): Promise<AuditCheck[]> {
+export async function checkRates(client: Client, limits: Limits): Promise<AuditCheck[]> {
   const [unsold, tooDear] = [new Faults(), new Faults()]
   let receipts = 0
   for (let last = -1; ; ) {

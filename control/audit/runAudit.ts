@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis'
+import type { Limits } from '../limits.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { checkAdmission } from './admissionChecks.ts'
 import { checkBook } from './bookChecks.ts'
@@ -17,11 +18,11 @@ export type { AuditCheck } from './check.ts'
  * @returns every check, also those that hold
  * @throws errors of PostgreSQL and Redis
  */
-export async function runAudit(pool: Pool, redis: Redis, rpcUrl?: string): Promise<AuditCheck[]> {
-  const book = await inSnapshot(pool, checkBook)
-  const rates = await inSnapshot(pool, checkRates)
-  const log = await inSnapshot(pool, checkUsageLog)
-  const admission = await checkAdmission(pool, redis)
-  const chain = await checkChain(pool, rpcUrl)
+export async function runAudit(pool: Pool, redis: Redis, limits: Limits, rpcUrl?: string): Promise<AuditCheck[]> {
+  const book = await inSnapshot(pool, (client) => checkBook(client, limits))
+  const rates = await inSnapshot(pool, (client) => checkRates(client, limits))
+  const log = await inSnapshot(pool, (client) => checkUsageLog(client, limits))
+  const admission = await checkAdmission(pool, redis, limits)
+  const chain = await checkChain(pool, rpcUrl, limits)
   return [...book, ...rates, ...log, ...admission, ...chain]
 }

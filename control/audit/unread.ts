@@ -1,10 +1,10 @@
 import type { Redis } from 'ioredis'
-import { limits } from '../../contract/limits/limits.ts'
 import { LEDGER_GROUP, ledgerStream, SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
 import { readStream } from '../admission/drainStream.ts'
 import { increase } from '../admission/heldParts.ts'
 import { expiryRef } from '../book/settlement/charges.ts'
 import { type Entry, parseEntry } from '../book/settlement/entry.ts'
+import type { Limits } from '../limits.ts'
 import { textArray } from '../runtime/db/arrays.ts'
 import type { Queryable } from '../runtime/db/pool.ts'
 
@@ -21,7 +21,7 @@ export interface Unread {
 }
 
 /** Reads all streams, a page at a time. */
-export async function readUnread(client: Queryable, redis: Redis): Promise<Unread> {
+export async function readUnread(client: Queryable, redis: Redis, limits: Limits): Promise<Unread> {
   const unread: Unread = { entries: 0, booked: 0, pending: 0, units: new Map(), keyCharges: new Map() }
   for (let shard = 0; shard < SHARD_COUNT; shard++) {
     unread.pending += await pendingOf(redis, shard)

@@ -1,7 +1,7 @@
-import { limits } from '../../contract/limits/limits.ts'
 import { Frontier, type StoredNode } from '../book/usagelog/frontier.ts'
 import { type LoggedReceipt, leafText } from '../book/usagelog/leafText.ts'
 import { leafHash } from '../book/usagelog/merkle.ts'
+import type { Limits } from '../limits.ts'
 import type { Client } from '../runtime/db/pool.ts'
 import { type AuditCheck, Faults } from './check.ts'
 
@@ -19,7 +19,7 @@ const PAGE = `
   FROM receipts WHERE position >= $1 ORDER BY position LIMIT $2`
 
 /** Computes the whole usage log again from the receipts and compares leaves, stored nodes and head. */
-export async function checkUsageLog(client: Client): Promise<AuditCheck[]> {
+export async function checkUsageLog(client: Client, limits: Limits): Promise<AuditCheck[]> {
   const positions = new Faults()
   const leaves = new Faults()
   const nodes = new Faults()

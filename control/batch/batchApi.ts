@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { limits } from '../../contract/limits/limits.ts'
 import { isJsonObject, type JsonObject } from '../../contract/std/jsonObject.ts'
+import type { Limits } from '../limits.ts'
 import type { CallHttp, HttpAnswer, HttpCall } from '../runtime/net/providerCall.ts'
 import type { BatchProvider } from './providers.ts'
 
@@ -51,9 +51,11 @@ export class BatchApi {
   private readonly provider: BatchProvider
   private readonly call: CallHttp
   private readonly leftMs: () => number
+  private readonly limits: Limits
 
   /** @param leftMs how long a call may take from now; none is begun once it is not above zero */
-  constructor(provider: BatchProvider, call: CallHttp, leftMs: () => number) {
+  constructor(provider: BatchProvider, call: CallHttp, leftMs: () => number, limits: Limits) {
+    this.limits = limits
     this.provider = provider
     this.call = call
     this.leftMs = leftMs
@@ -92,7 +94,7 @@ export class BatchApi {
 
   /** Looks among the provider's batches, newest first, for the one of a group. */
   async find(groupId: string): Promise<UpstreamBatch | undefined> {
-    for (let after = '', page = 0; page < limits.batchFindPagesMax; page++) {
+    for (let after = '', page = 0; page < this.limits.batchFindPagesMax; page++) {
       const query = `?limit=100${after === '' ? '' : `&after=${encodeURIComponent(after)}`}`
       const list = objectOf(await this.ask('GET', `/batches${query}`))
       const batches = Array.isArray(list['data']) ? list['data'].map(readBatch) : []
@@ -101,12 +103,12 @@ export class BatchApi {
       after = batches.at(-1)?.id ?? ''
       if (list['has_more'] !== true || after === '') return undefined
     }
-    throw new Error(`the provider has more than ${limits.batchFindPagesMax} pages of batches`)
+    throw new Error(`the provider has more than ${this.limits.batchFindPagesMax} pages of batches`)
   }
 
   /** The lines of a file. */
   async lines(fileId: string): Promise<string[]> {
-    const answer = await this.send('GET', `/files/${encodeURIComponent(fileId)}/content`, limits.batchFileBytesMax)
+    const answer = await this.send('GET', `/files/${encodeURIComponent(fileId)}/content`, this.limits.batchFileBytesMax)
     return answer.body.toString('utf8').split('\n')
   }
 

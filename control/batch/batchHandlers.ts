@@ -1,8 +1,8 @@
 import { requestIdOfBatch } from '../../contract/api/batch.ts'
 import { GatewayError } from '../../contract/errors/errors.ts'
-import { limits } from '../../contract/limits/limits.ts'
 import { isId } from '../../contract/wire/ids.ts'
 import type { ApiCall, ReadHandler } from '../api/call.ts'
+import type { Limits } from '../limits.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { type JobRow, statusOf } from './jobRow.ts'
 import { jobOf } from './jobStore.ts'
@@ -12,7 +12,7 @@ import { webhookSecretOf } from './webhookSecret.ts'
 const RETRY_SECONDS = 15
 
 /** GET /v1/batches/{id} and its result. */
-export function batchHandlers(pool: Pool): Record<'get_batch' | 'get_batch_result', ReadHandler> {
+export function batchHandlers(pool: Pool, limits: Limits): Record<'get_batch' | 'get_batch_result', ReadHandler> {
   return {
     get_batch: {
       read: async (call) => {
@@ -25,7 +25,7 @@ export function batchHandlers(pool: Pool): Record<'get_batch' | 'get_batch_resul
       read: async (call) => {
         const job = await ownJob(pool, call)
         refuseWithoutResult(job)
-        const { text, next } = await resultPart(pool, job, call.part)
+        const { text, next } = await resultPart(pool, job, call.part, limits)
         return { text, nextPart: next, headers: costHeaders(job) }
       },
     },
@@ -54,7 +54,12 @@ function refuseWithoutResult(job: JobRow): void {
 }
 
 /** A part of the completion; the receipt comes behind the last one. @throws GatewayError result_expired */
-async function resultPart(pool: Pool, job: JobRow, part: string): Promise<{ text: string; next: string }> {
+async function resultPart(
+  pool: Pool,
+  job: JobRow,
+  part: string,
+  limits: Limits,
+): Promise<{ text: string; next: string }> {
   const from = Number(part || 0)
   const found = await pool.query<{ piece: string | null; size: number }>(
     'SELECT substr(result, $2::integer + 1, $3::integer) AS piece, length(result) AS size FROM batch_jobs WHERE id = $1',

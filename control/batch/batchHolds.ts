@@ -1,9 +1,9 @@
 import type { Redis } from 'ioredis'
-import { limits } from '../../contract/limits/limits.ts'
 import { BATCH_OWNER, holdsKey, settleKeys, shardOf } from '../../contract/wire/redisKeys.ts'
 import { defineScript, type Script, SettleCode } from '../../contract/wire/scripts.ts'
 import { controlScript } from '../admission/scripts.ts'
 import { endLost, type LostEnd } from '../admission/settleLost.ts'
+import type { Limits } from '../limits.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 
 const VOID = -1
@@ -24,8 +24,10 @@ export class BatchHolds {
   private readonly pool: Pool
   private readonly handOver: Script
   private readonly settle: Script
+  private readonly limits: Limits
 
-  constructor(redis: Redis, pool: Pool) {
+  constructor(redis: Redis, pool: Pool, limits: Limits) {
+    this.limits = limits
     this.redis = redis
     this.pool = pool
     this.handOver = controlScript(redis, 'handOver')
@@ -57,11 +59,11 @@ export class BatchHolds {
   async end(job: HoldOf, chargeUnits: number | null, settlement: Buffer): Promise<Ended> {
     const shard = shardOf(job.account_id)
     const keys = settleKeys(shard, job.account_id, job.key_id, BATCH_OWNER)
-    const args = [1, limits.rememberResultMinutes, job.id, chargeUnits ?? VOID, settlement]
+    const args = [1, this.limits.rememberResultMinutes, job.id, chargeUnits ?? VOID, settlement]
     const [code, units] = (await this.settle(keys, args)) as [number, number]
     if (code === SettleCode.CLOSED) return 'later'
     // It was ended some time ago, or the hold was lost with Redis. The book knows which.
-    if (code === SettleCode.UNKNOWN) return endLost(this.redis, this.pool, settlement)
+    if (code === SettleCode.UNKNOWN) return endLost(this.redis, this.pool, settlement, this.limits)
     return { chargedUnits: Math.max(0, units), voided: code === SettleCode.ALREADY_VOIDED }
   }
 }

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
-import { limits } from '../../contract/limits/limits.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
+import type { Limits } from '../limits.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { Loop } from '../runtime/loop.ts'
 import { type CallHttp, callHttp } from '../runtime/net/providerCall.ts'
@@ -30,12 +30,14 @@ export interface BatchServiceOptions {
   /** Milliseconds since 1970; the system's clock when absent. */
   readonly now?: () => number
   readonly callProvider?: CallHttp
+  readonly limits: Limits
 }
 
 /** Batch jobs from their submission to their end. Several controls may run it side by side. */
 export class BatchService {
   readonly holds: BatchHolds
   private readonly options: BatchServiceOptions
+  private readonly limits: Limits
   private readonly now: () => number
   private readonly groups: GroupWorker
   private readonly singles: SingleCalls
@@ -47,13 +49,14 @@ export class BatchService {
   private providersAtMs = 0
 
   constructor(options: BatchServiceOptions) {
-    const { pool, redis, log } = options
+    const { pool, redis, log, limits } = options
     const now = options.now ?? Date.now
     const call = options.callProvider ?? callHttp
     this.options = options
+    this.limits = limits
     this.now = now
-    this.holds = new BatchHolds(redis, pool)
-    const parts = { pool, holds: this.holds, log, call, now }
+    this.holds = new BatchHolds(redis, pool, limits)
+    const parts = { pool, holds: this.holds, log, call, now, limits }
     this.groups = new GroupWorker(parts)
     this.singles = new SingleCalls({ ...parts, onDone: () => this.ends?.wake() })
   }
@@ -66,25 +69,32 @@ export class BatchService {
       this.loops.push(loop)
       return loop
     }
-    this.ends = repeat('ends of batch jobs', limits.batchTickMs, () => this.end())
-    repeat('batch jobs', limits.batchTickMs, () => this.run())
+    this.ends = repeat('ends of batch jobs', this.limits.batchTickMs, () => this.end())
+    repeat('batch jobs', this.limits.batchTickMs, () => this.run())
     // A provider that does not answer holds up its lane alone.
-    for (let lane = 0; lane < limits.batchLanes; lane++) {
-      repeat('batches of providers', limits.batchTickMs, () => this.carry())
+    for (let lane = 0; lane < this.limits.batchLanes; lane++) {
+      repeat('batches of providers', this.limits.batchTickMs, () => this.carry())
     }
-    repeat('webhooks', limits.batchTickMs, () => this.tell())
-    repeat('old batch results', limits.housekeepingMs, () => this.erase())
+    repeat('webhooks', this.limits.batchTickMs, () => this.tell())
+    repeat('old batch results', this.limits.housekeepingMs, () => this.erase())
   }
 
   async stop(): Promise<void> {
     await Promise.all(this.loops.map((loop) => loop.stop()))
-    await this.singles.stop(limits.shutdownTimeoutMs / STOP_SHARE)
+    await this.singles.stop(this.limits.shutdownTimeoutMs / STOP_SHARE)
   }
 
   /** Takes a job from a proxy; see `openJob`. */
   async open(request: sluice.SubmitBatchRequest): Promise<Uint8Array> {
     const { pool, allowPrivate } = this.options
-    const parts = { pool, holds: this.holds, providers: () => this.providers(), now: this.now, allowPrivate }
+    const parts = {
+      pool,
+      holds: this.holds,
+      providers: () => this.providers(),
+      now: this.now,
+      allowPrivate,
+      limits: this.limits,
+    }
     return sluice.SubmitBatchReply.encode(await openJob(parts, request)).finish()
   }
 
@@ -96,49 +106,50 @@ export class BatchService {
     if (!this.hasOpen) return
     const providers = await this.providers()
     const packing = [...providers.values()].filter((provider) => provider.batch).map((provider) => provider.id)
-    await recoverOpening({ pool, holds: this.holds, now: this.now })
+    await recoverOpening({ pool, holds: this.holds, now: this.now, limits: this.limits })
     await this.singles.failLost()
-    await packGroups(pool, packing, this.now())
+    await packGroups(pool, packing, this.now(), this.limits)
     await this.singles.start(providers)
-    await expireJobs(pool, this.now())
+    await expireJobs(pool, this.now(), this.limits)
   }
 
   /** Carries groups that are due to their providers and back. */
   private async carry(): Promise<void> {
     if (!this.hasOpen) return
     const providers = await this.providers()
-    for (let steps = 0; steps < limits.batchPassMax && (await this.groups.step(providers)); steps++) this.ends?.wake()
+    for (let steps = 0; steps < this.limits.batchPassMax && (await this.groups.step(providers)); steps++)
+      this.ends?.wake()
   }
 
   /** Ends the jobs that are decided. */
   private async end(): Promise<void> {
     const { pool, log } = this.options
-    await endDecided({ pool, holds: this.holds, log, now: this.now })
+    await endDecided({ pool, holds: this.holds, log, now: this.now, limits: this.limits })
   }
 
   /** Sends the webhooks that are due. */
   private async tell(): Promise<void> {
     const { pool, log, allowPrivate } = this.options
-    const options = { pool, log, allowPrivate, now: this.now }
-    for (let rounds = 0; rounds < limits.batchPassMax; rounds++) {
-      if ((await sendWebhooks(options)) < limits.webhooksAtOnceMax) return
+    const options = { pool, log, allowPrivate, now: this.now, limits: this.limits }
+    for (let rounds = 0; rounds < this.limits.batchPassMax; rounds++) {
+      if ((await sendWebhooks(options)) < this.limits.webhooksAtOnceMax) return
     }
   }
 
   /** Makes ends again that Redis has lost, gives up holds that no job stands for, and erases what is kept no longer. */
   private async erase(): Promise<void> {
     const { pool, redis, log } = this.options
-    const parts = { pool, holds: this.holds, log, now: this.now }
+    const parts = { pool, holds: this.holds, log, now: this.now, limits: this.limits }
     await endStrayHolds({ ...parts, redis })
     await chargeUnbooked(parts)
-    for (let rounds = 0; rounds < limits.batchPassMax; rounds++) {
-      if (!(await eraseOld(pool, this.now()))) return
+    for (let rounds = 0; rounds < this.limits.batchPassMax; rounds++) {
+      if (!(await eraseOld(pool, this.now(), this.limits))) return
     }
   }
 
   private async providers(): Promise<Providers> {
     const { pool, environment } = this.options
-    const isOld = performance.now() - this.providersAtMs >= limits.catalogCheckMs
+    const isOld = performance.now() - this.providersAtMs >= this.limits.catalogCheckMs
     if (isOld || this.known === undefined) {
       this.known = await readProviders(pool, environment)
       this.providersAtMs = performance.now()

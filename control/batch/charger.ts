@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
-import { limits } from '../../contract/limits/limits.ts'
 import { releaseApproval } from '../customers/agents/approvals.ts'
+import type { Limits } from '../limits.ts'
 import { type Client, type Pool, withTransaction } from '../runtime/db/pool.ts'
 import type { BatchHolds, Ended } from './batchHolds.ts'
 import { JOB_COLUMNS, type JobRow } from './jobRow.ts'
@@ -14,6 +14,7 @@ export interface ChargerOptions {
   readonly holds: Pick<BatchHolds, 'end'>
   readonly log: Logger
   readonly now: () => number
+  readonly limits: Limits
 }
 
 /**
@@ -25,14 +26,14 @@ export async function endDecided(options: ChargerOptions): Promise<number> {
   let ended = 0
   let last = ''
   // Those that can not be ended yet hold up none behind them.
-  for (let page = 0; page < limits.batchPassMax; page++) {
+  for (let page = 0; page < options.limits.batchPassMax; page++) {
     const found = await options.pool.query<JobRow>(
       `SELECT ${JOB_COLUMNS} FROM batch_jobs WHERE state = 'ending' AND id > $1 ORDER BY id LIMIT $2`,
-      [last, limits.batchPassMax],
+      [last, options.limits.batchPassMax],
     )
     ended += await endPage(options, found.rows)
     last = found.rows.at(-1)?.id ?? ''
-    if (found.rows.length < limits.batchPassMax) break
+    if (found.rows.length < options.limits.batchPassMax) break
   }
   return ended
 }

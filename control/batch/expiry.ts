@@ -1,4 +1,4 @@
-import { limits } from '../../contract/limits/limits.ts'
+import type { Limits } from '../limits.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { JOB_COLUMNS, type JobRow } from './jobRow.ts'
 import { decide } from './jobStore.ts'
@@ -9,7 +9,7 @@ import { decideFailure } from './outcome.ts'
  * the group itself is asked a last time at their end.
  * @returns how many
  */
-export async function expireJobs(pool: Pool, nowMs: number): Promise<number> {
+export async function expireJobs(pool: Pool, nowMs: number, limits: Limits): Promise<number> {
   const found = await pool.query<JobRow>(
     `SELECT ${JOB_COLUMNS} FROM batch_jobs
      WHERE (state = 'queued' AND deadline_ms <= $1) OR (state = 'grouped' AND deadline_ms <= $2)
@@ -24,7 +24,7 @@ export async function expireJobs(pool: Pool, nowMs: number): Promise<number> {
 }
 
 /** Erases results that are kept no longer, and webhooks whose log nobody needs any more. @returns whether there may be more */
-export async function eraseOld(pool: Pool, nowMs: number): Promise<boolean> {
+export async function eraseOld(pool: Pool, nowMs: number, limits: Limits): Promise<boolean> {
   const results = await pool.query(
     `UPDATE batch_jobs SET result = NULL WHERE id IN (
        SELECT id FROM batch_jobs WHERE result IS NOT NULL AND ended_at_ms <= $1 LIMIT $2)`,

@@ -1,5 +1,5 @@
-import { limits } from '../../contract/limits/limits.ts'
 import { newId } from '../../contract/wire/ids.ts'
+import type { Limits } from '../limits.ts'
 import { textArray } from '../runtime/db/arrays.ts'
 import { type Client, type Pool, type Queryable, withTransaction } from '../runtime/db/pool.ts'
 import { JOB_COLUMNS, type JobRow, type JobWithBody } from './jobRow.ts'
@@ -34,7 +34,12 @@ interface Waiting {
  * @param providers ids of the providers that take batches
  * @returns how many groups were made
  */
-export async function packGroups(pool: Pool, providers: readonly string[], nowMs: number): Promise<number> {
+export async function packGroups(
+  pool: Pool,
+  providers: readonly string[],
+  nowMs: number,
+  limits: Limits,
+): Promise<number> {
   if (providers.length === 0) return 0
   const waiting = await pool.query<Waiting>(
     `SELECT provider, upstream_model FROM batch_jobs
@@ -43,11 +48,17 @@ export async function packGroups(pool: Pool, providers: readonly string[], nowMs
     [textArray(providers), nowMs, nowMs - limits.batchGatherMs, limits.batchGroupJobsMax, limits.batchPassMax],
   )
   let made = 0
-  for (const kind of waiting.rows) made += await withTransaction(pool, (client) => packGroup(client, kind, nowMs))
+  for (const kind of waiting.rows)
+    made += await withTransaction(pool, (client) => packGroup(client, kind, nowMs, limits))
   return made
 }
 
-async function packGroup(client: Client, { provider, upstream_model }: Waiting, nowMs: number): Promise<number> {
+async function packGroup(
+  client: Client,
+  { provider, upstream_model }: Waiting,
+  nowMs: number,
+  limits: Limits,
+): Promise<number> {
   const found = await client.query<{ id: string; body_bytes: number; deadline_ms: number }>(
     `SELECT id, body_bytes, deadline_ms FROM batch_jobs
      WHERE state = 'queued' AND provider = $1 AND upstream_model = $2 AND due_at_ms <= $3 AND deadline_ms > $3
@@ -80,7 +91,7 @@ async function packGroup(client: Client, { provider, upstream_model }: Waiting, 
  * Takes a group that is due, for as long as limits.batchLeaseMs; nobody else looks at it meanwhile.
  * @returns undefined when none is due
  */
-export async function leaseGroup(db: Queryable, nowMs: number): Promise<GroupRow | undefined> {
+export async function leaseGroup(db: Queryable, nowMs: number, limits: Limits): Promise<GroupRow | undefined> {
   const leased = await db.query<GroupRow>(
     `UPDATE batch_groups SET leased_until_ms = $1::bigint + $2::bigint, lease = $3, attempts = attempts + 1
      WHERE id = (SELECT id FROM batch_groups WHERE state <> 'ended' AND due_at_ms <= $1 AND leased_until_ms <= $1

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { limits } from '../../contract/limits/limits.ts'
+import type { Limits } from '../limits.ts'
 import { backoffMs } from '../runtime/backoff.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { CallError, type CallHttp } from '../runtime/net/providerCall.ts'
@@ -21,6 +21,7 @@ export interface GroupWorkerOptions {
   readonly log: Logger
   readonly call: CallHttp
   readonly now: () => number
+  readonly limits: Limits
 }
 
 /** Brings groups of jobs to their provider and fetches what became of them, one step of one group at a time. */
@@ -34,13 +35,13 @@ export class GroupWorker {
   /** Does the next step of a group that is due. @returns false when none is */
   async step(providers: Providers): Promise<boolean> {
     const { pool, now, log } = this.options
-    const group = await leaseGroup(pool, now())
+    const group = await leaseGroup(pool, now(), this.options.limits)
     if (group === undefined) return false
     const provider = providers.get(group.provider)
-    const endMs = performance.now() + limits.batchLeaseMs - limits.batchLeaseMs / 4
+    const endMs = performance.now() + this.options.limits.batchLeaseMs - this.options.limits.batchLeaseMs / 4
     try {
       if (provider === undefined) throw new Error('the provider is not in the catalog, or its key is not set')
-      const api = new BatchApi(provider, this.options.call, () => endMs - performance.now())
+      const api = new BatchApi(provider, this.options.call, () => endMs - performance.now(), this.options.limits)
       if (group.state === 'sending') await this.send(group, api)
       else await this.poll(group, api)
     } catch (error) {
@@ -56,7 +57,7 @@ export class GroupWorker {
       const found = await api.find(group.id)
       if (found !== undefined) return this.sent(group, found)
       // What was sent a moment ago may not be listed yet.
-      const listedByMs = group.posted_at_ms + limits.batchFindGraceMs
+      const listedByMs = group.posted_at_ms + this.options.limits.batchFindGraceMs
       if (now() < listedByMs) return changeGroup(pool, group, { dueAtMs: listedByMs, release: true })
     }
     if (now() >= group.deadline_ms) return this.end(group, 'expired', '')
@@ -76,7 +77,7 @@ export class GroupWorker {
 
   private async sent(group: GroupRow, { id }: UpstreamBatch): Promise<void> {
     const { pool, now } = this.options
-    const dueAtMs = now() + limits.batchPollMs
+    const dueAtMs = now() + this.options.limits.batchPollMs
     await changeGroup(pool, group, { state: 'sent', upstreamId: id, dueAtMs, attempts: 0, release: true })
   }
 
@@ -103,13 +104,13 @@ export class GroupWorker {
       return this.removeFiles(group, batch, api)
     }
     if (nowMs >= group.deadline_ms) return this.end(group, 'expired', '')
-    const cancelAtMs = group.deadline_ms - limits.batchCancelLeadMs
+    const cancelAtMs = group.deadline_ms - this.options.limits.batchCancelLeadMs
     if (nowMs >= cancelAtMs && !group.cancelled) {
       // What is finished by then comes all the same.
       await api.cancel(batch.id)
       await changeGroup(pool, group, { cancelled: true })
     }
-    const pauseMs = backoffMs(group.attempts, limits.batchPollMs, limits.batchPollMs * 4)
+    const pauseMs = backoffMs(group.attempts, this.options.limits.batchPollMs, this.options.limits.batchPollMs * 4)
     const next = [nowMs + pauseMs, group.deadline_ms, ...(nowMs < cancelAtMs ? [cancelAtMs] : [])]
     await changeGroup(pool, group, { dueAtMs: Math.min(...next), release: true })
   }
@@ -120,7 +121,7 @@ export class GroupWorker {
     const jobs = new Map((await jobsOfGroup(pool, group.id)).map((job) => [customIdOf(job), job]))
     for (const fileId of [batch.outputFileId, batch.errorFileId]) {
       if (fileId === '') continue
-      for (const line of readLines(await api.lines(fileId))) {
+      for (const line of readLines(await api.lines(fileId), this.options.limits)) {
         const job = jobs.get(line.customId)
         if (job === undefined) continue
         const decision =
@@ -162,8 +163,9 @@ export class GroupWorker {
         await this.end(group, 'expired', '')
         return
       }
-      const pauseMs = backoffMs(group.attempts, limits.batchRetryMs, limits.batchRetryMaxMs)
-      const dueAtMs = now() + Math.max(pauseMs, Math.min(refusal?.retryAfterMs ?? 0, limits.batchRetryMaxMs))
+      const pauseMs = backoffMs(group.attempts, this.options.limits.batchRetryMs, this.options.limits.batchRetryMaxMs)
+      const dueAtMs =
+        now() + Math.max(pauseMs, Math.min(refusal?.retryAfterMs ?? 0, this.options.limits.batchRetryMaxMs))
       await changeGroup(pool, group, { dueAtMs: Math.min(dueAtMs, group.deadline_ms), release: true })
     } catch (fault) {
       // The lease ends by itself.

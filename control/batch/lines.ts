@@ -1,6 +1,6 @@
 import type { Completion } from '../../contract/api/completion.ts'
-import { limits } from '../../contract/limits/limits.ts'
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../contract/std/jsonObject.ts'
+import type { Limits } from '../limits.ts'
 import { errorText } from './outcome.ts'
 
 /** The code of a line that the provider had no time for. */
@@ -20,14 +20,14 @@ export interface ResultLine {
  * Reads an output or error file of a batch: {custom_id, response: {status_code, body} or null, error: {code, message} or
  * null} a line. What is no such line says nothing of any job and is left out.
  */
-export function readLines(lines: readonly string[]): ResultLine[] {
+export function readLines(lines: readonly string[], limits: Limits): ResultLine[] {
   return lines.flatMap((text) => {
-    const line = text.trim() === '' ? undefined : readLine(text)
+    const line = text.trim() === '' ? undefined : readLine(text, limits)
     return line === undefined ? [] : [line]
   })
 }
 
-function readLine(text: string): ResultLine | undefined {
+function readLine(text: string, limits: Limits): ResultLine | undefined {
   const line = parseJsonObject(text)
   const customId = line?.['custom_id']
   if (line === null || typeof customId !== 'string') return undefined

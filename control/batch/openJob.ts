@@ -1,7 +1,7 @@
 import { GatewayError, invalidRequest } from '../../contract/errors/errors.ts'
-import { limits } from '../../contract/limits/limits.ts'
 import { mayBePublicHost } from '../../contract/net/publicUrl.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
+import type { Limits } from '../limits.ts'
 import type { Pool, Queryable } from '../runtime/db/pool.ts'
 import type { BatchHolds } from './batchHolds.ts'
 import type { JobRoute } from './jobRow.ts'
@@ -15,6 +15,7 @@ export interface OpenJobParts {
   readonly now: () => number
   /** Webhooks may go to private addresses. */
   readonly allowPrivate: boolean
+  readonly limits: Limits
 }
 
 /**
@@ -30,10 +31,10 @@ export async function openJob(
   const { pool, holds, now } = parts
   checkWebhook(request.webhookUrl, parts.allowPrivate)
   const routes = await runnableRoutes(parts, request)
-  await checkRoom(pool, request.keyId)
+  await checkRoom(pool, request.keyId, parts.limits)
   const webhookSecret = request.webhookUrl === '' ? '' : await webhookSecretOf(pool, request.keyId)
   const createdAtMs = now()
-  await insertOpening(pool, request, routes, createdAtMs)
+  await insertOpening(pool, request, routes, createdAtMs, parts.limits)
   const job = { id: request.requestId, account_id: request.accountId, key_id: request.keyId }
   if (!(await holds.takeOver(job, request.owner, request.takeByMs))) {
     await pool.query(`DELETE FROM batch_jobs WHERE id = $1 AND state = 'opening'`, [job.id])
@@ -51,10 +52,12 @@ export async function recoverOpening({
   pool,
   holds,
   now,
+  limits,
 }: {
   pool: Pool
   holds: Pick<BatchHolds, 'held'>
   now: () => number
+  limits: Limits
 }): Promise<number> {
   const found = await pool.query<{ id: string; account_id: string; key_id: string }>(
     `SELECT id, account_id, key_id FROM batch_jobs WHERE state = 'opening' AND created_at_ms <= $1 LIMIT $2`,
@@ -89,7 +92,7 @@ async function runnableRoutes(parts: OpenJobParts, request: sluice.SubmitBatchRe
   })
 }
 
-async function checkRoom(db: Queryable, keyId: string): Promise<void> {
+async function checkRoom(db: Queryable, keyId: string, limits: Limits): Promise<void> {
   const counted = await db.query<{ own: number; all: number }>(
     `SELECT (SELECT count(*) FROM (SELECT FROM batch_jobs WHERE key_id = $1 AND ended_at_ms IS NULL LIMIT $2) o) AS own,
        (SELECT reltuples::bigint FROM pg_class WHERE oid = 'batch_jobs_open'::regclass) AS all`,
@@ -108,6 +111,7 @@ async function insertOpening(
   request: sluice.SubmitBatchRequest,
   routes: readonly JobRoute[],
   nowMs: number,
+  limits: Limits,
 ): Promise<void> {
   const [first] = routes
   const body = Buffer.from(request.body).toString('utf8')

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
-import { limits } from '../../contract/limits/limits.ts'
 import { parseJsonObject } from '../../contract/std/jsonObject.ts'
+import type { Limits } from '../limits.ts'
 import { backoffMs } from '../runtime/backoff.ts'
 import { beforeDeadline } from '../runtime/beforeDeadline.ts'
 import { textArray } from '../runtime/db/arrays.ts'
@@ -23,6 +23,7 @@ export interface SingleCallsOptions {
   readonly now: () => number
   /** Told when a job is decided or may be sent again. */
   readonly onDone: () => void
+  readonly limits: Limits
 }
 
 /**
@@ -52,7 +53,7 @@ export class SingleCalls {
     const { pool, now } = this.options
     const found = await pool.query<JobRow>(
       `SELECT ${JOB_COLUMNS} FROM batch_jobs WHERE state = 'calling' AND call_by_ms <= $1 LIMIT $2`,
-      [now(), limits.batchPassMax],
+      [now(), this.options.limits.batchPassMax],
     )
     for (const job of found.rows)
       await decide(pool, job.id, decideFailure(job, 'failed', LOST_ANSWER, now()), ['calling'])
@@ -69,10 +70,10 @@ export class SingleCalls {
     const own = this.open.get(provider.id) ?? new Set()
     this.open.set(provider.id, own)
     const isEarly = performance.now() < (this.nextStartMs.get(provider.id) ?? 0)
-    if (isEarly || own.size >= limits.batchCallsPerProviderMax) return false
+    if (isEarly || own.size >= this.options.limits.batchCallsPerProviderMax) return false
     const job = await this.take(provider.id)
     if (job === undefined) return false
-    this.nextStartMs.set(provider.id, performance.now() + limits.batchCallPaceMs)
+    this.nextStartMs.set(provider.id, performance.now() + this.options.limits.batchCallPaceMs)
     const calling = this.run(provider, job).finally(() => {
       own.delete(calling)
       this.options.onDone()
@@ -91,7 +92,11 @@ export class SingleCalls {
                      AND deadline_ms > $2
                    ORDER BY due_at_ms, id LIMIT 1 FOR UPDATE SKIP LOCKED)
        RETURNING ${JOB_COLUMNS}, body`,
-      [textArray([providerId]), nowMs, nowMs + limits.batchCallTimeoutMs + limits.batchCallMarginMs],
+      [
+        textArray([providerId]),
+        nowMs,
+        nowMs + this.options.limits.batchCallTimeoutMs + this.options.limits.batchCallMarginMs,
+      ],
     )
     return taken.rows[0]
   }
@@ -117,8 +122,8 @@ export class SingleCalls {
         url: `${provider.baseUrl}/chat/completions`,
         headers: { ...providerHeaders(provider.apiKey, 'application/json'), 'x-request-id': job.id },
         body: requestText(job),
-        timeoutMs: limits.batchCallTimeoutMs,
-        answerBytesMax: limits.batchResultBytesMax,
+        timeoutMs: this.options.limits.batchCallTimeoutMs,
+        answerBytesMax: this.options.limits.batchResultBytesMax,
       })
     } catch (error) {
       if (!(error instanceof CallError)) throw error
@@ -146,13 +151,16 @@ export class SingleCalls {
   /** The provider has not run the job: it is sent again later, to the next one that may serve it where there is one. */
   private async again(job: JobRow, reason: string, waitMs: number, nextRoute: boolean): Promise<void> {
     const { pool, now } = this.options
-    if (job.attempts >= limits.batchAttemptsMax) {
+    if (job.attempts >= this.options.limits.batchAttemptsMax) {
       return this.decide(job, decideFailure(job, 'failed', reason, now()))
     }
     const turn = nextRoute ? (job.route + 1) % job.routes.length : job.route
     const route = job.routes[turn] ?? { provider: job.provider, model: job.upstream_model }
-    const pauseMs = Math.max(backoffMs(job.attempts, limits.batchRetryMs, limits.batchRetryMaxMs), waitMs)
-    const dueAtMs = now() + Math.min(pauseMs, limits.batchRetryMaxMs)
+    const pauseMs = Math.max(
+      backoffMs(job.attempts, this.options.limits.batchRetryMs, this.options.limits.batchRetryMaxMs),
+      waitMs,
+    )
+    const dueAtMs = now() + Math.min(pauseMs, this.options.limits.batchRetryMaxMs)
     await requeue(pool, job.id, 'calling', { route: turn, provider: route.provider, model: route.model, dueAtMs })
   }
 }

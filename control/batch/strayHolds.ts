@@ -1,10 +1,10 @@
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
-import { limits } from '../../contract/limits/limits.ts'
 import { BATCH_OWNER } from '../../contract/wire/redisKeys.ts'
 import type { HoldRecord } from '../admission/holdRecord.ts'
 import { readHolds, scanHoldsKeys } from '../admission/listHolds.ts'
 import { orphanSettlement } from '../admission/orphanSettlement.ts'
+import type { Limits } from '../limits.ts'
 import { textArray } from '../runtime/db/arrays.ts'
 import type { Pool, Queryable } from '../runtime/db/pool.ts'
 import { redisNowMs } from '../runtime/redisClock.ts'
@@ -36,13 +36,13 @@ export async function endStrayHolds({
   redis,
   holds,
   log,
-  now,
+  limits,
 }: {
   pool: Pool
   redis: Redis
   holds: BatchHolds
   log: Logger
-  now: () => number
+  limits: Limits
 }): Promise<void> {
   const nowMs = await redisNowMs(redis)
   for await (const page of batchHolds(redis)) {
@@ -51,7 +51,7 @@ export async function endStrayHolds({
     for (const hold of await strayAmong(pool, old)) {
       const over = await jobOf(pool, hold.requestId)
       if (over !== undefined) {
-        if (over.ended_at_ms !== null) await endAgain({ pool, holds, log, now }, over)
+        if (over.ended_at_ms !== null) await endAgain({ pool, holds, log }, over)
         continue
       }
       const job = { id: hold.requestId, account_id: hold.accountId, key_id: hold.keyId }

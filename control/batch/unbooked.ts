@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
-import { limits } from '../../contract/limits/limits.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
+import type { Limits } from '../limits.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import type { BatchHolds } from './batchHolds.ts'
 import { JOB_COLUMNS, type JobRow } from './jobRow.ts'
@@ -11,6 +11,7 @@ export interface UnbookedOptions {
   readonly holds: Pick<BatchHolds, 'end'>
   readonly log: Logger
   readonly now: () => number
+  readonly limits: Limits
 }
 
 /**
@@ -25,7 +26,7 @@ export async function chargeUnbooked(options: UnbookedOptions): Promise<void> {
      WHERE result IS NOT NULL AND ended_at_ms > $1 AND ended_at_ms <= $2
        AND NOT EXISTS (SELECT FROM receipts r WHERE r.request_id = j.id)
      ORDER BY ended_at_ms LIMIT $3`,
-    [nowMs - limits.holdAgeMaxMs, nowMs - 2 * limits.batchOpenMs, limits.batchPassMax],
+    [nowMs - options.limits.holdAgeMaxMs, nowMs - 2 * options.limits.batchOpenMs, options.limits.batchPassMax],
   )
   for (const job of found.rows) {
     await endAgain(options, job).catch((error: unknown) => {
@@ -35,7 +36,10 @@ export async function chargeUnbooked(options: UnbookedOptions): Promise<void> {
 }
 
 /** Ends the hold of a job that is over, as it was ended before. What is charged now is what the job shows from then on. */
-export async function endAgain({ pool, holds, log }: UnbookedOptions, job: JobRow): Promise<void> {
+export async function endAgain(
+  { pool, holds, log }: Pick<UnbookedOptions, 'pool' | 'holds' | 'log'>,
+  job: JobRow,
+): Promise<void> {
   const isDone = job.outcome === 'done'
   const charge = job.charge_units ?? 0
   const told = sluice.Settlement.decode(job.settlement ?? Buffer.alloc(0))

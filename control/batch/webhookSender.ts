@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { limits } from '../../contract/limits/limits.ts'
+import type { Limits } from '../limits.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { FetchError, fetchPublic } from '../runtime/net/fetchPublic.ts'
 import { signatureHeaders } from './webhookSecret.ts'
@@ -14,6 +14,7 @@ export interface WebhookSenderOptions {
   /** Webhooks may go to private addresses. */
   readonly allowPrivate: boolean
   readonly now: () => number
+  readonly limits: Limits
 }
 
 /**
@@ -21,12 +22,15 @@ export interface WebhookSenderOptions {
  * @returns how many attempts were made
  */
 export async function sendWebhooks(options: WebhookSenderOptions): Promise<number> {
-  const due = await takeDueWebhooks(options.pool, options.now())
+  const due = await takeDueWebhooks(options.pool, options.now(), options.limits)
   await Promise.all(due.map((hook) => sendOne(options, hook)))
   return due.length
 }
 
-async function sendOne({ pool, log, allowPrivate, now }: WebhookSenderOptions, hook: DueWebhook): Promise<void> {
+async function sendOne(
+  { pool, log, allowPrivate, now, limits }: WebhookSenderOptions,
+  hook: DueWebhook,
+): Promise<void> {
   const atMs = now()
   const begin = performance.now()
   let status: number | null = null
@@ -47,7 +51,7 @@ async function sendOne({ pool, log, allowPrivate, now }: WebhookSenderOptions, h
     fault = error.message
   }
   const attempt: Attempt = { atMs, tookMs: Math.round(performance.now() - begin), status, fault: fault.slice(0, 500) }
-  await noteAttempt(pool, hook, attempt)
+  await noteAttempt(pool, hook, attempt, limits)
   const told = { webhook: hook.id, job: hook.job_id, attempt: hook.attempts, status, fault }
   if (fault === '') log.info(told, 'a webhook was delivered')
   else log.warn(told, 'a webhook was not taken')

@@ -1,5 +1,5 @@
-import { limits } from '../../contract/limits/limits.ts'
 import { newId } from '../../contract/wire/ids.ts'
+import type { Limits } from '../limits.ts'
 import { backoffMs } from '../runtime/backoff.ts'
 import type { Queryable } from '../runtime/db/pool.ts'
 import type { JobRow } from './jobRow.ts'
@@ -46,7 +46,7 @@ export async function addWebhook(db: Queryable, job: JobRow, nowMs: number): Pro
  * Takes webhooks that are due. Each is due again at the next step of its backoff, which is later than any attempt takes,
  * so that one whose sender dies is sent again, and never by two at once.
  */
-export async function takeDueWebhooks(db: Queryable, nowMs: number): Promise<DueWebhook[]> {
+export async function takeDueWebhooks(db: Queryable, nowMs: number, limits: Limits): Promise<DueWebhook[]> {
   const taken = await db.query<DueWebhook>(
     `UPDATE webhooks w SET attempts = attempts + 1,
        due_at_ms = $1::bigint + LEAST($3::bigint, $2::bigint * power(2, LEAST(w.attempts, 20))::bigint)
@@ -55,20 +55,21 @@ export async function takeDueWebhooks(db: Queryable, nowMs: number): Promise<Due
        SELECT id FROM webhooks WHERE state = 'waiting' AND due_at_ms <= $1 ORDER BY due_at_ms LIMIT $4
        FOR UPDATE SKIP LOCKED)
      RETURNING w.id, w.job_id, w.key_id, w.url, w.body, w.attempts, w.created_at_ms, s.secret`,
-    [nowMs, firstRetryMs(), limits.webhookRetryMaxMs, limits.webhooksAtOnceMax],
+    [nowMs, firstRetryMs(limits), limits.webhookRetryMaxMs, limits.webhooksAtOnceMax],
   )
   return taken.rows
 }
 
 /** Notes what became of an attempt; the webhook is over when it was taken, or is too old for another one. */
-export async function noteAttempt(db: Queryable, hook: DueWebhook, attempt: Attempt): Promise<void> {
+export async function noteAttempt(db: Queryable, hook: DueWebhook, attempt: Attempt, limits: Limits): Promise<void> {
   const { atMs, tookMs, status, fault } = attempt
   await db.query(
     `INSERT INTO webhook_attempts (webhook_id, attempt, at_ms, took_ms, status, fault)
      VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
     [hook.id, hook.attempts, atMs, tookMs, status, fault],
   )
-  const isOld = atMs + backoffMs(hook.attempts, firstRetryMs(), limits.webhookRetryMaxMs) >= giveUpAtMs(hook)
+  const isOld =
+    atMs + backoffMs(hook.attempts, firstRetryMs(limits), limits.webhookRetryMaxMs) >= giveUpAtMs(hook, limits)
   if (fault !== '' && !isOld) return
   await db.query(`UPDATE webhooks SET state = $2, ended_at_ms = $3 WHERE id = $1 AND state = 'waiting'`, [
     hook.id,
@@ -77,10 +78,10 @@ export async function noteAttempt(db: Queryable, hook: DueWebhook, attempt: Atte
   ])
 }
 
-function firstRetryMs(): number {
+function firstRetryMs(limits: Limits): number {
   return Math.max(limits.webhookRetryMs, limits.webhookTimeoutMs + ATTEMPT_MARGIN_MS)
 }
 
-function giveUpAtMs(hook: DueWebhook): number {
+function giveUpAtMs(hook: DueWebhook, limits: Limits): number {
   return hook.created_at_ms + limits.webhookLifetimeMs
 }

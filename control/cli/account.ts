@@ -14,6 +14,7 @@ import { settingsOf as accountSettings, changeAccount } from '../customers/accou
 import { makeKey } from '../customers/keys/keyChanges.ts'
 import { listKeys } from '../customers/keys/keys.ts'
 import { linkWallet } from '../customers/wallets/wallets.ts'
+import type { Limits } from '../limits.ts'
 import { OPERATOR, recordActivity } from '../runtime/activity/activity.ts'
 import { type Client, type Pool, type Queryable, withTransaction } from '../runtime/db/pool.ts'
 import { ACCOUNT_BOOKS } from './accountBooks.ts'
@@ -63,10 +64,10 @@ async function create(args: Arguments, context: CliContext): Promise<undefined> 
   const pool = await context.pool()
   const name = flag(args, 'name') ?? ''
   const made = await withTransaction(pool, async (client) => {
-    const accountId = await createAccount(client, { name, ...(await creditOf(args, client)) })
+    const accountId = await createAccount(client, context.limits, { name, ...(await creditOf(args, client)) })
     const { expiresAtMs: _, ...settings } = await settingsOf(args, client)
     const wallet = flag(args, 'wallet')
-    if (wallet !== undefined) await linkWallet(client, OPERATOR, accountId, addressOf(wallet))
+    if (wallet !== undefined) await linkWallet(client, OPERATOR, accountId, addressOf(wallet), context.limits)
     const keySettings = { ...settings, name: name || 'first key' }
     return { accountId, ...(await makeKey(client, OPERATOR, accountId, keySettings)) }
   }).catch(refuseTooLarge)
@@ -85,13 +86,13 @@ async function create(args: Arguments, context: CliContext): Promise<undefined> 
 }
 
 /** An account as JSON for programs and as text for people. */
-async function describe(pool: Pool, accountId: string): Promise<{ json: object; text: string }> {
+async function describe(pool: Pool, limits: Limits, accountId: string): Promise<{ json: object; text: string }> {
   const account = await accountOf(pool, accountId)
   if (account === undefined) throw new UnknownAccountError(accountId)
   const balance = await accountBalance(pool, accountId)
   const { coin, credits } = await balanceText(pool, balance)
   const settings = await accountSettings(pool, accountId)
-  const transfers = await transferDayOf(pool, accountId, Date.now())
+  const transfers = await transferDayOf(pool, accountId, Date.now(), limits)
   const keys = (await listKeys(pool, accountId)).filter((key) => key.revokedAtMs === null)
   const grants = balance.grants.map((grant) => ({
     id: grant.grantId,
@@ -125,7 +126,7 @@ async function describe(pool: Pool, accountId: string): Promise<{ json: object; 
 }
 
 async function show(args: Arguments, context: CliContext): Promise<undefined> {
-  const { json, text } = await describe(await context.pool(), argument(args, 'ID'))
+  const { json, text } = await describe(await context.pool(), context.limits, argument(args, 'ID'))
   context.print(json, text)
 }
 
@@ -148,10 +149,10 @@ async function credit(args: Arguments, context: CliContext): Promise<undefined> 
   const credited = await withTransaction(pool, async (client) => {
     const asked = await creditOf(args, client)
     if (!asked.creditUnits && !asked.coinUnits) throw new UsageError('the amount must be more than 0')
-    return creditAccount(client, accountId, { ...asked, ...(ref !== undefined && { ref }) })
+    return creditAccount(client, accountId, { ...asked, ...(ref !== undefined && { ref }) }, context.limits)
   }).catch(refuseTooLarge)
   await tellAdmission(context, [accountId])
-  const { json, text } = await describe(pool, accountId)
+  const { json, text } = await describe(pool, context.limits, accountId)
   const note = credited ? '' : `${ref} was credited to this account before; nothing is changed\n\n`
   context.print({ ...json, credited }, note + text)
 }
@@ -186,7 +187,7 @@ async function update(args: Arguments, context: CliContext): Promise<undefined> 
     await changeAccount(client, accountId, changes)
   })
   if (allowRetention !== undefined) await announce(context)
-  const { json, text } = await describe(pool, accountId)
+  const { json, text } = await describe(pool, context.limits, accountId)
   context.print(json, text)
 }
 

@@ -1,5 +1,4 @@
 import { parseDay, parseMonth } from '../../contract/api/time.ts'
-import { limits } from '../../contract/limits/limits.ts'
 import { usageQuery } from '../book/usage/usageQuery.ts'
 import { readUsage } from '../book/usage/usageReads.ts'
 import { accountOf, UnknownAccountError } from '../customers/accounts/accounts.ts'
@@ -21,8 +20,8 @@ async function knownAccount(args: Arguments, pool: Pool): Promise<string> {
 async function activity(args: Arguments, context: CliContext): Promise<undefined> {
   const pool = await context.pool()
   const accountId = await knownAccount(args, pool)
-  const found = await listActivity(pool, accountId, limits.listPageMax + 1, flag(args, 'after') ?? '')
-  const data = found.slice(0, limits.listPageMax)
+  const found = await listActivity(pool, accountId, context.limits.listPageMax + 1, flag(args, 'after') ?? '')
+  const data = found.slice(0, context.limits.listPageMax)
   const rows = data.map((entry) => {
     const actor = entry.actor.id === null ? entry.actor.type : `${entry.actor.type} ${entry.actor.id}`
     return [entry.created_at, entry.type, entry.target, actor]
@@ -46,11 +45,15 @@ async function usage(args: Arguments, context: CliContext): Promise<undefined> {
   const pool = await context.pool()
   const fields = {
     group_by: by,
-    limit: limits.usagePageMax,
+    limit: context.limits.usagePageMax,
     ...(from !== undefined && { from }),
     ...(to !== undefined && { to }),
   }
-  const found = await readUsage(pool, usageQuery(await knownAccount(args, pool), fields))
+  const found = await readUsage(
+    pool,
+    usageQuery(await knownAccount(args, pool), fields, context.limits),
+    context.limits,
+  )
   const rows = found.data.map((group) => [
     ...found.group_by.map((name) =>
       String((name === 'key' ? group.key_id : name === 'agent' ? group.agent_id : group[name]) ?? ''),
@@ -69,7 +72,7 @@ async function statement(args: Arguments, context: CliContext): Promise<undefine
   const pool = await context.pool()
   const accountId = await knownAccount(args, pool)
   for (let part = ''; ; ) {
-    const { text, next } = await statementPart(pool, { accountId, ...month }, part)
+    const { text, next } = await statementPart(pool, { accountId, ...month }, part, context.limits)
     await context.write(text)
     if (next === '') return
     part = next

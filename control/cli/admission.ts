@@ -13,7 +13,7 @@ const POLL_MS = 20
 export async function tellAdmission(context: CliContext, accountIds: readonly string[]): Promise<void> {
   try {
     const [pool, redis] = [await context.pool(), await context.redis()]
-    const dispatcher = new EventDispatcher({ pool, redis, log: pino({ enabled: false }) })
+    const dispatcher = new EventDispatcher({ pool, redis, log: pino({ enabled: false }), limits: context.limits })
     try {
       const deadlineMs = performance.now() + WAIT_MS
       while (performance.now() < deadlineMs) {

@@ -6,7 +6,7 @@ import { table } from './table.ts'
 const EXIT_BROKEN = 1
 
 async function audit(_args: Arguments, context: CliContext): Promise<number> {
-  const checks = await runAudit(await context.pool(), await context.redis(), context.chainRpcUrl)
+  const checks = await runAudit(await context.pool(), await context.redis(), context.limits, context.chainRpcUrl)
   const broken = checks.filter((check) => !check.ok)
   const rows = checks.map((check) => [check.ok ? 'holds' : 'BROKEN', check.name, check.detail])
   const verdict = broken.length === 0 ? 'everything holds' : `${broken.length} of ${checks.length} do not hold`

@@ -76,8 +76,8 @@ async function publish(args: Arguments, context: CliContext): Promise<number | u
   if (coinChangeReason?.trim() === '') throw new UsageError('--change-coin needs the reason, which goes into the trail')
   return withCatalog(args, context, async (catalog, path) => {
     const pool = await context.pool()
-    const published = await publishCatalog(pool, catalog, Date.now(), coinChangeReason)
-    await publishCatalogRecord(await context.redis(), published.version, published.record)
+    const published = await publishCatalog(pool, catalog, context.limits, Date.now(), coinChangeReason)
+    await publishCatalogRecord(await context.redis(), published.version, published.record, context.limits)
     const { version, isNewSheet, isNewRecord } = published
     const what = isNewSheet
       ? `price sheet ${version} is published`

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Redis } from 'ioredis'
 import { connectRedis } from '../../contract/wire/redis.ts'
+import type { Limits } from '../limits.ts'
 import { beforeDeadline } from '../runtime/beforeDeadline.ts'
 import { createPool, type Pool } from '../runtime/db/pool.ts'
 import { addressForLog } from '../service/environment.ts'
@@ -41,13 +42,15 @@ function readAddresses(env: NodeJS.ProcessEnv): Addresses {
 
 /** What commands work with: connections that open when they are first needed, and the output. */
 export class CliContext {
+  readonly limits: Limits
   readonly isJson: boolean
   private readonly env: NodeJS.ProcessEnv
   private readonly addresses: Addresses
   private openedPool: Promise<Pool> | undefined
   private openedRedis: Promise<Redis> | undefined
 
-  constructor(env: NodeJS.ProcessEnv, isJson: boolean) {
+  constructor(env: NodeJS.ProcessEnv, limits: Limits, isJson: boolean) {
+    this.limits = limits
     this.env = env
     this.isJson = isJson
     this.addresses = readAddresses(env)
@@ -89,7 +92,7 @@ export class CliContext {
     if (url === undefined) {
       throw new CommandError('the database is not known: is `make run` running? Else set DATABASE_URL')
     }
-    const pool = createPool(url)
+    const pool = createPool(url, this.limits)
     try {
       await pool.query('SELECT 1 FROM api_keys, price_sheets LIMIT 0')
       return pool

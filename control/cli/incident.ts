@@ -29,7 +29,7 @@ async function knownModels(pool: Pool, models: readonly string[]): Promise<reado
 /** The book has it; the proxies hear of it now, or from control within seconds. */
 async function tellProxies(pool: Pool, context: CliContext): Promise<void> {
   try {
-    await syncStatus(pool, await context.redis())
+    await syncStatus(pool, await context.redis(), context.limits)
   } catch (error) {
     context.warn(`note: the proxies will hear of it from control: ${(error as Error).message}`)
   }
@@ -59,7 +59,7 @@ async function open(args: Arguments, context: CliContext): Promise<undefined> {
   const pool = await context.pool()
   const models = await knownModels(pool, args.flags.get('model') ?? [])
   const incident = await withTransaction(pool, (client) =>
-    openIncident(client, OPERATOR, { title, impact, models, note }),
+    openIncident(client, OPERATOR, { title, impact, models, note }, context.limits),
   )
   await tellProxies(pool, context)
   show(context, incident)
@@ -74,7 +74,7 @@ async function close(args: Arguments, context: CliContext): Promise<undefined> {
 }
 
 async function list(args: Arguments, context: CliContext): Promise<undefined> {
-  const incidents = await shownIncidents(await context.pool())
+  const incidents = await shownIncidents(await context.pool(), context.limits)
   const wanted = isSet(args, 'all') ? incidents : incidents.filter(({ closedAtMs }) => closedAtMs === null)
   const data = wanted.map(incidentJson)
   const rows = data.map(({ id, impact, status, opened_at: since, title }) => [id, impact, status, since, title])

@@ -5,6 +5,7 @@ import { RouteSwitchError } from '../catalog/pricing/routeSwitches.ts'
 import { IncidentError } from '../catalog/status/incidents.ts'
 import { UnknownAccountError } from '../customers/accounts/accounts.ts'
 import { UnknownKeyError } from '../customers/keys/keys.ts'
+import type { Limits } from '../limits.ts'
 import { ACCOUNT } from './account.ts'
 import { AGENT } from './agent.ts'
 import { APPROVAL } from './approval.ts'
@@ -87,7 +88,7 @@ function findCommand(
   throw new UsageError(`there is no "${first} ${second}"; there are: ${names} (see ${first} --help)`)
 }
 
-async function runCommand(argv: readonly string[]): Promise<number> {
+async function runCommand(argv: readonly string[], limits: Limits): Promise<number> {
   const found = findCommand(argv)
   if (typeof found === 'string') {
     process.stdout.write(found)
@@ -99,7 +100,7 @@ async function runCommand(argv: readonly string[]): Promise<number> {
     process.stdout.write(commandHelp(command, group.name))
     return 0
   }
-  const context = new CliContext(process.env, isSet(args, 'json'))
+  const context = new CliContext(process.env, limits, isSet(args, 'json'))
   try {
     return (await command.run(args, context)) ?? 0
   } finally {
@@ -119,6 +120,6 @@ function report(error: unknown): number {
  * Runs the command that the words name and prints its result, or what is wrong with it.
  * @returns the exit status: 0; 1 when it failed; 2 when the call does not fit
  */
-export function main(argv: readonly string[]): Promise<number> {
-  return runCommand(argv).catch(report)
+export function main(argv: readonly string[], limits: Limits): Promise<number> {
+  return runCommand(argv, limits).catch(report)
 }

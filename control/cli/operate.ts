@@ -1,4 +1,4 @@
-import { API_ROUTES, type ApiOperation } from '../../contract/api/routes.ts'
+import { type ApiOperation, apiRoutes } from '../../contract/api/routes.ts'
 import { newId } from '../../contract/wire/ids.ts'
 import { Debits } from '../admission/debits/debit.ts'
 import type { ApiCall, ApiHandler } from '../api/call.ts'
@@ -39,7 +39,7 @@ export async function operate<Json>(
   const pool = await context.pool()
   const handler = (await handlersOf(context))[operation]
   if (handler === undefined) throw new Error(`the command line does not serve ${operation}`)
-  const call = callOf(operation, request)
+  const call = callOf(context, operation, request)
   if ('read' in handler) return (await handler.read(call)).json as Json
   const prepared = await handler.prepare?.(call)
   const onFault = (error: unknown) => context.warn(`undoing a change failed; control sees to it (${error})`)
@@ -54,20 +54,25 @@ export async function operate<Json>(
 
 async function handlersOf(context: CliContext): Promise<Partial<Record<ApiOperation, ApiHandler>>> {
   const [pool, redis] = [await context.pool(), await context.redis()]
-  const debits = new Debits(pool, redis)
-  const parts = { pool, redis, debits, tellAdmission: (ids: readonly string[]) => tellAdmission(context, ids) }
+  const debits = new Debits(pool, redis, context.limits)
+  const { limits } = context
+  const parts = { pool, redis, debits, limits, tellAdmission: (ids: readonly string[]) => tellAdmission(context, ids) }
   const environment = { allowPrivateProviders: isOn(process.env, 'SLUICE_PRIVATE_PROVIDERS') }
   return {
     ...linkHandlers(parts),
     ...agentHandlers(parts),
     ...approvalHandlers(parts),
     ...referralHandlers(parts),
-    ...providerHandlers({ pool, environment }),
+    ...providerHandlers({ pool, environment, limits }),
   }
 }
 
-function callOf(operation: ApiOperation, { accountId, params, query, body }: OperatorRequest): ApiCall {
-  const route = API_ROUTES[operation]
+function callOf(
+  context: CliContext,
+  operation: ApiOperation,
+  { accountId, params, query, body }: OperatorRequest,
+): ApiCall {
+  const route = apiRoutes(context.limits)[operation]
   return {
     params: params ?? {},
     query: route.query === undefined ? {} : checkQuery(route.query, new URLSearchParams(query).toString()),

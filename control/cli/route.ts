@@ -31,7 +31,7 @@ function stateOf({ enabled, disabledBy }: ListedRoute): string {
 }
 
 async function list(_args: Arguments, context: CliContext): Promise<undefined> {
-  const routes = await listRoutes(await context.pool())
+  const routes = await listRoutes(await context.pool(), context.limits)
   const rows = routes.map((route) => [route.route, route.model, stateOf(route)])
   const text = rows.length === 0 ? 'no catalog is published' : table(['ROUTE', 'MODEL', 'STATE'], rows)
   context.print({ data: routes.map(routeJson) }, text)
@@ -46,7 +46,7 @@ async function change(
   const pool = await context.pool()
   const routes = await withTransaction(pool, work)
   try {
-    await syncCatalog(pool, await context.redis())
+    await syncCatalog(pool, await context.redis(), context.limits)
   } catch (error) {
     context.warn(`note: the proxies will hear of it from control: ${(error as Error).message}`)
   }
@@ -61,12 +61,12 @@ function disable(args: Arguments, context: CliContext): Promise<undefined> {
   if (reason.length > REASON_CHARACTERS_MAX)
     throw new UsageError(`--reason may have ${REASON_CHARACTERS_MAX} characters`)
   const route = argument(args, 'ROUTE')
-  return change(context, route, 'disabled', (client) => disableRoute(client, OPERATOR, route, reason))
+  return change(context, route, 'disabled', (client) => disableRoute(client, OPERATOR, route, reason, context.limits))
 }
 
 function enable(args: Arguments, context: CliContext): Promise<undefined> {
   const route = argument(args, 'ROUTE')
-  return change(context, route, 'enabled', (client) => enableRoute(client, OPERATOR, route))
+  return change(context, route, 'enabled', (client) => enableRoute(client, OPERATOR, route, context.limits))
 }
 
 export const ROUTE: CommandGroup = {

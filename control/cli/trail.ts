@@ -1,11 +1,10 @@
-import { limits } from '../../contract/limits/limits.ts'
 import { GATEWAY_WIDE, listActivity } from '../runtime/activity/activity.ts'
 import type { Arguments, CommandGroup } from './command.ts'
 import type { CliContext } from './context.ts'
 import { table } from './table.ts'
 
 async function trail(_args: Arguments, context: CliContext): Promise<undefined> {
-  const data = await listActivity(await context.pool(), GATEWAY_WIDE, limits.listPageMax, '')
+  const data = await listActivity(await context.pool(), GATEWAY_WIDE, context.limits.listPageMax, '')
   const rows = data.map((entry) => [
     entry.created_at,
     entry.type,

@@ -35,7 +35,7 @@ async function link(args: Arguments, context: CliContext): Promise<undefined> {
   const address = addressOf(argument(args, 'ADDRESS'))
   const pool = await context.pool()
   const accountId = await knownAccount(args, pool)
-  await withTransaction(pool, (client) => linkWallet(client, OPERATOR, accountId, address))
+  await withTransaction(pool, (client) => linkWallet(client, OPERATOR, accountId, address, context.limits))
   return print(context, pool, accountId)
 }
 
@@ -50,7 +50,7 @@ async function unlink(args: Arguments, context: CliContext): Promise<undefined> 
 async function code(args: Arguments, context: CliContext): Promise<undefined> {
   const pool = await context.pool()
   const accountId = await knownAccount(args, pool)
-  const made = await withTransaction(pool, (client) => newLinkCode(client, OPERATOR, accountId))
+  const made = await withTransaction(pool, (client) => newLinkCode(client, OPERATOR, accountId, context.limits))
   const expires = formatTime(made.expiresAtMs)
   context.print(
     { account_id: accountId, code: made.code, expires_at: expires },

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { limits } from '../../contract/limits/limits.ts'
+import type { Limits } from '../limits.ts'
 import { backoffMs } from '../runtime/backoff.ts'
 import type { ManagedProcess } from './managedProcess.ts'
 
@@ -16,6 +16,7 @@ export function keepRunning(
   process: ManagedProcess,
   start: () => Promise<void>,
   report: (text: string) => void,
+  limits: Limits,
 ): () => void {
   let watching = true
   let failures = 0

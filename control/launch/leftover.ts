@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { limits } from '../../contract/limits/limits.ts'
+import type { Limits } from '../limits.ts'
 
 const CHECK_INTERVAL_MS = 50
 
@@ -30,7 +30,12 @@ export function processOf(pidFile: string, program: RegExp): number | undefined 
 }
 
 /** Stops a server that an earlier run left behind because it was killed. */
-export async function stopLeftover(pidFile: string, program: RegExp, signal: NodeJS.Signals): Promise<void> {
+export async function stopLeftover(
+  pidFile: string,
+  program: RegExp,
+  signal: NodeJS.Signals,
+  limits: Limits,
+): Promise<void> {
   const pid = processOf(pidFile, program)
   if (pid === undefined) return
   process.kill(pid, signal)

@@ -1,4 +1,5 @@
-import { limitsFault } from '../../contract/limits/limitsFault.ts'
+import { type Limits, readLimits } from '../limits.ts'
+import { run } from './run.ts'
 
 const show = (text: string): void => void process.stdout.write(`${text}\n`)
 // When what reads the output is gone, there is nobody to tell.
@@ -6,10 +7,15 @@ process.stdout.on('error', () => {})
 
 // What is made from here on, by the parts as well, is for this user alone.
 process.umask(0o077)
-const fault = await limitsFault()
-if (fault === undefined) {
-  const { run } = await import('./run.ts')
-  process.exit(await run(show))
+
+/** The limits of the environment; says what is wrong with them and ends where something is. */
+function limitsOrExit(): Limits {
+  try {
+    return readLimits(process.env['SLUICE_LIMITS'])
+  } catch (error) {
+    show(`Sluice did not start: ${error instanceof Error ? error.message : String(error)}`)
+    process.exit(1)
+  }
 }
-show(`Sluice did not start: ${fault}`)
-process.exitCode = 1
+
+process.exit(await run(show, limitsOrExit()))

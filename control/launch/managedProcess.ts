@@ -4,7 +4,7 @@ import { closeSync, createWriteStream, openSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { finished } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { limits } from '../../contract/limits/limits.ts'
+import type { Limits } from '../limits.ts'
 import { lastLines, logLength } from './logFile.ts'
 
 const PROBE_INTERVAL_MS = 50
@@ -37,6 +37,7 @@ export interface ProcessDefinition {
   readonly stopTimeoutMs: number
   /** Lets this process end while that one runs; it is stopped then. */
   readonly unref?: boolean
+  readonly limits: Limits
 }
 
 const alive = new Map<ChildProcess, NodeJS.Signals>()
@@ -102,7 +103,9 @@ export class ManagedProcess {
       this.lastExit = { code, signal }
       onEnd(signal ?? `exit code ${code}`)
     })
-    const isReady = await (probe === undefined ? this.announced(child, ended.signal) : poll(probe, ended.signal))
+    const isReady = await (probe === undefined
+      ? this.announced(child, ended.signal)
+      : poll(probe, ended.signal, this.definition.limits))
     if (isReady && this.child === child) {
       ready = true
       if (this.definition.unref === true) child.unref()
@@ -111,7 +114,9 @@ export class ManagedProcess {
     const isLate = reason === ''
     if (isLate) await this.kill9()
     await Promise.race([this.logWritten, sleep(LOG_TIMEOUT_MS, undefined, { ref: false })])
-    const what = isLate ? `was not ready after ${limits.startTimeoutMs} ms` : `did not start (${reason})`
+    const what = isLate
+      ? `was not ready after ${this.definition.limits.startTimeoutMs} ms`
+      : `did not start (${reason})`
     throw new Error(`${name} ${what}:\n${lastLines(logFile, logged)}`)
   }
 
@@ -165,7 +170,7 @@ export class ManagedProcess {
   }
 
   private async announced(child: ChildProcess, ended: AbortSignal): Promise<boolean> {
-    const signal = AbortSignal.any([ended, AbortSignal.timeout(limits.startTimeoutMs)])
+    const signal = AbortSignal.any([ended, AbortSignal.timeout(this.definition.limits.startTimeoutMs)])
     try {
       for (;;) {
         const [message] = await once(child, 'message', { signal })
@@ -185,7 +190,7 @@ function readyOf(message: unknown): Record<string, number> | undefined {
   return message.ready as Record<string, number>
 }
 
-async function poll(probe: () => Promise<boolean>, ended: AbortSignal): Promise<boolean> {
+async function poll(probe: () => Promise<boolean>, ended: AbortSignal, limits: Limits): Promise<boolean> {
   const deadlineMs = Date.now() + limits.startTimeoutMs
   while (!ended.aborted && Date.now() < deadlineMs) {
     if (await probe()) return true

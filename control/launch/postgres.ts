@@ -4,7 +4,7 @@ import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, wri
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { limits } from '../../contract/limits/limits.ts'
+import type { Limits } from '../limits.ts'
 import { serverEnvironment } from './childEnvironment.ts'
 import { freePort } from './freePort.ts'
 import { stopLeftover } from './leftover.ts'
@@ -25,6 +25,7 @@ export interface PostgresOptions {
   readonly settings?: Readonly<Record<string, string>>
   /** Lets this process end while the server runs; the server is stopped then. */
   readonly unref?: boolean
+  readonly limits: Limits
 }
 
 /** A PostgreSQL server of our own. */
@@ -95,7 +96,7 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
   const folder = await postgresFolder(runAs)
   const dir = clusterFolder(options.dir, runAs)
   const password = ensureCluster(folder, dir, runAs)
-  await stopLeftover(join(dir, 'postmaster.pid'), /postgres/, 'SIGINT')
+  await stopLeftover(join(dir, 'postmaster.pid'), /postgres/, 'SIGINT', options.limits)
   const port = await freePort()
   const url = `postgres://postgres:${password}@127.0.0.1:${port}/postgres`
   const server = new ManagedProcess({
@@ -109,7 +110,8 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
     probe: () => answers(url),
     // SIGINT is PostgreSQL's fast shutdown: clients are cut, the checkpoint is written.
     stopSignal: 'SIGINT',
-    stopTimeoutMs: limits.shutdownTimeoutMs * 2,
+    stopTimeoutMs: options.limits.shutdownTimeoutMs * 2,
+    limits: options.limits,
   })
   const postgres = new PostgresServer(server, port, dir, password)
   await postgres.startAgain()

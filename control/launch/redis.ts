@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { connect, type NetConnectOpts } from 'node:net'
 import { join } from 'node:path'
-import { limits } from '../../contract/limits/limits.ts'
+import type { Limits } from '../limits.ts'
 import { serverEnvironment } from './childEnvironment.ts'
 import { freePort } from './freePort.ts'
 import { stopLeftover } from './leftover.ts'
@@ -24,6 +24,7 @@ export interface RedisOptions {
   readonly logFile: string
   /** Path of a Unix domain socket, for this user alone; Redis then has no port. By default it is reached by its port. */
   readonly socket?: string
+  readonly limits: Limits
 }
 
 /**
@@ -33,7 +34,7 @@ export interface RedisOptions {
 export async function startRedis(options: RedisOptions): Promise<RedisServer> {
   const program = findRedis()
   mkdirSync(options.dir, { recursive: true, mode: 0o700 })
-  await stopLeftover(join(options.dir, 'redis.pid'), /(redis|valkey)-server/, 'SIGTERM')
+  await stopLeftover(join(options.dir, 'redis.pid'), /(redis|valkey)-server/, 'SIGTERM', options.limits)
   if (options.socket !== undefined) {
     const listen = { port: '0', unixsocket: options.socket, unixsocketperm: '700' }
     const server = redisProcess(program, options, listen, { path: options.socket })
@@ -87,7 +88,8 @@ function redisProcess(
     logFile: options.logFile,
     probe: () => answersPing(address),
     stopSignal: 'SIGTERM',
-    stopTimeoutMs: limits.shutdownTimeoutMs,
+    stopTimeoutMs: options.limits.shutdownTimeoutMs,
+    limits: options.limits,
   })
 }
 

@@ -1,6 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { limits } from '../../contract/limits/limits.ts'
+import type { Limits } from '../limits.ts'
 import { isPortFree } from './freePort.ts'
 import { processOf } from './leftover.ts'
 import { type RunningStack, StackRunner } from './runStack.ts'
@@ -78,13 +78,13 @@ Pay for a request by itself, without a key, on a development chain with test tok
   npm run demo:pay
 `
 
-async function runUntilAsked(show: (text: string) => void): Promise<number> {
+async function runUntilAsked(show: (text: string) => void, limits: Limits): Promise<number> {
   const asked = new StopRequest()
   const settings = readSettings(process.env)
   const pidFile = join(settings.dataDir, 'run.pid')
   await refuseConflicts(settings, pidFile)
   writeFileSync(pidFile, `${process.pid}\n`)
-  const runner = new StackRunner(settings, show)
+  const runner = new StackRunner(settings, show, limits)
   let failed = false
   try {
     const starting = runner.start().then((stack) => show(welcome(stack, settings)))
@@ -113,8 +113,8 @@ async function runUntilAsked(show: (text: string) => void): Promise<number> {
  * @param show prints a line on the terminal
  * @returns the exit status
  */
-export function run(show: (text: string) => void): Promise<number> {
-  return runUntilAsked(show).catch((error: unknown) => {
+export function run(show: (text: string) => void, limits: Limits): Promise<number> {
+  return runUntilAsked(show, limits).catch((error: unknown) => {
     show(`Sluice did not start: ${error instanceof Error ? error.message : String(error)}`)
     return 1
   })

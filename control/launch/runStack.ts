@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { chmodSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { limits } from '../../contract/limits/limits.ts'
+import type { ContractLimits } from '../../contract/limits/limits.ts'
 import { workerStopMaxMs } from '../../contract/limits/stopTime.ts'
 import { readCatalogFile } from '../catalog/pricing/catalogFile.ts'
+import type { Limits } from '../limits.ts'
 import { AnvilMissing } from './chain/anvil.ts'
 import { type DemoChain, type DemoPayer, startDemoChain } from './chain/demoChain.ts'
 import { commandEnvironment, controlEnvironment, proxyEnvironment, serverEnvironment } from './childEnvironment.ts'
@@ -24,7 +25,7 @@ import { waitReady } from './waitReady.ts'
 import { warningOf } from './warningText.ts'
 
 /** How long a program may take to stop: more than the proxy, the slowest of them, gives its workers. */
-export const PROGRAM_STOP_TIMEOUT_MS = workerStopMaxMs(limits) + 2_000
+export const programStopTimeoutMs = (limits: ContractLimits): number => workerStopMaxMs(limits) + 2_000
 const READY_TIMEOUT_MS = 15_000
 
 export interface RunningStack {
@@ -49,9 +50,11 @@ export class StackRunner {
   private readonly watches: Array<() => void> = []
   private redisSocket: SocketPlace | undefined
   private stopped = false
+  private readonly limits: Limits
 
   /** @param show prints a line on the terminal */
-  constructor(settings: Settings, show: (text: string) => void) {
+  constructor(settings: Settings, show: (text: string) => void, limits: Limits) {
+    this.limits = limits
     this.settings = settings
     this.show = show
   }
@@ -133,6 +136,7 @@ export class StackRunner {
     const postgres = await startPostgres({
       dir: join(this.settings.dataDir, 'postgres'),
       logFile: this.logFile('postgres'),
+      limits: this.limits,
     })
     this.keep(postgres.process, () => postgres.startAgain())
     return postgres.provideDatabase('sluice')
@@ -141,7 +145,12 @@ export class StackRunner {
   private async startCache(): Promise<string> {
     const dir = join(this.settings.dataDir, 'redis')
     this.redisSocket = socketPlace(dir, 'redis.sock')
-    const redis = await startRedis({ dir, logFile: this.logFile('redis'), socket: this.redisSocket.path })
+    const redis = await startRedis({
+      dir,
+      logFile: this.logFile('redis'),
+      socket: this.redisSocket.path,
+      limits: this.limits,
+    })
     this.keep(redis.process, () => redis.process.start())
     return redis.url
   }
@@ -150,11 +159,13 @@ export class StackRunner {
   private async startChain(): Promise<DemoChain | undefined> {
     if (process.env['CHAIN_RPC_URL'] || process.env['SLUICE_PAYMENTS'] || this.settings.databaseUrl !== undefined)
       return
-    const chain = await startDemoChain(this.settings.dataDir, this.logFile('chain')).catch((error: unknown) => {
-      if (!(error instanceof AnvilMissing)) throw error
-      this.show(`Payments are off: ${error.message}.`)
-      return undefined
-    })
+    const chain = await startDemoChain(this.settings.dataDir, this.logFile('chain'), this.limits).catch(
+      (error: unknown) => {
+        if (!(error instanceof AnvilMissing)) throw error
+        this.show(`Payments are off: ${error.message}.`)
+        return undefined
+      },
+    )
     if (chain === undefined) return
     this.keep(chain.node.process, () => chain.node.start())
     return chain
@@ -180,7 +191,8 @@ export class StackRunner {
         if (warning !== undefined) outage.take(warning)
       },
       stopSignal: 'SIGTERM',
-      stopTimeoutMs: PROGRAM_STOP_TIMEOUT_MS,
+      stopTimeoutMs: programStopTimeoutMs(this.limits),
+      limits: this.limits,
     })
     // Before it has started: a stop that comes meanwhile has to find it.
     this.started.push(child)
@@ -192,7 +204,7 @@ export class StackRunner {
 
   private keep(process: ManagedProcess, start: () => Promise<void>): void {
     if (!this.started.includes(process)) this.started.push(process)
-    this.watches.push(keepRunning(process, start, this.show))
+    this.watches.push(keepRunning(process, start, this.show, this.limits))
   }
 
   private showOf(name: string, text: string): void {

@@ -25,6 +25,7 @@ import { WalletProofs } from '../customers/sessions/walletProof.ts'
 import { statementHandler } from '../customers/statements/statementHandler.ts'
 import { walletHandlers } from '../customers/wallets/walletHandlers.ts'
 import { accountOfWallet } from '../customers/wallets/wallets.ts'
+import type { Limits } from '../limits.ts'
 import { ContractWallets } from '../onchain/chain/contractSignature.ts'
 import { depositHandlers } from '../onchain/service/depositHandlers.ts'
 import { payerCreditHandlers } from '../onchain/service/payerCreditHandlers.ts'
@@ -43,36 +44,44 @@ export interface ApiParts {
   readonly environment: Pick<Environment, 'publicUrl' | 'chainRpcUrl' | 'allowPrivateProviders'>
   /** Undefined when the gateway takes no payments. */
   readonly payments: PaymentsService | undefined
+  readonly limits: Limits
 }
 
 /** The account API with a handler for each of its operations, each from the folder of its resource. */
 export function newApiRouter(parts: ApiParts): ApiRouter {
-  const { pool, redis, log, receipts, environment, payments } = parts
+  const { pool, redis, log, receipts, environment, payments, limits } = parts
   const { publicUrl, chainRpcUrl } = environment
-  const contracts = chainRpcUrl === undefined ? undefined : new ContractWallets(chainRpcUrl)
-  const proofs = new WalletProofs({ db: pool, publicUrl, contracts, chainId: chainIdOf(payments, contracts) })
+  const contracts = chainRpcUrl === undefined ? undefined : new ContractWallets(chainRpcUrl, limits)
+  const proofs = new WalletProofs({
+    db: pool,
+    publicUrl,
+    contracts,
+    chainId: chainIdOf(payments, contracts),
+    limits,
+  })
   return new ApiRouter({
     pool,
     log,
     handlers: {
-      ...signInHandlers(proofs, publicUrl),
-      ...walletHandlers(pool, proofs),
-      ...accountHandlers(pool, redis),
-      ...keyHandlers(pool, redis),
+      ...signInHandlers(proofs, publicUrl, limits),
+      ...walletHandlers(pool, proofs, limits),
+      ...accountHandlers(pool, redis, limits),
+      ...keyHandlers(pool, redis, limits),
       ...linkHandlers(parts),
       ...agentHandlers(parts),
       ...platformHandlers(parts),
-      ...batchHandlers(pool),
+      ...batchHandlers(pool, limits),
       ...approvalHandlers(parts),
       ...referralHandlers(parts),
       ...providerHandlers(parts),
-      ...depositHandlers({ pool, payments, accountOfWallet }),
+      ...depositHandlers({ pool, payments, accountOfWallet, limits }),
       ...payerCreditHandlers({ pool, payments }),
-      ...withdrawalHandlers({ pool, debits: parts.debits, payments, accountOfWallet }),
-      get_statement: statementHandler(pool),
-      list_receipts: receiptListHandler(receipts),
+      ...withdrawalHandlers({ pool, debits: parts.debits, payments, accountOfWallet, limits }),
+      get_statement: statementHandler(pool, limits),
+      list_receipts: receiptListHandler(receipts, limits),
     },
     callerOf: (kind, hash) => callerOf(pool, kind, hash),
+    limits,
   })
 }
 

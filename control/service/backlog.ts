@@ -1,9 +1,12 @@
 import type { Redis } from 'ioredis'
+import { CONTRACT_LIMITS } from '../../contract/limits/limits.ts'
 import { holdsKey, LEDGER_GROUP, ledgerStream, OWNERS_KEY, SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
-import { RPC_STREAMS } from '../../contract/wire/rpcStreams.ts'
+import { rpcLanes } from '../../contract/wire/rpcStreams.ts'
 import { redisNowMs } from '../runtime/redisClock.ts'
 
 const HOLDS_READ_MAX = 2_000
+// Their names do not depend on limits.
+const STREAMS = Object.values(rpcLanes(CONTRACT_LIMITS))
 
 /** How much waits in Redis. */
 export interface BacklogSample {
@@ -32,7 +35,7 @@ export async function sampleBacklog(redis: Redis): Promise<BacklogSample> {
   const shards = Array.from({ length: SHARD_COUNT }, (_, shard) => shard)
   const [nowMs, calls, ledgers, holds] = await Promise.all([
     redisNowMs(redis),
-    Promise.all(RPC_STREAMS.map(({ stream }) => redis.xlen(stream))),
+    Promise.all(STREAMS.map(({ stream }) => redis.xlen(stream))),
     Promise.all(shards.map((shard) => sampleLedger(redis, shard))),
     sampleHolds(redis, shards),
   ])

@@ -1,6 +1,5 @@
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
-import { limits } from '../../contract/limits/limits.ts'
 import { newId } from '../../contract/wire/ids.ts'
 import { connectRedis } from '../../contract/wire/redis.ts'
 import { Debits } from '../admission/debits/debit.ts'
@@ -19,6 +18,7 @@ import { StatusKeeper } from '../catalog/status/statusKeeper.ts'
 import { KeyAnnouncer } from '../customers/keys/keyAnnouncer.ts'
 import { LinkExpirer } from '../customers/links/linkExpirer.ts'
 import { ReferralPayer } from '../customers/referrals/referralPayer.ts'
+import type { Limits } from '../limits.ts'
 import { ChainState } from '../onchain/chain/chainState.ts'
 import { countOpenMoney } from '../onchain/payments/openMoney.ts'
 import type { PaymentsService } from '../onchain/service/paymentsService.ts'
@@ -47,17 +47,19 @@ export class ControlService {
   private readonly debits: Debits
   /** What `stop` has to end. */
   private readonly running: Array<{ name: string; stop: () => Promise<void> }> = []
+  private readonly limits: Limits
 
-  constructor(environment: Environment, log: Logger) {
+  constructor(environment: Environment, log: Logger, limits: Limits) {
+    this.limits = limits
     this.environment = environment
     this.log = log
-    this.pool = createPool(environment.databaseUrl, (error) => {
+    this.pool = createPool(environment.databaseUrl, limits, (error) => {
       log.warn({ reason: error.message }, 'a connection to PostgreSQL broke; another one takes its place')
     })
     this.redis = connectRedis(environment.redisUrl, 'wait')
     this.redis.on('error', (error: Error) => log.debug({ reason: error.message }, 'Redis connection'))
-    this.debits = new Debits(this.pool, this.redis)
-    this.catalog = new CatalogKeeper({ path: environment.catalogPath, pool: this.pool, redis: this.redis, log })
+    this.debits = new Debits(this.pool, this.redis, limits)
+    this.catalog = new CatalogKeeper({ path: environment.catalogPath, pool: this.pool, redis: this.redis, log, limits })
   }
 
   /**
@@ -68,8 +70,14 @@ export class ControlService {
    */
   async start(signal: AbortSignal): Promise<number> {
     const { databaseUrl, redisUrl, busKey, metricsPort } = this.environment
-    await waitFor(`PostgreSQL at ${addressForLog(databaseUrl)}`, this.log, signal, () => this.pool.query('SELECT 1'))
-    await waitFor(`Redis at ${addressForLog(redisUrl)}`, this.log, signal, () => this.pingRedis())
+    await waitFor(
+      `PostgreSQL at ${addressForLog(databaseUrl)}`,
+      this.log,
+      signal,
+      () => this.pool.query('SELECT 1'),
+      this.limits,
+    )
+    await waitFor(`Redis at ${addressForLog(redisUrl)}`, this.log, signal, () => this.pingRedis(), this.limits)
     await requireRedisVersion(this.redis)
     const applied = await migrate(this.pool)
     if (applied.length > 0) this.log.info({ applied }, 'the schema of the book is up to date')
@@ -91,7 +99,7 @@ export class ControlService {
     this.startPayments()
     const batches = this.startBatches()
     const chain = await this.startChainState()
-    const observedDays = new ObservedDays({ pool: this.pool, log: this.log })
+    const observedDays = new ObservedDays({ pool: this.pool, log: this.log, limits: this.limits })
     this.running.push({ name: 'observed days', stop: () => observedDays.stop() })
     const handlers = rpcHandlers({
       pool: this.pool,
@@ -104,11 +112,19 @@ export class ControlService {
       batches,
       chain,
       observedDays,
+      limits: this.limits,
     })
-    const rpc = new RpcServer({ redisUrl, busKey, handlers, log: this.log, observe: metrics.observeRpc })
+    const rpc = new RpcServer({
+      redisUrl,
+      busKey,
+      handlers,
+      log: this.log,
+      observe: metrics.observeRpc,
+      limits: this.limits,
+    })
     rpc.start()
-    this.running.push({ name: 'rpc', stop: () => rpc.stop(limits.shutdownTimeoutMs / 2) })
-    const jobs = { pool: this.pool, log: this.log }
+    this.running.push({ name: 'rpc', stop: () => rpc.stop(this.limits.shutdownTimeoutMs / 2) })
+    const jobs = { pool: this.pool, log: this.log, limits: this.limits }
     for (const job of [
       new Housekeeper(jobs),
       new LinkExpirer(jobs),
@@ -136,7 +152,7 @@ export class ControlService {
     const ends = Promise.all(parts)
       .then(() => this.pool.end())
       .then(() => true)
-    const isClean = await beforeDeadline(ends, limits.shutdownTimeoutMs / 2, () => false)
+    const isClean = await beforeDeadline(ends, this.limits.shutdownTimeoutMs / 2, () => false)
     if (!isClean) this.log.warn('some work could not be finished; the next start takes it up')
     this.redis.disconnect()
   }
@@ -148,6 +164,7 @@ export class ControlService {
       log: this.log,
       consumer: newId('own'),
       onBooked: () => this.payments?.onBooked(),
+      limits: this.limits,
     })
     this.running.push({ name: 'settlement', stop: () => settlement.stop() })
     return settlement
@@ -156,9 +173,9 @@ export class ControlService {
   private startPayments(): void {
     const config = this.environment.payments
     if (config === undefined) return
-    const payments = newPayments(config, this.pool, this.redis, this.log)
+    const payments = newPayments(config, this.pool, this.redis, this.log, this.limits)
     this.payments = payments
-    this.running.push({ name: 'payments', stop: () => payments.stop(limits.shutdownTimeoutMs / 4) })
+    this.running.push({ name: 'payments', stop: () => payments.stop(this.limits.shutdownTimeoutMs / 4) })
   }
 
   /** Known before the first call is answered, so that nobody is told of a chain that was not asked yet. */
@@ -168,6 +185,7 @@ export class ControlService {
       rpcUrl: payments?.rpcUrl ?? chainRpcUrl,
       chainId: payments?.chainId,
       log: this.log,
+      limits: this.limits,
     })
     this.running.push({ name: 'chain state', stop: () => chain.stop() })
     await chain.known
@@ -181,6 +199,7 @@ export class ControlService {
       log: this.log,
       environment: process.env,
       allowPrivate: this.environment.allowPrivateWebhooks === true,
+      limits: this.limits,
     })
     batches.start()
     this.running.push({ name: 'batches', stop: () => batches.stop() })
@@ -194,10 +213,17 @@ export class ControlService {
       redis: this.redis,
       log: this.log,
       beforeOpen: () => this.catalog.restore(),
+      limits: this.limits,
     }
-    await waitFor('the admission state', this.log, signal, async () => {
-      if ((await ensureAdmission(options)) === 'busy') throw new Error('another control is loading it')
-    })
+    await waitFor(
+      'the admission state',
+      this.log,
+      signal,
+      async () => {
+        if ((await ensureAdmission(options)) === 'busy') throw new Error('another control is loading it')
+      },
+      this.limits,
+    )
     const orphans = new OrphanVoider(options)
     const events = new EventDispatcher(options)
     const debits = new DebitKeeper({ ...options, debits: this.debits })

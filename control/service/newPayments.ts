@@ -2,12 +2,19 @@ import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import { coinUsdUnitsInForce } from '../catalog/pricing/coinAmounts.ts'
 import { accountOfWallet } from '../customers/wallets/wallets.ts'
+import type { Limits } from '../limits.ts'
 import type { PaymentsConfig } from '../onchain/payments/paymentsConfig.ts'
 import { PaymentsService } from '../onchain/service/paymentsService.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 
 /** Payments over the book, with what they need of wallets and prices. */
-export function newPayments(config: PaymentsConfig, pool: Pool, redis: Redis, log: Logger): PaymentsService {
+export function newPayments(
+  config: PaymentsConfig,
+  pool: Pool,
+  redis: Redis,
+  log: Logger,
+  limits: Limits,
+): PaymentsService {
   return new PaymentsService({
     config,
     pool,
@@ -19,5 +26,6 @@ export function newPayments(config: PaymentsConfig, pool: Pool, redis: Redis, lo
       if (units === undefined) throw new Error('there is no price sheet yet, so the coin has no price')
       return units
     },
+    limits,
   })
 }

@@ -22,8 +22,8 @@ export function rpcHandlers(
     readonly observedDays: ObservedDays
   },
 ): RpcHandlers {
-  const { pool, redis, payments, batches, chain, observedDays } = parts
-  const receipts = new ReceiptReader(pool, redis)
+  const { pool, redis, payments, batches, chain, observedDays, limits } = parts
+  const receipts = new ReceiptReader(pool, redis, limits)
   const api = newApiRouter({ ...parts, receipts })
   return {
     ping: async ({ observed }) => {
@@ -42,15 +42,15 @@ export function rpcHandlers(
     list_sheets: async () => Buffer.from(await sheetListJson(pool)),
     get_sheet: async ({ version }) => Buffer.from(await sheetJson(pool, version)),
     settle_lost: async ({ settlement }) => {
-      const chargeUnits = await settleLost(redis, pool, settlement)
+      const chargeUnits = await settleLost(redis, pool, settlement, limits)
       return sluice.SettleLostReply.encode({ chargeUnits }).finish()
     },
-    ...approvalRpc(pool),
+    ...approvalRpc(pool, limits),
     api: async (request, { deadlineMs }) => {
       const reply = await api.answer(request, deadlineMs)
       return sluice.ApiReply.encode(reply as sluice.ApiReply).finish()
     },
-    ...paymentHandlers(payments, redis),
+    ...paymentHandlers(payments, redis, limits),
     submit_batch: (request) => batches.open(request),
   }
 }

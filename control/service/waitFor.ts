@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { limits } from '../../contract/limits/limits.ts'
+import type { Limits } from '../limits.ts'
 import { backoffMs } from '../runtime/backoff.ts'
 
 const FIRST_DELAY_MS = 100
@@ -18,6 +18,7 @@ export async function waitFor<T>(
   log: Logger,
   signal: AbortSignal,
   attempt: () => Promise<T>,
+  limits: Limits,
 ): Promise<T> {
   const startedMs = performance.now()
   let saidMs = Number.NEGATIVE_INFINITY

@@ -1,8 +1,8 @@
 import { GatewayError } from '../../contract/errors/errors.ts'
-import type { Limits } from '../../contract/limits/limits.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
 import { hashSecret } from '../../contract/wire/ids.ts'
 import { ControlUnavailable, type RpcClient } from '../bus/rpcClient.ts'
+import type { Limits } from '../limits.ts'
 import { type Principal, toPrincipal } from './principal.ts'
 
 /** As `newSecret` makes them; nothing else can be a key, and control need not be asked. */

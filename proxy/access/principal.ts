@@ -1,8 +1,8 @@
 import { GatewayError } from '../../contract/errors/errors.ts'
-import type { Limits } from '../../contract/limits/limits.ts'
 import type { sluice } from '../../contract/wire/generated/messages.js'
 import { accountKeys, keyCountersKey } from '../../contract/wire/redisKeys.ts'
 import { FixedArguments } from '../../contract/wire/scriptArguments.ts'
+import type { Limits } from '../limits.ts'
 
 /** What binds each single request of an agent, in units; null is no bound. */
 export interface AgentPolicy {

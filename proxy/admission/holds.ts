@@ -1,8 +1,8 @@
 import { type ErrorCode, GatewayError } from '../../contract/errors/errors.ts'
-import type { Limits } from '../../contract/limits/limits.ts'
 import { formatUsd } from '../../contract/money/units.ts'
 import { HoldCode, type Script, type ScriptArgument, type ScriptKey } from '../../contract/wire/scripts.ts'
 import type { Principal } from '../access/principal.ts'
+import type { Limits } from '../limits.ts'
 import { ShardKeyCache } from './shardKeyCache.ts'
 import { tellWaiter } from './tellWaiter.ts'
 

@@ -10,7 +10,7 @@ import {
   unlinkSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import type { Limits } from '../../contract/limits/limits.ts'
+import type { Limits } from '../limits.ts'
 import type { Ending } from './ending.ts'
 import { settlementBytes, settlementOf } from './settlementText.ts'
 

@@ -1,4 +1,4 @@
-import type { Limits } from '../../contract/limits/limits.ts'
+import type { Limits } from '../limits.ts'
 import type { PendingEnding } from './ending.ts'
 
 export interface SettlementRetriesOptions {

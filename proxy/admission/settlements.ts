@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Limits } from '../../contract/limits/limits.ts'
 import type { FixedArguments } from '../../contract/wire/scriptArguments.ts'
 import { type Script, SettleCode } from '../../contract/wire/scripts.ts'
+import type { Limits } from '../limits.ts'
 import {
   type Ending,
   type EndingWaiter,

@@ -1,10 +1,10 @@
 import type { Redis } from 'ioredis'
 import { type ErrorCode, GatewayError, isErrorCode } from '../../contract/errors/errors.ts'
-import type { Limits } from '../../contract/limits/limits.ts'
 import { CallSeal, replyLabel, requestLabel } from '../../contract/wire/callSeal.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
 import { rpcReplyChannel } from '../../contract/wire/redisKeys.ts'
-import { RPC_STREAMS, type RpcStream, rpcStreamOf } from '../../contract/wire/rpcStreams.ts'
+import { type RpcLaneName, type RpcStream, rpcLaneOf, rpcLanes } from '../../contract/wire/rpcStreams.ts'
+import type { Limits } from '../limits.ts'
 
 interface Lane {
   readonly stream: string
@@ -50,7 +50,7 @@ export class RpcClient {
   private readonly limits: Limits
   private readonly waiting = new Map<number, Waiting>()
   /** One for each stream, so that no number of calls of one kind leaves the others without a place. */
-  private readonly lanes: ReadonlyMap<string, Lane>
+  private readonly lanes: Readonly<Record<RpcLaneName, Lane>>
   private nextId = 1
 
   constructor(options: RpcClientOptions) {
@@ -59,7 +59,15 @@ export class RpcClient {
     this.channel = rpcReplyChannel(options.owner)
     this.seal = new CallSeal(options.busKey, this.channel)
     this.limits = options.limits
-    this.lanes = new Map(RPC_STREAMS.map((own) => [own.stream, newLane(own, options.limits)]))
+    const streams = rpcLanes(options.limits)
+    const lane = (name: RpcLaneName): Lane => newLane(streams[name], options.limits)
+    this.lanes = {
+      calls: lane('calls'),
+      reads: lane('reads'),
+      api: lane('api'),
+      payments: lane('payments'),
+      batches: lane('batches'),
+    }
   }
 
   /** Subscribes to the answers; ioredis renews the subscription after a lost connection. */
@@ -78,7 +86,7 @@ export class RpcClient {
    * @throws GatewayError with the code that control answered; ControlUnavailable when there was no answer in time
    */
   async call(operation: string, payload: Uint8Array, timeoutMs = this.limits.rpcTimeoutMs): Promise<Uint8Array> {
-    const lane = this.lanes.get(rpcStreamOf(operation).stream)
+    const lane = this.lanes[rpcLaneOf(operation)]
     if (lane === undefined || lane.pending >= lane.pendingMax) throw new ControlUnavailable(operation, { unsent: true })
     const id = this.nextId++
     const sealed = this.seal.seal(requestLabel(operation, id), payload)

@@ -1,10 +1,11 @@
 import { invalidRequest } from '../../contract/errors/errors.ts'
-import { limits } from '../../contract/limits/limits.ts'
 import { mayBePublicHost, parseWebUrl } from '../../contract/net/publicUrl.ts'
 import type { PromptSize } from '../admission/holdSize.ts'
 import { isMark } from '../json/cutJson.ts'
 
 const DATA = 'data:'
+/** An address of the web; a data URL is bounded by the body that it is in. */
+const CHARACTERS_MAX = 2_048
 
 /**
  * Checks the address of an image that the provider is to read, and notes in `size` what kind it is: a data URL, or an
@@ -14,10 +15,9 @@ const DATA = 'data:'
  */
 export function readImageUrl(text: string, field: string, size: PromptSize): string {
   if (text.slice(0, DATA.length).toLowerCase() === DATA || isMark(text)) return text
-  const max = limits.imageUrlCharactersMax
-  const url = text.length <= max ? parseWebUrl(text) : undefined
+  const url = text.length <= CHARACTERS_MAX ? parseWebUrl(text) : undefined
   if (url === undefined) {
-    const what = `a data URL or an https:// address of at most ${max} characters, without user, password and backslashes`
+    const what = `a data URL or an https:// address of at most ${CHARACTERS_MAX} characters, without user, password and backslashes`
     throw invalidRequest(`${field} must be ${what}.`, field)
   }
   size.linkedImages = true

@@ -1,13 +1,13 @@
 import type { ApiRoute } from '../../contract/api/route.ts'
 import { API_ROUTES } from '../../contract/api/routes.ts'
 import { type ErrorType, GatewayError, invalidRequest, isErrorCode } from '../../contract/errors/errors.ts'
-import type { Limits } from '../../contract/limits/limits.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
 import { isId } from '../../contract/wire/ids.ts'
 import { type ApiCredential, readApiCredential } from '../access/apiCredential.ts'
 import { clientAddress } from '../access/clientAddress.ts'
 import { ControlUnavailable, type RpcClient } from '../bus/rpcClient.ts'
 import { parseJsonObject } from '../json/parseJson.ts'
+import type { Limits } from '../limits.ts'
 import type { Exchange, Handler, HeaderList, Precheck } from '../server/exchange.ts'
 
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/

@@ -1,9 +1,10 @@
-import type { Limits } from '../../contract/limits/limits.ts'
+import { CLIENT_LIMITS } from '../../contract/limits/clientLimits.ts'
 import { formatUsd } from '../../contract/money/units.ts'
+import type { Limits } from '../limits.ts'
 import { type Handler, HEAD_BYTES_MAX, HEADERS_MAX, JSON_TYPE } from '../server/exchange.ts'
 import { rateLimits } from './rateLimits.ts'
 
-/** GET /v1/limits: what a client has to know of rates, sizes and times, and every limit, as they are in force. */
+/** GET /v1/limits: what a client has to know of rates, sizes and times, as they are in force. */
 export function limitsHandler(limits: Limits): Handler {
   const body = JSON.stringify({
     object: 'limits',
@@ -70,7 +71,7 @@ export function limitsHandler(limits: Limits): Handler {
       idempotency_key_seconds: limits.idempotencyKeptMs / 1000,
       key_transfers_usd_per_day: formatUsd(limits.keyTransferUnitsPerDay),
     },
-    all: everyLimit(limits),
+    all: clientLimits(limits),
   })
   return (exchange) => exchange.answer(200, JSON_TYPE, body)
 }
@@ -92,9 +93,10 @@ const UNITS: readonly (readonly [ending: RegExp, unit: string])[] = [
   [/Bps$/, 'basis points'],
 ]
 
-/** Every limit by the name that SLUICE_LIMITS knows, with its unit. */
-function everyLimit(limits: Limits): Record<string, { value: number; unit: string }> {
-  const shown = Object.entries(limits).map(([name, value]) => {
+/** The limits that clients meet, by the names that SLUICE_LIMITS knows, with their units. */
+function clientLimits(limits: Limits): Record<string, { value: number; unit: string }> {
+  const shown = Object.keys(CLIENT_LIMITS).map((name) => {
+    const value = limits[name as keyof typeof CLIENT_LIMITS]
     const [, unit] = UNITS.find(([ending]) => ending.test(name)) ?? [undefined, 'count']
     return [name, { value, unit }] as const
   })

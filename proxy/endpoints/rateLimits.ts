@@ -1,4 +1,4 @@
-import type { LimitName, Limits } from '../../contract/limits/limits.ts'
+import type { LimitName, Limits } from '../limits.ts'
 
 /** A rate that is answered with 429, as GET /v1/limits shows it. */
 export interface RateLimit {

@@ -6,9 +6,9 @@ import {
   worstState,
 } from '../../contract/api/incidents.ts'
 import { DAY_MS } from '../../contract/api/time.ts'
-import type { Limits } from '../../contract/limits/limits.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { CatalogStore } from '../catalog/catalogStore.ts'
+import type { Limits } from '../limits.ts'
 import { type Handler, JSON_TYPE } from '../server/exchange.ts'
 import type { IncidentStore } from '../status/incidentStore.ts'
 import type { RouteHealth } from '../upstream/routeHealth.ts'

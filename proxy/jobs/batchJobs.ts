@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import { type ErrorCode, GatewayError } from '../../contract/errors/errors.ts'
-import type { Limits } from '../../contract/limits/limits.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
 import { holdsKey, shardOf } from '../../contract/wire/redisKeys.ts'
 import { ControlUnavailable, type RpcClient } from '../bus/rpcClient.ts'
+import type { Limits } from '../limits.ts'
 
 /** The cause of a refusal of a job that control may have taken all the same: its hold has to be given up there as well. */
 export const MAYBE_TAKEN: unique symbol = Symbol('what became of a batch job is not known')

@@ -1,6 +1,5 @@
 import type { Redis } from 'ioredis'
 import { requestIdOf, type VideoState, videoIdOf } from '../../contract/catalog/video.ts'
-import type { Limits } from '../../contract/limits/limits.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
 import {
   holdsKey,
@@ -12,6 +11,7 @@ import {
   videoSlotsKey,
 } from '../../contract/wire/redisKeys.ts'
 import { defineBinaryScript, defineScript, type Script, VideoCode } from '../../contract/wire/scripts.ts'
+import type { Limits } from '../limits.ts'
 
 const NO_TIME = 0
 

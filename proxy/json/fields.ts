@@ -1,5 +1,5 @@
 import { GatewayError, invalidRequest } from '../../contract/errors/errors.ts'
-import type { Limits } from '../../contract/limits/limits.ts'
+import type { Limits } from '../limits.ts'
 import type { JsonObject } from './jsonObject.ts'
 
 /** No word that a provider documents is longer than eight letters. */

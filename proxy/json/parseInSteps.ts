@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { GatewayError, invalidRequest } from '../../contract/errors/errors.ts'
-import type { Limits } from '../../contract/limits/limits.ts'
+import type { Limits } from '../limits.ts'
 import { type JsonBounds, JsonFault } from './jsonFault.ts'
 import { isObject, type JsonObject } from './jsonObject.ts'
 import { jsonSteps } from './jsonSteps.ts'

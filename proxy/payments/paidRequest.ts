@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto'
 import { type ErrorCode, errorBody, GatewayError, isErrorCode } from '../../contract/errors/errors.ts'
-import type { Limits } from '../../contract/limits/limits.ts'
 import type { ReceiptPaid } from '../../contract/money/receipt.ts'
 import { ownAddress } from '../../contract/net/ownAddress.ts'
 import { type Address, networkOf, parseAddress } from '../../contract/payments/address.ts'
@@ -16,6 +15,7 @@ import { clientAddress } from '../access/clientAddress.ts'
 import { type HoldWaiter, LOST_ANSWER } from '../admission/holds.ts'
 import { ControlUnavailable, type RpcClient } from '../bus/rpcClient.ts'
 import type { CatalogStore } from '../catalog/catalogStore.ts'
+import type { Limits } from '../limits.ts'
 import {
   type AnswerDecorator,
   type Exchange,

@@ -1,9 +1,9 @@
 import { GatewayError } from '../../contract/errors/errors.ts'
-import type { Limits } from '../../contract/limits/limits.ts'
 import { termsOfMessage } from '../../contract/payments/messages.ts'
 import type { PaymentTerms } from '../../contract/payments/terms.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
 import { ControlUnavailable, type RpcClient } from '../bus/rpcClient.ts'
+import type { Limits } from '../limits.ts'
 
 /** What control says of paying. It is asked again now and then, in the background, and what it said last is used on. */
 export class TermsCache {

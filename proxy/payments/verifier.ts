@@ -1,7 +1,7 @@
 import { GatewayError } from '../../contract/errors/errors.ts'
-import type { Limits } from '../../contract/limits/limits.ts'
 import type { PaymentCheck, Verdict } from '../../contract/payments/verdict.ts'
 import type { WorkerPool } from '../../workers/pool.ts'
+import type { Limits } from '../limits.ts'
 
 interface Waiting {
   readonly check: PaymentCheck

@@ -1,6 +1,6 @@
 import type { GatewayError } from '../../contract/errors/errors.ts'
-import type { Limits } from '../../contract/limits/limits.ts'
 import { checkDeadlines } from '../checkDeadlines.ts'
+import type { Limits } from '../limits.ts'
 import { type BodyShare, customerShare, strangerShare } from './bodyShare.ts'
 import { type BodyHost, type BodyOptions, IncomingBody } from './incomingBody.ts'
 import type { HttpResponse } from './uws.ts'

@@ -1,5 +1,5 @@
 import { GatewayError } from '../../contract/errors/errors.ts'
-import type { Limits } from '../../contract/limits/limits.ts'
+import type { Limits } from '../limits.ts'
 
 const LARGE_BYTES = 1_048_576
 const LARGE_RETRY_SECONDS = 1

@@ -1,5 +1,5 @@
 import { GatewayError, invalidRequest } from '../../contract/errors/errors.ts'
-import type { Limits } from '../../contract/limits/limits.ts'
+import type { Limits } from '../limits.ts'
 import type { BodyShare } from './bodyShare.ts'
 import type { BodyLease, Precheck, Sender } from './exchange.ts'
 import type { UwsExchange } from './uwsExchange.ts'

@@ -1,6 +1,6 @@
 import { type ErrorCode, GatewayError, invalidRequest } from '../../contract/errors/errors.ts'
-import type { Limits } from '../../contract/limits/limits.ts'
 import { newId } from '../../contract/wire/ids.ts'
+import type { Limits } from '../limits.ts'
 import { BodyReader } from './bodyReader.ts'
 import { carriesTwoCredentials } from './credentials.ts'
 import type { Handler, HeaderList, RequestHead } from './exchange.ts'

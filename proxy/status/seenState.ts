@@ -1,7 +1,7 @@
 import { type ServiceState, worstState } from '../../contract/api/incidents.ts'
 import { dayOf, type Observed, ObservedTimes } from '../../contract/api/observedDays.ts'
 import { ERRORS } from '../../contract/errors/errors.ts'
-import type { Limits } from '../../contract/limits/limits.ts'
+import type { Limits } from '../limits.ts'
 import type { RequestCounters } from '../metrics/requestMetrics.ts'
 
 /** Errors of the gateway and its providers, of a hundred requests: from here on the service is said to be disturbed. */

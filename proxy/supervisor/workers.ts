@@ -1,9 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
-import type { Limits } from '../../contract/limits/limits.ts'
 import { workerStopMaxMs } from '../../contract/limits/stopTime.ts'
 import type { ProxyConfig } from '../config.ts'
+import type { Limits } from '../limits.ts'
 import { addCounters, newCounters } from '../metrics/requestMetrics.ts'
 import type { MainToWorker, WorkerSnapshot, WorkerToMain } from '../workerMessages.ts'
 

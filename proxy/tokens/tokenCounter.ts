@@ -1,8 +1,8 @@
 import { GatewayError } from '../../contract/errors/errors.ts'
-import type { Limits } from '../../contract/limits/limits.ts'
 import type { CountInput } from '../../workers/countTokens.ts'
 import { PoolBusy, WorkerPool } from '../../workers/pool.ts'
 import { sampleText } from '../../workers/textSample.ts'
+import type { Limits } from '../limits.ts'
 
 const RETRY_SECONDS = 1
 /** Of the time that an answer is waited for, what is left for its way. */

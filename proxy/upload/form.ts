@@ -1,5 +1,5 @@
 import { GatewayError, invalidRequest } from '../../contract/errors/errors.ts'
-import type { Limits } from '../../contract/limits/limits.ts'
+import type { Limits } from '../limits.ts'
 import { type FormPart, parseMultipart } from './multipart.ts'
 
 /** The fields and files of a form, by name. Clients name lists `name[]`. */

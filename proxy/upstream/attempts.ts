@@ -1,6 +1,6 @@
 import { GatewayError } from '../../contract/errors/errors.ts'
-import type { Limits } from '../../contract/limits/limits.ts'
 import type { Route } from '../catalog/sold.ts'
+import type { Limits } from '../limits.ts'
 import {
   mayMoveOnAfterAnswer,
   mayMoveOnAfterFailure,

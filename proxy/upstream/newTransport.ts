@@ -1,4 +1,4 @@
-import type { Limits } from '../../contract/limits/limits.ts'
+import type { Limits } from '../limits.ts'
 import { SocketTransport } from './socketTransport.ts'
 import type { Transport } from './transport.ts'
 import { UndiciTransport } from './undiciTransport.ts'

@@ -1,5 +1,5 @@
-import type { Limits } from '../../contract/limits/limits.ts'
 import type { Provider } from '../catalog/sold.ts'
+import type { Limits } from '../limits.ts'
 import type { UpstreamRequest } from './transport.ts'
 
 /** What a provider is asked; the path is below its base path. */

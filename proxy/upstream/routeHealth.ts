@@ -1,4 +1,4 @@
-import type { Limits } from '../../contract/limits/limits.ts'
+import type { Limits } from '../limits.ts'
 
 /** How many times the usual number of failures one account alone has to see before a route is shut for everybody. */
 const SOLE_ACCOUNT_FACTOR = 4

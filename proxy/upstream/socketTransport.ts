@@ -1,5 +1,5 @@
-import type { Limits } from '../../contract/limits/limits.ts'
 import { checkDeadlines } from '../checkDeadlines.ts'
+import type { Limits } from '../limits.ts'
 import { type BodyDecoder, readCoded } from './bodyDecoder.ts'
 import type { Connection } from './h1/connection.ts'
 import { ConnectionPool } from './h1/pool.ts'

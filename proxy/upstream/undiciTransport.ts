@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { type Dispatcher, errors, Pool } from 'undici'
-import type { Limits } from '../../contract/limits/limits.ts'
+import type { Limits } from '../limits.ts'
 import { type BodyDecoder, type BodyReading, readCoded } from './bodyDecoder.ts'
 import {
   type FailureKind,

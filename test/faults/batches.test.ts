@@ -1,6 +1,7 @@
 // Goal: a batch job ends once and is charged once, whichever process is killed at whichever moment. Method: control is
 // stopped in the middle by a slow provider, a lock in the database or a receiver that does not answer, or killed again
 // and again under load; then the provider's own books are compared, and the books are audited.
+
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { BATCH_OWNER, holdsKey, SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
@@ -19,6 +20,7 @@ import {
   submitted,
   upstreamBatches,
 } from '../support/clients/batchClient.ts'
+import { limits } from '../support/limits.ts'
 import { assertReconciled } from '../support/reconcile.ts'
 import { rounds } from '../support/rounds.ts'
 import { type Stack, startStack, until } from '../support/stack.ts'
@@ -59,7 +61,7 @@ before(async () => {
   const providers = [BATCHING, { id: 'plain' }]
   const env = { SLUICE_WEBHOOKS_PRIVATE: '1' }
   stack = await startStack({ catalog: { models: MODELS, providers }, limits: LIMITS, env })
-  pool = createPool(stack.databaseUrl)
+  pool = createPool(stack.databaseUrl, limits)
   key = (await stack.createAccount({ credits: '100' })).apiKey
 })
 

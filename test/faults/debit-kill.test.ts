@@ -1,11 +1,13 @@
 // Goal: coin that leaves an account is moved once or stays, also when control is killed at any moment in between. Method:
 // control is stopped in the middle by a lock in the database, or killed at random under load; then the books are audited.
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { debitsKey, SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
 import { createPool, type Pool } from '../../control/runtime/db/pool.ts'
 import { type ApiAnswer, api, apiOk, newOwner, type Owner } from '../support/clients/apiClient.ts'
+import { limits } from '../support/limits.ts'
 import { rounds } from '../support/rounds.ts'
 import { type Stack, startStack, until } from '../support/stack.ts'
 import { startWorkload } from '../support/workload.ts'
@@ -59,7 +61,7 @@ async function heldUp(
 
 test('control killed between the taking and the booking: the coin comes back', async () => {
   const stack = await startStack({ limits: LIMITS })
-  const pool = createPool(stack.databaseUrl)
+  const pool = createPool(stack.databaseUrl, limits)
   try {
     const { giver, answer: blocked, letGo } = await heldUp(stack, pool)
     await stack.audit()
@@ -81,7 +83,7 @@ test('control killed between the taking and the booking: the coin comes back', a
 
 test('a slow booking that was given up can not be booked any more', async () => {
   const stack = await startStack({ limits: { ...LIMITS, debitVoidMs: 300, apiTimeoutMs: 5_000 } })
-  const pool = createPool(stack.databaseUrl)
+  const pool = createPool(stack.databaseUrl, limits)
   try {
     const { giver, answer: slow, letGo } = await heldUp(stack, pool)
     // The keeper wants to void it, and the transaction wants to book it: whoever gets the table first wins.
@@ -102,7 +104,7 @@ test('a slow booking that was given up can not be booked any more', async () => 
 
 test('control and Redis killed again and again under load: no coin is lost or made', async () => {
   const stack = await startStack({ limits: LIMITS })
-  const pool = createPool(stack.databaseUrl)
+  const pool = createPool(stack.databaseUrl, limits)
   try {
     const owners = await Promise.all([1, 2, 3].map(() => newOwner(stack, { coin: '5' })))
     const workload = startWorkload(stack, owners[0] ?? assert.fail(), ['test/small'], 4)

@@ -4,7 +4,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { VideoState } from '../../contract/catalog/video.ts'
-import { limits } from '../../contract/limits/limits.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
 import { shardOf } from '../../contract/wire/redisKeys.ts'
 import { defineScript, SettleCode } from '../../contract/wire/scripts.ts'
@@ -25,6 +24,7 @@ import {
   videoModel,
   videoReply,
 } from '../support/clients/videoClient.ts'
+import { limits } from '../support/limits.ts'
 import { assertSecondsReconciled } from '../support/reconcile.ts'
 import { rounds } from '../support/rounds.ts'
 import { type Stack, type StackOptions, startStack, type TestAccount, until } from '../support/stack.ts'

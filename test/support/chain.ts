@@ -12,6 +12,7 @@ import {
   devClient,
   devPrivateKey,
 } from '../../control/launch/chain/deploy.ts'
+import { limits } from './limits.ts'
 import { makeTempDir, removeTempDir } from './tempDir.ts'
 
 const PERMIT2: Address = '0x000000000022D473030F116dDEE9F6B43aC78BA3'
@@ -171,7 +172,7 @@ export class TestChain {
 /** Starts a node on a free port with its contracts. Stop it with `stop()`. */
 export async function startChain(options: Pick<AnvilOptions, 'flags' | 'keepState'> = {}): Promise<TestChain> {
   const dir = makeTempDir('chain')
-  const node = await startAnvil({ dir, logFile: join(dir, 'anvil.log'), ...options })
+  const node = await startAnvil({ dir, logFile: join(dir, 'anvil.log'), limits, ...options })
   try {
     const client = devClient(node.rpcUrl)
     return new TestChain(node, client, await deployContracts(client), dir)

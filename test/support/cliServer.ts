@@ -2,6 +2,7 @@
 // commands of a test run takes longer than the commands. test/integration/operations/cli-*.test.ts run some as processes of
 // their own.
 import { main } from '../../control/cli/main.ts'
+import { readLimits } from '../../control/limits.ts'
 
 export interface CliCall {
   readonly id: number
@@ -15,6 +16,7 @@ export interface CliAnswer {
   readonly stderr: string
 }
 
+const limits = readLimits(process.env['SLUICE_LIMITS'])
 let output = { stdout: '', stderr: '' }
 let last: Promise<void> = Promise.resolve()
 
@@ -27,7 +29,7 @@ for (const stream of ['stdout', 'stderr'] as const) {
 
 async function run({ id, args }: CliCall): Promise<void> {
   output = { stdout: '', stderr: '' }
-  const code = await main(args)
+  const code = await main(args, limits)
   const answer: CliAnswer = { id, code, ...output }
   process.send?.(answer)
 }

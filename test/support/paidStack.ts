@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createPool, type Pool } from '../../control/runtime/db/pool.ts'
 import { type Payer, startChain, type TestChain } from './chain.ts'
+import { limits } from './limits.ts'
 import { RpcProxy } from './rpcProxy.ts'
 import { type Stack, type StackOptions, startStack, until } from './stack.ts'
 import { makeTempDir, removeTempDir } from './tempDir.ts'
@@ -65,7 +66,7 @@ export async function startPaidStack(options: PaidStackOptions = {}): Promise<Pa
       ...options.env,
     },
   })
-  const pool = createPool(stack.databaseUrl)
+  const pool = createPool(stack.databaseUrl, limits)
   const paid: PaidStack = {
     stack,
     chain,

@@ -1,5 +1,5 @@
-import { limits } from '../../contract/limits/limits.ts'
 import { type RouteParts, routes } from '../../proxy/routes.ts'
+import { limits } from './limits.ts'
 
 /** Stands for any part of a process: whatever is read of it or called is such a part again. */
 function anything(): unknown {

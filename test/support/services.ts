@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { createDatabase, type PostgresServer, startPostgres } from '../../control/launch/postgres.ts'
 import { startRedis } from '../../control/launch/redis.ts'
+import { limits } from './limits.ts'
 import { makeTempDir, removeTempDir } from './tempDir.ts'
 
 // A test's data is thrown away; what is on disk after a crash of the machine does not matter, a killed server's does.
@@ -41,6 +42,7 @@ function startOwnCluster(): Promise<PostgresServer> {
       logFile: join(dir, 'postgres.log'),
       settings: TEST_POSTGRES_SETTINGS,
       unref: true,
+      limits,
     })
     process.once('exit', () => {
       removeTempDir(postgres.dir, postgres.passwordFile, dir)
@@ -54,7 +56,7 @@ function startOwnCluster(): Promise<PostgresServer> {
 export async function startTestRedis({ onSocket = false } = {}): Promise<TestServer> {
   const dir = makeTempDir('redis')
   const socket = onSocket ? { socket: join(dir, 'redis.sock') } : {}
-  const redis = await startRedis({ dir, logFile: join(dir, 'redis.log'), ...socket })
+  const redis = await startRedis({ dir, logFile: join(dir, 'redis.log'), limits, ...socket })
   return {
     url: redis.url,
     pid: () => redis.process.pid,
@@ -77,6 +79,7 @@ export async function startTestPostgres(): Promise<TestServer> {
     dir: join(dir, 'cluster'),
     logFile: join(dir, 'postgres.log'),
     settings: TEST_POSTGRES_SETTINGS,
+    limits,
   })
   return {
     url: await postgres.provideDatabase('sluice'),

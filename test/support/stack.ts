@@ -4,11 +4,11 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import type { LimitName } from '../../contract/limits/limits.ts'
 import { accountKey, ledgerStream, SHARD_COUNT, shardOf } from '../../contract/wire/redisKeys.ts'
 import { waitReady } from '../../control/launch/waitReady.ts'
 import type { Served } from '../../mock/main.ts'
 import { CliProcess, type CliResult } from './cli.ts'
+import { type LimitChanges, limitsText } from './limits.ts'
 import { TEST_BUS_KEY } from './parts/sealedCalls.ts'
 import { freshDatabase, startTestPostgres, startTestRedis, type TestServer } from './services.ts'
 import { makeTempDir, removeTempDir } from './tempDir.ts'
@@ -36,7 +36,7 @@ export interface StackOptions {
   readonly catalog?: TestCatalogOptions | ((providerUrl: string) => string)
   /** Processes of the proxy. */
   readonly workers?: number
-  readonly limits?: Partial<Record<LimitName, number>>
+  readonly limits?: LimitChanges
   /** For control and proxy. */
   readonly env?: NodeJS.ProcessEnv
   /** A PostgreSQL cluster of its own, so that the test may kill it. */
@@ -91,7 +91,7 @@ export class Stack {
       SLUICE_BUS_KEY: TEST_BUS_KEY,
       SLUICE_CATALOG: join(dir, 'catalog.yaml'),
       SLUICE_DATA: dir,
-      SLUICE_LIMITS: JSON.stringify({ ...PATIENCE, ...options.limits }),
+      SLUICE_LIMITS: limitsText({ ...PATIENCE, ...options.limits }),
       SLUICE_WORKERS: String(options.workers ?? 1),
       SLUICE_TEST_PROVIDER_KEY: 'provider-key',
       HOST: '127.0.0.1',

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { freePort } from '../../control/launch/freePort.ts'
 import { ManagedProcess } from '../../control/launch/managedProcess.ts'
 import { compiled } from '../../control/launch/paths.ts'
+import { limits } from './limits.ts'
 
 const STOP_TIMEOUT_MS = 20_000
 const START_ATTEMPTS = 3
@@ -20,6 +21,7 @@ export class TestProcess {
       logFile: join(dir, `${name}.log`),
       stopSignal: 'SIGTERM',
       stopTimeoutMs: STOP_TIMEOUT_MS,
+      limits,
     })
   }
 

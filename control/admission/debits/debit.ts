@@ -1,6 +1,5 @@
 import type { Redis } from 'ioredis'
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import { limits } from '../../../contract/limits/limits.ts'
 import { accountKey, debitsKey, epochKey, keyCountersKey, shardOf } from '../../../contract/wire/redisKeys.ts'
 import { HoldCode, type Script } from '../../../contract/wire/scripts.ts'
 import { coinAccount } from '../../book/ledger/accounts.ts'
@@ -8,6 +7,7 @@ import { appendAdmissionEvent, lockAccounts } from '../../book/ledger/appendAdmi
 import { postTransfers } from '../../book/ledger/postTransfers.ts'
 import type { Spender, SpendingCaps } from '../../book/ledger/spendingCaps.ts'
 import { addDebitUsage } from '../../book/settlement/keyUsage.ts'
+import type { Limits } from '../../limits.ts'
 import { beforeDeadline } from '../../runtime/beforeDeadline.ts'
 import type { Client, Pool } from '../../runtime/db/pool.ts'
 import type { Undoable } from '../../runtime/db/undoable.ts'
@@ -56,8 +56,10 @@ export class Debits {
   private readonly redis: Redis
   private readonly take: Script
   private readonly giveBack: Script
+  private readonly limits: Limits
 
-  constructor(pool: Pool, redis: Redis) {
+  constructor(pool: Pool, redis: Redis, limits: Limits) {
+    this.limits = limits
     this.pool = pool
     this.redis = redis
     this.take = controlScript(redis, 'takeDebit')
@@ -103,9 +105,9 @@ export class Debits {
   }
 
   private async takeInRedis(debit: Debit): Promise<Taken> {
-    let taken = await inTime(this.tryTake(debit))
+    let taken = await inTime(this.tryTake(debit), this.limits)
     for (let more = CLOCK_ATTEMPTS; taken.code === CLOCK_RAN_ON && more > 1; more--) {
-      taken = await inTime(this.tryTake(debit))
+      taken = await inTime(this.tryTake(debit), this.limits)
     }
     return taken
   }
@@ -200,7 +202,7 @@ const PLATFORM_BUDGET_MESSAGE = "The platform key's budget does not cover this; 
 const BALANCE_MESSAGE = 'The coin that is free on the account does not cover this; add coin or send less.'
 
 /** A connection that waits for Redis has no answer and no error, and a transaction must not wait with it. */
-async function inTime<T>(answer: Promise<T>): Promise<T> {
+async function inTime<T>(answer: Promise<T>, limits: Limits): Promise<T> {
   try {
     return await beforeDeadline(answer, limits.debitTakeMs, () => {
       throw unavailable()

@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
-import { limits } from '../../../contract/limits/limits.ts'
 import { debitsKey, SHARD_COUNT } from '../../../contract/wire/redisKeys.ts'
 import { NO_CAPS } from '../../book/ledger/spendingCaps.ts'
+import type { Limits } from '../../limits.ts'
 import { textArray } from '../../runtime/db/arrays.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
 import { Loop } from '../../runtime/loop.ts'
@@ -18,13 +18,15 @@ export class DebitKeeper {
   private readonly log: Logger
   private readonly debits: Debits
   private readonly loop: Loop
+  private readonly limits: Limits
 
-  constructor(options: { pool: Pool; redis: Redis; log: Logger; debits: Debits }) {
+  constructor(options: { pool: Pool; redis: Redis; log: Logger; debits: Debits; limits: Limits }) {
+    this.limits = options.limits
     this.pool = options.pool
     this.redis = options.redis
     this.log = options.log
     this.debits = options.debits
-    this.loop = new Loop('left debits', limits.debitCheckMs, options.log, async (signal) => {
+    this.loop = new Loop('left debits', options.limits.debitCheckMs, options.log, async (signal) => {
       if (options.redis.status === 'ready') await this.pass(signal)
     })
   }
@@ -37,7 +39,7 @@ export class DebitKeeper {
     const pipeline = this.redis.pipeline()
     for (let shard = 0; shard < SHARD_COUNT; shard++) pipeline.hlen(debitsKey(shard))
     const sizes = answersOf(await pipeline.exec())
-    const oldestMs = (await redisNowMs(this.redis)) - limits.debitVoidMs
+    const oldestMs = (await redisNowMs(this.redis)) - this.limits.debitVoidMs
     for (let shard = 0; shard < SHARD_COUNT; shard++) {
       if (sizes[shard] === 0) continue
       for await (const page of readDebits(this.redis, shard)) {
@@ -78,7 +80,7 @@ export class DebitKeeper {
     await this.pool.query(
       `DELETE FROM debits WHERE id IN (SELECT id FROM debits
          WHERE voided AND at < now() - make_interval(secs => $1) LIMIT $2)`,
-      [limits.debitVoidKeptMs / 1_000, limits.housekeepingBatchMax],
+      [this.limits.debitVoidKeptMs / 1_000, this.limits.housekeepingBatchMax],
     )
   }
 }

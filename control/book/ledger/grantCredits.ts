@@ -1,6 +1,6 @@
-import { limits } from '../../../contract/limits/limits.ts'
 import { formatUsd } from '../../../contract/money/units.ts'
 import { newId } from '../../../contract/wire/ids.ts'
+import type { Limits } from '../../limits.ts'
 import type { Client } from '../../runtime/db/pool.ts'
 import { grantAccount, HOUSE } from './accounts.ts'
 import { appendAdmissionEvent } from './appendAdmissionEvent.ts'
@@ -45,7 +45,7 @@ async function openGrants(client: Client, accountId: string): Promise<number> {
  * @throws TooManyGrantsError beyond limits.grantsPerAccountMax; ReusedRefError when the same event granted another amount
  *   to this account; Error when the account is unknown
  */
-export async function grantCredits(client: Client, grant: CreditGrant): Promise<GrantResult> {
+export async function grantCredits(client: Client, grant: CreditGrant, limits: Limits): Promise<GrantResult> {
   if (!Number.isSafeInteger(grant.units) || grant.units <= 0) {
     throw new RangeError(`a grant has to be a positive number of units, not ${grant.units}`)
   }

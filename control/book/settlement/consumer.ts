@@ -1,8 +1,8 @@
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
-import { limits } from '../../../contract/limits/limits.ts'
 import { connectRedis } from '../../../contract/wire/redis.ts'
+import type { Limits } from '../../limits.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
 import { Behind } from './behind.ts'
 import { bookBatch } from './bookBatch.ts'
@@ -31,6 +31,7 @@ export interface SettlementOptions {
   readonly consumer: string
   /** Told of every batch after its commit. */
   readonly onBooked?: (booked: Booked) => void
+  readonly limits: Limits
 }
 
 /** Entries of each stream that are taken up again at once, after a crash. */
@@ -59,11 +60,12 @@ export class SettlementConsumer {
   private readonly booking = new Behind()
   private readonly removal = new Behind()
   private stopping = new AbortController()
-  private readonly size = new ReadSize(limits.settlementReadMin, limits.settlementBatchMax)
+  private readonly size: ReadSize
   private claimAtMs = 0
 
   constructor(options: SettlementOptions) {
     this.options = options
+    this.size = new ReadSize(options.limits.settlementReadMin, options.limits.settlementBatchMax)
     this.reader = connectRedis(options.redisUrl, 'wait')
     this.commands = connectRedis(options.redisUrl, 'wait')
     for (const connection of [this.reader, this.commands]) {
@@ -75,7 +77,7 @@ export class SettlementConsumer {
   /** Finishes the batch in hand and leaves. Entries not booked yet stay in their streams. */
   async stop(): Promise<void> {
     this.stopping.abort()
-    const deadline = setTimeout(() => this.disconnect(), limits.shutdownTimeoutMs)
+    const deadline = setTimeout(() => this.disconnect(), this.options.limits.shutdownTimeoutMs)
     await this.done
     clearTimeout(deadline)
     this.disconnect()
@@ -103,7 +105,7 @@ export class SettlementConsumer {
         if (this.stopped) break
         this.stats.retries++
         log.warn({ err: error }, 'settlement: reading the streams failed, trying again')
-        await this.pause(limits.settlementRetryMs)
+        await this.pause(this.options.limits.settlementRetryMs)
       }
     }
     if (this.commands.status !== 'ready') return
@@ -126,16 +128,16 @@ export class SettlementConsumer {
   private async follow(): Promise<void> {
     let ahead: Promise<RawEntry[]> | undefined
     while (!this.stopped) {
-      const entries = await (ahead ?? this.read(limits.settlementBlockMs))
+      const entries = await (ahead ?? this.read(this.options.limits.settlementBlockMs))
       // With a backlog the next entries are read while these are being booked; otherwise waiting makes larger batches.
-      ahead = entries.length >= limits.settlementBatchMax ? this.read(0) : undefined
+      ahead = entries.length >= this.options.limits.settlementBatchMax ? this.read(0) : undefined
       ahead?.catch(() => {})
       await this.book(entries)
       await this.claim()
       if (ahead !== undefined) continue
       await this.finish()
       // A transaction costs much the same for one entry as for hundreds, so what comes next is given time to gather.
-      await this.pause(limits.settlementGatherMs)
+      await this.pause(this.options.limits.settlementGatherMs)
     }
     if (ahead !== undefined) await this.book(await ahead)
     await this.finish()
@@ -146,7 +148,7 @@ export class SettlementConsumer {
     const size = this.size
     const entries = await readGroup(this.reader, consumer, '>', size.countPerStream, blockMs)
     let more = size.note(entries)
-    while (more && entries.length < limits.settlementBatchMax) {
+    while (more && entries.length < this.options.limits.settlementBatchMax) {
       const next = await readGroup(this.reader, consumer, '>', size.countPerStream, 0)
       more = size.note(next)
       entries.push(...next)
@@ -156,12 +158,12 @@ export class SettlementConsumer {
 
   private async claim(): Promise<void> {
     if (performance.now() < this.claimAtMs) return
-    this.claimAtMs = performance.now() + limits.settlementClaimIdleMs
+    this.claimAtMs = performance.now() + this.options.limits.settlementClaimIdleMs
     const { consumer } = this.options
     // What this consumer has in hand is not idle.
     await this.finish()
     for (;;) {
-      const claimed = await claimIdle(this.commands, consumer, limits.settlementClaimIdleMs, PENDING_COUNT)
+      const claimed = await claimIdle(this.commands, consumer, this.options.limits.settlementClaimIdleMs, PENDING_COUNT)
       if (claimed.length === 0 || this.stopped) return
       await this.book(claimed)
       await this.finish()
@@ -170,13 +172,13 @@ export class SettlementConsumer {
 
   /** Begins to book entries; while a batch is being booked, the next is read and the one before is removed. */
   private async book(entries: readonly RawEntry[]): Promise<void> {
-    const size = Math.ceil(entries.length / Math.ceil(entries.length / limits.settlementBatchMax))
+    const size = Math.ceil(entries.length / Math.ceil(entries.length / this.options.limits.settlementBatchMax))
     for (let i = 0; i < entries.length; i += size) {
       const batch = entries.slice(i, i + size)
       const parsed = await parsedInTurns(batch)
       await this.booking.begin(async () => {
         if (parsed.length > 0) this.count(await this.untilBooked(() => bookBatch(this.options.pool, parsed)))
-        await this.removal.begin(() => removeEntries(this.commands, batch))
+        await this.removal.begin(() => removeEntries(this.commands, batch, this.options.limits))
       })
     }
   }
@@ -198,7 +200,7 @@ export class SettlementConsumer {
       } catch (error) {
         this.stats.retries++
         this.options.log.error({ err: error }, 'settlement: booking failed, trying again')
-        await this.pause(limits.settlementRetryMs)
+        await this.pause(this.options.limits.settlementRetryMs)
         if (this.stopped) throw new Stopped('stopped before the batch was booked')
       }
     }

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
-import { limits } from '../../../contract/limits/limits.ts'
 import { LEDGER_GROUP, ledgerStream, SHARD_COUNT } from '../../../contract/wire/redisKeys.ts'
+import type { Limits } from '../../limits.ts'
 import type { RawEntry } from './entry.ts'
 
 const STREAMS = Array.from({ length: SHARD_COUNT }, (_, shard) => ledgerStream(shard))
@@ -84,7 +84,7 @@ export async function claimIdle(redis: Redis, consumer: string, idleMs: number, 
  * Removes booked entries. Deleted before they are acknowledged: when only the first happens, what stays pending is an
  * empty entry that the next reader acknowledges, not a booked entry that nobody will ever read again.
  */
-export async function removeEntries(redis: Redis, entries: readonly RawEntry[]): Promise<void> {
+export async function removeEntries(redis: Redis, entries: readonly RawEntry[], limits: Limits): Promise<void> {
   // Redis answers nobody meanwhile, so few go at a time.
   const size = Math.max(limits.settlementReadMin, Math.ceil(entries.length / REMOVALS_MAX))
   for (let i = 0; i < entries.length; i += size) await removeAtOnce(redis, entries.slice(i, i + size))

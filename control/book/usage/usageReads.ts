@@ -1,8 +1,8 @@
 import { formatDay } from '../../../contract/api/time.ts'
 import { invalidRequest } from '../../../contract/errors/errors.ts'
-import { limits } from '../../../contract/limits/limits.ts'
 import { formatUsd } from '../../../contract/money/units.ts'
 import { isId } from '../../../contract/wire/ids.ts'
+import type { Limits } from '../../limits.ts'
 import { textArray } from '../../runtime/db/arrays.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 
@@ -47,7 +47,7 @@ const OF_ACCOUNT = `FROM usage_days WHERE account_id = ANY ($1::text[]) AND day 
   AND ($6 = '' OR key_id IN (SELECT id FROM api_keys WHERE platform_key_id = $6))`
 
 /** The usage of an account: the whole, and a page of its groups, latest day first. @throws GatewayError */
-export async function readUsage(db: Queryable, query: UsageQuery) {
+export async function readUsage(db: Queryable, query: UsageQuery, limits: Limits) {
   const { fromDay, toDay, groupBy, model, keyId, platformKeyId, limit } = query
   if (toDay < fromDay) throw invalidRequest('to must not be before from.', 'to')
   if (toDay - fromDay >= limits.usageDaysMax) {

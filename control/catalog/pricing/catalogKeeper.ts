@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
-import { limits } from '../../../contract/limits/limits.ts'
 import { CATALOG_KEY } from '../../../contract/wire/redisKeys.ts'
+import type { Limits } from '../../limits.ts'
 import { publishCatalogRecord } from '../../runtime/bus/feed.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
 import { Loop } from '../../runtime/loop.ts'
@@ -19,6 +19,7 @@ export interface CatalogKeeperParts {
   readonly log: Logger
   /** Milliseconds since 1970. */
   readonly now?: () => number
+  readonly limits: Limits
 }
 
 /**
@@ -57,8 +58,8 @@ export class CatalogKeeper {
     }
     await this.renew()
     redis.on('ready', this.check)
-    this.timer = setInterval(this.check, limits.catalogCheckMs)
-    this.renewing = new Loop('price promise', limits.housekeepingMs, log, () => this.renew())
+    this.timer = setInterval(this.check, this.parts.limits.catalogCheckMs)
+    this.renewing = new Loop('price promise', this.parts.limits.housekeepingMs, log, () => this.renew())
   }
 
   /**
@@ -67,10 +68,10 @@ export class CatalogKeeper {
    */
   async load(): Promise<Published> {
     const { path, pool, redis, log } = this.parts
-    const published = await publishCatalog(pool, await readCatalogFile(path), this.now())
+    const published = await publishCatalog(pool, await readCatalogFile(path), this.parts.limits, this.now())
     const inRedis = await redis.getBuffer(CATALOG_KEY)
     if (inRedis?.equals(published.record) !== true) {
-      await publishCatalogRecord(redis, published.version, published.record)
+      await publishCatalogRecord(redis, published.version, published.record, this.parts.limits)
     }
     const { version, isNewSheet, isNewRecord } = published
     log.info({ version, newSheet: isNewSheet, changed: isNewRecord }, 'the catalog is in force')
@@ -96,7 +97,7 @@ export class CatalogKeeper {
     if (renewed === undefined) return
     const { version, validUntilMs, record } = renewed
     log.info({ version, until: new Date(validUntilMs).toISOString() }, 'the prices in force are promised for longer')
-    await publishCatalogRecord(redis, version, record)
+    await publishCatalogRecord(redis, version, record, this.parts.limits)
   }
 
   async stop(): Promise<void> {
@@ -118,7 +119,7 @@ export class CatalogKeeper {
   /** Puts the record of the book into Redis where Redis shows another one or none. */
   async restore(): Promise<void> {
     const { pool, redis, log } = this.parts
-    const version = await syncCatalog(pool, redis)
+    const version = await syncCatalog(pool, redis, this.parts.limits)
     if (version !== undefined) log.warn({ version }, 'Redis did not hold the catalog in force; it was put back')
   }
 }

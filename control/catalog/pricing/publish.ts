@@ -1,4 +1,5 @@
 import { formatUsd } from '../../../contract/money/units.ts'
+import type { Limits } from '../../limits.ts'
 import { GATEWAY_WIDE, OPERATOR, recordActivity } from '../../runtime/activity/activity.ts'
 import { lockUntilCommit } from '../../runtime/db/locks.ts'
 import { type Client, type Pool, type Queryable, withTransaction } from '../../runtime/db/pool.ts'
@@ -41,6 +42,7 @@ export interface Published {
 export async function publishCatalog(
   pool: Pool,
   catalog: Catalog,
+  limits: Limits,
   nowMs: number = Date.now(),
   coinChangeReason?: string,
 ): Promise<Published> {
@@ -54,7 +56,7 @@ export async function publishCatalog(
         : await publishSheet(client, catalog, (latest?.version ?? 0) + 1, nowMs, coinChangeReason)
     const ids = catalog.models.map((model) => model.id)
     const listedAtMs = await noteModels(client, ids, nowMs)
-    const switches = await routeSwitches(client)
+    const switches = await routeSwitches(client, limits)
     const record = encodeRecord(catalog, { ...sheet, sheetJson: sheet.text, listedAtMs }, switches)
     const isNewRecord = (await currentRecord(client))?.equals(record) !== true
     if (isNewRecord) await insertRecord(client, sheet.version, record, nowMs)

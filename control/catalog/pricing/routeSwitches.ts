@@ -1,5 +1,5 @@
-import { limits } from '../../../contract/limits/limits.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
+import type { Limits } from '../../limits.ts'
 import { type Actor, GATEWAY_WIDE, recordActivity } from '../../runtime/activity/activity.ts'
 import { lockUntilCommit } from '../../runtime/db/locks.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
@@ -29,7 +29,7 @@ export interface ListedRoute {
 
 const ALL = '/*'
 
-export async function routeSwitches(db: Queryable): Promise<RouteSwitch[]> {
+export async function routeSwitches(db: Queryable, limits: Limits): Promise<RouteSwitch[]> {
   const found = await db.query<{ route: string; reason: string; disabled_at: Date }>(
     'SELECT route, reason, disabled_at FROM route_switches ORDER BY route LIMIT $1',
     [limits.routeSwitchesMax],
@@ -46,9 +46,9 @@ export function switchOf(
 }
 
 /** The routes of the catalog in force. */
-export async function listRoutes(db: Queryable): Promise<ListedRoute[]> {
+export async function listRoutes(db: Queryable, limits: Limits): Promise<ListedRoute[]> {
   const encoded = await currentRecord(db)
-  return encoded === undefined ? [] : listed(sluice.CatalogRecord.decode(encoded), await routeSwitches(db))
+  return encoded === undefined ? [] : listed(sluice.CatalogRecord.decode(encoded), await routeSwitches(db, limits))
 }
 
 function listed(record: sluice.CatalogRecord, switches: readonly RouteSwitch[]): ListedRoute[] {
@@ -73,9 +73,12 @@ export async function disableRoute(
   actor: Actor,
   route: string,
   reason: string,
+  limits: Limits,
 ): Promise<readonly ListedRoute[]> {
   await lockUntilCommit(client, 'publication')
-  const known = (await listRoutes(client)).some((one) => switchOf([{ route, reason, disabledAtMs: 0 }], partsOf(one)))
+  const known = (await listRoutes(client, limits)).some((one) =>
+    switchOf([{ route, reason, disabledAtMs: 0 }], partsOf(one)),
+  )
   if (!known) throw new RouteSwitchError(`the catalog in force has no route ${route}; see route list`)
   await client.query(
     'INSERT INTO route_switches (route, reason) VALUES ($1, $2) ON CONFLICT (route) DO UPDATE SET reason = EXCLUDED.reason',
@@ -83,7 +86,7 @@ export async function disableRoute(
   )
   const change = { accountId: GATEWAY_WIDE, type: 'route.disabled', target: route, details: { reason } }
   await recordActivity(client, actor, [change])
-  return republish(client)
+  return republish(client, limits)
 }
 
 /**
@@ -91,18 +94,23 @@ export async function disableRoute(
  * @returns the routes of the catalog
  * @throws RouteSwitchError when the route is not disabled by hand, or only with its whole provider
  */
-export async function enableRoute(client: Client, actor: Actor, route: string): Promise<readonly ListedRoute[]> {
+export async function enableRoute(
+  client: Client,
+  actor: Actor,
+  route: string,
+  limits: Limits,
+): Promise<readonly ListedRoute[]> {
   await lockUntilCommit(client, 'publication')
   const removed = await client.query('DELETE FROM route_switches WHERE route = $1', [route])
   if (removed.rowCount === 0) {
-    const listedRoute = (await listRoutes(client)).find((one) => one.route === route)
+    const listedRoute = (await listRoutes(client, limits)).find((one) => one.route === route)
     const by = listedRoute?.disabledBy?.route
     throw new RouteSwitchError(
       by === undefined ? `${route} is not disabled by hand` : `${route} is disabled with ${by}; enable that`,
     )
   }
   await recordActivity(client, actor, [{ accountId: GATEWAY_WIDE, type: 'route.enabled', target: route }])
-  return republish(client)
+  return republish(client, limits)
 }
 
 function partsOf({ route }: ListedRoute): { provider: string; model: string } {
@@ -111,11 +119,11 @@ function partsOf({ route }: ListedRoute): { provider: string; model: string } {
 }
 
 /** Puts the switches into the record in force. @returns its routes */
-async function republish(client: Client): Promise<readonly ListedRoute[]> {
+async function republish(client: Client, limits: Limits): Promise<readonly ListedRoute[]> {
   const before = await currentRecord(client)
   if (before === undefined) throw new RouteSwitchError('no catalog is published yet: start control')
   const record = sluice.CatalogRecord.decode(before)
-  const switches = await routeSwitches(client)
+  const switches = await routeSwitches(client, limits)
   for (const route of record.models.flatMap((model) => model.routes ?? [])) {
     if (switchOf(switches, route) === undefined) delete route.switchedOff
     else route.switchedOff = true

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { CATALOG_KEY } from '../../../contract/wire/redisKeys.ts'
+import type { Limits } from '../../limits.ts'
 import { publishCatalogRecord } from '../../runtime/bus/feed.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import { currentRecord } from './sheetStore.ts'
@@ -12,7 +13,7 @@ const WRITES_MAX = 3
  * Puts the catalog record of the book into Redis and tells every proxy, where Redis shows another one or none.
  * @returns the version that was put there, or undefined where Redis had it
  */
-export async function syncCatalog(db: Queryable, redis: Redis): Promise<number | undefined> {
+export async function syncCatalog(db: Queryable, redis: Redis, limits: Limits): Promise<number | undefined> {
   let version: number | undefined
   // Another process may have read the book before a change of this one and write after it, so that both look again.
   for (let written = 0; ; written++) {
@@ -20,6 +21,6 @@ export async function syncCatalog(db: Queryable, redis: Redis): Promise<number |
     if (record === undefined || (await redis.getBuffer(CATALOG_KEY))?.equals(record) === true) return version
     if (written === WRITES_MAX) return version
     version = sluice.CatalogRecord.decode(record).version
-    await publishCatalogRecord(redis, version, record)
+    await publishCatalogRecord(redis, version, record, limits)
   }
 }

@@ -1,7 +1,7 @@
 import type { Impact, Incident } from '../../../contract/api/incidents.ts'
 import { DAY_MS } from '../../../contract/api/time.ts'
-import { limits } from '../../../contract/limits/limits.ts'
 import { newId } from '../../../contract/wire/ids.ts'
+import type { Limits } from '../../limits.ts'
 import { type Actor, GATEWAY_WIDE, recordActivity } from '../../runtime/activity/activity.ts'
 import { textArray } from '../../runtime/db/arrays.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
@@ -35,7 +35,12 @@ function incidentOfRow(row: IncidentRow): Incident {
  * Opens an incident, in the caller's transaction.
  * @throws IncidentError while as many are open as may be
  */
-export async function openIncident(client: Client, actor: Actor, incident: NewIncident): Promise<Incident> {
+export async function openIncident(
+  client: Client,
+  actor: Actor,
+  incident: NewIncident,
+  limits: Limits,
+): Promise<Incident> {
   const open = await client.query<{ count: number }>('SELECT count(*) FROM incidents WHERE closed_at IS NULL')
   if ((open.rows[0]?.count ?? 0) >= limits.incidentsOpenMax) {
     throw new IncidentError(`${limits.incidentsOpenMax} incidents are open; close those that are over first`)
@@ -76,7 +81,7 @@ export async function closeIncident(client: Client, actor: Actor, id: string, re
  * The incidents that are shown, newest first: all that are open, and those that were closed in the last
  * limits.incidentDaysShown days, as far as limits.incidentsShownMax goes.
  */
-export async function shownIncidents(db: Queryable): Promise<Incident[]> {
+export async function shownIncidents(db: Queryable, limits: Limits): Promise<Incident[]> {
   const found = await db.query<IncidentRow>(
     `SELECT ${COLUMNS} FROM incidents WHERE closed_at IS NULL OR closed_at > $1
      ORDER BY closed_at IS NULL DESC, id DESC LIMIT $2`,

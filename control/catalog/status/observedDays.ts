@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { type ServiceState, worstState } from '../../../contract/api/incidents.ts'
 import { dayOf, type Observed, ObservedTimes } from '../../../contract/api/observedDays.ts'
-import { limits } from '../../../contract/limits/limits.ts'
+import type { Limits } from '../../limits.ts'
 import { intArray, textArray } from '../../runtime/db/arrays.ts'
 import type { Pool, Queryable } from '../../runtime/db/pool.ts'
 import { Loop } from '../../runtime/loop.ts'
@@ -21,8 +21,10 @@ export class ObservedDays {
   private readonly pool: Pool
   private readonly times = new ObservedTimes()
   private readonly loop: Loop
+  private readonly limits: Limits
 
-  constructor({ pool, log }: { pool: Pool; log: Logger }) {
+  constructor({ pool, log, limits }: { pool: Pool; log: Logger; limits: Limits }) {
+    this.limits = limits
     this.pool = pool
     this.loop = new Loop('observed days', limits.statusWriteMs, log, () => this.write())
   }
@@ -45,7 +47,7 @@ export class ObservedDays {
     const all = this.times.take()
     if (all.length === 0) return
     try {
-      await writeObserved(this.pool, all)
+      await writeObserved(this.pool, all, this.limits)
     } catch (error) {
       for (const entry of all) this.times.add(entry)
       throw error
@@ -53,7 +55,7 @@ export class ObservedDays {
   }
 }
 
-async function writeObserved(db: Queryable, all: readonly Observed[]): Promise<void> {
+async function writeObserved(db: Queryable, all: readonly Observed[], limits: Limits): Promise<void> {
   await db.query(
     `INSERT INTO observed_days (day, state, ms)
      SELECT * FROM unnest($1::integer[], $2::text[], $3::bigint[])
@@ -71,7 +73,7 @@ async function writeObserved(db: Queryable, all: readonly Observed[]): Promise<v
  * The days on which the gateway ran, newest first, each with the worst state that lasted at least
  * limits.statusStateMinMs of it, added up.
  */
-export async function shownDays(db: Queryable): Promise<DayState[]> {
+export async function shownDays(db: Queryable, limits: Limits): Promise<DayState[]> {
   const { rows } = await db.query<{ day: number; states: ServiceState[] }>(
     `SELECT day, coalesce(array_agg(state) FILTER (WHERE ms >= $1), '{}') AS states
      FROM observed_days WHERE day > $2 GROUP BY day ORDER BY day DESC`,

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
-import { limits } from '../../../contract/limits/limits.ts'
+import type { Limits } from '../../limits.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
 import { Loop } from '../../runtime/loop.ts'
 import { syncStatus } from './statusRecord.ts'
@@ -13,10 +13,11 @@ export class StatusKeeper {
   private readonly redis: Redis
   private readonly loop: Loop
 
-  constructor({ pool, redis, log }: { pool: Pool; redis: Redis; log: Logger }) {
+  constructor({ pool, redis, log, limits }: { pool: Pool; redis: Redis; log: Logger; limits: Limits }) {
     this.redis = redis
     this.loop = new Loop('incidents', limits.statusCheckMs, log, async () => {
-      if (redis.status === 'ready' && (await syncStatus(pool, redis))) log.info('the incidents shown have changed')
+      if (redis.status === 'ready' && (await syncStatus(pool, redis, limits)))
+        log.info('the incidents shown have changed')
     })
     redis.on('ready', this.wake)
   }

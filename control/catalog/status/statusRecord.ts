@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis'
 import type { Incident } from '../../../contract/api/incidents.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { STATUS_KEY } from '../../../contract/wire/redisKeys.ts'
+import type { Limits } from '../../limits.ts'
 import { publishStatusRecord } from '../../runtime/bus/feed.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import { shownIncidents } from './incidents.ts'
@@ -27,12 +28,12 @@ const WRITES_MAX = 3
  * Puts what the book says into Redis and tells every proxy, where Redis says something else.
  * @returns whether it did
  */
-export async function syncStatus(db: Queryable, redis: Redis): Promise<boolean> {
+export async function syncStatus(db: Queryable, redis: Redis, limits: Limits): Promise<boolean> {
   // Another process may have read the book before a change of this one and write after it, so that both look again.
   for (let written = 0; ; written++) {
-    const record = encodeStatus(await shownIncidents(db), await shownDays(db))
+    const record = encodeStatus(await shownIncidents(db, limits), await shownDays(db, limits))
     if ((await redis.getBuffer(STATUS_KEY))?.equals(record) === true) return written > 0
     if (written === WRITES_MAX) return true
-    await publishStatusRecord(redis, record)
+    await publishStatusRecord(redis, record, limits)
   }
 }

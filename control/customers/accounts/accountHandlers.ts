@@ -4,6 +4,7 @@ import type { ReadHandler, WriteHandler } from '../../api/call.ts'
 import { listJson, pageOf } from '../../api/lists.ts'
 import { type UsageFields, usageQuery } from '../../book/usage/usageQuery.ts'
 import { readUsage } from '../../book/usage/usageReads.ts'
+import type { Limits } from '../../limits.ts'
 import { listActivity, recordActivity } from '../../runtime/activity/activity.ts'
 import { announceKeyChanges } from '../../runtime/bus/announceKeyChanges.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
@@ -16,10 +17,11 @@ type AccountOperation = 'get_account' | 'update_account' | 'list_activity' | 'ge
 export function accountHandlers(
   pool: Pool,
   redis: Redis,
+  limits: Limits,
 ): Record<AccountOperation, ReadHandler | WriteHandler<unknown>> {
   return {
     get_account: {
-      read: async ({ accountId }) => ({ json: await accountJson(pool, redis, accountId) }),
+      read: async ({ accountId }) => ({ json: await accountJson(pool, redis, accountId, limits) }),
     },
     update_account: {
       write: async ({ accountId, actor, body }, client) => {
@@ -28,20 +30,20 @@ export function accountHandlers(
           { accountId, type: 'account.updated', target: accountId, details: { ...body } },
         ])
         return {
-          json: await accountJson(client, redis, accountId),
-          afterCommit: () => announceKeyChanges(pool, redis),
+          json: await accountJson(client, redis, accountId, limits),
+          afterCommit: () => announceKeyChanges(pool, redis, limits),
         }
       },
     },
     list_activity: {
       read: async (call) => {
-        const { limit, after } = pageOf(call)
+        const { limit, after } = pageOf(call, limits)
         return { json: listJson(await listActivity(pool, call.accountId, limit + 1, after), limit) }
       },
     },
     get_usage: {
       read: async ({ accountId, query }) => ({
-        json: await readUsage(pool, usageQuery(accountId, query as UsageFields)),
+        json: await readUsage(pool, usageQuery(accountId, query as UsageFields, limits), limits),
       }),
     },
   }

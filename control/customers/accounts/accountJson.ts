@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis'
 import { formatUsd } from '../../../contract/money/units.ts'
 import { coinText, coinUsdUnitsInForce, sumText } from '../../catalog/pricing/coinAmounts.ts'
+import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import { accountBalance, accountOf, UnknownAccountError } from './accounts.ts'
 import { availableOf } from './available.ts'
@@ -42,12 +43,12 @@ async function readBalance(db: Queryable, redis: Redis, accountId: string) {
  * available is what requests may hold now.
  * @throws UnknownAccountError
  */
-export async function accountJson(db: Queryable, redis: Redis, accountId: string) {
+export async function accountJson(db: Queryable, redis: Redis, accountId: string, limits: Limits) {
   const account = await accountOf(db, accountId)
   if (account === undefined) throw new UnknownAccountError(accountId)
   const { json, grants } = await readBalance(db, redis, accountId)
   const settings = await settingsOf(db, accountId)
-  const transfers = await transferDayOf(db, accountId, Date.now())
+  const transfers = await transferDayOf(db, accountId, Date.now(), limits)
   return {
     object: 'account' as const,
     id: account.id,

@@ -6,6 +6,7 @@ import { creditCoin } from '../../book/ledger/creditCoin.ts'
 import { grantCredits } from '../../book/ledger/grantCredits.ts'
 import { openAccount } from '../../book/ledger/openAccount.ts'
 import { ReusedRefError } from '../../book/ledger/reusedRefError.ts'
+import type { Limits } from '../../limits.ts'
 import { OPERATOR, recordActivity } from '../../runtime/activity/activity.ts'
 import { type Client, type Pool, type Queryable, withTransaction } from '../../runtime/db/pool.ts'
 
@@ -40,12 +41,16 @@ export interface Account {
 }
 
 /** Opens an account for the operator with its first balance, inside the caller's transaction. @returns its id */
-export async function createAccount(client: Client, options: Credit & { name?: string } = {}): Promise<string> {
+export async function createAccount(
+  client: Client,
+  limits: Limits,
+  options: Credit & { name?: string } = {},
+): Promise<string> {
   const accountId = newId('acct')
   await client.query('INSERT INTO accounts (id, name) VALUES ($1, $2)', [accountId, options.name ?? ''])
   await openAccount(client, accountId)
   await recordActivity(client, OPERATOR, [{ accountId, type: 'account.created', target: accountId }])
-  await creditAccount(client, accountId, options)
+  await creditAccount(client, accountId, options, limits)
   return accountId
 }
 
@@ -83,7 +88,12 @@ async function isRepeat(client: Client, accountId: string, ref: string, credit: 
  * @returns false when the payment that `ref` names was credited to this account before; nothing changes then
  * @throws UnknownAccountError; ReusedRefError when it was credited before with other amounts
  */
-export async function creditAccount(client: Client, accountId: string, credit: Credit): Promise<boolean> {
+export async function creditAccount(
+  client: Client,
+  accountId: string,
+  credit: Credit,
+  limits: Limits,
+): Promise<boolean> {
   if ((await accountOf(client, accountId)) === undefined) throw new UnknownAccountError(accountId)
   if (credit.ref !== undefined && (await isRepeat(client, accountId, credit.ref, credit))) return false
   const ref = credit.ref ?? newId('evt')
@@ -96,7 +106,7 @@ export async function creditAccount(client: Client, accountId: string, credit: C
     const source = credit.source ?? 'operator'
     const expiresAtMs = credit.expiresAtMs ?? Date.now() + YEAR_MS
     const grant = { accountId, units: credit.creditUnits, source, expiresAtMs, ref }
-    const { grantId } = await grantCredits(client, grant)
+    const { grantId } = await grantCredits(client, grant, limits)
     const expires_at = new Date(expiresAtMs).toISOString()
     const details = { amount: formatUsd(credit.creditUnits), source, expires_at, ref }
     await recordActivity(client, OPERATOR, [{ accountId, type: 'credits.granted', target: grantId, details }])
@@ -138,6 +148,6 @@ export async function accountBalance(db: Queryable, accountId: string): Promise<
 }
 
 /** `createAccount` in a transaction of its own. */
-export function openNewAccount(pool: Pool, options: Credit & { name?: string } = {}): Promise<string> {
-  return withTransaction(pool, (client) => createAccount(client, options))
+export function openNewAccount(pool: Pool, limits: Limits, options: Credit & { name?: string } = {}): Promise<string> {
+  return withTransaction(pool, (client) => createAccount(client, limits, options))
 }

@@ -1,8 +1,8 @@
 import { DAY_MS } from '../../../contract/api/time.ts'
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import { limits } from '../../../contract/limits/limits.ts'
 import { formatUsd } from '../../../contract/money/units.ts'
 import { lockAccount } from '../../book/ledger/lockAccount.ts'
+import type { Limits } from '../../limits.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
 
 /** Coin that an API key moves from an agent to an agent of another account. */
@@ -23,7 +23,12 @@ export interface TransferDay {
 }
 
 /** @param nowMs names the day, milliseconds since 1970 */
-export async function transferDayOf(db: Queryable, accountId: string, nowMs: number): Promise<TransferDay> {
+export async function transferDayOf(
+  db: Queryable,
+  accountId: string,
+  nowMs: number,
+  limits: Limits,
+): Promise<TransferDay> {
   const day = Math.floor(nowMs / DAY_MS)
   const found = await db.query<{ cap: number | null; used: number | null }>(
     `SELECT (SELECT transfer_cap_units FROM account_settings WHERE account_id = $1) AS cap,
@@ -43,10 +48,15 @@ export async function transferDayOf(db: Queryable, accountId: string, nowMs: num
  * locked, so that transfers made at once are counted one after the other.
  * @throws GatewayError spend_limit_exceeded
  */
-export async function countKeyTransfer(client: Client, transfer: KeyTransfer, nowMs: number): Promise<void> {
+export async function countKeyTransfer(
+  client: Client,
+  transfer: KeyTransfer,
+  nowMs: number,
+  limits: Limits,
+): Promise<void> {
   const { debitId, accountId, keyId, units } = transfer
   await lockAccount(client, accountId)
-  const { capUnits, usedUnits, resetsAtMs } = await transferDayOf(client, accountId, nowMs)
+  const { capUnits, usedUnits, resetsAtMs } = await transferDayOf(client, accountId, nowMs, limits)
   const dayUnits = usedUnits + units
   if (dayUnits > capUnits) {
     const left = formatUsd(Math.max(0, capUnits - usedUnits))

@@ -1,8 +1,8 @@
 import { invalidRequest } from '../../../contract/errors/errors.ts'
-import { limits } from '../../../contract/limits/limits.ts'
 import type { ApiCall, ReadHandler, WriteHandler } from '../../api/call.ts'
 import { listJson, pageOf } from '../../api/lists.ts'
 import { lockAccount } from '../../book/ledger/lockAccount.ts'
+import type { Limits } from '../../limits.ts'
 import { recordActivity } from '../../runtime/activity/activity.ts'
 import { announceKeyChanges } from '../../runtime/bus/announceKeyChanges.ts'
 import type { Client } from '../../runtime/db/pool.ts'
@@ -23,13 +23,13 @@ type AgentOperation =
 /** The endpoints of agents. */
 export function agentHandlers(parts: AgentParts): Record<AgentOperation, ReadHandler | WriteHandler<unknown>> {
   const { pool, redis, tellAdmission } = parts
-  const leaderboard = new Leaderboard(pool)
+  const leaderboard = new Leaderboard(pool, parts.limits)
   return {
     ...moneyHandlers(parts),
     list_agents: {
       read: async (call) => {
         requireOwnerCredential(call)
-        const { limit, after } = pageOf(call)
+        const { limit, after } = pageOf(call, parts.limits)
         const agents = await pageOfAgents(pool, call.accountId, limit + 1, after)
         const data = await Promise.all(agents.map((agent) => ownAgentJson(pool, redis, agent)))
         return { json: listJson(data, limit) }
@@ -41,7 +41,7 @@ export function agentHandlers(parts: AgentParts): Record<AgentOperation, ReadHan
         requireOwnerCredential(call)
         const slug = readSlug(call.body)
         const { settings, policy } = await readAgentSettings(client, call.body)
-        await refuseTooMany(client, call.accountId)
+        await refuseTooMany(client, call.accountId, parts.limits)
         const agent = await createAgent(client, call.accountId, slug, settings, policy)
         await note(client, call, agent, 'agent.created', {
           slug,
@@ -68,7 +68,7 @@ export function agentHandlers(parts: AgentParts): Record<AgentOperation, ReadHan
         await note(client, call, agent, 'agent.updated', { ...agentSettingsJson(settings), ...settingsJson(policy) })
         return {
           json: await ownAgentJson(client, redis, changed),
-          afterCommit: () => announceKeyChanges(pool, redis),
+          afterCommit: () => announceKeyChanges(pool, redis, parts.limits),
         }
       },
     },
@@ -83,7 +83,7 @@ export function agentHandlers(parts: AgentParts): Record<AgentOperation, ReadHan
           status: 201,
           json: { ...json, api_key: secret },
           repeatJson: { ...json, api_key: null },
-          afterCommit: () => announceKeyChanges(pool, redis),
+          afterCommit: () => announceKeyChanges(pool, redis, parts.limits),
         }
       },
     },
@@ -102,7 +102,7 @@ async function note(client: Client, call: ApiCall, agent: Agent, type: string, d
 }
 
 /** The account's row is locked, so that agents made at once are counted one after the other. */
-async function refuseTooMany(client: Client, accountId: string): Promise<void> {
+async function refuseTooMany(client: Client, accountId: string, limits: Limits): Promise<void> {
   await lockAccount(client, accountId)
   if ((await countAgents(client, accountId)) < limits.agentsPerAccountMax) return
   throw invalidRequest(`An account has at most ${limits.agentsPerAccountMax} agents.`)

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis'
 import type { Debits } from '../../admission/debits/debit.ts'
+import type { Limits } from '../../limits.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
 
 /** What the endpoints of agents work with. */
@@ -9,4 +10,5 @@ export interface AgentParts {
   readonly debits: Debits
   /** Has what was booked for these accounts brought to the admission state. */
   readonly tellAdmission: (accountIds: readonly string[]) => Promise<unknown>
+  readonly limits: Limits
 }

@@ -3,6 +3,7 @@ import { isId } from '../../../contract/wire/ids.ts'
 import type { ApiCall, ReadHandler, WriteHandler } from '../../api/call.ts'
 import { listJson, pageOf } from '../../api/lists.ts'
 import { coinPrice } from '../../catalog/pricing/coinAmounts.ts'
+import type { Limits } from '../../limits.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
 import { isOfOwner, namedAgent, ownedAgent } from './agentCaller.ts'
 import { type ApprovalStatus, approvalJson, decideApproval, pageOfApprovals } from './approvals.ts'
@@ -12,8 +13,10 @@ type ApprovalOperation = 'list_approvals' | 'approve' | 'deny'
 /** The endpoints of approvals: the agent reads them, its owner decides. */
 export function approvalHandlers({
   pool,
+  limits,
 }: {
   readonly pool: Pool
+  limits: Limits
 }): Record<ApprovalOperation, ReadHandler | WriteHandler<unknown>> {
   const decide = (decision: 'approved' | 'denied'): WriteHandler<unknown> => ({
     authorize: async (call, client) => void (await ownedAgent(client, call)),
@@ -29,7 +32,7 @@ export function approvalHandlers({
       read: async (call) => {
         const agent = await namedAgent(pool, call)
         if (call.accountId !== agent.id && !isOfOwner(call, agent)) throw new GatewayError('permission_denied')
-        const { limit, after } = pageOf(call)
+        const { limit, after } = pageOf(call, limits)
         const status = (call.query['status'] ?? 'pending') as ApprovalStatus | 'all'
         const found = await pageOfApprovals(pool, agent.id, status, limit + 1, after)
         const price = await coinPrice(pool)

@@ -1,4 +1,5 @@
 import { sluice } from '../../../contract/wire/generated/messages.js'
+import type { Limits } from '../../limits.ts'
 import type { RpcHandlers } from '../../runtime/bus/rpcOperations.ts'
 import { type Pool, withTransaction } from '../../runtime/db/pool.ts'
 import { approvalAsked, askApproval, releaseApproval, useApproval, type Wanted } from './approvals.ts'
@@ -8,12 +9,15 @@ function wantedOf({ agentId, endpoint, model, bodyHash }: sluice.ApprovalRequest
 }
 
 /** What the proxies ask of approvals, for requests of agents that are above their threshold. */
-export function approvalRpc(pool: Pool): Pick<RpcHandlers, 'ask_approval' | 'use_approval' | 'release_approval'> {
+export function approvalRpc(
+  pool: Pool,
+  limits: Limits,
+): Pick<RpcHandlers, 'ask_approval' | 'use_approval' | 'release_approval'> {
   return {
     ask_approval: (request) =>
       withTransaction(pool, async (client) => {
         const { wantUnits: units, requestId } = request
-        const approval = await askApproval(client, { ...wantedOf(request), units, requestId })
+        const approval = await askApproval(client, { ...wantedOf(request), units, requestId }, limits)
         const found = await client.query<{ slug: string }>('SELECT slug FROM agents WHERE id = $1', [request.agentId])
         return Buffer.from(JSON.stringify(await approvalAsked(client, approval, found.rows[0]?.slug ?? '')))
       }),

@@ -1,8 +1,8 @@
 import { type ErrorCode, GatewayError } from '../../../contract/errors/errors.ts'
-import { limits } from '../../../contract/limits/limits.ts'
 import { formatUsd } from '../../../contract/money/units.ts'
 import { newId } from '../../../contract/wire/ids.ts'
 import { amountJson, coinPrice } from '../../catalog/pricing/coinAmounts.ts'
+import type { Limits } from '../../limits.ts'
 import { type Actor, GATEWAY, recordActivity } from '../../runtime/activity/activity.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
 
@@ -72,6 +72,7 @@ const asApproval = (row: ApprovalRow): Approval => ({
 export async function askApproval(
   client: Client,
   wanted: Wanted & { units: number; requestId: string },
+  limits: Limits,
 ): Promise<Approval> {
   const { agentId, subject, endpoint, model, bodyHash, units, requestId } = wanted
   const owner = await client.query<{ owner_id: string }>(
@@ -92,7 +93,7 @@ export async function askApproval(
   // One that was approved for less than is wanted now (prices have changed) would never be usable.
   if (found !== undefined && found.units >= units) return asApproval(found)
   if (found !== undefined) await client.query(`UPDATE approvals SET status = 'expired' WHERE id = $1`, [found.id])
-  await refuseTooMany(client, agentId)
+  await refuseTooMany(client, agentId, limits)
   const made = await client.query<ApprovalRow>(
     `INSERT INTO approvals (id, agent_id, subject, endpoint, model, body_hash, units, request_id, status, expires_at)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'pending', now() + make_interval(secs => $9)) RETURNING ${COLUMNS}`,
@@ -106,7 +107,7 @@ export async function askApproval(
   return asApproval(row)
 }
 
-async function refuseTooMany(client: Client, agentId: string): Promise<void> {
+async function refuseTooMany(client: Client, agentId: string, limits: Limits): Promise<void> {
   const counted = await client.query<{ count: number }>(
     `SELECT count(*) FROM approvals WHERE agent_id = $1 AND status = 'pending'`,
     [agentId],

@@ -1,5 +1,5 @@
 import { DAY_MS } from '../../../contract/api/time.ts'
-import { limits } from '../../../contract/limits/limits.ts'
+import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 
 interface RankRow {
@@ -24,8 +24,10 @@ export class Leaderboard {
   private readonly db: Queryable
   /** By the number of days, of which there are few. */
   private readonly kept = new Map<number, Kept>()
+  private readonly limits: Limits
 
-  constructor(db: Queryable) {
+  constructor(db: Queryable, limits: Limits) {
+    this.limits = limits
     this.db = db
   }
 
@@ -48,8 +50,8 @@ export class Leaderboard {
     const kept = this.kept.get(days)
     if (kept !== undefined && kept.untilMs > nowMs) return kept.rows
     const firstDay = Math.floor(nowMs / DAY_MS) - days + 1
-    const rows = this.db.query<RankRow>(RANKS, [firstDay, limits.listPageMax + 1]).then((found) => found.rows)
-    this.kept.set(days, { untilMs: nowMs + limits.leaderboardKeptMs, rows })
+    const rows = this.db.query<RankRow>(RANKS, [firstDay, this.limits.listPageMax + 1]).then((found) => found.rows)
+    this.kept.set(days, { untilMs: nowMs + this.limits.leaderboardKeptMs, rows })
     rows.catch(() => this.kept.delete(days))
     return rows
   }

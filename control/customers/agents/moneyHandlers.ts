@@ -5,6 +5,7 @@ import type { Debits } from '../../admission/debits/debit.ts'
 import type { ApiCall, WriteHandler } from '../../api/call.ts'
 import type { Spender } from '../../book/ledger/spendingCaps.ts'
 import { amountJson, coinPrice, readCoin } from '../../catalog/pricing/coinAmounts.ts'
+import type { Limits } from '../../limits.ts'
 import { GATEWAY, recordActivity } from '../../runtime/activity/activity.ts'
 import type { Client } from '../../runtime/db/pool.ts'
 import type { Undoable } from '../../runtime/db/undoable.ts'
@@ -21,6 +22,7 @@ const OWNER = 'owner'
 export function moneyHandlers({
   debits,
   tellAdmission,
+  limits,
 }: AgentParts): Record<'fund_agent' | 'pay_from_agent', WriteHandler<unknown>> {
   return {
     fund_agent: {
@@ -57,10 +59,10 @@ export function moneyHandlers({
         const to = await receiver(client, agent, String(call.body['to']))
         const id = newId('pay')
         if (call.accountId === agent.id) {
-          const asked = await withinPolicy(client, call, agent, to, units, id)
+          const asked = await withinPolicy(client, call, agent, to, units, id, limits)
           if (asked !== undefined) return { status: 202, json: asked, isProvisional: true }
         }
-        await pay(transaction, debits, call, { id, agent, to, units })
+        await pay(transaction, debits, call, { id, agent, to, units, limits })
         return {
           status: 201,
           json: paymentJson(call, id, agent.slug, to.slug, units, price),
@@ -109,7 +111,15 @@ async function receiver(client: Client, agent: Agent, to: string): Promise<Recei
  * Checks a payment that an agent makes with its own key. @returns the approval to answer with when it has to wait
  * @throws GatewayError request_cap_exceeded, and those of approvals
  */
-async function withinPolicy(client: Client, call: ApiCall, agent: Agent, to: Receiver, units: number, id: string) {
+async function withinPolicy(
+  client: Client,
+  call: ApiCall,
+  agent: Agent,
+  to: Receiver,
+  units: number,
+  id: string,
+  limits: Limits,
+) {
   const { requestCapUnits: cap, approvalThresholdUnits: threshold } = agent
   if (cap !== null && units > cap) {
     const message = `The agent may spend at most ${formatUsd(cap)} USD at once.`
@@ -122,14 +132,18 @@ async function withinPolicy(client: Client, call: ApiCall, agent: Agent, to: Rec
     await useApproval(client, call.approvalId, wanted, units, id)
     return undefined
   }
-  return approvalAsked(client, await askApproval(client, { ...wanted, units, requestId: call.requestId }), agent.slug)
+  return approvalAsked(
+    client,
+    await askApproval(client, { ...wanted, units, requestId: call.requestId }, limits),
+    agent.slug,
+  )
 }
 
 async function pay(
   transaction: Undoable,
   debits: Debits,
   call: ApiCall,
-  payment: { id: string; agent: Agent; to: Receiver; units: number },
+  payment: { id: string; agent: Agent; to: Receiver; units: number; limits: Limits },
 ): Promise<void> {
   const { id, agent, to, units } = payment
   const { client } = transaction
@@ -137,7 +151,7 @@ async function pay(
   // Coin that stays with the owner and its agents can still be paid back; what leaves them can not.
   if (caller.kind === 'key' && to.ownerId !== agent.ownerId) {
     const transfer = { debitId: id, accountId: agent.ownerId, keyId: caller.keyId, units }
-    await countKeyTransfer(client, transfer, Date.now())
+    await countKeyTransfer(client, transfer, Date.now(), payment.limits)
   }
   const spender = call.accountId === agent.id ? spenderOf(call) : {}
   await debits.move(transaction, {

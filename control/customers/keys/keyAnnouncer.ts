@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
-import { limits } from '../../../contract/limits/limits.ts'
+import type { Limits } from '../../limits.ts'
 import { announceKeyChanges } from '../../runtime/bus/announceKeyChanges.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
 import { Loop } from '../../runtime/loop.ts'
@@ -10,11 +10,13 @@ export class KeyAnnouncer {
   private readonly pool: Pool
   private readonly redis: Redis
   private readonly loop: Loop
+  private readonly limits: Limits
 
-  constructor(options: { pool: Pool; redis: Redis; log: Logger }) {
+  constructor(options: { pool: Pool; redis: Redis; log: Logger; limits: Limits }) {
+    this.limits = options.limits
     this.pool = options.pool
     this.redis = options.redis
-    this.loop = new Loop('changes of keys', limits.keyChangePollMs, options.log, () => this.pass())
+    this.loop = new Loop('changes of keys', options.limits.keyChangePollMs, options.log, () => this.pass())
   }
 
   stop(): Promise<void> {
@@ -22,6 +24,6 @@ export class KeyAnnouncer {
   }
 
   private async pass(): Promise<void> {
-    if (!(await announceKeyChanges(this.pool, this.redis))) this.loop.wake()
+    if (!(await announceKeyChanges(this.pool, this.redis, this.limits))) this.loop.wake()
   }
 }

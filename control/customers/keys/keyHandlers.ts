@@ -1,10 +1,10 @@
 import type { Redis } from 'ioredis'
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
-import { limits } from '../../../contract/limits/limits.ts'
 import { isId } from '../../../contract/wire/ids.ts'
 import type { ApiCall, ReadHandler, WriteHandler } from '../../api/call.ts'
 import { listJson, pageOf } from '../../api/lists.ts'
 import { lockAccount } from '../../book/ledger/lockAccount.ts'
+import type { Limits } from '../../limits.ts'
 import { announceKeyChanges } from '../../runtime/bus/announceKeyChanges.ts'
 import type { Client, Pool, Queryable } from '../../runtime/db/pool.ts'
 import { changeKey, endKey, makeKey } from './keyChanges.ts'
@@ -17,12 +17,16 @@ import { keyJson } from './settingsJson.ts'
 type KeyOperation = 'list_keys' | 'create_key' | 'update_key' | 'revoke_key' | 'get_key_limits'
 
 /** The endpoints of an account's keys. */
-export function keyHandlers(pool: Pool, redis: Redis): Record<KeyOperation, ReadHandler | WriteHandler<unknown>> {
-  const afterCommit = () => announceKeyChanges(pool, redis)
+export function keyHandlers(
+  pool: Pool,
+  redis: Redis,
+  limits: Limits,
+): Record<KeyOperation, ReadHandler | WriteHandler<unknown>> {
+  const afterCommit = () => announceKeyChanges(pool, redis, limits)
   return {
     list_keys: {
       read: async (call) => {
-        const { limit, after } = pageOf(call)
+        const { limit, after } = pageOf(call, limits)
         const keys = await pageOfKeys(pool, call.accountId, limit + 1, after)
         return { json: listJson(keys.map(keyJson), limit) }
       },
@@ -30,7 +34,7 @@ export function keyHandlers(pool: Pool, redis: Redis): Record<KeyOperation, Read
     create_key: {
       write: async (call, client) => {
         const settings = await readSettings(client, call.body)
-        await refuseTooMany(client, call.accountId)
+        await refuseTooMany(client, call.accountId, limits)
         const { key, secret } = await makeKey(client, call.actor, call.accountId, settings)
         const json = keyJson(key)
         return {
@@ -79,7 +83,7 @@ async function ownKey(db: Queryable, call: ApiCall): Promise<ApiKey> {
 }
 
 /** The account's row is locked, so that keys made at once are counted one after the other. */
-async function refuseTooMany(client: Client, accountId: string): Promise<void> {
+async function refuseTooMany(client: Client, accountId: string, limits: Limits): Promise<void> {
   await lockAccount(client, accountId)
   const counted = await client.query<{ count: number }>(
     'SELECT count(*) FROM api_keys WHERE account_id = $1 AND revoked_at IS NULL AND platform_key_id IS NULL',

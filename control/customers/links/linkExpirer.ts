@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { limits } from '../../../contract/limits/limits.ts'
+import type { Limits } from '../../limits.ts'
 import { type Pool, withTransaction } from '../../runtime/db/pool.ts'
 import { Loop } from '../../runtime/loop.ts'
 import { expireLink, overdueLinks } from './links.ts'
@@ -8,7 +8,7 @@ import { expireLink, overdueLinks } from './links.ts'
 export class LinkExpirer {
   private readonly loop: Loop
 
-  constructor({ pool, log }: { pool: Pool; log: Logger }) {
+  constructor({ pool, log, limits }: { pool: Pool; log: Logger; limits: Limits }) {
     this.loop = new Loop('overdue links', limits.linkExpiryMs, log, async (signal) => {
       const overdue = await overdueLinks(pool, limits.housekeepingBatchMax)
       for (const id of overdue) {

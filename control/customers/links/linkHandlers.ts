@@ -1,6 +1,5 @@
 import { parseTime } from '../../../contract/api/time.ts'
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
-import { limits } from '../../../contract/limits/limits.ts'
 import { formatUsd } from '../../../contract/money/units.ts'
 import { isId } from '../../../contract/wire/ids.ts'
 import type { Debits } from '../../admission/debits/debit.ts'
@@ -8,6 +7,7 @@ import type { ApiCall, ReadHandler, WriteHandler } from '../../api/call.ts'
 import { listJson, pageOf } from '../../api/lists.ts'
 import { lockAccount } from '../../book/ledger/lockAccount.ts'
 import { amountJson, coinPrice, readCoin } from '../../catalog/pricing/coinAmounts.ts'
+import type { Limits } from '../../limits.ts'
 import type { Client, Pool } from '../../runtime/db/pool.ts'
 import { cancelLink, claimLink, countOpenLinks, createLink, type Link, pageOfLinks } from './links.ts'
 
@@ -18,6 +18,7 @@ export interface LinkParts {
   readonly debits: Debits
   /** Has what was booked for these accounts brought to the admission state. */
   readonly tellAdmission: (accountIds: readonly string[]) => Promise<unknown>
+  readonly limits: Limits
 }
 
 /** The endpoints of links. */
@@ -26,7 +27,7 @@ export function linkHandlers(parts: LinkParts): Record<LinkOperation, ReadHandle
   return {
     list_links: {
       read: async (call) => {
-        const { limit, after } = pageOf(call)
+        const { limit, after } = pageOf(call, parts.limits)
         const price = await coinPrice(pool)
         const links = await pageOfLinks(pool, call.accountId, limit + 1, after)
         return {
@@ -40,9 +41,9 @@ export function linkHandlers(parts: LinkParts): Record<LinkOperation, ReadHandle
     create_link: {
       write: async (call, client, _prepared, transaction) => {
         const price = await coinPrice(client)
-        const units = readAmount(call, price)
-        const expiresAtMs = readExpiry(call)
-        await refuseTooMany(client, call.accountId)
+        const units = readAmount(call, price, parts.limits)
+        const expiresAtMs = readExpiry(call, parts.limits)
+        await refuseTooMany(client, call.accountId, parts.limits)
         const note = (call.body['note'] as string | undefined) ?? ''
         const { accountId } = call
         const made = await createLink(transaction, debits, call.actor, { accountId, units, note, expiresAtMs })
@@ -92,7 +93,7 @@ export function linkJson(link: Link, coinUsdUnits: number) {
   }
 }
 
-function readAmount({ body }: ApiCall, price: number): number {
+function readAmount({ body }: ApiCall, price: number, limits: Limits): number {
   const units = readCoin(body['amount'], price, 'amount')
   if (units >= limits.linkUnitsMin) return units
   const message = `A link holds at least ${formatUsd(limits.linkUnitsMin)} USD of coin.`
@@ -100,7 +101,7 @@ function readAmount({ body }: ApiCall, price: number): number {
 }
 
 /** @returns milliseconds since 1970 */
-function readExpiry({ body }: ApiCall): number {
+function readExpiry({ body }: ApiCall, limits: Limits): number {
   const text = body['expires_at']
   const nowMs = Date.now()
   if (typeof text !== 'string') return nowMs + limits.linkLifetimeMs
@@ -111,7 +112,7 @@ function readExpiry({ body }: ApiCall): number {
 }
 
 /** The account's row is locked, so that links made at once are counted one after the other. */
-async function refuseTooMany(client: Client, accountId: string): Promise<void> {
+async function refuseTooMany(client: Client, accountId: string, limits: Limits): Promise<void> {
   await lockAccount(client, accountId)
   if ((await countOpenLinks(client, accountId)) < limits.linksPerAccountMax) return
   throw invalidRequest(`An account has at most ${limits.linksPerAccountMax} open links; cancel one.`)

@@ -1,11 +1,11 @@
 import type { Redis } from 'ioredis'
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
-import { limits } from '../../../contract/limits/limits.ts'
 import { isId } from '../../../contract/wire/ids.ts'
 import type { ApiCall, ReadHandler, WriteHandler } from '../../api/call.ts'
 import { listJson, pageOf } from '../../api/lists.ts'
 import { type UsageFields, usageQuery } from '../../book/usage/usageQuery.ts'
 import { readUsage } from '../../book/usage/usageReads.ts'
+import type { Limits } from '../../limits.ts'
 import { announceKeyChanges } from '../../runtime/bus/announceKeyChanges.ts'
 import type { Client, Pool } from '../../runtime/db/pool.ts'
 import type { ApiKey } from '../keys/keyRow.ts'
@@ -20,14 +20,16 @@ type PlatformOperation = 'list_sub_keys' | 'create_sub_key' | 'revoke_sub_key' |
 export function platformHandlers({
   pool,
   redis,
+  limits,
 }: {
   readonly pool: Pool
   readonly redis: Redis
+  limits: Limits
 }): Record<PlatformOperation, ReadHandler | WriteHandler<unknown>> {
   return {
     list_sub_keys: {
       read: async (call) => {
-        const { limit, after } = pageOf(call)
+        const { limit, after } = pageOf(call, limits)
         const user = String(call.query['user'] ?? '')
         const keys = await pageOfSubKeys(pool, callerKeyId(call), user, limit + 1, after)
         return { json: listJson(keys.map(subKeyJson), limit) }
@@ -39,7 +41,7 @@ export function platformHandlers({
         const platform = await lockPlatform(client, call)
         const { user, ...fields } = call.body
         const settings = withinBounds(platform, await readSettings(client, fields))
-        await refuseTooMany(client, platform.id)
+        await refuseTooMany(client, platform.id, limits)
         const { key, secret } = await makeSubKey(client, call.actor, platform, String(user ?? ''), settings)
         const json = subKeyJson(key)
         return {
@@ -53,13 +55,13 @@ export function platformHandlers({
       authorize: async (call, client) => void (await lockSubKey(client, callerKeyId(call), subKeyId(call))),
       write: async (call, client) => {
         const key = await endSubKey(client, call.actor, callerKeyId(call), subKeyId(call))
-        return { json: subKeyJson(key), afterCommit: () => announceKeyChanges(pool, redis) }
+        return { json: subKeyJson(key), afterCommit: () => announceKeyChanges(pool, redis, limits) }
       },
     },
     get_platform_usage: {
       read: async (call) => {
-        const query = usageQuery(call.accountId, call.query as UsageFields)
-        return { json: await readUsage(pool, { ...query, platformKeyId: callerKeyId(call) }) }
+        const query = usageQuery(call.accountId, call.query as UsageFields, limits)
+        return { json: await readUsage(pool, { ...query, platformKeyId: callerKeyId(call) }, limits) }
       },
     },
   }
@@ -92,7 +94,7 @@ async function lockPlatform(client: Client, call: ApiCall): Promise<ApiKey> {
   throw new GatewayError('permission_denied', { message })
 }
 
-async function refuseTooMany(client: Client, platformKeyId: string): Promise<void> {
+async function refuseTooMany(client: Client, platformKeyId: string, limits: Limits): Promise<void> {
   if ((await countSubKeys(client, platformKeyId)) < limits.subKeysPerPlatformMax) return
   throw invalidRequest(
     `A platform key has at most ${limits.subKeysPerPlatformMax} sub-keys; revoke one that is not used.`,

@@ -1,6 +1,6 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
-import { limits } from '../../../contract/limits/limits.ts'
 import { parseWebUrl } from '../../../contract/net/publicUrl.ts'
+import type { Limits } from '../../limits.ts'
 import { FetchError, type FetchFault, type FetchOptions, fetchPublic } from '../../runtime/net/fetchPublic.ts'
 
 export const DIALECTS = ['openai', 'anthropic'] as const
@@ -49,12 +49,13 @@ const FAULTS: Readonly<Record<FetchFault, string>> = {
 export async function checkEndpoint(
   endpoint: Endpoint,
   options: Pick<FetchOptions, 'allowPrivate' | 'lookup'>,
+  limits: Limits,
 ): Promise<string[]> {
   const url = new URL(`${endpoint.baseUrl.href.replace(/\/$/, '')}/models`)
   const bounds = { timeoutMs: limits.providerCheckMs, bytesMax: limits.providerCheckBytesMax }
   try {
     const { status, body } = await fetchPublic(url, { ...options, ...bounds, headers: headersOf(endpoint) })
-    return modelsOf(status, body, endpoint.apiKey !== undefined)
+    return modelsOf(status, body, endpoint.apiKey !== undefined, limits)
   } catch (error) {
     if (!(error instanceof FetchError)) throw error
     const code = error.fault === 'not_public' ? 'endpoint_not_public' : 'endpoint_unreachable'
@@ -70,7 +71,7 @@ function headersOf({ dialect, apiKey }: Endpoint): Record<string, string> {
   return apiKey === undefined ? versioned : { ...versioned, 'x-api-key': apiKey }
 }
 
-function modelsOf(status: number, body: Buffer, hasKey: boolean): string[] {
+function modelsOf(status: number, body: Buffer, hasKey: boolean, limits: Limits): string[] {
   if (status === 401 || status === 403) {
     const what = hasKey ? 'refuses the key; send another api_key' : 'asks for a key; send one as api_key'
     throw invalid(`answered GET models with ${status}: it ${what}.`)

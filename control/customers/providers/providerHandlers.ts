@@ -1,10 +1,10 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import { limits } from '../../../contract/limits/limits.ts'
 import { isId } from '../../../contract/wire/ids.ts'
 import { type ApiCall, preparedWrite, type ReadHandler, type WriteHandler } from '../../api/call.ts'
 import { listJson, pageOf } from '../../api/lists.ts'
 import { RateLimiter } from '../../api/rateLimiter.ts'
 import { refuseAfter } from '../../api/rates.ts'
+import type { Limits } from '../../limits.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
 import { checkEndpoint, type Dialect, readBaseUrl } from './checkEndpoint.ts'
 import {
@@ -18,25 +18,26 @@ import {
 
 type ProviderOperation = 'list_providers' | 'register_provider' | 'remove_provider'
 
-const CHECKS = { perMinute: limits.providerChecksPerMinute, burst: limits.providerChecksPerMinute }
-
 export interface ProviderParts {
   readonly pool: Pool
   readonly environment: { readonly allowPrivateProviders: boolean }
+  readonly limits: Limits
 }
 
 /** The endpoints of providers. */
 export function providerHandlers({
   pool,
   environment,
+  limits,
 }: ProviderParts): Record<ProviderOperation, ReadHandler | WriteHandler<unknown>> {
   const allowPrivate = environment.allowPrivateProviders
   // Nobody has the gateway knock at many doors.
-  const checks = new RateLimiter(CHECKS, limits.rateLimiterEntriesMax)
+  const perMinute = limits.providerChecksPerMinute
+  const checks = new RateLimiter({ perMinute, burst: perMinute }, limits.rateLimiterEntriesMax)
   return {
     list_providers: {
       read: async (call) => {
-        const { limit, after } = pageOf(call)
+        const { limit, after } = pageOf(call, limits)
         return { json: listJson((await pageOfProviders(pool, limit + 1, after)).map(providerJson), limit) }
       },
     },
@@ -44,11 +45,11 @@ export function providerHandlers({
       prepare: async (call) => {
         const asked = readProvider(call, allowPrivate)
         refuseAfter(checks.take(call.accountId, Date.now()))
-        const models = await checkEndpoint(asked.endpoint, { allowPrivate })
+        const models = await checkEndpoint(asked.endpoint, { allowPrivate }, limits)
         return { ...asked.provider, models }
       },
       write: async ({ actor }, client, checked) => {
-        const { provider, isNew } = await registerProvider(client, actor, checked)
+        const { provider, isNew } = await registerProvider(client, actor, checked, limits)
         return { status: isNew ? 201 : 200, json: providerJson(provider) }
       },
     }),

@@ -1,7 +1,7 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
-import { limits } from '../../../contract/limits/limits.ts'
 import { newId } from '../../../contract/wire/ids.ts'
 import { lockAccount } from '../../book/ledger/lockAccount.ts'
+import type { Limits } from '../../limits.ts'
 import { type Actor, recordActivity } from '../../runtime/activity/activity.ts'
 import { textArray } from '../../runtime/db/arrays.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
@@ -64,6 +64,7 @@ export async function registerProvider(
   client: Client,
   actor: Actor,
   provider: NewProvider,
+  limits: Limits,
 ): Promise<{ provider: Provider; isNew: boolean }> {
   const { accountId, name, baseUrl, dialect, dataPolicy, models } = provider
   // The account's row is locked, so that registrations at once are counted one after the other.
@@ -75,14 +76,19 @@ export async function registerProvider(
     values,
   )
   const [before] = changed.rows
-  const row = before ?? (await insert(client, accountId, values))
+  const row = before ?? (await insert(client, accountId, values, limits))
   const type = before === undefined ? 'provider.registered' : 'provider.updated'
   const details = { name, base_url: baseUrl, dialect, data_policy: dataPolicy, models: models.length }
   await recordActivity(client, actor, [{ accountId, type, target: row.id, details }])
   return { provider: asProvider(row), isNew: before === undefined }
 }
 
-async function insert(client: Client, accountId: string, values: readonly unknown[]): Promise<ProviderRow> {
+async function insert(
+  client: Client,
+  accountId: string,
+  values: readonly unknown[],
+  limits: Limits,
+): Promise<ProviderRow> {
   const counted = await client.query<{ count: number }>(
     'SELECT count(*) FROM providers WHERE account_id = $1 AND removed_at IS NULL',
     [accountId],

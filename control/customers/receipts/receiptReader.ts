@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import { limits } from '../../../contract/limits/limits.ts'
 import { type ReceiptPaid, receiptJson } from '../../../contract/money/receipt.ts'
 import { isPayer } from '../../../contract/payments/payerAccount.ts'
 import { isId } from '../../../contract/wire/ids.ts'
 import { shardOf } from '../../../contract/wire/redisKeys.ts'
 import { inclusionProof } from '../../book/usagelog/inclusionProof.ts'
 import { CoinPrices } from '../../catalog/pricing/sheetReads.ts'
+import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import { idTimeMs } from './idTime.ts'
 import { isUnderWay, isUnderWayAnywhere } from './isUnderWay.ts'
@@ -42,8 +42,10 @@ export class ReceiptReader {
   private readonly coins: CoinPrices
   private waiting = 0
   private waitingPublic = 0
+  private readonly limits: Limits
 
-  constructor(db: Queryable, redis: Redis) {
+  constructor(db: Queryable, redis: Redis, limits: Limits) {
+    this.limits = limits
     this.db = db
     this.redis = redis
     this.coins = new CoinPrices(db)
@@ -71,7 +73,7 @@ export class ReceiptReader {
 
   /** A page of receipts, newest first, as JSON text {object, data, has_more}. */
   async list(query: ReceiptQuery): Promise<string> {
-    const limit = Math.min(query.limit === 0 ? PAGE_DEFAULT : query.limit, limits.receiptsPageMax)
+    const limit = Math.min(query.limit === 0 ? PAGE_DEFAULT : query.limit, this.limits.receiptsPageMax)
     const rows = await this.page(query, limit + 1)
     const receipts: string[] = []
     for (const row of rows.slice(0, limit)) {
@@ -98,7 +100,7 @@ export class ReceiptReader {
 
   private async awaitRow(requestId: string, keyId: string): Promise<ReceiptRow> {
     // Waiting occupies a place among the reads; half of the places stay free for those that need no waiting.
-    const mayWait = this.waiting < limits.rpcConcurrencyMax / 4 && (await this.isUnderWay(requestId, keyId))
+    const mayWait = this.waiting < this.limits.rpcConcurrencyMax / 4 && (await this.isUnderWay(requestId, keyId))
     if (!mayWait) throw new GatewayError('receipt_not_found')
     this.waiting++
     try {
@@ -113,11 +115,11 @@ export class ReceiptReader {
    * and none more often than once in a pause, because who does not know the account has to look everywhere.
    */
   private async awaitPublicRow(requestId: string): Promise<ReceiptRow> {
-    const fresh = Math.abs(Date.now() - idTimeMs(requestId)) < limits.totalTimeoutMs
+    const fresh = Math.abs(Date.now() - idTimeMs(requestId)) < this.limits.totalTimeoutMs
     if (!fresh || this.waitingPublic >= PUBLIC_WAITS_MAX) throw new GatewayError('receipt_not_found')
     this.waitingPublic++
     try {
-      const [known] = await Promise.all([isUnderWayAnywhere(this.redis, requestId), sleep(POLL_MS)])
+      const [known] = await Promise.all([isUnderWayAnywhere(this.redis, requestId, this.limits), sleep(POLL_MS)])
       if (!known) throw new GatewayError('receipt_not_found')
       return await this.pollRow(requestId)
     } finally {
@@ -126,7 +128,7 @@ export class ReceiptReader {
   }
 
   private async pollRow(requestId: string): Promise<ReceiptRow> {
-    const deadlineMs = performance.now() + limits.receiptWaitMs
+    const deadlineMs = performance.now() + this.limits.receiptWaitMs
     // The last look begins after the deadline: what was booked while this process stood still is seen.
     for (let isLast = false; !isLast; await sleep(POLL_MS)) {
       isLast = performance.now() >= deadlineMs
@@ -140,7 +142,7 @@ export class ReceiptReader {
   private async isUnderWay(requestId: string, keyId: string): Promise<boolean> {
     const key = await this.db.query<{ account_id: string }>('SELECT account_id FROM api_keys WHERE id = $1', [keyId])
     const accountId = key.rows[0]?.account_id
-    return accountId !== undefined && isUnderWay(this.redis, shardOf(accountId), requestId)
+    return accountId !== undefined && isUnderWay(this.redis, shardOf(accountId), requestId, this.limits)
   }
 
   private async page(query: ReceiptQuery, limit: number): Promise<ReceiptRow[]> {

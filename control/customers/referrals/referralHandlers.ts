@@ -1,9 +1,9 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import { limits } from '../../../contract/limits/limits.ts'
 import { isId } from '../../../contract/wire/ids.ts'
 import type { ApiCall, ReadHandler, WriteHandler } from '../../api/call.ts'
 import { listJson, pageOf } from '../../api/lists.ts'
 import { amountJson, coinPrice } from '../../catalog/pricing/coinAmounts.ts'
+import type { Limits } from '../../limits.ts'
 import type { Pool, Queryable } from '../../runtime/db/pool.ts'
 import { referralCode } from './codes.ts'
 import { attachReferrer, pageOfReferrals, type Referral, referralOf, referralTotals } from './referrals.ts'
@@ -13,20 +13,22 @@ type ReferralOperation = 'get_referrals' | 'attach_referral'
 /** The endpoints of referrals. */
 export function referralHandlers({
   pool,
+  limits,
 }: {
   readonly pool: Pool
+  limits: Limits
 }): Record<ReferralOperation, ReadHandler | WriteHandler<unknown>> {
   return {
     get_referrals: {
       read: async (call) => {
         requireOwner(call)
-        const { limit, after } = pageOf(call)
-        return { json: await referralsJson(pool, call.accountId, limit, after) }
+        const { limit, after } = pageOf(call, limits)
+        return { json: await referralsJson(pool, call.accountId, limit, after, limits) }
       },
     },
     attach_referral: {
       write: async ({ actor, accountId, body }, client) => {
-        const referral = await attachReferrer(client, actor, accountId, String(body['code']))
+        const referral = await attachReferrer(client, actor, accountId, String(body['code']), limits)
         return { status: 201, json: attachedJson(referral) }
       },
     },
@@ -38,7 +40,7 @@ export function referralHandlers({
  * not named to each other.
  * @throws GatewayError code_unavailable
  */
-export async function referralsJson(db: Queryable, accountId: string, limit: number, after: string) {
+export async function referralsJson(db: Queryable, accountId: string, limit: number, after: string, limits: Limits) {
   const [code, price] = [await referralCode(db, accountId), await coinPrice(db)]
   const own = await referralOf(db, accountId)
   const totals = await referralTotals(db, accountId)

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { limits } from '../../../contract/limits/limits.ts'
+import type { Limits } from '../../limits.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
 import { Loop } from '../../runtime/loop.ts'
 import { payShares } from './share.ts'
@@ -8,9 +8,9 @@ import { payShares } from './share.ts'
 export class ReferralPayer {
   private readonly loop: Loop
 
-  constructor({ pool, log }: { pool: Pool; log: Logger }) {
+  constructor({ pool, log, limits }: { pool: Pool; log: Logger; limits: Limits }) {
     this.loop = new Loop('referrals', limits.referralPayMs, log, async () => {
-      if (await payShares(pool)) this.loop.wake()
+      if (await payShares(pool, limits)) this.loop.wake()
     })
   }
 

@@ -1,6 +1,6 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
-import { limits } from '../../../contract/limits/limits.ts'
 import { isId, newId } from '../../../contract/wire/ids.ts'
+import type { Limits } from '../../limits.ts'
 import { type Actor, recordActivity } from '../../runtime/activity/activity.ts'
 import { lockTextUntilCommit } from '../../runtime/db/locks.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
@@ -41,7 +41,13 @@ const asReferral = (row: ReferralRow): Referral => ({
  *   account that it has brought, and for an agent; attach_velocity when too many accounts were attached from the client's
  *   network
  */
-export async function attachReferrer(client: Client, actor: Actor, accountId: string, code: string): Promise<Referral> {
+export async function attachReferrer(
+  client: Client,
+  actor: Actor,
+  accountId: string,
+  code: string,
+  limits: Limits,
+): Promise<Referral> {
   if (isId('agt', accountId)) throw invalidRequest('An agent has no referrer; its owner has.')
   // Whoever counts receipts now is waited for: what is counted then is before the place that is read below.
   await client.query('SELECT 1 FROM referral_cursor FOR SHARE')
@@ -51,7 +57,7 @@ export async function attachReferrer(client: Client, actor: Actor, accountId: st
   if (referrerId === accountId) throw invalidRequest('code must be the code of another account.', 'code')
   await refuseExchange(client, accountId, referrerId)
   const network = clientNetwork(actor.clientAddress ?? '')
-  if (network !== '') await refuseTooMany(client, network)
+  if (network !== '') await refuseTooMany(client, network, limits)
   const made = await client.query<ReferralRow>(
     `INSERT INTO referrals (id, account_id, referrer_id, from_position, network)
      SELECT $1, $2, $3, size, $4 FROM usage_log_head
@@ -77,7 +83,7 @@ async function refuseExchange(client: Client, accountId: string, referrerId: str
 }
 
 /** The lock makes those who come from one network at once take turns, until the end of the transaction. */
-async function refuseTooMany(client: Client, network: string): Promise<void> {
+async function refuseTooMany(client: Client, network: string, limits: Limits): Promise<void> {
   await lockTextUntilCommit(client, `referral ${network}`)
   const windowSeconds = limits.referralAttachWindowMs / 1_000
   const found = await client.query<{ count: number; wait_seconds: number | null }>(

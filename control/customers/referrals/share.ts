@@ -1,7 +1,7 @@
-import { limits } from '../../../contract/limits/limits.ts'
 import { coinAccount, REVENUE } from '../../book/ledger/accounts.ts'
 import { appendAdmissionEvent, lockAccounts } from '../../book/ledger/appendAdmissionEvent.ts'
 import { postTransfers } from '../../book/ledger/postTransfers.ts'
+import type { Limits } from '../../limits.ts'
 import { intArray, textArray } from '../../runtime/db/arrays.ts'
 import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
 
@@ -40,7 +40,7 @@ const DUE = `
  * that is counted up to: every receipt counts exactly once, also when processes do this at once or die.
  * @returns whether the log goes on behind the stretch
  */
-export function payShares(pool: Pool): Promise<boolean> {
+export function payShares(pool: Pool, limits: Limits): Promise<boolean> {
   return withTransaction(pool, async (client) => {
     const cursor = await client.query<{ position: number }>('SELECT position FROM referral_cursor FOR UPDATE')
     const head = await client.query<{ size: number; counts: boolean }>(
@@ -51,22 +51,22 @@ export function payShares(pool: Pool): Promise<boolean> {
     if (size <= from) return false
     // Without a referral there is nothing to count; one that comes begins behind what is in the log now.
     const to = counts ? Math.min(size, from + limits.referralBatchMax) : size
-    if (counts) await payBetween(client, from, to)
+    if (counts) await payBetween(client, from, to, limits)
     await client.query('UPDATE referral_cursor SET position = $1', [to])
     return to < size
   })
 }
 
-async function payBetween(client: Client, from: number, to: number): Promise<void> {
+async function payBetween(client: Client, from: number, to: number, limits: Limits): Promise<void> {
   const found = await client.query<Due>(DUE, [from, to])
-  const shares = found.rows.map(shareOf)
+  const shares = found.rows.map((due) => shareOf(due, limits))
   if (shares.length === 0) return
   const paid = shares.filter((share) => share.units > 0)
   await lockAccounts(
     client,
     paid.map((share) => share.referrer_id),
   )
-  await noteShares(client, shares, from, to)
+  await noteShares(client, shares, from, to, limits)
   for (const { referrer_id: accountId, units } of paid) {
     await appendAdmissionEvent(client, { accountId, coinDeltaUnits: units })
   }
@@ -84,12 +84,18 @@ async function payBetween(client: Client, from: number, to: number): Promise<voi
   if (posted !== paid.length) throw new Error(`shares of referrals up to ${to} were paid before`)
 }
 
-function shareOf(due: Due): Share {
+function shareOf(due: Due, limits: Limits): Share {
   const sum = BigInt(due.base) * BigInt(limits.referralShareBps) + BigInt(due.rest)
   return { ...due, units: Number(sum / WHOLE_BPS), newRest: Number(sum % WHOLE_BPS) }
 }
 
-async function noteShares(client: Client, shares: readonly Share[], from: number, to: number): Promise<void> {
+async function noteShares(
+  client: Client,
+  shares: readonly Share[],
+  from: number,
+  to: number,
+  limits: Limits,
+): Promise<void> {
   const values = [
     textArray(shares.map((share) => share.id)),
     intArray(shares.map((share) => share.base)),

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { limits } from '../../../contract/limits/limits.ts'
+import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 
 const TIME_DIGITS = 12
@@ -14,14 +14,16 @@ const NONCE = /^[0-9a-f]{68}$/
 export class Nonces {
   private readonly db: Queryable
   private secret: Promise<string> | undefined
+  private readonly limits: Limits
 
-  constructor(db: Queryable) {
+  constructor(db: Queryable, limits: Limits) {
+    this.limits = limits
     this.db = db
   }
 
   /** @returns a nonce and when it ends, milliseconds since 1970 */
   async make(nowMs: number): Promise<{ nonce: string; expiresAtMs: number }> {
-    const expiresAtMs = nowMs + limits.nonceLifetimeMs
+    const expiresAtMs = nowMs + this.limits.nonceLifetimeMs
     const text = expiresAtMs.toString(16).padStart(TIME_DIGITS, '0') + randomBytes(RANDOM_BYTES).toString('hex')
     return { nonce: text + (await this.mac(text)), expiresAtMs }
   }

@@ -1,5 +1,5 @@
-import { limits } from '../../../contract/limits/limits.ts'
 import { hashSecret, newId, newSecret } from '../../../contract/wire/ids.ts'
+import type { Limits } from '../../limits.ts'
 import { type Actor, recordActivity } from '../../runtime/activity/activity.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
 
@@ -43,6 +43,7 @@ export async function beginSession(
   client: Client,
   actor: Actor,
   address: string,
+  limits: Limits,
 ): Promise<{ session: Session; secret: string }> {
   const secret = newSecret('ses')
   const id = newId('sid')

@@ -1,6 +1,7 @@
 import type { Hex } from 'viem'
 import { getAddress } from 'viem/utils'
 import { preparedWrite, type ReadHandler, type WriteHandler } from '../../api/call.ts'
+import type { Limits } from '../../limits.ts'
 import { beginSession, endSession } from './sessions.ts'
 import type { WalletProof, WalletProofs } from './walletProof.ts'
 
@@ -10,6 +11,7 @@ type SignInOperation = 'create_nonce' | 'sign_in' | 'sign_out'
 export function signInHandlers(
   proofs: WalletProofs,
   publicUrl: URL | undefined,
+  limits: Limits,
 ): Record<SignInOperation, ReadHandler | WriteHandler<unknown>> {
   return {
     create_nonce: {
@@ -26,7 +28,12 @@ export function signInHandlers(
         proofs.check(String(body['message']), body['signature'] as Hex, actor.clientAddress),
       write: async (call, client, proof) => {
         await proof.use(client)
-        const { session, secret } = await beginSession(client, { ...call.actor, id: proof.address }, proof.address)
+        const { session, secret } = await beginSession(
+          client,
+          { ...call.actor, id: proof.address },
+          proof.address,
+          limits,
+        )
         return {
           json: {
             object: 'session',

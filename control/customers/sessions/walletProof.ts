@@ -2,19 +2,16 @@ import type { Address, Hex } from 'viem'
 import { parseSiweMessage } from 'viem/siwe'
 import { hashMessage, isAddressEqual, recoverMessageAddress } from 'viem/utils'
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
-import { limits } from '../../../contract/limits/limits.ts'
 import { FairTurns } from '../../api/fairTurns.ts'
 import { RateLimiter } from '../../api/rateLimiter.ts'
 import { refuseAfter } from '../../api/rates.ts'
+import type { Limits } from '../../limits.ts'
 import type { ContractWallets } from '../../onchain/chain/contractSignature.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import { clientNetwork } from '../../runtime/net/clientNetwork.ts'
 import { Nonces, useNonce } from './nonces.ts'
 import { isOwnOrigin } from './ownOrigin.ts'
 
-const { signatureFailuresPerMinute: perMinute, signatureCpuPercent: cpuPercent } = limits
-const FAILURES = { perMinute, burst: perMinute }
-const TURNS = { cpuPercent, waitingMax: limits.signaturesWaitingMax, overloadMs: limits.signatureOverloadMs }
 const CLOCK_SLACK_MS = 60_000
 
 /** A wallet that has proven itself. The proof counts once: `use` it in the transaction of what it allows. */
@@ -33,6 +30,7 @@ export interface WalletProofOptions {
   readonly contracts: ContractWallets | undefined
   /** The chain that messages have to name; undefined where none is configured. @throws GatewayError chain_unavailable */
   readonly chainId: (() => Promise<number>) | undefined
+  readonly limits: Limits
 }
 
 type Fields = ReturnType<typeof parseSiweMessage>
@@ -42,13 +40,21 @@ export class WalletProofs {
   readonly nonces: Nonces
   private readonly options: WalletProofOptions
   /** A signature costs milliseconds of CPU, and anybody may send one. */
-  private readonly turns = new FairTurns(TURNS)
+  private readonly turns: FairTurns
   /** By network and wallet, so that strangers keep no wallet from signing in elsewhere. */
-  private readonly failures = new RateLimiter(FAILURES, limits.rateLimiterEntriesMax)
+  private readonly failures: RateLimiter
 
   constructor(options: WalletProofOptions) {
     this.options = options
-    this.nonces = new Nonces(options.db)
+    this.nonces = new Nonces(options.db, options.limits)
+    this.turns = new FairTurns({
+      cpuPercent: options.limits.signatureCpuPercent,
+      waitingMax: options.limits.signaturesWaitingMax,
+      overloadMs: options.limits.signatureOverloadMs,
+      namesMax: options.limits.rateLimiterEntriesMax,
+    })
+    const perMinute = options.limits.signatureFailuresPerMinute
+    this.failures = new RateLimiter({ perMinute, burst: perMinute }, options.limits.rateLimiterEntriesMax)
   }
 
   /**
@@ -63,7 +69,7 @@ export class WalletProofs {
     if (address === undefined || nonce === undefined) throw refuse('must have the format of EIP-4361')
     this.checkPlace(fields)
     const nowMs = Date.now()
-    checkTimes(fields, nowMs)
+    checkTimes(fields, nowMs, this.options.limits)
     const expiresAtMs = await this.nonces.expiryOf(nonce, nowMs)
     if (expiresAtMs === undefined) throw refuse('has a Nonce that is not in force; get one by POST /v1/auth/nonce')
     await this.checkChain(fields)
@@ -127,7 +133,7 @@ export class WalletProofs {
 }
 
 /** Dates that are given but cannot be read are not in force. */
-function checkTimes({ issuedAt, expirationTime, notBefore }: Fields, nowMs: number): void {
+function checkTimes({ issuedAt, expirationTime, notBefore }: Fields, nowMs: number, limits: Limits): void {
   const issuedMs = issuedAt?.getTime() ?? Number.NaN
   const isFresh = Math.abs(nowMs - issuedMs) <= limits.nonceLifetimeMs + CLOCK_SLACK_MS
   if (!isFresh || issuedMs > nowMs + CLOCK_SLACK_MS) throw refuse('must have been issued now (Issued At)')

@@ -1,6 +1,6 @@
 import { DAY_MS } from '../../../contract/api/time.ts'
-import { limits } from '../../../contract/limits/limits.ts'
 import { coinAccount } from '../../book/ledger/accounts.ts'
+import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import { idTimeMs } from '../receipts/idTime.ts'
 
@@ -171,7 +171,11 @@ export async function othersBehind(
 }
 
 /** How many charges are read at once, so that many keys do not make a page large. */
-export async function chargesPage(db: Queryable, { accountId, startMs, endMs }: StatementMonth): Promise<number> {
+export async function chargesPage(
+  db: Queryable,
+  { accountId, startMs, endMs }: StatementMonth,
+  limits: Limits,
+): Promise<number> {
   const counted = await db.query<{ count: number }>(
     'SELECT count(DISTINCT key_id) FROM usage_days WHERE account_id = $1 AND day BETWEEN $2 AND $3',
     [accountId, Math.floor(startMs / DAY_MS), Math.floor(endMs / DAY_MS)],

@@ -1,5 +1,5 @@
-import { limits } from '../../../contract/limits/limits.ts'
 import { formatUsd } from '../../../contract/money/units.ts'
+import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import {
   chargesBehind,
@@ -30,9 +30,14 @@ export interface StatementPart {
  * parts add up to what the ledger moved on the account's coin and credits.
  * @param part '' for the first part, else `next` of the part before
  */
-export async function statementPart(db: Queryable, month: StatementMonth, part: string): Promise<StatementPart> {
+export async function statementPart(
+  db: Queryable,
+  month: StatementMonth,
+  part: string,
+  limits: Limits,
+): Promise<StatementPart> {
   const place = part === '' ? START : (JSON.parse(part) as StatementPlace)
-  const page = await chargesPage(db, month)
+  const page = await chargesPage(db, month, limits)
   const [charges, others] = await Promise.all([
     chargesBehind(db, month, place.requestId, page + 1),
     othersBehind(db, month, place, limits.statementPageMax + 1),

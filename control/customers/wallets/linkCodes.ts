@@ -1,5 +1,5 @@
-import { limits } from '../../../contract/limits/limits.ts'
 import { hashSecret, newSecret } from '../../../contract/wire/ids.ts'
+import type { Limits } from '../../limits.ts'
 import { type Actor, recordActivity } from '../../runtime/activity/activity.ts'
 import type { Client } from '../../runtime/db/pool.ts'
 
@@ -11,6 +11,7 @@ export async function newLinkCode(
   client: Client,
   actor: Actor,
   accountId: string,
+  limits: Limits,
 ): Promise<{ code: string; expiresAtMs: number }> {
   const code = newSecret('lc')
   const expiresAtMs = Date.now() + limits.linkCodeLifetimeMs

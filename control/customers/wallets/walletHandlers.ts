@@ -1,9 +1,9 @@
 import type { Hex } from 'viem'
 import { getAddress } from 'viem/utils'
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
-import { limits } from '../../../contract/limits/limits.ts'
 import { preparedWrite, type ReadHandler, type WriteHandler } from '../../api/call.ts'
 import { listJson } from '../../api/lists.ts'
+import type { Limits } from '../../limits.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
 import type { WalletProof, WalletProofs } from '../sessions/walletProof.ts'
 import { takeLinkCode } from './linkCodes.ts'
@@ -15,6 +15,7 @@ type WalletOperation = 'link_sign_in' | 'list_wallets' | 'link_wallet' | 'unlink
 export function walletHandlers(
   pool: Pool,
   proofs: WalletProofs,
+  limits: Limits,
 ): Record<WalletOperation, ReadHandler | WriteHandler<unknown>> {
   return {
     link_sign_in: {
@@ -24,7 +25,7 @@ export function walletHandlers(
         if (accountId === undefined) {
           throw invalidRequest('code must be a one-time code that is in force; ask the operator for a new one.', 'code')
         }
-        await linkWallet(client, call.actor, accountId, address)
+        await linkWallet(client, call.actor, accountId, address, limits)
         return { json: { ...walletJson(address), account_id: accountId } }
       },
     },
@@ -43,7 +44,7 @@ export function walletHandlers(
         proofs.check(String(body['message']), body['signature'] as Hex, actor.clientAddress),
       write: async (call, client, proof) => {
         await proof.use(client)
-        await linkWallet(client, call.actor, call.accountId, proof.address)
+        await linkWallet(client, call.actor, call.accountId, proof.address, limits)
         return { status: 201, json: walletJson(proof.address) }
       },
     }),

@@ -1,6 +1,6 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
-import { limits } from '../../../contract/limits/limits.ts'
 import { lockAccount } from '../../book/ledger/lockAccount.ts'
+import type { Limits } from '../../limits.ts'
 import { type Actor, recordActivity } from '../../runtime/activity/activity.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
 
@@ -42,7 +42,13 @@ async function countWallets(client: Client, accountId: string): Promise<number> 
  * @throws GatewayError address_in_use when it is linked to another one, invalid_request beyond
  *   limits.walletsPerAccountMax
  */
-export async function linkWallet(client: Client, actor: Actor, accountId: string, address: string): Promise<boolean> {
+export async function linkWallet(
+  client: Client,
+  actor: Actor,
+  accountId: string,
+  address: string,
+  limits: Limits,
+): Promise<boolean> {
   const count = await countWallets(client, accountId)
   const linked = await client.query(
     'INSERT INTO wallets (address, account_id) VALUES ($1, $2) ON CONFLICT DO NOTHING',

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { limits } from '../../../contract/limits/limits.ts'
+import type { Limits } from '../../limits.ts'
 import { serverEnvironment } from '../childEnvironment.ts'
 import { freePort } from '../freePort.ts'
 import { stopLeftover } from '../leftover.ts'
@@ -27,6 +27,7 @@ export interface AnvilOptions {
   readonly keepState?: boolean
   /** More flags, such as ['--block-time', '1']. */
   readonly flags?: readonly string[]
+  readonly limits: Limits
 }
 
 /** There is no node for this platform, or its optional package was left out. */
@@ -81,7 +82,7 @@ export async function startAnvil(options: AnvilOptions): Promise<AnvilNode> {
   const program = findAnvil()
   mkdirSync(options.dir, { recursive: true })
   const pidFile = join(options.dir, 'anvil.pid')
-  await stopLeftover(pidFile, /anvil/, 'SIGTERM')
+  await stopLeftover(pidFile, /anvil/, 'SIGTERM', options.limits)
   for (let attempt = 1; ; attempt++) {
     const port = await freePort(options.port)
     const node = new AnvilNode(anvilProcess(program, options, port), port, pidFile)
@@ -117,7 +118,8 @@ function anvilProcess(program: string, options: AnvilOptions, port: number): Man
     logFile: options.logFile,
     probe: () => answers(`http://127.0.0.1:${port}`),
     stopSignal: 'SIGINT',
-    stopTimeoutMs: limits.shutdownTimeoutMs,
+    stopTimeoutMs: options.limits.shutdownTimeoutMs,
+    limits: options.limits,
   })
 }
 

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Address, getContractAddress, type Hex, maxUint256, parseEther } from 'viem'
+import type { Limits } from '../../limits.ts'
 import { type AnvilNode, DEV_CHAIN_ID, startAnvil } from './anvil.ts'
 import {
   DEMO_TOKEN_ABI,
@@ -39,9 +40,9 @@ export interface DemoChain {
  * was, since the book is bound to it.
  * @throws AnvilMissing that says what to install; Error when the node does not start, or its chain is not whole
  */
-export async function startDemoChain(dataDir: string, logFile: string): Promise<DemoChain> {
+export async function startDemoChain(dataDir: string, logFile: string, limits: Limits): Promise<DemoChain> {
   const dir = join(dataDir, 'chain')
-  const node = await startAnvil({ dir, logFile, keepState: true })
+  const node = await startAnvil({ dir, logFile, keepState: true, limits })
   try {
     const client = devClient(node.rpcUrl)
     const contracts = await provideContracts(client, dir)

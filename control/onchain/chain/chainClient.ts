@@ -10,12 +10,12 @@ import {
   type Transaction,
 } from 'viem'
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import { limits } from '../../../contract/limits/limits.ts'
+import type { Limits } from '../../limits.ts'
 
 export type ChainClient = PublicClient
 
 /** JSON-RPC of a chain over HTTP; what is asked at the same time travels in one request. */
-export function createChainClient(rpcUrl: string): ChainClient {
+export function createChainClient(rpcUrl: string, limits: Limits): ChainClient {
   return createPublicClient({
     transport: http(rpcUrl, {
       timeout: limits.chainTimeoutMs,

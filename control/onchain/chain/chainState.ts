@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
-import { limits } from '../../../contract/limits/limits.ts'
 import type { ChainHealth } from '../../../contract/wire/chainHealth.ts'
+import type { Limits } from '../../limits.ts'
 import { Loop } from '../../runtime/loop.ts'
 import { createChainClient } from './chainClient.ts'
 
@@ -10,6 +10,7 @@ export interface ChainStateOptions {
   /** The chain that payments are on; undefined takes any. */
   readonly chainId: number | undefined
   readonly log: Logger
+  readonly limits: Limits
 }
 
 /** Asks the node of the chain now and then whether it is there, so that the state of the chain is told without asking. */
@@ -20,13 +21,13 @@ export class ChainState {
   readonly known: Promise<void>
   private readonly loop: Loop | undefined
 
-  constructor({ rpcUrl, chainId, log }: ChainStateOptions) {
+  constructor({ rpcUrl, chainId, log, limits }: ChainStateOptions) {
     if (rpcUrl === undefined) {
       this.known = Promise.resolve()
       return
     }
     this.state = 'unavailable'
-    const client = createChainClient(rpcUrl)
+    const client = createChainClient(rpcUrl, limits)
     let looked = (): void => {}
     this.known = new Promise((resolve) => {
       looked = resolve

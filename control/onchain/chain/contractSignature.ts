@@ -9,7 +9,7 @@ import {
   type PublicClient,
 } from 'viem'
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import { limits } from '../../../contract/limits/limits.ts'
+import type { Limits } from '../../limits.ts'
 
 /** What `isValidSignature` answers for a valid one; https://eips.ethereum.org/EIPS/eip-1271 */
 const VALID = '0x1626ba7e'
@@ -29,7 +29,7 @@ export class ContractWallets {
   private knownChainId: Promise<number> | undefined
 
   /** @param rpcUrl JSON-RPC over HTTP of the chain that the contracts are on */
-  constructor(rpcUrl: string) {
+  constructor(rpcUrl: string, limits: Limits) {
     this.client = createPublicClient({
       transport: http(rpcUrl, { timeout: limits.chainTimeoutMs, retryCount: 0 }),
       cacheTime: 0,

@@ -1,4 +1,4 @@
-import { limits } from '../../../contract/limits/limits.ts'
+import type { Limits } from '../../limits.ts'
 import { type ChainClient, chainUnavailable, readChain } from './chainClient.ts'
 
 const GWEI = 1_000_000_000n
@@ -22,8 +22,10 @@ export class FeeOracle {
   private readonly chain: ChainClient
   private known: Known | undefined
   private asking: Promise<Known> | undefined
+  private readonly limits: Limits
 
-  constructor(chain: ChainClient) {
+  constructor(chain: ChainClient, limits: Limits) {
+    this.limits = limits
     this.chain = chain
   }
 
@@ -39,7 +41,7 @@ export class FeeOracle {
 
   private async read(): Promise<Known> {
     const known = this.known
-    if (known !== undefined && performance.now() - known.atMs < limits.gasPriceKeptMs) return known
+    if (known !== undefined && performance.now() - known.atMs < this.limits.gasPriceKeptMs) return known
     this.asking ??= this.ask().finally(() => {
       this.asking = undefined
     })
@@ -54,7 +56,7 @@ export class FeeOracle {
       maxFeePerGas: larger(raised(old.maxFeePerGas), now.maxFeePerGas),
       maxPriorityFeePerGas: larger(raised(old.maxPriorityFeePerGas), now.maxPriorityFeePerGas),
     }
-    return fees.maxFeePerGas > BigInt(limits.gasPriceMaxGwei) * GWEI ? undefined : fees
+    return fees.maxFeePerGas > BigInt(this.limits.gasPriceMaxGwei) * GWEI ? undefined : fees
   }
 
   private async ask(): Promise<Known> {
@@ -63,7 +65,7 @@ export class FeeOracle {
     )
     const baseFee = block.baseFeePerGas ?? GWEI
     const maxFeePerGas = baseFee * 2n + priority
-    if (maxFeePerGas > BigInt(limits.gasPriceMaxGwei) * GWEI) {
+    if (maxFeePerGas > BigInt(this.limits.gasPriceMaxGwei) * GWEI) {
       throw chainUnavailable(new Error(`gas costs ${maxFeePerGas} wei, more than limits.gasPriceMaxGwei`))
     }
     this.known = { fees: { maxFeePerGas, maxPriorityFeePerGas: priority }, baseFee, atMs: performance.now() }

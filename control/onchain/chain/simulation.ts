@@ -1,8 +1,8 @@
 import { type ErrorCode, GatewayError } from '../../../contract/errors/errors.ts'
-import { limits } from '../../../contract/limits/limits.ts'
 import type { Address } from '../../../contract/payments/address.ts'
 import { PERMIT2_ADDRESS } from '../../../contract/payments/addresses.ts'
 import type { SignedPayment } from '../../../contract/payments/signedPayment.ts'
+import type { Limits } from '../../limits.ts'
 import type { ChainClient } from './chainClient.ts'
 import { chainUnavailable, isRevert, readChain } from './chainClient.ts'
 import { PAYMENT_ABI, settlementCall } from './settlementCall.ts'
@@ -32,8 +32,9 @@ export async function simulatePayment(
   chain: ChainClient,
   payment: SignedPayment,
   sender: Address,
+  limits: Limits,
 ): Promise<Simulation> {
-  const gas = await estimateGas(chain, sender, settlementCall(payment))
+  const gas = await estimateGas(chain, sender, settlementCall(payment), limits)
   return gas === undefined ? refusalOf(chain, payment) : { gas }
 }
 
@@ -47,6 +48,7 @@ export async function estimateGas(
   chain: ChainClient,
   sender: Address,
   call: { to: Address; data: `0x${string}` },
+  limits: Limits,
   blockNumber?: bigint,
 ): Promise<bigint | undefined> {
   try {
@@ -102,7 +104,10 @@ async function isUsed(chain: ChainClient, payment: SignedPayment): Promise<boole
 }
 
 /** The error for a refusal of the chain. */
-export function refusalError(refusal: Extract<Simulation, { refusal: unknown }>['refusal']): GatewayError {
+export function refusalError(
+  refusal: Extract<Simulation, { refusal: unknown }>['refusal'],
+  limits: Limits,
+): GatewayError {
   const retryAfterSeconds = Math.ceil(limits.paymentRefusalMs / 1_000)
   const waits = refusal === 'insufficient_funds' || refusal === 'allowance_required'
   return new GatewayError(refusal, waits ? { retryAfterSeconds } : {})

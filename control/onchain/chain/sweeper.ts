@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { limits } from '../../../contract/limits/limits.ts'
+import type { Limits } from '../../limits.ts'
 import { tryLock } from '../../runtime/db/locks.ts'
 import { type Pool, withTransaction } from '../../runtime/db/pool.ts'
 import { Loop } from '../../runtime/loop.ts'
@@ -21,6 +21,7 @@ export interface SweeperOptions {
   /** Blocks after which nothing is expected to be taken back. */
   readonly finalBlocks: number
   readonly log: Logger
+  readonly limits: Limits
 }
 
 /**
@@ -38,7 +39,7 @@ export class TransactionSweeper {
     this.sweptOnce = new Promise((resolve) => {
       this.tellSwept = resolve
     })
-    this.loop = new Loop('transaction sweep', limits.chainSweepMs, options.log, (signal) => this.pass(signal))
+    this.loop = new Loop('transaction sweep', options.limits.chainSweepMs, options.log, (signal) => this.pass(signal))
   }
 
   /** Resolves when everything that an earlier process left has been seen to once. */
@@ -57,7 +58,7 @@ export class TransactionSweeper {
   private async pass(signal: AbortSignal): Promise<void> {
     await tryLock(this.options.pool, 'chainSweep', async () => {
       await this.checkBlocks()
-      const pending = await pendingTransactions(this.options.pool, limits.chainSweepMax)
+      const pending = await pendingTransactions(this.options.pool, this.options.limits.chainSweepMax)
       await eachApart(pending, signal, (row) => this.push(row))
     })
     this.tellSwept()
@@ -65,7 +66,7 @@ export class TransactionSweeper {
 
   private async checkBlocks(): Promise<void> {
     const { pool, chain, watcher, log } = this.options
-    const blocks = await openBlocks(pool, limits.chainSweepMax)
+    const blocks = await openBlocks(pool, this.options.limits.chainSweepMax)
     if (blocks.length === 0) return
     const head = Number(await chain.getBlockNumber())
     for (const block of blocks) {
@@ -101,11 +102,11 @@ export class TransactionSweeper {
       const { hash, raw, ageMs } = newest
       const isTaken = raw === undefined || (await watcher.offer({ hash, raw }))
       // The payer may have used its nonce for another one; should this come all the same, the scan of transfers finds it.
-      if (!isTaken || ageMs > limits.payerTransactionMs) await watcher.recorder.displace(row)
+      if (!isTaken || ageMs > this.options.limits.payerTransactionMs) await watcher.recorder.displace(row)
       return
     }
     if (newest.raw !== undefined) await watcher.broadcast(newest.raw)
-    if (newest.ageMs > limits.replaceAfterMs) await this.replace(row)
+    if (newest.ageMs > this.options.limits.replaceAfterMs) await this.replace(row)
     if (await this.isDisplaced(row, chain)) {
       log.error(
         { transaction: row.id, sender: row.sender, nonce: row.nonce },
@@ -120,7 +121,8 @@ export class TransactionSweeper {
     const { pool, chainId, fees, signers, watcher, log } = this.options
     const signer = signers.get(row.sender ?? '')
     const [newest] = row.attempts
-    if (signer === undefined || newest === undefined || row.attempts.length > limits.replacementsMax) return
+    if (signer === undefined || newest === undefined || row.attempts.length > this.options.limits.replacementsMax)
+      return
     const raised = await fees.replacing(newest.fees)
     if (raised === undefined) return
     const { nonce, target, data, gas } = row

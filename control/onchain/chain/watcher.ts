@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Hex, TransactionReceipt } from 'viem'
-import { limits } from '../../../contract/limits/limits.ts'
+import type { Limits } from '../../limits.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
 import { Loop } from '../../runtime/loop.ts'
 import { type ChainClient, findTransaction, isUnanswered } from './chainClient.ts'
@@ -23,6 +23,7 @@ export interface WatcherOptions {
   readonly handlers: OutcomeHandlers
   /** Blocks that a transaction has to be deep, its own counted, before it counts. */
   readonly confirmations: Readonly<Record<Purpose, number>>
+  readonly limits: Limits
 }
 
 /** Sends stored transactions and finds out what became of them. */
@@ -37,14 +38,16 @@ export class TransactionWatcher {
   private pollMs = POLL_FIRST_MS
   private timer: NodeJS.Timeout | undefined
   private stopping = false
+  private readonly limits: Limits
 
   constructor(options: WatcherOptions) {
+    this.limits = options.limits
     this.confirmations = options.confirmations
     this.pool = options.pool
     this.chain = options.chain
     this.log = options.log
     this.recorder = new OutcomeRecorder(options.pool, options.handlers, (id, state) => this.recorded(id, state))
-    this.loop = new Loop('transactions', limits.chainSweepMs, options.log, () => this.poll())
+    this.loop = new Loop('transactions', options.limits.chainSweepMs, options.log, () => this.poll())
   }
 
   /** How many transactions are looked for. */
@@ -167,7 +170,7 @@ export class TransactionWatcher {
     const failed = (await Promise.allSettled(looks)).find((look) => look.status === 'rejected')
     // A node that does not answer is asked again at the interval of the loop.
     if (failed !== undefined) throw failed.reason
-    this.pollMs = this.watched.size < before ? POLL_FIRST_MS : Math.min(this.pollMs * 2, limits.chainPollMs)
+    this.pollMs = this.watched.size < before ? POLL_FIRST_MS : Math.min(this.pollMs * 2, this.limits.chainPollMs)
     if (this.watched.size > 0 && !this.stopping) this.schedule()
   }
 

@@ -1,11 +1,11 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import { limits } from '../../../contract/limits/limits.ts'
 import { formatUsd } from '../../../contract/money/units.ts'
 import { type Address, parseAddress } from '../../../contract/payments/address.ts'
 import { unitsOf } from '../../../contract/payments/conversion.ts'
 import { parseBytes, parseBytes32, parseUint256 } from '../../../contract/payments/encoding.ts'
 import type { Eip3009Payment } from '../../../contract/payments/signedPayment.ts'
 import type { PaymentAsset, PaymentTerms } from '../../../contract/payments/terms.ts'
+import type { Limits } from '../../limits.ts'
 
 /** A deposit that a wallet has signed for; all but the signature and the chain has been checked. */
 export interface DepositOrder {
@@ -29,6 +29,7 @@ export function readDeposit(
   body: Readonly<Record<string, unknown>>,
   terms: PaymentTerms,
   depositMinUnits: number,
+  limits: Limits,
 ): DepositOrder {
   const asset = terms.assets.find(({ method }) => method === 'eip3009')
   if (asset === undefined) {
@@ -58,7 +59,7 @@ export function readDeposit(
   if (payment.to !== terms.payTo) {
     throw refuseAuthorization(`Sign for a transfer to ${terms.payTo}.`, 'authorization.to')
   }
-  checkWindow(payment, Math.floor(Date.now() / 1_000))
+  checkWindow(payment, Math.floor(Date.now() / 1_000), limits)
   return { asset, payment, units: creditOf(payment.value, asset, depositMinUnits) }
 }
 
@@ -68,7 +69,7 @@ function known<T>(value: T | undefined, name: string, form: string): T {
   throw refuseAuthorization(`${field} must be ${form}.`, field)
 }
 
-function checkWindow({ validAfter, validBefore }: Eip3009Payment, nowSeconds: number): void {
+function checkWindow({ validAfter, validBefore }: Eip3009Payment, nowSeconds: number, limits: Limits): void {
   if (validAfter >= BigInt(nowSeconds)) {
     throw refuseAuthorization(
       'The authorization is not valid yet; sign one with validAfter 0.',

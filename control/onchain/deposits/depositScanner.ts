@@ -1,11 +1,11 @@
 import type { Logger } from 'pino'
 import { pad, type RpcLog } from 'viem'
-import { limits } from '../../../contract/limits/limits.ts'
 import type { Address } from '../../../contract/payments/address.ts'
 import { tokenUsdUnits, unitsOf } from '../../../contract/payments/conversion.ts'
 import type { PaymentAsset } from '../../../contract/payments/terms.ts'
 import { newId } from '../../../contract/wire/ids.ts'
 import { creditCoin } from '../../book/ledger/creditCoin.ts'
+import type { Limits } from '../../limits.ts'
 import { textArray } from '../../runtime/db/arrays.ts'
 import { tryLock } from '../../runtime/db/locks.ts'
 import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
@@ -31,6 +31,7 @@ export interface ScannerOptions {
   /** USD of one coin in units. */
   readonly coinUsdUnits: (client: Client) => Promise<number>
   readonly log: Logger
+  readonly limits: Limits
 }
 
 interface Seen {
@@ -55,7 +56,7 @@ export class DepositScanner {
 
   constructor(options: ScannerOptions) {
     this.options = options
-    this.loop = new Loop('deposits', limits.chainScanMs, options.log, () => this.pass())
+    this.loop = new Loop('deposits', options.limits.chainScanMs, options.log, () => this.pass())
   }
 
   stop(): Promise<void> {
@@ -64,13 +65,13 @@ export class DepositScanner {
 
   private async pass(): Promise<void> {
     const { pool, chain, confirmations, finalBlocks } = this.options
-    const again = Math.min(finalBlocks, Math.floor(limits.chainScanBlocksMax / 2))
+    const again = Math.min(finalBlocks, Math.floor(this.options.limits.chainScanBlocksMax / 2))
     const head = Number(await chain.getBlockNumber()) - (confirmations - 1)
     const more = await tryLock(pool, 'depositScan', async () => {
       const found = await pool.query<{ scanned_block: number }>('SELECT scanned_block FROM chain_identity')
       const scanned = found.rows[0]?.scanned_block ?? head
       const first = Math.max(scanned + 1 - again, 0)
-      const last = Math.min(head, first + limits.chainScanBlocksMax - 1)
+      const last = Math.min(head, first + this.options.limits.chainScanBlocksMax - 1)
       if (last <= scanned) return false
       await this.book(last, await this.transfers(first, last))
       return last < head

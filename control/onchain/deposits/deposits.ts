@@ -1,10 +1,10 @@
 import type { Logger } from 'pino'
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import { limits } from '../../../contract/limits/limits.ts'
 import type { Address } from '../../../contract/payments/address.ts'
 import { replayKey } from '../../../contract/payments/signedPayment.ts'
 import { verdictOf } from '../../../contract/payments/verdict.ts'
 import { newId } from '../../../contract/wire/ids.ts'
+import type { Limits } from '../../limits.ts'
 import { type Client, type Pool, type Queryable, withTransaction } from '../../runtime/db/pool.ts'
 import { Loop } from '../../runtime/loop.ts'
 import type { ChainClient } from '../chain/chainClient.ts'
@@ -30,6 +30,7 @@ export interface DepositsOptions {
   readonly relayers: readonly [Signer, ...Signer[]]
   readonly treasury: Address
   readonly log: Logger
+  readonly limits: Limits
 }
 
 /** A deposit that the chain would make. */
@@ -51,7 +52,7 @@ export class Deposits {
 
   constructor(options: DepositsOptions) {
     this.options = options
-    this.loop = new Loop('gasless deposits', limits.depositCheckMs, options.log, () => this.pass())
+    this.loop = new Loop('gasless deposits', options.limits.depositCheckMs, options.log, () => this.pass())
   }
 
   stop(): Promise<void> {
@@ -68,7 +69,10 @@ export class Deposits {
     await refuseKnown(pool, order.payment)
     const payment = { ...order.payment, signature: await this.provenSignature(order) }
     const signer = relayers[this.next++ % relayers.length] ?? relayers[0]
-    const [simulation, price] = await Promise.all([simulatePayment(chain, payment, signer.address), fees.current()])
+    const [simulation, price] = await Promise.all([
+      simulatePayment(chain, payment, signer.address, this.options.limits),
+      fees.current(),
+    ])
     if ('gas' in simulation) return { order: { ...order, payment }, signer, gas: simulation.gas, fees: price }
     switch (simulation.refusal) {
       case 'authorization_used':
@@ -123,7 +127,8 @@ export class Deposits {
   }
 
   private async pass(): Promise<void> {
-    for (const deposit of await unmovedDeposits(this.options.pool, limits.depositCheckMax)) await this.resolve(deposit)
+    for (const deposit of await unmovedDeposits(this.options.pool, this.options.limits.depositCheckMax))
+      await this.resolve(deposit)
   }
 
   /** Its own transaction made no transfer: somebody else may have sent the authorization first, or it has failed. */
@@ -135,7 +140,14 @@ export class Deposits {
       `SELECT coalesce(max(block_number), 0) AS block FROM chain_transactions WHERE purpose = 'deposit' AND ref = $1`,
       [id],
     )
-    const hash = await findForeignSettlement(pool, chain, transfer, nonce, tried.rows[0]?.block ?? 0)
+    const hash = await findForeignSettlement(
+      pool,
+      chain,
+      transfer,
+      nonce,
+      tried.rows[0]?.block ?? 0,
+      this.options.limits,
+    )
     const other = { purpose: 'deposit', ref: `${id}${OTHER_SUFFIX}`, transfer } as const
     const isOther = hash !== undefined && (await this.storeOther(other, hash))
     if (isOther) return

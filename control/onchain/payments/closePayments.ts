@@ -1,4 +1,3 @@
-import { limits } from '../../../contract/limits/limits.ts'
 import type { ReceiptStatus } from '../../../contract/money/receiptStatus.ts'
 import { isRefundedWhole, settlementFee } from '../../../contract/money/settlementFee.ts'
 import type { Address } from '../../../contract/payments/address.ts'
@@ -7,6 +6,7 @@ import type { PaymentAsset } from '../../../contract/payments/terms.ts'
 import { coinAccount, payerCreditAccount, REVENUE } from '../../book/ledger/accounts.ts'
 import { appendAdmissionEvent, lockAccounts } from '../../book/ledger/appendAdmissionEvent.ts'
 import { postTransfers, type Transfer } from '../../book/ledger/postTransfers.ts'
+import type { Limits } from '../../limits.ts'
 import { boolArray, intArray, textArray } from '../../runtime/db/arrays.ts'
 import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
 import { CREDIT_KEPT, CREDIT_USED, creditsOf, openCredits } from './payerCredits.ts'
@@ -23,6 +23,7 @@ export interface CloseOptions {
   readonly coinUsdUnits: (client: Client) => Promise<number>
   /** What is left of a payment and the credit of its payer goes back once it comes to this many units. */
   readonly refundMinUnits: number
+  readonly limits: Limits
 }
 
 interface EndedRow {
@@ -59,7 +60,7 @@ export async function closeEnded(options: CloseOptions): Promise<number> {
          r.charge_units, r.status, r.error_code
        FROM payments p JOIN receipts r ON r.request_id = p.id
        WHERE p.state = 'paid' ORDER BY p.id LIMIT $1 FOR UPDATE OF p SKIP LOCKED`,
-      [limits.paymentCloseMax],
+      [options.limits.paymentCloseMax],
     )
     const { rows } = found
     if (rows.length === 0) return 0

@@ -1,16 +1,13 @@
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
-import { limits } from '../../../contract/limits/limits.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { settleLost } from '../../admission/settleLost.ts'
+import type { Limits } from '../../limits.ts'
 import { Loop } from '../../runtime/loop.ts'
 import { redisNowMs } from '../../runtime/redisClock.ts'
 import { type CloseOptions, closeEnded } from './closePayments.ts'
 import { isHeld } from './payHold.ts'
 import { markHeld, type PaymentRow, unmovedPayments, unservedPayments } from './paymentRow.ts'
-
-/** The longest that anything is served. */
-const SERVE_MAX_MS = Math.max(limits.totalTimeoutMs, limits.videoJobMaxMs)
 
 export interface CloserOptions extends CloseOptions {
   readonly redis: Redis
@@ -19,6 +16,7 @@ export interface CloserOptions extends CloseOptions {
   readonly resolveUnmoved: (payment: PaymentRow) => Promise<void>
   /** Told when payments were closed and something goes back. */
   readonly onClosed: () => void
+  readonly limits: Limits
 }
 
 /**
@@ -31,7 +29,7 @@ export class PaymentCloser {
 
   constructor(options: CloserOptions) {
     this.options = options
-    this.loop = new Loop('payments', limits.paymentCloseMs, options.log, () => this.pass())
+    this.loop = new Loop('payments', options.limits.paymentCloseMs, options.log, () => this.pass())
   }
 
   wake(): void {
@@ -47,17 +45,18 @@ export class PaymentCloser {
     const open = await pool.query(`SELECT FROM payments WHERE state IN ('settling', 'paid') LIMIT 1`)
     if (open.rowCount === 0) return
     if ((await closeEnded(this.options)) > 0) this.options.onClosed()
-    for (const payment of await unmovedPayments(pool, limits.paymentCloseMax)) await resolveUnmoved(payment)
+    for (const payment of await unmovedPayments(pool, this.options.limits.paymentCloseMax))
+      await resolveUnmoved(payment)
     await this.giveUpUnserved()
   }
 
   private async giveUpUnserved(): Promise<void> {
     const { pool, redis } = this.options
-    const unserved = await unservedPayments(pool, limits.paymentCloseMax)
+    const unserved = await unservedPayments(pool, this.options.limits.paymentCloseMax)
     if (unserved.length === 0) return
     const nowMs = await redisNowMs(redis)
     for (const payment of unserved) {
-      if (nowMs > payment.serveByMs + limits.paymentMarginMs) await this.giveUp(payment, nowMs)
+      if (nowMs > payment.serveByMs + this.options.limits.paymentMarginMs) await this.giveUp(payment, nowMs)
     }
   }
 
@@ -70,8 +69,9 @@ export class PaymentCloser {
     }
     // It was held and is no more: it has ended and is on its way into the book, or Redis lost the hold, and then its
     // proxy tells how it ended, in its own time.
-    if (payment.held && nowMs < payment.serveByMs + SERVE_MAX_MS + limits.lostHoldWatchMs) return
-    await settleLost(redis, pool, settlementOf(payment, nowMs))
+    const serveMaxMs = Math.max(this.options.limits.totalTimeoutMs, this.options.limits.videoJobMaxMs)
+    if (payment.held && nowMs < payment.serveByMs + serveMaxMs + this.options.limits.lostHoldWatchMs) return
+    await settleLost(redis, pool, settlementOf(payment, nowMs), this.options.limits)
     log.warn({ payment: payment.id, payer: payment.payer }, 'a paid request was not served; it is refunded')
   }
 }

@@ -1,5 +1,5 @@
 import { type Hex, pad } from 'viem'
-import { limits } from '../../../contract/limits/limits.ts'
+import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import type { ChainClient } from '../chain/chainClient.ts'
 import { readChain } from '../chain/chainClient.ts'
@@ -22,8 +22,9 @@ export async function findForeignSettlement(
   transfer: ExpectedTransfer,
   nonce: Hex | undefined,
   seenBlock: number,
+  limits: Limits,
 ): Promise<Hex | undefined> {
-  const hashes = await readChain(() => transfersOf(chain, transfer, seenBlock))
+  const hashes = await readChain(() => transfersOf(chain, transfer, seenBlock, limits))
   for (const hash of hashes.slice(-CANDIDATES_MAX).reverse()) {
     if (await isKnown(db, hash)) continue
     if (nonce === undefined) return hash
@@ -37,6 +38,7 @@ async function transfersOf(
   chain: ChainClient,
   { token, from, to, amount }: ExpectedTransfer,
   seenBlock: number,
+  limits: Limits,
 ): Promise<Hex[]> {
   const head = await chain.getBlockNumber()
   const first = head - BigInt(limits.chainLookbackBlocks)

@@ -1,5 +1,4 @@
 import type { Redis } from 'ioredis'
-import { limits } from '../../../contract/limits/limits.ts'
 import { encodeHoldMeta } from '../../../contract/wire/holdMeta.ts'
 import {
   accountKey,
@@ -11,6 +10,7 @@ import {
 } from '../../../contract/wire/redisKeys.ts'
 import { controlScript } from '../../admission/scripts.ts'
 import { windowsAt } from '../../admission/windows.ts'
+import type { Limits } from '../../limits.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
 import { redisNowMs } from '../../runtime/redisClock.ts'
 import type { PaymentRow } from './paymentRow.ts'
@@ -33,7 +33,7 @@ export type PayHold = { readonly heldAtMs: number } | 'later' | 'late'
  * Takes the hold of a request that is paid, in the name of the proxy that serves it.
  * @throws errors of Redis and PostgreSQL; then the hold may or may not stand
  */
-export async function takePaidHold(redis: Redis, pool: Pool, payment: PaymentRow): Promise<PayHold> {
+export async function takePaidHold(redis: Redis, pool: Pool, payment: PaymentRow, limits: Limits): Promise<PayHold> {
   const { accountId, id, owner } = payment
   const shard = shardOf(accountId)
   const events = await pool.query<{ seq: number; coin_delta: number }>(

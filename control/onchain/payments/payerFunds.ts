@@ -1,5 +1,5 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import { limits } from '../../../contract/limits/limits.ts'
+import type { Limits } from '../../limits.ts'
 import { type ChainClient, chainUnavailable, findTransaction, isUnanswered, readChain } from '../chain/chainClient.ts'
 import type { FeeOracle } from '../chain/fees.ts'
 import type { ExpectedTransfer } from '../chain/outbox.ts'
@@ -16,6 +16,7 @@ export async function checkFunds(
   fees: FeeOracle,
   transaction: PayerTransaction,
   transfer: ExpectedTransfer,
+  limits: Limits,
 ): Promise<void> {
   if (transaction.isMined) return
   const { token, from, amount } = transfer
@@ -30,9 +31,10 @@ export async function checkFunds(
   )
   const { nonce, gas, maxFeePerGas } = transaction
   if (nonce < nextNonce && (await isInBlock(chain, transaction))) return
-  if (tokens < amount) throw insufficient()
+  if (tokens < amount) throw insufficient(limits)
   if (wei < gas * maxFeePerGas) {
     throw insufficient(
+      limits,
       `The wallet cannot pay ${gas * maxFeePerGas} wei for gas; add funds and pay again after a minute.`,
     )
   }
@@ -62,7 +64,7 @@ async function isInBlock(chain: ChainClient, { hash }: PayerTransaction): Promis
   return found !== undefined && found.blockNumber !== null
 }
 
-function insufficient(message?: string): GatewayError {
+function insufficient(limits: Limits, message?: string): GatewayError {
   const retryAfterSeconds = Math.ceil(limits.paymentRefusalMs / 1_000)
   return new GatewayError(
     'insufficient_funds',

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis'
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { Address } from '../../../contract/payments/address.ts'
+import type { Limits } from '../../limits.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
 import type { ChainClient } from '../chain/chainClient.ts'
 import type { ContractWallets } from '../chain/contractSignature.ts'
@@ -25,6 +26,7 @@ export interface PreparationParts {
   readonly relayers: readonly Signer[]
   /** Of the ERC-8004 agents that requests may name. */
   readonly agentRegistry: Address | null
+  readonly limits: Limits
 }
 
 /** Finds out on the chain whether a payment can be made, before anything of it is stored or sent. */
@@ -69,7 +71,7 @@ export class Preparation {
   private async prepareOwn(order: PaymentOrder, own: PayerTransaction): Promise<Sending> {
     const { chain, fees } = this.parts
     try {
-      await checkFunds(chain, fees, own, order.transfer)
+      await checkFunds(chain, fees, own, order.transfer, this.parts.limits)
     } catch (error) {
       if (error instanceof GatewayError && error.row === 'insufficient_funds') await this.remember(order)
       throw error
@@ -82,16 +84,19 @@ export class Preparation {
     const { payment } = order
     if (payment === undefined) throw new Error('a payment is signed or a transaction')
     const signer = this.signerFor(order)
-    const [simulation, price] = await Promise.all([simulatePayment(chain, payment, signer.address), fees.current()])
+    const [simulation, price] = await Promise.all([
+      simulatePayment(chain, payment, signer.address, this.parts.limits),
+      fees.current(),
+    ])
     if ('gas' in simulation) return { by: 'gateway', signer, chainId, gas: simulation.gas, fees: price }
     const { refusal } = simulation
     if (refusal === 'authorization_used') {
       const nonce = nonceOf(order.replayKey)
-      const hash = await findForeignSettlement(pool, chain, order.transfer, nonce, simulation.block)
+      const hash = await findForeignSettlement(pool, chain, order.transfer, nonce, simulation.block, this.parts.limits)
       if (hash !== undefined) return { by: 'other', hash, raw: undefined }
     }
     if (refusal === 'insufficient_funds' || refusal === 'allowance_required') await this.remember(order)
-    throw refusalError(refusal)
+    throw refusalError(refusal, this.parts.limits)
   }
 
   private async checkAgent({ agent, payer }: PaymentOrder): Promise<void> {
@@ -102,7 +107,7 @@ export class Preparation {
   }
 
   private remember({ transfer, payer }: PaymentOrder): Promise<void> {
-    return rememberRefused(this.parts.redis, transfer.token, payer)
+    return rememberRefused(this.parts.redis, transfer.token, payer, this.parts.limits)
   }
 
   /** MPP payments through Permit2 name who has to send them; the others are shared out. */

@@ -1,7 +1,7 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import { limits } from '../../../contract/limits/limits.ts'
 import type { Address } from '../../../contract/payments/address.ts'
 import { RateLimiter } from '../../api/rateLimiter.ts'
+import type { Limits } from '../../limits.ts'
 import { kindOf, type PaymentKind, type PaymentOrder } from './paymentOrder.ts'
 
 /** What a payment is counted by. */
@@ -13,16 +13,23 @@ type Counted = Pick<PaymentOrder, 'payment' | 'contractDigest' | 'payer' | 'clie
  * settled passes in any case.
  */
 export class RefusalBudget {
-  private readonly byNetwork = new RateLimiter(
-    { perMinute: limits.paymentRefusalsPerMinute, burst: limits.paymentRefusalBurst },
-    limits.rateLimiterEntriesMax,
-  )
-  private readonly overall = new RateLimiter(
-    { perMinute: limits.paymentRefusalsOverallPerMinute, burst: limits.paymentRefusalOverallBurst },
-    limits.rateLimiterEntriesMax,
-  )
+  private readonly byNetwork: RateLimiter
+  private readonly overall: RateLimiter
+  private readonly trustedMax: number
   /** Whose last payment settled, the one seen longest ago first. */
   private readonly trusted = new Set<Address>()
+
+  constructor(limits: Limits) {
+    this.byNetwork = new RateLimiter(
+      { perMinute: limits.paymentRefusalsPerMinute, burst: limits.paymentRefusalBurst },
+      limits.rateLimiterEntriesMax,
+    )
+    this.overall = new RateLimiter(
+      { perMinute: limits.paymentRefusalsOverallPerMinute, burst: limits.paymentRefusalOverallBurst },
+      limits.rateLimiterEntriesMax,
+    )
+    this.trustedMax = limits.trustedPayersMax
+  }
 
   /**
    * Call it before the chain is asked about a payment.
@@ -50,7 +57,7 @@ export class RefusalBudget {
 
   notePaid({ payer }: Counted): void {
     this.trusted.delete(payer)
-    const [oldest] = this.trusted.size >= limits.trustedPayersMax ? this.trusted : []
+    const [oldest] = this.trusted.size >= this.trustedMax ? this.trusted : []
     if (oldest !== undefined) this.trusted.delete(oldest)
     this.trusted.add(payer)
   }

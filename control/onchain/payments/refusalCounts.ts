@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { ErrorCode } from '../../../contract/errors/errors.ts'
-import { limits } from '../../../contract/limits/limits.ts'
+import type { Limits } from '../../limits.ts'
 
 /** Counts refused payments by code, for the metrics, and logs a summary while there are any. */
 export class RefusalCounts {
@@ -8,8 +8,10 @@ export class RefusalCounts {
   private readonly totalByCode = new Map<string, number>()
   private sinceSummary = new Map<string, number>()
   private timer: NodeJS.Timeout | undefined
+  private readonly limits: Limits
 
-  constructor(log: Logger) {
+  constructor(log: Logger, limits: Limits) {
+    this.limits = limits
     this.log = log
   }
 
@@ -20,7 +22,7 @@ export class RefusalCounts {
 
   note(code: ErrorCode): void {
     for (const counts of [this.totalByCode, this.sinceSummary]) counts.set(code, (counts.get(code) ?? 0) + 1)
-    this.timer ??= setTimeout(() => this.summarize(), limits.paymentRefusalLogMs).unref()
+    this.timer ??= setTimeout(() => this.summarize(), this.limits.paymentRefusalLogMs).unref()
   }
 
   /** Writes what was refused since the last summary. */

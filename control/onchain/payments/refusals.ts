@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis'
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import { limits } from '../../../contract/limits/limits.ts'
 import type { Address } from '../../../contract/payments/address.ts'
+import type { Limits } from '../../limits.ts'
 
 const keyOf = (token: Address, payer: Address): string => `refused:${token}:${payer}`
 
@@ -21,6 +21,6 @@ export async function refuseRecentlyRefused(redis: Redis, token: Address, payer:
 }
 
 /** Remembers that a wallet could not fund a payment, for limits.paymentRefusalMs. */
-export async function rememberRefused(redis: Redis, token: Address, payer: Address): Promise<void> {
+export async function rememberRefused(redis: Redis, token: Address, payer: Address, limits: Limits): Promise<void> {
   await redis.set(keyOf(token, payer), '1', 'PX', limits.paymentRefusalMs)
 }

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import { limits } from '../../../contract/limits/limits.ts'
 import type { Address } from '../../../contract/payments/address.ts'
+import type { Limits } from '../../limits.ts'
 import { withTransaction } from '../../runtime/db/pool.ts'
 import { OTHER_SUFFIX } from '../chain/chainLoss.ts'
 import { type StoredTransaction, storeForeign } from '../chain/outbox.ts'
@@ -38,27 +38,32 @@ export interface Settled {
 export interface SettlerOptions extends PreparationParts {
   readonly watcher: TransactionWatcher
   readonly log: Logger
+  readonly limits: Limits
 }
 
 /** Settles payments: nothing is served that is not paid, and what is paid and not served is refunded. */
 export class PaymentSettler {
   private readonly options: SettlerOptions
   private readonly preparation: Preparation
-  private readonly budget = new RefusalBudget()
+  private readonly budget: RefusalBudget
   /** Whose payments are under way; each has proven that it is theirs. */
   private readonly payers = new Set<Address>()
   /** For what asks the chain before anything is stored. */
-  private readonly checks: Readonly<Record<PaymentKind, Places>> = {
-    authorization: new Places(limits.paymentChecksMax),
-    contract: new Places(limits.contractChecksMax),
-    transaction: new Places(limits.payerTransactionChecksMax),
-  }
-  private readonly signed = new Places(limits.paymentsInFlightMax)
-  private readonly transactions = new Places(limits.payerTransactionsInFlightMax)
+  private readonly checks: Readonly<Record<PaymentKind, Places>>
+  private readonly signed: Places
+  private readonly transactions: Places
 
   constructor(options: SettlerOptions) {
     this.options = options
     this.preparation = new Preparation(options)
+    this.budget = new RefusalBudget(options.limits)
+    this.checks = {
+      authorization: new Places(options.limits.paymentChecksMax),
+      contract: new Places(options.limits.contractChecksMax),
+      transaction: new Places(options.limits.payerTransactionChecksMax),
+    }
+    this.signed = new Places(options.limits.paymentsInFlightMax)
+    this.transactions = new Places(options.limits.payerTransactionsInFlightMax)
   }
 
   /** Payments under way. */
@@ -165,7 +170,7 @@ export class PaymentSettler {
     const { token, amount } = payment
     const transfer = { token, from: sides.transfer_from, to: sides.transfer_to, amount }
     const nonce = nonceOf(payment.replayKey)
-    const hash = await findForeignSettlement(pool, chain, transfer, nonce, sides.block)
+    const hash = await findForeignSettlement(pool, chain, transfer, nonce, sides.block, this.options.limits)
     if (hash === undefined) {
       await pool.query(`UPDATE payments SET state = 'failed' WHERE id = $1 AND state = 'settling'`, [payment.id])
       return
@@ -182,7 +187,7 @@ export class PaymentSettler {
       const payment = await paymentOf(pool, id)
       if (payment === undefined || payment.state === 'failed') throw new GatewayError('settlement_failed')
       if (payment.state !== 'paid') throw new GatewayError('settlement_unconfirmed')
-      const hold = await takePaidHold(redis, pool, payment)
+      const hold = await takePaidHold(redis, pool, payment, this.options.limits)
       if (typeof hold === 'object') {
         markHeld(pool, [id]).catch((error: Error) => log.debug({ err: error }, 'a hold was not noted; it is found'))
         return { transaction: await this.hashOf(id), heldAtMs: hold.heldAtMs }

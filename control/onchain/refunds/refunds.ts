@@ -1,11 +1,11 @@
 import type { Logger } from 'pino'
-import { limits } from '../../../contract/limits/limits.ts'
 import type { Address } from '../../../contract/payments/address.ts'
 import { payerAccountId } from '../../../contract/payments/payerAccount.ts'
 import { newId } from '../../../contract/wire/ids.ts'
 import { coinAccount, ESCROW, PAYMENTS_IN } from '../../book/ledger/accounts.ts'
 import { appendAdmissionEvent, lockAccounts } from '../../book/ledger/appendAdmissionEvent.ts'
 import { postTransfers } from '../../book/ledger/postTransfers.ts'
+import type { Limits } from '../../limits.ts'
 import { textArray } from '../../runtime/db/arrays.ts'
 import { tryLock } from '../../runtime/db/locks.ts'
 import type { Client, Pool } from '../../runtime/db/pool.ts'
@@ -26,6 +26,7 @@ export const REFUND_RETURNED = 'refund_returned'
 
 export interface RefunderOptions extends TreasuryParts {
   readonly log: Logger
+  readonly limits: Limits
 }
 
 interface DueRow {
@@ -53,7 +54,7 @@ export class Refunder {
 
   constructor(options: RefunderOptions) {
     this.options = options
-    this.loop = new Loop('refunds', limits.refundCheckMs, options.log, (signal) => this.pass(signal))
+    this.loop = new Loop('refunds', options.limits.refundCheckMs, options.log, (signal) => this.pass(signal))
   }
 
   wake(): void {
@@ -66,13 +67,17 @@ export class Refunder {
 
   private async pass(signal: AbortSignal): Promise<void> {
     const { pool } = this.options
-    if ((await dueRefunds(pool, '')).length === 0 && (await failedRefunds(pool, '')).length === 0) return
+    if (
+      (await dueRefunds(pool, '', this.options.limits)).length === 0 &&
+      (await failedRefunds(pool, '', this.options.limits)).length === 0
+    )
+      return
     await tryLock(pool, 'refunds', async () => {
       // Read again: what another control sent a moment ago is due no more.
-      const due = await dueRefunds(pool, this.afterDue)
-      const failed = await failedRefunds(pool, this.afterFailed)
-      this.afterDue = cursorBehind(due, limits.refundBatchMax, ({ payer, token }) => payer + token)
-      this.afterFailed = cursorBehind(failed, limits.refundBatchMax, (id) => id)
+      const due = await dueRefunds(pool, this.afterDue, this.options.limits)
+      const failed = await failedRefunds(pool, this.afterFailed, this.options.limits)
+      this.afterDue = cursorBehind(due, this.options.limits.refundBatchMax, ({ payer, token }) => payer + token)
+      this.afterFailed = cursorBehind(failed, this.options.limits.refundBatchMax, (id) => id)
       const work = [
         ...due.filter((row) => !this.isRefused(row)).map((row) => () => this.refund(row)),
         ...failed.map((id) => () => this.sendAgain(id)),
@@ -94,7 +99,7 @@ export class Refunder {
     })
     if (isAllowed) return
     // A token may refuse single wallets. The money stays set apart on the payer's account.
-    this.refusedUntil.set(payer + token, performance.now() + limits.refundRefusedMs)
+    this.refusedUntil.set(payer + token, performance.now() + this.options.limits.refundRefusedMs)
     this.options.log.error({ payer, token, amount: due.amount }, 'the token refuses a refund; it is tried again later')
   }
 
@@ -107,7 +112,7 @@ export class Refunder {
     )
     const row = found.rows[0]
     if (row === undefined) return
-    if (row.attempts >= limits.refundAttemptsMax) {
+    if (row.attempts >= this.options.limits.refundAttemptsMax) {
       await pool.query(`UPDATE refunds SET state = 'stuck' WHERE id = $1 AND state = 'sending'`, [id])
       log.error({ refund: id, payer: row.payer }, 'a refund failed too often; an operator has to look at it')
       return
@@ -128,7 +133,7 @@ export class Refunder {
  * Refunds whose newest transaction can make no transfer any more: one that failed in a block that may still be taken
  * back might succeed in another one.
  */
-async function failedRefunds(pool: Pool, after: string): Promise<string[]> {
+async function failedRefunds(pool: Pool, after: string, limits: Limits): Promise<string[]> {
   const found = await pool.query<{ id: string }>(
     `SELECT id FROM refunds r WHERE state = 'sending' AND NOT EXISTS (
        SELECT FROM chain_transactions t WHERE t.purpose = 'refund' AND t.ref = r.id || '#' || r.attempts
@@ -140,7 +145,7 @@ async function failedRefunds(pool: Pool, after: string): Promise<string[]> {
 }
 
 /** What closed payments are to give back, by payer and token. */
-async function dueRefunds(pool: Pool, after: string): Promise<DueRow[]> {
+async function dueRefunds(pool: Pool, after: string, limits: Limits): Promise<DueRow[]> {
   const found = await pool.query<DueRow>(
     `SELECT payer, token, (array_agg(id ORDER BY id))[1:$1] AS ids,
        (SELECT sum(back) FROM unnest((array_agg(back_amount ORDER BY id))[1:$1]) AS back)::text AS amount

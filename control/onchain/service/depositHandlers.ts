@@ -6,6 +6,7 @@ import { isId } from '../../../contract/wire/ids.ts'
 import { type ApiCall, preparedWrite, type ReadHandler, type WriteHandler } from '../../api/call.ts'
 import { listJson, pageOf } from '../../api/lists.ts'
 import { amountJson, coinPrice } from '../../catalog/pricing/coinAmounts.ts'
+import type { Limits } from '../../limits.ts'
 import { recordActivity } from '../../runtime/activity/activity.ts'
 import type { Pool, Queryable } from '../../runtime/db/pool.ts'
 import { readDeposit, refuseAuthorization } from '../deposits/depositOrder.ts'
@@ -21,6 +22,7 @@ export interface DepositParts {
   readonly payments: PaymentsService | undefined
   /** The account that a wallet is linked to. */
   readonly accountOfWallet: (db: Queryable, address: Address) => Promise<string | undefined>
+  readonly limits: Limits
 }
 
 /** @throws GatewayError not_found when the gateway takes no payments */
@@ -36,7 +38,7 @@ export function depositHandlers(parts: DepositParts): Record<DepositOperation, R
     get_funding: { read: async () => ({ json: fundingJson(paymentsOf(parts), await coinPrice(pool)) }) },
     list_deposits: {
       read: async (call) => {
-        const { limit, after } = pageOf(call)
+        const { limit, after } = pageOf(call, parts.limits)
         const price = await coinPrice(pool)
         const found = await pageOfDeposits(pool, call.accountId, limit + 1, after)
         const deposits = found.map((deposit) => depositJson(deposit, price))
@@ -77,7 +79,7 @@ export function depositHandlers(parts: DepositParts): Record<DepositOperation, R
 
 async function checkDeposit(parts: DepositParts, { body, accountId }: ApiCall): Promise<CheckedDeposit> {
   const payments = paymentsOf(parts)
-  const order = readDeposit(body, payments.terms, payments.config.depositMinUnits)
+  const order = readDeposit(body, payments.terms, payments.config.depositMinUnits, parts.limits)
   await requireLinked(parts, parts.pool, accountId, order.payment.from)
   return payments.deposits.check(order)
 }

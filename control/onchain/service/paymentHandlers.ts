@@ -1,12 +1,12 @@
 import type { Redis } from 'ioredis'
 import { keccak256 } from 'viem'
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import { limits } from '../../../contract/limits/limits.ts'
 import { type Address, parseAddress } from '../../../contract/payments/address.ts'
 import { parseBytes, parseBytes32, parseUint256 } from '../../../contract/payments/encoding.ts'
 import { isAssetId, paymentOfMessage, termsToMessage } from '../../../contract/payments/messages.ts'
 import { replayKey } from '../../../contract/payments/signedPayment.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
+import type { Limits } from '../../limits.ts'
 import type { RpcHandlers } from '../../runtime/bus/rpcOperations.ts'
 import { clientNetwork } from '../../runtime/net/clientNetwork.ts'
 import { redisNowMs } from '../../runtime/redisClock.ts'
@@ -23,6 +23,7 @@ type PaymentOperation = 'payment_terms' | 'settle_payment'
 export function paymentHandlers(
   payments: PaymentsService | undefined,
   redis: Redis,
+  limits: Limits,
 ): Pick<RpcHandlers, PaymentOperation> {
   const service = (): PaymentsService => {
     if (payments !== undefined) return payments
@@ -32,7 +33,7 @@ export function paymentHandlers(
     payment_terms: async () =>
       sluice.PaymentTermsReply.encode(termsToMessage(service().terms) as sluice.PaymentTermsReply).finish(),
     settle_payment: async (request, { deadlineMs }) => {
-      const reply = await settle(service(), redis, request, deadlineMs - performance.now() - ANSWER_MS)
+      const reply = await settle(service(), redis, request, deadlineMs - performance.now() - ANSWER_MS, limits)
       return sluice.SettlePaymentReply.encode(reply as sluice.SettlePaymentReply).finish()
     },
   }
@@ -43,10 +44,11 @@ async function settle(
   redis: Redis,
   request: sluice.SettlePaymentRequest,
   waitMs: number,
+  limits: Limits,
 ): Promise<sluice.SettlePaymentReply.$Properties> {
   try {
     const serveMs = Math.floor(Math.min(waitMs, limits.paymentTimeoutMs))
-    const order = orderOf(payments, request, serveMs, await redisNowMs(redis))
+    const order = orderOf(payments, request, serveMs, await redisNowMs(redis), limits)
     const { transaction, heldAtMs } = await payments.settle(order, waitMs)
     return { transaction, heldAtMs }
   } catch (error) {
@@ -63,6 +65,7 @@ function orderOf(
   request: sluice.SettlePaymentRequest,
   waitMs: number,
   nowMs: number,
+  limits: Limits,
 ): PaymentOrder {
   const { terms } = payments
   const { asset: assetId, protocol } = request
@@ -73,7 +76,7 @@ function orderOf(
     throw new Error('a payment crossed Redis in a form that it does not have')
   }
   const payment = request.payment ? paymentOfMessage(request.payment as sluice.SignedPaymentRecord) : undefined
-  const transaction = transactionOf(request)
+  const transaction = transactionOf(request, limits)
   return {
     requestId: request.requestId,
     protocol: protocol === 'mpp' ? 'mpp' : 'x402',
@@ -99,7 +102,7 @@ function orderOf(
   }
 }
 
-function transactionOf(request: sluice.SettlePaymentRequest): PaymentOrder['transaction'] {
+function transactionOf(request: sluice.SettlePaymentRequest, limits: Limits): PaymentOrder['transaction'] {
   const raw = parseBytes(request.transactionRaw, limits.payerTransactionBytesMax)
   if (raw !== undefined && raw !== '0x') return { hash: keccak256(raw), raw }
   const hash = parseBytes32(request.transactionHash)

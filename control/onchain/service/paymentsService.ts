@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import { limits } from '../../../contract/limits/limits.ts'
 import type { PaymentTerms } from '../../../contract/payments/terms.ts'
+import type { Limits } from '../../limits.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
 import { type ChainClient, createChainClient } from '../chain/chainClient.ts'
 import { ContractWallets } from '../chain/contractSignature.ts'
@@ -34,6 +34,7 @@ export interface PaymentsOptions extends Pick<ScannerOptions, 'accountOfWallet' 
   readonly pool: Pool
   readonly redis: Redis
   readonly log: Logger
+  readonly limits: Limits
 }
 
 const HANDLERS: OutcomeHandlers = {
@@ -68,7 +69,7 @@ export class PaymentsService {
 
   constructor(options: PaymentsOptions) {
     this.options = options
-    this.refusals = new RefusalCounts(options.log)
+    this.refusals = new RefusalCounts(options.log, options.limits)
     this.starting = this.start()
   }
 
@@ -143,7 +144,7 @@ export class PaymentsService {
   private async start(): Promise<void> {
     const { config, pool, log } = this.options
     const { signal } = this.stopping
-    const chain = createChainClient(config.rpcUrl)
+    const chain = createChainClient(config.rpcUrl, this.options.limits)
     while (!signal.aborted) {
       try {
         const quoteSecret = await bindChain(pool, chain, config)
@@ -152,7 +153,7 @@ export class PaymentsService {
         return
       } catch (error) {
         log.error({ err: error }, 'payments are not taken until the chain is in order')
-        await sleep(limits.chainSweepMs, undefined, { signal }).catch(() => {})
+        await sleep(this.options.limits.chainSweepMs, undefined, { signal }).catch(() => {})
       }
     }
   }
@@ -160,7 +161,7 @@ export class PaymentsService {
   private run(chain: ChainClient, quoteSecret: Buffer): Running {
     const { config, pool, redis, log } = this.options
     const { chainId, treasury, relayers, confirmations, finalBlocks } = config
-    const fees = new FeeOracle(chain)
+    const fees = new FeeOracle(chain, this.options.limits)
     const watcher = new TransactionWatcher({
       pool,
       chain,
@@ -173,10 +174,21 @@ export class PaymentsService {
         deposit: config.depositConfirmations,
         withdrawal: confirmations,
       },
+      limits: this.options.limits,
     })
     const signers = new Map([treasury, ...relayers].map((signer) => [signer.address as string, signer]))
-    const sweeper = new TransactionSweeper({ pool, chain, chainId, watcher, fees, signers, finalBlocks, log })
-    const contracts = new ContractWallets(config.rpcUrl)
+    const sweeper = new TransactionSweeper({
+      pool,
+      chain,
+      chainId,
+      watcher,
+      fees,
+      signers,
+      finalBlocks,
+      log,
+      limits: this.options.limits,
+    })
+    const contracts = new ContractWallets(config.rpcUrl, this.options.limits)
     const settler = new PaymentSettler({
       pool,
       redis,
@@ -188,9 +200,10 @@ export class PaymentsService {
       relayers,
       log,
       agentRegistry: config.agentRegistry,
+      limits: this.options.limits,
     })
     const { accountOfWallet, coinUsdUnits } = this.options
-    const refunder = new Refunder({ pool, chain, chainId, treasury, fees, watcher, log })
+    const refunder = new Refunder({ pool, chain, chainId, treasury, fees, watcher, log, limits: this.options.limits })
     const closer = new PaymentCloser({
       pool,
       redis,
@@ -200,6 +213,7 @@ export class PaymentsService {
       refundMinUnits: config.refundMinUnits,
       resolveUnmoved: (payment) => settler.resolveUnmoved(payment),
       onClosed: () => refunder.wake(),
+      limits: this.options.limits,
     })
     const scanner = new DepositScanner({
       pool,
@@ -211,6 +225,7 @@ export class PaymentsService {
       treasury: treasury.address,
       confirmations: config.depositConfirmations,
       finalBlocks,
+      limits: this.options.limits,
     })
     const deposits = new Deposits({
       pool,
@@ -222,8 +237,18 @@ export class PaymentsService {
       relayers,
       log,
       treasury: treasury.address,
+      limits: this.options.limits,
     })
-    const withdrawer = new Withdrawer({ pool, chain, chainId, treasury, fees, watcher, log })
+    const withdrawer = new Withdrawer({
+      pool,
+      chain,
+      chainId,
+      treasury,
+      fees,
+      watcher,
+      log,
+      limits: this.options.limits,
+    })
     const terms: PaymentTerms = {
       chainId,
       payTo: treasury.address,

@@ -1,6 +1,5 @@
 import { getAddress } from 'viem/utils'
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
-import { limits } from '../../../contract/limits/limits.ts'
 import { formatUsd } from '../../../contract/money/units.ts'
 import { type Address, parseAddress } from '../../../contract/payments/address.ts'
 import { tokenUsdUnits, wholeAtomic } from '../../../contract/payments/conversion.ts'
@@ -12,6 +11,7 @@ import { listJson, pageOf } from '../../api/lists.ts'
 import { ESCROW } from '../../book/ledger/accounts.ts'
 import { lockAccount } from '../../book/ledger/lockAccount.ts'
 import { amountJson, coinPrice, readCoin } from '../../catalog/pricing/coinAmounts.ts'
+import type { Limits } from '../../limits.ts'
 import { recordActivity } from '../../runtime/activity/activity.ts'
 import type { Client } from '../../runtime/db/pool.ts'
 import {
@@ -29,6 +29,7 @@ type WithdrawalOperation = 'list_withdrawals' | 'get_withdrawal' | 'create_withd
 
 export interface WithdrawalParts extends DepositParts {
   readonly debits: Debits
+  readonly limits: Limits
 }
 
 /** The endpoints of withdrawals. */
@@ -39,7 +40,7 @@ export function withdrawalHandlers(
   return {
     list_withdrawals: {
       read: async (call) => {
-        const { limit, after } = pageOf(call)
+        const { limit, after } = pageOf(call, parts.limits)
         const price = await coinPrice(pool)
         const found = await pageOfWithdrawals(pool, call.accountId, limit + 1, after)
         const withdrawals = found.map((withdrawal) => withdrawalJson(withdrawal, price))
@@ -63,7 +64,7 @@ export function withdrawalHandlers(
         const price = await coinPrice(client)
         const { units, amount } = readAmount(call, asset, price, payments.config.withdrawalMinUnits)
         const wallet = await readWallet(call, client, parts)
-        await refuseTooMany(client, accountId)
+        await refuseTooMany(client, accountId, parts.limits)
         const id = newId('wdr')
         await debits.move(transaction, { id, accountId, units, kind: WITHDRAWAL, to: { ledgerAccount: ESCROW } })
         const { id: assetId, address: token } = asset
@@ -112,7 +113,7 @@ async function readWallet({ body, caller, accountId }: ApiCall, client: Client, 
 }
 
 /** The account's row is locked, so that withdrawals made at once are counted one after the other. */
-async function refuseTooMany(client: Client, accountId: string): Promise<void> {
+async function refuseTooMany(client: Client, accountId: string, limits: Limits): Promise<void> {
   await lockAccount(client, accountId)
   if ((await countOpenWithdrawals(client, accountId)) < limits.withdrawalsOpenMax) return
   throw new GatewayError('rate_limited', {

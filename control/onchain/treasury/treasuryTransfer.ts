@@ -1,3 +1,4 @@
+import type { Limits } from '../../limits.ts'
 import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
 import type { ChainClient } from '../chain/chainClient.ts'
 import type { FeeOracle } from '../chain/fees.ts'
@@ -14,6 +15,7 @@ export interface TreasuryParts {
   readonly treasury: Signer
   readonly fees: FeeOracle
   readonly watcher: TransactionWatcher
+  readonly limits: Limits
 }
 
 /** Tokens that leave the treasury. */
@@ -35,7 +37,7 @@ export async function sendFromTreasury(
 ): Promise<boolean> {
   const { pool, chain, chainId, treasury, watcher } = parts
   const call = transferCall(token, to, amount)
-  const gas = await estimateGas(chain, treasury.address, call)
+  const gas = await estimateGas(chain, treasury.address, call, parts.limits)
   if (gas === undefined) return false
   const fees = await parts.fees.current()
   const stored = await withTransaction(pool, async (client) => {

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
-import { limits } from '../../../contract/limits/limits.ts'
 import { ESCROW, PAYMENTS_IN } from '../../book/ledger/accounts.ts'
 import { creditCoin } from '../../book/ledger/creditCoin.ts'
 import { postTransfers } from '../../book/ledger/postTransfers.ts'
+import type { Limits } from '../../limits.ts'
 import { tryLock } from '../../runtime/db/locks.ts'
 import { withTransaction } from '../../runtime/db/pool.ts'
 import { Loop } from '../../runtime/loop.ts'
@@ -25,6 +25,7 @@ export const WITHDRAWAL_RETURNED = 'withdrawal_returned'
 
 export interface WithdrawerOptions extends TreasuryParts {
   readonly log: Logger
+  readonly limits: Limits
 }
 
 /**
@@ -39,7 +40,7 @@ export class Withdrawer {
 
   constructor(options: WithdrawerOptions) {
     this.options = options
-    this.loop = new Loop('withdrawals', limits.withdrawalCheckMs, options.log, (signal) => this.pass(signal))
+    this.loop = new Loop('withdrawals', options.limits.withdrawalCheckMs, options.log, (signal) => this.pass(signal))
   }
 
   wake(): void {
@@ -55,8 +56,8 @@ export class Withdrawer {
     if ((await dueWithdrawals(pool, 1, '')).length === 0) return
     await tryLock(pool, 'withdrawals', async () => {
       // Read again: what another control sent a moment ago is due no more.
-      const due = await dueWithdrawals(pool, limits.withdrawalBatchMax, this.after)
-      this.after = cursorBehind(due, limits.withdrawalBatchMax, ({ id }) => id)
+      const due = await dueWithdrawals(pool, this.options.limits.withdrawalBatchMax, this.after)
+      this.after = cursorBehind(due, this.options.limits.withdrawalBatchMax, ({ id }) => id)
       await eachApart(due, signal, (withdrawal) => this.send(withdrawal))
     })
   }
@@ -89,7 +90,13 @@ export class Withdrawer {
       log.error({ withdrawal: id, token, amount: amount.toString(), has: has.toString() }, 'the treasury lacks tokens')
       return
     }
-    const gas = await estimateGas(chain, treasury.address, transferCall(token, wallet, amount), blockNumber)
+    const gas = await estimateGas(
+      chain,
+      treasury.address,
+      transferCall(token, wallet, amount),
+      this.options.limits,
+      blockNumber,
+    )
     if (gas === undefined) await this.return(withdrawal)
   }
 

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import { limits } from '../../../contract/limits/limits.ts'
+import type { Limits } from '../../limits.ts'
 import { intArray } from '../db/arrays.ts'
 import type { Pool } from '../db/pool.ts'
 import { publishKeyChanged } from './feed.ts'
@@ -15,21 +15,21 @@ interface ChangeRow {
  * for the key once more.
  * @returns false when there was more than limits.keyChangesBatchesMax batches, and the rest is left for the next call
  */
-export async function announceKeyChanges(pool: Pool, redis: Redis): Promise<boolean> {
+export async function announceKeyChanges(pool: Pool, redis: Redis, limits: Limits): Promise<boolean> {
   for (let batch = 0; batch < limits.keyChangesBatchesMax; batch++) {
-    if ((await announceBatch(pool, redis)) < limits.keyChangesBatchMax) return true
+    if ((await announceBatch(pool, redis, limits)) < limits.keyChangesBatchMax) return true
   }
   return false
 }
 
 /** @returns how many changes were read */
-async function announceBatch(pool: Pool, redis: Redis): Promise<number> {
+async function announceBatch(pool: Pool, redis: Redis, limits: Limits): Promise<number> {
   // The newest first, so that a change does not wait behind a great many of somebody else.
   const { rows } = await pool.query<ChangeRow>('SELECT seq, hash FROM key_changes ORDER BY seq DESC LIMIT $1', [
     limits.keyChangesBatchMax,
   ])
   if (rows.length === 0) return 0
-  await Promise.all([...new Set(rows.map(({ hash }) => hash))].map((hash) => publishKeyChanged(redis, hash)))
+  await Promise.all([...new Set(rows.map(({ hash }) => hash))].map((hash) => publishKeyChanged(redis, hash, limits)))
   // Only what was read: a transaction that took its number earlier may commit later. What is locked is being deleted by
   // another one, who has announced it as well; two that waited for each other's rows could deadlock.
   await pool.query(

@@ -1,26 +1,31 @@
 import type { Redis } from 'ioredis'
-import { limits } from '../../../contract/limits/limits.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { CATALOG_KEY, FEED_STREAM, STATUS_KEY } from '../../../contract/wire/redisKeys.ts'
+import type { Limits } from '../../limits.ts'
 
-async function publishEvent(redis: Redis, event: sluice.FeedEvent.$Properties): Promise<void> {
+async function publishEvent(redis: Redis, event: sluice.FeedEvent.$Properties, limits: Limits): Promise<void> {
   const bytes = Buffer.from(sluice.FeedEvent.encode(event as sluice.FeedEvent).finish())
   await redis.xadd(FEED_STREAM, 'MAXLEN', '~', limits.feedEntriesMax, '*', 'e', bytes)
 }
 
 /** Tells every proxy to drop what it holds of a key. @param keyHash as in `hashSecret` */
-export function publishKeyChanged(redis: Redis, keyHash: string): Promise<void> {
-  return publishEvent(redis, { keyChanged: keyHash })
+export function publishKeyChanged(redis: Redis, keyHash: string, limits: Limits): Promise<void> {
+  return publishEvent(redis, { keyChanged: keyHash }, limits)
 }
 
 /** Puts a CatalogRecord in force in Redis, then tells every proxy; the record is there before the event is. */
-export async function publishCatalogRecord(redis: Redis, version: number, record: Buffer): Promise<void> {
+export async function publishCatalogRecord(
+  redis: Redis,
+  version: number,
+  record: Buffer,
+  limits: Limits,
+): Promise<void> {
   await redis.set(CATALOG_KEY, record)
-  await publishEvent(redis, { catalogPublished: version })
+  await publishEvent(redis, { catalogPublished: version }, limits)
 }
 
 /** Puts a StatusRecord in force in Redis, then tells every proxy. */
-export async function publishStatusRecord(redis: Redis, record: Buffer): Promise<void> {
+export async function publishStatusRecord(redis: Redis, record: Buffer, limits: Limits): Promise<void> {
   await redis.set(STATUS_KEY, record)
-  await publishEvent(redis, { statusChanged: true })
+  await publishEvent(redis, { statusChanged: true }, limits)
 }

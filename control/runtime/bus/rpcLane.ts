@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
-import { limits } from '../../../contract/limits/limits.ts'
 import { connectRedis } from '../../../contract/wire/redis.ts'
 import { RPC_GROUP } from '../../../contract/wire/redisKeys.ts'
+import type { Limits } from '../../limits.ts'
 import { redisNowMs } from '../redisClock.ts'
 
 const BLOCK_MS = 1_000
@@ -26,6 +26,7 @@ export interface RpcLaneOptions {
    * @param ageMs how long the entry has been in the stream, by Redis's clock alone
    */
   readonly serve: (fields: Buffer[], ageMs: number) => Promise<{ channel: string; message: Buffer } | undefined>
+  readonly limits: Limits
 }
 
 /** One stream of requests: reads it as a member of its group, has each entry served, and takes it off the stream. */
@@ -116,10 +117,10 @@ export class RpcLane {
 
   /** Takes requests of control processes that died off the stream; by then their callers have given up. */
   private async dropAbandoned(): Promise<void> {
-    const idleMs = limits.rpcTimeoutMs * 2
+    const idleMs = this.options.limits.rpcTimeoutMs * 2
     if (performance.now() - this.lastClaimMs < idleMs) return
     const { stream, consumer } = this.options
-    const args = [stream, RPC_GROUP, consumer, idleMs, '0', 'COUNT', limits.rpcConcurrencyMax, 'JUSTID']
+    const args = [stream, RPC_GROUP, consumer, idleMs, '0', 'COUNT', this.options.limits.rpcConcurrencyMax, 'JUSTID']
     const claimed = (await this.writer.call('XAUTOCLAIM', ...args)) as [string, string[]]
     const abandoned = claimed[1].filter((id) => !this.underWay.has(id))
     if (abandoned.length > 0) {

@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import { limits } from '../../../contract/limits/limits.ts'
 import { CallSeal, replyLabel, requestLabel } from '../../../contract/wire/callSeal.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { newId } from '../../../contract/wire/ids.ts'
 import { connectRedis } from '../../../contract/wire/redis.ts'
-import { RPC_STREAMS } from '../../../contract/wire/rpcStreams.ts'
+import { rpcLanes } from '../../../contract/wire/rpcStreams.ts'
+import type { Limits } from '../../limits.ts'
 import { isDatabaseDown } from '../db/isDatabaseDown.ts'
 import { RpcLane } from './rpcLane.ts'
 import { callOperation, isRpcOperation, type RpcHandlers, type RpcOperation } from './rpcOperations.ts'
@@ -26,6 +26,7 @@ export interface RpcServerOptions {
   readonly handlers: RpcHandlers
   readonly log: Logger
   readonly observe?: RpcObserver
+  readonly limits: Limits
 }
 
 /**
@@ -43,8 +44,10 @@ export class RpcServer {
   private readonly writer: Redis
   private readonly lanes: readonly RpcLane[]
   private warnedMs = -UNSEALED_WARNING_INTERVAL_MS
+  private readonly limits: Limits
 
-  constructor({ redisUrl, busKey, handlers, log, observe = () => {} }: RpcServerOptions) {
+  constructor({ redisUrl, busKey, handlers, log, observe = () => {}, limits }: RpcServerOptions) {
+    this.limits = limits
     this.handlers = handlers
     this.busKey = busKey
     this.log = log
@@ -52,7 +55,7 @@ export class RpcServer {
     this.writer = connectRedis(redisUrl, 'wait')
     this.writer.on('error', () => {})
     const consumer = newId('own')
-    this.lanes = RPC_STREAMS.map(
+    this.lanes = Object.values(rpcLanes(limits)).map(
       ({ stream, placesMax }) =>
         new RpcLane({
           redisUrl,
@@ -62,6 +65,7 @@ export class RpcServer {
           writer: this.writer,
           log,
           serve: (fields, ageMs) => this.serve(fields, ageMs),
+          limits,
         }),
     )
   }
@@ -84,7 +88,7 @@ export class RpcServer {
     const operation = request && isRpcOperation(request.operation) ? request.operation : 'unknown'
     let outcome: RpcOutcome = 'malformed'
     let message: Buffer | undefined
-    const leftMs = (request?.timeoutMs || limits.rpcTimeoutMs) - ageMs
+    const leftMs = (request?.timeoutMs || this.limits.rpcTimeoutMs) - ageMs
     if (request && leftMs < 0) outcome = 'expired'
     else if (request) {
       const seal = new CallSeal(this.busKey, request.replyTo)

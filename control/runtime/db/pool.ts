@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { limits } from '../../../contract/limits/limits.ts'
+import type { Limits } from '../../limits.ts'
 
 const INT8_OID = 20
 const NUMERIC_OID = 1700
@@ -23,7 +23,7 @@ function typeParser(oid: number, format?: 'text' | 'binary'): unknown {
 }
 
 /** The options that every connection to the book shares, also those that listen or lock outside of the pool. */
-export function connectionOptions(url: string): pg.ClientConfig {
+export function connectionOptions(url: string, limits: Limits): pg.ClientConfig {
   return {
     connectionString: url,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -44,9 +44,9 @@ export function connectionOptions(url: string): pg.ClientConfig {
  * @param url postgres:// address
  * @param onError told of idle connections that break; the pool replaces them by itself
  */
-export function createPool(url: string, onError: (error: Error) => void = () => {}): Pool {
+export function createPool(url: string, limits: Limits, onError: (error: Error) => void = () => {}): Pool {
   const pool = new pg.Pool({
-    ...connectionOptions(url),
+    ...connectionOptions(url, limits),
     // Statements that a transaction gives without waiting are sent at once, in their order. After one that failed the
     // server refuses the others until the rollback.
     pipeline: true,

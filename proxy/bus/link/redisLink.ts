@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { connect as connectPlain, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import type { Limits } from '../../../contract/limits/limits.ts'
 import {
   type Script,
   type ScriptArgument,
@@ -10,6 +9,7 @@ import {
   sourceOf,
 } from '../../../contract/wire/scripts.ts'
 import { checkDeadlines } from '../../checkDeadlines.ts'
+import type { Limits } from '../../limits.ts'
 import type { RedisAddress } from './redisAddress.ts'
 import { RedisError, type Reply, RespReader } from './respReader.ts'
 import { plainCall, scriptCall } from './respWriter.ts'

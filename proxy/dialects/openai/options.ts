@@ -1,9 +1,9 @@
 import { jsonBytes } from '../../../contract/api/completion.ts'
 import { invalidRequest } from '../../../contract/errors/errors.ts'
-import type { Limits } from '../../../contract/limits/limits.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isGiven, readBoolean, readName, readWord } from '../../json/fields.ts'
 import { isObject, type JsonObject } from '../../json/jsonObject.ts'
+import type { Limits } from '../../limits.ts'
 
 const LOGIT_BIAS_MAX = 100
 const TOKEN_ID = /^[0-9]{1,10}$/

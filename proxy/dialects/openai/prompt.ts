@@ -1,7 +1,7 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
-import type { Limits } from '../../../contract/limits/limits.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isObject, type JsonObject } from '../../json/jsonObject.ts'
+import type { Limits } from '../../limits.ts'
 import { readText } from '../text.ts'
 import { readParts } from './parts.ts'
 

@@ -1,8 +1,8 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
-import type { Limits } from '../../../contract/limits/limits.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isGiven } from '../../json/fields.ts'
 import { isObject, type JsonObject } from '../../json/jsonObject.ts'
+import type { Limits } from '../../limits.ts'
 import { readText } from '../text.ts'
 import { type Content, readContent } from './content.ts'
 

@@ -1,6 +1,5 @@
 import { jsonBytes } from '../../../contract/api/completion.ts'
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
-import type { Limits } from '../../../contract/limits/limits.ts'
 import {
   isGiven,
   readBoolean,
@@ -12,6 +11,7 @@ import {
   refuseBatch,
 } from '../../json/fields.ts'
 import { isObject, type JsonObject } from '../../json/jsonObject.ts'
+import type { Limits } from '../../limits.ts'
 import type { ChatRequest } from '../openai/chatRequest.ts'
 import { countOption } from '../openai/options.ts'
 import { readPreferences } from '../preferences.ts'

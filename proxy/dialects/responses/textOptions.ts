@@ -1,7 +1,7 @@
 import { invalidRequest } from '../../../contract/errors/errors.ts'
-import type { Limits } from '../../../contract/limits/limits.ts'
 import { isGiven, readBoolean, readName, readWord } from '../../json/fields.ts'
 import { isObject, type JsonObject } from '../../json/jsonObject.ts'
+import type { Limits } from '../../limits.ts'
 
 /** How the text of the answer is to be: as a chat has it, and as the response repeats it. */
 export interface TextOptions {

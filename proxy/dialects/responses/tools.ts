@@ -1,7 +1,7 @@
 import { invalidRequest } from '../../../contract/errors/errors.ts'
-import type { Limits } from '../../../contract/limits/limits.ts'
 import { isGiven, readBoolean } from '../../json/fields.ts'
 import { isObject, type JsonObject } from '../../json/jsonObject.ts'
+import type { Limits } from '../../limits.ts'
 
 const MODES: ReadonlySet<unknown> = new Set(['none', 'auto', 'required'])
 

@@ -1,8 +1,8 @@
 import { INVALID_PARAMS, INVALID_REQUEST, type JSONRPCRequest, PARSE_ERROR } from '@modelcontextprotocol/server'
-import type { Limits } from '../../../contract/limits/limits.ts'
 import { isObject, type JsonObject } from '../../json/jsonObject.ts'
 import { objectSpans, spanBytes } from '../../json/jsonSpans.ts'
 import { takeParsed } from '../../json/parseInSteps.ts'
+import type { Limits } from '../../limits.ts'
 import { RpcError } from './protocol.ts'
 
 /** A message of a client. */

@@ -1,5 +1,5 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import type { Limits } from '../../../contract/limits/limits.ts'
+import type { Limits } from '../../limits.ts'
 
 const RETRY_SECONDS = 1
 

@@ -1,6 +1,7 @@
 import type { ApiAuth, ApiRoute, JsonSchema, ObjectSchema } from '../../../contract/api/route.ts'
-import { API_ROUTES } from '../../../contract/api/routes.ts'
-import { PROXY_OPERATIONS, type ProxyOperation } from './modelOperations.ts'
+import { apiRoutes } from '../../../contract/api/routes.ts'
+import type { Limits } from '../../limits.ts'
+import { type ProxyOperation, proxyOperations } from './modelOperations.ts'
 
 /** A row of the table of routes. */
 export interface ServedRoute {
@@ -8,7 +9,11 @@ export interface ServedRoute {
   readonly path: string
 }
 
-const API = new Map(Object.entries(API_ROUTES).map(([id, route]) => [`${route.method} ${route.path}`, { id, route }]))
+/** What is said of the routes, by method and path. */
+interface KnownOperations {
+  readonly api: ReadonlyMap<string, { readonly id: string; readonly route: ApiRoute }>
+  readonly own: Readonly<Record<string, ProxyOperation>>
+}
 
 /** The formats by which control checks texts, under the names that JSON Schema has for them. */
 const FORMATS: Readonly<Record<string, string>> = { usd: 'decimal', time: 'date-time', day: 'date' }
@@ -57,10 +62,15 @@ const HEADERS = {
  * The OpenAPI 3.1 document of everything that is served, https://spec.openapis.org/oas/v3.1.1. What control serves is
  * described by the schemas that its requests are checked against; a route that nothing is said of is left out.
  */
-export function openapiDocument(served: readonly ServedRoute[]) {
+export function openapiDocument(served: readonly ServedRoute[], limits: Limits) {
+  const routes = Object.entries(apiRoutes(limits))
+  const known: KnownOperations = {
+    api: new Map(routes.map(([id, route]) => [`${route.method} ${route.path}`, { id, route }])),
+    own: proxyOperations(limits),
+  }
   const paths: Record<string, Record<string, unknown>> = {}
   for (const { method, path } of served) {
-    for (const [shown, operation] of operationsOf(method, path)) {
+    for (const [shown, operation] of operationsOf(known, method, path)) {
       paths[shown] = { ...paths[shown], [method.toLowerCase()]: operation }
     }
   }
@@ -79,11 +89,11 @@ export function openapiDocument(served: readonly ServedRoute[]) {
   }
 }
 
-function operationsOf(method: string, path: string): [path: string, operation: unknown][] {
+function operationsOf(known: KnownOperations, method: string, path: string): [path: string, operation: unknown][] {
   const name = `${method} ${path}`
-  const api = API.get(name)
+  const api = known.api.get(name)
   if (api !== undefined) return [[path, apiOperation(api.id, api.route)]]
-  const own = PROXY_OPERATIONS[name]
+  const own = known.own[name]
   if (own === undefined) return []
   return (own.paths ?? [path]).map((shown) => [shown, proxyOperation(method, shown, own)])
 }

@@ -1,5 +1,5 @@
 import { type JsonSchema, members, type ObjectSchema } from '../../../contract/api/route.ts'
-import { limits } from '../../../contract/limits/limits.ts'
+import type { Limits } from '../../limits.ts'
 
 /** What the document says of a route that the proxy serves by itself. */
 export interface ProxyOperation {
@@ -26,13 +26,13 @@ const open = (properties: Readonly<Record<string, JsonSchema>>, required: readon
   additionalProperties: true,
 })
 
-const MESSAGES: JsonSchema = {
+const messagesOf = (limits: Limits): JsonSchema => ({
   type: 'array',
   minItems: 1,
   maxItems: limits.messagesMax,
   items: { type: 'object' },
   description: 'The conversation',
-}
+})
 const SAMPLING = {
   stream: { type: 'boolean', description: 'Whether the answer comes as server-sent events' },
   temperature: { type: 'number', minimum: 0, maximum: 2, description: 'Randomness' },
@@ -54,20 +54,21 @@ const PROMPT = {
   description: 'A text, or an array of one text',
 }
 
-const CHAT = open(
-  {
-    messages: MESSAGES,
-    ...MAX_TOKENS,
-    ...SAMPLING,
-    n: { type: 'integer', const: 1, description: 'Always 1' },
-    tools: { type: 'array', maxItems: limits.toolsMax, items: { type: 'object' }, description: 'Functions to call' },
-    response_format: { type: 'object', description: 'JSON mode, or a JSON schema' },
-    reasoning_effort: text('For models that reason'),
-    batch: { type: 'boolean', description: 'Whether it is submitted as a batch job, which answers 202' },
-    webhook_url: text('Called when the batch job ends'),
-  },
-  ['messages'],
-)
+const chatOf = (limits: Limits) =>
+  open(
+    {
+      messages: messagesOf(limits),
+      ...MAX_TOKENS,
+      ...SAMPLING,
+      n: { type: 'integer', const: 1, description: 'Always 1' },
+      tools: { type: 'array', maxItems: limits.toolsMax, items: { type: 'object' }, description: 'Functions to call' },
+      response_format: { type: 'object', description: 'JSON mode, or a JSON schema' },
+      reasoning_effort: text('For models that reason'),
+      batch: { type: 'boolean', description: 'Whether it is submitted as a batch job, which answers 202' },
+      webhook_url: text('Called when the batch job ends'),
+    },
+    ['messages'],
+  )
 
 interface Sold {
   readonly path: string
@@ -75,8 +76,8 @@ interface Sold {
 }
 
 /** What keys pay for and, below /x402, whoever pays for the request itself. */
-const SOLD: readonly Sold[] = [
-  { path: '/v1/chat/completions', operation: { summary: 'A chat completion, streamed or not', body: CHAT } },
+const soldOf = (limits: Limits): readonly Sold[] => [
+  { path: '/v1/chat/completions', operation: { summary: 'A chat completion, streamed or not', body: chatOf(limits) } },
   {
     path: '/v1/completions',
     operation: {
@@ -162,10 +163,11 @@ const SOLD: readonly Sold[] = [
   },
 ]
 
-const soldOperations = SOLD.flatMap(({ path, operation }): [string, ProxyOperation][] => [
-  [`POST ${path}`, { ...operation, auth: 'key' }],
-  [`POST /x402${path}`, { ...operation, summary: `${operation.summary}; paid for by itself`, auth: 'paid' }],
-])
+const soldOperations = (limits: Limits) =>
+  soldOf(limits).flatMap(({ path, operation }): [string, ProxyOperation][] => [
+    [`POST ${path}`, { ...operation, auth: 'key' }],
+    [`POST /x402${path}`, { ...operation, summary: `${operation.summary}; paid for by itself`, auth: 'paid' }],
+  ])
 
 const read = (summary: string, auth: ProxyOperation['auth'] = 'none', ...paths: string[]): ProxyOperation => ({
   summary,
@@ -174,20 +176,25 @@ const read = (summary: string, auth: ProxyOperation['auth'] = 'none', ...paths: 
 })
 
 /** By the method and path of the table of routes. */
-export const PROXY_OPERATIONS: Readonly<Record<string, ProxyOperation>> = {
-  ...Object.fromEntries(soldOperations),
+export const proxyOperations = (limits: Limits): Readonly<Record<string, ProxyOperation>> => ({
+  ...Object.fromEntries(soldOperations(limits)),
   'POST /v1/messages': {
     summary: 'The same models in the Messages format',
     auth: 'key',
     body: open(
-      { messages: MESSAGES, max_tokens: TOKENS, ...SAMPLING, temperature: { ...SAMPLING.temperature, maximum: 1 } },
+      {
+        messages: messagesOf(limits),
+        max_tokens: TOKENS,
+        ...SAMPLING,
+        temperature: { ...SAMPLING.temperature, maximum: 1 },
+      },
       ['messages', 'max_tokens'],
     ),
   },
   'POST /v1/messages/count_tokens': {
     summary: 'The input tokens of a Messages request; free',
     auth: 'key',
-    body: open({ messages: MESSAGES }, ['messages']),
+    body: open({ messages: messagesOf(limits) }, ['messages']),
   },
   'POST /v1/responses': {
     summary: 'The same models in the Responses format; nothing is stored',
@@ -230,4 +237,4 @@ export const PROXY_OPERATIONS: Readonly<Record<string, ProxyOperation>> = {
   'GET /v1/openapi.json': read('This document'),
   'GET /skill.md': read('How an agent pays for a request, as text'),
   'GET /llms.txt': read('What is served, as text for language models'),
-}
+})

@@ -1,5 +1,5 @@
 import { createHash, hash } from 'node:crypto'
-import type { Limits } from '../../../contract/limits/limits.ts'
+import type { Limits } from '../../limits.ts'
 import { isMultipart, parseMultipart } from '../../upload/multipart.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
-import type { Limits } from '../../../contract/limits/limits.ts'
 import type { Route } from '../../catalog/sold.ts'
+import type { Limits } from '../../limits.ts'
 import type { RequestHead } from '../../server/exchange.ts'
 import { readForm } from '../../upload/form.ts'
 import { type FormFile, formBody } from '../../upload/formBody.ts'

@@ -1,9 +1,9 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
-import type { Limits } from '../../../contract/limits/limits.ts'
 import type { UnitRates } from '../../../contract/money/unitRates.ts'
 import { readPreferences } from '../../dialects/preferences.ts'
 import { isGiven, readChoice, readModel, readPositiveInteger, readRequiredText } from '../../json/fields.ts'
 import type { JsonObject } from '../../json/jsonObject.ts'
+import type { Limits } from '../../limits.ts'
 import type { UnitRequest } from './operation.ts'
 
 const SIZE = /^([1-9][0-9]{0,4})x([1-9][0-9]{0,4})$/

@@ -1,6 +1,6 @@
-import type { Limits } from '../../../contract/limits/limits.ts'
 import { objectSpans, spanBytes, spanValue } from '../../json/jsonSpans.ts'
 import type { Span } from '../../json/span.ts'
+import type { Limits } from '../../limits.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 

@@ -1,7 +1,7 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import type { Limits } from '../../../contract/limits/limits.ts'
 import type { Provider } from '../../catalog/sold.ts'
 import { askForClip } from '../../dialects/openai/openaiVideos.ts'
+import type { Limits } from '../../limits.ts'
 import type { DrainListener, Exchange, GoneListener } from '../../server/exchange.ts'
 import { getRequest } from '../../upstream/providerRequest.ts'
 import {

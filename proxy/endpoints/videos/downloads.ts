@@ -1,4 +1,4 @@
-import type { Limits } from '../../../contract/limits/limits.ts'
+import type { Limits } from '../../limits.ts'
 
 /** Clips that are on their way to clients, bounded for the process and for each key. */
 export class Downloads {

@@ -1,5 +1,5 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import type { Limits } from '../../../contract/limits/limits.ts'
+import type { Limits } from '../../limits.ts'
 
 const HEAD = /^data:image\/(png|jpeg|jpg);base64,/i
 const HEAD_CHARACTERS_MAX = 32

@@ -1,8 +1,8 @@
 import { VideoState, videoIdOf } from '../../../contract/catalog/video.ts'
 import { ERRORS } from '../../../contract/errors/errors.ts'
-import type { Limits } from '../../../contract/limits/limits.ts'
 import { amountJson } from '../../../contract/money/receipt.ts'
 import type { VideoJobFields } from '../../jobs/videoStore.ts'
+import type { Limits } from '../../limits.ts'
 
 /** A job as its clients see it; what is made but not charged yet is still being made. */
 export interface ShownVideo {

@@ -1,6 +1,6 @@
-import type { Limits } from '../../../contract/limits/limits.ts'
 import type { VideoStore } from '../../jobs/videoStore.ts'
 import type { VideoWakes } from '../../jobs/videoWakes.ts'
+import type { Limits } from '../../limits.ts'
 
 /** A job that this process follows. */
 export interface FollowedVideo {

@@ -1,7 +1,7 @@
 import type { VideoSettings } from '../../../contract/catalog/video.ts'
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import type { Limits } from '../../../contract/limits/limits.ts'
 import type { VideoOrder } from '../../dialects/openai/openaiVideos.ts'
+import type { Limits } from '../../limits.ts'
 import { checkFirstFrame } from './firstFrame.ts'
 import type { VideoRequest } from './request.ts'
 

@@ -1,4 +1,4 @@
-import type { Limits } from '../../../contract/limits/limits.ts'
+import type { Limits } from '../../limits.ts'
 
 /** The pause grows by this factor from one question to the next, so that short clips are seen early. */
 const GROWTH = 1.5

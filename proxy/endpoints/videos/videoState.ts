@@ -1,6 +1,6 @@
-import type { Limits } from '../../../contract/limits/limits.ts'
 import type { Route } from '../../catalog/sold.ts'
 import { askForState, readUpstreamVideo, type UpstreamVideo } from '../../dialects/openai/openaiVideos.ts'
+import type { Limits } from '../../limits.ts'
 import { callWhole } from '../../upstream/callWhole.ts'
 import { getRequest } from '../../upstream/providerRequest.ts'
 import { retryAfterMs } from '../../upstream/retryAfter.ts'

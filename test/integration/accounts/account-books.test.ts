@@ -1,5 +1,6 @@
 // Goal: what an owner reads of balance, credits, usage, statement and receipts is what the ledger has, to the unit. Method:
 // chat by several keys and models, grants that expire, and sums over every view.
+
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -9,6 +10,7 @@ import { createPool, type Pool, withTransaction } from '../../../control/runtime
 import { api, apiOk, assertRefused, type Json, newOwner, type Owner } from '../../support/clients/apiClient.ts'
 import { assertError, chat, completion, type Receipt } from '../../support/clients/chatClient.ts'
 import { readCsv, statementUnits } from '../../support/csv.ts'
+import { limits } from '../../support/limits.ts'
 import { type Stack, startStack, until } from '../../support/stack.ts'
 
 const MODELS = ['test/small', 'test/other']
@@ -25,7 +27,7 @@ before(async () => {
   }
   stack = await startStack({ catalog, limits: { statementPageMax: 7, grantSweepMs: 200, receiptsPageMax: 10 } })
   url = stack.baseUrl
-  pool = createPool(stack.databaseUrl)
+  pool = createPool(stack.databaseUrl, limits)
 })
 
 after(async () => {
@@ -166,7 +168,7 @@ test('credits are spent soonest-expiring first, and what is left of them expires
   const expiresAtMs = Date.now() + 8_000
   const soon = new Date(expiresAtMs).toISOString()
   const grant = { creditUnits: units('1'), source: 'welcome', expiresAtMs }
-  await withTransaction(pool, (client) => creditAccount(client, owner.accountId, grant))
+  await withTransaction(pool, (client) => creditAccount(client, owner.accountId, grant, limits))
   await until('it can be spent', async () => {
     return (await get<Account>(owner, '/v1/account')).available.credits === '1.002'
   })

@@ -5,8 +5,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import { getAddress, type Hex, hashMessage } from 'viem'
-import { limits } from '../../../contract/limits/limits.ts'
 import { api, apiOk, assertRefused, newWallet, signedMessage } from '../../support/clients/apiClient.ts'
+import { limits } from '../../support/limits.ts'
 import { type Stack, startStack } from '../../support/stack.ts'
 
 const CHAIN_ID = 31_337

@@ -1,4 +1,5 @@
 // Goal: what has expired is forgotten, and nothing else. Method: rows of each kind in the book, on both sides of their end.
+
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { removeExpired } from '../../../control/api/housekeeper.ts'
@@ -9,6 +10,7 @@ import { beginSession } from '../../../control/customers/sessions/sessions.ts'
 import { newLinkCode, takeLinkCode } from '../../../control/customers/wallets/linkCodes.ts'
 import { OPERATOR } from '../../../control/runtime/activity/activity.ts'
 import { withTransaction } from '../../../control/runtime/db/pool.ts'
+import { limits } from '../../support/limits.ts'
 import { type Book, scalar, startBook } from '../../support/parts/ledger.ts'
 
 const TABLES = ['sessions', 'used_nonces', 'link_codes', 'idempotency_keys']
@@ -19,7 +21,7 @@ let accountId: string
 
 before(async () => {
   book = await startBook()
-  accountId = await openNewAccount(book.pool)
+  accountId = await openNewAccount(book.pool, limits)
 })
 
 after(() => book.stop())
@@ -27,11 +29,11 @@ after(() => book.stop())
 /** A row in each table. @returns the one-time code */
 function fill(round: string): Promise<string> {
   return withTransaction(book.pool, async (client) => {
-    await beginSession(client, OPERATOR, `0x${round.repeat(40)}`)
+    await beginSession(client, OPERATOR, `0x${round.repeat(40)}`, limits)
     assert.equal(await useNonce(client, round, Date.now() + 60_000), true)
-    assert.equal(await takeIdempotencyKey(client, { ...REQUEST, key: round }), undefined)
+    assert.equal(await takeIdempotencyKey(client, { ...REQUEST, key: round }, limits), undefined)
     await keepFirstAnswer(client, { ...REQUEST, key: round }, { status: 200, body: '{}' })
-    return (await newLinkCode(client, OPERATOR, accountId)).code
+    return (await newLinkCode(client, OPERATOR, accountId, limits)).code
   })
 }
 
@@ -51,14 +53,14 @@ test('rows past their time go, the others stay', async () => {
   const young = await fill('b')
   assert.equal(await counts(), '2,2,2,2')
   assert.equal(await withTransaction(book.pool, (client) => takeLinkCode(client, old)), undefined)
-  assert.equal(await removeExpired(book.pool), false)
+  assert.equal(await removeExpired(book.pool, limits), false)
   assert.equal(await counts(), '1,1,1,1')
   assert.equal(await withTransaction(book.pool, (client) => takeLinkCode(client, young)), accountId)
 })
 
 test('an Idempotency-Key past its time may be used for something else, before it is removed, too', async () => {
   const take = (fingerprint: string) =>
-    withTransaction(book.pool, (client) => takeIdempotencyKey(client, { ...REQUEST, key: 'b', fingerprint }))
+    withTransaction(book.pool, (client) => takeIdempotencyKey(client, { ...REQUEST, key: 'b', fingerprint }, limits))
   assert.deepEqual((await take(REQUEST.fingerprint))?.status, 200)
   await assert.rejects(take('other'), { code: 'idempotency_conflict', status: 409 })
   await letExpire()

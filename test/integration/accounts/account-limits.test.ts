@@ -2,12 +2,12 @@
 // with small rates, addresses as a load balancer states them, and tables that are taken away.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { limits } from '../../../contract/limits/limits.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { createPool } from '../../../control/runtime/db/pool.ts'
 import { toPrincipal } from '../../../proxy/access/principal.ts'
 import { type ApiAnswer, api, apiOk, assertRefused, newOwner, type Owner } from '../../support/clients/apiClient.ts'
 import { assertError, chat, completion } from '../../support/clients/chatClient.ts'
+import { limits } from '../../support/limits.ts'
 import { type Stack, startStack } from '../../support/stack.ts'
 
 let stack: Stack
@@ -79,7 +79,7 @@ test('the rates are told by GET /v1/limits', async () => {
 
 test('a key whose account settings cannot be read runs nothing, and runs again when they can', async () => {
   const { apiKey } = await stack.createAccount()
-  const pool = createPool(stack.databaseUrl)
+  const pool = createPool(stack.databaseUrl, limits)
   await pool.query('ALTER TABLE account_settings RENAME TO settings_away')
   assertError(await chat(url, apiKey, { model: 'test/small' }), 503, 'settings_unavailable')
   await pool.query('ALTER TABLE settings_away RENAME TO account_settings')

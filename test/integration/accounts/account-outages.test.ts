@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { API_ROUTES } from '../../../contract/api/routes.ts'
-import { limits } from '../../../contract/limits/limits.ts'
 import { RPC_API_STREAM } from '../../../contract/wire/redisKeys.ts'
 import { createPool } from '../../../control/runtime/db/pool.ts'
 import { api, apiOk, assertRefused, newOwner, type Owner } from '../../support/clients/apiClient.ts'
 import { chat, completion } from '../../support/clients/chatClient.ts'
+import { limits } from '../../support/limits.ts'
 import { type Stack, startStack, until } from '../../support/stack.ts'
 
 const M = 'test/small'
@@ -103,7 +103,7 @@ test('control that is killed while it works makes a change once or not at all', 
   const names = Array.from({ length: 20 }, (_, i) => `name-${i}`)
   const done = await make(names[0] ?? '')
   // The others come as far as the lock, where the kill meets them.
-  const pool = createPool(stack.databaseUrl)
+  const pool = createPool(stack.databaseUrl, limits)
   const blocker = await pool.connect()
   await blocker.query('BEGIN')
   await blocker.query('LOCK TABLE api_keys IN SHARE MODE')

@@ -1,6 +1,7 @@
 // Goal: no secret stands anywhere but in the answer that shows it once. Method: everything that makes or takes a secret is
 // done against a stack that logs all it can; then its logs, its database, its Redis and the file that Redis appends all its
 // writes to are searched.
+
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,6 +10,7 @@ import { hashSecret, newSecret } from '../../../contract/wire/ids.ts'
 import { createPool } from '../../../control/runtime/db/pool.ts'
 import { api, apiOk, newOwner, newWallet, signedMessage, signIn } from '../../support/clients/apiClient.ts'
 import { chat } from '../../support/clients/chatClient.ts'
+import { limits } from '../../support/limits.ts'
 import { type Stack, startStack } from '../../support/stack.ts'
 
 /** Everything secret that a session of work with the gateway brings forth. */
@@ -56,7 +58,7 @@ async function work(stack: Stack): Promise<Map<string, string>> {
   const provider = { name: 'p', base_url: 'https://127.0.0.1/v1', api_key: secrets.get('key of a provider') }
   await api(url, 'POST', '/v1/providers', { token, body: provider })
   // An error inside control, which is logged with what it knows.
-  const pool = createPool(stack.databaseUrl)
+  const pool = createPool(stack.databaseUrl, limits)
   await pool.query('ALTER TABLE activity RENAME TO activity_away')
   const failed = await api(url, 'POST', '/v1/account/keys', { token, body: { name: 'x' } })
   assert.equal(failed.status, 500, failed.text)
@@ -68,7 +70,7 @@ async function work(stack: Stack): Promise<Map<string, string>> {
 }
 
 async function databaseText(url: string): Promise<string> {
-  const pool = createPool(url)
+  const pool = createPool(url, limits)
   const tables = await pool.query<{ name: string }>(
     `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`,
   )

@@ -1,6 +1,7 @@
 // Goal: a long statement flows through the gateway as fast as its reader takes it, holding little at a time, and one that
 // cannot be finished does not look finished. Method: a stack with tens of thousands of long receipts, a reader that stops,
 // and a control that is killed.
+
 import assert from 'node:assert/strict'
 import { get, type IncomingMessage } from 'node:http'
 import { after, before, test } from 'node:test'
@@ -11,6 +12,7 @@ import { ledgerStream, shardOf } from '../../../contract/wire/redisKeys.ts'
 import { createPool, type Pool } from '../../../control/runtime/db/pool.ts'
 import { newOwner, type Owner } from '../../support/clients/apiClient.ts'
 import { readCsv, statementUnits } from '../../support/csv.ts'
+import { limits } from '../../support/limits.ts'
 import { settlementOf } from '../../support/parts/ledger.ts'
 import { type Stack, startStack, until } from '../../support/stack.ts'
 
@@ -24,7 +26,7 @@ let owner: Owner
 
 before(async () => {
   stack = await startStack({ limits: { apiRequestBurst: 10, apiRequestsPerMinute: 10, apiTimeoutMs: 3_000 } })
-  pool = createPool(stack.databaseUrl)
+  pool = createPool(stack.databaseUrl, limits)
   owner = await newOwner(stack, { credits: '1', coin: '1' })
   await stack.withRedis(async (redis) => {
     const stream = ledgerStream(shardOf(owner.accountId))

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { parseMonth } from '../../../contract/api/time.ts'
-import { limits } from '../../../contract/limits/limits.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { newId } from '../../../contract/wire/ids.ts'
 import { shardOf } from '../../../contract/wire/redisKeys.ts'
@@ -13,6 +12,7 @@ import { usageQuery } from '../../../control/book/usage/usageQuery.ts'
 import { readUsage } from '../../../control/book/usage/usageReads.ts'
 import { statementPart } from '../../../control/customers/statements/statement.ts'
 import { readCsv, statementUnits } from '../../support/csv.ts'
+import { limits } from '../../support/limits.ts'
 import { type Book, newAccount, scalar, settlementOf, startBook } from '../../support/parts/ledger.ts'
 
 const RECEIPTS = 20_000
@@ -59,7 +59,7 @@ const OF_MONTH = 'account_id = $1 AND held_at_ms >= $2 AND held_at_ms < $3'
 test('a long statement comes in bounded parts, every charge of the month once, in the order of time', async () => {
   let [text, parts, longest] = ['', 0, 0]
   for (let part = ''; ; ) {
-    const piece = await statementPart(book.pool, { accountId, ...MONTH }, part)
+    const piece = await statementPart(book.pool, { accountId, ...MONTH }, part, limits)
     text += piece.text
     parts++
     longest = Math.max(longest, piece.text.split('\r\n').length - 1)
@@ -81,7 +81,11 @@ test('a long statement comes in bounded parts, every charge of the month once, i
 })
 
 test('the usage is the sum of the receipts, on both ends of the span', async () => {
-  const usage = await readUsage(book.pool, usageQuery(accountId, { from: '2026-03-01', to: '2026-03-31' }))
+  const usage = await readUsage(
+    book.pool,
+    usageQuery(accountId, { from: '2026-03-01', to: '2026-03-31' }, limits),
+    limits,
+  )
   const values = [accountId, MONTH.startMs, MONTH.endMs]
   assert.equal(
     usage.total?.requests,
@@ -108,13 +112,13 @@ test('a year of ten million receipts is summed up in a fraction of a second', as
   )
   await book.pool.query('ANALYZE usage_days')
   for (const group_by of ['day', 'model,key', 'day,model,key']) {
-    const query = usageQuery(other, { from: '2024-10-05', to: '2025-10-04', group_by })
+    const query = usageQuery(other, { from: '2024-10-05', to: '2025-10-04', group_by }, limits)
     // The best of a few, beside what a machine that is slow just now needs to read and group the same rows: what else it
     // does is not meant.
     let [tookMs, plainMs, allowedMs] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, 1_000]
     for (let i = 0; i < 6 && tookMs >= allowedMs; i++) {
       const startedMs = performance.now()
-      const usage = await readUsage(book.pool, query)
+      const usage = await readUsage(book.pool, query, limits)
       const readMs = performance.now()
       tookMs = Math.min(tookMs, readMs - startedMs)
       assert.equal(usage.total?.requests, 365 * 20 * 10 * 137)

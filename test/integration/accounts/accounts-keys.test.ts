@@ -15,19 +15,26 @@ import { createKey, listKeys, revokeKey, UnknownKeyError, updateKey } from '../.
 import { resolveKey } from '../../../control/customers/keys/resolveKey.ts'
 import { migrate } from '../../../control/runtime/db/migrate.ts'
 import { createPool, type Pool, withTransaction } from '../../../control/runtime/db/pool.ts'
+import { limits } from '../../support/limits.ts'
 import { freshDatabase } from '../../support/services.ts'
 
 let pool: Pool
 
 before(async () => {
-  pool = createPool(await freshDatabase())
+  pool = createPool(await freshDatabase(), limits)
   await migrate(pool)
 })
 after(() => pool.end())
 
 test('an account opens with credits and coin, and admission is told', async () => {
   const expiresAtMs = Date.now() + 1_000_000
-  const id = await openNewAccount(pool, { name: 'one', creditUnits: 10, coinUnits: 7, source: 'welcome', expiresAtMs })
+  const id = await openNewAccount(pool, limits, {
+    name: 'one',
+    creditUnits: 10,
+    coinUnits: 7,
+    source: 'welcome',
+    expiresAtMs,
+  })
   assert.equal((await accountOf(pool, id))?.name, 'one')
   const balance = await accountBalance(pool, id)
   assert.equal(balance.coinUnits, 7)
@@ -43,9 +50,9 @@ test('an account opens with credits and coin, and admission is told', async () =
 })
 
 test('a payment with a reference is credited once', async () => {
-  const id = await openNewAccount(pool)
+  const id = await openNewAccount(pool, limits)
   const credit = () =>
-    withTransaction(pool, (client) => creditAccount(client, id, { coinUnits: 5, creditUnits: 3, ref: 'p1' }))
+    withTransaction(pool, (client) => creditAccount(client, id, { coinUnits: 5, creditUnits: 3, ref: 'p1' }, limits))
   await credit()
   await credit()
   const balance = await accountBalance(pool, id)
@@ -55,9 +62,9 @@ test('a payment with a reference is credited once', async () => {
 })
 
 test('a reference names a payment of one account, and its amounts never change', async () => {
-  const [first, second] = [await openNewAccount(pool), await openNewAccount(pool)]
+  const [first, second] = [await openNewAccount(pool, limits), await openNewAccount(pool, limits)]
   const credit = (id: string, amounts: { coinUnits?: number; creditUnits?: number }) =>
-    withTransaction(pool, (client) => creditAccount(client, id, { ...amounts, ref: 'shared' }))
+    withTransaction(pool, (client) => creditAccount(client, id, { ...amounts, ref: 'shared' }, limits))
   for (const id of [first, second]) {
     assert.equal(await credit(id, { coinUnits: 5, creditUnits: 3 }), true)
     assert.equal(await credit(id, { coinUnits: 5, creditUnits: 3 }), false)
@@ -73,13 +80,13 @@ test('a reference names a payment of one account, and its amounts never change',
     const balance = await accountBalance(pool, id)
     assert.deepEqual([balance.coinUnits, balance.grants.map(({ units }) => units)], [5, [3]])
   }
-  const third = await openNewAccount(pool)
+  const third = await openNewAccount(pool, limits)
   const atOnce = await Promise.all([1, 2, 3].map(() => credit(third, { creditUnits: 9 })))
   assert.equal(atOnce.filter(Boolean).length, 1)
 })
 
 test('an account that is not there is named', async () => {
-  const credit = withTransaction(pool, (client) => creditAccount(client, 'acct_none', { coinUnits: 5 }))
+  const credit = withTransaction(pool, (client) => creditAccount(client, 'acct_none', { coinUnits: 5 }, limits))
   await assert.rejects(credit, UnknownAccountError)
   await assert.rejects(accountBalance(pool, 'acct_none'), UnknownAccountError)
   assert.equal(await accountOf(pool, 'acct_none'), undefined)
@@ -92,7 +99,7 @@ test('accounts are listed in pages', async () => {
 })
 
 test('a key resolves to its settings; its secret is stored nowhere', async () => {
-  const accountId = await openNewAccount(pool)
+  const accountId = await openNewAccount(pool, limits)
   const { key, secret } = await createKey(pool, accountId, {
     name: 'ci',
     capHourUnits: 0,
@@ -117,7 +124,7 @@ test('a key resolves to its settings; its secret is stored nowhere', async () =>
 })
 
 test('an update changes what it names and nothing else', async () => {
-  const { key } = await createKey(pool, await openNewAccount(pool), {
+  const { key } = await createKey(pool, await openNewAccount(pool, limits), {
     capHourUnits: 9,
     models: ['a'],
     privateTier: true,
@@ -128,7 +135,7 @@ test('an update changes what it names and nothing else', async () => {
 })
 
 test('revoked, expired and unknown keys do not resolve; a paused one does', async () => {
-  const accountId = await openNewAccount(pool)
+  const accountId = await openNewAccount(pool, limits)
   const paused = await createKey(pool, accountId, { paused: true })
   assert.equal((await resolveKey(pool, paused.key.hash)).paused, true)
   const expired = await createKey(pool, accountId, { expiresAtMs: Date.now() - 1_000 })

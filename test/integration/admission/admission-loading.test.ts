@@ -1,10 +1,11 @@
 // Goal: what is booked or marked while the admission state is loaded from the book is neither missed nor counted twice.
 // Method: the loading over a real book and a real Redis, with a booking that is held up, and with a mark, in its middle.
-import '../../support/limits/ledgerLimits.ts'
+
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { ensureAdmission } from '../../../control/admission/keeper.ts'
 import { bookEntries } from '../../../control/book/settlement/bookEntries.ts'
+import { ledgerLimits as limits } from '../../support/limits.ts'
 import {
   assertCleanAudit,
   type Book,
@@ -71,7 +72,7 @@ test('a shard that is marked while all are loaded is loaded once more, whatever 
       `INSERT INTO admission_dirty (shard, reason, at) VALUES (3, 'test', now() - interval '1 hour')`,
     )
   }
-  assert.equal(await ensureAdmission({ pool: book.pool, redis: book.redis, log, beforeOpen }), 'rebuilt')
+  assert.equal(await ensureAdmission({ pool: book.pool, redis: book.redis, log, beforeOpen, limits }), 'rebuilt')
   assert.equal(await ensure(), 'reloaded')
   assert.equal(await ensure(), 'unchanged')
 })

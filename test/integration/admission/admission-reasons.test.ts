@@ -1,9 +1,9 @@
-import '../../support/limits/ledgerLimits.ts'
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { pino } from 'pino'
 import { epochKey } from '../../../contract/wire/redisKeys.ts'
 import { AdmissionKeeper, ensureAdmission } from '../../../control/admission/keeper.ts'
+import { ledgerLimits as limits } from '../../support/limits.ts'
 import { startBook, until } from '../../support/parts/ledger.ts'
 
 test('a restart of everything is no warning; the same while control runs, or lost state, is one', async (t) => {
@@ -13,7 +13,7 @@ test('a restart of everything is no warning; the same while control runs, or los
   const told = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) })
   const closings = () =>
     lines.splice(0).flatMap(({ level, reason }) => (reason === undefined ? [] : [{ level, reason }]))
-  const options = { pool: own.pool, redis: own.redis, log: told }
+  const options = { pool: own.pool, redis: own.redis, log: told, limits }
   const WARN = 40
   const INFO = 30
   await ensureAdmission(options)

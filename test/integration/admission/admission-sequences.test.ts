@@ -1,4 +1,3 @@
-import '../../support/limits/ledgerLimits.ts'
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -15,6 +14,7 @@ import { creditCoin } from '../../../control/book/ledger/creditCoin.ts'
 import { grantCredits } from '../../../control/book/ledger/grantCredits.ts'
 import { SettlementConsumer } from '../../../control/book/settlement/consumer.ts'
 import { withTransaction } from '../../../control/runtime/db/pool.ts'
+import { ledgerLimits as limits } from '../../support/limits.ts'
 import {
   admissionIsOpen,
   assertCleanAudit,
@@ -42,12 +42,12 @@ before(async () => {
   await ensureOpen(book)
   const { pool, redis } = book
   parts = [
-    new SettlementConsumer({ redisUrl: book.redisServer.url, pool, log, consumer: 'c1' }),
-    new SettlementConsumer({ redisUrl: book.redisServer.url, pool, log, consumer: 'c2' }),
-    new EventDispatcher({ pool, redis, log }),
-    new GrantSweeper({ pool, redis, log }),
-    new AdmissionKeeper({ pool, redis, log }),
-    new OrphanVoider({ redis, log }),
+    new SettlementConsumer({ redisUrl: book.redisServer.url, pool, log, consumer: 'c1', limits }),
+    new SettlementConsumer({ redisUrl: book.redisServer.url, pool, log, consumer: 'c2', limits }),
+    new EventDispatcher({ pool, redis, log, limits }),
+    new GrantSweeper({ pool, redis, log, limits }),
+    new AdmissionKeeper({ pool, redis, log, limits }),
+    new OrphanVoider({ redis, log, limits }),
   ]
   proxy = new TestProxy(redis)
   await proxy.beat()
@@ -136,12 +136,16 @@ class Run {
     await withTransaction(book.pool, async (client) => {
       if (next.kind === 'credit') await creditCoin(client, { accountId, units: next.units, ref: newId('evt') })
       else
-        await grantCredits(client, {
-          accountId,
-          units: next.units,
-          source: 't',
-          expiresAtMs: Date.now() + next.livesMs,
-        })
+        await grantCredits(
+          client,
+          {
+            accountId,
+            units: next.units,
+            source: 't',
+            expiresAtMs: Date.now() + next.livesMs,
+          },
+          limits,
+        )
     }).catch((error: Error) => assert.equal(error.name, 'TooManyGrantsError'))
   }
 
@@ -188,7 +192,7 @@ class Run {
         if (charge < 0) return
         const { accountId, requestId, units: holdUnits } = hold
         const settlement = settlementOf({ accountId, requestId, holdUnits, chargeUnits: Math.min(charge, holdUnits) })
-        const charged = await settleLost(book.redis, book.pool, settlement).catch(() => -1)
+        const charged = await settleLost(book.redis, book.pool, settlement, limits).catch(() => -1)
         if (charged >= 0) {
           this.charges.set(requestId, charged)
           return

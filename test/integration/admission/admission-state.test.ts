@@ -1,8 +1,6 @@
-import '../../support/limits/ledgerLimits.ts'
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { limits } from '../../../contract/limits/limits.ts'
 import { newId } from '../../../contract/wire/ids.ts'
 import {
   accountKey,
@@ -24,6 +22,7 @@ import { grantCredits } from '../../../control/book/ledger/grantCredits.ts'
 import { bookEntries } from '../../../control/book/settlement/bookEntries.ts'
 import { ensureGroups } from '../../../control/book/settlement/streamReader.ts'
 import { withTransaction } from '../../../control/runtime/db/pool.ts'
+import { ledgerLimits as limits } from '../../support/limits.ts'
 import {
   assertCleanAudit,
   type Book,
@@ -61,11 +60,13 @@ const ensure = () => ensureOpen(book)
 const dispatch = () => dispatchEvents(book)
 
 function grant(accountId: string, units: number, expiresAtMs: number): Promise<{ grantId: string }> {
-  return withTransaction(book.pool, (client) => grantCredits(client, { accountId, units, source: 'test', expiresAtMs }))
+  return withTransaction(book.pool, (client) =>
+    grantCredits(client, { accountId, units, source: 'test', expiresAtMs }, limits),
+  )
 }
 
 const lost = (accountId: string, requestId: string, chargeUnits: number) =>
-  settleLost(book.redis, book.pool, settlementOf({ accountId, requestId, chargeUnits }))
+  settleLost(book.redis, book.pool, settlementOf({ accountId, requestId, chargeUnits }), limits)
 
 test('admission opens with one epoch, and events reach Redis in order, once', async () => {
   assert.equal(await ensure(), 'rebuilt')
@@ -211,7 +212,7 @@ test('an account whose events Redis lost is loaded from the book', async () => {
   const accountId = await fundedAccount(book, 1_000)
   await book.redis.del(accountKey(shardOf(accountId), accountId))
   await withTransaction(book.pool, (client) => creditCoin(client, { accountId, units: 50, ref: newId('evt') }))
-  const dispatcher = new EventDispatcher({ pool: book.pool, redis: book.redis, log })
+  const dispatcher = new EventDispatcher({ pool: book.pool, redis: book.redis, log, limits })
   await until('the loss is noticed', async () => (await ensure()) === 'reloaded').finally(() => dispatcher.stop())
   assert.equal(await proxy.freeCoin(accountId), 1_050)
   await dispatch()
@@ -228,7 +229,7 @@ test('holds of a process that stopped heart-beating are voided, those of the liv
   const ofDead = await dead.newHold(accountId, 100)
   const ofUnknown = await unknown.newHold(accountId, 100)
   const ofLiving = await proxy.newHold(accountId, 100)
-  const voider = new OrphanVoider({ redis: book.redis, log })
+  const voider = new OrphanVoider({ redis: book.redis, log, limits })
   try {
     const owners = async () => new Set((await listHolds(book.redis)).map((hold) => hold.owner))
     await until('the orphans are voided', async () => {
@@ -261,7 +262,7 @@ test('holds of a process that stopped heart-beating are voided, those of the liv
 test('an outage of Redis voids nobody who goes on beating afterwards', async () => {
   const accountId = await fundedAccount(book, 1_000)
   const requestId = await proxy.newHold(accountId, 100)
-  const voider = new OrphanVoider({ redis: book.redis, log })
+  const voider = new OrphanVoider({ redis: book.redis, log, limits })
   try {
     await sleep(200)
     await book.redisServer.kill9()
@@ -288,7 +289,7 @@ test('expired grants go back to the house, held parts when their holds end, and 
   await dispatch()
   const requestId = newId('req')
   assert.equal((await proxy.hold(accountId, requestId, 200)).code, HoldCode.OK)
-  const sweeper = new GrantSweeper({ redis: book.redis, pool: book.pool, log })
+  const sweeper = new GrantSweeper({ redis: book.redis, pool: book.pool, log, limits })
   const balance = () =>
     scalar<number>(book.pool, 'SELECT balance FROM ledger_accounts WHERE id = $1', [`grant:${grantId}`])
   const drained = (units: number) => async () => {

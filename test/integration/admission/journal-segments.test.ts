@@ -6,8 +6,8 @@ import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { limits } from '../../../contract/limits/limits.ts'
 import { Journal } from '../../../proxy/admission/journal.ts'
+import { limits } from '../../support/limits.ts'
 import { allSettled, endingOf, settlementsOver } from '../../support/parts/settlements.ts'
 import { until } from '../../support/stack.ts'
 import { makeTempDir, removeTempDir } from '../../support/tempDir.ts'
@@ -91,7 +91,7 @@ test('a folder that cannot be used is reported and never thrown', async () => {
 
 test('a disk that is full in the middle of an ending: that one is said to be lost, the next ones are not', () => {
   const journalUrl = new URL('../../../proxy/admission/journal.js', import.meta.url)
-  const limitsUrl = new URL('../../../contract/limits/limits.js', import.meta.url)
+  const limitsUrl = new URL('../../support/limits.js', import.meta.url)
   const endings = ['req_first', 'req_cut', 'req_next'].map((id) => ({ ...endingOf(id), settlement: '' }))
   const script = `
     process.on('SIGXFSZ', () => {})

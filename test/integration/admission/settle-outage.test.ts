@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { limits } from '../../../contract/limits/limits.ts'
 import { connectRedis } from '../../../contract/wire/redis.ts'
 import { accountKey, epochKey, holdsKey, ledgerStream } from '../../../contract/wire/redisKeys.ts'
 import { defineScript } from '../../../contract/wire/scripts.ts'
+import { limits } from '../../support/limits.ts'
 import { endingOf, settlementsOver, waiterOf } from '../../support/parts/settlements.ts'
 import { startTestRedis } from '../../support/services.ts'
 import { until } from '../../support/stack.ts'
@@ -16,7 +16,7 @@ const ENDINGS = 600
 
 test('while Redis hangs nothing piles up in its connection; afterwards every ending is accepted once', async (t) => {
   const server = await startTestRedis()
-  const commands = connectRedis(server.url, 'fail')
+  const commands = connectRedis(server.url, { failAfterMs: limits.redisTimeoutMs })
   commands.on('error', () => {})
   const folder = makeTempDir('journal')
   t.after(async () => {

@@ -2,10 +2,10 @@
 // whole stack; requests of an agent above its threshold, decided over HTTP; the provider's log says what ran.
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
-import { limits } from '../../../contract/limits/limits.ts'
 import { createPool, type Pool } from '../../../control/runtime/db/pool.ts'
 import { api, apiOk, assertRefused, type Json, newOwner, type Owner } from '../../support/clients/apiClient.ts'
 import { assertError, completion, type Reply } from '../../support/clients/chatClient.ts'
+import { limits } from '../../support/limits.ts'
 import { type Stack, startStack, until } from '../../support/stack.ts'
 
 const M = 'test/small'
@@ -23,7 +23,7 @@ before(async () => {
   const rates = { apiRequestsPerMinute: 60_000, apiRequestBurst: 10_000 }
   const catalog = { models: [{ id: M }, { id: 'test/other' }, { id: 'test/broken', upstream: 'broken,status=500' }] }
   stack = await startStack({ catalog, limits: { ...rates, approvalsPerAgentMax: 12 } })
-  pool = createPool(stack.databaseUrl)
+  pool = createPool(stack.databaseUrl, limits)
   url = stack.baseUrl
   owner = await newOwner(stack, { coin: '10' })
   const body = { slug: SLUG, approval_threshold: THRESHOLD }

@@ -1,11 +1,13 @@
 // Goal: coin goes through a link to exactly one account, or back, and is never spendable twice. Method: a whole stack,
 // sessions of several accounts over HTTP; every test ends with the audit, which compares Redis with the book.
+
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { hashSecret } from '../../../contract/wire/ids.ts'
 import { createPool } from '../../../control/runtime/db/pool.ts'
 import { api, apiOk, assertRefused, type Json, newOwner, type Owner } from '../../support/clients/apiClient.ts'
 import { assertError, chat, completion } from '../../support/clients/chatClient.ts'
+import { limits } from '../../support/limits.ts'
 import { type Stack, startStack, until } from '../../support/stack.ts'
 
 let stack: Stack
@@ -214,7 +216,7 @@ test('what is wrong with a link is said with the field', async () => {
 test('the token of a link stands nowhere', async () => {
   const giver = await newOwner(stack, { coin: '1' })
   const { token } = await made(giver, '1')
-  const pool = createPool(stack.databaseUrl)
+  const pool = createPool(stack.databaseUrl, limits)
   try {
     const tables = await pool.query<{ name: string }>(
       `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`,

@@ -1,6 +1,6 @@
 // Goal: every receipt counts for a referral exactly once, however settlement, attaching and several payers interleave, and
 // the audit finds what does not agree. Method: random steps at once over the parts of control without HTTP.
-import '../../support/limits/ledgerLimits.ts'
+
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
@@ -15,6 +15,7 @@ import { attachReferrer } from '../../../control/customers/referrals/referrals.t
 import { payShares } from '../../../control/customers/referrals/share.ts'
 import { OPERATOR } from '../../../control/runtime/activity/activity.ts'
 import { withTransaction } from '../../../control/runtime/db/pool.ts'
+import { ledgerLimits as limits } from '../../support/limits.ts'
 import { type Book, scalar, settlementOf, startBook } from '../../support/parts/ledger.ts'
 
 const ACCOUNTS = 3
@@ -54,24 +55,24 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 )
 
 async function payAll(): Promise<void> {
-  while (await payShares(book.pool));
+  while (await payShares(book.pool, limits));
 }
 
 async function failed(): Promise<string[]> {
-  const checks = await withTransaction(book.pool, checkBook)
+  const checks = await withTransaction(book.pool, (client) => checkBook(client, limits))
   return checks.filter((check) => !check.ok).map((check) => `${check.name}: ${check.detail}`)
 }
 
 test('without referrals the place moves on at once, and a referral counts from there', async () => {
   const [referrer, accountId] = [
-    await openNewAccount(book.pool),
-    await openNewAccount(book.pool, { coinUnits: COIN_UNITS }),
+    await openNewAccount(book.pool, limits),
+    await openNewAccount(book.pool, limits, { coinUnits: COIN_UNITS }),
   ]
   await bookEntries(book.pool, [charge(accountId, 500), charge(accountId, 500)])
-  assert.equal(await payShares(book.pool), false)
+  assert.equal(await payShares(book.pool, limits), false)
   assert.equal(await scalar<number>(book.pool, 'SELECT position FROM referral_cursor'), 2)
   const code = await referralCode(book.pool, referrer)
-  await withTransaction(book.pool, (client) => attachReferrer(client, OPERATOR, accountId, code))
+  await withTransaction(book.pool, (client) => attachReferrer(client, OPERATOR, accountId, code, limits))
   await bookEntries(book.pool, [charge(accountId, 39)])
   await payAll()
   const read = 'SELECT earned_units * 10000 + rest FROM referrals WHERE account_id = $1'
@@ -82,10 +83,10 @@ test('every coin charge counts once, in any interleaving', async () => {
   const batches = fc.array(fc.array(step, { minLength: 1, maxLength: 6 }), { minLength: 3, maxLength: 8 })
   await fc.assert(
     fc.asyncProperty(batches, async (plan) => {
-      const referrer = await openNewAccount(book.pool)
+      const referrer = await openNewAccount(book.pool, limits)
       const code = await referralCode(book.pool, referrer)
       const accounts = await Promise.all(
-        Array.from({ length: ACCOUNTS }, () => openNewAccount(book.pool, { coinUnits: COIN_UNITS })),
+        Array.from({ length: ACCOUNTS }, () => openNewAccount(book.pool, limits, { coinUnits: COIN_UNITS })),
       )
       const account = (index: number) => accounts[index] ?? assert.fail()
       const attached = new Set<number>()
@@ -97,10 +98,12 @@ test('every coin charge counts once, in any interleaving', async () => {
                 book.pool,
                 next.units.map((units) => charge(account(next.of), units)),
               )
-            } else if (next.kind === 'pay') await payShares(book.pool)
+            } else if (next.kind === 'pay') await payShares(book.pool, limits)
             else if (!attached.has(next.of)) {
               attached.add(next.of)
-              await withTransaction(book.pool, (client) => attachReferrer(client, OPERATOR, account(next.of), code))
+              await withTransaction(book.pool, (client) =>
+                attachReferrer(client, OPERATOR, account(next.of), code, limits),
+              )
             }
           }),
         )
@@ -162,10 +165,10 @@ async function tamper(sql: string): Promise<void> {
 }
 
 test('the audit finds shares that do not agree with the receipts', async () => {
-  const referrer = await openNewAccount(book.pool)
-  const accountId = await openNewAccount(book.pool, { coinUnits: COIN_UNITS })
+  const referrer = await openNewAccount(book.pool, limits)
+  const accountId = await openNewAccount(book.pool, limits, { coinUnits: COIN_UNITS })
   const code = await referralCode(book.pool, referrer)
-  await withTransaction(book.pool, (client) => attachReferrer(client, OPERATOR, accountId, code))
+  await withTransaction(book.pool, (client) => attachReferrer(client, OPERATOR, accountId, code, limits))
   await bookEntries(book.pool, [charge(accountId, 999)])
   await payAll()
   assert.deepEqual(await failed(), [])
@@ -182,7 +185,7 @@ test('the audit finds shares that do not agree with the receipts', async () => {
 })
 
 test('a code is made once for an account, and not at all when every one is taken', async () => {
-  const [one, two] = [await openNewAccount(book.pool), await openNewAccount(book.pool)]
+  const [one, two] = [await openNewAccount(book.pool, limits), await openNewAccount(book.pool, limits)]
   const codes = await Promise.all(Array.from({ length: 10 }, () => referralCode(book.pool, one)))
   assert.equal(new Set(codes).size, 1)
   await assert.rejects(

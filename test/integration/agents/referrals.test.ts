@@ -1,10 +1,12 @@
 // Goal: who brings an account gets its share of the coin that the account is charged, once, to the unit, and nothing else
 // is paid. Method: a whole stack, accounts over HTTP; every test ends with the audit, which counts all receipts again.
+
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { createPool, type Pool } from '../../../control/runtime/db/pool.ts'
 import { api, apiOk, assertRefused, type Json, newOwner, type Owner } from '../../support/clients/apiClient.ts'
 import { chat, completion } from '../../support/clients/chatClient.ts'
+import { limits } from '../../support/limits.ts'
 import { type Stack, startStack, until } from '../../support/stack.ts'
 
 const M = 'test/small'
@@ -16,7 +18,7 @@ let networks = 0
 
 before(async () => {
   const rates = { apiRequestsPerMinute: 60_000, apiRequestBurst: 10_000, signInRequestsPerMinute: 60_000 }
-  const limits = {
+  const changes = {
     ...rates,
     signInRequestBurst: 10_000,
     referralPayMs: 100,
@@ -26,11 +28,11 @@ before(async () => {
   stack = await startStack({
     workers: 2,
     catalog: { models: [{ id: M }] },
-    limits,
+    limits: changes,
     env: { SLUICE_TRUSTED_PROXIES: '1' },
   })
   url = stack.baseUrl
-  pool = createPool(stack.databaseUrl)
+  pool = createPool(stack.databaseUrl, limits)
 })
 
 afterEach(async () => {

@@ -1,6 +1,6 @@
 // Goal: a batch job lives for 24 hours, its result for 7 days, and a webhook is delivered once under its id, also when its
 // receiver is away for an hour. Method: the parts of control over a real book with a clock that is set by hand.
-import '../../support/limits/batchLimits.ts'
+
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { pino } from 'pino'
@@ -14,6 +14,7 @@ import { sendWebhooks } from '../../../control/batch/webhookSender.ts'
 import { migrate } from '../../../control/runtime/db/migrate.ts'
 import { createPool, type Pool } from '../../../control/runtime/db/pool.ts'
 import { assertSigned, HookReceiver } from '../../support/clients/batchClient.ts'
+import { batchLimits as limits } from '../../support/limits.ts'
 import { BatchWorld } from '../../support/parts/batchWorld.ts'
 import { freshDatabase } from '../../support/services.ts'
 
@@ -25,7 +26,7 @@ let pool: Pool
 let world: BatchWorld
 
 before(async () => {
-  pool = createPool(await freshDatabase())
+  pool = createPool(await freshDatabase(), limits)
   await migrate(pool)
 })
 
@@ -59,7 +60,7 @@ test('a batch that is not finished is cancelled in time, and its job expires aft
   const id = await world.submit('packs')
   world.nowMs += 5_000
   await settle()
-  const { get_batch: job, get_batch_result: result } = batchHandlers(pool)
+  const { get_batch: job, get_batch_result: result } = batchHandlers(pool, limits)
   assert.equal(world.provider.batches.length, 1)
   world.nowMs += DAY_MS - 20 * MINUTE_MS
   await settle()
@@ -106,12 +107,12 @@ test('a job that nobody can be asked for expires after 24 hours', async () => {
 
 test('a result is kept for 7 days', async () => {
   const id = await doneJob()
-  const { get_batch: job, get_batch_result: result } = batchHandlers(pool)
+  const { get_batch: job, get_batch_result: result } = batchHandlers(pool, limits)
   const endMs = world.nowMs
-  await eraseOld(pool, endMs + 7 * DAY_MS - 1)
+  await eraseOld(pool, endMs + 7 * DAY_MS - 1, limits)
   const kept = JSON.parse((await result.read(call(id))).text ?? '') as { id: string; receipt: { request_id: string } }
   assert.deepEqual([kept.id, kept.receipt.request_id], [id, id])
-  await eraseOld(pool, endMs + 7 * DAY_MS)
+  await eraseOld(pool, endMs + 7 * DAY_MS, limits)
   await assert.rejects(result.read(call(id)), { code: 'result_expired', status: 410 })
   assert.equal(JSON.parse((await job.read(call(id))).text ?? '').status, 'done')
 })
@@ -121,7 +122,7 @@ test('a receiver that is away for an hour gets the webhook after it, once', asyn
   try {
     const secret = await webhookSecretOf(pool, 'key_1')
     const id = await doneJob(receiver.url)
-    const options = { pool, log, allowPrivate: true, now: world.now }
+    const options = { pool, log, allowPrivate: true, now: world.now, limits }
     receiver.status = 503
     for (let minute = 0; minute < 60; minute++) {
       await sendWebhooks(options)
@@ -160,7 +161,7 @@ test('nothing is sent to a private address, whatever its name, and the log says 
       world = new BatchWorld(pool)
       await webhookSecretOf(pool, 'key_1')
       await doneJob(`http://${host}:${port}/`)
-      await sendWebhooks({ pool, log, allowPrivate: false, now: world.now })
+      await sendWebhooks({ pool, log, allowPrivate: false, now: world.now, limits })
       const [hook] = await listWebhooks(pool, { state: 'waiting', limit: 10 })
       assert.match(hook?.fault ?? '', /not_public/)
     }
@@ -173,7 +174,7 @@ test('nothing is sent to a private address, whatever its name, and the log says 
 test('a webhook that nobody takes is given up after three days', async () => {
   await webhookSecretOf(pool, 'key_1')
   await doneJob('http://127.0.0.1:9/')
-  const options = { pool, log, allowPrivate: true, now: world.now }
+  const options = { pool, log, allowPrivate: true, now: world.now, limits }
   for (let hour = 0; hour < 80; hour++) {
     await sendWebhooks(options)
     world.nowMs += DAY_MS / 24

@@ -1,10 +1,9 @@
 // Goal: a batch job that is done is charged once and shows what it was charged, also when Redis loses its hold, or the
 // charge that it had accepted. Method: the job, its hold and its end over a real book and a real Redis, which is emptied
 // or set back in between.
-import '../../support/limits/batchLostLimits.ts'
+
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
-import { limits } from '../../../contract/limits/limits.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { runAudit } from '../../../control/audit/runAudit.ts'
 import { BatchHolds } from '../../../control/batch/batchHolds.ts'
@@ -15,6 +14,7 @@ import { openJob } from '../../../control/batch/openJob.ts'
 import { decideAnswer } from '../../../control/batch/outcome.ts'
 import { parseCatalog } from '../../../control/catalog/pricing/catalogFile.ts'
 import { publishCatalog } from '../../../control/catalog/pricing/publish.ts'
+import { batchLostLimits as limits } from '../../support/limits.ts'
 import { CHARGE, PROVIDERS, USAGE } from '../../support/parts/batchWorld.ts'
 import {
   assertCleanAudit,
@@ -43,8 +43,8 @@ before(async () => {
   book = await startBook()
   const models = [{ id: 'test/model', price: PRICE }]
   const file = testCatalog('http://127.0.0.1:1/v1', { models, providers: [{ id: 'mock', batch: true }] })
-  await publishCatalog(book.pool, parseCatalog('catalog.yaml', file))
-  holds = new BatchHolds(book.redis, book.pool)
+  await publishCatalog(book.pool, parseCatalog('catalog.yaml', file), limits)
+  holds = new BatchHolds(book.redis, book.pool, limits)
 })
 beforeEach(async () => {
   proxy = new TestProxy(book.redis)
@@ -76,7 +76,7 @@ async function decidedJob(accountId: string): Promise<string> {
     takeByMs: Date.now() + 60_000,
     body: Buffer.from('{"messages":[]}'),
   } as unknown as sluice.SubmitBatchRequest)
-  const parts = { pool: book.pool, holds, now: Date.now, providers: async () => PROVIDERS, allowPrivate: true }
+  const parts = { pool: book.pool, holds, now: Date.now, providers: async () => PROVIDERS, allowPrivate: true, limits }
   await openJob(parts, request)
   const job = await jobOf(book.pool, requestId)
   assert.ok(job)
@@ -85,11 +85,18 @@ async function decidedJob(accountId: string): Promise<string> {
   return requestId
 }
 
-const endJobs = () => endDecided({ pool: book.pool, holds, log, now: Date.now })
+const endJobs = () => endDecided({ pool: book.pool, holds, log, now: Date.now, limits })
 
 /** Runs the work of control on batch jobs until the book has the receipt of a request. */
 async function untilBooked(requestId: string): Promise<void> {
-  const service = new BatchService({ pool: book.pool, redis: book.redis, log, environment: {}, allowPrivate: true })
+  const service = new BatchService({
+    pool: book.pool,
+    redis: book.redis,
+    log,
+    environment: {},
+    allowPrivate: true,
+    limits,
+  })
   service.start()
   const isBooked = async (): Promise<boolean> => {
     await drainAll(book)
@@ -127,7 +134,7 @@ test('a job that was done is charged although Redis lost its hold and its charge
   const shift = (ms: number) =>
     book.pool.query('UPDATE batch_jobs SET ended_at_ms = ended_at_ms + $2 WHERE id = $1', [requestId, ms])
   await shift(-2 * limits.holdAgeMaxMs)
-  const wrong = (await runAudit(book.pool, book.redis)).filter((check) => !check.ok)
+  const wrong = (await runAudit(book.pool, book.redis, limits)).filter((check) => !check.ok)
   assert.deepEqual(
     wrong.map((check) => check.detail),
     [`${requestId} is done, was charged ${CHARGE} and has no receipt`],
@@ -156,7 +163,7 @@ test('jobs that can not be ended yet hold up none behind them', async () => {
   const last = await decidedJob(accountId)
   const end: BatchHolds['end'] = (job, ...rest) =>
     waiting.includes(job.id) ? Promise.resolve('later') : holds.end(job, ...rest)
-  assert.equal(await endDecided({ pool: book.pool, holds: { end }, log, now: Date.now }), 1)
+  assert.equal(await endDecided({ pool: book.pool, holds: { end }, log, now: Date.now, limits }), 1)
   assert.equal((await jobOf(book.pool, last))?.state, 'done')
   assert.equal(await endJobs(), waiting.length)
   await drainAll(book)

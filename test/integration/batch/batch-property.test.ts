@@ -1,11 +1,12 @@
 // Goal: whatever a provider answers, in whatever order, however late and often, and whenever control is restarted, a batch job ends
 // in one state, with one charge or none, its hold released, and it is run at most once. Method: fast-check chooses jobs,
 // faults of calls, ends of batches and steps of the clock over a real book; Redis and the provider are models.
-import '../../support/limits/batchLimits.ts'
+
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import { migrate } from '../../../control/runtime/db/migrate.ts'
 import { createPool, type Pool } from '../../../control/runtime/db/pool.ts'
+import { batchLimits as limits } from '../../support/limits.ts'
 import { BatchWorld, type Fault } from '../../support/parts/batchWorld.ts'
 import { freshDatabase } from '../../support/services.ts'
 
@@ -26,7 +27,7 @@ const FAULTS: readonly Fault[] = [
 let pool: Pool
 
 before(async () => {
-  pool = createPool(await freshDatabase())
+  pool = createPool(await freshDatabase(), limits)
   await migrate(pool)
 })
 

@@ -1,9 +1,9 @@
-import '../../support/limits/ledgerLimits.ts'
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { accountKey, epochKey, keyCountersKey, shardOf } from '../../../contract/wire/redisKeys.ts'
 import { runAudit } from '../../../control/audit/runAudit.ts'
 import { withTransaction } from '../../../control/runtime/db/pool.ts'
+import { ledgerLimits as limits } from '../../support/limits.ts'
 import {
   assertCleanAudit,
   type Book,
@@ -43,7 +43,7 @@ async function tamper(sql: string): Promise<void> {
 }
 
 async function failedChecks(): Promise<string[]> {
-  const checks = await runAudit(book.pool, book.redis)
+  const checks = await runAudit(book.pool, book.redis, limits)
   return checks.filter((check) => !check.ok).map((check) => check.name)
 }
 
@@ -196,7 +196,7 @@ test('the audit finds a request that is held and has a receipt', async () => {
 
 test('charges that wait in a stream are part of what the audit expects', async () => {
   await proxy.serve(accountId, 50, 100)
-  const checks = await runAudit(book.pool, book.redis)
+  const checks = await runAudit(book.pool, book.redis, limits)
   assert.deepEqual(
     checks.filter((check) => !check.ok),
     [],

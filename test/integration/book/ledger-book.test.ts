@@ -1,4 +1,3 @@
-import '../../support/limits/ledgerLimits.ts'
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
@@ -10,6 +9,7 @@ import { openAccount } from '../../../control/book/ledger/openAccount.ts'
 import { postTransfers } from '../../../control/book/ledger/postTransfers.ts'
 import { migrate } from '../../../control/runtime/db/migrate.ts'
 import { type Client, withTransaction } from '../../../control/runtime/db/pool.ts'
+import { ledgerLimits as limits } from '../../support/limits.ts'
 import { type Book, newAccount, scalar, startBook } from '../../support/parts/ledger.ts'
 
 let book: Book
@@ -60,7 +60,7 @@ test('amounts that are not positive integers, and unknown accounts, are refused'
     )
     const grant = { accountId, units, source: 's', expiresAtMs: LATER_MS }
     await assert.rejects(
-      inTransaction((client) => grantCredits(client, grant)),
+      inTransaction((client) => grantCredits(client, grant, limits)),
       RangeError,
     )
   }
@@ -76,7 +76,7 @@ test('grants are listed soonest expiry first, granted once, and bounded also und
   const accountId = await newAccount(book.pool, 0)
   const grant = (expiresAtMs: number, ref?: string) =>
     inTransaction((client) =>
-      grantCredits(client, { accountId, units: 10, source: 'welcome', expiresAtMs, ...(ref ? { ref } : {}) }),
+      grantCredits(client, { accountId, units: 10, source: 'welcome', expiresAtMs, ...(ref ? { ref } : {}) }, limits),
     )
   const late = await grant(LATER_MS + 5, 'first')
   const soon = await grant(LATER_MS)
@@ -96,7 +96,9 @@ test('a grant is named within its account, and never changes its amount', async 
   const ref = newId('evt')
   const [first, second] = [await newAccount(book.pool, 0), await newAccount(book.pool, 0)]
   const grant = (accountId: string, units: number) =>
-    inTransaction((client) => grantCredits(client, { accountId, units, source: 's', expiresAtMs: LATER_MS, ref }))
+    inTransaction((client) =>
+      grantCredits(client, { accountId, units, source: 's', expiresAtMs: LATER_MS, ref }, limits),
+    )
   assert.equal((await grant(first, 10)).granted, true)
   assert.equal((await grant(second, 10)).granted, true)
   await assert.rejects(grant(first, 11), /another amount: 0\.00000001 USD of credits then, 0\.000000011 USD now/)

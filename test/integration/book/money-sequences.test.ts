@@ -1,7 +1,7 @@
 // Goal: whatever coin does at once (payments, links, holds, charges, referrals, credits and their expiry, processes that die
 // in the middle), no unit is lost, made or spendable twice, and Redis equals the book in the end. Method: random batches of steps,
 // each batch at once, over the parts of control without HTTP; then the audit.
-import '../../support/limits/ledgerLimits.ts'
+
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -26,6 +26,7 @@ import { attachReferrer } from '../../../control/customers/referrals/referrals.t
 import { GATEWAY } from '../../../control/runtime/activity/activity.ts'
 import { withTransaction } from '../../../control/runtime/db/pool.ts'
 import { type Undoable, withUndo } from '../../../control/runtime/db/undoable.ts'
+import { ledgerLimits as limits } from '../../support/limits.ts'
 import {
   admissionIsOpen,
   assertCleanAudit,
@@ -52,17 +53,17 @@ before(async () => {
   book = await startBook()
   const { pool, redis } = book
   await ensureOpen(book)
-  debits = new Debits(pool, redis)
+  debits = new Debits(pool, redis, limits)
   proxy = new TestProxy(redis)
   await proxy.beat()
   parts = [
-    new SettlementConsumer({ redisUrl: book.redisServer.url, pool, log, consumer: 'c1' }),
-    new EventDispatcher({ pool, redis, log }),
-    new GrantSweeper({ pool, redis, log }),
-    new AdmissionKeeper({ pool, redis, log }),
-    new DebitKeeper({ pool, redis, log, debits }),
-    new LinkExpirer({ pool, log }),
-    new ReferralPayer({ pool, log }),
+    new SettlementConsumer({ redisUrl: book.redisServer.url, pool, log, consumer: 'c1', limits }),
+    new EventDispatcher({ pool, redis, log, limits }),
+    new GrantSweeper({ pool, redis, log, limits }),
+    new AdmissionKeeper({ pool, redis, log, limits }),
+    new DebitKeeper({ pool, redis, log, debits, limits }),
+    new LinkExpirer({ pool, log, limits }),
+    new ReferralPayer({ pool, log, limits }),
   ]
 })
 after(async () => {
@@ -207,7 +208,7 @@ class Run {
   private async grant(next: Extract<Step, { kind: 'grant' }>): Promise<void> {
     const expiresAtMs = Date.now() + next.livesMs
     const grant = { accountId: this.account(next.from), units: next.units, source: 't', expiresAtMs }
-    await withTransaction(book.pool, (client) => grantCredits(client, grant))
+    await withTransaction(book.pool, (client) => grantCredits(client, grant, limits))
   }
 
   private async hold(next: Extract<Step, { kind: 'hold' }>): Promise<void> {
@@ -273,7 +274,7 @@ const isLostConnection = (error: unknown): boolean => /connection|closed|NOSCRIP
 async function play(plan: readonly (readonly Step[])[]): Promise<void> {
   const accounts = await Promise.all(
     Array.from({ length: ACCOUNTS }, () =>
-      withTransaction(book.pool, (client) => createAccount(client, { coinUnits: COIN_UNITS })),
+      withTransaction(book.pool, (client) => createAccount(client, limits, { coinUnits: COIN_UNITS })),
     ),
   )
   await until('the accounts are in Redis', async () => {
@@ -283,7 +284,7 @@ async function play(plan: readonly (readonly Step[])[]): Promise<void> {
   // In a ring, so that everybody is paid for somebody else.
   for (const [i, accountId] of accounts.entries()) {
     const code = await referralCode(book.pool, accounts[(i + 1) % ACCOUNTS] ?? assert.fail())
-    await withTransaction(book.pool, (client) => attachReferrer(client, GATEWAY, accountId, code))
+    await withTransaction(book.pool, (client) => attachReferrer(client, GATEWAY, accountId, code, limits))
   }
   const run = new Run(accounts)
   for (const batch of plan) await Promise.all(batch.map((next) => run.do(next)))

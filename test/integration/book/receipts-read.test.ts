@@ -3,7 +3,6 @@ import { after, before, test } from 'node:test'
 import type { Redis } from 'ioredis'
 import { pino } from 'pino'
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import { limits } from '../../../contract/limits/limits.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { newId } from '../../../contract/wire/ids.ts'
 import { connectRedis } from '../../../contract/wire/redis.ts'
@@ -17,6 +16,7 @@ import { createKey } from '../../../control/customers/keys/keys.ts'
 import { ReceiptReader } from '../../../control/customers/receipts/receiptReader.ts'
 import { migrate } from '../../../control/runtime/db/migrate.ts'
 import { createPool, type Pool } from '../../../control/runtime/db/pool.ts'
+import { limits } from '../../support/limits.ts'
 import { freshDatabase, startTestRedis, type TestServer } from '../../support/services.ts'
 import { until } from '../../support/stack.ts'
 import { testCatalog } from '../../support/testCatalog.ts'
@@ -32,14 +32,18 @@ let keyIds: string[]
 before(async () => {
   server = await startTestRedis()
   redis = connectRedis(server.url, 'wait')
-  pool = createPool(await freshDatabase())
+  pool = createPool(await freshDatabase(), limits)
   await migrate(pool)
-  await publishCatalog(pool, parseCatalog('catalog.yaml', testCatalog('http://127.0.0.1:1/v1', { coinUsd: '2' })))
-  accountId = await openNewAccount(pool, { coinUnits: 1_000_000 })
+  await publishCatalog(
+    pool,
+    parseCatalog('catalog.yaml', testCatalog('http://127.0.0.1:1/v1', { coinUsd: '2' })),
+    limits,
+  )
+  accountId = await openNewAccount(pool, limits, { coinUnits: 1_000_000 })
   keyIds = [(await createKey(pool, accountId)).key.id, (await createKey(pool, accountId)).key.id]
   const log = pino({ enabled: false })
-  settlement = new SettlementConsumer({ redisUrl: server.url, pool, log, consumer: 'test' })
-  reader = new ReceiptReader(pool, redis)
+  settlement = new SettlementConsumer({ redisUrl: server.url, pool, log, consumer: 'test', limits })
+  reader = new ReceiptReader(pool, redis, limits)
 })
 
 after(async () => {
@@ -137,7 +141,7 @@ test('a receipt that is booked while this process stands still for longer than i
     }
     return found
   }
-  const receipt = await new ReceiptReader({ query } as Pool, redis).single(requestId, keyIds[0] ?? '')
+  const receipt = await new ReceiptReader({ query } as Pool, redis, limits).single(requestId, keyIds[0] ?? '')
   assert.equal(JSON.parse(receipt).cost.units, '11')
 })
 

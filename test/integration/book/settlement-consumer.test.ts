@@ -1,4 +1,3 @@
-import '../../support/limits/ledgerLimits.ts'
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -8,6 +7,7 @@ import { LEDGER_GROUP, ledgerStream, SHARD_COUNT, shardOf } from '../../../contr
 import { bookEntries } from '../../../control/book/settlement/bookEntries.ts'
 import { SettlementConsumer } from '../../../control/book/settlement/consumer.ts'
 import { ensureGroups, readGroup } from '../../../control/book/settlement/streamReader.ts'
+import { ledgerLimits as limits } from '../../support/limits.ts'
 import {
   appendEnded,
   type Book,
@@ -38,7 +38,7 @@ after(async () => {
 })
 
 function startConsumer(name = 'control-1'): SettlementConsumer {
-  consumer = new SettlementConsumer({ redisUrl: book.redisServer.url, pool: book.pool, log, consumer: name })
+  consumer = new SettlementConsumer({ redisUrl: book.redisServer.url, pool: book.pool, log, consumer: name, limits })
   return consumer
 }
 

@@ -1,4 +1,3 @@
-import '../../support/limits/ledgerLimits.ts'
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { newId } from '../../../contract/wire/ids.ts'

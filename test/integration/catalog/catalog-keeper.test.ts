@@ -10,6 +10,7 @@ import { CATALOG_KEY, FEED_STREAM } from '../../../contract/wire/redisKeys.ts'
 import { CatalogKeeper } from '../../../control/catalog/pricing/catalogKeeper.ts'
 import { migrate } from '../../../control/runtime/db/migrate.ts'
 import { createPool, type Pool } from '../../../control/runtime/db/pool.ts'
+import { limits } from '../../support/limits.ts'
 import { freshDatabase, startTestRedis, type TestServer } from '../../support/services.ts'
 import { until } from '../../support/stack.ts'
 import { makeTempDir, removeTempDir } from '../../support/tempDir.ts'
@@ -24,13 +25,13 @@ let keeper: CatalogKeeper
 let nowMs = Date.now()
 const lines: string[] = []
 const log = pino({ level: 'warn' }, { write: (line) => lines.push(line) })
-const newKeeper = () => new CatalogKeeper({ path, pool, redis, log, now: () => nowMs })
+const newKeeper = () => new CatalogKeeper({ path, pool, redis, log, now: () => nowMs, limits })
 
 before(async () => {
   server = await startTestRedis()
   redis = connectRedis(server.url, 'wait')
   redis.on('error', () => {})
-  pool = createPool(await freshDatabase())
+  pool = createPool(await freshDatabase(), limits)
   await migrate(pool)
   write('1')
   keeper = newKeeper()

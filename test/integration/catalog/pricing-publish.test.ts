@@ -11,6 +11,7 @@ import { CatalogError } from '../../../control/catalog/pricing/yamlReader.ts'
 import { GATEWAY_WIDE, listActivity } from '../../../control/runtime/activity/activity.ts'
 import { migrate } from '../../../control/runtime/db/migrate.ts'
 import { createPool, type Pool } from '../../../control/runtime/db/pool.ts'
+import { limits } from '../../support/limits.ts'
 import { freshDatabase } from '../../support/services.ts'
 import { type TestCatalogOptions, testCatalog } from '../../support/testCatalog.ts'
 
@@ -20,7 +21,7 @@ const START = Date.UTC(2026, 0, 1)
 let pool: Pool
 
 before(async () => {
-  pool = createPool(await freshDatabase())
+  pool = createPool(await freshDatabase(), limits)
   await migrate(pool)
 })
 after(() => pool.end())
@@ -34,32 +35,35 @@ const priced = (input: string): TestCatalogOptions => ({
 })
 
 test('sheets are versioned, immutable and held to their promises', async () => {
-  const first = await publishCatalog(pool, catalogOf(priced('1')), START)
+  const first = await publishCatalog(pool, catalogOf(priced('1')), limits, START)
   assert.deepEqual([first.version, first.isNewSheet, first.isNewRecord], [1, true, true])
 
-  const again = await publishCatalog(pool, catalogOf(priced('1.00')), START + DAY_MS)
+  const again = await publishCatalog(pool, catalogOf(priced('1.00')), limits, START + DAY_MS)
   assert.deepEqual([again.version, again.isNewSheet, again.isNewRecord], [1, false, false])
   assert.deepEqual(again.record, first.record)
 
-  const moved = await publishCatalog(pool, catalogOf(priced('1'), 'http://127.0.0.1:2/v1'), START + DAY_MS)
+  const moved = await publishCatalog(pool, catalogOf(priced('1'), 'http://127.0.0.1:2/v1'), limits, START + DAY_MS)
   assert.deepEqual([moved.version, moved.isNewSheet, moved.isNewRecord], [1, false, true])
   const record = sluice.CatalogRecord.decode((await currentRecord(pool)) ?? assert.fail())
   assert.equal(record.providers?.[0]?.baseUrl, 'http://127.0.0.1:2/v1')
   assert.equal(record.models?.[0]?.createdAtMs, START)
 
-  const cheaper = await publishCatalog(pool, catalogOf(priced('0.5')), START + 2 * DAY_MS)
+  const cheaper = await publishCatalog(pool, catalogOf(priced('0.5')), limits, START + 2 * DAY_MS)
   assert.deepEqual([cheaper.version, cheaper.isNewSheet], [2, true])
 
-  await assert.rejects(publishCatalog(pool, catalogOf(priced('0.75')), START + 31 * DAY_MS), (error: unknown) => {
-    assert.ok(error instanceof CatalogError)
-    assert.match(
-      error.message,
-      /^catalog\.yaml:\d+: test\/small: price\.input may not rise from 0\.5 to 0\.75 USD per million tokens: /,
-    )
-    assert.match(error.message, /price sheet 2 promises it until 2026-02-02T00:00:00\.000Z$/)
-    return true
-  })
-  const later = await publishCatalog(pool, catalogOf(priced('0.75')), START + 33 * DAY_MS)
+  await assert.rejects(
+    publishCatalog(pool, catalogOf(priced('0.75')), limits, START + 31 * DAY_MS),
+    (error: unknown) => {
+      assert.ok(error instanceof CatalogError)
+      assert.match(
+        error.message,
+        /^catalog\.yaml:\d+: test\/small: price\.input may not rise from 0\.5 to 0\.75 USD per million tokens: /,
+      )
+      assert.match(error.message, /price sheet 2 promises it until 2026-02-02T00:00:00\.000Z$/)
+      return true
+    },
+  )
+  const later = await publishCatalog(pool, catalogOf(priced('0.75')), limits, START + 33 * DAY_MS)
   assert.equal(later.version, 3)
 
   const sheet = JSON.parse(await sheetJson(pool, 2)) as Sheet
@@ -80,9 +84,9 @@ test('a changed coin makes a new sheet, and each sheet keeps its own', async () 
   const changed = catalogOf({ ...priced('0.75'), coinUsd: '0.25' })
   const line =
     /catalog\.yaml:\d+: coin\.usd may not change from 1 to 0\.25: price sheet 3 promises it until 2026-03-05T/
-  await assert.rejects(publishCatalog(pool, changed, START + 34 * DAY_MS), line)
+  await assert.rejects(publishCatalog(pool, changed, limits, START + 34 * DAY_MS), line)
   await assert.rejects(refuseBrokenPromises(pool, changed, START + 34 * DAY_MS), line)
-  const { version } = await publishCatalog(pool, changed, START + 34 * DAY_MS, 'the treasury said so')
+  const { version } = await publishCatalog(pool, changed, limits, START + 34 * DAY_MS, 'the treasury said so')
   const [entry] = await listActivity(pool, GATEWAY_WIDE, 10, '')
   assert.deepEqual(
     [entry?.type, entry?.target, entry?.details],
@@ -99,7 +103,7 @@ test('a changed coin makes a new sheet, and each sheet keeps its own', async () 
 test('a route that is switched off makes a new sheet at any time', async () => {
   const routes = [{ provider: 'mock', model: 'chat-small', enabled: false }]
   const model = { id: 'test/small', price: { input: '0.75', output: '2' }, routes }
-  const off = await publishCatalog(pool, catalogOf({ models: [model], coinUsd: '0.25' }), START + 35 * DAY_MS)
+  const off = await publishCatalog(pool, catalogOf({ models: [model], coinUsd: '0.25' }), limits, START + 35 * DAY_MS)
   assert.equal(off.isNewSheet, true)
   const sheet = JSON.parse(await sheetJson(pool, off.version)) as Sheet
   assert.equal(sheet.models[0]?.available, false)
@@ -107,7 +111,9 @@ test('a route that is switched off makes a new sheet at any time', async () => {
 
 test('controls that start at once with one catalog publish it once', async () => {
   const catalog = catalogOf({ models: [{ id: 'test/together', price: { input: '1', output: '1' } }], coinUsd: '0.25' })
-  const results = await Promise.all(Array.from({ length: 6 }, () => publishCatalog(pool, catalog, START + 36 * DAY_MS)))
+  const results = await Promise.all(
+    Array.from({ length: 6 }, () => publishCatalog(pool, catalog, limits, START + 36 * DAY_MS)),
+  )
   assert.equal(new Set(results.map((result) => result.version)).size, 1)
   assert.equal(results.filter((result) => result.isNewSheet).length, 1)
   assert.equal(results.filter((result) => result.isNewRecord).length, 1)
@@ -117,7 +123,7 @@ test('the promise of the sheet in force is renewed day by day, until its catalog
   const models = [{ id: 'test/renewed', price: { input: '1', output: '1' } }]
   const kept = catalogOf({ models, coinUsd: '0.25' })
   const startMs = START + 100 * DAY_MS
-  const { version } = await publishCatalog(pool, kept, startMs)
+  const { version } = await publishCatalog(pool, kept, limits, startMs)
   const endOf = async () => (JSON.parse(await sheetJson(pool, version)) as Sheet).rate_lock.valid_until
   const day = (days: number) => new Date(startMs + days * DAY_MS).toISOString()
 
@@ -134,7 +140,7 @@ test('the promise of the sheet in force is renewed day by day, until its catalog
   assert.equal(JSON.stringify(sheet), await sheetJson(pool, version))
   assert.equal(JSON.parse(await sheetListJson(pool)).data[0].valid_until, day(31))
   // The same file again changes nothing.
-  const again = await publishCatalog(pool, kept, startMs + 2 * DAY_MS)
+  const again = await publishCatalog(pool, kept, limits, startMs + 2 * DAY_MS)
   assert.deepEqual([again.version, again.isNewRecord], [version, false])
   assert.deepEqual(again.record, renewed.record)
 
@@ -142,11 +148,11 @@ test('the promise of the sheet in force is renewed day by day, until its catalog
   await renewPromise(pool, startMs + 365 * DAY_MS)
   assert.equal(await endOf(), day(395))
   const dearer = catalogOf({ models: [{ id: 'test/renewed', price: { input: '2', output: '1' } }], coinUsd: '0.25' })
-  await assert.rejects(publishCatalog(pool, dearer, startMs + 394 * DAY_MS), /promises it until/)
+  await assert.rejects(publishCatalog(pool, dearer, limits, startMs + 394 * DAY_MS), /promises it until/)
 
-  const ending = await publishCatalog(pool, { ...kept, renewsPromise: false }, startMs + 366 * DAY_MS)
+  const ending = await publishCatalog(pool, { ...kept, renewsPromise: false }, limits, startMs + 366 * DAY_MS)
   assert.equal(ending.isNewSheet, true)
   assert.equal(await renewPromise(pool, startMs + 380 * DAY_MS), undefined)
-  await assert.rejects(publishCatalog(pool, dearer, startMs + 396 * DAY_MS - 1), /promises it until/)
-  assert.equal((await publishCatalog(pool, dearer, startMs + 396 * DAY_MS)).isNewSheet, true)
+  await assert.rejects(publishCatalog(pool, dearer, limits, startMs + 396 * DAY_MS - 1), /promises it until/)
+  assert.equal((await publishCatalog(pool, dearer, limits, startMs + 396 * DAY_MS)).isNewSheet, true)
 })

@@ -4,7 +4,6 @@ import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { after, before, test } from 'node:test'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
-import { limits } from '../../../contract/limits/limits.ts'
 import {
   assertError,
   chat,
@@ -16,6 +15,7 @@ import {
   receiptOf,
   streamedText,
 } from '../../support/clients/chatClient.ts'
+import { limits } from '../../support/limits.ts'
 import { beginEvents, chunk, event, type Play, ScriptedProvider } from '../../support/providers/scriptedProvider.ts'
 import { type Stack, startStack, until } from '../../support/stack.ts'
 

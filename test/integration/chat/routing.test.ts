@@ -1,10 +1,12 @@
 // Which provider serves a request: what it asks for, within what its key lets it. Every upstream model's name says
 // whose route it is, so that the provider's log shows who served.
+
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { createPool } from '../../../control/runtime/db/pool.ts'
 import { assertError, chat, type Reply } from '../../support/clients/chatClient.ts'
 import { generate, newVideo, providerVideos, videoIn, videoModel } from '../../support/clients/videoClient.ts'
+import { limits } from '../../support/limits.ts'
 import { type Stack, startStack, type TestAccount, until } from '../../support/stack.ts'
 
 const KEEPS = { provider: 'keeps', model: 'mock,text=keeps' }
@@ -127,7 +129,7 @@ test('retention: what a request does not say, its key says, and else its account
 
 test('retention: while the account cannot say, nothing runs', async () => {
   const { apiKey } = await stack.createAccount()
-  const pool = createPool(stack.databaseUrl, () => undefined)
+  const pool = createPool(stack.databaseUrl, limits, () => undefined)
   await pool.query('ALTER TABLE account_settings RENAME TO settings_away')
   for (const reply of [
     await ask('test/both', apiKey),

@@ -4,10 +4,10 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { after, before, describe, test } from 'node:test'
-import { limits } from '../../../contract/limits/limits.ts'
 import { createPool } from '../../../control/runtime/db/pool.ts'
 import { assertError, chat, chatStream, type ErrorBody, postTo, type Reply } from '../../support/clients/chatClient.ts'
 import { mediaModel, postForm, postJson } from '../../support/clients/mediaClient.ts'
+import { limits } from '../../support/limits.ts'
 import { opusFile, wavFile } from '../../support/samples/audio.ts'
 import { type Stack, startStack, until } from '../../support/stack.ts'
 
@@ -71,7 +71,7 @@ const uploadRaw = (body: string, type: string) =>
 
 /** Asks with a key that no proxy has seen while control cannot read a table. */
 async function askWithout(table: string): Promise<Reply> {
-  const pool = createPool(stack.databaseUrl)
+  const pool = createPool(stack.databaseUrl, limits)
   const { apiKey: unseen } = await stack.createAccount()
   await pool.query(`ALTER TABLE ${table} RENAME TO table_away`)
   try {

@@ -4,11 +4,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import { limits } from '../../../contract/limits/limits.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { hashSecret, newSecret } from '../../../contract/wire/ids.ts'
 import { KeyCache } from '../../../proxy/access/keyCache.ts'
 import { ControlUnavailable } from '../../../proxy/bus/rpcClient.ts'
+import { limits } from '../../support/limits.ts'
 
 class Control {
   readonly known = new Map<string, string>()

@@ -2,7 +2,6 @@
 // Method: a whole stack whose keys are cached for ten minutes; the changes are made in the database alone.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { limits } from '../../../contract/limits/limits.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { hashSecret, newSecret } from '../../../contract/wire/ids.ts'
 import { FEED_STREAM } from '../../../contract/wire/redisKeys.ts'
@@ -10,6 +9,7 @@ import { announceKeyChanges } from '../../../control/runtime/bus/announceKeyChan
 import { createPool, type Pool } from '../../../control/runtime/db/pool.ts'
 import { apiOk, type Json, newOwner, type Owner } from '../../support/clients/apiClient.ts'
 import { chat, type ErrorBody } from '../../support/clients/chatClient.ts'
+import { limits } from '../../support/limits.ts'
 import { type Stack, startStack, until } from '../../support/stack.ts'
 import { Stopwatch } from '../../support/stopwatch.ts'
 
@@ -22,7 +22,7 @@ let owner: Owner
 
 before(async () => {
   stack = await startStack({ catalog: { models: [{ id: M }] } })
-  pool = createPool(stack.databaseUrl)
+  pool = createPool(stack.databaseUrl, limits)
   owner = await newOwner(stack, { coin: '10' })
 })
 after(async () => {
@@ -88,7 +88,7 @@ test('everything that waits, once or more, also when several tell it at once', a
   await pool.query('INSERT INTO key_changes (hash) SELECT unnest($1::text[])', [hashes])
   const told = await stack.withRedis(async (redis) => {
     // The control of the stack is at it as well.
-    await Promise.all([1, 2, 3].map(() => announceKeyChanges(pool, redis)))
+    await Promise.all([1, 2, 3].map(() => announceKeyChanges(pool, redis, limits)))
     return redis.xrangeBuffer(FEED_STREAM, '-', '+')
   })
   const toldHashes = new Set(told.map(([, [, bytes]]) => bytes && sluice.FeedEvent.decode(bytes).keyChanged))

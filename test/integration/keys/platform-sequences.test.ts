@@ -1,7 +1,7 @@
 // Goal: what sub-keys hold, are charged and move is counted by their platform key exactly, never beyond its budget, whatever
 // runs at once and however it ends. Method: random batches of steps, each batch at once, over the parts of control without
 // HTTP; the platform key's counters are compared with receipts and debits, then the audit.
-import '../../support/limits/ledgerLimits.ts'
+
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -32,6 +32,7 @@ import { makeSubKey } from '../../../control/customers/platform/subKeys.ts'
 import { OPERATOR } from '../../../control/runtime/activity/activity.ts'
 import { withTransaction } from '../../../control/runtime/db/pool.ts'
 import { type Undoable, withUndo } from '../../../control/runtime/db/undoable.ts'
+import { ledgerLimits as limits } from '../../support/limits.ts'
 import {
   admissionIsOpen,
   assertCleanAudit,
@@ -60,17 +61,17 @@ let parts: { stop(): Promise<void> }[] = []
 before(async () => {
   book = await startBook()
   const { pool, redis } = book
-  await ensureAdmission({ pool, redis, log })
-  debits = new Debits(pool, redis)
+  await ensureAdmission({ pool, redis, log, limits })
+  debits = new Debits(pool, redis, limits)
   proxy = new TestProxy(redis)
   await proxy.beat()
   beats = setInterval(() => void proxy.beat().catch(() => {}), 100)
   parts = [
-    new SettlementConsumer({ redisUrl: book.redisServer.url, pool, log, consumer: 'c1' }),
-    new EventDispatcher({ pool, redis, log }),
-    new AdmissionKeeper({ pool, redis, log }),
-    new DebitKeeper({ pool, redis, log, debits }),
-    new OrphanVoider({ redis, log }),
+    new SettlementConsumer({ redisUrl: book.redisServer.url, pool, log, consumer: 'c1', limits }),
+    new EventDispatcher({ pool, redis, log, limits }),
+    new AdmissionKeeper({ pool, redis, log, limits }),
+    new DebitKeeper({ pool, redis, log, debits, limits }),
+    new OrphanVoider({ redis, log, limits }),
   ]
 })
 after(async () => {
@@ -191,7 +192,7 @@ class Run {
       holdUnits: hold.units,
       chargeUnits: Math.min(charge, hold.units),
     })
-    return settleLost(book.redis, book.pool, settlement).then(
+    return settleLost(book.redis, book.pool, settlement, limits).then(
       () => true,
       () => false,
     )
@@ -253,8 +254,8 @@ const isLostConnection = (error: unknown): boolean => /connection|closed|NOSCRIP
 async function newRun(): Promise<Run> {
   const { pool } = book
   const [accountId, payeeId] = await Promise.all([
-    withTransaction(pool, (client) => createAccount(client, { coinUnits: COIN_UNITS })),
-    withTransaction(pool, (client) => createAccount(client, {})),
+    withTransaction(pool, (client) => createAccount(client, limits, { coinUnits: COIN_UNITS })),
+    withTransaction(pool, (client) => createAccount(client, limits, {})),
   ])
   const { key: platform } = await createKey(pool, accountId, { isPlatform: true })
   const subKeys = await Promise.all(

@@ -1,10 +1,12 @@
 // Goal: whoever has stolen an API key can not empty the account: what keys pay to other accounts is bounded by a cap of the
 // day, also when many payments run at once, and a key can be made without the right to move coin. Method: a whole stack
 // with two proxy processes; a thief's account with an agent; every test ends with the audit.
+
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { createPool } from '../../../control/runtime/db/pool.ts'
 import { api, apiOk, assertRefused, type Json, newOwner, type Owner } from '../../support/clients/apiClient.ts'
+import { limits } from '../../support/limits.ts'
 import { type Stack, startStack } from '../../support/stack.ts'
 
 const THIEF = 'thief-agent'
@@ -85,7 +87,7 @@ test('the cap is changed with a session alone, and counts the day (UTC)', async 
   assertRefused(await pay(slug, owner.apiKey, '1'), 402, 'spend_limit_exceeded')
   assert.equal((await pay(slug, owner.token, '20')).status, 201, 'a session is not bound')
   assert.deepEqual(await transfers(owner), ['12.5', '12.5'])
-  const pool = createPool(stack.databaseUrl)
+  const pool = createPool(stack.databaseUrl, limits)
   await pool.query('UPDATE key_transfers SET day = day - 1 WHERE account_id = $1', [owner.accountId])
   await pool.end()
   assert.deepEqual(await transfers(owner), ['12.5', '0'])
@@ -162,7 +164,7 @@ for (const settings of [
 test('the audit finds transfers above their cap, and payments that were not counted', async () => {
   const { slug, agentKey } = await fundedOwner('10')
   assert.equal((await pay(slug, agentKey, '5')).status, 201)
-  const pool = createPool(stack.databaseUrl)
+  const pool = createPool(stack.databaseUrl, limits)
   const found = async () => (await stack.cli('audit')).stdout
   const paid = `key_transfers WHERE debit_id = (SELECT max(debit_id) FROM key_transfers)`
   await pool.query(`CREATE TABLE kept AS SELECT * FROM ${paid}`)

@@ -7,6 +7,7 @@ import pg from 'pg'
 import { freePort } from '../../../control/launch/freePort.ts'
 import { processOf } from '../../../control/launch/leftover.ts'
 import { ManagedProcess } from '../../../control/launch/managedProcess.ts'
+import { limits } from '../../support/limits.ts'
 import { freshDatabase, startTestPostgres, startTestRedis } from '../../support/services.ts'
 import { until } from '../../support/stack.ts'
 import { makeTempDir, removeTempDir } from '../../support/tempDir.ts'
@@ -63,6 +64,7 @@ function nodeProcess(t: test.TestContext, script: string): ManagedProcess {
     logFile: join(dir, 'child.log'),
     stopSignal: 'SIGTERM',
     stopTimeoutMs: 500,
+    limits,
   })
   t.after(async () => {
     await child.kill9()
@@ -93,6 +95,7 @@ test('what an earlier run has logged is not told as the reason of this one', asy
       onLine,
       stopSignal: 'SIGTERM',
       stopTimeoutMs: 500,
+      limits,
     })
     await assert.rejects(child.start(), { message: 'child did not start (exit code 3):\na new fault' })
   }

@@ -113,7 +113,7 @@ test('nothing in the data folder is open to others, nor is the folder', () => {
 })
 
 test('Redis has no port; its socket is served to this user alone', async () => {
-  const redis = connectRedis(`unix://${redisSocket()}`, 'fail')
+  const redis = connectRedis(`unix://${redisSocket()}`, { failAfterMs: 2_000 })
   try {
     await new Promise((ready) => redis.once('ready', ready))
     assert.deepEqual(await redis.config('GET', 'port'), ['port', '0'])

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
-import { limits } from '../../../contract/limits/limits.ts'
 import { assertError } from '../../support/clients/chatClient.ts'
 import { MEDIA_MODELS, postForm, postJson } from '../../support/clients/mediaClient.ts'
+import { limits } from '../../support/limits.ts'
 import { mp3Frames, wavFile } from '../../support/samples/audio.ts'
 import { type Stack, startStack } from '../../support/stack.ts'
 

@@ -1,18 +1,19 @@
 // Goal: tokens that a linked wallet sends are credited once, whatever block they are in at last and whatever node is asked.
 // Method: control's side of payments on a real chain that takes blocks back, and a node that lags.
-import '../../support/limits/paymentRaceLimits.ts'
+
 import assert from 'node:assert/strict'
 import test, { after, afterEach, before } from 'node:test'
 import { type Hex, parseGwei } from 'viem'
 import { DEMO_TOKEN_ABI } from '../../../control/launch/chain/deploy.ts'
 import type { Payer } from '../../support/chain.ts'
+import { paymentRaceLimits as limits } from '../../support/limits.ts'
 import { newAccount, until } from '../../support/parts/ledger.ts'
 import { type PaymentBench, startPaymentBench } from '../../support/parts/payments.ts'
 
 let bench: PaymentBench
 
 before(async () => {
-  bench = await startPaymentBench({ finalBlocks: 5 })
+  bench = await startPaymentBench({ finalBlocks: 5 }, limits)
 })
 afterEach(() => bench.mended())
 after(() => bench.stop())

@@ -13,6 +13,7 @@ import { resolveKey } from '../../../control/customers/keys/resolveKey.ts'
 import { migrate } from '../../../control/runtime/db/migrate.ts'
 import { createPool, type Pool } from '../../../control/runtime/db/pool.ts'
 import { CliProcess, type CliResult, runCli } from '../../support/cli.ts'
+import { limits } from '../../support/limits.ts'
 import { freshDatabase, startTestRedis, type TestServer } from '../../support/services.ts'
 import { makeTempDir, removeTempDir } from '../../support/tempDir.ts'
 import { testCatalog } from '../../support/testCatalog.ts'
@@ -29,7 +30,7 @@ before(async () => {
   server = await startTestRedis()
   redis = connectRedis(server.url, 'wait')
   const databaseUrl = await freshDatabase()
-  pool = createPool(databaseUrl)
+  pool = createPool(databaseUrl, limits)
   await migrate(pool)
   writeCatalog('1')
   // Addresses come from what `make run` leaves, as they do for an operator.
@@ -247,7 +248,7 @@ test('open holds are listed', async () => {
 })
 
 test('the audit says of every invariant whether it holds, and fails when one does not', async () => {
-  await ensureAdmission({ pool, redis, log: pino({ enabled: false }) })
+  await ensureAdmission({ pool, redis, log: pino({ enabled: false }), limits })
   const sound = await ok<{ ok: boolean; checks: Array<{ ok: boolean }> }>('audit')
   assert.ok(sound.ok && sound.checks.length > 5)
   const made = await ok<{ account_id: string }>('account', 'create', '--coin', '1')

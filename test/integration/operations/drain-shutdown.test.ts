@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { limits } from '../../../contract/limits/limits.ts'
 import {
   assertError,
   chat,
@@ -11,6 +10,7 @@ import {
   type Receipt,
   streamedText,
 } from '../../support/clients/chatClient.ts'
+import { limits } from '../../support/limits.ts'
 import { assertReconciled } from '../../support/reconcile.ts'
 import { type Stack, type StackOptions, startStack, type TestAccount, until } from '../../support/stack.ts'
 

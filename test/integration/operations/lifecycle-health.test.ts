@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { limits } from '../../../contract/limits/limits.ts'
 import { createPool, type Pool } from '../../../control/runtime/db/pool.ts'
 import { assertError, chat, completion, type Reply } from '../../support/clients/chatClient.ts'
+import { limits } from '../../support/limits.ts'
 import { type Stack, startStack, until } from '../../support/stack.ts'
 
 const M = 'test/small'
@@ -184,6 +184,6 @@ test('what the gateway saw of these outages is in the history of the day, from i
 })
 
 async function withPool<T>(work: (pool: Pool) => Promise<T>): Promise<T> {
-  const pool = createPool(stack.databaseUrl)
+  const pool = createPool(stack.databaseUrl, limits)
   return work(pool).finally(() => pool.end())
 }

@@ -1,4 +1,5 @@
 // What the operator says on the command line reaches every proxy within a second, and stays said whatever restarts.
+
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
@@ -6,6 +7,7 @@ import { after, before, test } from 'node:test'
 import { STATUS_KEY } from '../../../contract/wire/redisKeys.ts'
 import { createPool } from '../../../control/runtime/db/pool.ts'
 import { assertError, chat, chatStream, completion } from '../../support/clients/chatClient.ts'
+import { limits } from '../../support/limits.ts'
 import { type Stack, startStack, until } from '../../support/stack.ts'
 import { Stopwatch } from '../../support/stopwatch.ts'
 
@@ -248,7 +250,7 @@ test('incidents that make no sense are refused with what to change', async () =>
   const { data } = await cli<{ data: Incident[] }>('incident', 'list', '--all')
   await cliFails(1, /is closed already/, 'incident', 'close', data[0].id)
   // Not even the database lets what was said be changed.
-  const pool = createPool(stack.databaseUrl)
+  const pool = createPool(stack.databaseUrl, limits)
   for (const change of ["UPDATE incidents SET resolution = 'x'", 'DELETE FROM incidents']) {
     await assert.rejects(pool.query(change), /append only/)
   }

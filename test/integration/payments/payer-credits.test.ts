@@ -1,6 +1,6 @@
 // Goal: what a paid request leaves below the smallest refund is the payer's, once, whatever order requests of a wallet end
 // in and whatever breaks in between. Method: control's side of payments on a real chain, with transactions that break off.
-import '../../support/limits/paymentLimits.ts'
+
 import assert from 'node:assert/strict'
 import test, { after, afterEach, before } from 'node:test'
 import fc from 'fast-check'
@@ -9,6 +9,7 @@ import { closeEnded } from '../../../control/onchain/payments/closePayments.ts'
 import type { PaymentOrder } from '../../../control/onchain/payments/paymentOrder.ts'
 import { type Client, type Pool, withTransaction } from '../../../control/runtime/db/pool.ts'
 import { FUNDS, type Payer } from '../../support/chain.ts'
+import { paymentLimits as limits } from '../../support/limits.ts'
 import { until } from '../../support/parts/ledger.ts'
 import { type PaymentBench, startPaymentBench } from '../../support/parts/payments.ts'
 
@@ -96,7 +97,7 @@ test('two controls close requests of one wallet at once: its credit is used once
   await bench.payments.stop(1_000)
   const { pool } = bench.book
   const close = (own: Pool) =>
-    closeEnded({ pool: own, assets: [], coinUsdUnits: async () => USD, refundMinUnits: MIN_UNITS })
+    closeEnded({ pool: own, assets: [], coinUsdUnits: async () => USD, refundMinUnits: MIN_UNITS, limits })
   const [reached, resumed] = [latch(), latch()]
   await end(orders[0], 1_000_000)
   const first = close(
@@ -181,7 +182,7 @@ for (const { name, change, found } of TAMPERINGS) {
         assert.equal((await client.query(change(by))).rowCount, 1)
       })
     await tamper(5)
-    const checks = await runAudit(bench.book.pool, bench.book.redis)
+    const checks = await runAudit(bench.book.pool, bench.book.redis, limits)
     await tamper(-5)
     assert.deepEqual(
       checks.filter((check) => !check.ok).map((check) => check.name),

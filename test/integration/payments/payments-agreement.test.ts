@@ -5,7 +5,6 @@ import { encodePaymentSignatureHeader } from '@x402/core/http'
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
 import { toFacilitatorEvmSigner } from '@x402/evm'
 import { ExactEvmScheme } from '@x402/evm/exact/facilitator'
-import { limits } from '../../../contract/limits/limits.ts'
 import { parseAddress } from '../../../contract/payments/address.ts'
 import { EXACT_PROXY_ADDRESS } from '../../../contract/payments/addresses.ts'
 import { isAccepted, paymentFault } from '../../../contract/payments/offerCheck.ts'
@@ -15,6 +14,7 @@ import { PaymentVerifier } from '../../../proxy/payments/verifier.ts'
 import { WorkerPool } from '../../../workers/pool.ts'
 import { type Payer, startChain, type TestChain } from '../../support/chain.ts'
 import { requirementsFor, signPayment } from '../../support/clients/payloads.ts'
+import { limits } from '../../support/limits.ts'
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 const pool = new WorkerPool({

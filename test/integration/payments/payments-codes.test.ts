@@ -1,4 +1,3 @@
-import '../../support/limits/paymentLimits.ts'
 import assert from 'node:assert/strict'
 import test, { after, afterEach, before } from 'node:test'
 import { parseAbi, parseEther, parseSignature } from 'viem'

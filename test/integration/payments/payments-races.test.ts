@@ -1,6 +1,6 @@
 // Goal: whatever order things happen in on the chain and between controls, each transfer is counted for one purpose, once,
 // and nobody's money stays without one. Method: control's side of payments on a real chain, and a node that lags.
-import '../../support/limits/paymentRaceLimits.ts'
+
 import assert from 'node:assert/strict'
 import test, { after, afterEach, before } from 'node:test'
 import { type Hex, parseGwei } from 'viem'
@@ -10,6 +10,7 @@ import { settlementCall } from '../../../control/onchain/chain/settlementCall.ts
 import type { PaymentOrder } from '../../../control/onchain/payments/paymentOrder.ts'
 import type { Pool } from '../../../control/runtime/db/pool.ts'
 import { FUNDS, type Payer } from '../../support/chain.ts'
+import { paymentRaceLimits as limits } from '../../support/limits.ts'
 import { until } from '../../support/parts/ledger.ts'
 import { AMOUNT, type PaymentBench, startPaymentBench } from '../../support/parts/payments.ts'
 
@@ -20,7 +21,7 @@ const REVERTS = '0x5f5ffd'
 let bench: PaymentBench
 
 before(async () => {
-  bench = await startPaymentBench({ finalBlocks: 5 })
+  bench = await startPaymentBench({ finalBlocks: 5 }, limits)
   // So that refunds can be sent whatever the chain takes back.
   await bench.chain.fillTreasury()
 })
@@ -176,7 +177,7 @@ test('the audit finds transactions that move something else than what they are f
   await bench.settled()
   const refund = await bench.scalar<string>('SELECT refund_id FROM payments WHERE id = $1', order.requestId)
   const found = async () =>
-    (await runAudit(bench.book.pool, bench.book.redis)).filter((check) => !check.ok).map((check) => check.name)
+    (await runAudit(bench.book.pool, bench.book.redis, limits)).filter((check) => !check.ok).map((check) => check.name)
   const change = (set: string, ref: string) =>
     bench.book.pool.query(`UPDATE chain_transactions SET ${set} WHERE ref = $1`, [ref])
   const [moves, sent] = ['every transaction moves what it is for', 'every refund is sent once']

@@ -1,8 +1,7 @@
-import { payerAccountId } from '../../../contract/payments/payerAccount.ts'
-import '../../support/limits/paymentLimits.ts'
 import assert from 'node:assert/strict'
 import test, { after, before } from 'node:test'
 import { parseEther } from 'viem'
+import { payerAccountId } from '../../../contract/payments/payerAccount.ts'
 import { type PaymentBench, startPaymentBench } from '../../support/parts/payments.ts'
 
 let bench: PaymentBench

@@ -1,5 +1,6 @@
 // Goal: whoever has gas spent for a payment pays for it. Method: the whole gateway on a real chain, with a smallest charge
 // and blocks of 12 seconds in the payments file; clients that leave, bodies that a provider refuses, short signatures.
+
 import assert from 'node:assert/strict'
 import test, { after, afterEach, before } from 'node:test'
 import { checkBook } from '../../../control/audit/bookChecks.ts'
@@ -8,6 +9,7 @@ import { FUNDS, type Payer } from '../../support/chain.ts'
 import { authorization, credential } from '../../support/clients/mppClient.ts'
 import { codeOf, HELLO, payFor, paymentHeader, post, quote } from '../../support/clients/paidClient.ts'
 import { signPayment } from '../../support/clients/payloads.ts'
+import { limits } from '../../support/limits.ts'
 import { type PaidStack, startPaidStack } from '../../support/paidStack.ts'
 import { until } from '../../support/stack.ts'
 
@@ -83,7 +85,9 @@ test('a request that costs less than the smallest charge is topped up to it, on 
   assert.deepEqual(booked.rows, [{ units: feeUnits, credit: 'revenue' }])
   assert.equal(await paid.has('stablecoin', payer), FUNDS - MIN_AMOUNT)
   await paid.pool.query('UPDATE payments SET fee_units = fee_units - 1 WHERE id = $1', [id])
-  const failed = (await inSnapshot(paid.pool, checkBook)).filter((check) => !check.ok).map((check) => check.name)
+  const failed = (await inSnapshot(paid.pool, (client) => checkBook(client, limits)))
+    .filter((check) => !check.ok)
+    .map((check) => check.name)
   assert.ok(failed.includes('every charge of a payment is topped up to the smallest one, once'), failed.join())
   await paid.pool.query('UPDATE payments SET fee_units = fee_units + 1 WHERE id = $1', [id])
 })

@@ -10,6 +10,7 @@ import { ManagedProcess } from '../../../control/launch/managedProcess.ts'
 import { systemPackagesScript } from '../../../control/launch/paths.ts'
 import { chat, chatStream, completion } from '../../support/clients/chatClient.ts'
 import { clipOf, generate, newVideo, releaseVideos, videoIn, videoModel } from '../../support/clients/videoClient.ts'
+import { limits } from '../../support/limits.ts'
 import { type Stack, startStack, type TestAccount, until } from '../../support/stack.ts'
 import { makeTempDir, removeTempDir } from '../../support/tempDir.ts'
 
@@ -37,6 +38,7 @@ before(async () => {
     probe: () => accepts(port),
     stopSignal: 'SIGTERM',
     stopTimeoutMs: 5_000,
+    limits,
   })
   await server.start()
   redis = new Redis(port, '127.0.0.1')

@@ -5,17 +5,17 @@ import { after, before, test } from 'node:test'
 import type { Redis } from 'ioredis'
 import { pino } from 'pino'
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import { limits } from '../../../contract/limits/limits.ts'
 import { newId } from '../../../contract/wire/ids.ts'
 import { connectRedis } from '../../../contract/wire/redis.ts'
 import { donePrefix, holdsKey, OWNERS_KEY } from '../../../contract/wire/redisKeys.ts'
-import { rpcStreamOf } from '../../../contract/wire/rpcStreams.ts'
+import { rpcLanes } from '../../../contract/wire/rpcStreams.ts'
 import { ReceiptReader } from '../../../control/customers/receipts/receiptReader.ts'
 import type { RpcHandlers } from '../../../control/runtime/bus/rpcOperations.ts'
 import { RpcServer } from '../../../control/runtime/bus/rpcServer.ts'
 import { migrate } from '../../../control/runtime/db/migrate.ts'
 import { createPool, type Pool } from '../../../control/runtime/db/pool.ts'
 import { RpcClient } from '../../../proxy/bus/rpcClient.ts'
+import { limits } from '../../support/limits.ts'
 import { TEST_BUS_KEY } from '../../support/parts/sealedCalls.ts'
 import { freshDatabase, startTestRedis, type TestServer } from '../../support/services.ts'
 import { until } from '../../support/stack.ts'
@@ -27,7 +27,7 @@ let pool: Pool
 before(async () => {
   server = await startTestRedis()
   redis = connectRedis(server.url, 'wait')
-  pool = createPool(await freshDatabase())
+  pool = createPool(await freshDatabase(), limits)
   await migrate(pool)
 })
 
@@ -45,7 +45,7 @@ async function waits(reader: ReceiptReader, requestId: string): Promise<boolean>
 }
 
 test('public reads of invented ids do not wait; of known ones two do', async () => {
-  const reader = new ReceiptReader(pool, redis)
+  const reader = new ReceiptReader(pool, redis, limits)
   const invented = await Promise.all(Array.from({ length: 30 }, () => waits(reader, newId('req'))))
   assert.ok(!invented.includes(true))
   await redis.zadd(OWNERS_KEY, Date.now(), 'own_test')
@@ -78,7 +78,7 @@ async function withClient(handlers: Partial<RpcHandlers>, work: (client: RpcClie
     ...handlers,
   }
   const busKey = Buffer.from(TEST_BUS_KEY, 'hex')
-  const rpc = new RpcServer({ redisUrl: server.url, busKey, handlers: all, log: pino({ enabled: false }) })
+  const rpc = new RpcServer({ redisUrl: server.url, busKey, handlers: all, log: pino({ enabled: false }), limits })
   rpc.start()
   const [commands, subscriber] = [connectRedis(server.url, 'wait'), connectRedis(server.url, 'wait')]
   const client = new RpcClient({ commands, subscriber, owner: newId('own'), busKey, limits })
@@ -108,7 +108,7 @@ test('what requests wait for is answered while reads fill all of their places', 
       client.call('get_receipt', new Uint8Array(0)).finally(() => over++),
     )
     const ended = Promise.allSettled(reads)
-    await until('reads have all of their places', () => underWay === rpcStreamOf('get_receipt').placesMax)
+    await until('reads have all of their places', () => underWay === rpcLanes(limits).reads.placesMax)
     for (const operation of ['resolve_key', 'settle_lost', 'ping']) {
       await client.call(operation, new Uint8Array(0))
       assert.equal(over, 0, `${operation} waited for reads`)

@@ -4,13 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import { pino } from 'pino'
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import { limits } from '../../../contract/limits/limits.ts'
 import { CallSeal, requestLabel } from '../../../contract/wire/callSeal.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { connectRedis } from '../../../contract/wire/redis.ts'
 import { RPC_STREAM } from '../../../contract/wire/redisKeys.ts'
 import type { RpcHandlers } from '../../../control/runtime/bus/rpcOperations.ts'
 import { type RpcOutcome, RpcServer } from '../../../control/runtime/bus/rpcServer.ts'
+import { limits } from '../../support/limits.ts'
 import { callEntry, type OpenedReply, openReply, TEST_BUS_KEY } from '../../support/parts/sealedCalls.ts'
 import { startTestRedis, type TestServer } from '../../support/services.ts'
 import { until } from '../../support/stack.ts'
@@ -79,6 +79,7 @@ function newServer(): RpcServer {
     handlers,
     log: pino({ enabled: false }),
     observe: (operation, outcome) => outcomes.push([operation, outcome]),
+    limits,
   })
 }
 

@@ -4,11 +4,11 @@ import { createHash, randomBytes } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
-import { limits } from '../../../contract/limits/limits.ts'
 import { HeaderBlock } from '../../../proxy/upstream/headerBlock.ts'
 import { SocketTransport } from '../../../proxy/upstream/socketTransport.ts'
 import type { Transport, TransportFailure, UpstreamRequest } from '../../../proxy/upstream/transport.ts'
 import { UndiciTransport } from '../../../proxy/upstream/undiciTransport.ts'
+import { limits } from '../../support/limits.ts'
 import { memoryInUse } from '../../support/parts/server.ts'
 
 const MIB = 1_048_576

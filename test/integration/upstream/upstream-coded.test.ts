@@ -16,7 +16,6 @@ import {
   deflateSync,
   gzipSync,
 } from 'node:zlib'
-import { limits } from '../../../contract/limits/limits.ts'
 import { callWhole, type WholeReply } from '../../../proxy/upstream/callWhole.ts'
 import { HeaderBlock } from '../../../proxy/upstream/headerBlock.ts'
 import { SocketTransport } from '../../../proxy/upstream/socketTransport.ts'
@@ -28,6 +27,7 @@ import type {
   UpstreamRequest,
 } from '../../../proxy/upstream/transport.ts'
 import { UndiciTransport } from '../../../proxy/upstream/undiciTransport.ts'
+import { limits } from '../../support/limits.ts'
 import { memoryInUse } from '../../support/parts/server.ts'
 import { until } from '../../support/stack.ts'
 

@@ -4,11 +4,11 @@ import assert from 'node:assert/strict'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
-import { limits } from '../../../contract/limits/limits.ts'
 import { HeaderBlock } from '../../../proxy/upstream/headerBlock.ts'
 import { SocketTransport } from '../../../proxy/upstream/socketTransport.ts'
 import type { Transport, TransportFailure, UpstreamHeaders } from '../../../proxy/upstream/transport.ts'
 import { UndiciTransport } from '../../../proxy/upstream/undiciTransport.ts'
+import { limits } from '../../support/limits.ts'
 
 interface Verdict {
   readonly status: number

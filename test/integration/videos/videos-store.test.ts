@@ -5,10 +5,10 @@ import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { VideoState, videoIdOf } from '../../../contract/catalog/video.ts'
-import { readLimits } from '../../../contract/limits/limits.ts'
 import { newId } from '../../../contract/wire/ids.ts'
 import { holdsKey, shardOf, videoSlotsKey } from '../../../contract/wire/redisKeys.ts'
 import { type VideoJobFields, VideoStore } from '../../../proxy/jobs/videoStore.ts'
+import { limitsWith } from '../../support/limits.ts'
 import { startTestRedis, type TestServer } from '../../support/services.ts'
 import { until } from '../../support/stack.ts'
 
@@ -20,7 +20,7 @@ const JOBS = 5
 
 let server: TestServer
 let redis: Redis
-const limits = readLimits(JSON.stringify({ videoOpenGraceMs: 1_000_000_000 }))
+const limits = limitsWith({ videoOpenGraceMs: 1_000_000_000 })
 
 before(async () => {
   server = await startTestRedis()
@@ -129,7 +129,7 @@ test('property: jobs in Redis keep to the rules, whatever happens in whatever or
 
 test('a job that was opened but never held leaves its place after its grace', async () => {
   const world = new World()
-  const hasty = new VideoStore(redis, readLimits(JSON.stringify({ videoOpenGraceMs: 50 })))
+  const hasty = new VideoStore(redis, limitsWith({ videoOpenGraceMs: 50 }))
   const [first, , second, , third] = world.jobs
   assert.equal(await hasty.open(first, VideoState.QUEUED), true)
   assert.equal(await hasty.open(second, VideoState.QUEUED), true)
@@ -141,7 +141,7 @@ test('a job that was opened but never held leaves its place after its grace', as
 
 test('jobs and their places are forgotten after their time', async () => {
   const world = new World()
-  const brief = new VideoStore(redis, readLimits(JSON.stringify({ videoStateKeptMs: 50, videoJobMaxMs: 50 })))
+  const brief = new VideoStore(redis, limitsWith({ videoStateKeptMs: 50, videoJobMaxMs: 50 }))
   const [one] = world.jobs
   await brief.open(one, VideoState.QUEUED)
   const id = videoIdOf(one.requestId)

@@ -14,6 +14,7 @@ import type { Providers } from '../../../control/batch/providers.ts'
 import { SingleCalls } from '../../../control/batch/singleCalls.ts'
 import type { Pool } from '../../../control/runtime/db/pool.ts'
 import { CallError, type CallHttp, type HttpAnswer, type HttpCall } from '../../../control/runtime/net/providerCall.ts'
+import { batchLimits as limits } from '../limits.ts'
 
 const HOLD_UNITS = 1_000_000
 const RATES = { input: 500_000, output: 1_000_000 }
@@ -219,7 +220,7 @@ export class BatchWorld {
 
   /** A new control process, which remembers nothing. */
   restart(): void {
-    const parts = { pool: this.pool, holds: this.holds, log: SILENT, call: this.provider.call, now: this.now }
+    const parts = { pool: this.pool, holds: this.holds, log: SILENT, call: this.provider.call, now: this.now, limits }
     this.groups = new GroupWorker(parts)
     this.singles = new SingleCalls({ ...parts, onDone: () => undefined })
   }
@@ -249,7 +250,7 @@ export class BatchWorld {
       body: Buffer.from(JSON.stringify({ messages: [], user: batchIdOf(requestId) })),
     } as unknown as sluice.SubmitBatchRequest)
     const { pool, holds, now } = this
-    await openJob({ pool, holds, now, providers: async () => PROVIDERS, allowPrivate: true }, request)
+    await openJob({ pool, holds, now, providers: async () => PROVIDERS, allowPrivate: true, limits }, request)
     this.jobs.push(requestId)
     return requestId
   }
@@ -275,14 +276,14 @@ export class BatchWorld {
 
   private async round(): Promise<void> {
     const { pool, holds, now, groups, singles } = this
-    await recoverOpening({ pool, holds, now })
+    await recoverOpening({ pool, holds, now, limits })
     await singles.failLost()
-    await packGroups(pool, ['packs'], this.nowMs)
+    await packGroups(pool, ['packs'], this.nowMs, limits)
     while (await groups.step(PROVIDERS));
     await singles.start(PROVIDERS)
     await singles.stop(5_000)
-    await expireJobs(pool, this.nowMs)
-    await endDecided({ pool, holds, log: SILENT, now })
+    await expireJobs(pool, this.nowMs, limits)
+    await endDecided({ pool, holds, log: SILENT, now, limits })
   }
 
   /** How every job stands. */

@@ -26,6 +26,7 @@ import { type Entry, parseEntry } from '../../../control/book/settlement/entry.t
 import { ensureGroups, readGroup } from '../../../control/book/settlement/streamReader.ts'
 import { migrate } from '../../../control/runtime/db/migrate.ts'
 import { createPool, type Pool, withTransaction } from '../../../control/runtime/db/pool.ts'
+import { ledgerLimits as limits } from '../limits.ts'
 import { freshDatabase, startTestRedis, type TestServer } from '../services.ts'
 
 export const log = pino({ level: process.env['TEST_LOG_LEVEL'] ?? 'silent' })
@@ -41,7 +42,7 @@ export interface Book {
 /** @param databaseUrl of an empty database; one is made when absent */
 export async function startBook(databaseUrl?: string): Promise<Book> {
   const redisServer = await startTestRedis()
-  const pool = createPool(databaseUrl ?? (await freshDatabase()))
+  const pool = createPool(databaseUrl ?? (await freshDatabase()), limits)
   const redis = connectRedis(redisServer.url, 'wait')
   redis.on('error', () => {})
   await migrate(pool)
@@ -69,11 +70,11 @@ export async function newAccount(pool: Pool, coinUnits: number): Promise<string>
 
 /** Opens admission, or brings it back to what the book says. @returns what was to be done */
 export const ensureOpen = ({ pool, redis }: Book): ReturnType<typeof ensureAdmission> =>
-  ensureAdmission({ pool, redis, log })
+  ensureAdmission({ pool, redis, log, limits })
 
 /** Has Redis take what waits in the outbox. */
 export async function dispatchEvents({ pool, redis }: Book): Promise<void> {
-  const dispatcher = new EventDispatcher({ pool, redis, log })
+  const dispatcher = new EventDispatcher({ pool, redis, log, limits })
   const waiting = () => scalar<number>(pool, 'SELECT count(*) FROM admission_events')
   await until('the outbox is empty', async () => (await waiting()) === 0).finally(() => dispatcher.stop())
 }
@@ -88,7 +89,7 @@ export async function fundedAccount(book: Book, coinUnits: number): Promise<stri
 
 /** Books everything that waits in the streams. */
 export async function drainAll({ pool, redis }: Book): Promise<void> {
-  for (let shard = 0; shard < SHARD_COUNT; shard++) await drainStream(redis, pool, shard)
+  for (let shard = 0; shard < SHARD_COUNT; shard++) await drainStream(redis, pool, shard, limits)
 }
 
 /** What waits in the streams, as a consumer has it in hand that has not booked it yet. */
@@ -253,7 +254,7 @@ export async function until(what: string, probe: () => Promise<boolean>, timeout
 
 /** Fails with what is wrong unless every check of the audit holds. */
 export async function assertCleanAudit(book: Book): Promise<void> {
-  const failed = (await runAudit(book.pool, book.redis)).filter((check) => !check.ok)
+  const failed = (await runAudit(book.pool, book.redis, limits)).filter((check) => !check.ok)
   assert.deepEqual(failed, [])
 }
 

@@ -1,5 +1,4 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import { limits as usual } from '../../../contract/limits/limits.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { parseCatalog } from '../../../control/catalog/pricing/catalogFile.ts'
 import { encodeRecord } from '../../../control/catalog/pricing/record.ts'
@@ -14,6 +13,7 @@ import type { Exchange, Handler, RequestHead } from '../../../proxy/server/excha
 import { OutBuffer } from '../../../proxy/sse/outBuffer.ts'
 import { RouteHealth } from '../../../proxy/upstream/routeHealth.ts'
 import { TransportFailure, type UpstreamListener, type UpstreamRequest } from '../../../proxy/upstream/transport.ts'
+import { limits as usual } from '../limits.ts'
 import { type TestCatalogOptions, testCatalog } from '../testCatalog.ts'
 
 const API_KEY = `sk_${'0'.repeat(43)}`

@@ -21,6 +21,7 @@ import { type PaymentsOptions, PaymentsService } from '../../../control/onchain/
 import { run as verifyPayments } from '../../../workers/verifyPayments.ts'
 import { type Payer, startChain, type TestChain } from '../chain.ts'
 import { requirementsFor, signPayment } from '../clients/payloads.ts'
+import { paymentLimits } from '../limits.ts'
 import { RpcProxy } from '../rpcProxy.ts'
 import { type Book, ensureOpen, log, scalar, startBook, TestProxy, until } from './ledger.ts'
 
@@ -56,12 +57,26 @@ export class PaymentBench {
   payments: PaymentsService
   private readonly parts: Array<{ stop(): Promise<void> }>
   private readonly changes: Partial<PaymentsConfig>
+  private readonly limits: typeof paymentLimits
 
-  constructor(book: Book, chain: TestChain, rpc: RpcProxy, changes: Partial<PaymentsConfig>) {
+  constructor({
+    book,
+    chain,
+    rpc,
+    changes,
+    limits,
+  }: {
+    book: Book
+    chain: TestChain
+    rpc: RpcProxy
+    changes: Partial<PaymentsConfig>
+    limits: typeof paymentLimits
+  }) {
     this.book = book
     this.chain = chain
     this.rpc = rpc
     this.changes = changes
+    this.limits = limits
     this.proxy = new TestProxy(book.redis)
     const { pool, redis } = book
     this.parts = [
@@ -71,9 +86,10 @@ export class PaymentBench {
         log,
         consumer: newId('own'),
         onBooked: () => this.payments.onBooked(),
+        limits,
       }),
-      new EventDispatcher({ pool, redis, log }),
-      new AdmissionKeeper({ pool, redis, log }),
+      new EventDispatcher({ pool, redis, log, limits }),
+      new AdmissionKeeper({ pool, redis, log, limits }),
     ]
     this.payments = this.startPayments()
   }
@@ -106,6 +122,7 @@ export class PaymentBench {
       log,
       accountOfWallet: async (_client, address) => this.wallets.get(address),
       coinUsdUnits: async () => USD / 2,
+      limits: this.limits,
       ...options,
     })
   }
@@ -207,7 +224,9 @@ export class PaymentBench {
 
   /** Fails with what is wrong unless every check of the audit holds, those of the chain included. */
   async audit(): Promise<void> {
-    const failed = (await runAudit(this.book.pool, this.book.redis, this.chain.rpcUrl)).filter((check) => !check.ok)
+    const failed = (await runAudit(this.book.pool, this.book.redis, this.limits, this.chain.rpcUrl)).filter(
+      (check) => !check.ok,
+    )
     assert.deepEqual(failed, [])
   }
 
@@ -252,11 +271,14 @@ export class PaymentBench {
 }
 
 /** Starts chain, database, Redis and control's side of payments. */
-export async function startPaymentBench(changes: Partial<PaymentsConfig> = {}): Promise<PaymentBench> {
+export async function startPaymentBench(
+  changes: Partial<PaymentsConfig> = {},
+  limits = paymentLimits,
+): Promise<PaymentBench> {
   const [book, chain] = await Promise.all([startBook(), startChain()])
   await ensureOpen(book)
   const rpc = await RpcProxy.start(chain.rpcUrl)
-  const bench = new PaymentBench(book, chain, rpc, changes)
+  const bench = new PaymentBench({ book, chain, rpc, changes, limits })
   await bench.proxy.beat()
   await bench.ready()
   return bench

@@ -5,11 +5,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { GatewayError } from '../../../contract/errors/errors.ts'
-import { type LimitName, limits } from '../../../contract/limits/limits.ts'
 import { readApiKey } from '../../../proxy/access/credential.ts'
 import type { Handler, Precheck } from '../../../proxy/server/exchange.ts'
 import type { RouteEntry } from '../../../proxy/server/routeTable.ts'
 import { Server } from '../../../proxy/server/server.ts'
+import { type LimitName, limits } from '../limits.ts'
 
 const POLL_MS = 10
 const WAIT_MS = 10_000

@@ -1,9 +1,9 @@
-import { limits } from '../../../contract/limits/limits.ts'
 import { SettleCode } from '../../../contract/wire/scripts.ts'
 import type { Ending, EndingWaiter } from '../../../proxy/admission/ending.ts'
 import { keysOfEnding } from '../../../proxy/admission/ending.ts'
 import { Journal } from '../../../proxy/admission/journal.ts'
 import { Settlements, type SettlementsOptions } from '../../../proxy/admission/settlements.ts'
+import { limits } from '../limits.ts'
 
 /** What a waiter was told, in words. */
 export interface ToldWaiter extends EndingWaiter {

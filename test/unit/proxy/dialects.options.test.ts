@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import { limits } from '../../../contract/limits/limits.ts'
 import type { Model } from '../../../proxy/catalog/catalog.ts'
 import { readMessagesRequest } from '../../../proxy/dialects/anthropic/messagesRequest.ts'
 import { type ChatRequest, readChatRequest } from '../../../proxy/dialects/openai/chatRequest.ts'
 import { readTextRequest } from '../../../proxy/dialects/openai/completionsRequest.ts'
 import { readResponseRequest } from '../../../proxy/dialects/responses/responsesRequest.ts'
 import { checkContext } from '../../../proxy/endpoints/chat/admit.ts'
+import { limits } from '../../support/limits.ts'
 
 const LONG = 'x'.repeat(limits.nameCharactersMax + 1)
 const WORDY = 'high, and now obey'

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import { limits } from '../../../contract/limits/limits.ts'
 import type { TokenUsage } from '../../../contract/money/charge.ts'
 import { usageBounds } from '../../../contract/money/openaiUsage.ts'
 import { readAnthropicMessage } from '../../../proxy/dialects/anthropic/anthropicMessage.ts'
@@ -14,6 +13,7 @@ import { OpenaiReader } from '../../../proxy/dialects/openai/openaiReader.ts'
 import { OpenaiWriter } from '../../../proxy/dialects/openai/openaiWriter.ts'
 import { TranslatedStream } from '../../../proxy/dialects/translatedStream.ts'
 import { OutBuffer } from '../../../proxy/sse/outBuffer.ts'
+import { limits } from '../../support/limits.ts'
 
 const BOUNDS = usageBounds(128_000, 16_384)
 const EVENT_BYTES_MAX = 4_194_304

@@ -3,7 +3,7 @@ import test from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FairTurns } from '../../../../control/api/fairTurns.ts'
 
-const LIMITS = { cpuPercent: 50, waitingMax: 2, overloadMs: 1 }
+const LIMITS = { cpuPercent: 50, waitingMax: 2, namesMax: 10_000, overloadMs: 1 }
 
 /** Turns that are kept busy until `end` is called. */
 function busyTurns(limits = LIMITS): { turns: FairTurns; end: () => void } {

@@ -1,5 +1,6 @@
 // Goal: what a provider's files say of jobs is read line by line, and nothing in them harms other jobs. Method: lines as
 // providers write them, broken ones among them.
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sluice } from '../../../../contract/wire/generated/messages.js'
@@ -7,6 +8,7 @@ import type { JobRow } from '../../../../control/batch/jobRow.ts'
 import { readLines } from '../../../../control/batch/lines.ts'
 import { decideAnswer } from '../../../../control/batch/outcome.ts'
 import { signatureHeaders } from '../../../../control/batch/webhookSecret.ts'
+import { limits } from '../../../support/limits.ts'
 
 const body = { choices: [{ index: 0, message: { role: 'assistant', content: 'hi' } }] }
 
@@ -26,7 +28,7 @@ test('completions, errors and expired requests are told apart; what is no line i
     'null',
     '{"custom_id":5}',
   ]
-  const read = readLines(lines).map(({ customId, completion, isExpired, reason }) => [
+  const read = readLines(lines, limits).map(({ customId, completion, isExpired, reason }) => [
     customId,
     completion !== null,
     isExpired,

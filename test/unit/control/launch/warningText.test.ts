@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import test from 'node:test'
-import { limits } from '../../../../contract/limits/limits.ts'
 import { workerStopMaxMs } from '../../../../contract/limits/stopTime.ts'
 import { OutageFilter } from '../../../../control/launch/outage.ts'
-import { PROGRAM_STOP_TIMEOUT_MS } from '../../../../control/launch/runStack.ts'
+import { programStopTimeoutMs } from '../../../../control/launch/runStack.ts'
 import { warningOf } from '../../../../control/launch/warningText.ts'
+import { limits } from '../../../support/limits.ts'
 import { until } from '../../../support/stack.ts'
 
 const line = (fields: object): string =>
@@ -75,6 +75,6 @@ test('while a server is away, the first line is shown and the end of it is told 
 
 test('whoever stops a proxy waits longer than its streams and settlements may take', () => {
   const { drainGraceMs, shutdownTimeoutMs, settleTimeoutMs } = limits
-  assert.ok(PROGRAM_STOP_TIMEOUT_MS > workerStopMaxMs(limits))
+  assert.ok(programStopTimeoutMs(limits) > workerStopMaxMs(limits))
   assert.ok(workerStopMaxMs(limits) > 2 * (drainGraceMs + shutdownTimeoutMs) + settleTimeoutMs)
 })

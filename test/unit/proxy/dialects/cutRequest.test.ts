@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { limits } from '../../../../contract/limits/limits.ts'
 import type { Model } from '../../../../proxy/catalog/catalog.ts'
 import type { Provider, Route } from '../../../../proxy/catalog/sold.ts'
 import { messagesSurface } from '../../../../proxy/dialects/anthropic/messagesSurface.ts'
@@ -15,6 +14,7 @@ import { CutJson } from '../../../../proxy/json/cutJson.ts'
 import { nestsDeeper } from '../../../../proxy/json/jsonDepth.ts'
 import { parseJsonObject, withoutByteOrderMark } from '../../../../proxy/json/parseJson.ts'
 import type { Span } from '../../../../proxy/json/span.ts'
+import { limits } from '../../../support/limits.ts'
 
 const LONG = 2_048
 const route = { provider: { apiKey: 'secret' } as Provider, upstreamModel: 'up' } as Route

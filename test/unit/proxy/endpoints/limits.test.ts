@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { limits } from '../../../../contract/limits/limits.ts'
+import { CLIENT_LIMITS } from '../../../../contract/limits/clientLimits.ts'
 import { limitsHandler } from '../../../../proxy/endpoints/limits.ts'
 import type { Exchange } from '../../../../proxy/server/exchange.ts'
+import { limits } from '../../../support/limits.ts'
 
 interface Shown {
   readonly rate_limits: { id: string; requests: number; burst: number; scope: string }[]
@@ -20,9 +21,9 @@ function shown(changes: Partial<Record<keyof typeof limits, number>> = {}): Show
   return JSON.parse(text) as Shown
 }
 
-test('every limit of the table is shown as it is in force, with its unit', () => {
+test('every limit that clients meet is shown as it is in force, with its unit', () => {
   const { all } = shown({ bodyTimeoutMs: 1_234 })
-  assert.deepEqual(Object.keys(all).sort(), Object.keys(limits).sort())
+  assert.deepEqual(Object.keys(all).sort(), Object.keys(CLIENT_LIMITS).sort())
   assert.deepEqual(all['bodyTimeoutMs'], { value: 1_234, unit: 'milliseconds' })
   const unitOf = (name: string) => all[name]?.unit
   assert.deepEqual(
@@ -40,7 +41,7 @@ test('every limit of the table is shown as it is in force, with its unit', () =>
 test('every rate of the table is among the rate limits, once by its id', () => {
   const { rate_limits: rates } = shown({ paymentRefusalsPerMinute: 77, requestsPerMinute: 5, requestBurst: 9 })
   assert.equal(new Set(rates.map(({ id }) => id)).size, rates.length)
-  for (const name of Object.keys(limits).filter((limit) => limit.endsWith('PerMinute'))) {
+  for (const name of Object.keys(CLIENT_LIMITS).filter((limit) => limit.endsWith('PerMinute'))) {
     const value = 424_242
     const changed = shown({ [name]: value }).rate_limits
     assert.ok(

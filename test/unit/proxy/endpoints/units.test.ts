@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { limits } from '../../../../contract/limits/limits.ts'
 import { sluice } from '../../../../contract/wire/generated/messages.js'
 import { parseCatalog } from '../../../../control/catalog/pricing/catalogFile.ts'
 import { encodeRecord } from '../../../../control/catalog/pricing/record.ts'
@@ -17,6 +16,7 @@ import { transcriptions } from '../../../../proxy/endpoints/units/transcriptions
 import type { RequestHead } from '../../../../proxy/server/exchange.ts'
 import { formBody } from '../../../../proxy/upload/formBody.ts'
 import { mediaModel } from '../../../support/clients/mediaClient.ts'
+import { limits } from '../../../support/limits.ts'
 import { wavFile } from '../../../support/samples/audio.ts'
 import { testCatalog } from '../../../support/testCatalog.ts'
 

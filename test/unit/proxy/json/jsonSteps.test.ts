@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { limits } from '../../../../contract/limits/limits.ts'
 import { nestsDeeper } from '../../../../proxy/json/jsonDepth.ts'
 import { type JsonBounds, JsonFault } from '../../../../proxy/json/jsonFault.ts'
 import { jsonSteps } from '../../../../proxy/json/jsonSteps.ts'
 import type { Span } from '../../../../proxy/json/span.ts'
+import { limits } from '../../../support/limits.ts'
 
 const BOUNDS: JsonBounds = {
   depthMax: limits.jsonDepthMax,

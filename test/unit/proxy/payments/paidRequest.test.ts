@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import test from 'node:test'
 import type { GatewayError } from '../../../../contract/errors/errors.ts'
-import { limits } from '../../../../contract/limits/limits.ts'
 import { toBase64Json } from '../../../../contract/payments/encoding.ts'
 import type { PaymentAsset, PaymentTerms } from '../../../../contract/payments/terms.ts'
 import { sluice } from '../../../../contract/wire/generated/messages.js'
@@ -10,6 +9,7 @@ import { type HoldWaiter, LOST_ANSWER } from '../../../../proxy/admission/holds.
 import { amountFor, x402Offers } from '../../../../proxy/payments/offers.ts'
 import { PaidRequest, type PaymentServices } from '../../../../proxy/payments/paidRequest.ts'
 import type { Exchange } from '../../../../proxy/server/exchange.ts'
+import { limits } from '../../../support/limits.ts'
 
 const BODY = Buffer.from('{}')
 const ASSET: PaymentAsset = {

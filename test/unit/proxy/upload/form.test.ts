@@ -4,10 +4,10 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { GatewayError } from '../../../../contract/errors/errors.ts'
-import { limits } from '../../../../contract/limits/limits.ts'
 import { readForm } from '../../../../proxy/upload/form.ts'
 import { formBody } from '../../../../proxy/upload/formBody.ts'
 import { parseMultipart } from '../../../../proxy/upload/multipart.ts'
+import { limits } from '../../../support/limits.ts'
 
 const TYPE = 'multipart/form-data; boundary=b'
 const field = (name: string, text: string) => `--b\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${text}\r\n`

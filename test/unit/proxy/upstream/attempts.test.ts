@@ -5,7 +5,6 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { ENDPOINTS } from '../../../../contract/catalog/catalog.ts'
 import type { GatewayError } from '../../../../contract/errors/errors.ts'
-import { limits } from '../../../../contract/limits/limits.ts'
 import type { Provider, Route } from '../../../../proxy/catalog/sold.ts'
 import { type AttemptListener, Attempts } from '../../../../proxy/upstream/attempts.ts'
 import { HeaderBlock } from '../../../../proxy/upstream/headerBlock.ts'
@@ -18,6 +17,7 @@ import {
   type UpstreamListener,
   type UpstreamRequest,
 } from '../../../../proxy/upstream/transport.ts'
+import { limits } from '../../../support/limits.ts'
 
 const KINDS: readonly FailureKind[] = [
   'connect',

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { GatewayError } from '../../../../contract/errors/errors.ts'
-import { limits } from '../../../../contract/limits/limits.ts'
 import { sluice } from '../../../../contract/wire/generated/messages.js'
 import { decodeCatalog, type Model } from '../../../../proxy/catalog/catalog.ts'
 import { chooseRoutes, type RoutePolicy } from '../../../../proxy/upstream/chooseRoutes.ts'
 import { RouteHealth } from '../../../../proxy/upstream/routeHealth.ts'
+import { limits } from '../../../support/limits.ts'
 
 const NOW_MS = 1_000_000
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { limits } from '../../../../contract/limits/limits.ts'
 import { classifyRefusal } from '../../../../proxy/upstream/refusal.ts'
 import { RouteHealth } from '../../../../proxy/upstream/routeHealth.ts'
+import { limits } from '../../../support/limits.ts'
 
 const N = limits.breakerFailures
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { limits } from '../../../../../contract/limits/limits.ts'
 import type { Model } from '../../../../../proxy/catalog/catalog.ts'
 import type { Provider, Route } from '../../../../../proxy/catalog/sold.ts'
 import { AnthropicAsk } from '../../../../../proxy/dialects/anthropic/anthropicAsk.ts'
 import { readChatRequest } from '../../../../../proxy/dialects/openai/chatRequest.ts'
 import { readProviderError, refusalOfError } from '../../../../../proxy/upstream/providerErrors.ts'
 import { classifyRefusal } from '../../../../../proxy/upstream/refusal.ts'
+import { limits } from '../../../../support/limits.ts'
 
 const HELLO = [{ role: 'user', content: 'hello' }]
 const provider = { apiKey: 'secret' } as Provider

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { GatewayError } from '../../../../../contract/errors/errors.ts'
-import { limits } from '../../../../../contract/limits/limits.ts'
 import type { Model } from '../../../../../proxy/catalog/catalog.ts'
 import { messagesText } from '../../../../../proxy/dialects/anthropic/cacheControl.ts'
 import { type MessagesRequest, readMessagesRequest } from '../../../../../proxy/dialects/anthropic/messagesRequest.ts'
 import { nativeBody } from '../../../../../proxy/dialects/anthropic/native.ts'
 import type { JsonObject } from '../../../../../proxy/json/jsonObject.ts'
+import { limits } from '../../../../support/limits.ts'
 
 const USER = { role: 'user', content: 'hello' }
 const MINIMAL = { model: 'acme/m', max_tokens: 100, messages: [USER] }

@@ -6,6 +6,7 @@ import SwaggerParser from '@apidevtools/swagger-parser'
 import { API_ROUTES } from '../../../../../contract/api/routes.ts'
 import { openapiDocument } from '../../../../../proxy/endpoints/openapi/document.ts'
 import { RouteTable } from '../../../../../proxy/server/routeTable.ts'
+import { limits } from '../../../../support/limits.ts'
 import { servedRoutes } from '../../../../support/servedRoutes.ts'
 
 const METHODS = ['get', 'post', 'patch', 'delete'] as const
@@ -38,7 +39,7 @@ const served = servedRoutes().map((name) => {
   const [method = '', path = ''] = name.split(' ')
   return { method, path }
 })
-const document = openapiDocument(served)
+const document = openapiDocument(served, limits)
 
 const operations = Object.entries(document.paths).flatMap(([path, item]) =>
   METHODS.flatMap((method) => {

@@ -1,0 +1,50 @@
+/** The limits that the proxy and control have to agree on. Operators change them with SLUICE_LIMITS, the same everywhere. */
+export const SHARED_LIMITS = {
+  // Holds and settlements.
+  /** Holds or settlements that go to Redis in one call. */
+  holdBatchMax: 256,
+  /** How long Redis remembers the result of a settlement, so that a repeated one is not charged twice, in minutes. */
+  rememberResultMinutes: 5,
+  /** How long a proxy whose hold was lost with Redis may take to report how the request ended, in milliseconds. */
+  lostHoldWatchMs: 20_000,
+  /** Entries of a ledger stream; beyond them no more requests are admitted. */
+  ledgerStreamEntriesMax: 1_000_000,
+  /** The age at which a hold is voided whoever took it, in milliseconds. */
+  holdAgeMaxMs: 3_600_000,
+  /** The time from one heartbeat of a proxy process to the next, in milliseconds. */
+  heartbeatIntervalMs: 1_000,
+  /** How long the heartbeat of a proxy process may stand still before its holds are voided, in milliseconds. */
+  heartbeatTimeoutMs: 15_000,
+
+  // Redis and the calls that cross it.
+  /** The time that Redis has for an answer, in milliseconds. */
+  redisTimeoutMs: 2_000,
+  /** The time that control has for the answer to a call, in milliseconds. */
+  rpcTimeoutMs: 5_000,
+  /** Calls that one control works on at once, half of them calls that requests to models wait for. */
+  rpcConcurrencyMax: 32,
+  /** Calls that may wait in a stream. */
+  rpcStreamEntriesMax: 10_000,
+  /** The time of a request to the account API in milliseconds; it leaves room to answer 503 within two seconds. */
+  apiTimeoutMs: 1_800,
+  /** Requests to the account API that one control works on at once. */
+  apiConcurrencyMax: 8,
+  /** Requests to the account API that may wait in their stream. */
+  apiStreamEntriesMax: 1_000,
+  /** Batch jobs that one control takes in at once. */
+  batchSubmitsMax: 8,
+
+  // Paying per request.
+  /** Payments by signed authorization that settle at once in one control. */
+  paymentsInFlightMax: 256,
+  /** What control adds to the time of a payment before it gives the request up, in milliseconds. */
+  paymentMarginMs: 5_000,
+
+  // Stopping.
+  /** How long requests under way may go on when a proxy process is stopped, in milliseconds. */
+  drainGraceMs: 10_000,
+  /** How long what is left may take when a process is stopped, in milliseconds. */
+  shutdownTimeoutMs: 5_000,
+  /** How long the answer to a client waits for its settlement, in milliseconds. */
+  settleTimeoutMs: 2_000,
+} as const

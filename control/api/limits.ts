@@ -1,0 +1,9 @@
+/** The limits of the account API's frame. */
+export const API_LIMITS = {
+  /** Callers that a rate limiter or a queue with fair turns remembers. */
+  rateLimiterEntriesMax: 10_000,
+  /** The time from one removal of what is no longer needed to the next, in milliseconds. */
+  housekeepingMs: 60_000,
+  /** Rows that such a removal takes at once. */
+  housekeepingBatchMax: 5_000,
+} as const

@@ -1,0 +1,59 @@
+/** The limits of batch jobs and webhooks. A group is what travels in one batch of a provider. */
+export const BATCH_LIMITS = {
+  /** How long a job may take from its row to its hold, in milliseconds. */
+  batchOpenMs: 60_000,
+  /** Jobs of all keys that are open at once. */
+  batchJobsOpenMax: 1_000_000,
+  /** The time from one step of the work on jobs to the next, in milliseconds. */
+  batchTickMs: 500,
+  /** Rows that such a step takes at once, and repetitions of it. */
+  batchPassMax: 200,
+  /** How long jobs wait for others that travel with them, in milliseconds. */
+  batchGatherMs: 2_000,
+  /** Jobs of a group. */
+  batchGroupJobsMax: 1_000,
+  /** The requests of a group, in bytes. */
+  batchGroupBytesMax: 33_554_432,
+  /** Groups that one control works on at once. */
+  batchLanes: 4,
+  /** How long a group that is worked on is nobody else's, in milliseconds. */
+  batchLeaseMs: 120_000,
+  /** How long a batch whose sending was cut off is looked for at the provider, in milliseconds. */
+  batchFindGraceMs: 60_000,
+  /** Pages of a provider's batches that are searched. */
+  batchFindPagesMax: 50,
+  /** The time from one question for the state of a batch to the next, in milliseconds. */
+  batchPollMs: 15_000,
+  /** How long before the deadline of its jobs a batch is cancelled, in milliseconds. */
+  batchCancelLeadMs: 900_000,
+  /** How long after its deadline a job that is still open expires, in milliseconds. */
+  batchExpireGraceMs: 60_000,
+  /** The wait before what failed at a provider is tried again, at first, in milliseconds. */
+  batchRetryMs: 5_000,
+  /** The same at most, in milliseconds. */
+  batchRetryMaxMs: 300_000,
+  /** How often a job is sent to providers that take no batches. */
+  batchAttemptsMax: 8,
+  /** A file of results from a provider, in bytes. */
+  batchFileBytesMax: 134_217_728,
+  /** The result of one job, in bytes. */
+  batchResultBytesMax: 16_777_216,
+  /** A part of a result that crosses Redis at once, in characters. */
+  batchResultPartChars: 262_144,
+  /** Calls at once to a provider that takes no batches. */
+  batchCallsPerProviderMax: 4,
+  /** The time from the start of one such call to the next, in milliseconds. */
+  batchCallPaceMs: 100,
+  /** The time that such a call has, in milliseconds. */
+  batchCallTimeoutMs: 600_000,
+  /** What is added to it before the call counts as lost, in milliseconds. */
+  batchCallMarginMs: 5_000,
+  /** The wait before a webhook that was not taken is sent again, at first, in milliseconds. */
+  webhookRetryMs: 15_000,
+  /** The same at most, in milliseconds. */
+  webhookRetryMaxMs: 3_600_000,
+  /** How long webhooks and what became of them are kept, in milliseconds. */
+  webhookKeptMs: 2_592_000_000,
+  /** Webhooks that are sent at once. */
+  webhooksAtOnceMax: 16,
+} as const

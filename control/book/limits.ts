@@ -1,0 +1,17 @@
+/** The limits of settling into the book. */
+export const BOOK_LIMITS = {
+  /** Ended requests that are booked in one transaction. */
+  settlementBatchMax: 3_000,
+  /** Entries that are read from a ledger stream at once at least. */
+  settlementReadMin: 32,
+  /** How long entries gather before the next read, in milliseconds. */
+  settlementGatherMs: 25,
+  /** After how long entries of a control that does not finish them are taken over, in milliseconds. */
+  settlementClaimIdleMs: 10_000,
+  /** How long a read waits for entries, in milliseconds. */
+  settlementBlockMs: 1_000,
+  /** The wait before a batch or a read that failed is tried again, in milliseconds. */
+  settlementRetryMs: 500,
+  /** Open grants of credits that an account may have. */
+  grantsPerAccountMax: 64,
+} as const

@@ -1,0 +1,31 @@
+/** The limits of accounts, keys, wallets, sessions, links, referrals, providers, receipts and statements. */
+export const CUSTOMER_LIMITS = {
+  /** The time from one look for changed keys to the next, in milliseconds. */
+  keyChangePollMs: 250,
+  /** How long a question for a receipt waits while its request is under way, in milliseconds. */
+  receiptWaitMs: 2_000,
+  /** The most of one CPU that checking signatures may take, in percent. */
+  signatureCpuPercent: 25,
+  /** Signatures that wait to be checked once there has been overload for signatureOverloadMs. */
+  signaturesWaitingMax: 4,
+  /** How long checks may be waited for without a break before some are refused, in milliseconds. */
+  signatureOverloadMs: 2_000,
+  /** Movements on a page of a statement. */
+  statementPageMax: 1_000,
+  /** Rows that are read for such a page. */
+  statementRowsReadMax: 20_000,
+  /** How long a leaderboard that was read is shown, in milliseconds. */
+  leaderboardKeptMs: 10_000,
+  /** The time from one look for links that have expired to the next, in milliseconds. */
+  linkExpiryMs: 2_000,
+  /** The time from one payment of referrers to the next, in milliseconds. */
+  referralPayMs: 60_000,
+  /** Entries of the usage log that are counted for referrers in one step. */
+  referralBatchMax: 5_000,
+  /** The time that a registered provider has for its answer, in milliseconds. */
+  providerCheckMs: 1_200,
+  /** The answer of a registered provider, in bytes. */
+  providerCheckBytesMax: 1_048_576,
+  /** Models of a registered provider that are shown. */
+  providerModelsMax: 500,
+} as const

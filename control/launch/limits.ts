@@ -1,0 +1,9 @@
+/** The limits of the processes that `make run` and the tests start. */
+export const LAUNCH_LIMITS = {
+  /** The time that a process has to start, in milliseconds. */
+  startTimeoutMs: 60_000,
+  /** The wait before a process that ended by itself is started again, at first, in milliseconds. */
+  restartDelayMs: 200,
+  /** The same at most, in milliseconds. */
+  restartDelayMaxMs: 5_000,
+} as const

@@ -1,0 +1,78 @@
+/** The limits of what crosses the chain: payments, deposits, withdrawals, refunds. */
+export const ONCHAIN_LIMITS = {
+  // The node and the treasury's transactions.
+  /** The time that the node has for an answer, in milliseconds. */
+  chainTimeoutMs: 1_200,
+  /** Questions that go to the node in one call. */
+  chainBatchMax: 100,
+  /** The time from one look whether the node answers to the next, in milliseconds. */
+  chainCheckMs: 5_000,
+  /** The time from one look for the receipts of transactions to the next at most, in milliseconds. */
+  chainPollMs: 250,
+  /** The time from one look at every transaction that is not final to the next, in milliseconds. */
+  chainSweepMs: 2_000,
+  /** Transactions, and blocks, that such a look takes at once. */
+  chainSweepMax: 500,
+  /** The highest price of gas that transactions are sent at, in gwei. */
+  gasPriceMaxGwei: 500,
+  /** How long a price of gas is good, in milliseconds. */
+  gasPriceKeptMs: 2_000,
+  /** The gas of one transaction. */
+  gasPerTransactionMax: 500_000,
+  /** The age at which a transaction that is in no block is sent with a higher fee, in milliseconds. */
+  replaceAfterMs: 30_000,
+  /** How often a transaction is sent with a higher fee. */
+  replacementsMax: 8,
+  /** The time from one reading of new blocks to the next, in milliseconds. */
+  chainScanMs: 2_000,
+  /** Blocks that are read at once. */
+  chainScanBlocksMax: 1_000,
+  /** Blocks that are searched for a payment that somebody else may have sent. */
+  chainLookbackBlocks: 1_000,
+
+  // Payments.
+  /** Payments by transaction of the payer that settle at once. */
+  payerTransactionsInFlightMax: 64,
+  /** Signed authorizations that are checked on the chain at once before they settle. */
+  paymentChecksMax: 256,
+  /** Signatures of contract wallets that are checked on the chain at once. */
+  contractChecksMax: 16,
+  /** Transactions of payers that are checked on the chain at once. */
+  payerTransactionChecksMax: 32,
+  /** Payers that have paid before and whose checks do not count against a network. */
+  trustedPayersMax: 10_000,
+  /** The time over which refused payments are summed up in one line of the log, in milliseconds. */
+  paymentRefusalLogMs: 10_000,
+  /** How long a wallet that could not fund a payment is refused without asking the chain, in milliseconds. */
+  paymentRefusalMs: 60_000,
+  /** The age at which a transaction of a payer that is in no block is given up, in milliseconds. */
+  payerTransactionMs: 600_000,
+  /** A signed transaction of a payer, in bytes. */
+  payerTransactionBytesMax: 4_096,
+  /** The time from one look for payments whose request has ended to the next, in milliseconds. */
+  paymentCloseMs: 250,
+  /** Payments that such a look takes at once. */
+  paymentCloseMax: 500,
+
+  // Refunds, deposits and withdrawals.
+  /** The time from one look for refunds to send to the next, in milliseconds. */
+  refundCheckMs: 1_000,
+  /** Refunds that such a look takes at once. */
+  refundBatchMax: 50,
+  /** Payments that one refund gives back. */
+  refundPaymentsMax: 1_000,
+  /** How often a refund that failed in its block is sent. */
+  refundAttemptsMax: 5,
+  /** How long a refund that its token refuses rests, in milliseconds. */
+  refundRefusedMs: 60_000,
+  /** The time from one look at the deposits by authorization to the next, in milliseconds. */
+  depositCheckMs: 1_000,
+  /** Deposits that such a look takes at once. */
+  depositCheckMax: 50,
+  /** The signature of a deposit, in bytes. */
+  depositSignatureBytesMax: 2_048,
+  /** The time from one look for withdrawals to send to the next, in milliseconds. */
+  withdrawalCheckMs: 1_000,
+  /** Withdrawals that such a look takes at once. */
+  withdrawalBatchMax: 50,
+} as const

@@ -1,0 +1,15 @@
+/** The limits of control's connections, calls and feeds. */
+export const RUNTIME_LIMITS = {
+  /** Connections to PostgreSQL of one process. */
+  databaseConnectionsMax: 10,
+  /** The time of a statement, and of a transaction that stands still, in milliseconds. */
+  databaseTimeoutMs: 30_000,
+  /** How long a start waits for PostgreSQL, Redis or the admission state, in milliseconds. */
+  dependencyTimeoutMs: 300_000,
+  /** Entries of the feed to the proxies; a proxy that is further behind reads everything anew. */
+  feedEntriesMax: 100_000,
+  /** Changes of keys that are announced in one step. */
+  keyChangesBatchMax: 1_000,
+  /** Such steps in a row before anything else gets its turn. */
+  keyChangesBatchesMax: 20,
+} as const

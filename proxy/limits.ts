@@ -1,0 +1,163 @@
+import { CONTRACT_LIMITS, type ContractLimits, readPart } from '../contract/limits/limits.ts'
+
+/** The limits of the proxy alone. */
+export const PROXY_LIMITS = {
+  // Bodies. Those of senders whose credential is not proven ("stranger") have a share of their own.
+  /** What is read of a body before its sender is known, in bytes. */
+  uncheckedBodyBytesMax: 65_536,
+  /** What a process reads and throws away of bodies that it has refused, in bytes at once. */
+  bodyBytesDiscardedMax: 268_435_456,
+  /** Pieces that a body arrives in. */
+  bodyPiecesMax: 100_000,
+  /** Memory of all bodies that are open in a process, in bytes. */
+  bodyBytesOpenMax: 536_870_912,
+  /** The same of senders whose credential is not proven, in bytes. */
+  strangerBodyBytesOpenMax: 134_217_728,
+  /** Large bodies that a process reads at once. */
+  largeBodiesMax: 32,
+  /** Bodies that take longer than a few seconds. */
+  slowBodiesMax: 2_000,
+  /** The same of senders whose credential is not proven. */
+  strangerSlowBodiesMax: 1_000,
+  /** JSON above this size is parsed in steps, in bytes. */
+  jsonAtOnceBytesMax: 262_144,
+  /** The same for senders whose credential is not proven, in bytes. */
+  strangerJsonAtOnceBytesMax: 16_384,
+  /** Bodies that wait for being parsed in steps, of customers and of strangers each. */
+  jsonStepsWaitingMax: 32,
+  /** Memory of all uploads that are open in a process, in bytes. */
+  uploadBytesOpenMax: 268_435_456,
+  /** Memory of the uploads of senders whose credential is not proven, in bytes. */
+  strangerUploadBytesOpenMax: 134_217_728,
+  /** The head of a part of a form, in bytes. */
+  formHeadBytesMax: 16_384,
+
+  // Counting tokens, in worker threads of each process.
+  /** Threads that count. */
+  countThreadsMax: 1,
+  /** Counts that wait for a thread. */
+  countQueueMax: 32,
+  /** How long a count may wait for a thread, in milliseconds. */
+  countTimeoutMs: 10_000,
+  /** How long a thread may count one text, in milliseconds; what is left is extrapolated. */
+  countWorkMs: 2_000,
+  /** Characters of a longer text that are counted, spread over it. */
+  countCharactersMax: 1_048_576,
+  /** Questions for a count of tokens that are open in a process. */
+  countsOpenMax: 256,
+  /** The same of one key. */
+  countsPerKeyMax: 16,
+  /** How long a charge waits for the count that it is estimated from, in milliseconds. */
+  estimateTimeoutMs: 1_000,
+  /** After how long without work a counting thread ends, in milliseconds. */
+  workerIdleMs: 60_000,
+
+  // Requests.
+  /** The answer of a priced tool, in bytes. */
+  toolAnswerBytesMax: 8_388_608,
+  /** The time to look up the address of a priced tool, in milliseconds. */
+  toolAddressTimeoutMs: 2_000,
+  /** The time that a paid call of the Model Context Protocol needs at least to be settled and served, in milliseconds. */
+  mcpPaidTimeMinMs: 15_000,
+  /** Requests whose client has gone and that go on. */
+  detachedRequestsMax: 1_000,
+  /** How long a stream whose client has gone is read for the usage that ends it, in milliseconds. */
+  lingerMs: 2_000,
+
+  // Providers.
+  /** Connections to one provider from a process. */
+  connectionsPerProviderMax: 4_096,
+  /** After how long without use a connection is closed, in milliseconds. */
+  connectionIdleMs: 25_000,
+  /** Routes that are tried for one request. */
+  routeAttemptsMax: 4,
+  /** An answer that is not streamed, in bytes. */
+  responseBodyBytesMax: 67_108_864,
+  /** What is kept of a stream before its first content, in bytes. */
+  preambleBytesMax: 65_536,
+  /** One event of a stream, in bytes. */
+  eventBytesMax: 4_194_304,
+  /** The longest Retry-After of a provider that is passed on, in seconds. */
+  retryAfterSecondsMax: 60,
+  /** Failures in a row after which a route is left alone. */
+  breakerFailures: 5,
+  /** How long it is left alone before it is tried with one request, in milliseconds. */
+  breakerOpenMs: 10_000,
+
+  // Settlements.
+  /** An answer of Redis to the scripts of the hot path, in bytes. */
+  redisReplyBytesMax: 1_048_576,
+  /** The wait before settlements that Redis did not take are sent again, at first, in milliseconds. */
+  settleRetryMs: 250,
+  /** The same at most, in milliseconds. */
+  settleRetryMaxMs: 2_000,
+  /** Settlements that wait for Redis in a process. */
+  settleQueueMax: 10_000,
+  /** The journal of settlements that wait for Redis, in bytes. */
+  settleJournalBytesMax: 1_073_741_824,
+
+  // Video jobs.
+  /** How long a job that was opened counts although its hold is not seen yet, in milliseconds. */
+  videoOpenGraceMs: 10_000,
+  /** The time from one question for the state of a job to the next at least, in milliseconds. */
+  videoPollMinMs: 1_000,
+  /** The same at most, in milliseconds. */
+  videoPollMaxMs: 10_000,
+  /** The time that a provider has to answer such a question, in milliseconds. */
+  videoPollTimeoutMs: 15_000,
+  /** Refusals of such questions in a row after which a job has failed. */
+  videoPollRefusalsMax: 5,
+  /** What a provider says of a job, in bytes. */
+  videoStatusBytesMax: 262_144,
+  /** How long the state of a job is kept in Redis, in milliseconds. */
+  videoStateKeptMs: 86_400_000,
+  /** Clips that are fetched at once from a process. */
+  videoDownloadsMax: 128,
+
+  // Calls to control, and what is kept of their answers.
+  /** The time from one call that measures whether control answers to the next, in milliseconds. */
+  pulseIntervalMs: 5_000,
+  /** Calls of a process that wait for an answer. */
+  rpcPendingMax: 10_000,
+  /** Keys that a process knows. */
+  keyCacheEntriesMax: 200_000,
+  /** After how long a key is read again, in milliseconds. */
+  keyCacheTtlMs: 600_000,
+  /** The wait before a key that could not be read again is tried once more, in milliseconds. */
+  keyRefreshRetryMs: 1_000,
+  /** Keys that a process knows not to exist. */
+  unknownKeysMax: 20_000,
+  /** How long a key is known not to exist, in milliseconds. */
+  unknownKeyTtlMs: 10_000,
+  /** Requests from which the share of errors is judged for the state of the service. */
+  statusRequestsMin: 20,
+
+  // Paying per request.
+  /** Threads that verify signatures. */
+  verifyThreadsMax: 2,
+  /** After how long without work such a thread ends, in milliseconds. */
+  verifyThreadIdleMs: 60_000,
+  /** Signatures that a thread verifies in one task. */
+  verifyBatchMax: 64,
+  /** Signatures that wait for a thread. */
+  verifyPendingMax: 4_096,
+  /** How long a signature may wait, in milliseconds. */
+  verifyTimeoutMs: 10_000,
+  /** After how long the terms of payments are read again, in milliseconds. */
+  paymentTermsMs: 60_000,
+  /** The header that carries a payment, in bytes. */
+  paymentHeaderBytesMax: 16_384,
+} as const
+
+type OwnLimits = Readonly<Record<keyof typeof PROXY_LIMITS, number>>
+export type Limits = ContractLimits & OwnLimits
+export type LimitName = keyof Limits
+
+/**
+ * The limits that the proxy runs under.
+ * @param overrides the text of SLUICE_LIMITS; see `readPart`
+ * @throws Error naming what is wrong in it
+ */
+export function readLimits(overrides: string | undefined): Limits {
+  return readPart('proxy', { ...CONTRACT_LIMITS, ...PROXY_LIMITS }, overrides)
+}

@@ -1,2 +1,0 @@
-// Imported before anything that reads the limits.
-process.env['SLUICE_LIMITS'] = JSON.stringify({ batchCallPaceMs: 1 })
