@@ -17,7 +17,7 @@ export function batchHandlers(pool: Pool, limits: Limits): Record<'get_batch' | 
     get_batch: {
       read: async (call) => {
         const job = await ownJob(pool, call)
-        const secret = job.webhook_url === '' ? '' : await webhookSecretOf(pool, job.key_id)
+        const secret = job.webhookUrl === '' ? '' : await webhookSecretOf(pool, job.keyId)
         return { text: shownJob(job, secret), headers: costHeaders(job) }
       },
     },
@@ -36,14 +36,14 @@ export function batchHandlers(pool: Pool, limits: Limits): Record<'get_batch' | 
 async function ownJob(pool: Pool, { params, caller }: ApiCall): Promise<JobRow> {
   const id = params['id'] ?? ''
   const job = isId('batch', id) ? await jobOf(pool, requestIdOfBatch(id)) : undefined
-  if (job === undefined || caller.kind !== 'key' || job.key_id !== caller.keyId) {
+  if (job === undefined || caller.kind !== 'key' || job.keyId !== caller.keyId) {
     throw new GatewayError('batch_not_found')
   }
   return job
 }
 
 function costHeaders(job: JobRow): readonly string[] {
-  return job.state === 'done' ? ['x-cost-units', String(job.charge_units ?? 0)] : []
+  return job.state === 'done' ? ['x-cost-units', String(job.chargeUnits ?? 0)] : []
 }
 
 /** @throws GatewayError not_ready, batch_failed, batch_expired */

@@ -11,8 +11,8 @@ const VOID = -1
 /** Whose hold it is. */
 export interface HoldOf {
   readonly id: string
-  readonly account_id: string
-  readonly key_id: string
+  readonly accountId: string
+  readonly keyId: string
 }
 
 /** How a hold was ended: by now, and with what was charged; `voided` when it was given up before. */
@@ -40,13 +40,13 @@ export class BatchHolds {
    * @returns false when the proxy has it no more, or it is too late
    */
   async takeOver(job: HoldOf, owner: string, byMs: number): Promise<boolean> {
-    const shard = shardOf(job.account_id)
+    const shard = shardOf(job.accountId)
     return (await this.handOver([holdsKey(shard, owner), holdsKey(shard, BATCH_OWNER)], [job.id, byMs])) === 1
   }
 
   /** Which of the jobs have their hold. */
   async held(jobs: readonly HoldOf[]): Promise<boolean[]> {
-    const asked = jobs.map((job) => this.redis.hexists(holdsKey(shardOf(job.account_id), BATCH_OWNER), job.id))
+    const asked = jobs.map((job) => this.redis.hexists(holdsKey(shardOf(job.accountId), BATCH_OWNER), job.id))
     return (await Promise.all(asked)).map((found) => found === 1)
   }
 
@@ -57,8 +57,8 @@ export class BatchHolds {
    * @returns 'later' while admission is closed
    */
   async end(job: HoldOf, chargeUnits: number | null, settlement: Buffer): Promise<Ended> {
-    const shard = shardOf(job.account_id)
-    const keys = settleKeys(shard, job.account_id, job.key_id, BATCH_OWNER)
+    const shard = shardOf(job.accountId)
+    const keys = settleKeys(shard, job.accountId, job.keyId, BATCH_OWNER)
     const args = [1, this.limits.rememberResultMinutes, job.id, chargeUnits ?? VOID, settlement]
     const [code, units] = (await this.settle(keys, args)) as [number, number]
     if (code === SettleCode.CLOSED) return 'later'

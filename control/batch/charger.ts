@@ -51,7 +51,7 @@ async function endPage(options: ChargerOptions, jobs: readonly JobRow[]): Promis
 }
 
 async function endOne({ pool, holds, now }: ChargerOptions, job: JobRow): Promise<boolean> {
-  const charge = job.outcome === 'done' ? (job.charge_units ?? 0) : null
+  const charge = job.outcome === 'done' ? (job.chargeUnits ?? 0) : null
   const ended = await holds.end(job, charge, job.settlement ?? Buffer.alloc(0))
   if (ended === 'later') return false
   return withTransaction(pool, (client) => close(client, job, ended, now()))
@@ -72,7 +72,7 @@ async function close(client: Client, job: JobRow, ended: Exclude<Ended, 'later'>
   )
   const [row] = closed.rows
   if (row === undefined) return false
-  if (outcome !== 'done' && row.approval_id !== '') await releaseApproval(client, row.approval_id, row.id)
-  if (row.webhook_url !== '') await addWebhook(client, row, nowMs)
+  if (outcome !== 'done' && row.approvalId !== '') await releaseApproval(client, row.approvalId, row.id)
+  if (row.webhookUrl !== '') await addWebhook(client, row, nowMs)
   return true
 }

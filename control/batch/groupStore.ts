@@ -1,6 +1,7 @@
 import { newId } from '../../contract/wire/ids.ts'
 import type { Limits } from '../limits.ts'
 import { textArray } from '../runtime/db/arrays.ts'
+import { camelColumns } from '../runtime/db/columns.ts'
 import { type Client, type Pool, type Queryable, withTransaction } from '../runtime/db/pool.ts'
 import { JOB_COLUMNS, type JobRow, type JobWithBody } from './jobRow.ts'
 
@@ -8,24 +9,25 @@ import { JOB_COLUMNS, type JobRow, type JobWithBody } from './jobRow.ts'
 export interface GroupRow {
   readonly id: string
   readonly provider: string
-  readonly upstream_model: string
+  readonly upstreamModel: string
   readonly state: 'sending' | 'sent' | 'ended'
-  readonly deadline_ms: number
+  readonly deadlineMs: number
   readonly lease: string
   readonly attempts: number
-  readonly input_file_id: string | null
+  readonly inputFileId: string | null
   /** When it was last sent; from then on the provider may have it. */
-  readonly posted_at_ms: number | null
-  readonly upstream_id: string | null
+  readonly postedAtMs: number | null
+  readonly upstreamId: string | null
   readonly cancelled: boolean
 }
 
-const COLUMNS = `id, provider, upstream_model, state, deadline_ms, lease, attempts, input_file_id, posted_at_ms,
-  upstream_id, cancelled`
+const COLUMNS =
+  camelColumns(`id, provider, upstream_model, state, deadline_ms, lease, attempts, input_file_id, posted_at_ms,
+  upstream_id, cancelled`)
 
 interface Waiting {
   readonly provider: string
-  readonly upstream_model: string
+  readonly upstreamModel: string
 }
 
 /**
@@ -42,7 +44,7 @@ export async function packGroups(
 ): Promise<number> {
   if (providers.length === 0) return 0
   const waiting = await pool.query<Waiting>(
-    `SELECT provider, upstream_model FROM batch_jobs
+    `SELECT ${camelColumns('provider, upstream_model')} FROM batch_jobs
      WHERE state = 'queued' AND provider = ANY ($1::text[]) AND due_at_ms <= $2
      GROUP BY provider, upstream_model HAVING min(created_at_ms) <= $3 OR count(*) >= $4 LIMIT $5`,
     [textArray(providers), nowMs, nowMs - limits.batchGatherMs, limits.batchGroupJobsMax, limits.batchPassMax],
@@ -55,22 +57,22 @@ export async function packGroups(
 
 async function packGroup(
   client: Client,
-  { provider, upstream_model }: Waiting,
+  { provider, upstreamModel }: Waiting,
   nowMs: number,
   limits: Limits,
 ): Promise<number> {
-  const found = await client.query<{ id: string; body_bytes: number; deadline_ms: number }>(
-    `SELECT id, body_bytes, deadline_ms FROM batch_jobs
+  const found = await client.query<{ id: string; bodyBytes: number; deadlineMs: number }>(
+    `SELECT ${camelColumns('id, body_bytes, deadline_ms')} FROM batch_jobs
      WHERE state = 'queued' AND provider = $1 AND upstream_model = $2 AND due_at_ms <= $3 AND deadline_ms > $3
      ORDER BY created_at_ms, id LIMIT $4 FOR UPDATE SKIP LOCKED`,
-    [provider, upstream_model, nowMs, limits.batchGroupJobsMax],
+    [provider, upstreamModel, nowMs, limits.batchGroupJobsMax],
   )
   let bytes = 0
-  const lastMs = (found.rows[0]?.deadline_ms ?? 0) + limits.batchCancelLeadMs
-  const jobs = found.rows.filter(({ body_bytes, deadline_ms }, i) => {
+  const lastMs = (found.rows[0]?.deadlineMs ?? 0) + limits.batchCancelLeadMs
+  const jobs = found.rows.filter(({ bodyBytes, deadlineMs }, i) => {
     // A group ends with the first of its jobs, so one that has much more time travels in another.
-    if (deadline_ms > lastMs) return false
-    bytes += body_bytes
+    if (deadlineMs > lastMs) return false
+    bytes += bodyBytes
     return i === 0 || bytes <= limits.batchGroupBytesMax
   })
   if (jobs.length === 0) return 0
@@ -78,7 +80,7 @@ async function packGroup(
   await client.query(
     `INSERT INTO batch_groups (id, provider, upstream_model, state, created_at_ms, deadline_ms, due_at_ms)
      VALUES ($1, $2, $3, 'sending', $4, $5, $4)`,
-    [id, provider, upstream_model, nowMs, Math.min(...jobs.map((job) => job.deadline_ms))],
+    [id, provider, upstreamModel, nowMs, Math.min(...jobs.map((job) => job.deadlineMs))],
   )
   await client.query(`UPDATE batch_jobs SET state = 'grouped', group_id = $1 WHERE id = ANY ($2::text[])`, [
     id,

@@ -53,24 +53,24 @@ export class GroupWorker {
 
   private async send(group: GroupRow, api: BatchApi): Promise<void> {
     const { pool, now } = this.options
-    if (group.posted_at_ms !== null) {
+    if (group.postedAtMs !== null) {
       const found = await api.find(group.id)
       if (found !== undefined) return this.sent(group, found)
       // What was sent a moment ago may not be listed yet.
-      const listedByMs = group.posted_at_ms + this.options.limits.batchFindGraceMs
+      const listedByMs = group.postedAtMs + this.options.limits.batchFindGraceMs
       if (now() < listedByMs) return changeGroup(pool, group, { dueAtMs: listedByMs, release: true })
     }
-    if (now() >= group.deadline_ms) return this.end(group, 'expired', '')
+    if (now() >= group.deadlineMs) return this.end(group, 'expired', '')
     const jobs = await this.runnable(group)
     if (jobs.length === 0) return changeGroup(pool, group, { state: 'ended', release: true })
-    const fileId = group.input_file_id ?? (await api.upload(group.id, jobs.map(lineOf).join('\n')))
+    const fileId = group.inputFileId ?? (await api.upload(group.id, jobs.map(lineOf).join('\n')))
     await changeGroup(pool, group, { inputFileId: fileId, postedAtMs: now() })
     try {
       await this.sent(group, await api.create(fileId, group.id))
     } catch (error) {
       if (error instanceof ProviderRefusal && error.isFinal) return this.end(group, 'failed', error.message)
       const surelyNot = error instanceof CallError ? !error.maybeSent : error instanceof ProviderRefusal && error.isBusy
-      if (surelyNot) await changeGroup(pool, group, { postedAtMs: group.posted_at_ms })
+      if (surelyNot) await changeGroup(pool, group, { postedAtMs: group.postedAtMs })
       throw error
     }
   }
@@ -86,7 +86,7 @@ export class GroupWorker {
     const { pool, holds, now } = this.options
     const jobs = await fullJobsOfGroup(pool, group.id)
     // An uploaded file stays as it is.
-    if (group.input_file_id !== null) return jobs
+    if (group.inputFileId !== null) return jobs
     const held = await holds.held(jobs)
     for (const [i, job] of jobs.entries()) {
       if (held[i] !== true) await decide(pool, job.id, decideNotHeld(job, now()), ['grouped'])
@@ -96,22 +96,22 @@ export class GroupWorker {
 
   private async poll(group: GroupRow, api: BatchApi): Promise<void> {
     const { pool, now } = this.options
-    const batch = await api.retrieve(group.upstream_id ?? '')
+    const batch = await api.retrieve(group.upstreamId ?? '')
     const nowMs = now()
     if (OVER.has(batch.status)) {
       await this.collect(group, batch, api)
       await this.end(group, endOf(batch, group), batch.reason)
       return this.removeFiles(group, batch, api)
     }
-    if (nowMs >= group.deadline_ms) return this.end(group, 'expired', '')
-    const cancelAtMs = group.deadline_ms - this.options.limits.batchCancelLeadMs
+    if (nowMs >= group.deadlineMs) return this.end(group, 'expired', '')
+    const cancelAtMs = group.deadlineMs - this.options.limits.batchCancelLeadMs
     if (nowMs >= cancelAtMs && !group.cancelled) {
       // What is finished by then comes all the same.
       await api.cancel(batch.id)
       await changeGroup(pool, group, { cancelled: true })
     }
     const pauseMs = backoffMs(group.attempts, this.options.limits.batchPollMs, this.options.limits.batchPollMs * 4)
-    const next = [nowMs + pauseMs, group.deadline_ms, ...(nowMs < cancelAtMs ? [cancelAtMs] : [])]
+    const next = [nowMs + pauseMs, group.deadlineMs, ...(nowMs < cancelAtMs ? [cancelAtMs] : [])]
     await changeGroup(pool, group, { dueAtMs: Math.min(...next), release: true })
   }
 
@@ -136,7 +136,7 @@ export class GroupWorker {
 
   /** Requests and answers do not stay with the provider; one that will not remove them changes nothing. */
   private async removeFiles(group: GroupRow, batch: UpstreamBatch, api: BatchApi): Promise<void> {
-    const fileIds = [group.input_file_id ?? '', batch.outputFileId, batch.errorFileId].filter((id) => id !== '')
+    const fileIds = [group.inputFileId ?? '', batch.outputFileId, batch.errorFileId].filter((id) => id !== '')
     const removed = await Promise.allSettled(fileIds.map((id) => api.remove(id)))
     const failed = removed.filter((one) => one.status === 'rejected').length
     if (failed > 0) this.options.log.warn({ group: group.id, failed }, 'files of a batch were left with its provider')
@@ -155,18 +155,18 @@ export class GroupWorker {
     const { pool, now, log } = this.options
     const refusal = error instanceof ProviderRefusal ? error : undefined
     try {
-      if (group.state === 'sending' && refusal?.isFinal === true && group.posted_at_ms === null) {
+      if (group.state === 'sending' && refusal?.isFinal === true && group.postedAtMs === null) {
         await this.end(group, 'failed', refusal.message)
         return
       }
-      if (now() >= group.deadline_ms) {
+      if (now() >= group.deadlineMs) {
         await this.end(group, 'expired', '')
         return
       }
       const pauseMs = backoffMs(group.attempts, this.options.limits.batchRetryMs, this.options.limits.batchRetryMaxMs)
       const dueAtMs =
         now() + Math.max(pauseMs, Math.min(refusal?.retryAfterMs ?? 0, this.options.limits.batchRetryMaxMs))
-      await changeGroup(pool, group, { dueAtMs: Math.min(dueAtMs, group.deadline_ms), release: true })
+      await changeGroup(pool, group, { dueAtMs: Math.min(dueAtMs, group.deadlineMs), release: true })
     } catch (fault) {
       // The lease ends by itself.
       log.warn({ group: group.id, err: fault }, 'a batch could not be put off')

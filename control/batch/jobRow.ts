@@ -1,4 +1,5 @@
 import type { BatchStatus } from '../../contract/api/batch.ts'
+import { camelColumns } from '../runtime/db/columns.ts'
 
 /** What a job ends as. */
 export type Outcome = 'done' | 'failed' | 'expired'
@@ -17,49 +18,50 @@ export interface JobRoute {
 /** A job as the book has it. Times are milliseconds since 1970. */
 export interface JobRow {
   readonly id: string
-  readonly account_id: string
-  readonly key_id: string
+  readonly accountId: string
+  readonly keyId: string
   readonly state: JobState
   readonly owner: string
   readonly model: string
-  readonly sheet_version: number
-  readonly coin_usd_units: number
+  readonly sheetVersion: number
+  readonly coinUsdUnits: number
   /** A Rates message. */
   readonly rates: Buffer
-  readonly hold_units: number
-  readonly held_at_ms: number
-  readonly started_at_ms: number
-  readonly created_at_ms: number
-  readonly deadline_ms: number
-  readonly approval_id: string
-  readonly webhook_url: string
-  readonly base_url: string
+  readonly holdUnits: number
+  readonly heldAtMs: number
+  readonly startedAtMs: number
+  readonly createdAtMs: number
+  readonly deadlineMs: number
+  readonly approvalId: string
+  readonly webhookUrl: string
+  readonly baseUrl: string
   readonly routes: readonly JobRoute[]
   readonly route: number
   readonly provider: string
-  readonly upstream_model: string
-  readonly max_tokens: number
+  readonly upstreamModel: string
+  readonly maxTokens: number
   readonly context: number
-  readonly max_output: number
-  readonly prompt_bytes: number
-  readonly prompt_extra_tokens: number
-  readonly group_id: string | null
+  readonly maxOutput: number
+  readonly promptBytes: number
+  readonly promptExtraTokens: number
+  readonly groupId: string | null
   readonly attempts: number
-  readonly due_at_ms: number
+  readonly dueAtMs: number
   readonly outcome: Outcome | null
-  readonly error_message: string
+  readonly errorMessage: string
   /** A Settlement message. */
   readonly settlement: Buffer | null
-  readonly charge_units: number | null
+  readonly chargeUnits: number | null
   readonly receipt: string | null
-  readonly ended_at_ms: number | null
+  readonly endedAtMs: number | null
 }
 
 /** All but the request and the result, which may be large. */
-export const JOB_COLUMNS = `id, account_id, key_id, state, owner, model, sheet_version, coin_usd_units, rates, hold_units,
+export const JOB_COLUMNS =
+  camelColumns(`id, account_id, key_id, state, owner, model, sheet_version, coin_usd_units, rates, hold_units,
   held_at_ms, started_at_ms, created_at_ms, deadline_ms, approval_id, webhook_url, base_url, routes, route, provider,
   upstream_model, max_tokens, context, max_output, prompt_bytes, prompt_extra_tokens, group_id, attempts, due_at_ms,
-  outcome, error_message, settlement, charge_units, receipt, ended_at_ms`
+  outcome, error_message, settlement, charge_units, receipt, ended_at_ms`)
 
 /** A job with its request. */
 export type JobWithBody = JobRow & { readonly body: string }
@@ -72,6 +74,6 @@ export function statusOf(state: JobState): BatchStatus {
 /** What a provider is asked for a job, as JSON text. */
 export function requestText(job: JobWithBody): string {
   const limit = job.routes[job.route]?.limit ?? 'max_tokens'
-  const head = `{"model":${JSON.stringify(job.upstream_model)},"${limit}":${job.max_tokens}`
+  const head = `{"model":${JSON.stringify(job.upstreamModel)},"${limit}":${job.maxTokens}`
   return job.body === '{}' ? `${head}}` : `${head},${job.body.slice(1)}`
 }

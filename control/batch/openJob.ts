@@ -2,6 +2,7 @@ import { GatewayError, invalidRequest } from '../../contract/errors/errors.ts'
 import { mayBePublicHost } from '../../contract/net/publicUrl.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
 import type { Limits } from '../limits.ts'
+import { camelColumns } from '../runtime/db/columns.ts'
 import type { Pool, Queryable } from '../runtime/db/pool.ts'
 import type { BatchHolds } from './batchHolds.ts'
 import type { JobRoute } from './jobRow.ts'
@@ -35,7 +36,7 @@ export async function openJob(
   const webhookSecret = request.webhookUrl === '' ? '' : await webhookSecretOf(pool, request.keyId)
   const createdAtMs = now()
   await insertOpening(pool, request, routes, createdAtMs, parts.limits)
-  const job = { id: request.requestId, account_id: request.accountId, key_id: request.keyId }
+  const job = { id: request.requestId, accountId: request.accountId, keyId: request.keyId }
   if (!(await holds.takeOver(job, request.owner, request.takeByMs))) {
     await pool.query(`DELETE FROM batch_jobs WHERE id = $1 AND state = 'opening'`, [job.id])
     throw new GatewayError('batch_unavailable', { message: 'The request took too long to be taken; send it again.' })
@@ -59,8 +60,8 @@ export async function recoverOpening({
   now: () => number
   limits: Limits
 }): Promise<number> {
-  const found = await pool.query<{ id: string; account_id: string; key_id: string }>(
-    `SELECT id, account_id, key_id FROM batch_jobs WHERE state = 'opening' AND created_at_ms <= $1 LIMIT $2`,
+  const found = await pool.query<{ id: string; accountId: string; keyId: string }>(
+    `SELECT ${camelColumns('id, account_id, key_id')} FROM batch_jobs WHERE state = 'opening' AND created_at_ms <= $1 LIMIT $2`,
     [now() - limits.batchOpenMs, limits.batchPassMax],
   )
   if (found.rows.length === 0) return 0

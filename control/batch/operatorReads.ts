@@ -1,4 +1,5 @@
 import { textArray } from '../runtime/db/arrays.ts'
+import { camelColumns } from '../runtime/db/columns.ts'
 import type { Queryable } from '../runtime/db/pool.ts'
 import { JOB_COLUMNS, type JobRow } from './jobRow.ts'
 
@@ -21,16 +22,20 @@ export async function listJobs(
 /** A webhook with its last attempt. */
 export interface WebhookRow {
   readonly id: string
-  readonly job_id: string
+  readonly jobId: string
   readonly url: string
   readonly state: 'waiting' | 'delivered' | 'given_up'
   readonly attempts: number
-  readonly created_at_ms: number
-  readonly due_at_ms: number
-  readonly ended_at_ms: number | null
+  readonly createdAtMs: number
+  readonly dueAtMs: number
+  readonly endedAtMs: number | null
   readonly status: number | null
   readonly fault: string | null
 }
+
+const WEBHOOK_COLUMNS = camelColumns(
+  'w.id, w.job_id, w.url, w.state, w.attempts, w.created_at_ms, w.due_at_ms, w.ended_at_ms, a.status, a.fault',
+)
 
 /** Webhooks, newest first. @param query '' asks for all */
 export async function listWebhooks(
@@ -38,7 +43,7 @@ export async function listWebhooks(
   { state, limit }: { state: string; limit: number },
 ): Promise<WebhookRow[]> {
   const found = await db.query<WebhookRow>(
-    `SELECT w.id, w.job_id, w.url, w.state, w.attempts, w.created_at_ms, w.due_at_ms, w.ended_at_ms, a.status, a.fault
+    `SELECT ${WEBHOOK_COLUMNS}
      FROM webhooks w LEFT JOIN LATERAL (
        SELECT status, fault FROM webhook_attempts WHERE webhook_id = w.id ORDER BY attempt DESC LIMIT 1) a ON true
      WHERE ($1 = '' OR w.state = $1) ORDER BY w.id DESC LIMIT $2`,
@@ -49,8 +54,8 @@ export async function listWebhooks(
 
 export interface AttemptRow {
   readonly attempt: number
-  readonly at_ms: number
-  readonly took_ms: number
+  readonly atMs: number
+  readonly tookMs: number
   readonly status: number | null
   readonly fault: string
 }
@@ -58,7 +63,8 @@ export interface AttemptRow {
 /** Every attempt to deliver a webhook, in order. */
 export async function attemptsOf(db: Queryable, webhookId: string): Promise<AttemptRow[]> {
   const found = await db.query<AttemptRow>(
-    'SELECT attempt, at_ms, took_ms, status, fault FROM webhook_attempts WHERE webhook_id = $1 ORDER BY attempt',
+    `SELECT ${camelColumns('attempt, at_ms, took_ms, status, fault')} FROM webhook_attempts
+     WHERE webhook_id = $1 ORDER BY attempt`,
     [webhookId],
   )
   return found.rows

@@ -40,17 +40,17 @@ export function decideAnswer(job: JobRow, answer: Completion, nowMs: number): De
 
 function priced(job: JobRow, answer: Completion, nowMs: number): Decision {
   if (isErrorAnswer(answer)) return decideFailure(job, 'failed', errorText(answer['error']), nowMs)
-  const reported = readUsage(answer['usage'], usageBounds(job.context, job.max_output))
+  const reported = readUsage(answer['usage'], usageBounds(job.context, job.maxOutput))
   const usage = reported ?? estimated(job, answer)
   const rates = modelRates(sluice.Rates.decode(job.rates))
   const due = chargeUnits(rates, usage)
-  const charge = Math.min(due, job.hold_units)
+  const charge = Math.min(due, job.holdUnits)
   const settlement = encode(job, nowMs, {
     status: sluice.Status.OK,
     chargeUnits: charge,
     usage: usageMessage(usage),
     usageSource: reported === null ? sluice.UsageSource.ESTIMATED : sluice.UsageSource.REPORTED,
-    clamped: due > job.hold_units,
+    clamped: due > job.holdUnits,
   })
   const identity = { requestId: job.id, modelId: job.model, object: 'chat.completion' }
   const result = completionText(answer, identity, usage, '')
@@ -89,12 +89,12 @@ export function receiptOf(job: JobRow, chargedUnits: number): string {
     status: told.status === sluice.Status.OK ? 'ok' : 'failed',
     model: job.model,
     endpoint: 'chat',
-    sheetVersion: job.sheet_version,
+    sheetVersion: job.sheetVersion,
     rate: 'batch',
     tier: 'standard',
     costUnits: chargedUnits,
-    holdUnits: job.hold_units,
-    coinUsdUnits: job.coin_usd_units,
+    holdUnits: job.holdUnits,
+    coinUsdUnits: job.coinUsdUnits,
     usage: {
       input: usage.input ?? 0,
       cachedInput: usage.cachedInput ?? 0,
@@ -108,7 +108,7 @@ export function receiptOf(job: JobRow, chargedUnits: number): string {
     usageSource: USAGE_SOURCE_NAMES.get(told.usageSource) ?? 'none',
     clamped: told.clamped,
     streamed: false,
-    createdMs: job.held_at_ms,
+    createdMs: job.heldAtMs,
     durationMs: told.durationMs,
     errorCode: told.errorCode === '' ? null : told.errorCode,
   }
@@ -117,8 +117,8 @@ export function receiptOf(job: JobRow, chargedUnits: number): string {
 
 function estimated(job: JobRow, answer: Completion): TokenUsage {
   return estimateUsage({
-    promptBytes: job.prompt_bytes,
-    promptExtraTokens: job.prompt_extra_tokens,
+    promptBytes: job.promptBytes,
+    promptExtraTokens: job.promptExtraTokens,
     frames: 1,
     outputBytes: outputBytes(answer),
   })
@@ -127,17 +127,17 @@ function estimated(job: JobRow, answer: Completion): TokenUsage {
 function encode(job: JobRow, nowMs: number, ending: Partial<sluice.Settlement.$Properties>): Buffer {
   const message = {
     requestId: job.id,
-    accountId: job.account_id,
-    keyId: job.key_id,
+    accountId: job.accountId,
+    keyId: job.keyId,
     model: job.model,
     endpoint: 'chat',
     provider: job.provider,
-    sheetVersion: job.sheet_version,
+    sheetVersion: job.sheetVersion,
     rate: sluice.Rate.BATCH_RATE,
-    holdUnits: job.hold_units,
+    holdUnits: job.holdUnits,
     usage: usageMessage(NO_USAGE),
-    startedAtMs: job.started_at_ms,
-    durationMs: Math.min(Math.max(0, nowMs - job.started_at_ms), DURATION_MS_MAX),
+    startedAtMs: job.startedAtMs,
+    durationMs: Math.min(Math.max(0, nowMs - job.startedAtMs), DURATION_MS_MAX),
     ...ending,
   }
   return Buffer.from(sluice.Settlement.encode(message as sluice.Settlement).finish())

@@ -11,7 +11,7 @@ const MESSAGES = {
 /** Why a job ended without a result; null for one that did not. */
 export function failureOf(job: JobRow): { code: 'batch_failed' | 'batch_expired'; message: string } | null {
   if (job.state !== 'failed' && job.state !== 'expired') return null
-  const reason = job.error_message === '' ? '' : ` ${job.error_message}`
+  const reason = job.errorMessage === '' ? '' : ` ${job.errorMessage}`
   return { code: CODES[job.state], message: MESSAGES[job.state] + reason }
 }
 
@@ -22,17 +22,17 @@ export function shownJob(job: JobRow, webhookSecret: string): string {
     requestId: job.id,
     status: statusOf(job.state),
     model: job.model,
-    createdAtMs: job.created_at_ms,
-    deadlineMs: job.deadline_ms,
-    endedAtMs: job.ended_at_ms,
-    holdUnits: job.hold_units,
-    coinUsdUnits: job.coin_usd_units,
-    sheetVersion: job.sheet_version,
+    createdAtMs: job.createdAtMs,
+    deadlineMs: job.deadlineMs,
+    endedAtMs: job.endedAtMs,
+    holdUnits: job.holdUnits,
+    coinUsdUnits: job.coinUsdUnits,
+    sheetVersion: job.sheetVersion,
     rates,
     error: failureOf(job),
     receipt: job.receipt ?? '',
-    webhookUrl: job.webhook_url,
+    webhookUrl: job.webhookUrl,
     webhookSecret,
-    baseUrl: job.base_url,
+    baseUrl: job.baseUrl,
   })
 }

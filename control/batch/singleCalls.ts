@@ -155,7 +155,7 @@ export class SingleCalls {
       return this.decide(job, decideFailure(job, 'failed', reason, now()))
     }
     const turn = nextRoute ? (job.route + 1) % job.routes.length : job.route
-    const route = job.routes[turn] ?? { provider: job.provider, model: job.upstream_model }
+    const route = job.routes[turn] ?? { provider: job.provider, model: job.upstreamModel }
     const pauseMs = Math.max(
       backoffMs(job.attempts, this.options.limits.batchRetryMs, this.options.limits.batchRetryMaxMs),
       waitMs,

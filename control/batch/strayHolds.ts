@@ -51,10 +51,10 @@ export async function endStrayHolds({
     for (const hold of await strayAmong(pool, old)) {
       const over = await jobOf(pool, hold.requestId)
       if (over !== undefined) {
-        if (over.ended_at_ms !== null) await endAgain({ pool, holds, log }, over)
+        if (over.endedAtMs !== null) await endAgain({ pool, holds, log }, over)
         continue
       }
-      const job = { id: hold.requestId, account_id: hold.accountId, key_id: hold.keyId }
+      const job = { id: hold.requestId, accountId: hold.accountId, keyId: hold.keyId }
       await holds.end(job, null, orphanSettlement(hold, nowMs))
       log.warn({ request: hold.requestId, units: hold.holdUnits }, 'a hold without its batch job was voided')
     }

@@ -41,7 +41,7 @@ export async function endAgain(
   job: JobRow,
 ): Promise<void> {
   const isDone = job.outcome === 'done'
-  const charge = job.charge_units ?? 0
+  const charge = job.chargeUnits ?? 0
   const told = sluice.Settlement.decode(job.settlement ?? Buffer.alloc(0))
   const settlement = Buffer.from(sluice.Settlement.encode({ ...told, chargeUnits: charge }).finish())
   const ended = await holds.end(job, isDone ? charge : null, settlement)

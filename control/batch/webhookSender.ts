@@ -52,7 +52,7 @@ async function sendOne(
   }
   const attempt: Attempt = { atMs, tookMs: Math.round(performance.now() - begin), status, fault: fault.slice(0, 500) }
   await noteAttempt(pool, hook, attempt, limits)
-  const told = { webhook: hook.id, job: hook.job_id, attempt: hook.attempts, status, fault }
+  const told = { webhook: hook.id, job: hook.jobId, attempt: hook.attempts, status, fault }
   if (fault === '') log.info(told, 'a webhook was delivered')
   else log.warn(told, 'a webhook was not taken')
 }

@@ -1,6 +1,7 @@
 import { newId } from '../../contract/wire/ids.ts'
 import type { Limits } from '../limits.ts'
 import { backoffMs } from '../runtime/backoff.ts'
+import { camelColumns } from '../runtime/db/columns.ts'
 import type { Queryable } from '../runtime/db/pool.ts'
 import type { JobRow } from './jobRow.ts'
 import { shownJob } from './shownJob.ts'
@@ -10,14 +11,14 @@ const ATTEMPT_MARGIN_MS = 2_000
 /** A webhook that is to be sent now. */
 export interface DueWebhook {
   readonly id: string
-  readonly job_id: string
-  readonly key_id: string
+  readonly jobId: string
+  readonly keyId: string
   readonly url: string
   readonly body: string
   readonly secret: string
   /** Which attempt this is, from 1. */
   readonly attempts: number
-  readonly created_at_ms: number
+  readonly createdAtMs: number
 }
 
 /** What became of an attempt. */
@@ -34,11 +35,11 @@ export interface Attempt {
 export async function addWebhook(db: Queryable, job: JobRow, nowMs: number): Promise<void> {
   const id = newId('evt', nowMs)
   const head = JSON.stringify({ id, type: `batch.${job.state}`, timestamp: new Date(nowMs).toISOString() })
-  const body = `${head.slice(0, -1)},"data":${shownJob({ ...job, webhook_url: '' }, '')}}`
+  const body = `${head.slice(0, -1)},"data":${shownJob({ ...job, webhookUrl: '' }, '')}}`
   await db.query(
     `INSERT INTO webhooks (id, job_id, key_id, url, body, created_at_ms, due_at_ms)
      VALUES ($1, $2, $3, $4, $5, $6, $6) ON CONFLICT (job_id) DO NOTHING`,
-    [id, job.id, job.key_id, job.webhook_url, body, nowMs],
+    [id, job.id, job.keyId, job.webhookUrl, body, nowMs],
   )
 }
 
@@ -54,7 +55,7 @@ export async function takeDueWebhooks(db: Queryable, nowMs: number, limits: Limi
      WHERE s.key_id = w.key_id AND w.id IN (
        SELECT id FROM webhooks WHERE state = 'waiting' AND due_at_ms <= $1 ORDER BY due_at_ms LIMIT $4
        FOR UPDATE SKIP LOCKED)
-     RETURNING w.id, w.job_id, w.key_id, w.url, w.body, w.attempts, w.created_at_ms, s.secret`,
+     RETURNING ${camelColumns('w.id, w.job_id, w.key_id, w.url, w.body, w.attempts, w.created_at_ms, s.secret')}`,
     [nowMs, firstRetryMs(limits), limits.webhookRetryMaxMs, limits.webhooksAtOnceMax],
   )
   return taken.rows
@@ -83,5 +84,5 @@ function firstRetryMs(limits: Limits): number {
 }
 
 function giveUpAtMs(hook: DueWebhook, limits: Limits): number {
-  return hook.created_at_ms + limits.webhookLifetimeMs
+  return hook.createdAtMs + limits.webhookLifetimeMs
 }

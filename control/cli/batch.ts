@@ -22,19 +22,19 @@ function jobJson(job: JobRow) {
   return {
     id: batchIdOf(job.id),
     request_id: job.id,
-    account_id: job.account_id,
-    key_id: job.key_id,
+    account_id: job.accountId,
+    key_id: job.keyId,
     status: statusOf(job.state),
     state: job.state,
     model: job.model,
     provider: job.provider,
-    group: job.group_id,
+    group: job.groupId,
     attempts: job.attempts,
-    hold: formatUsd(job.hold_units),
-    cost: job.ended_at_ms === null ? null : formatUsd(job.charge_units ?? 0),
-    created_at: formatTime(job.created_at_ms),
-    expires_at: formatTime(job.deadline_ms),
-    ended_at: formatTime(job.ended_at_ms),
+    hold: formatUsd(job.holdUnits),
+    cost: job.endedAtMs === null ? null : formatUsd(job.chargeUnits ?? 0),
+    created_at: formatTime(job.createdAtMs),
+    expires_at: formatTime(job.deadlineMs),
+    ended_at: formatTime(job.endedAtMs),
     error: failureOf(job)?.message ?? null,
   }
 }
@@ -73,13 +73,13 @@ async function show(args: Arguments, context: CliContext): Promise<undefined> {
 function webhookJson(hook: WebhookRow) {
   return {
     id: hook.id,
-    batch_id: batchIdOf(hook.job_id),
+    batch_id: batchIdOf(hook.jobId),
     url: hook.url,
     state: hook.state,
     attempts: hook.attempts,
-    created_at: formatTime(hook.created_at_ms),
-    next_at: hook.state === 'waiting' ? formatTime(hook.due_at_ms) : null,
-    ended_at: formatTime(hook.ended_at_ms),
+    created_at: formatTime(hook.createdAtMs),
+    next_at: hook.state === 'waiting' ? formatTime(hook.dueAtMs) : null,
+    ended_at: formatTime(hook.endedAtMs),
     last: hook.fault === null ? null : hook.fault === '' ? `answered ${hook.status}` : hook.fault,
   }
 }
@@ -103,8 +103,8 @@ async function deliveries(args: Arguments, context: CliContext): Promise<undefin
   const attempts = await attemptsOf(await context.pool(), argument(args, 'WEBHOOK'))
   const data = attempts.map((one) => ({
     attempt: one.attempt,
-    at: formatTime(one.at_ms),
-    took_ms: one.took_ms,
+    at: formatTime(one.atMs),
+    took_ms: one.tookMs,
     status: one.status,
     fault: one.fault,
   }))

@@ -107,7 +107,7 @@ async function untilBooked(requestId: string): Promise<void> {
 
 async function assertDone(requestId: string, charged: number): Promise<void> {
   const job = await jobOf(book.pool, requestId)
-  assert.deepEqual([job?.state, job?.charge_units], ['done', charged])
+  assert.deepEqual([job?.state, job?.chargeUnits], ['done', charged])
   assert.equal(JSON.parse(job?.receipt ?? '{}').cost.units, String(charged))
   const booked = await book.pool.query('SELECT charge_units, voided FROM receipts WHERE request_id = $1', [requestId])
   assert.deepEqual(booked.rows, [{ charge_units: charged, voided: false }])

@@ -44,17 +44,17 @@ test('completions, errors and expired requests are told apart; what is no line i
 test('an answer that is nested too deep to be written fails its job', () => {
   const job = {
     id: 'req_1',
-    account_id: 'a',
-    key_id: 'k',
+    accountId: 'a',
+    keyId: 'k',
     model: 'm',
     provider: 'p',
-    sheet_version: 1,
-    hold_units: 100,
-    started_at_ms: 0,
+    sheetVersion: 1,
+    holdUnits: 100,
+    startedAtMs: 0,
     context: 100,
-    max_output: 100,
-    prompt_bytes: 4,
-    prompt_extra_tokens: 0,
+    maxOutput: 100,
+    promptBytes: 4,
+    promptExtraTokens: 0,
     rates: Buffer.from(sluice.Rates.encode(sluice.Rates.create({})).finish()),
   } as unknown as JobRow
   let deep: unknown[] = []
