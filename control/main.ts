@@ -1,11 +1,12 @@
 import { pino } from 'pino'
+import { readVariables, unknownVariables } from '../contract/schemas/environment.ts'
 import { CatalogError } from './catalog/pricing/yamlReader.ts'
 import { type Limits, readLimits } from './limits.ts'
 import { readPaymentsConfig } from './onchain/payments/paymentsConfig.ts'
 import { ControlService } from './service/controlService.ts'
 import { readEnvironment } from './service/environment.ts'
 
-const log = pino({ name: 'control', level: process.env['LOG_LEVEL'] || 'info' })
+const log = pino({ name: 'control', level: 'info' })
 const stopping = new AbortController()
 let service: ControlService | undefined
 const limits = limitsOrExit()
@@ -49,6 +50,8 @@ process.on('disconnect', () => void stop('the parent process ended'))
 process.on('SIGHUP', () => void service?.reloadCatalog())
 
 try {
+  log.level = readVariables(process.env, 'control').LOG_LEVEL
+  for (const sentence of unknownVariables(process.env)) log.warn(sentence)
   const payments = await readPaymentsConfig(process.env)
   service = new ControlService({ ...readEnvironment(process.env), payments }, log, limits)
   const metricsPort = await service.start(stopping.signal)

@@ -1,5 +1,5 @@
 import { pino } from 'pino'
-import { readBusKey } from '../contract/wire/callSeal.ts'
+import { unknownVariables } from '../contract/schemas/environment.ts'
 import { readConfig } from './config.ts'
 import { readLimits } from './limits.ts'
 import { MetricsServer } from './supervisor/metricsServer.ts'
@@ -7,9 +7,8 @@ import { Workers } from './supervisor/workers.ts'
 
 const config = readConfig(process.env)
 const limits = readLimits(process.env['SLUICE_LIMITS'])
-// The workers read it; a key that is wrong is said once, before any of them starts.
-readBusKey(process.env)
 const log = pino({ level: config.logLevel, base: { process: 'proxy-main' } })
+for (const sentence of unknownVariables(process.env)) log.warn(sentence)
 const workers = new Workers(config, limits, log)
 const metrics = new MetricsServer(workers)
 let stopping = false

@@ -2,7 +2,6 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { worstState } from '../contract/api/incidents.ts'
-import { readBusKey } from '../contract/wire/callSeal.ts'
 import { sluice } from '../contract/wire/generated/messages.js'
 import { newId } from '../contract/wire/ids.ts'
 import { connectRedis } from '../contract/wire/redis.ts'
@@ -65,7 +64,7 @@ for (const redis of [commands, subscriber, feedRedis]) redis.on('error', fault('
 const metrics = new RequestMetrics()
 const health = new RouteHealth(limits)
 const transport = newTransport(config.transport, limits)
-const rpc = new RpcClient({ commands, subscriber, owner, busKey: readBusKey(process.env), limits })
+const rpc = new RpcClient({ commands, subscriber, owner, busKey: config.busKey, limits })
 const seen = new SeenState({
   partsNow: () => {
     if (pulse.admissionClosed) return 'major_outage'

@@ -1,23 +1,9 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto'
 
 const CIPHER = 'aes-256-gcm'
-const KEY_FORMAT = /^[0-9a-f]{64}$/i
 /** Of AES-GCM: NIST SP 800-38D, 5.2.1.1 and 8.2. */
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
-
-/**
- * Reads the key that proxies and control share, SLUICE_BUS_KEY: 64 hex digits.
- * @throws Error that names the variable and says how to make a key; it never repeats what was set
- */
-export function readBusKey(env: NodeJS.ProcessEnv): Buffer {
-  const text = env['SLUICE_BUS_KEY'] ?? ''
-  if (KEY_FORMAT.test(text)) return Buffer.from(text, 'hex')
-  const fault = text === '' ? 'is not set' : 'is not 64 hex digits'
-  throw new Error(
-    `SLUICE_BUS_KEY ${fault}: make a key with \`openssl rand -hex 32\` and set the same one for all proxies and controls`,
-  )
-}
 
 /** What a request of the bus is bound to. */
 export const requestLabel = (operation: string, id: number): string => `request:${operation}:${id}`
@@ -33,7 +19,7 @@ export class CallSeal {
   private readonly key: Buffer
 
   /**
-   * @param busKey as from `readBusKey`
+   * @param busKey SLUICE_BUS_KEY, 32 bytes
    * @param channel the reply channel of the proxy process. Each channel has a key of its own, so that random nonces stay
    *   far below the bound of 2^32 messages for one key (NIST SP 800-38D, 8.3).
    */

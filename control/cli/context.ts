@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Redis } from 'ioredis'
+import { readVariables, type Variables } from '../../contract/schemas/environment.ts'
 import { connectRedis } from '../../contract/wire/redis.ts'
 import type { Limits } from '../limits.ts'
 import { beforeDeadline } from '../runtime/beforeDeadline.ts'
@@ -18,25 +19,38 @@ export class CommandError extends Error {
 interface Addresses {
   readonly databaseUrl: string | undefined
   readonly redisUrl: string | undefined
-  /** Of the control that `make run` runs. */
+  /** As named, else of the control that `make run` runs. */
   readonly catalogPath: string | undefined
   readonly chainRpcUrl: string | undefined
+  readonly allowPrivateProviders: boolean
 }
 
 /** Addresses from the environment, else those that the running `make run` keeps in `.sluice/run.json`. */
-function readAddresses(env: NodeJS.ProcessEnv): Addresses {
+function readAddresses(variables: Variables): Addresses {
+  const { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, CHAIN_RPC_URL: chainRpcUrl } = variables
+  const { SLUICE_CATALOG: namedCatalog, SLUICE_PRIVATE_PROVIDERS: allowPrivateProviders } = variables
   let run: { database_url?: string; redis_url?: string; catalog?: string; chain_rpc_url?: string } = {}
   try {
-    run = JSON.parse(readFileSync(join(env['SLUICE_DATA'] || '.sluice', 'run.json'), 'utf8'))
+    run = JSON.parse(readFileSync(join(variables.SLUICE_DATA, 'run.json'), 'utf8'))
   } catch {
     // Nothing runs here, or nothing has yet; the environment may still say where to connect.
   }
   return {
-    databaseUrl: env['DATABASE_URL'] || run.database_url,
-    redisUrl: env['REDIS_URL'] || run.redis_url,
+    databaseUrl: databaseUrl ?? run.database_url,
+    redisUrl: redisUrl ?? run.redis_url,
     // A book that is named is not the one of the run, so neither is its catalog.
-    catalogPath: env['DATABASE_URL'] ? undefined : run.catalog,
-    chainRpcUrl: env['CHAIN_RPC_URL'] || (env['DATABASE_URL'] ? undefined : run.chain_rpc_url),
+    catalogPath: namedCatalog ?? (databaseUrl === undefined ? run.catalog : undefined),
+    chainRpcUrl: chainRpcUrl ?? (databaseUrl === undefined ? run.chain_rpc_url : undefined),
+    allowPrivateProviders: allowPrivateProviders === '1',
+  }
+}
+
+/** @throws CommandError that names the variable which does not hold */
+function variablesOf(env: NodeJS.ProcessEnv): Variables {
+  try {
+    return readVariables(env, 'command line')
+  } catch (error) {
+    throw new CommandError(reason(error))
   }
 }
 
@@ -53,7 +67,7 @@ export class CliContext {
     this.limits = limits
     this.env = env
     this.isJson = isJson
-    this.addresses = readAddresses(env)
+    this.addresses = readAddresses(variablesOf(env))
   }
 
   /**
@@ -63,12 +77,17 @@ export class CliContext {
   catalogPath(given: string | undefined): string {
     // npm changes to the project's folder and notes where it was called.
     if (given !== undefined) return resolve(this.env['INIT_CWD'] ?? '.', given)
-    return resolve(this.env['SLUICE_CATALOG'] || this.addresses.catalogPath || 'catalog.yaml')
+    return resolve(this.addresses.catalogPath ?? 'catalog.yaml')
   }
 
   /** A node of the chain that the book is bound to, when one is known. */
   get chainRpcUrl(): string | undefined {
     return this.addresses.chainRpcUrl
+  }
+
+  /** Whether endpoints of customers may have private addresses, as control allows it. */
+  get allowPrivateProviders(): boolean {
+    return this.addresses.allowPrivateProviders
   }
 
   get hasDatabaseAddress(): boolean {

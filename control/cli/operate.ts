@@ -10,7 +10,6 @@ import { providerHandlers } from '../customers/providers/providerHandlers.ts'
 import { referralHandlers } from '../customers/referrals/referralHandlers.ts'
 import { OPERATOR } from '../runtime/activity/activity.ts'
 import { withUndo } from '../runtime/db/undoable.ts'
-import { isOn } from '../service/environment.ts'
 import { tellAdmission } from './admission.ts'
 import { type Arguments, flag } from './command.ts'
 import type { CliContext } from './context.ts'
@@ -57,7 +56,7 @@ async function handlersOf(context: CliContext): Promise<Partial<Record<ApiOperat
   const debits = new Debits(pool, redis, context.limits)
   const { limits } = context
   const parts = { pool, redis, debits, limits, tellAdmission: (ids: readonly string[]) => tellAdmission(context, ids) }
-  const environment = { allowPrivateProviders: isOn(process.env, 'SLUICE_PRIVATE_PROVIDERS') }
+  const environment = { allowPrivateProviders: context.allowPrivateProviders }
   return {
     ...linkHandlers(parts),
     ...agentHandlers(parts),

@@ -1,3 +1,4 @@
+import { variableNames } from '../../contract/schemas/environment.ts'
 import type { CatalogProvider } from '../catalog/pricing/catalogFile.ts'
 import type { CatalogTool } from '../catalog/pricing/toolReader.ts'
 
@@ -5,30 +6,6 @@ import type { CatalogTool } from '../catalog/pricing/toolReader.ts'
 const SYSTEM = ['PATH', 'HOME', 'TMPDIR', 'TZ', 'LANG', 'LC_ALL', 'LC_CTYPE', 'LD_LIBRARY_PATH']
 /** What a program on Node.js may need besides. */
 const NODE = ['NODE_ENV', 'NODE_OPTIONS', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'UV_THREADPOOL_SIZE']
-const GATEWAY = ['REDIS_URL', 'LOG_LEVEL', 'SLUICE_BUS_KEY', 'SLUICE_DATA', 'SLUICE_LIMITS', 'SLUICE_PUBLIC_URL']
-/** What the proxy reads beside the keys of the providers. */
-const PROXY = [
-  'HOST',
-  'PORT',
-  'SLUICE_WORKERS',
-  'SLUICE_TRANSPORT',
-  'SLUICE_TRUSTED_PROXIES',
-  'SLUICE_METRICS_PORT',
-  'SLUICE_REDIS_CLUSTER',
-  'SLUICE_BENCH_UNMETERED',
-]
-/** What control reads beside the keys of the providers. */
-const CONTROL = [
-  'DATABASE_URL',
-  'SLUICE_CATALOG',
-  'SLUICE_CONTROL_METRICS_PORT',
-  'CHAIN_RPC_URL',
-  'SLUICE_PAYMENTS',
-  'SLUICE_TREASURY_KEY',
-  'SLUICE_RELAYER_KEYS',
-  'SLUICE_WEBHOOKS_PRIVATE',
-  'SLUICE_PRIVATE_PROVIDERS',
-]
 
 /** The part of a catalog that names the variables with the keys of providers and tools. */
 export interface KeyNames {
@@ -57,11 +34,11 @@ export function commandEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 /** The environment of the proxy: its own settings and the keys of the catalog's providers and tools. */
 export function proxyEnvironment(env: NodeJS.ProcessEnv, { providers, tools }: KeyNames): NodeJS.ProcessEnv {
   const keys = [...providers, ...tools].map(({ apiKeyEnv }) => apiKeyEnv)
-  return pick(env, [...SYSTEM, ...NODE, ...GATEWAY, ...PROXY, ...keys])
+  return pick(env, [...SYSTEM, ...NODE, ...variableNames('proxy'), ...keys])
 }
 
 /** The environment of control: its own settings and the keys of the providers that batch jobs go to. */
 export function controlEnvironment(env: NodeJS.ProcessEnv, { providers }: KeyNames): NodeJS.ProcessEnv {
   const keys = providers.filter(({ dialect }) => dialect === 'openai').map(({ apiKeyEnv }) => apiKeyEnv)
-  return pick(env, [...SYSTEM, ...NODE, ...GATEWAY, ...CONTROL, ...keys])
+  return pick(env, [...SYSTEM, ...NODE, ...variableNames('control'), ...keys])
 }

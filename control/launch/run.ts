@@ -1,5 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
+import { unknownVariables } from '../../contract/schemas/environment.ts'
 import type { Limits } from '../limits.ts'
 import { isPortFree } from './freePort.ts'
 import { processOf } from './leftover.ts'
@@ -81,6 +82,7 @@ Pay for a request by itself, without a key, on a development chain with test tok
 async function runUntilAsked(show: (text: string) => void, limits: Limits): Promise<number> {
   const asked = new StopRequest()
   const settings = readSettings(process.env)
+  for (const sentence of unknownVariables(process.env)) show(sentence)
   const pidFile = join(settings.dataDir, 'run.pid')
   await refuseConflicts(settings, pidFile)
   writeFileSync(pidFile, `${process.pid}\n`)

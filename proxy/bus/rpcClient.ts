@@ -36,7 +36,7 @@ export interface RpcClientOptions {
   /** A connection of its own, because a subscribed connection takes no other commands. */
   readonly subscriber: Redis
   readonly owner: string
-  /** Shared with control; see `readBusKey`. */
+  /** Shared with control; SLUICE_BUS_KEY. */
   readonly busKey: Buffer
   readonly limits: Limits
 }

@@ -4,8 +4,7 @@ import type { Transport } from './transport.ts'
 import { UndiciTransport } from './undiciTransport.ts'
 
 /** Ways to reach providers: the gateway's own HTTP client, or undici, which costs more but is in use everywhere. */
-export const TRANSPORTS = ['sockets', 'undici'] as const
-export type TransportName = (typeof TRANSPORTS)[number]
+export type TransportName = 'sockets' | 'undici'
 
 export function newTransport(name: TransportName, limits: Limits): Transport {
   return name === 'undici' ? new UndiciTransport(limits) : new SocketTransport(limits)

@@ -1,4 +1,5 @@
 import { loadSecp256k1 } from '../../../contract/payments/recoverSigner.ts'
+import { readVariables, type Variables } from '../../../contract/schemas/environment.ts'
 import { Signer } from '../chain/signer.ts'
 import { type PaymentsFile, readPaymentsFile } from './paymentsFile.ts'
 
@@ -11,32 +12,35 @@ export interface PaymentsConfig extends PaymentsFile {
   readonly relayers: readonly [Signer, ...Signer[]]
 }
 
-const FILE = 'SLUICE_PAYMENTS'
-const TREASURY = 'SLUICE_TREASURY_KEY'
-const RELAYERS = 'SLUICE_RELAYER_KEYS'
-
 /**
  * Reads how payments are taken.
  * @returns undefined when the operator takes none: SLUICE_PAYMENTS is not set
- * @throws Error that names the variable and what it should be; CatalogError when the file does not hold
+ * @throws Error that names the variable and what it should be; FileError when the file does not hold
  */
 export async function readPaymentsConfig(env: NodeJS.ProcessEnv): Promise<PaymentsConfig | undefined> {
-  const path = env[FILE]
-  if (!path) return undefined
-  const rpcUrl = env['CHAIN_RPC_URL']
-  if (!rpcUrl) throw new Error(`${FILE} is set, so CHAIN_RPC_URL has to be the address of a node's JSON-RPC`)
+  const variables = readVariables(env, 'control')
+  const path = variables.SLUICE_PAYMENTS
+  if (path === undefined) return undefined
+  const rpcUrl = needed(variables, 'CHAIN_RPC_URL', "the address of a node's JSON-RPC")
+  const treasuryKey = needed(variables, 'SLUICE_TREASURY_KEY', 'a private key: 0x and 64 hex digits')
   loadSecp256k1()
-  const treasury = signerOf(TREASURY, env[TREASURY] ?? '')
-  const named = (env[RELAYERS] ?? '').split(',').filter((key) => key.trim() !== '')
-  const [first = treasury, ...others] = named.map((key) => signerOf(RELAYERS, key.trim()))
+  const treasury = signerOf('SLUICE_TREASURY_KEY', treasuryKey)
+  const named = (variables.SLUICE_RELAYER_KEYS ?? '').split(',').filter((key) => key.trim() !== '')
+  const [first = treasury, ...others] = named.map((key) => signerOf('SLUICE_RELAYER_KEYS', key.trim()))
   return { ...(await readPaymentsFile(path)), rpcUrl, treasury, relayers: [first, ...others] }
+}
+
+function needed(variables: Variables, name: 'CHAIN_RPC_URL' | 'SLUICE_TREASURY_KEY', what: string): string {
+  const value = variables[name]
+  if (value === undefined) throw new Error(`SLUICE_PAYMENTS is set, so ${name} has to be ${what}`)
+  return value
 }
 
 function signerOf(name: string, key: string): Signer {
   try {
     return new Signer(key)
   } catch {
-    // What was set may be most of a key, so it is not repeated.
-    throw new Error(`${name} must be a private key: 0x and 64 hex digits`)
+    // It has the form of a key; what was set is not repeated all the same.
+    throw new Error(`${name} must be a private key of the curve secp256k1: not zero, and below the order of the curve`)
   }
 }

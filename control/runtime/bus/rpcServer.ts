@@ -21,7 +21,7 @@ const UNSEALED_WARNING_INTERVAL_MS = 60_000
 
 export interface RpcServerOptions {
   readonly redisUrl: string
-  /** Shared with the proxies; see `readBusKey`. */
+  /** Shared with the proxies; SLUICE_BUS_KEY. */
   readonly busKey: Buffer
   readonly handlers: RpcHandlers
   readonly log: Logger

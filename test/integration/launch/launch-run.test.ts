@@ -11,6 +11,7 @@ import { freePort } from '../../../control/launch/freePort.ts'
 import { processOf } from '../../../control/launch/leftover.ts'
 import { compiled, projectRoot } from '../../../control/launch/paths.ts'
 import { interrupt, launch, running } from '../../support/launchedRun.ts'
+import { freshDatabase, startTestRedis } from '../../support/services.ts'
 import { until } from '../../support/stack.ts'
 import { makeTempDir, removeTempDir } from '../../support/tempDir.ts'
 
@@ -146,6 +147,27 @@ test('a port that is taken and settings that are wrong are named', async (t) => 
     assert.match(run.output(), message)
     assert.equal(existsSync(join(dir, '.sluice/postgres')), false, 'nothing was started')
   }
+})
+
+test('it runs on a Redis and a PostgreSQL that were named, Redis on its socket, and tells a mistyped variable', async (t) => {
+  const dir = makeTempDir('run')
+  const [redis, databaseUrl] = await Promise.all([startTestRedis({ onSocket: true }), freshDatabase()])
+  t.after(async () => {
+    await redis.stop()
+    removeTempDir(dir)
+  })
+  assert.match(redis.url, /^unix:\/\/\/.*redis\.sock$/)
+  const run = launch(dir, await freePort(), { DATABASE_URL: databaseUrl, REDIS_URL: redis.url, SLUICE_WORKER: '2' })
+  t.after(() => run.child.kill('SIGTERM'))
+  await running(run)
+  assert.match(run.output(), /^SLUICE_WORKER is set but not known; did you mean SLUICE_WORKERS\?$/m)
+  const demo = readDemo(dir)
+  const headers = { authorization: `Bearer ${demo.api_key}`, 'content-type': 'application/json' }
+  const body = JSON.stringify({ model: demo.models[0], messages: [{ role: 'user', content: 'Hello' }], max_tokens: 5 })
+  const answer = await fetch(`${demo.base_url}/v1/chat/completions`, { method: 'POST', headers, body })
+  assert.equal(answer.status, 200, await answer.text())
+  assert.equal(existsSync(join(dir, '.sluice/redis')), false, 'no Redis of its own was started')
+  await interrupt(run)
 })
 
 test('with another address, metrics are still on the loopback one; a second Ctrl-C stops at once', async (t) => {

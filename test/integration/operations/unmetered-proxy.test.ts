@@ -4,9 +4,11 @@ import { test } from 'node:test'
 import { compiled } from '../../../control/launch/paths.ts'
 import { readConfig } from '../../../proxy/config.ts'
 import { chat, chatStream } from '../../support/clients/chatClient.ts'
+import { TEST_BUS_KEY } from '../../support/parts/sealedCalls.ts'
 import { startStack } from '../../support/stack.ts'
 
 const UNMETERED = { SLUICE_BENCH_UNMETERED: '1' }
+const KEY = { SLUICE_BUS_KEY: TEST_BUS_KEY }
 
 test('production refuses to run without metering, whatever else is set', () => {
   const env = { ...process.env, ...UNMETERED, NODE_ENV: 'production' }
@@ -16,10 +18,10 @@ test('production refuses to run without metering, whatever else is set', () => {
 })
 
 test('metering is on unless it is switched off in so many words', () => {
-  assert.equal(readConfig({}).unmetered, false)
-  assert.equal(readConfig({ SLUICE_BENCH_UNMETERED: '' }).unmetered, false)
-  assert.equal(readConfig(UNMETERED).unmetered, true)
-  assert.throws(() => readConfig({ SLUICE_BENCH_UNMETERED: 'true' }), /must be 1 or unset, not "true"/)
+  assert.equal(readConfig(KEY).unmetered, false)
+  assert.equal(readConfig({ ...KEY, SLUICE_BENCH_UNMETERED: '' }).unmetered, false)
+  assert.equal(readConfig({ ...KEY, ...UNMETERED }).unmetered, true)
+  assert.throws(() => readConfig({ ...KEY, SLUICE_BENCH_UNMETERED: 'true' }), /must be 1 or unset, not "true"/)
 })
 
 test('without metering, answers are whole but for the receipt, nothing is charged, and the log says so loudly', async (t) => {

@@ -9,7 +9,7 @@ test('private addresses of providers are allowed by 1 alone, and a mistake is to
   const allowed = (value?: string) =>
     readEnvironment({ ...BASE, SLUICE_PRIVATE_PROVIDERS: value }).allowPrivateProviders
   assert.deepEqual([allowed(), allowed(''), allowed('0'), allowed('1')], [false, false, false, true])
-  assert.throws(() => allowed('true'), /SLUICE_PRIVATE_PROVIDERS must be 1 or 0, not true/)
+  assert.throws(() => allowed('true'), /SLUICE_PRIVATE_PROVIDERS must be 1 or 0, not "true"/)
 })
 
 test('the key of the bus is 64 hex digits; a wrong one is not repeated', () => {
@@ -21,6 +21,6 @@ test('the key of the bus is 64 hex digits; a wrong one is not repeated', () => {
   const wrong = `${BUS_KEY}ff`
   assert.throws(
     () => readEnvironment({ ...BASE, SLUICE_BUS_KEY: wrong }),
-    ({ message }: Error) => /SLUICE_BUS_KEY is not 64 hex digits/.test(message) && !message.includes(wrong),
+    ({ message }: Error) => /SLUICE_BUS_KEY must be 64 hex digits/.test(message) && !message.includes(wrong),
   )
 })

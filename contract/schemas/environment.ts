@@ -1,0 +1,120 @@
+import { nearest } from './nearest.ts'
+import { compileSchema, readSchema, type Schema, type SchemaCheck } from './schemaFaults.ts'
+
+/** The programs that read the environment. `make run` reads what all of them do, and hands it to them. */
+export type Program = 'proxy' | 'control' | 'command line' | 'make run'
+
+/** The variables that environment.schema.json describes. Where it has a default, that of an unset one. */
+export interface Variables {
+  readonly DATABASE_URL?: string
+  readonly REDIS_URL?: string
+  readonly SLUICE_BUS_KEY?: string
+  readonly SLUICE_CATALOG?: string
+  readonly HOST: string
+  readonly PORT: number
+  readonly SLUICE_WORKERS: number
+  readonly SLUICE_TRANSPORT: 'sockets' | 'undici'
+  readonly SLUICE_PUBLIC_URL?: string
+  readonly CHAIN_RPC_URL?: string
+  readonly SLUICE_PAYMENTS?: string
+  readonly SLUICE_TREASURY_KEY?: string
+  readonly SLUICE_RELAYER_KEYS?: string
+  readonly SLUICE_WEBHOOKS_PRIVATE?: '1' | '0'
+  readonly SLUICE_PRIVATE_PROVIDERS?: '1' | '0'
+  readonly SLUICE_TRUSTED_PROXIES: number
+  readonly SLUICE_DATA: string
+  readonly SLUICE_METRICS_PORT: number
+  readonly SLUICE_CONTROL_METRICS_PORT: number
+  readonly SLUICE_REDIS_CLUSTER?: '1' | '0'
+  readonly LOG_LEVEL: string
+  readonly SLUICE_BENCH_UNMETERED?: '1'
+}
+
+/** What each program does not start without; `requiredBy` of the schema. */
+interface RequiredBy {
+  readonly proxy: 'SLUICE_BUS_KEY'
+  readonly control: 'DATABASE_URL' | 'REDIS_URL' | 'SLUICE_BUS_KEY'
+  readonly 'command line': never
+  readonly 'make run': never
+}
+
+/** The variables as a program has them. */
+export type VariablesOf<P extends Program> = Variables & Required<Pick<Variables, RequiredBy[P]>>
+
+/** An entry of `properties`. */
+interface VariableSchema {
+  readonly $ref?: string
+  readonly type?: string
+  readonly readBy: readonly Program[]
+  readonly requiredBy?: readonly Program[]
+  readonly writeOnly?: boolean
+  readonly errorMessage?: string
+}
+
+const schema = readSchema('environment')
+const variables = new Map(Object.entries(schema['properties'] as Record<string, VariableSchema>))
+const INTEGER = /^[0-9]{1,9}$/
+const PREFIX = 'SLUICE_'
+
+/** The names of the variables that a program reads. */
+export function variableNames(program: Program): string[] {
+  const read = [...variables].filter(([, { readBy }]) => readBy.length > 0)
+  return read.filter(([, { readBy }]) => program === 'make run' || readBy.includes(program)).map(([name]) => name)
+}
+
+/**
+ * Reads the environment as every program of the gateway does: one that is empty counts as not set. Those that the
+ * program does not read are left at their defaults.
+ * @throws Error with a line for each variable that does not hold; it never repeats a secret
+ */
+export function readVariables<P extends Program>(env: NodeJS.ProcessEnv, program: P): VariablesOf<P> {
+  const values: Record<string, string | number> = {}
+  for (const name of variableNames(program)) {
+    const text = env[name]
+    if (text !== undefined && text !== '') values[name] = isInteger(name) && INTEGER.test(text) ? Number(text) : text
+  }
+  const faults = checkFor(program)(values)
+  if (faults.length === 0) return values as unknown as VariablesOf<P>
+  throw new Error(faults.map(({ path: [name = ''], text }) => faultText(name, text, env[name])).join('\n'))
+}
+
+const checks = new Map<Program, SchemaCheck>()
+
+function checkFor(program: Program): SchemaCheck {
+  const known = checks.get(program)
+  if (known !== undefined) return known
+  const required = [...variables].filter(([, { requiredBy }]) => requiredBy?.includes(program)).map(([name]) => name)
+  const check = compileSchema({ ...schema, required })
+  checks.set(program, check)
+  return check
+}
+
+function faultText(name: string, text: string, value: string | undefined): string {
+  const variable = variables.get(name)
+  if (!value) {
+    return `${name} is not set: it ${variable?.errorMessage ?? 'is required'} (\`make run\` sets everything by itself)`
+  }
+  return variable?.writeOnly === true ? `${name} ${text}` : `${name} ${text}, not "${value}"`
+}
+
+function isInteger(name: string): boolean {
+  const { $ref, type } = variables.get(name) ?? {}
+  const definitions = schema['$defs'] as Record<string, Schema>
+  return (type ?? definitions[$ref?.split('/').at(-1) ?? '']?.['type']) === 'integer'
+}
+
+/**
+ * What to tell an operator about variables that look like ones of the gateway but are not: a name that is mistyped is
+ * otherwise not noticed. One that ends in _KEY may be a key that the catalog names.
+ * @returns a sentence for each
+ */
+export function unknownVariables(env: NodeJS.ProcessEnv): string[] {
+  const told: string[] = []
+  for (const name of Object.keys(env)) {
+    if (!name.startsWith(PREFIX) || variables.has(name) || name.startsWith(`${PREFIX}TEST_`)) continue
+    const meant = nearest(name, [...variables.keys()])
+    if (meant !== undefined) told.push(`${name} is set but not known; did you mean ${meant}?`)
+    else if (!name.endsWith('_KEY')) told.push(`${name} is set but not known; README.md lists every variable`)
+  }
+  return told
+}

@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs'
+import { Ajv2020, type AnySchemaObject, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
+
+/** Words that the schemas have beside those of JSON Schema; what they mean is said in environment.schema.json. */
+export const ANNOTATIONS = ['errorMessage', 'readBy', 'requiredBy'] as const
+
+/** A JSON Schema (2020-12). */
+export type Schema = AnySchemaObject
+
+/** A value that its schema refuses. */
+export interface SchemaFault {
+  /** Names and indices from the root to the value. */
+  readonly path: readonly string[]
+  /** Continues the name of the value: "must be a list". */
+  readonly text: string
+}
+
+/** Checks a value, fills in what the schema has defaults for, and says what is wrong with it: nothing, or every fault. */
+export type SchemaCheck = (value: unknown) => SchemaFault[]
+
+/** Reads one of the schemas of this folder. @param name as in `catalog` of catalog.schema.json */
+export function readSchema(name: 'catalog' | 'payments' | 'environment'): Schema {
+  const text = readFileSync(new URL(`./${name}.schema.json`, import.meta.url), 'utf8')
+  return JSON.parse(text) as Schema
+}
+
+/** Compiles a schema. @throws Error when it is not one */
+export function compileSchema(schema: Schema): SchemaCheck {
+  const validate: ValidateFunction = new Ajv2020({
+    allErrors: true,
+    verbose: true,
+    useDefaults: true,
+    keywords: [...ANNOTATIONS],
+    formats: { uri: (text: string) => URL.canParse(text) },
+  }).compile(schema)
+  return (value) => (validate(value) ? [] : faultsOf(validate.errors ?? []))
+}
+
+/** One fault for each value, in place of everything that its schema says against it. */
+function faultsOf(errors: readonly ErrorObject[]): SchemaFault[] {
+  const faults = new Map<string, SchemaFault>()
+  // What holds for every value of a kind is said rather than what follows from the values beside it.
+  const general = errors.filter(({ schemaPath }) => !schemaPath.includes('/then/'))
+  for (const error of new Set([...general, ...errors])) {
+    // What its branches refuse is an error of its own.
+    if (error.keyword === 'if') continue
+    const fault = faultOf(error)
+    const key = fault.path.join('/')
+    if (!faults.has(key)) faults.set(key, fault)
+  }
+  return [...faults.values()]
+}
+
+function faultOf(error: ErrorObject): SchemaFault {
+  const path = error.instancePath.split('/').slice(1).map(unescaped)
+  const { keyword, params } = error
+  const schema: Schema = error.parentSchema ?? {}
+  const ownText: unknown = schema['errorMessage']
+  if (keyword === 'required') return { path: [...path, String(params['missingProperty'])], text: 'is missing' }
+  if (keyword === 'dependentRequired') {
+    return { path, text: `has ${String(params['property'])} but no ${String(params['missingProperty'])}` }
+  }
+  if (keyword === 'additionalProperties') {
+    const known = Object.keys((schema['properties'] as object | undefined) ?? {})
+    const text = typeof ownText === 'string' ? ownText : `is not a known key; known here: ${known.join(', ')}`
+    return { path: [...path, String(params['additionalProperty'])], text }
+  }
+  return { path, text: typeText(error) ?? (typeof ownText === 'string' ? ownText : plainText(error)) }
+}
+
+/** What is said of a value of the wrong kind, whatever the schema says of its content. */
+function typeText({ keyword, params }: ErrorObject): string | undefined {
+  if (keyword !== 'type') return undefined
+  if (params['type'] === 'object') return 'must be a map of names to values'
+  if (params['type'] === 'array') return 'must be a list'
+  return params['type'] === 'boolean' ? 'must be true or false' : undefined
+}
+
+function plainText({ keyword, params, message }: ErrorObject): string {
+  if (keyword === 'enum') return `must be one of: ${(params['allowedValues'] as unknown[]).join(', ')}`
+  return message ?? 'does not hold'
+}
+
+/** A segment of a JSON Pointer (RFC 6901). */
+function unescaped(segment: string): string {
+  return segment.replaceAll('~1', '/').replaceAll('~0', '~')
+}

@@ -1,0 +1,118 @@
+// Goal: every program reads the same variable the same way, and says of a wrong one what it must be.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  type Program,
+  readVariables,
+  unknownVariables,
+  variableNames,
+} from '../../../../contract/schemas/environment.ts'
+import { readSettings } from '../../../../control/launch/settings.ts'
+import { readEnvironment } from '../../../../control/service/environment.ts'
+import { readConfig } from '../../../../proxy/config.ts'
+import { makeTempDir, removeTempDir } from '../../../support/tempDir.ts'
+
+const BUS_KEY = '0a'.repeat(32)
+const BASE = { DATABASE_URL: 'postgres://u@127.0.0.1/x', REDIS_URL: 'redis://127.0.0.1', SLUICE_BUS_KEY: BUS_KEY }
+
+test('proxy, control and make run take the same addresses of Redis, a socket among them', (t) => {
+  const dir = makeTempDir('environment')
+  t.after(() => removeTempDir(dir))
+  for (const url of [
+    'redis://127.0.0.1:6379',
+    'rediss://u:p@redis.example.com:6380/1',
+    'unix:///run/redis/redis.sock',
+  ]) {
+    const env = { ...BASE, SLUICE_DATA: dir, REDIS_URL: url }
+    assert.deepEqual(
+      [readConfig(env), readEnvironment(env), readSettings(env)].map(({ redisUrl }) => redisUrl),
+      [url, url, url],
+    )
+  }
+  for (const url of ['localhost:6379', 'http://127.0.0.1:6379', 'unix://run/redis.sock', 'redis', 'secret']) {
+    const env = { ...BASE, SLUICE_DATA: dir, REDIS_URL: url }
+    for (const read of [readConfig, readEnvironment, readSettings]) {
+      assert.throws(
+        () => read(env),
+        ({ message }: Error) =>
+          /^REDIS_URL must be an address such as redis:.* or unix:\/\/\/run\/redis\/redis\.sock$/.test(message) &&
+          !message.includes(`"${url}"`),
+        url,
+      )
+    }
+  }
+})
+
+const WRONG: [variable: string, value: string, text: RegExp][] = [
+  ['PORT', '65536', /^PORT must be a number from 0 to 65535, not "65536"$/],
+  ['PORT', '1e3', /^PORT must be a number from 0 to 65535, not "1e3"$/],
+  ['PORT', '-1', /^PORT must be a number/],
+  ['SLUICE_WORKERS', '0', /^SLUICE_WORKERS must be a number from 1 to 256, not "0"$/],
+  ['SLUICE_TRUSTED_PROXIES', '1.5', /^SLUICE_TRUSTED_PROXIES must be a number from 0 to 16, not "1.5"$/],
+  ['SLUICE_TRANSPORT', 'curl', /^SLUICE_TRANSPORT must be one of sockets, undici, not "curl"$/],
+  ['SLUICE_REDIS_CLUSTER', 'yes', /^SLUICE_REDIS_CLUSTER must be 1 or 0, not "yes"$/],
+  ['SLUICE_PUBLIC_URL', 'gateway.example.com', /^SLUICE_PUBLIC_URL must be an http:\/\/ or https:\/\/ address such as/],
+  ['SLUICE_PUBLIC_URL', 'https://', /^SLUICE_PUBLIC_URL must be/],
+  ['LOG_LEVEL', 'loud', /^LOG_LEVEL must be one of fatal, .*, not "loud"$/],
+  ['DATABASE_URL', 'mysql://secret@h/x', /^DATABASE_URL must be an address such as postgres:[^"]*$/],
+  ['CHAIN_RPC_URL', 'wss://secret', /^CHAIN_RPC_URL must be an http:\/\/ or https:\/\/ address such as [^"]*$/],
+  ['SLUICE_TREASURY_KEY', '0xsecret', /^SLUICE_TREASURY_KEY must be a private key: 0x and 64 hex digits$/],
+  ['SLUICE_RELAYER_KEYS', `0x${'1'.repeat(64)},secret`, /^SLUICE_RELAYER_KEYS must be a private key, or several/],
+]
+for (const [name, value, text] of WRONG) {
+  test(`refused, and without repeating a secret: ${name}=${value}`, () => {
+    assert.throws(
+      () => readVariables({ [name]: value }, 'make run'),
+      ({ message }: Error) => text.test(message) && !message.includes('secret'),
+    )
+  })
+}
+
+test('a program that needs a variable says that it is not set, and everything that is wrong at once', () => {
+  const lines = (program: Program, env: NodeJS.ProcessEnv): string[] => {
+    try {
+      readVariables(env, program)
+      return []
+    } catch (error) {
+      return String((error as Error).message).split('\n')
+    }
+  }
+  assert.deepEqual(lines('command line', {}), [])
+  assert.deepEqual(lines('make run', {}), [])
+  assert.match(lines('proxy', {}).join(), /^SLUICE_BUS_KEY is not set: it must be 64 hex digits.*openssl rand -hex 32/)
+  assert.equal(lines('control', { SLUICE_CONTROL_METRICS_PORT: 'x', DATABASE_URL: '' }).length, 4)
+  assert.deepEqual(lines('control', { ...BASE, PORT: 'of another program' }), [])
+})
+
+test('unset and empty variables have the defaults of the schema', () => {
+  const empty = Object.fromEntries(variableNames('make run').map((name) => [name, '']))
+  assert.deepEqual(readVariables(empty, 'make run'), readVariables({}, 'make run'))
+  assert.deepEqual(readVariables({}, 'make run'), {
+    HOST: '127.0.0.1',
+    PORT: 8080,
+    SLUICE_WORKERS: 1,
+    SLUICE_TRANSPORT: 'sockets',
+    SLUICE_TRUSTED_PROXIES: 0,
+    SLUICE_DATA: '.sluice',
+    SLUICE_METRICS_PORT: 0,
+    SLUICE_CONTROL_METRICS_PORT: 0,
+    LOG_LEVEL: 'info',
+  })
+})
+
+test('a mistyped variable is told with the one that was meant; others pass', () => {
+  const told = unknownVariables({
+    SLUICE_WORKER: '4',
+    SLUICE_TREASURY_KEYS: 'secret',
+    SLUICE_NOTHING_OF_THE_KIND: '1',
+    SLUICE_ACME_API_KEY: 'named by the catalog',
+    SLUICE_TEST_DIR: '/tmp',
+    SLUICE_DATA: '.sluice',
+    PATH: '/bin',
+  })
+  assert.deepEqual(told, [
+    'SLUICE_WORKER is set but not known; did you mean SLUICE_WORKERS?',
+    'SLUICE_TREASURY_KEYS is set but not known; did you mean SLUICE_TREASURY_KEY?',
+    'SLUICE_NOTHING_OF_THE_KIND is set but not known; README.md lists every variable',
+  ])
+})
