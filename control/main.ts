@@ -1,8 +1,8 @@
 import { pino } from 'pino'
 import { readVariables, unknownVariables } from '../contract/schemas/environment.ts'
-import { CatalogError } from './catalog/pricing/yamlReader.ts'
 import { type Limits, readLimits } from './limits.ts'
 import { readPaymentsConfig } from './onchain/payments/paymentsConfig.ts'
+import { FileError } from './runtime/files/yamlFile.ts'
 import { ControlService } from './service/controlService.ts'
 import { readEnvironment } from './service/environment.ts'
 
@@ -37,8 +37,8 @@ function limitsOrExit(): Limits {
 /** A start that can not succeed says why, in full, and ends with status 1. */
 function fail(error: unknown): never {
   const problems =
-    error instanceof CatalogError ? error.problems : [error instanceof Error ? error.message : String(error)]
-  log.fatal({ problems, ...(error instanceof CatalogError ? {} : { err: error }) }, 'control can not start')
+    error instanceof FileError ? error.problems : [error instanceof Error ? error.message : String(error)]
+  log.fatal({ problems, ...(error instanceof FileError ? {} : { err: error }) }, 'control can not start')
   process.stderr.write(`${problems.join('\n')}\n`)
   process.exit(1)
 }

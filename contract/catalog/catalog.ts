@@ -44,8 +44,11 @@ export function chatEndpoints(named: readonly Endpoint[], attested: boolean): re
   return ENDPOINTS_OF.chat.filter((endpoint) => endpoint === 'messages' || named.includes(endpoint))
 }
 
+/** What is counted where tokens are not. */
+export type Counted = 'image' | 'character' | 'second' | 'search'
+
 /** What a model of each modality is counted by on receipts; '' where tokens are. */
-export const COUNTED_BY: Readonly<Record<Modality, string>> = {
+export const COUNTED_BY: Readonly<Record<Modality, Counted | ''>> = {
   chat: '',
   embedding: '',
   image: 'image',

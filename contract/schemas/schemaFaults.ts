@@ -1,8 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { Ajv2020, type AnySchemaObject, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
+import { parseUsd } from '../money/units.ts'
 
 /** Words that the schemas have beside those of JSON Schema; what they mean is said in environment.schema.json. */
 export const ANNOTATIONS = ['errorMessage', 'readBy', 'requiredBy'] as const
+
+const FORMATS = {
+  uri: (text: string) => URL.canParse(text),
+  usd: (text: string) => parseUsd(text) !== undefined,
+}
 
 /** A JSON Schema (2020-12). */
 export type Schema = AnySchemaObject
@@ -31,7 +37,9 @@ export function compileSchema(schema: Schema): SchemaCheck {
     verbose: true,
     useDefaults: true,
     keywords: [...ANNOTATIONS],
-    formats: { uri: (text: string) => URL.canParse(text) },
+    strictTypes: true,
+    allowUnionTypes: true,
+    formats: FORMATS,
   }).compile(schema)
   return (value) => (validate(value) ? [] : faultsOf(validate.errors ?? []))
 }
@@ -42,8 +50,8 @@ function faultsOf(errors: readonly ErrorObject[]): SchemaFault[] {
   // What holds for every value of a kind is said rather than what follows from the values beside it.
   const general = errors.filter(({ schemaPath }) => !schemaPath.includes('/then/'))
   for (const error of new Set([...general, ...errors])) {
-    // What its branches refuse is an error of its own.
-    if (error.keyword === 'if') continue
+    // A condition is told by what its branch refuses; a choice, whose branches are many, as a whole.
+    if (error.keyword === 'if' || error.schemaPath.includes('/anyOf/')) continue
     const fault = faultOf(error)
     const key = fault.path.join('/')
     if (!faults.has(key)) faults.set(key, fault)
@@ -56,7 +64,14 @@ function faultOf(error: ErrorObject): SchemaFault {
   const { keyword, params } = error
   const schema: Schema = error.parentSchema ?? {}
   const ownText: unknown = schema['errorMessage']
-  if (keyword === 'required') return { path: [...path, String(params['missingProperty'])], text: 'is missing' }
+  if (keyword === 'required') {
+    if (typeof ownText === 'string') return { path, text: ownText }
+    return { path: [...path, String(params['missingProperty'])], text: 'is missing' }
+  }
+  if (keyword === 'uniqueItems') {
+    const repeated = Math.max(Number(params['i']), Number(params['j']))
+    return { path: [...path, String(repeated)], text: `repeats ${String((error.data as unknown[])[repeated])}` }
+  }
   if (keyword === 'dependentRequired') {
     return { path, text: `has ${String(params['property'])} but no ${String(params['missingProperty'])}` }
   }

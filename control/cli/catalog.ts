@@ -3,8 +3,8 @@ import { relative } from 'node:path'
 import { type Catalog, readCatalogFile } from '../catalog/pricing/catalogFile.ts'
 import { publishCatalog, refuseBrokenPromises } from '../catalog/pricing/publish.ts'
 import { listSheets } from '../catalog/pricing/sheetStore.ts'
-import { CatalogError } from '../catalog/pricing/yamlReader.ts'
 import { publishCatalogRecord } from '../runtime/bus/feed.ts'
+import { FileError } from '../runtime/files/yamlFile.ts'
 import { type Arguments, type CommandGroup, flag, UsageError } from './command.ts'
 import type { CliContext } from './context.ts'
 import { table } from './table.ts'
@@ -19,10 +19,10 @@ async function withCatalog(
   const given = args.named.get('FILE')
   const path = context.catalogPath(given)
   try {
-    if (given !== undefined && !(await isFile(path))) throw new CatalogError([`${path}: there is no such file`])
+    if (given !== undefined && !(await isFile(path))) throw new FileError([`${path}: there is no such file`])
     return await work(await readCatalogFile(path), path)
   } catch (error) {
-    if (!(error instanceof CatalogError)) throw error
+    if (!(error instanceof FileError)) throw error
     context.print({ ok: false, problems: error.problems }, error.problems.join('\n'))
     return 1
   }

@@ -13,7 +13,7 @@ export interface CatalogChoice {
 /**
  * The catalog that was named, as it is; else the default one when at least one of its providers can be used; else a
  * demo catalog in the data folder, whose models the mock provider serves.
- * @throws CatalogError when the default catalog is malformed
+ * @throws FileError when the default catalog is malformed
  */
 export async function chooseCatalog(settings: Settings, env: NodeJS.ProcessEnv): Promise<CatalogChoice> {
   if (settings.catalogPath !== undefined) return { path: settings.catalogPath }
@@ -35,7 +35,8 @@ function portOf(path: string): number {
   return Number(/127\.0\.0\.1:(\d+)/.exec(readFileSync(path, 'utf8'))?.[1] ?? 0)
 }
 
-function demoCatalog(port: number): string {
+/** The text of the demo's catalog. @param port that of the mock provider */
+export function demoCatalog(port: number): string {
   return `# Written at every start without a provider key. For your own models, see catalog.yaml.
 coin: { usd: "1" }
 providers:

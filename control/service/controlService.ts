@@ -66,7 +66,7 @@ export class ControlService {
    * Brings everything up.
    * @param signal ends the waiting for PostgreSQL and Redis
    * @returns the port of the metrics
-   * @throws CatalogError when the catalog does not hold; Error for everything else that makes a start useless
+   * @throws FileError when the catalog does not hold; Error for everything else that makes a start useless
    */
   async start(signal: AbortSignal): Promise<number> {
     const { databaseUrl, redisUrl, busKey, metricsPort } = this.environment

@@ -4,12 +4,12 @@ import { CATALOG_KEY } from '../../../contract/wire/redisKeys.ts'
 import type { Limits } from '../../limits.ts'
 import { publishCatalogRecord } from '../../runtime/bus/feed.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
+import { FileError } from '../../runtime/files/yamlFile.ts'
 import { Loop } from '../../runtime/loop.ts'
 import { readCatalogFile } from './catalogFile.ts'
 import { PromiseError, type Published, publishCatalog } from './publish.ts'
 import { renewPromise } from './renewPromise.ts'
 import { syncCatalog } from './syncCatalog.ts'
-import { CatalogError } from './yamlReader.ts'
 
 /** What the keeper works with. */
 export interface CatalogKeeperParts {
@@ -41,7 +41,7 @@ export class CatalogKeeper {
   /**
    * `load` for a process that starts: with a file that breaks a price promise it goes on with the sheet in force, because
    * prices that were published since from another file are no reason to stay down.
-   * @throws CatalogError when the file does not hold
+   * @throws FileError when the file does not hold
    */
   async start(): Promise<void> {
     const { path, redis, log } = this.parts
@@ -64,7 +64,7 @@ export class CatalogKeeper {
 
   /**
    * Reads the file and publishes it where it differs from what is in force.
-   * @throws CatalogError when the file does not hold; PromiseError when it breaks a price promise; then nothing changed
+   * @throws FileError when the file does not hold; PromiseError when it breaks a price promise; then nothing changed
    */
   async load(): Promise<Published> {
     const { path, pool, redis, log } = this.parts
@@ -84,7 +84,7 @@ export class CatalogKeeper {
       await this.load()
       return true
     } catch (error) {
-      const problems = error instanceof CatalogError ? error.problems : [(error as Error).message]
+      const problems = error instanceof FileError ? error.problems : [(error as Error).message]
       this.parts.log.error({ problems }, 'the changed catalog is refused; the one in force stays')
       return false
     }

@@ -3,7 +3,11 @@ import { type RateSet, resolveBatchRates, resolveRateSet, type StatedRates } fro
 import { formatUsd, parseUsd } from '../../../contract/money/units.ts'
 
 export const TOKEN_KEYS = ['input', 'output', 'cached_input', 'cache_write_5m', 'cache_write_1h'] as const
-export const BATCH_KEYS = TOKEN_KEYS.map((key) => `batch_${key}`)
+const BATCH_KEYS = TOKEN_KEYS.map((key) => `batch_${key}` as const)
+
+/** The keys of prices, in the order of the price sheet. */
+export const AMOUNT_KEYS = [...TOKEN_KEYS, ...BATCH_KEYS, 'image', 'character', 'second', 'search'] as const
+export type AmountKey = (typeof AMOUNT_KEYS)[number]
 
 /** The classes of tokens: the key of their price, and their rate. */
 export const TOKEN_CLASSES: ReadonlyArray<[key: (typeof TOKEN_KEYS)[number], rate: keyof RateSet]> = [

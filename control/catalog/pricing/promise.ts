@@ -1,5 +1,6 @@
 import { formatUsd, parseUsd } from '../../../contract/money/units.ts'
-import type { Catalog, CatalogModel } from './catalogFile.ts'
+import type { Catalog } from './catalogFile.ts'
+import type { CatalogModel } from './modelReader.ts'
 import { effectiveRates, type Price, priceFromJson, TOKEN_CLASSES, UNIT_OF } from './price.ts'
 import { type PromiseViolation, placeOf } from './promiseViolation.ts'
 import type { Sheet, SheetModel } from './sheet.ts'
@@ -26,7 +27,7 @@ export function promiseViolations(catalog: Catalog, promised: readonly Sheet[]):
           rise.newUnits === undefined || (known?.promisedUnits ?? rise.promisedUnits + 1) > rise.promisedUnits
         if (!isWorse) continue
         const unit = UNIT_OF[model.modality].replace('_', ' ')
-        const place = placeOf(catalog.source, `models[${index}].${rise.key}`)
+        const place = placeOf(catalog.source, ['models', index, ...rise.key.split('.')])
         const { version, rate_lock: lock } = sheet
         worst.set(id, { ...rise, model: model.id, unit, place, sheet: version, until: lock.valid_until })
       }
@@ -44,7 +45,7 @@ export function coinViolation({ source, coinUsdUnits }: Catalog, inForce: Sheet 
   if (inForce === undefined || parseUsd(inForce.coin.usd) === coinUsdUnits) return undefined
   const { coin, version, rate_lock: lock } = inForce
   return (
-    `${placeOf(source, 'coin.usd')}: coin.usd may not change from ${coin.usd} to ${formatUsd(coinUsdUnits)}: price sheet ` +
+    `${placeOf(source, ['coin', 'usd'])}: coin.usd may not change from ${coin.usd} to ${formatUsd(coinUsdUnits)}: price sheet ` +
     `${version} promises it until ${lock.valid_until}; "catalog publish --change-coin REASON" changes it before that`
   )
 }

@@ -1,4 +1,5 @@
 import { formatUsd } from '../../../contract/money/units.ts'
+import type { Path } from '../../runtime/files/yamlFile.ts'
 import type { CatalogSource } from './catalogFile.ts'
 
 /** A price that would rise, or be withdrawn, although a published sheet still promises it. Prices are units. */
@@ -19,12 +20,8 @@ export interface PromiseViolation {
 }
 
 /** File and line of a field, or of what it is missing from. */
-export function placeOf({ file, lines }: CatalogSource, path: string): string {
-  for (let known = path; known !== ''; known = known.slice(0, Math.max(0, known.lastIndexOf('.')))) {
-    const line = lines.get(known)
-    if (line !== undefined) return `${file}:${line}`
-  }
-  return `${file}:1`
+export function placeOf({ file, lineOf }: CatalogSource, path: Path): string {
+  return `${file}:${lineOf(path)}`
 }
 
 /** One line for the operator. */

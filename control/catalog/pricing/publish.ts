@@ -3,6 +3,7 @@ import type { Limits } from '../../limits.ts'
 import { GATEWAY_WIDE, OPERATOR, recordActivity } from '../../runtime/activity/activity.ts'
 import { lockUntilCommit } from '../../runtime/db/locks.ts'
 import { type Client, type Pool, type Queryable, withTransaction } from '../../runtime/db/pool.ts'
+import { FileError } from '../../runtime/files/yamlFile.ts'
 import type { Catalog } from './catalogFile.ts'
 import { coinViolation, promiseViolations } from './promise.ts'
 import { violationText } from './promiseViolation.ts'
@@ -18,10 +19,9 @@ import {
   promisedSheets,
   type StoredSheet,
 } from './sheetStore.ts'
-import { CatalogError } from './yamlReader.ts'
 
 /** A catalog that breaks the promise of a published sheet; a line per price, each with file, line and reason. */
-export class PromiseError extends CatalogError {}
+export class PromiseError extends FileError {}
 
 export interface Published {
   readonly version: number

@@ -1,7 +1,8 @@
 import { formatUsd, parseUsd } from '../../../contract/money/units.ts'
 import { isWithinMargin, TOOL_MARGIN_PERCENT_MAX, type ToolRates } from '../../../contract/tools/rates.ts'
-import { usdOf } from './values.ts'
-import type { Field, YamlReader } from './yamlReader.ts'
+import { statedUnits } from '../../runtime/files/statedUnits.ts'
+import type { Path, YamlFile } from '../../runtime/files/yamlFile.ts'
+import type { ToolPriceContent } from './catalogContent.ts'
 
 /** A price by call, or by base and result; amounts in units. */
 export interface ToolPrice extends ToolRates {
@@ -25,27 +26,18 @@ export function toolPriceFromJson(json: ToolPriceJson): ToolPrice {
   return { callUnits: parseUsd(json.base) ?? 0, resultUnits: parseUsd(json.result) ?? 0, perResult: true }
 }
 
-/** Reads `price` or `cost` of a tool: `{ call: USD }`, or `{ base: USD, result: USD }`. */
-export function readToolPrice(reader: YamlReader, field: Field | undefined): ToolPrice {
-  if (field === undefined) return FREE
-  const map = reader.map(field, ['call', 'base', 'result'])
-  const [call, base, result] = [map.get('call'), map.get('base'), map.get('result')]
-  if (call !== undefined && base === undefined && result === undefined) {
-    return { ...FREE, callUnits: usdOf(reader, call) }
-  }
-  if (call === undefined && base !== undefined && result !== undefined) {
-    return { callUnits: usdOf(reader, base), resultUnits: usdOf(reader, result), perResult: true }
-  }
-  reader.problem(field, 'must be { call: "USD" }, or { base: "USD", result: "USD" }')
-  return FREE
+/** `price` or `cost` of a tool: `{ call: USD }`, or `{ base: USD, result: USD }`, as its schema has checked. */
+export function readToolPrice({ call, base, result }: ToolPriceContent): ToolPrice {
+  if (call !== undefined) return { ...FREE, callUnits: statedUnits(call) }
+  return { callUnits: statedUnits(base ?? '0'), resultUnits: statedUnits(result ?? '0'), perResult: true }
 }
 
 /** Refuses a price that is more than the margin above its cost. */
-export function checkMargin(reader: YamlReader, field: Field, price: ToolPrice, cost: ToolPrice): void {
+export function checkMargin(file: YamlFile, path: Path, price: ToolPrice, cost: ToolPrice): void {
   if (price.perResult !== cost.perResult) {
-    reader.problem(field, 'must have the same members as cost')
+    file.problem(path, 'must have the same members as cost')
     return
   }
   const fits = isWithinMargin(price.callUnits, cost.callUnits) && isWithinMargin(price.resultUnits, cost.resultUnits)
-  if (!fits) reader.problem(field, `must be at most ${TOOL_MARGIN_PERCENT_MAX} % above cost`)
+  if (!fits) file.problem(path, `must be at most ${TOOL_MARGIN_PERCENT_MAX} % above cost`)
 }

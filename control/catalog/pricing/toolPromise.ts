@@ -27,7 +27,7 @@ export function toolViolations(catalog: Catalog, promised: readonly Sheet[]): Pr
         if (newUnits <= old || (known !== undefined && known.promisedUnits <= old)) continue
         const unit = key === 'price.result' ? 'result' : 'call'
         const { version, rate_lock } = sheet
-        const place = placeOf(catalog.source, `tools[${index}].${key}`)
+        const place = placeOf(catalog.source, ['tools', index, ...key.split('.')])
         worst.set(id, {
           model: listed.id,
           key,

@@ -1,40 +1,11 @@
-import { DATA_POLICIES } from '../../../contract/catalog/catalog.ts'
 import { compileInput, type InputSchema } from '../../../contract/tools/inputSchema.ts'
-import { isPointer } from '../../../contract/tools/pointer.ts'
 import { placesOf, type Template } from '../../../contract/tools/template.ts'
+import type { Path, YamlFile } from '../../runtime/files/yamlFile.ts'
+import { plainAddress } from './address.ts'
+import type { ToolContent, UpstreamContent } from './catalogContent.ts'
 import { checkMargin, readToolPrice, type ToolPrice } from './toolPrice.ts'
-import { addressOf, booleanOf, choiceOf, textOf, tokensOf, variableOf } from './values.ts'
-import type { Field, YamlReader } from './yamlReader.ts'
 
 const SCHEMA_BYTES_MAX = 16_384
-const RESULTS_MAX = 1_000
-const TOOL_KEYS = [
-  'id',
-  'name',
-  'description',
-  'enabled',
-  'data_policy',
-  'price',
-  'cost',
-  'input_schema',
-  'limit',
-  'results_max',
-  'public_url',
-  'upstream',
-]
-const UPSTREAM_KEYS = [
-  'base_url',
-  'path',
-  'method',
-  'api_key_env',
-  'key_header',
-  'request',
-  'results',
-  'result',
-  'output',
-  'billed',
-  'final_url',
-]
 
 /** How the upstream of a tool is asked, and where in its answer things are. Pointers are those of RFC 6901. */
 export interface CatalogUpstream {
@@ -72,64 +43,58 @@ export interface CatalogTool extends CatalogUpstream {
   readonly publicUrl: string
 }
 
-/** Reads one entry of `tools`. Its input schema is compiled, so that one that cannot be stops the start. */
-export function readTool(reader: YamlReader, field: Field): CatalogTool {
-  const map = reader.map(field, TOOL_KEYS)
-  const id = toolIdOf(reader, reader.required(map, field, 'id'))
-  const priceField = reader.required(map, field, 'price')
-  const price = readToolPrice(reader, priceField)
-  const cost = readToolPrice(reader, reader.required(map, field, 'cost'))
-  if (priceField && map.has('cost')) checkMargin(reader, priceField, price, cost)
-  const inputSchema = readSchema(reader, reader.required(map, field, 'input_schema'))
-  const upstreamField = reader.required(map, field, 'upstream')
+/** Reads an entry of `tools` that fits its schema; what does not hold all the same is noted at the file. */
+export function readTool(file: YamlFile, path: Path, content: ToolContent): CatalogTool {
+  const price = readToolPrice(content.price)
+  const cost = readToolPrice(content.cost)
+  checkMargin(file, [...path, 'price'], price, cost)
+  checkSchema(file, [...path, 'input_schema'], content.input_schema)
+  checkReferences(file, path, content)
   const tool: CatalogTool = {
-    id,
-    name: map.has('name') ? textOf(reader, map.get('name')) : id,
-    description: textOf(reader, reader.required(map, field, 'description')),
-    enabled: booleanOf(reader, map.get('enabled'), true),
-    retained:
-      (choiceOf(reader, reader.required(map, field, 'data_policy'), DATA_POLICIES) ?? 'retained') === 'retained',
+    id: content.id,
+    name: content.name ?? content.id,
+    description: content.description,
+    enabled: content.enabled,
+    retained: content.data_policy === 'retained',
     price,
     cost,
-    inputSchema,
-    limit: memberOf(reader, map.get('limit'), inputSchema),
-    resultsMax: tokensOf(reader, map.get('results_max')),
-    publicUrl: memberOf(reader, map.get('public_url'), inputSchema),
-    ...readUpstream(reader, upstreamField, inputSchema),
+    inputSchema: content.input_schema,
+    limit: content.limit ?? '',
+    resultsMax: content.results_max ?? 0,
+    publicUrl: content.public_url ?? '',
+    ...upstreamOf(content.upstream),
   }
-  checkResults(reader, field, map, tool)
+  checkResults(file, path, tool)
   return tool
 }
 
-/** Tool ids are one segment of a path. */
-function toolIdOf(reader: YamlReader, field: Field | undefined): string {
-  if (field === undefined) return ''
-  const value = reader.scalar(field)
-  if (typeof value === 'string' && /^[a-z0-9][a-z0-9_.-]{0,63}$/.test(value)) return value
-  reader.problem(field, 'must be a tool id of 1 to 64 lower-case letters, digits, ".", "_" or "-"')
-  return ''
+function upstreamOf(content: UpstreamContent): CatalogUpstream {
+  return {
+    baseUrl: plainAddress(content.base_url),
+    path: content.path ?? '',
+    method: content.method,
+    apiKeyEnv: content.api_key_env ?? '',
+    keyHeader: (content.key_header ?? '').toLowerCase(),
+    request: content.request,
+    results: content.results ?? '',
+    result: content.result ?? {},
+    output: content.output ?? {},
+    billed: content.billed ?? '',
+    finalUrl: content.final_url ?? '',
+  }
 }
 
-function readSchema(reader: YamlReader, field: Field | undefined): InputSchema {
-  const nothing = { type: 'object', properties: {} }
-  if (field === undefined) return nothing
-  const schema = reader.json(field)
-  const isObject = typeof schema === 'object' && schema !== null && 'type' in schema && schema.type === 'object'
-  if (!isObject) {
-    reader.problem(field, 'must be a JSON Schema with type: object')
-    return nothing
-  }
-  const known = schema as InputSchema
-  if (JSON.stringify(known).length > SCHEMA_BYTES_MAX) reader.problem(field, `is larger than ${SCHEMA_BYTES_MAX} bytes`)
-  if (propertiesOf(known).includes('provider')) {
-    reader.problem(field, 'must not have the member provider, which carries the routing wishes of a request')
+/** The input schema is compiled, so that one that cannot be stops the start. */
+function checkSchema(file: YamlFile, path: Path, schema: InputSchema): void {
+  if (propertiesOf(schema).includes('provider')) {
+    file.problem(path, 'must not have the member provider, which carries the routing wishes of a request')
   }
   try {
-    compileInput(known)
+    if (JSON.stringify(schema).length > SCHEMA_BYTES_MAX) file.problem(path, `is larger than ${SCHEMA_BYTES_MAX} bytes`)
+    compileInput(schema)
   } catch (error) {
-    reader.problem(field, `is no JSON Schema: ${error instanceof Error ? error.message : 'it does not compile'}`)
+    file.problem(path, `is no JSON Schema: ${error instanceof Error ? error.message : 'it does not compile'}`)
   }
-  return known
 }
 
 function propertiesOf(schema: InputSchema): string[] {
@@ -137,75 +102,27 @@ function propertiesOf(schema: InputSchema): string[] {
   return typeof properties === 'object' && properties !== null ? Object.keys(properties) : []
 }
 
-/** The name of a member of the input. */
-function memberOf(reader: YamlReader, field: Field | undefined, schema: InputSchema): string {
-  const name = textOf(reader, field)
-  if (field && name !== '' && !propertiesOf(schema).includes(name)) {
-    reader.problem(field, 'must name a property of input_schema')
+/** What a tool says of its input has to be in its input schema. */
+function checkReferences(file: YamlFile, path: Path, content: ToolContent): void {
+  const members = propertiesOf(content.input_schema)
+  for (const name of ['limit', 'public_url'] as const) {
+    const member = content[name]
+    if (member === undefined || members.includes(member)) continue
+    file.problem([...path, name], 'must name a property of input_schema')
   }
-  return name
-}
-
-function readUpstream(reader: YamlReader, field: Field | undefined, schema: InputSchema): CatalogUpstream {
-  const owner = field ?? reader.root
-  const map = field === undefined ? new Map<string, Field>() : reader.map(field, UPSTREAM_KEYS)
-  const required = (name: string) => (field === undefined ? undefined : reader.required(map, owner, name))
-  const requestField = required('request')
-  const request = requestField === undefined ? {} : reader.json(requestField)
-  if (requestField) {
-    if (typeof request !== 'object' || request === null) reader.problem(requestField, 'must be a map')
-    const unknown = placesOf(request).find((name) => !propertiesOf(schema).includes(name))
-    if (unknown !== undefined) reader.problem(requestField, `names {${unknown}}, which input_schema does not have`)
+  const unknown = placesOf(content.upstream.request).find((name) => !members.includes(name))
+  if (unknown !== undefined) {
+    file.problem([...path, 'upstream', 'request'], `names {${unknown}}, which input_schema does not have`)
   }
-  return {
-    baseUrl: addressOf(reader, required('base_url')),
-    path: pathOf(reader, map.get('path')),
-    method: choiceOf(reader, map.get('method'), ['GET', 'POST']) ?? 'POST',
-    apiKeyEnv: variableOf(reader, map.get('api_key_env')),
-    keyHeader: headerOf(reader, map.get('key_header')),
-    request,
-    results: pointerOf(reader, map.get('results')),
-    result: pointersOf(reader, map.get('result')),
-    output: pointersOf(reader, map.get('output')),
-    billed: pointerOf(reader, map.get('billed')),
-    finalUrl: pointerOf(reader, map.get('final_url')),
-  }
-}
-
-function pathOf(reader: YamlReader, field: Field | undefined): string {
-  const path = textOf(reader, field)
-  if (field && path !== '' && !/^\/[\w./~%-]*$/.test(path)) reader.problem(field, 'must be a path such as /v1/search')
-  return path
-}
-
-function headerOf(reader: YamlReader, field: Field | undefined): string {
-  const name = textOf(reader, field)
-  if (field && name !== '' && !/^[A-Za-z][A-Za-z0-9-]*$/.test(name)) reader.problem(field, 'must be a header name')
-  return name.toLowerCase()
-}
-
-function pointerOf(reader: YamlReader, field: Field | undefined): string {
-  const pointer = textOf(reader, field)
-  if (field && pointer !== '' && !isPointer(pointer)) {
-    reader.problem(field, 'must be a JSON Pointer such as /data/results')
-  }
-  return pointer
-}
-
-function pointersOf(reader: YamlReader, field: Field | undefined): Record<string, string> {
-  if (field === undefined) return {}
-  return Object.fromEntries(reader.entries(field).map(([name, entry]) => [name, pointerOf(reader, entry)]))
 }
 
 /** A price by result needs a list of results, and a bound that the hold can cover. */
-function checkResults(reader: YamlReader, field: Field, map: ReadonlyMap<string, Field>, tool: CatalogTool): void {
-  const max = map.get('results_max')
-  if (max && tool.resultsMax > RESULTS_MAX) reader.problem(max, `must be at most ${RESULTS_MAX}`)
-  const limit = map.get('limit')
-  if (limit && max === undefined) reader.problem(limit, 'needs results_max, the most it can be')
+function checkResults(file: YamlFile, path: Path, tool: CatalogTool): void {
+  const isBounded = tool.resultsMax > 0
+  if (tool.limit !== '' && !isBounded) file.problem([...path, 'limit'], 'needs results_max, the most it can be')
   if (!tool.price.perResult) return
   if (tool.results === '' && tool.billed === '') {
-    reader.problem(field, 'is priced by result, so its upstream needs results or billed')
+    file.problem(path, 'is priced by result, so its upstream needs results or billed')
   }
-  if (max === undefined) reader.problem(field, 'is priced by result, so it needs results_max')
+  if (!isBounded) file.problem(path, 'is priced by result, so it needs results_max')
 }

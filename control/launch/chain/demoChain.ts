@@ -51,7 +51,7 @@ export async function startDemoChain(dataDir: string, logFile: string, limits: L
     await fill(client, contracts, devAccount(TREASURY).address)
     await approve(client, contracts.coin)
     const paymentsPath = join(dataDir, 'demo-payments.yaml')
-    writeFileSync(paymentsPath, paymentsFile(contracts))
+    writeFileSync(paymentsPath, demoPaymentsFile(contracts))
     const env = {
       CHAIN_RPC_URL: node.rpcUrl,
       SLUICE_PAYMENTS: paymentsPath,
@@ -102,7 +102,8 @@ async function approve(client: DevClient, coin: Address): Promise<void> {
   await client.waitForTransactionReceipt({ hash: await client.writeContract(call) })
 }
 
-function paymentsFile({ coin, stablecoin, registry }: DevContracts): string {
+/** The text of the demo's payments file. */
+export function demoPaymentsFile({ coin, stablecoin, registry }: DevContracts): string {
   return `# Written at every start of the demo. For a chain of your own, see "Payments on a chain" in README.md.
 chain_id: ${DEV_CHAIN_ID}
 deposit_confirmations: 1

@@ -7,10 +7,10 @@ import { renewPromise } from '../../../control/catalog/pricing/renewPromise.ts'
 import type { Sheet } from '../../../control/catalog/pricing/sheet.ts'
 import { CoinPrices, sheetJson, sheetListJson } from '../../../control/catalog/pricing/sheetReads.ts'
 import { currentRecord } from '../../../control/catalog/pricing/sheetStore.ts'
-import { CatalogError } from '../../../control/catalog/pricing/yamlReader.ts'
 import { GATEWAY_WIDE, listActivity } from '../../../control/runtime/activity/activity.ts'
 import { migrate } from '../../../control/runtime/db/migrate.ts'
 import { createPool, type Pool } from '../../../control/runtime/db/pool.ts'
+import { FileError } from '../../../control/runtime/files/yamlFile.ts'
 import { limits } from '../../support/limits.ts'
 import { freshDatabase } from '../../support/services.ts'
 import { type TestCatalogOptions, testCatalog } from '../../support/testCatalog.ts'
@@ -54,7 +54,7 @@ test('sheets are versioned, immutable and held to their promises', async () => {
   await assert.rejects(
     publishCatalog(pool, catalogOf(priced('0.75')), limits, START + 31 * DAY_MS),
     (error: unknown) => {
-      assert.ok(error instanceof CatalogError)
+      assert.ok(error instanceof FileError)
       assert.match(
         error.message,
         /^catalog\.yaml:\d+: test\/small: price\.input may not rise from 0\.5 to 0\.75 USD per million tokens: /,

@@ -8,7 +8,7 @@ import { type Catalog, parseCatalog } from '../../../../../control/catalog/prici
 import { promiseViolations } from '../../../../../control/catalog/pricing/promise.ts'
 import { encodeRecord } from '../../../../../control/catalog/pricing/record.ts'
 import { buildSheet } from '../../../../../control/catalog/pricing/sheet.ts'
-import { CatalogError } from '../../../../../control/catalog/pricing/yamlReader.ts'
+import { FileError } from '../../../../../control/runtime/files/yamlFile.ts'
 import { decodeCatalog } from '../../../../../proxy/catalog/catalog.ts'
 import { scrapeTool, searchTool } from '../../../../support/clients/toolClient.ts'
 import { testCatalog } from '../../../../support/testCatalog.ts'
@@ -21,7 +21,7 @@ function problemsOf(...tools: ReturnType<typeof searchTool>[]): string {
     read(...tools)
     return ''
   } catch (error) {
-    assert.ok(error instanceof CatalogError, String(error))
+    assert.ok(error instanceof FileError, String(error))
     return error.problems.join('\n')
   }
 }

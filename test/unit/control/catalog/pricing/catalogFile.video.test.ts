@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type CatalogModel, parseCatalog } from '../../../../../control/catalog/pricing/catalogFile.ts'
+import { parseCatalog } from '../../../../../control/catalog/pricing/catalogFile.ts'
+import type { CatalogModel } from '../../../../../control/catalog/pricing/modelReader.ts'
 import { encodeRecord } from '../../../../../control/catalog/pricing/record.ts'
 import { decodeCatalog } from '../../../../../proxy/catalog/catalog.ts'
 import { problemsOf } from '../../../../support/catalogProblems.ts'

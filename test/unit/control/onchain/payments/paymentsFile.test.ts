@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { CatalogError } from '../../../../../control/catalog/pricing/yamlReader.ts'
 import { parsePaymentsFile } from '../../../../../control/onchain/payments/paymentsFile.ts'
+import { FileError } from '../../../../../control/runtime/files/yamlFile.ts'
 
 const GOOD = `
 chain_id: 8453
@@ -62,7 +62,7 @@ test('what does not hold is named with its line', () => {
   for (const [what, [text, problem]] of Object.entries(bad)) {
     assert.throws(
       () => parsePaymentsFile('payments.yaml', text),
-      (error: unknown) => error instanceof CatalogError && problem.test(error.message),
+      (error: unknown) => error instanceof FileError && problem.test(error.message),
       what,
     )
   }

@@ -1,0 +1,103 @@
+import type { DataPolicy, Dialect, Endpoint, Modality, Thinking } from '../../../contract/catalog/catalog.ts'
+import type { FirstFrame } from '../../../contract/catalog/video.ts'
+import type { InputSchema } from '../../../contract/tools/inputSchema.ts'
+import type { AmountKey } from './price.ts'
+
+/** A catalog file as catalog.schema.json describes it, with its defaults. */
+export interface CatalogContent {
+  readonly coin: { readonly usd: string }
+  readonly rate_lock?: { readonly renew: boolean }
+  readonly providers: readonly ProviderContent[]
+  readonly models: readonly ModelContent[]
+  readonly tools?: readonly ToolContent[]
+}
+
+export interface ProviderContent {
+  readonly id: string
+  readonly base_url: string
+  readonly dialect: Dialect
+  readonly api_key_env?: string
+  readonly data_policy: DataPolicy
+  readonly max_tokens_field?: string
+  readonly batch: boolean
+  readonly private_images: boolean
+}
+
+/** Decimal strings of USD. */
+export type AmountsContent = { readonly [K in AmountKey]?: string }
+
+export interface PriceContent extends AmountsContent {
+  readonly long_context?: AmountsContent & { readonly threshold: number }
+  readonly sizes?: Readonly<Record<string, string>>
+}
+
+export interface RouteContent {
+  readonly provider: string
+  readonly model?: string
+  readonly enabled: boolean
+  readonly cost?: AmountsContent
+}
+
+export interface VideoContent {
+  readonly seconds: readonly number[]
+  readonly image: FirstFrame
+  readonly aspect_ratios?: readonly string[]
+  readonly sizes?: Readonly<Record<string, string>>
+  readonly resolution?: string
+  readonly negative_prompt?: number
+  readonly prompt: number
+}
+
+export interface ModelContent {
+  readonly id: string
+  readonly name?: string
+  readonly owned_by: string
+  readonly modality: Modality
+  readonly endpoints: readonly Endpoint[]
+  readonly context?: number
+  readonly max_output?: number
+  readonly default_output?: number
+  readonly image_tokens: number
+  readonly thinking: Thinking
+  readonly attested: boolean
+  readonly verified: boolean
+  readonly price: PriceContent
+  readonly price_private?: PriceContent
+  readonly routes: readonly RouteContent[]
+  readonly video?: VideoContent
+}
+
+export interface ToolPriceContent {
+  readonly call?: string
+  readonly base?: string
+  readonly result?: string
+}
+
+export interface UpstreamContent {
+  readonly base_url: string
+  readonly path?: string
+  readonly method: string
+  readonly api_key_env?: string
+  readonly key_header?: string
+  readonly request: unknown
+  readonly results?: string
+  readonly result?: Readonly<Record<string, string>>
+  readonly output?: Readonly<Record<string, string>>
+  readonly billed?: string
+  readonly final_url?: string
+}
+
+export interface ToolContent {
+  readonly id: string
+  readonly name?: string
+  readonly description: string
+  readonly enabled: boolean
+  readonly data_policy: DataPolicy
+  readonly price: ToolPriceContent
+  readonly cost: ToolPriceContent
+  readonly input_schema: InputSchema
+  readonly limit?: string
+  readonly results_max?: number
+  readonly public_url?: string
+  readonly upstream: UpstreamContent
+}

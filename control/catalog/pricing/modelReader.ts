@@ -1,0 +1,122 @@
+import {
+  chatEndpoints,
+  type Dialect,
+  type Endpoint,
+  type Modality,
+  type Thinking,
+} from '../../../contract/catalog/catalog.ts'
+import type { VideoSettings } from '../../../contract/catalog/video.ts'
+import type { Path, YamlFile } from '../../runtime/files/yamlFile.ts'
+import type { ModelContent, RouteContent, VideoContent } from './catalogContent.ts'
+import type { Price } from './price.ts'
+import { readPrice } from './priceReader.ts'
+import { routeCostUnits } from './routeCost.ts'
+
+export interface CatalogRoute {
+  readonly provider: string
+  readonly model: string
+  readonly enabled: boolean
+  /** What the provider charges, in units; see routeCostUnits. */
+  readonly costUnits?: number
+}
+
+export interface CatalogModel {
+  readonly id: string
+  readonly name: string
+  readonly ownedBy: string
+  readonly modality: Modality
+  readonly endpoints: readonly Endpoint[]
+  /** Tokens; zero where the modality has no such bound. */
+  readonly context: number
+  readonly maxOutput: number
+  readonly defaultOutput: number
+  readonly imageTokens: number
+  readonly thinking: Thinking
+  readonly attested: boolean
+  readonly verified: boolean
+  readonly price: Price
+  readonly pricePrivate?: Price
+  readonly routes: readonly CatalogRoute[]
+  /** What a model of the modality video takes. */
+  readonly video?: VideoSettings
+}
+
+/** Where a model stands, and what it may refer to. */
+interface ModelPlace {
+  readonly file: YamlFile
+  readonly path: Path
+  /** By the id of each provider. */
+  readonly dialects: ReadonlyMap<string, Dialect>
+}
+
+/** Reads an entry of `models` that fits its schema; what does not hold all the same is noted at the file. */
+export function readModel(place: ModelPlace, content: ModelContent): CatalogModel {
+  const { file, path } = place
+  const maxOutput = content.max_output ?? 0
+  const model: CatalogModel = {
+    id: content.id,
+    name: content.name ?? content.id,
+    ownedBy: content.owned_by,
+    modality: content.modality,
+    endpoints: content.modality === 'chat' ? chatEndpoints(content.endpoints, content.attested) : content.endpoints,
+    context: content.context ?? 0,
+    maxOutput,
+    defaultOutput: content.default_output ?? maxOutput,
+    imageTokens: content.image_tokens,
+    thinking: content.thinking,
+    attested: content.attested,
+    verified: content.verified,
+    price: readPrice(file, [...path, 'price'], content.price),
+    ...(content.price_private && {
+      pricePrivate: readPrice(file, [...path, 'price_private'], content.price_private),
+    }),
+    routes: content.routes.map((route, index) => readRoute(place, [...path, 'routes', index], content, route)),
+    ...(content.video && { video: readVideo(file, [...path, 'video'], content.video) }),
+  }
+  checkModel(place, model)
+  return model
+}
+
+function checkModel({ file, path, dialects }: ModelPlace, model: CatalogModel): void {
+  if (model.modality === 'chat' && model.maxOutput > model.context) {
+    file.problem([...path, 'max_output'], 'must not be above context')
+  }
+  if (model.defaultOutput > model.maxOutput) file.problem([...path, 'default_output'], 'must not be above max_output')
+  const servesText = model.routes.some(({ provider }) => (dialects.get(provider) ?? 'openai') === 'openai')
+  if (model.endpoints.includes('completions') && !servesText) {
+    file.problem([...path, 'endpoints'], 'names completions, which only providers of the dialect openai serve')
+  }
+}
+
+function readRoute(place: ModelPlace, path: Path, model: ModelContent, content: RouteContent): CatalogRoute {
+  const { provider, enabled, cost } = content
+  if (!place.dialects.has(provider)) {
+    const known = [...place.dialects.keys()].join(', ')
+    place.file.problem([...path, 'provider'], `names an unknown provider "${provider}"; providers: ${known}`)
+  }
+  const route = { provider, model: content.model ?? model.id, enabled }
+  return cost === undefined ? route : { ...route, costUnits: routeCostUnits(cost, model.modality) }
+}
+
+function readVideo(file: YamlFile, path: Path, content: VideoContent): VideoSettings {
+  const aspectRatios = content.aspect_ratios ?? []
+  if (content.sizes !== undefined) checkSizes(file, [...path, 'sizes'], content.sizes, aspectRatios)
+  return {
+    seconds: content.seconds,
+    image: content.image,
+    aspectRatios,
+    sizes: new Map(Object.entries(content.sizes ?? {})),
+    resolution: content.resolution ?? '',
+    negativePromptMax: content.negative_prompt ?? 0,
+    promptMax: content.prompt,
+  }
+}
+
+/** A provider that is asked for a size needs one for every aspect ratio that clients may ask for. */
+function checkSizes(file: YamlFile, path: Path, sizes: Readonly<Record<string, string>>, ratios: readonly string[]) {
+  for (const ratio of Object.keys(sizes)) {
+    if (!ratios.includes(ratio)) file.problem([...path, ratio], 'is not one of the aspect_ratios')
+  }
+  const missing = ratios.find((ratio) => !Object.hasOwn(sizes, ratio))
+  if (missing !== undefined) file.problem(path, `has no size for the aspect ratio ${missing}`)
+}
