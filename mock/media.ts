@@ -63,8 +63,9 @@ async function take(
       return answerError(exchange, 404, undefined, error instanceof Error ? error.message : String(error))
     }
     if (answerFailure(exchange, behaviour, wheel, failures)) return
-    if (path === SPEECH) new Speech(exchange, behaviour, fields, wheel).start()
-    else later(exchange, behaviour, wheel, () => answer(exchange, behaviour, ANSWERS[path](behaviour, fields)))
+    const media = ANSWERS[path]
+    if (media === undefined) new Speech(exchange, behaviour, fields, wheel).start()
+    else later(exchange, behaviour, wheel, () => answer(exchange, behaviour, media(behaviour, fields)))
   })
 }
 

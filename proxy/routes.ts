@@ -82,7 +82,7 @@ export function routes(parts: RouteParts): RouteEntry[] {
     ...more,
   })
   /** What is served to keys and, under /x402, to whoever pays for the request itself. */
-  const sold = (path: string, serve: Serve, more: Partial<RouteEntry> = {}): RouteEntry[] => [
+  const sold = (path: string, serve: Serve, more: Partial<RouteEntry> = {}): [own: RouteEntry, paid: RouteEntry] => [
     keyed(path, serve, more),
     {
       ...more,

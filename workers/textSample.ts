@@ -36,7 +36,7 @@ export function sampleText(text: string, charactersMax: number): TextSample {
 export function pieceEnd(text: string, from: number, lengthMax: number): number {
   const end = from + lengthMax
   if (end >= text.length) return text.length
-  for (let at = end; at > from + lengthMax / 2; at--) if (SPACE.test(text[at])) return at
+  for (let at = end; at > from + lengthMax / 2; at--) if (SPACE.test(text.charAt(at))) return at
   return wholeCharacter(text, end)
 }
 

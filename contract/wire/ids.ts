@@ -36,7 +36,8 @@ export function newId(prefix: IdPrefix, nowMs: number = Date.now()): string {
     randomFillSync(pool)
     poolOffset = 0
   }
-  for (let i = 0; i < RANDOM_LENGTH; i++) scratch[startLength + i] = CODES[pool[poolOffset + i] & 31]
+  for (let i = 0; i < RANDOM_LENGTH; i++)
+    scratch[startLength + i] = CODES[(pool[poolOffset + i] as number) & 31] as number
   poolOffset += RANDOM_LENGTH
   return scratch.toString('latin1', 0, startLength + RANDOM_LENGTH)
 }

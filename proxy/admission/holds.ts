@@ -109,13 +109,13 @@ export class Holds implements Holding {
   }
 
   private deliver(batch: readonly HoldWaiter[], reply: readonly number[]): void {
-    const heldAtMs = reply[0]
-    for (let i = 0; i < batch.length; i++) {
+    const heldAtMs = reply[0] as number
+    for (const [i, held] of batch.entries()) {
       const at = REPLY_HEAD + i * REPLY_PER_ITEM
-      const code = reply[at]
-      this.tell(batch[i], (waiter) => {
-        if (code === HoldCode.OK) waiter.onHeld(reply[at + 1], heldAtMs)
-        else waiter.onHoldRefused(this.refusal(waiter, code, reply[at + 2]))
+      const code = reply[at] as number
+      this.tell(held, (waiter) => {
+        if (code === HoldCode.OK) waiter.onHeld(reply[at + 1] as number, heldAtMs)
+        else waiter.onHoldRefused(this.refusal(waiter, code, reply[at + 2] as number))
       })
     }
   }
@@ -158,8 +158,8 @@ export class Holds implements Holding {
 
 /** What hold.lua takes behind the items: the platform keys of those that sub-keys ask for. */
 function appendPlatforms(batch: readonly HoldWaiter[], keys: ScriptKey[], args: ScriptArgument[]): void {
-  for (let i = 0; i < batch.length; i++) {
-    const { platform } = batch[i].principal
+  for (const [i, { principal }] of batch.entries()) {
+    const { platform } = principal
     if (platform === null) continue
     keys.push(platform.countersKey)
     args.push(i, platform.caps)

@@ -157,7 +157,8 @@ export class Settlements implements Settling {
   private async sendAll(pendings: readonly PendingEnding[]): Promise<boolean> {
     const { holdBatchMax } = this.options.limits
     const batches = inBatches(pendings, holdBatchMax, this.options.perShard)
-    if (batches.length === 1) return this.send(batches[0])
+    const [only] = batches
+    if (only !== undefined && batches.length === 1) return this.send(only)
     const answered = await Promise.all(batches.map((batch) => this.send(batch)))
     return !answered.includes(false)
   }
@@ -181,8 +182,7 @@ export class Settlements implements Settling {
   private async deliver(batch: readonly PendingEnding[], reply: readonly number[]): Promise<boolean> {
     let open = true
     const lost: Promise<boolean>[] = []
-    for (let i = 0; i < batch.length; i++) {
-      const pending = batch[i]
+    for (const [i, pending] of batch.entries()) {
       const code = reply[i * 2]
       if (code === SettleCode.CLOSED) {
         open = false
@@ -195,7 +195,7 @@ export class Settlements implements Settling {
         this.tellDelayed(pending, true)
         this.done(pending)
       } else {
-        this.accepted(pending, Math.max(0, reply[i * 2 + 1]))
+        this.accepted(pending, Math.max(0, reply[i * 2 + 1] as number))
       }
     }
     if (lost.length > 0 && (await Promise.all(lost)).includes(false)) open = false

@@ -20,8 +20,9 @@ const DTS_14_LITTLE = 0xff1f00e8
 const FRAME = 1
 const MARK = 2
 const STARTS = new Uint8Array(256)
-for (const first of [0xff, 0x0b, 0x56]) STARTS[first] |= FRAME
-for (const word of [...SYNC_WORDS, DTS_14_BIG, DTS_14_LITTLE]) STARTS[word >>> 24] |= MARK
+for (const first of [0xff, 0x0b, 0x56]) STARTS[first] = FRAME
+for (const word of [...SYNC_WORDS, DTS_14_BIG, DTS_14_LITTLE])
+  STARTS[word >>> 24] = (STARTS[word >>> 24] as number) | MARK
 
 // kbit/s of AC-3 by half the frame size code (ETSI TS 102 366, table 4.13).
 const AC3_RATES = [32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 576, 640]
@@ -39,11 +40,11 @@ export function* holdsCodedSound(file: Buffer, from: number): Generator<void, bo
   for (let at = file.length - MARK_BYTES; at >= from; at--) {
     if (at % BYTES_PER_STEP === 0) yield
     chains[at % WINDOW_BYTES] = 0
-    const start = STARTS[file[at]]
-    if (start === 0 || (start === (FRAME | MARK) && isQuiet(file[at + 1]))) continue
+    const start = STARTS[file[at] as number] as number
+    if (start === 0 || (start === (FRAME | MARK) && isQuiet(file[at + 1] as number))) continue
     const bytes = (start & FRAME) === 0 ? 0 : frameBytesAt(file, at)
     if (bytes > 0) {
-      const frames = 1 + chains[(at + bytes) % WINDOW_BYTES]
+      const frames = 1 + (chains[(at + bytes) % WINDOW_BYTES] as number)
       if (frames >= (at === first ? FIRST_FRAMES : CHAIN_FRAMES)) return true
       chains[at % WINDOW_BYTES] = frames
     }
@@ -69,7 +70,7 @@ function isSyncWord(file: Buffer, at: number): boolean {
 function frameBytesAt(file: Buffer, at: number): number {
   if (at + 7 > file.length) return 0
   const first = file[at]
-  const second = file[at + 1]
+  const second = file[at + 1] as number
   if (first === 0xff) return (second & 0xf6) === 0xf0 ? adtsBytes(file, at) : (mpegFrameAt(file, at)?.bytes ?? 0)
   if (first === 0x0b && second === 0x77) return ac3Bytes(file, at)
   if (first === 0x56 && (second & 0xe0) === 0xe0) return (file.readUInt16BE(at + 1) & 0x1fff) + 3
@@ -79,18 +80,18 @@ function frameBytesAt(file: Buffer, at: number): number {
 /** ISO/IEC 13818-7 section 6.2. */
 function adtsBytes(file: Buffer, at: number): number {
   const bytes = (file.readUIntBE(at + 3, 3) >> 5) & 0x1fff
-  return bytes >= 7 && ((file[at + 2] >> 2) & 15) < 13 ? bytes : 0
+  return bytes >= 7 && (((file[at + 2] as number) >> 2) & 15) < 13 ? bytes : 0
 }
 
 /** ETSI TS 102 366, sections 4.3 and E.1.2. */
 function ac3Bytes(file: Buffer, at: number): number {
-  const streamId = file[at + 5] >> 3
+  const streamId = (file[at + 5] as number) >> 3
   if (streamId > 16) return 0
   if (streamId > 10) return ((file.readUInt16BE(at + 2) & 0x7ff) + 1) * 2
-  const rateCode = file[at + 4] >> 6
-  const sizeCode = file[at + 4] & 63
+  const rateCode = (file[at + 4] as number) >> 6
+  const sizeCode = (file[at + 4] as number) & 63
   if (rateCode === 3 || sizeCode >= AC3_RATES.length * 2) return 0
-  const kbits = AC3_RATES[sizeCode >> 1]
+  const kbits = AC3_RATES[sizeCode >> 1] as number
   if (rateCode !== 1) return kbits * (rateCode === 0 ? 4 : 6)
   return (Math.floor((kbits * 320) / 147) + (sizeCode & 1)) * 2
 }

@@ -71,9 +71,9 @@ export class FlacSum {
 export function readStreamInfo(bytes: Buffer, at: number): FlacStream | null {
   const start = at + BLOCK_HEAD_BYTES
   if (start + STREAMINFO_BYTES > bytes.length) return null
-  if ((bytes[at] & 127) !== 0 || bytes.readUIntBE(at + 1, 3) !== STREAMINFO_BYTES) return null
+  if (((bytes[at] as number) & 127) !== 0 || bytes.readUIntBE(at + 1, 3) !== STREAMINFO_BYTES) return null
   const rate = bytes.readUIntBE(start + 10, 3) >> 4
-  const claimedSamples = (bytes[start + 13] & 15) * 2 ** 32 + bytes.readUInt32BE(start + 14)
+  const claimedSamples = ((bytes[start + 13] as number) & 15) * 2 ** 32 + bytes.readUInt32BE(start + 14)
   const samplesMin = Math.min(bytes.readUInt16BE(start), bytes.readUInt16BE(start + 2))
   return rate === 0 || samplesMin < BLOCK_SAMPLES_MIN ? null : { rate, claimedSamples }
 }

@@ -21,15 +21,21 @@ const crcTable = Uint8Array.from({ length: 256 }, (_, byte) => {
  * @returns null when there is none at `at`
  */
 export function flacFrameAt(bytes: Buffer, at: number): FlacFrame | null {
-  if (at + 6 > bytes.length || bytes[at] !== 0xff || (bytes[at + 1] & 0xfe) !== 0xf8) return null
-  const sizeCode = bytes[at + 2] >> 4
-  const rateCode = bytes[at + 2] & 15
-  const sampleSize = (bytes[at + 3] >> 1) & 7
-  const reserved = bytes[at + 3] & 1
-  if (sizeCode === 0 || rateCode === 15 || bytes[at + 3] >> 4 > CHANNELS_MAX || sampleSize === 3 || reserved === 1) {
+  if (at + 6 > bytes.length || bytes[at] !== 0xff || ((bytes[at + 1] as number) & 0xfe) !== 0xf8) return null
+  const sizeCode = (bytes[at + 2] as number) >> 4
+  const rateCode = (bytes[at + 2] as number) & 15
+  const sampleSize = ((bytes[at + 3] as number) >> 1) & 7
+  const reserved = (bytes[at + 3] as number) & 1
+  if (
+    sizeCode === 0 ||
+    rateCode === 15 ||
+    (bytes[at + 3] as number) >> 4 > CHANNELS_MAX ||
+    sampleSize === 3 ||
+    reserved === 1
+  ) {
     return null
   }
-  const numberBytes = codedBytes(bytes[at + 4])
+  const numberBytes = codedBytes(bytes[at + 4] as number)
   if (numberBytes === 0) return null
   const sizeAt = at + 4 + numberBytes
   const rateAt = sizeAt + (sizeCode === 6 ? 1 : sizeCode === 7 ? 2 : 0)
@@ -52,19 +58,19 @@ function codedBytes(first: number): number {
 function samplesOf(bytes: Buffer, code: number, at: number): number {
   if (code === 1) return 192
   if (code <= 5) return 576 << (code - 2)
-  if (code === 6) return bytes[at] + 1
+  if (code === 6) return (bytes[at] as number) + 1
   if (code === 7) return bytes.readUInt16BE(at) + 1
   return 256 << (code - 8)
 }
 
 function rateOf(bytes: Buffer, code: number, at: number): number {
-  if (code < 12) return RATES[code]
-  if (code === 12) return bytes[at] * 1_000
+  if (code < 12) return RATES[code] as number
+  if (code === 12) return (bytes[at] as number) * 1_000
   return bytes.readUInt16BE(at) * (code === 14 ? 10 : 1)
 }
 
 function crc8(bytes: Buffer, from: number, to: number): number {
   let crc = 0
-  for (let at = from; at < to; at++) crc = crcTable[crc ^ bytes[at]]
+  for (let at = from; at < to; at++) crc = crcTable[crc ^ (bytes[at] as number)] as number
   return crc
 }

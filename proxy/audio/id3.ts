@@ -33,9 +33,9 @@ export function behindPadding(file: Buffer, from: number): number {
 /** Behind the ID3v2 tag at `at`; `at` itself when there is none. */
 export function behindTag(file: Buffer, at: number): number {
   if (at + HEADER_BYTES > file.length || file.toString('latin1', at, at + 3) !== 'ID3') return at
-  const size = [6, 7, 8, 9].map((offset) => file[at + offset])
+  const size = [...file.subarray(at + 6, at + HEADER_BYTES)]
   if (size.some((byte) => byte > 127) || file[at + 3] === 255 || file[at + 4] === 255) return at
-  const hasFooter = (file[at + 5] & 16) !== 0
+  const hasFooter = ((file[at + 5] as number) & 16) !== 0
   const bytes = size.reduce((sum, byte) => sum * 128 + byte, 0)
   return at + HEADER_BYTES + bytes + (hasFooter ? HEADER_BYTES : 0)
 }

@@ -63,7 +63,7 @@ function claimedFrames(file: Buffer, at: number, { layer3, mpeg1, mono }: MpegFr
   if (!layer3) return 0
   const xingAt = at + MPEG_HEAD_BYTES + (mpeg1 ? (mono ? 17 : 32) : mono ? 9 : 17)
   const tag = file.toString('latin1', xingAt, xingAt + 4)
-  if ((tag === 'Xing' || tag === 'Info') && xingAt + 12 <= file.length && (file[xingAt + 7] & 1) === 1) {
+  if ((tag === 'Xing' || tag === 'Info') && xingAt + 12 <= file.length && ((file[xingAt + 7] as number) & 1) === 1) {
     return file.readUInt32BE(xingAt + 8)
   }
   const vbriAt = at + MPEG_HEAD_BYTES + 32

@@ -28,7 +28,7 @@ export function* mpegBound(file: Buffer, start: number): Generator<void, MpegBou
       const frame = mpegFrameAt(file, at)
       if (frame !== null) {
         const ticks = frame.samples * (TICKS_PER_SECOND / frame.rate)
-        longest = Math.max(longest, ticks + rest[(at + frame.bytes) % WINDOW_BYTES])
+        longest = Math.max(longest, ticks + (rest[(at + frame.bytes) % WINDOW_BYTES] as number))
       }
     }
     rest[at % WINDOW_BYTES] = longest

@@ -93,7 +93,8 @@ class OggStream {
   }
 
   private endPacket(): boolean {
-    const packet = this.pieces.length === 1 ? this.pieces[0] : Buffer.concat(this.pieces)
+    const [first] = this.pieces
+    const packet = first !== undefined && this.pieces.length === 1 ? first : Buffer.concat(this.pieces)
     this.pieces = []
     if (this.codec !== undefined) return this.codec.take(packet)
     this.codec = oggCodec(packet)

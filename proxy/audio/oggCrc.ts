@@ -14,8 +14,8 @@ const table = Uint32Array.from({ length: 256 }, (_, byte) => {
 export function oggCrc(bytes: Buffer, from: number, to: number, checksumAt: number): number {
   let crc = 0
   for (let at = from; at < to; at++) {
-    const byte = at >= checksumAt && at < checksumAt + 4 ? 0 : bytes[at]
-    crc = (crc << 8) ^ table[(crc >>> 24) ^ byte]
+    const byte = at >= checksumAt && at < checksumAt + 4 ? 0 : (bytes[at] as number)
+    crc = (crc << 8) ^ (table[(crc >>> 24) ^ byte] as number)
   }
   return crc >>> 0
 }

@@ -26,7 +26,7 @@ export interface OggPage {
 /** Reads the page at `at`; null when there is none or it is cut off within its head. */
 export function oggPageAt(file: Buffer, at: number): OggPage | null {
   if (at + HEAD_BYTES > file.length || file.readUInt32BE(at) !== CAPTURE_PATTERN || file[at + 4] !== 0) return null
-  const dataAt = at + HEAD_BYTES + file[at + 26]
+  const dataAt = at + HEAD_BYTES + (file[at + 26] as number)
   if (dataAt > file.length) return null
   const lacing = file.subarray(at + HEAD_BYTES, dataAt)
   let bytes = 0
@@ -34,8 +34,8 @@ export function oggPageAt(file: Buffer, at: number): OggPage | null {
   const granule = file.readBigInt64LE(at + 6)
   return {
     serial: file.readUInt32LE(at + 14),
-    continued: (file[at + 5] & CONTINUED) !== 0,
-    first: (file[at + 5] & FIRST) !== 0,
+    continued: ((file[at + 5] as number) & CONTINUED) !== 0,
+    first: ((file[at + 5] as number) & FIRST) !== 0,
     granule: granule === UNSET ? -1 : Number(granule),
     lacing,
     dataAt,

@@ -38,9 +38,14 @@ export class OpusSum {
 
 function samplesOf(packet: Buffer): number {
   if (packet.length === 0) return 0
-  const config = packet[0] >> 3
-  const frame = config < 12 ? SILK[config & 3] : config < 16 ? HYBRID[config & 1] : CELT[config & 3]
-  const code = packet[0] & 3
-  const frames = code === 0 ? 1 : code < 3 ? 2 : packet.length > 1 ? packet[1] & 63 : 0
+  const config = (packet[0] as number) >> 3
+  const frame =
+    config < 12
+      ? (SILK[config & 3] as number)
+      : config < 16
+        ? (HYBRID[config & 1] as number)
+        : (CELT[config & 3] as number)
+  const code = (packet[0] as number) & 3
+  const frames = code === 0 ? 1 : code < 3 ? 2 : packet.length > 1 ? (packet[1] as number) & 63 : 0
   return Math.min(PACKET_SAMPLES_MAX, frame * frames)
 }

@@ -31,8 +31,8 @@ export class VorbisSum {
   static of(head: Buffer): VorbisSum | undefined {
     if (head.length < HEAD_BYTES) return undefined
     const rate = head.readUInt32LE(12)
-    const small = head[28] & 15
-    const large = head[28] >> 4
+    const small = (head[28] as number) & 15
+    const large = (head[28] as number) >> 4
     if (rate === 0 || small < EXPONENT_MIN || large > EXPONENT_MAX || small > large) return undefined
     return new VorbisSum(rate, 2 ** small, 2 ** large)
   }
@@ -42,8 +42,8 @@ export class VorbisSum {
     if (this.packets === 2) this.modes = readModes(packet)
     if (this.packets <= 2 || packet.length === 0) return true
     // An odd first byte is that of a header. Decoders take one among the sound for new rates and sizes.
-    if ((packet[0] & 1) === 1) return false
-    const size = this.blockSize(packet[0])
+    if (((packet[0] as number) & 1) === 1) return false
+    const size = this.blockSize(packet[0] as number)
     if (this.before > 0) {
       this.samples += (this.before + size) / 4
       this.samplesMax += this.large / 2
@@ -115,7 +115,7 @@ class BackwardBits {
     let value = 0
     for (let i = 1; i <= count; i++) {
       const at = this.left - i
-      value = value * 2 + (at < 0 ? 0 : (this.bytes[at >> 3] >> (at & 7)) & 1)
+      value = value * 2 + (at < 0 ? 0 : ((this.bytes[at >> 3] as number) >> (at & 7)) & 1)
     }
     return value
   }

@@ -74,7 +74,7 @@ export class FeedReader {
     for (const [, entries] of answer) {
       for (const [id, fields] of entries) {
         this.lastId = id.toString()
-        const event = sluice.FeedEvent.decode(fields[1])
+        const event = sluice.FeedEvent.decode(fields[1] ?? Buffer.alloc(0))
         if (event.keyChanged) this.listener.onKeyChanged(event.keyChanged)
         else if (event.catalogPublished) this.listener.onCatalogPublished()
         else if (event.statusChanged) this.listener.onStatusChanged()

@@ -58,10 +58,11 @@ export class JsonCursor {
     const most = Math.min(bytes.length, start + SCALAR_BYTES_MAX)
     let end = start
     let number = 0
-    while (end < most && bytes[end] >= ZERO && bytes[end] <= NINE) number = number * 10 + bytes[end++] - ZERO
+    while (end < most && (bytes[end] as number) >= ZERO && (bytes[end] as number) <= NINE)
+      number = number * 10 + (bytes[end++] as number) - ZERO
     const isPlain = end > start && end - start <= EXACT_DIGITS && (bytes[start] !== ZERO || end === start + 1)
-    if (!(isPlain && end < bytes.length && !isScalarByte(bytes[end]))) {
-      while (end < most && isScalarByte(bytes[end])) end++
+    if (!(isPlain && end < bytes.length && !isScalarByte(bytes[end] as number))) {
+      while (end < most && isScalarByte(bytes[end] as number)) end++
       if (end === bytes.length) throw new JsonFault('incomplete', end)
       const text = bytes.toString('latin1', start, end)
       if (!SCALAR.test(text)) throw this.unexpected()
@@ -78,7 +79,7 @@ export class JsonCursor {
     const start = this.at + 1
     const most = Math.min(bytes.length, start + SHORT_STRING_BYTES)
     for (let end = start; end < most; end++) {
-      const c = bytes[end]
+      const c = bytes[end] as number
       if (c === QUOTE) {
         this.at = end + 1
         return bytes.toString('latin1', start, end)
@@ -142,7 +143,7 @@ export class JsonCursor {
       at++
     }
     this.at = at
-    if (at < most) return bytes[at]
+    if (at < most) return bytes[at] as number
     if (at < bytes.length) throw new JsonFault('invalid', at)
     return END
   }
@@ -158,7 +159,7 @@ function isEscaped(window: Buffer, place: number): boolean {
 /** The last place up to `most` where a string can be cut: neither within a character nor within an escape. */
 function cutPlace(bytes: Buffer, from: number, most: number): number {
   let cut = most
-  while ((bytes[cut] & 0xc0) === 0x80) cut--
+  while (((bytes[cut] as number) & 0xc0) === 0x80) cut--
   const window = bytes.subarray(from, cut)
   for (let at = window.length - 1; at >= window.length - UNICODE_ESCAPE_BYTES; at--) {
     if (window[at] !== BACKSLASH || isEscaped(window, at)) continue

@@ -37,7 +37,7 @@ export function nestsDeeper(bytes: Buffer, max: number, longStrings?: Span[]): b
 /** Whether the string whose closing quote is at `quote` is the name of a member. */
 function isName(bytes: Buffer, quote: number): boolean {
   let at = quote + 1
-  while (bytes[at] <= SPACE) at++
+  while ((bytes[at] as number) <= SPACE) at++
   return bytes[at] === COLON
 }
 

@@ -57,7 +57,7 @@ export abstract class JsonScan {
   }
 
   protected take(): number {
-    return this.at < this.end ? this.bytes[this.at++] : -1
+    return this.at < this.end ? (this.bytes[this.at++] as number) : -1
   }
 
   protected skipSpace(): void {
@@ -94,7 +94,7 @@ export abstract class JsonScan {
     if (first === OPEN_BRACE || first === OPEN_BRACKET) return this.passNested()
     const start = this.at
     while (this.at < this.end) {
-      const c = this.bytes[this.at]
+      const c = this.bytes[this.at] as number
       if (c === COMMA || c === CLOSE_BRACE || c === CLOSE_BRACKET || c <= 32) break
       this.at++
     }

@@ -119,7 +119,7 @@ function valueEnd(bytes: Buffer, start: number, limit: number, depthMax: number)
 function scalarEnd(bytes: Buffer, start: number, limit: number): number {
   let end = start
   const most = Math.min(limit, start + SCALAR_BYTES_MAX)
-  while (end < most && isScalarByte(bytes[end])) end++
+  while (end < most && isScalarByte(bytes[end] as number)) end++
   return SCALAR.test(bytes.toString('latin1', start, end)) ? end : -1
 }
 

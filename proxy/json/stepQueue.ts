@@ -21,16 +21,22 @@ export class StepQueue {
 
   /** Jobs of a lane that have not ended. */
   waiting(lane: number): number {
-    return this.lanes[lane].length
+    return this.jobsOf(lane).length
   }
 
   /** Resolves with what the steps return, or rejects with what they throw. */
   run<Result>(lane: number, steps: Generator<undefined, Result, undefined>): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
-      this.lanes[lane].push({ steps, resolve: resolve as (value: unknown) => void, reject })
+      this.jobsOf(lane).push({ steps, resolve: resolve as (value: unknown) => void, reject })
       if (!this.running) setImmediate(() => this.turn())
       this.running = true
     })
+  }
+
+  private jobsOf(lane: number): Job[] {
+    const jobs = this.lanes[lane]
+    if (jobs === undefined) throw new RangeError(`there is no lane ${lane}`)
+    return jobs
   }
 
   private turn(): void {

@@ -52,7 +52,8 @@ export function addCounters(sum: RequestCounters, more: RequestCounters): void {
     const into: Record<string, number> = sum[name]
     for (const [label, count] of Object.entries(more[name])) into[label] = (into[label] ?? 0) + count
   }
-  for (let i = 0; i < sum.overhead.length; i++) sum.overhead[i] += more.overhead[i]
+  for (let i = 0; i < sum.overhead.length; i++)
+    sum.overhead[i] = (sum.overhead[i] as number) + (more.overhead[i] as number)
 }
 
 type NumberCounter = {
@@ -76,8 +77,8 @@ export class RequestMetrics {
 
   noteOverhead(ms: number): void {
     let bucket = 0
-    while (bucket < OVERHEAD_BUCKETS_MS.length && ms > OVERHEAD_BUCKETS_MS[bucket]) bucket++
-    this.counters.overhead[bucket]++
+    while (bucket < OVERHEAD_BUCKETS_MS.length && ms > (OVERHEAD_BUCKETS_MS[bucket] as number)) bucket++
+    this.counters.overhead[bucket] = (this.counters.overhead[bucket] as number) + 1
     this.counters.overheadSumMs += ms
   }
 

@@ -108,8 +108,9 @@ export class PaidRequest implements AnswerDecorator {
     if (this.receipt === undefined) return headers
     const kept: string[] = [...this.paidHeaders]
     for (let i = 0; headers !== undefined && i + 1 < headers.length; i += 2) {
-      if (headers[i] === COST_HEADER && PAID_IN_RECEIPT.has(this.endpoint)) continue
-      kept.push(headers[i], headers[i + 1])
+      const [name = '', value = ''] = headers.slice(i, i + 2)
+      if (name === COST_HEADER && PAID_IN_RECEIPT.has(this.endpoint)) continue
+      kept.push(name, value)
     }
     return kept
   }

@@ -31,7 +31,7 @@ export class OutBuffer {
     // Below this size a loop beats the call into native code and the view that it makes.
     if (length <= LOOP_BYTES_MAX) {
       const { bytes } = this
-      for (let from = start, to = this.used; from < end; from++, to++) bytes[to] = source[from]
+      for (let from = start, to = this.used; from < end; from++, to++) bytes[to] = source[from] as number
     } else {
       source.copy(this.bytes, this.used, start, end)
     }

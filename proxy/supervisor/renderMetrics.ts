@@ -73,7 +73,7 @@ function overheadHistogram(counters: RequestCounters): string {
   let text = `# HELP ${name} From a request's arrival to its provider's being called\n# TYPE ${name} histogram\n`
   let count = 0
   for (let i = 0; i <= OVERHEAD_BUCKETS_MS.length; i++) {
-    count += counters.overhead[i]
+    count += counters.overhead[i] as number
     text += `${name}_bucket{le="${OVERHEAD_BUCKETS_MS[i] ?? '+Inf'}"} ${count}\n`
   }
   return `${text}${name}_sum ${counters.overheadSumMs}\n${name}_count ${count}\n`

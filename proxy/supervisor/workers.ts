@@ -79,7 +79,7 @@ export class Workers {
   /** Requests that came to each slot, so that their spread over the workers shows. */
   get requestsBySlot(): number[] {
     const requests = [...this.retiredRequests]
-    for (const { slot, last } of this.workers) requests[slot] += last?.counters.requests ?? 0
+    for (const { slot, last } of this.workers) requests[slot] = (requests[slot] ?? 0) + (last?.counters.requests ?? 0)
     return requests
   }
 
@@ -128,7 +128,7 @@ export class Workers {
   private retire({ slot, last }: Worker): void {
     if (last === undefined) return
     addCounters(this.retired, last.counters)
-    this.retiredRequests[slot] += last.counters.requests
+    this.retiredRequests[slot] = (this.retiredRequests[slot] ?? 0) + last.counters.requests
   }
 
   private replace(slot: number): void {

@@ -18,9 +18,10 @@ export class Form {
    */
   text(name: string): string | null {
     const found = this.parts.filter((part) => part.name === name)
-    if (found.length === 0) return null
+    const [part] = found
+    if (part === undefined) return null
     if (found.length > 1) throw invalidRequest(`${name} is given ${found.length} times; give it once.`, name)
-    return this.textOf(found[0])
+    return this.textOf(part)
   }
 
   /** The texts of all fields of this name, also as `name[]`. */
@@ -42,9 +43,10 @@ export class Form {
   /** The one file of this name. @throws GatewayError 400 when it is absent, empty, or given twice */
   file(name: string): Buffer {
     const files = this.files(name)
-    if (files.length !== 1) throw invalidRequest(`Send one file as ${name}.`, name)
-    if (files[0].length === 0) throw invalidRequest(`The file ${name} is empty.`, name)
-    return files[0]
+    const [file] = files
+    if (file === undefined || files.length > 1) throw invalidRequest(`Send one file as ${name}.`, name)
+    if (file.length === 0) throw invalidRequest(`The file ${name} is empty.`, name)
+    return file
   }
 
   private all(name: string): readonly FormPart[] {

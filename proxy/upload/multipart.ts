@@ -63,7 +63,7 @@ function incomplete(where: string): GatewayError {
 }
 
 function boundaryOf(contentType: string): string | undefined {
-  for (const [, name, quoted, plain] of contentType.matchAll(PARAMETER)) {
+  for (const [, name = '', quoted, plain = ''] of contentType.matchAll(PARAMETER)) {
     if (name.toLowerCase() !== 'boundary') continue
     const boundary = quoted === undefined ? plain : unquote(quoted)
     return BOUNDARY.test(boundary) ? boundary : undefined
@@ -140,7 +140,7 @@ function readDisposition(value: string): PartHead | undefined {
   if (!/^form-data\s*(?:;|$)/i.test(value)) return undefined
   let name: string | undefined
   let filename: string | null = null
-  for (const [, parameter, quoted, plain] of value.matchAll(PARAMETER)) {
+  for (const [, parameter = '', quoted, plain = ''] of value.matchAll(PARAMETER)) {
     const text = quoted === undefined ? plain : unquote(quoted)
     const key = parameter.toLowerCase()
     if (key === 'name') name = text

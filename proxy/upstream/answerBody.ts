@@ -19,7 +19,8 @@ export class AnswerBody {
   take(): Buffer {
     const { pieces } = this
     this.clear()
-    return pieces.length === 1 ? pieces[0] : Buffer.concat(pieces)
+    const [first] = pieces
+    return first !== undefined && pieces.length === 1 ? first : Buffer.concat(pieces)
   }
 
   clear(): void {

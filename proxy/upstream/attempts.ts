@@ -68,7 +68,7 @@ export class Attempts implements UpstreamListener {
   private readonly options: AttemptsOptions
   private readonly deadlineMs: number
   private tried = 0
-  private next = 0
+  private next = 1
   private route: Route
   private call: UpstreamCall | undefined
   private committed = false
@@ -83,12 +83,14 @@ export class Attempts implements UpstreamListener {
 
   constructor(options: AttemptsOptions) {
     this.options = options
-    this.route = options.routes[0]
+    const [first] = options.routes
+    if (first === undefined) throw new RangeError('a request needs a route')
+    this.route = first
     this.deadlineMs = Date.now() + options.limits.totalTimeoutMs
   }
 
   start(): void {
-    this.send(this.options.routes[this.next++], false)
+    this.send(this.route, false)
   }
 
   /** The first real output arrived: from here on there is no other route. */
@@ -222,10 +224,12 @@ export class Attempts implements UpstreamListener {
     if (refusal.retryAfterMs > 0) health.coolDown(this.route.id, nowMs + refusal.retryAfterMs)
     if (refusal.routeFault) health.failed(this.route.id, nowMs, refusal.perhapsRequest ? accountId : undefined)
     else health.undecided(this.route.id)
-    while (this.next < routes.length && health.isDisabled(routes[this.next].id)) this.next++
-    const left = this.next < routes.length && this.tried < limits.routeAttemptsMax && nowMs < this.deadlineMs
-    if (refusal.elsewhere && mayMoveOn && left && !this.last) {
-      this.send(routes[this.next++], false)
+    let other = routes[this.next]
+    while (other !== undefined && health.isDisabled(other.id)) other = routes[++this.next]
+    const left = this.tried < limits.routeAttemptsMax && nowMs < this.deadlineMs
+    if (other !== undefined && refusal.elsewhere && mayMoveOn && left && !this.last) {
+      this.next++
+      this.send(other, false)
       return
     }
     this.over = true

@@ -46,7 +46,7 @@ export class BodyDecoder implements UpstreamListener {
 
   onData(bytes: Buffer): void {
     if (this.over || bytes.length === 0) return
-    this.stream ??= this.begin(bytes[0])
+    this.stream ??= this.begin(bytes[0] as number)
     this.fedBytes += bytes.length
     this.writesOpen++
     // Bytes are only lent, and another thread reads them.

@@ -5,6 +5,7 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { APICallError, generateObject, generateText, type LanguageModel, stepCountIs, streamText, tool } from 'ai'
 import { z } from 'zod'
 import { type Receipt, receiptOf } from '../support/clients/chatClient.ts'
+import { itemOf } from '../support/present.ts'
 import type { ScriptedProvider } from '../support/providers/scriptedProvider.ts'
 import { startWeatherProvider, WEATHER_USAGE } from '../support/providers/weatherProvider.ts'
 import { assertReconciled, chargeOf } from '../support/reconcile.ts'
@@ -102,7 +103,7 @@ for (const format of ['responses', 'chat', 'compatible'] as const) {
           ['tool-calls', 'stop'],
         )
         assert.deepEqual(
-          steps[0].toolCalls.map((call) => call.input),
+          itemOf(steps, 0).toolCalls.map((call) => call.input),
           [{ city: 'Paris' }, ...(model === 'test/two' ? [{ city: 'Rome' }] : [])],
         )
         for (const step of steps) await assertCharged(step.response.id)
@@ -173,7 +174,7 @@ test('responses: images and the effort reach the provider', async () => {
   })
   const { body } = JSON.parse(text) as { body: { messages: { content: unknown }[]; reasoning_effort: string } }
   assert.equal(body.reasoning_effort, 'low')
-  assert.deepEqual(body.messages[0].content, [
+  assert.deepEqual(itemOf(body.messages, 0).content, [
     { type: 'text', text: 'Look' },
     { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } },
   ])

@@ -91,7 +91,7 @@ for (const dialect of DIALECTS) {
         ['message', 'assistant', ask.model, 'end_turn'],
       )
       const [block] = data.content
-      assert.ok(block.type === 'text')
+      assert.ok(block?.type === 'text')
       assert.match(block.text, /^ tok0.* tok15$/)
       const { input_tokens: input, cache_read_input_tokens: cached, output_tokens: output } = data.usage
       assert.deepEqual([input, cached, output], [30, 60, 16])
@@ -129,7 +129,7 @@ for (const dialect of DIALECTS) {
       const whole = await client.messages.create(withTools)
       assert.equal(whole.stop_reason, 'tool_use')
       const [call] = whole.content
-      assert.ok(call.type === 'tool_use')
+      assert.ok(call?.type === 'tool_use')
       assert.equal(call.name, 'get_weather')
       const streamed = await client.messages.stream(withTools).finalMessage()
       assert.deepEqual(streamed.content, whole.content)

@@ -21,6 +21,7 @@ import {
 } from '../support/clients/mcpClient.ts'
 import { mppxCharge } from '../support/clients/mppxCharge.ts'
 import { type PaidStack, startPaidStack } from '../support/paidStack.ts'
+import { itemOf } from '../support/present.ts'
 import { assertReconciled } from '../support/reconcile.ts'
 
 const HELLO = { model: 'test/small', max_tokens: 100, messages: [{ role: 'user', content: 'hello' }] }
@@ -47,7 +48,7 @@ const served = async () => (await paid.stack.provider.log()).length
 async function quoteOf(input: Json = HELLO): Promise<PaymentRequired> {
   const result = await callMcp(client, 'chat', input)
   assert.equal(result.isError, true)
-  assert.deepEqual(JSON.parse(result.content[0].text), result.structuredContent)
+  assert.deepEqual(JSON.parse(itemOf(result.content, 0).text), result.structuredContent)
   return result.structuredContent as unknown as PaymentRequired
 }
 
@@ -77,7 +78,7 @@ test('a call without a key is told what to pay, for x402 and for MPP', async () 
   assert.equal(required.accepts.length, 2)
   const { challenges } = metaOf(result, MPP_REQUIRED) as { challenges: { request: Json }[] }
   assert.equal(challenges.length, 2)
-  assert.equal(typeof challenges[0].request['amount'], 'string')
+  assert.equal(typeof itemOf(challenges, 0).request['amount'], 'string')
   assert.equal(await served(), before)
 })
 

@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test'
 import { apiOk, newOwner, type Owner } from '../support/clients/apiClient.ts'
 import { type Receipt, receiptOf } from '../support/clients/chatClient.ts'
 import { assertToolError, callMcp, callOk, connectMcp, type Json, postMcp } from '../support/clients/mcpClient.ts'
+import { itemOf } from '../support/present.ts'
 import { assertReconciled } from '../support/reconcile.ts'
 import { type Stack, startStack, until } from '../support/stack.ts'
 
@@ -38,7 +39,7 @@ test('chat answers with the completion and its receipt, charged as the provider 
   const result = await callMcp(client, 'chat', HELLO)
   assert.ok(result.isError !== true)
   const completion = result.structuredContent as Json & { id: string; choices: { message: Json }[]; receipt: Receipt }
-  assert.equal(result.content[0].text, completion.choices[0].message['content'])
+  assert.equal(itemOf(result.content, 0).text, itemOf(completion.choices, 0).message['content'])
   assert.deepEqual([completion['object'], completion['model']], ['chat.completion', M])
   assert.equal(completion.receipt.request_id, completion.id)
   assert.equal(result._meta, undefined)
@@ -55,7 +56,7 @@ test('a tool call of the model comes back whole', async () => {
   const tools = [{ type: 'function', function: { name: 'f', parameters: { type: 'object', properties: {} } } }]
   const result = await callMcp(client, 'chat', { ...HELLO, model: 'test/tool', tools })
   const { choices } = result.structuredContent as { choices: { message: { tool_calls: unknown[] } }[] }
-  assert.equal(choices[0].message.tool_calls.length, 1)
+  assert.equal(itemOf(choices, 0).message.tool_calls.length, 1)
   await client.close()
 })
 
@@ -64,7 +65,7 @@ test('list_models shows what serves with its price, to everybody, and to a key w
   const all = (await callOk(anyone, 'list_models')) as { models: { id: string; price: Json }[]; price_sheet: string }
   const ids = all.models.map(({ id }) => id)
   assert.ok(ids.includes(M) && !ids.includes('test/unverified'))
-  assert.deepEqual(all.models[0].price, { input: '1', output: '2', cached_input: '0.5' })
+  assert.deepEqual(itemOf(all.models, 0).price, { input: '1', output: '2', cached_input: '0.5' })
   assert.deepEqual((await callOk(anyone, 'list_models', { modality: 'image' }))['models'], [])
   const made = await stack.cli('key', 'create', owner.accountId, '--name', 'one', '--model', 'test/other')
   const bound = await connect((made.json as { api_key: string }).api_key)

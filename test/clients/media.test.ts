@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import OpenAI, { APIError, BadRequestError, NotFoundError, toFile } from 'openai'
 import { mediaModel, postJson } from '../support/clients/mediaClient.ts'
+import { itemOf } from '../support/present.ts'
 import { assertCounted, type CountedReceipt, type MediaModality } from '../support/reconcile.ts'
 import { wavFile } from '../support/samples/audio.ts'
 import { MP3_VBR } from '../support/samples/encodedAudio.ts'
@@ -45,8 +46,8 @@ test('embeddings: the client asks for base64 by itself and gets the same numbers
     const usual = await client.embeddings.create({ model, input })
     const floats = await client.embeddings.create({ model, input, encoding_format: 'float' })
     assert.deepEqual(usual.data, floats.data)
-    assert.equal(usual.data[1].embedding.length, 8)
-    assert.ok(usual.data[1].embedding.some((number) => number !== 0))
+    assert.equal(itemOf(usual.data, 1).embedding.length, 8)
+    assert.ok(itemOf(usual.data, 1).embedding.some((number) => number !== 0))
     assert.deepEqual([usual.model, usual.usage.prompt_tokens, usual.object], [model, 2, 'list'])
     await assertReceipt(usual, 'embedding')
   }
@@ -56,7 +57,7 @@ test('embeddings: the client asks for base64 by itself and gets the same numbers
     encoding_format: 'base64',
     dimensions: 3,
   })
-  assert.equal(Buffer.from(String(raw.data[0].embedding), 'base64').length, 12)
+  assert.equal(Buffer.from(String(itemOf(raw.data, 0).embedding), 'base64').length, 12)
   const one = await client.embeddings.create({ model: 'test/embedding', input: [1, 2, 3] })
   assert.deepEqual([one.data.length, one.usage.total_tokens], [1, 3])
 })
@@ -64,10 +65,10 @@ test('embeddings: the client asks for base64 by itself and gets the same numbers
 test('images.generate', async () => {
   const answer = await client.images.generate({ model: 'test/image', prompt: 'a cat', n: 2, size: '1024x1024' })
   assert.equal(answer.data?.length, 2)
-  assert.match(answer.data?.[0].b64_json ?? '', /^iVBOR/)
+  assert.match(answer.data?.[0]?.b64_json ?? '', /^iVBOR/)
   await assertReceipt(answer, 'image')
   const linked = await client.images.generate({ model: 'test/image', prompt: 'a cat', response_format: 'url' })
-  assert.match(linked.data?.[0].url ?? '', /^https:/)
+  assert.match(linked.data?.[0]?.url ?? '', /^https:/)
 })
 
 test('images.edit, of one picture and of several', async () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import OpenAI, { APIError, BadRequestError } from 'openai'
 import type { Receipt } from '../support/clients/chatClient.ts'
+import { itemOf } from '../support/present.ts'
 import { assertReconciled } from '../support/reconcile.ts'
 import { type Stack, startStack } from '../support/stack.ts'
 
@@ -35,7 +36,7 @@ test('a text completion in one piece', async () => {
   assert.equal(data.id, request_id)
   assert.deepEqual([data.object, data.model], ['text_completion', MODEL])
   assert.deepEqual(
-    [data.choices[0].text, data.choices[0].finish_reason],
+    [itemOf(data.choices, 0).text, itemOf(data.choices, 0).finish_reason],
     ['Once tok0 tok1 tok2 tok3 tok4 tok5 tok6 tok7', 'length'],
   )
   assert.equal(data.usage?.completion_tokens, 8)
@@ -56,7 +57,7 @@ test('a streamed text completion, with usage last when asked for', async () => {
       chunks.every(({ id, object, model }) => id === request_id && object === 'text_completion' && model === MODEL),
     )
     assert.match(chunks.map((chunk) => chunk.choices[0]?.text ?? '').join(''), /^ tok0.* tok15$/)
-    const last = chunks[chunks.length - 1]
+    const last = itemOf(chunks, chunks.length - 1)
     assert.deepEqual([last.choices.length, last.usage?.completion_tokens], include_usage ? [0, 16] : [1, undefined])
   }
 })
@@ -78,7 +79,7 @@ test('errors have the classes of the client, before and in a stream', async () =
   let text = ''
   await assert.rejects(
     async () => {
-      for await (const chunk of stream) text += chunk.choices[0].text
+      for await (const chunk of stream) text += itemOf(chunk.choices, 0).text
     },
     (error) => error instanceof APIError && error.code === 'stream_interrupted',
   )

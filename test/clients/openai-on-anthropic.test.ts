@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import OpenAI, { APIError, BadRequestError, InternalServerError } from 'openai'
 import type { Receipt } from '../support/clients/chatClient.ts'
+import { itemOf } from '../support/present.ts'
 import { assertReconciled } from '../support/reconcile.ts'
 import { type Stack, startStack } from '../support/stack.ts'
 
@@ -40,8 +41,8 @@ after(() => stack.finish())
 
 test('in one piece and streamed, with usage', async () => {
   const whole = await client.chat.completions.create({ model: 'test/plain', messages: MESSAGES })
-  assert.match(whole.choices[0].message.content ?? '', /^ tok0.* tok15$/)
-  assert.deepEqual([whole.model, whole.choices[0].finish_reason], ['test/plain', 'stop'])
+  assert.match(itemOf(whole.choices, 0).message.content ?? '', /^ tok0.* tok15$/)
+  assert.deepEqual([whole.model, itemOf(whole.choices, 0).finish_reason], ['test/plain', 'stop'])
   assert.deepEqual([whole.usage?.prompt_tokens, whole.usage?.prompt_tokens_details?.cached_tokens], [90, 60])
   assertReconciled(Reflect.get(whole, 'receipt') as Receipt, await stack.provider.log())
   for (const include_usage of [true, false]) {
@@ -54,9 +55,9 @@ test('in one piece and streamed, with usage', async () => {
     const chunks: OpenAI.ChatCompletionChunk[] = []
     for await (const chunk of stream) chunks.push(chunk)
     assert.equal(new Set(chunks.map((chunk) => `${chunk.id} ${chunk.created} ${chunk.model}`)).size, 1)
-    assert.equal(chunks[0].choices[0].delta.role, 'assistant')
+    assert.equal(itemOf(itemOf(chunks, 0).choices, 0).delta.role, 'assistant')
     assert.equal(chunks.flatMap((chunk) => chunk.choices).filter((choice) => choice.finish_reason !== null).length, 1)
-    const last = chunks[chunks.length - 1]
+    const last = itemOf(chunks, chunks.length - 1)
     assert.deepEqual([last.usage?.prompt_tokens, last.choices.length], include_usage ? [90, 0] : [undefined, 1])
   }
 })
@@ -68,7 +69,7 @@ test('the stream helper adds up text, thinking apart, and usage', async () => {
     stream_options: { include_usage: true },
   })
   const final = await stream.finalChatCompletion()
-  assert.match(final.choices[0].message.content ?? '', /^ tok0.* tok15$/)
+  assert.match(itemOf(final.choices, 0).message.content ?? '', /^ tok0.* tok15$/)
   assert.equal((await stream.totalUsage()).completion_tokens, 16)
 })
 
@@ -78,14 +79,14 @@ test('tools: in one piece, streamed, and run by the client to the end', async ()
   ]
   const ask = { model: 'test/tool', messages: MESSAGES, tools }
   const whole = await client.chat.completions.create(ask)
-  const [call] = whole.choices[0].message.tool_calls ?? []
-  assert.equal(whole.choices[0].finish_reason, 'tool_calls')
-  assert.ok(call.type === 'function')
+  const [call] = itemOf(whole.choices, 0).message.tool_calls ?? []
+  assert.equal(itemOf(whole.choices, 0).finish_reason, 'tool_calls')
+  assert.ok(call?.type === 'function')
   const streamed = await client.chat.completions.stream(ask).finalChatCompletion()
-  const [again] = streamed.choices[0].message.tool_calls ?? []
+  const [again] = itemOf(streamed.choices, 0).message.tool_calls ?? []
   assert.deepEqual(
-    [again.id, again.function.name, JSON.parse(again.function.arguments)],
-    [call.id, call.function.name, JSON.parse(call.function.arguments)],
+    [again?.id, again?.function.name, JSON.parse(again?.function.arguments ?? '')],
+    [call?.id, call?.function.name, JSON.parse(call?.function.arguments)],
   )
   const seen: string[] = []
   const runner = client.chat.completions.runTools({
@@ -118,7 +119,7 @@ test('an answer by a schema is parsed', async () => {
     messages: MESSAGES,
     response_format: { type: 'json_schema', json_schema: { name: 'place', schema: PARAMETERS } },
   })
-  assert.deepEqual(JSON.parse(completion.choices[0].message.content ?? ''), { city: 'Paris' })
+  assert.deepEqual(JSON.parse(itemOf(completion.choices, 0).message.content ?? ''), { city: 'Paris' })
 })
 
 test('errors before and within a stream', async () => {
@@ -127,7 +128,7 @@ test('errors before and within a stream', async () => {
   const stream = await client.chat.completions.create({ model: 'test/cut', messages: MESSAGES, stream: true })
   let pieces = 0
   const reading = async () => {
-    for await (const chunk of stream) if (chunk.choices[0].delta.content) pieces++
+    for await (const chunk of stream) if (itemOf(chunk.choices, 0).delta.content) pieces++
   }
   await assert.rejects(reading(), (error) => error instanceof APIError && error.code === 'stream_interrupted')
   assert.equal(pieces, 3)

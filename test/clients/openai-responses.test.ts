@@ -13,6 +13,7 @@ import { zodResponsesFunction, zodTextFormat } from 'openai/helpers/zod'
 import { z } from 'zod'
 import type { Receipt } from '../support/clients/chatClient.ts'
 import { receiptIn, thrownBy } from '../support/clients/officialClient.ts'
+import { itemOf } from '../support/present.ts'
 import type { ScriptedProvider } from '../support/providers/scriptedProvider.ts'
 import { startWeatherProvider, WEATHER_USAGE } from '../support/providers/weatherProvider.ts'
 import { assertReconciled, chargeOf } from '../support/reconcile.ts'
@@ -145,8 +146,9 @@ test('answers by a schema, and arguments by one, are parsed', async () => {
   assert.deepEqual(streamed.output_parsed, { city: 'Paris' })
   const tools = [zodResponsesFunction({ name: 'get_weather', parameters: CITY })]
   const { output } = await client.responses.parse({ model: 'test/weather', input: 'x', tools })
-  assert.ok(output[0].type === 'function_call')
-  assert.deepEqual(output[0].parsed_arguments, { city: 'Paris' })
+  const first = itemOf(output, 0)
+  assert.ok(first.type === 'function_call')
+  assert.deepEqual(first.parsed_arguments, { city: 'Paris' })
 })
 
 test('images, effort and schemas reach the provider', async () => {
@@ -168,12 +170,14 @@ test('images, effort and schemas reach the provider', async () => {
 
 test('thoughts, a refusal, an answer that met its limit', async () => {
   const thinking = await client.responses.stream({ model: 'test/think', input: 'x' }).finalResponse()
-  assert.ok(thinking.output[0].type === 'reasoning')
-  assert.equal(thinking.output[0].summary[0].text, ' thought0 thought1 thought2')
+  const thoughts = itemOf(thinking.output, 0)
+  assert.ok(thoughts.type === 'reasoning')
+  assert.equal(itemOf(thoughts.summary, 0).text, ' thought0 thought1 thought2')
   assert.equal(thinking.output_text, ' tok0 tok1 tok2')
   assert.equal(thinking.usage?.output_tokens_details.reasoning_tokens, 3)
   const refusing = await client.responses.stream({ model: 'test/refuse', input: 'x' }).finalResponse()
-  assert.ok(refusing.output[0].type === 'message' && refusing.output[0].content[0].type === 'refusal')
+  const refusal = itemOf(refusing.output, 0)
+  assert.ok(refusal.type === 'message' && itemOf(refusal.content, 0).type === 'refusal')
   const short = await client.responses.stream({ model: MODEL, input: 'x', max_output_tokens: 4 }).finalResponse()
   assert.deepEqual([short.status, short.incomplete_details?.reason], ['incomplete', 'max_output_tokens'])
   assert.equal(short.output_text, ' tok0 tok1 tok2 tok3')

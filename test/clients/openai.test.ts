@@ -12,6 +12,7 @@ import OpenAI, {
 } from 'openai'
 import type { Receipt } from '../support/clients/chatClient.ts'
 import { receiptIn, thrownBy } from '../support/clients/officialClient.ts'
+import { itemOf } from '../support/present.ts'
 import { assertReconciled } from '../support/reconcile.ts'
 import { type Stack, startStack } from '../support/stack.ts'
 
@@ -69,9 +70,9 @@ test('a chat completion in one piece', async () => {
   assert.equal(data.id, request_id)
   assert.equal(data.object, 'chat.completion')
   assert.equal(data.model, MODEL)
-  assert.equal(data.choices[0].message.role, 'assistant')
-  assert.match(data.choices[0].message.content ?? '', /tok15$/)
-  assert.equal(data.choices[0].finish_reason, 'stop')
+  assert.equal(itemOf(data.choices, 0).message.role, 'assistant')
+  assert.match(itemOf(data.choices, 0).message.content ?? '', /tok15$/)
+  assert.equal(itemOf(data.choices, 0).finish_reason, 'stop')
   assert.equal(data.usage?.completion_tokens, 16)
   assert.equal(response.headers.get('x-cost-units'), receiptIn(data).cost.units)
   assertReconciled(receiptIn(data), await stack.provider.log())
@@ -89,9 +90,9 @@ test('a streamed chat completion, chunk by chunk, with usage last when asked for
     for await (const chunk of stream) chunks.push(chunk)
     const ids = new Set(chunks.map((chunk) => chunk.id))
     assert.equal(ids.size, 1)
-    assert.match([...ids][0], ID)
+    assert.match(itemOf([...ids], 0), ID)
     assert.ok(chunks.every((chunk) => chunk.model === MODEL && chunk.object === 'chat.completion.chunk'))
-    const last = chunks[chunks.length - 1]
+    const last = itemOf(chunks, chunks.length - 1)
     assert.equal(last.usage?.completion_tokens, include_usage ? 16 : undefined)
     assert.equal(last.choices.length, include_usage ? 0 : 1)
   }
@@ -116,14 +117,14 @@ test('the stream helper adds up the answer and its usage', async () => {
   })
   const final = await stream.finalChatCompletion()
   const usage = await stream.totalUsage()
-  assert.match(final.choices[0].message.content ?? '', /^ tok0.* tok15$/)
+  assert.match(itemOf(final.choices, 0).message.content ?? '', /^ tok0.* tok15$/)
   assert.deepEqual([usage.completion_tokens, final.usage?.completion_tokens], [16, 16])
 })
 
 test('a stream of 1,000 chunks arrives whole', async () => {
   const stream = await client.chat.completions.create({ model: 'test/long', messages: MESSAGES, stream: true })
   let pieces = 0
-  for await (const chunk of stream) if (chunk.choices[0].delta.content) pieces++
+  for await (const chunk of stream) if (itemOf(chunk.choices, 0).delta.content) pieces++
   assert.equal(pieces, 1_000)
 })
 
@@ -133,15 +134,15 @@ test('tools: in one piece, streamed, and run by the client', async () => {
     { type: 'function', function: { name: 'get_weather', parameters: WEATHER } },
   ]
   const whole = await withTools.chat.completions.create({ model: 'test/tool', messages: MESSAGES, tools })
-  const [call] = whole.choices[0].message.tool_calls ?? []
-  assert.equal(whole.choices[0].finish_reason, 'tool_calls')
-  assert.ok(call.type === 'function')
-  assert.equal(call.function.name, 'get_weather')
-  const city = (JSON.parse(call.function.arguments) as { city: string }).city
+  const [call] = itemOf(whole.choices, 0).message.tool_calls ?? []
+  assert.equal(itemOf(whole.choices, 0).finish_reason, 'tool_calls')
+  assert.ok(call?.type === 'function')
+  assert.equal(call?.function.name, 'get_weather')
+  const city = (JSON.parse(call?.function.arguments) as { city: string }).city
   const streamed = await withTools.chat.completions
     .stream({ model: 'test/tool', messages: MESSAGES, tools })
     .finalChatCompletion()
-  assert.deepEqual(streamed.choices[0].message.tool_calls?.[0].function.arguments, call.function.arguments)
+  assert.deepEqual(itemOf(streamed.choices, 0).message.tool_calls?.[0]?.function.arguments, call?.function.arguments)
 
   const seen: string[] = []
   const getWeather = (input: { city: string }) => {
@@ -228,7 +229,7 @@ test('an error in the middle of a stream is thrown', async () => {
   const stream = await client.chat.completions.create({ model: 'test/cut', messages: MESSAGES, stream: true })
   let pieces = 0
   const error = await thrownBy(APIError, async () => {
-    for await (const chunk of stream) if (chunk.choices[0].delta.content) pieces++
+    for await (const chunk of stream) if (itemOf(chunk.choices, 0).delta.content) pieces++
   })
   assert.equal(pieces, 3)
   assert.equal(error.code, 'stream_interrupted')

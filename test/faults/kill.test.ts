@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { present } from '../support/present.ts'
 import { type Stack, startStack, type TestAccount, until } from '../support/stack.ts'
 import { assertWorkload, childrenOf, describe, startWorkload } from '../support/workload.ts'
 
@@ -50,7 +51,7 @@ test('a proxy worker is killed in the middle of streams', async () => {
     const pid = stack.proxy.pid
     assert.ok(pid !== undefined)
     const [worker] = childrenOf(pid)
-    process.kill(worker, 'SIGKILL')
+    process.kill(present(worker), 'SIGKILL')
     await until('a new worker runs', () => childrenOf(pid).some((child) => child !== worker))
   })
 })
@@ -59,7 +60,7 @@ test('the whole proxy is killed and started again', async () => {
   await survive(async () => {
     const pid = stack.proxy.pid
     assert.ok(pid !== undefined)
-    for (const worker of childrenOf(pid)) process.kill(worker, 'SIGKILL')
+    for (const worker of childrenOf(pid)) process.kill(present(worker), 'SIGKILL')
     await stack.proxy.kill9()
     await stack.proxy.start()
   })
@@ -94,7 +95,7 @@ test('everything is killed at once', async () => {
   await survive(async () => {
     const pid = stack.proxy.pid
     assert.ok(pid !== undefined && stack.postgres !== undefined)
-    for (const worker of childrenOf(pid)) process.kill(worker, 'SIGKILL')
+    for (const worker of childrenOf(pid)) process.kill(present(worker), 'SIGKILL')
     await Promise.all([stack.proxy.kill9(), stack.control.kill9(), stack.redis.kill9(), stack.postgres.kill9()])
     await Promise.all([stack.redis.restart(), stack.postgres.restart()])
     await stack.control.start()

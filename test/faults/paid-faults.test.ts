@@ -4,6 +4,7 @@ import { FUNDS, type Payer } from '../support/chain.ts'
 import type { Reply } from '../support/clients/chatClient.ts'
 import { codeOf, HELLO, payFor, paymentHeader, post, quote } from '../support/clients/paidClient.ts'
 import { type PaidStack, startPaidStack } from '../support/paidStack.ts'
+import { present } from '../support/present.ts'
 import { until } from '../support/stack.ts'
 import { childrenOf } from '../support/workload.ts'
 
@@ -91,7 +92,7 @@ test('the worker of the proxy is killed while a paid stream runs: everything goe
   const pid = paid.stack.proxy.pid
   assert.ok(pid !== undefined)
   const [worker] = childrenOf(pid)
-  process.kill(worker, 'SIGKILL')
+  process.kill(present(worker), 'SIGKILL')
   await reply
   await until('a new worker runs', () => childrenOf(pid).some((child) => child !== worker))
   await paid.stack.ready()

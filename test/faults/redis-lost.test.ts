@@ -2,6 +2,7 @@
 // once. Method: Redis is emptied, or taken back to an older state, while clients keep asking.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { itemOf } from '../support/present.ts'
 import { type Stack, startStack, type TestAccount, until } from '../support/stack.ts'
 import { describe, startWorkload } from '../support/workload.ts'
 
@@ -53,6 +54,6 @@ async function allReceipts(): Promise<Map<string, string>> {
     }
     for (const receipt of page.data) found.set(receipt.request_id, receipt.cost.units)
     if (!page.has_more) return found
-    after = page.data[page.data.length - 1].request_id
+    after = itemOf(page.data, page.data.length - 1).request_id
   }
 }

@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test'
 import { assertError, type Reply, receiptOf } from '../support/clients/chatClient.ts'
 import { answered } from '../support/clients/mediaClient.ts'
 import { callTool, SEARCH, searchTool } from '../support/clients/toolClient.ts'
+import { present } from '../support/present.ts'
 import { type Stack, startStack, type TestAccount, until } from '../support/stack.ts'
 import { childrenOf } from '../support/workload.ts'
 
@@ -52,7 +53,7 @@ test('a worker is killed: its calls break off and their holds are freed', async 
   const pid = stack.proxy.pid
   assert.ok(pid !== undefined)
   const [worker] = childrenOf(pid)
-  process.kill(worker, 'SIGKILL')
+  process.kill(present(worker), 'SIGKILL')
   assert.deepEqual(
     await Promise.all(calls),
     Array.from({ length: CALLS }, () => undefined),

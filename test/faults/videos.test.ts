@@ -25,6 +25,7 @@ import {
   videoReply,
 } from '../support/clients/videoClient.ts'
 import { limits } from '../support/limits.ts'
+import { present } from '../support/present.ts'
 import { assertSecondsReconciled } from '../support/reconcile.ts'
 import { rounds } from '../support/rounds.ts'
 import { type Stack, type StackOptions, startStack, type TestAccount, until } from '../support/stack.ts'
@@ -201,8 +202,8 @@ test('a job whose hold control voids is given up, and what its provider makes la
     const shard = shardOf(accountId)
     await stack.withRedis(async (redis) => {
       const [holds] = await redis.keys('holds:*')
-      const owner = holds.slice(holds.lastIndexOf(':') + 1)
-      const [keyId] = (await redis.keys(`key:{*}:*`)).map((key) => key.slice(key.lastIndexOf(':') + 1))
+      const owner = present(holds).slice(present(holds).lastIndexOf(':') + 1)
+      const [keyId = ''] = (await redis.keys(`key:{*}:*`)).map((key) => key.slice(key.lastIndexOf(':') + 1))
       const settlement = sluice.Settlement.encode({
         requestId: job.request_id,
         accountId,

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { itemOf, memberOf } from '../support/present.ts'
 import { type Stack, startStack, type TestAccount, until } from '../support/stack.ts'
 import { assertWorkload, childrenOf, describe, startWorkload } from '../support/workload.ts'
 
@@ -88,14 +89,14 @@ test(`chaos for ${MINUTES} minutes, seed ${SEED}`, { timeout: (MINUTES + 5) * 60
   const models = ['test/small', 'test/paced', 'test/cut', 'test/silent']
   const endMs = Date.now() + MINUTES * 60_000
   while (Date.now() < endMs) {
-    const account = accounts[Math.floor(random() * accounts.length)]
+    const account = itemOf(accounts, Math.floor(random() * accounts.length))
     const workload = startWorkload(stack, account, models, CLIENTS)
     const struck: string[] = []
     for (let strike = 0; strike < STRIKES_BETWEEN_AUDITS; strike++) {
-      const name = names[Math.floor(random() * names.length)]
+      const name = itemOf(names, Math.floor(random() * names.length))
       struck.push(name)
       await sleep(random() * 1_500)
-      await STRIKES[name](random() * 800)
+      await memberOf(STRIKES, name)(random() * 800)
     }
     const seen = workload.answered()
     await until('answers come again', () => workload.answered() >= seen + 20, 60_000)

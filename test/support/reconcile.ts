@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { ReportedUsage, Served, VideoJob } from '../../mock/main.ts'
 import type { Receipt } from './clients/chatClient.ts'
+import { itemOf } from './present.ts'
 
 /** Units per token. */
 export interface TokenPrices {
@@ -35,7 +36,7 @@ export function chargeOf(usage: ReportedUsage, prices: TokenPrices = TEST_PRICES
 export function assertReconciled(receipt: Receipt, log: readonly Served[], prices: TokenPrices = TEST_PRICES): void {
   const lines = log.filter((line) => line.request_id === receipt.request_id && line.outcome === 'complete')
   assert.equal(lines.length, 1, `the provider served ${receipt.request_id} ${lines.length} times`)
-  const { usage } = lines[0]
+  const { usage } = itemOf(lines, 0)
   assert.ok(usage !== null, `the provider reported no usage for ${receipt.request_id}`)
   assert.equal(receipt.cost.units, String(chargeOf(usage, prices)))
 }
@@ -47,7 +48,7 @@ export function assertReconciled(receipt: Receipt, log: readonly Served[], price
 export function assertSecondsReconciled(receipt: Receipt, jobs: readonly VideoJob[], secondUnits: number): void {
   const made = jobs.filter((job) => job.request_id === receipt.request_id && job.status === 'completed')
   assert.equal(made.length, 1, `the provider made ${made.length} clips for ${receipt.request_id}`)
-  assert.equal(receipt.cost.units, String(made[0].seconds_billed * secondUnits))
+  assert.equal(receipt.cost.units, String(itemOf(made, 0).seconds_billed * secondUnits))
 }
 
 /** A receipt of an operation that is counted. */
@@ -80,7 +81,7 @@ export function priceOf(modality: MediaModality, quantity: number): number {
 export function assertCounted(receipt: CountedReceipt, modality: MediaModality, log: readonly Served[]): void {
   const lines = servedFor(receipt.request_id, log).filter((line) => line.status === 200)
   assert.equal(lines.length, 1, `the provider served ${receipt.request_id} ${lines.length} times`)
-  const billed = modality === 'embedding' ? lines[0].usage?.prompt_tokens : lines[0].quantity
+  const billed = modality === 'embedding' ? itemOf(lines, 0).usage?.prompt_tokens : itemOf(lines, 0).quantity
   assert.ok(typeof billed === 'number', `the provider billed nothing for ${receipt.request_id}`)
   const due = priceOf(modality, Math.ceil(billed))
   assert.equal(receipt.cost.units, String(receipt.clamped ? Math.min(due, Number(receipt.hold.units)) : due))

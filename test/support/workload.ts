@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { type ChatBody, chat, completion, type Receipt, takeApart } from './clients/chatClient.ts'
+import { itemOf } from './present.ts'
 import { assertReconciled } from './reconcile.ts'
 import type { Stack, TestAccount } from './stack.ts'
 
@@ -37,7 +38,7 @@ export function startWorkload(
 
   const one = async (turn: number): Promise<void> => {
     const stream = turn % 3 !== 0
-    const body: ChatBody = { model: models[turn % models.length], stream, max_tokens: 50 }
+    const body: ChatBody = { model: itemOf(models, turn % models.length), stream, max_tokens: 50 }
     const reply = await chat(stack.baseUrl, account.apiKey, body)
     if (reply.status !== 200) {
       refused.set(reply.status, (refused.get(reply.status) ?? 0) + 1)

@@ -43,7 +43,7 @@ function countRuns(entries: readonly RawEntry[]): { streams: number; longest: nu
   let longest = 0
   let length = 0
   for (const [i, { shard }] of entries.entries()) {
-    if (i > 0 && entries[i - 1].shard === shard) length++
+    if (entries[i - 1]?.shard === shard) length++
     else {
       streams++
       length = 1

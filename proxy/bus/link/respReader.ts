@@ -108,7 +108,7 @@ export class RespReader {
     let value = 0
     let digits = 0
     for (let at = negative ? start + 1 : start; at < end; at++) {
-      const digit = this.bytes[at] - ZERO
+      const digit = (this.bytes[at] as number) - ZERO
       if (digit < 0 || digit > 9) throw new ProtocolError('an answer of Redis has a number that is none')
       value = value * 10 + digit
       digits++

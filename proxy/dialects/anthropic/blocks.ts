@@ -11,18 +11,23 @@ const IMAGE_TYPE = /^image\/[\w.+-]{1,64}$/
 
 type BlockReader = (block: JsonObject, field: string, size: PromptSize) => JsonObject | null
 
+const textBlock: BlockReader = (block, field, size) => ({
+  type: 'text',
+  text: readText(block['text'], `${field}.text`, size),
+})
+
 const RESULT_BLOCKS: Readonly<Record<string, BlockReader>> = {
-  text: (block, field, size) => ({ type: 'text', text: readText(block['text'], `${field}.text`, size) }),
+  text: textBlock,
   image: readImage,
   document: readDocument,
 }
 
 /** The kinds of blocks that a message of each role may hold. */
 const BLOCKS: Readonly<Record<string, Readonly<Record<string, BlockReader>>>> = {
-  system: { text: RESULT_BLOCKS['text'] },
+  system: { text: textBlock },
   user: { ...RESULT_BLOCKS, tool_result: readToolResult },
   assistant: {
-    text: RESULT_BLOCKS['text'],
+    text: textBlock,
     tool_use: readToolUse,
     thinking: readThinking,
     redacted_thinking: (block, field, size) => ({

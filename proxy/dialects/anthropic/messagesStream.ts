@@ -95,7 +95,7 @@ export class MessagesStream implements FrameSink, RelayStream {
     if (scan.usageStart >= 0 && this.reported.note(parseBytes(bytes, scan.usageStart, scan.usageEnd))) {
       this.framesAtUsage = this.outputFrames
     }
-    this.out.appendAll(HEADS[scan.kind])
+    this.out.appendAll(HEADS[scan.kind] as Buffer)
     if (scan.kind === MESSAGE_START) this.appendStart(bytes, start, end)
     else this.out.append(bytes, start, end)
     this.out.appendAll(END)

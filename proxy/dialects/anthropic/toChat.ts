@@ -74,7 +74,8 @@ function blocksOfResult(result: JsonObject): JsonObject[] {
 // Many providers take only a string where there is nothing but one text.
 function userContent(blocks: readonly JsonObject[]): unknown {
   const [first] = blocks
-  if (blocks.length === 1 && first['type'] !== 'image' && first['cache_control'] === undefined) return textOf(first)
+  if (first !== undefined && blocks.length === 1 && first['type'] !== 'image' && first['cache_control'] === undefined)
+    return textOf(first)
   return blocks.map((block) => {
     const cached = block['cache_control'] === undefined ? {} : { cache_control: { type: 'ephemeral' } }
     if (block['type'] !== 'image') return { type: 'text', text: textOf(block), ...cached }

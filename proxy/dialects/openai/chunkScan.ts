@@ -233,7 +233,7 @@ export class ChunkScan {
   }
 
   private take(): number {
-    return this.at < this.end ? this.bytes[this.at++] : -1
+    return this.at < this.end ? (this.bytes[this.at++] as number) : -1
   }
 
   private skipSpace(): void {
@@ -270,7 +270,7 @@ export class ChunkScan {
     if (first === OPEN_BRACE || first === OPEN_BRACKET) return this.passNested()
     const start = this.at
     while (this.at < this.end) {
-      const c = this.bytes[this.at]
+      const c = this.bytes[this.at] as number
       if (c === COMMA || c === CLOSE_BRACE || c === CLOSE_BRACKET || c <= 32) break
       this.at++
     }

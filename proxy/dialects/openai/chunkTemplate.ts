@@ -78,10 +78,10 @@ export class ChunkTemplate {
 function endOfText(bytes: Buffer, start: number, end: number): number {
   let at = start
   while (at < end) {
-    const c = bytes[at]
+    const c = bytes[at] as number
     if (c === QUOTE || c < SPACE) return at
     at++
-    if (c === BACKSLASH && bytes[at] >= SPACE) at++
+    if (c === BACKSLASH && (bytes[at] as number) >= SPACE) at++
   }
   return at
 }

@@ -120,13 +120,13 @@ function nextEdit(from: number, a: number, b: number, c: number, d: number): num
 // `usage` goes together with the comma before it, or, as the first member, with the one after it.
 function cutFrom(bytes: Buffer, scan: ChunkScan): number {
   let at = scan.usageNameStart - 1
-  while (at > scan.bodyStart && bytes[at] <= 32) at--
+  while (at > scan.bodyStart && (bytes[at] as number) <= 32) at--
   return bytes[at] === COMMA && at >= scan.bodyStart ? at : scan.usageNameStart
 }
 
 function cutTo(bytes: Buffer, scan: ChunkScan, cutStart: number): number {
   if (cutStart < scan.usageNameStart) return scan.usageEnd
   let at = scan.usageEnd
-  while (bytes[at] <= 32) at++
+  while ((bytes[at] as number) <= 32) at++
   return bytes[at] === COMMA ? at + 1 : scan.usageEnd
 }

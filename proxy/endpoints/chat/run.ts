@@ -123,7 +123,7 @@ export abstract class ChatRun extends DetachableRun {
     const { text, extraTokens } = promptTexts(this.request.forward, this.model.imageTokens)
     const counts = await this.services.tokens.countSoon(written === undefined ? [text] : [text, written])
     if (counts === null) return bill
-    const [input, output = bill.usage.output] = counts
+    const [input = 0, output = bill.usage.output] = counts
     const usage = { ...bill.usage, input: input + extraTokens, output }
     return { ...bill, units: chargeUnits(this.admitted.rates, usage), usage }
   }

@@ -52,7 +52,7 @@ export class ClipRelay implements UpstreamListener, GoneListener, DrainListener 
       this.refuse(status)
       return
     }
-    const type = (headers.get('content-type') ?? '').split(';', 1)[0].trim().toLowerCase()
+    const type = (headers.get('content-type') ?? '').replace(/;.*/s, '').trim().toLowerCase()
     this.begun = true
     this.parts.exchange.beginStream([], TYPE.test(type) ? type : CLIP_TYPE)
   }

@@ -33,7 +33,7 @@ export function checkFirstFrame(
   const isWhole = base64.length % 4 === 0 && image.length === bytes
   const isPlain = isWhole && !base64.includes('-') && !base64.includes('_')
   if (bytes === 0 || !isPlain) throw invalid('The base64 of image cannot be read.')
-  const isPng = head[1].toLowerCase() === 'png'
+  const isPng = head[1]?.toLowerCase() === 'png'
   const size = isPng ? pngSize(image) : jpegSize(image)
   if (size === null || size.width === 0 || size.height === 0) {
     throw invalid(`image is not a readable ${isPng ? 'PNG' : 'JPEG'}.`)
@@ -71,7 +71,7 @@ function jpegSize(image: Buffer): Size | null {
   let at = 2
   while (at + 4 <= image.length) {
     if (image[at] !== 0xff) return null
-    const marker = image[at + 1]
+    const marker = image[at + 1] as number
     if (marker === 0xff) {
       at++
       continue

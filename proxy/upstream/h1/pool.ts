@@ -34,8 +34,10 @@ export class ConnectionPool implements ConnectionOwner {
   /** Checks the deadlines of every request, and lets connections go that have been idle for long. */
   check(nowMs: number): void {
     for (const connection of this.all) connection.check(nowMs)
-    while (this.idle.length > 0 && this.idle[0].idleSinceMs + this.options.idleMs <= nowMs) {
-      this.idle.shift()?.destroy()
+    for (let [oldest] = this.idle; oldest !== undefined; [oldest] = this.idle) {
+      if (oldest.idleSinceMs + this.options.idleMs > nowMs) return
+      this.idle.shift()
+      oldest.destroy()
     }
   }
 

@@ -184,7 +184,7 @@ export class ResponseReader {
   private readSizeLine(line: string): void {
     const match = CHUNK_SIZE.exec(line)
     if (match === null) this.state = 'broken'
-    else this.beginChunk(Number.parseInt(match[1], 16))
+    else this.beginChunk(Number.parseInt(match[1] ?? '', 16))
   }
 
   private beginChunk(size: number): void {

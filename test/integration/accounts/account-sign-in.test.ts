@@ -178,8 +178,8 @@ test('the operator links, lists and unlinks wallets, and ends sessions', async (
   const token = await signIn(url, wallet)
   const { json } = await stack.cli('session', 'list', accountId)
   const [session] = (json as { data: { session_id: string; address: string }[] }).data
-  assert.equal(session.address, wallet.address)
-  assert.equal((await stack.cli('session', 'end', session.session_id)).code, 0)
+  assert.equal(session?.address, wallet.address)
+  assert.equal((await stack.cli('session', 'end', session?.session_id)).code, 0)
   assertRefused(await api(url, 'GET', '/v1/account', { token }), 401, 'invalid_session')
   const again = await signIn(url, wallet)
   assert.equal((await stack.cli('wallet', 'unlink', accountId, wallet.address)).code, 0)

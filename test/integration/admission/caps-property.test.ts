@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import type { Served } from '../../../mock/main.ts'
 import { chat, type Receipt } from '../../support/clients/chatClient.ts'
+import { itemOf } from '../../support/present.ts'
 import { assertReconciled } from '../../support/reconcile.ts'
 import { type Stack, startStack } from '../../support/stack.ts'
 
@@ -74,7 +75,7 @@ async function newAccount(money: string[]): Promise<Account> {
 
 /** Runs one request to its end; the status it was answered with, or 0 when the client left. */
 async function take({ account, key, end, stream, maxTokens, afterMs }: Step): Promise<number> {
-  const apiKey = accounts[account].keys[key]
+  const apiKey = itemOf(itemOf(accounts, account).keys, key)
   const body = {
     model: MODELS[end],
     stream,

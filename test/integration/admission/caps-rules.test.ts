@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assertError, chat, chatStream, completion } from '../../support/clients/chatClient.ts'
+import { itemOf } from '../../support/present.ts'
 import { chargeOf } from '../../support/reconcile.ts'
 import { type Stack, startStack } from '../../support/stack.ts'
 
@@ -184,7 +185,7 @@ test('what a request used counts to its cap, not what it held', async () => {
 
 function forwarded(answer: Record<string, unknown>): Record<string, unknown> {
   const [choice] = answer['choices'] as { message: { content: string } }[]
-  return (JSON.parse(choice.message.content) as { body: Record<string, unknown> }).body
+  return (JSON.parse(choice?.message.content ?? '') as { body: Record<string, unknown> }).body
 }
 
 test('a key with an allowlist uses the models on it and no other', async () => {
@@ -200,7 +201,7 @@ test('a key in no-logs mode reaches only providers that keep nothing', async () 
   const open = await stack.createAccount({ args: ['--allow-retention'] })
   const contentOf = async (key: string, body = {}) => {
     const answer = completion(await chat(stack.baseUrl, key, { model: 'test/both', max_tokens: 1, ...body }))
-    return (answer['choices'] as { message: { content: string } }[])[0].message.content
+    return itemOf(answer['choices'] as { message: { content: string } }[], 0).message.content
   }
   assert.equal(await contentOf(open.apiKey), 'kept')
   assert.equal(await contentOf(apiKey), 'forgotten')

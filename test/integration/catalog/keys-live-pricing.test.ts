@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { assertError, chat, chatStream, completion, type Reply } from '../../support/clients/chatClient.ts'
+import { itemOf } from '../../support/present.ts'
 import { chargeOf } from '../../support/reconcile.ts'
 import { type Stack, startStack, until } from '../../support/stack.ts'
 
@@ -90,8 +91,8 @@ test('a changed catalog reaches the proxies; what was held before is charged by 
   assert.equal(since.cost.units, String(chargeOf({ ...since.usage, total_tokens: 0 }) / 2))
   assert.equal(Reflect.get(since, 'price_sheet'), '2')
 
-  assert.equal((await sheet('/v1/pricing/sheets/1')).models[0].price['input'], '1')
-  assert.equal((await sheet('/v1/pricing/sheets/2')).models[0].price['input'], '0.5')
+  assert.equal(itemOf((await sheet('/v1/pricing/sheets/1')).models, 0).price['input'], '1')
+  assert.equal(itemOf((await sheet('/v1/pricing/sheets/2')).models, 0).price['input'], '0.5')
 })
 
 test('a price that would rise within its 30 days is refused, and the one in force stays', async () => {

@@ -3,6 +3,7 @@ import { request } from 'node:http'
 import { after, before, test } from 'node:test'
 import { receiptOf } from '../../support/clients/chatClient.ts'
 import { postOpen } from '../../support/clients/socketClient.ts'
+import { itemOf } from '../../support/present.ts'
 import { assertReconciled } from '../../support/reconcile.ts'
 import { type Stack, startStack, until } from '../../support/stack.ts'
 
@@ -56,7 +57,7 @@ test('a client that leaves an answer in one piece is charged what the provider b
   call.end(JSON.stringify({ model: 'test/slow', max_tokens: 10, messages: [{ role: 'user', content: 'x' }] }))
   await stack.provider.leaveHeld(call)
   await until('the provider has answered', async () => (await stack.provider.log()).length > before)
-  const line = (await stack.provider.log())[before]
+  const line = itemOf(await stack.provider.log(), before)
   assert.equal(line.outcome, 'complete')
   assertReconciled(await receiptOf(stack.baseUrl, apiKey, line.request_id ?? ''), [line])
 })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, before, test } from 'node:test'
 import { assertError, type ChatBody, chat, completion, postRaw } from '../../support/clients/chatClient.ts'
+import { itemOf } from '../../support/present.ts'
 import { type Stack, startStack } from '../../support/stack.ts'
 
 let stack: Stack
@@ -161,7 +162,7 @@ test('what could change the bill is not forwarded', async () => {
   }
   const answer = completion(await chat(stack.baseUrl, apiKey, body))
   const choices = answer['choices'] as { message: { content: string } }[]
-  const seen = JSON.parse(choices[0].message.content) as Record<string, unknown>
+  const seen = JSON.parse(itemOf(choices, 0).message.content) as Record<string, unknown>
   const received = (seen['body'] ?? seen) as Record<string, unknown>
   const names = ['max_completion_tokens', 'messages', 'model', 'tools', 'top_p', 'user']
   assert.deepEqual(

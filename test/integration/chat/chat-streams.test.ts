@@ -9,6 +9,7 @@ import {
   receiptOf,
   streamedText,
 } from '../../support/clients/chatClient.ts'
+import { itemOf } from '../../support/present.ts'
 import { assertReconciled } from '../../support/reconcile.ts'
 import { type Stack, startStack } from '../../support/stack.ts'
 
@@ -109,10 +110,10 @@ for (const behaviour of WHOLE) {
     assert.equal(reply.receipt.usage_source, 'reported')
     const usages = reply.events.filter((event) => event['usage'] !== undefined && event['usage'] !== null)
     assert.equal(usages.length, 1)
-    assert.deepEqual(usages[0]['choices'], [])
+    assert.deepEqual(itemOf(usages, 0)['choices'], [])
     assert.equal(usages[0], reply.events.at(-1))
     assert.equal(
-      (usages[0]['usage'] as { completion_tokens: number }).completion_tokens,
+      (itemOf(usages, 0)['usage'] as { completion_tokens: number }).completion_tokens,
       reply.receipt.usage.completion_tokens,
     )
     assertReconciled(reply.receipt, await stack.provider.log())

@@ -11,6 +11,7 @@ import {
   takeApart,
 } from '../../support/clients/chatClient.ts'
 import { post } from '../../support/clients/responsesClient.ts'
+import { itemOf } from '../../support/present.ts'
 import { beginEvents, event, ScriptedProvider } from '../../support/providers/scriptedProvider.ts'
 import { assertReconciled } from '../../support/reconcile.ts'
 import { type Stack, startStack } from '../../support/stack.ts'
@@ -137,7 +138,7 @@ async function streamed(body: Record<string, unknown>): Promise<StreamReply & { 
 /** The body that the provider was sent. */
 async function asked(body: Record<string, unknown>): Promise<Record<string, unknown>> {
   const { choices } = whole(await complete(body))
-  return (JSON.parse(choices[0].text) as { body: Record<string, unknown> }).body
+  return (JSON.parse(itemOf(choices, 0).text) as { body: Record<string, unknown> }).body
 }
 
 for (const behaviour of WHOLE) {
@@ -145,9 +146,9 @@ for (const behaviour of WHOLE) {
     const model = idOf(behaviour)
     const reply = await streamed({ model, stream_options: { include_usage: true } })
     const answer = whole(await complete({ model }))
-    assert.equal(reply.said, answer.choices[0].text)
+    assert.equal(reply.said, itemOf(answer.choices, 0).text)
     if (behaviour !== 'donetext') assert.equal(reply.said, TEXT)
-    assert.equal(answer.choices[0].finish_reason, 'stop')
+    assert.equal(itemOf(answer.choices, 0).finish_reason, 'stop')
     const last = reply.events.at(-1) as unknown as Completion
     assert.deepEqual(last.choices, [])
     assert.deepEqual(last.usage, answer.usage)
@@ -172,7 +173,7 @@ test('an answer has the form of the format, whatever its provider calls it', asy
     created: 7,
     choices: [{ index: 0, text: 'a', token_id: 1 }],
   })
-  assert.deepEqual(last['id'], id)
+  assert.deepEqual(last?.['id'], id)
   assert.equal(reply.receipt?.usage_source, 'reported')
 })
 
@@ -221,8 +222,8 @@ test('the echo is the prompt before the text, and no provider is asked for it', 
   assert.equal(reply.said, `hello${TEXT}`)
   assert.equal(new Set(reply.events.map((chunk) => chunk['created'])).size, 1)
   const answer = whole(await complete({ model: idOf('prompt=11'), echo: true, best_of: 1, n: 1 }))
-  assert.equal(answer.choices[0].text, `hello${TEXT}`)
-  const echoed = whole(await complete({ model: idOf('echo'), echo: true })).choices[0].text
+  assert.equal(itemOf(answer.choices, 0).text, `hello${TEXT}`)
+  const echoed = itemOf(whole(await complete({ model: idOf('echo'), echo: true })).choices, 0).text
   assert.match(echoed, /^hello\{/)
   const seen = JSON.parse(echoed.slice('hello'.length)) as { body: Record<string, unknown> }
   assert.ok(!('echo' in seen.body))

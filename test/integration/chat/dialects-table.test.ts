@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { chat, chatStream, completion, type Receipt } from '../../support/clients/chatClient.ts'
 import { type ContentBlock, messages, messagesAnswer, messagesStream } from '../../support/clients/messagesClient.ts'
 import { post, readResponseStream, responseOf } from '../../support/clients/responsesClient.ts'
+import { present } from '../../support/present.ts'
 import { assertReconciled, type TokenPrices } from '../../support/reconcile.ts'
 import { type Stack, startStack } from '../../support/stack.ts'
 
@@ -104,7 +105,7 @@ async function askChat(model: string, stream: boolean, maxTokens: number | undef
   const body = { model, messages: PROMPT, max_tokens: maxTokens ?? 1_000 }
   if (!stream) {
     const answer = completion(await chat(stack.baseUrl, apiKey, body))
-    const [choice] = answer['choices'] as { message: Message; finish_reason: string }[]
+    const [choice] = answer['choices'] as [{ message: Message; finish_reason: string }]
     return said(choice.message, choice.finish_reason, answer['usage'] as ChatUsage, answer.receipt)
   }
   const options = { stream_options: { include_usage: true } }
@@ -244,7 +245,7 @@ for (const { name, prices = SHORT, maxTokens, anthropicOnly, reasoning = 0 } of 
         const [first] = all
         for (const { pair, said: each } of all) {
           const { receipt, ...rest } = each
-          const { receipt: expected, ...same } = first.said
+          const { receipt: expected, ...same } = present(first).said
           assert.deepEqual(rest, same, pair)
           assert.equal(receipt.status, 'ok', pair)
           assert.equal(receipt.usage_source, 'reported', pair)

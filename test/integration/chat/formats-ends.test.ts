@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { type ErrorBody, type Receipt, receiptOf, takeApart } from '../../support/clients/chatClient.ts'
 import { post, readResponseStream } from '../../support/clients/responsesClient.ts'
 import { postOpen } from '../../support/clients/socketClient.ts'
+import { itemOf, present } from '../../support/present.ts'
 import { assertReconciled } from '../../support/reconcile.ts'
 import { type Stack, startStack, until } from '../../support/stack.ts'
 
@@ -52,7 +53,7 @@ test('a client that leaves pays for what was produced, or for the answer that th
       const asked = { model: 'test/slow', ...body, [limit]: 10 }
       await stack.provider.leaveHeld(postOpen(stack.baseUrl + path, apiKey, asked, () => undefined))
       await until('the provider has answered', async () => (await stack.provider.log()).length > before)
-      const answered = (await stack.provider.log())[before]
+      const answered = itemOf(await stack.provider.log(), before)
       assertReconciled(await receiptOf(stack.baseUrl, apiKey, answered.request_id ?? ''), [answered])
     }
   })
@@ -72,12 +73,12 @@ test('a gateway that leaves tells the running streams, which cost nothing', asyn
     const ended = stack.proxy.sigterm()
     const [response, completion] = await Promise.all(running)
     await ended
-    const { events, types, response: last, receipt } = readResponseStream(response)
+    const { events, types, response: last, receipt } = readResponseStream(present(response))
     assert.deepEqual(types.slice(-2), ['error', 'response.failed'])
-    assert.equal(events[events.length - 2]['code'], 'stream_cut')
+    assert.equal(itemOf(events, events.length - 2)['code'], 'stream_cut')
     assert.equal(last.error?.code, 'stream_cut')
     assertCut(receipt)
-    const text = takeApart(completion)
+    const text = takeApart(present(completion))
     const { error } = text.events.at(-1) as unknown as ErrorBody
     assert.equal(error.code, 'stream_cut')
     assertCut(text.receipt)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { assertError, chat, completion, type ErrorBody, postTo, receiptOf } from '../../support/clients/chatClient.ts'
 import { countTokens, messages, messagesAnswer, messagesStream } from '../../support/clients/messagesClient.ts'
+import { itemOf } from '../../support/present.ts'
 import { assertReconciled } from '../../support/reconcile.ts'
 import { type Stack, startStack } from '../../support/stack.ts'
 
@@ -59,7 +60,7 @@ interface Seen {
 
 async function seen(model: string, body: object): Promise<Seen> {
   const answer = messagesAnswer(await messages(stack.baseUrl, apiKey, { model, ...body }))
-  return JSON.parse(answer.content[0].text ?? '') as Seen
+  return JSON.parse(itemOf(answer.content, 0).text ?? '') as Seen
 }
 
 describe('credentials', () => {
@@ -207,7 +208,7 @@ describe('what a provider of the dialect is asked', () => {
     ]) {
       const answer = completion(await chat(stack.baseUrl, apiKey, { model: String(model), ...body }))
       const [choice] = answer['choices'] as { message: { content: string } }[]
-      const { body: asked } = JSON.parse(choice.message.content) as Seen
+      const { body: asked } = JSON.parse(choice?.message.content ?? '') as Seen
       assert.deepEqual(asked['messages'], [{ role: 'user', content: [{ type: 'text', text: 'hello' }] }])
       assert.deepEqual([asked['max_tokens'], asked['thinking'], asked['stop_sequences']], [4_000, thinking, ['END']])
     }

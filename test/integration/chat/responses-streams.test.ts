@@ -8,6 +8,7 @@ import {
   readResponseStream,
   responseOf,
 } from '../../support/clients/responsesClient.ts'
+import { itemOf } from '../../support/present.ts'
 import { assertReconciled } from '../../support/reconcile.ts'
 import { type Stack, startStack } from '../../support/stack.ts'
 
@@ -120,8 +121,8 @@ test('the events of a text come in the order of the format', async () => {
     'response.output_item.done',
     'response.completed',
   ])
-  assert.deepEqual(events[0].response?.output, [])
-  assert.equal(events[0].response.usage, null)
+  assert.deepEqual(itemOf(events, 0).response?.output, [])
+  assert.equal(itemOf(events, 0).response?.usage, null)
   assert.match(text, /\n\n: receipt \{"object":"receipt".*\}\n\ndata: \[DONE\]\n\n$/)
 })
 
@@ -137,19 +138,19 @@ test('thoughts, a refusal, a call: each has its items and events', async () => {
     thinking.response.output.map(({ type }) => type),
     ['reasoning', 'message'],
   )
-  assert.equal(thinking.response.output[0].summary?.[0].text, ' thought0 thought1 thought2 thought3')
+  assert.equal(itemOf(thinking.response.output, 0).summary?.[0]?.text, ' thought0 thought1 thought2 thought3')
   assert.equal(thinking.types.filter((type) => type === 'response.reasoning_summary_text.delta').length, 4)
 
   const refusing = await stream({ model: idOf('refuse') })
-  assert.match(refusing.response.output[0].content?.[0].refusal ?? '', /^ tok0/)
+  assert.match(itemOf(refusing.response.output, 0).content?.[0]?.refusal ?? '', /^ tok0/)
   assert.ok(refusing.types.includes('response.refusal.done'))
 
   const calling = await stream({ model: idOf('tool') })
   const [call] = calling.response.output
-  assert.equal(call.type, 'function_call')
-  assert.equal(call.name, 'get_weather')
-  assert.match(call.call_id ?? '', /^call_/)
-  assert.ok('city' in (JSON.parse(call.arguments ?? '') as object))
+  assert.equal(call?.type, 'function_call')
+  assert.equal(call?.name, 'get_weather')
+  assert.match(call?.call_id ?? '', /^call_/)
+  assert.ok('city' in (JSON.parse(call?.arguments ?? '') as object))
   assert.ok(calling.types.includes('response.function_call_arguments.done'))
 })
 
@@ -161,7 +162,7 @@ test('a response that meets its limit is incomplete', async () => {
     assert.deepEqual(answer.incomplete_details, { reason: 'max_output_tokens' })
     assert.equal(answer.max_output_tokens, 5)
     assert.equal(answer.usage?.output_tokens, 5)
-    assert.equal(answer.output[0].status, 'incomplete')
+    assert.equal(itemOf(answer.output, 0).status, 'incomplete')
   }
   assert.equal(types.at(-1), 'response.incomplete')
 })
@@ -180,7 +181,7 @@ for (const behaviour of BROKEN) {
   test(`a stream that breaks is not shown as a success: ${behaviour}`, async () => {
     const { events, types, response, receipt } = await stream({ model: idOf(behaviour) })
     assert.deepEqual(types.slice(-2), ['error', 'response.failed'])
-    const error = events[events.length - 2]
+    const error = itemOf(events, events.length - 2)
     assert.equal(error['code'], 'stream_interrupted')
     assert.equal((error['error'] as { code: string }).code, 'stream_interrupted')
     assert.equal(response.status, 'failed')

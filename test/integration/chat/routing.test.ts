@@ -7,6 +7,7 @@ import { createPool } from '../../../control/runtime/db/pool.ts'
 import { assertError, chat, type Reply } from '../../support/clients/chatClient.ts'
 import { generate, newVideo, providerVideos, videoIn, videoModel } from '../../support/clients/videoClient.ts'
 import { limits } from '../../support/limits.ts'
+import { itemOf } from '../../support/present.ts'
 import { type Stack, startStack, type TestAccount, until } from '../../support/stack.ts'
 
 const KEEPS = { provider: 'keeps', model: 'mock,text=keeps' }
@@ -37,7 +38,10 @@ before(async () => {
         { id: 'test/keeps', routes: [KEEPS] },
         { id: 'test/public', routes: [FORGETS] },
         { id: 'test/costs', routes: COSTS },
-        { id: 'test/fails', routes: [{ ...COSTS[2], model: 'mock,error=500,text=cheap' }, ...COSTS.slice(0, 2)] },
+        {
+          id: 'test/fails',
+          routes: [{ ...itemOf(COSTS, 2), model: 'mock,error=500,text=cheap' }, ...COSTS.slice(0, 2)],
+        },
         { id: 'test/attested', routes: [FORGETS], attested: true, endpoints: ['chat', 'completions'] },
         videoModel('test/clip', '', {
           routes: [

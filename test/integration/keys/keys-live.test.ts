@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assertError, chat, completion, type ErrorBody } from '../../support/clients/chatClient.ts'
 import { postBy } from '../../support/clients/socketClient.ts'
+import { itemOf } from '../../support/present.ts'
 import { type Stack, startStack, until } from '../../support/stack.ts'
 import { Stopwatch } from '../../support/stopwatch.ts'
 
@@ -37,7 +38,7 @@ class Users {
   constructor(apiKey: string, model = M) {
     this.seen = Array.from({ length: CONNECTIONS }, () => [])
     this.agents = this.seen.map(() => new Agent({ keepAlive: true, maxSockets: 1 }))
-    this.running = this.agents.map((agent, i) => this.run(agent, this.seen[i], apiKey, model))
+    this.running = this.agents.map((agent, i) => this.run(agent, itemOf(this.seen, i), apiKey, model))
   }
 
   async stop(): Promise<void> {
@@ -85,7 +86,9 @@ async function whileUsed(apiKey: string, work: (changes: Changes) => Promise<voi
       assert.equal(exit, 0, stderr)
       await watch.until(`every connection sees ${status} ${code}`, () => users.all(status, code))
       const since = users.seen.map((own) => own.length)
-      await until('they have gone on', () => users.seen.every((own, i) => own.length >= since[i] + REQUESTS_AFTER))
+      await until('they have gone on', () =>
+        users.seen.every((own, i) => own.length >= itemOf(since, i) + REQUESTS_AFTER),
+      )
       for (const [i, own] of users.seen.entries()) {
         for (const seen of own.slice(since[i])) assert.deepEqual([seen.status, seen.code], [status, code])
       }
@@ -98,7 +101,7 @@ async function whileUsed(apiKey: string, work: (changes: Changes) => Promise<voi
 
 async function keyOf(accountId: string): Promise<string> {
   const { json } = await stack.cli('key', 'list', accountId)
-  return (json as { data: { key_id: string }[] }).data[0].key_id
+  return itemOf((json as { data: { key_id: string }[] }).data, 0).key_id
 }
 
 test('a paused key is refused everywhere within a second, a resumed one is served, a revoked one is gone', async () => {

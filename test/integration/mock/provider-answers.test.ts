@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Provider, Served } from '../../../mock/main.ts'
 import { startProvider } from '../../../mock/main.ts'
+import { itemOf } from '../../support/present.ts'
 
 interface Chunk {
   readonly id: string
@@ -193,8 +194,13 @@ describe('text completions of the mock provider', () => {
 
   test('streamed and in one piece, with the same options, usage and log', async () => {
     const whole = (await (await complete('mock,chunks=3,cached=1')).json()) as TextAnswer
-    assert.deepEqual([whole.object, whole.choices[0].text], ['text_completion', ' tok0 tok1 tok2'])
-    assert.deepEqual(whole.choices[0], { index: 0, text: whole.choices[0].text, logprobs: null, finish_reason: 'stop' })
+    assert.deepEqual([whole.object, itemOf(whole.choices, 0).text], ['text_completion', ' tok0 tok1 tok2'])
+    assert.deepEqual(whole.choices[0], {
+      index: 0,
+      text: itemOf(whole.choices, 0).text,
+      logprobs: null,
+      finish_reason: 'stop',
+    })
     assert.equal(whole.usage?.completion_tokens, 3)
     const text = await (await complete('mock,chunks=3,cached=1', { ...streamed, max_tokens: 2 })).text()
     const pieces = events(text)
@@ -280,8 +286,10 @@ describe('thoughts and refusals', () => {
     const asked = 'mock,chunks=2,thinking=2,refuse'
     const { choices } = (await (await ask(asked)).json()) as { choices: { message: unknown }[] }
     const said = { refusal: ' tok0 tok1', reasoning_content: ' thought0 thought1' }
-    assert.deepEqual(choices[0].message, { role: 'assistant', content: null, ...said })
-    const deltas = chunks(await (await ask(asked, { stream: true })).text()).map((chunk) => chunk.choices[0].delta)
+    assert.deepEqual(itemOf(choices, 0).message, { role: 'assistant', content: null, ...said })
+    const deltas = chunks(await (await ask(asked, { stream: true })).text()).map(
+      (chunk) => itemOf(chunk.choices, 0).delta,
+    )
     assert.deepEqual(deltas.slice(1, 5), [
       { reasoning_content: ' thought0' },
       { reasoning_content: ' thought1' },

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { chat, completion, type Receipt } from '../../support/clients/chatClient.ts'
+import { itemOf } from '../../support/present.ts'
 import { type Stack, startStack, until } from '../../support/stack.ts'
 
 /** The kernel chooses a worker for each by a hash: that one of two gets none of them happens once in 2 ** 31 runs. */
@@ -56,7 +57,7 @@ test('a worker that is killed is replaced, the other serves on, and its holds ar
   const ends = Array.from({ length: STREAMS }, (): Followed => ({ text: '', broken: false }))
   const streams = Promise.all(ends.map((end) => follow(apiKey, end)))
   await until('every stream has begun', () => ends.every(({ text }) => idIn(text) !== ''))
-  process.kill(before[0], 'SIGKILL')
+  process.kill(itemOf(before, 0), 'SIGKILL')
 
   await streams
   const broken = ends.filter((end) => end.broken)
@@ -64,8 +65,8 @@ test('a worker that is killed is replaced, the other serves on, and its holds ar
   assert.ok(broken.length > 0 && whole.length > 0, `${broken.length} of ${STREAMS} streams broke`)
   for (const { text } of whole) assert.ok(text.endsWith('data: [DONE]\n\n'))
   await until('the worker is replaced', () => stack.workerPids.length === 2)
-  assert.ok(!stack.workerPids.includes(before[0]))
-  assert.ok(stack.workerPids.includes(before[1]))
+  assert.ok(!stack.workerPids.includes(itemOf(before, 0)))
+  assert.ok(stack.workerPids.includes(itemOf(before, 1)))
   for (let i = 0; i < 8; i++) completion(await chat(stack.baseUrl, apiKey, { model: 'test/small' }))
 
   await stack.settled(10_000)

@@ -89,7 +89,7 @@ test('the limits in force are shown', async () => {
   assert.equal(shown.object, 'limits')
   const [rate] = shown.rate_limits
   assert.deepEqual(
-    [rate.requests, rate.period_seconds, rate.burst],
+    [rate?.requests, rate?.period_seconds, rate?.burst],
     [limits.requestsPerMinute, 60, limits.requestBurst],
   )
   assert.deepEqual([shown.request.body_bytes, shown.request.images, shown.request.n], [100_000, 16, 1])

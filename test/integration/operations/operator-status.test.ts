@@ -8,6 +8,7 @@ import { STATUS_KEY } from '../../../contract/wire/redisKeys.ts'
 import { createPool } from '../../../control/runtime/db/pool.ts'
 import { assertError, chat, chatStream, completion } from '../../support/clients/chatClient.ts'
 import { limits } from '../../support/limits.ts'
+import { itemOf } from '../../support/present.ts'
 import { type Stack, startStack, until } from '../../support/stack.ts'
 import { Stopwatch } from '../../support/stopwatch.ts'
 
@@ -101,7 +102,7 @@ async function cliFails(code: number, message: RegExp, ...args: string[]): Promi
 }
 
 const textOf = (answer: Record<string, unknown>) =>
-  (answer['choices'] as { message: { content: string } }[])[0].message.content
+  itemOf(answer['choices'] as { message: { content: string } }[], 0).message.content
 const ask = (model: string) => chat(stack.baseUrl, apiKey, { model })
 const served = (id: string) => (models: { data: { id: string }[] }) => models.data.some((model) => model.id === id)
 const notServed = (id: string) => (models: { data: { id: string }[] }) => !served(id)(models)
@@ -152,7 +153,7 @@ test('a disabled route gets no new requests, within a second and after restarts,
       ['first/mock', false, false, 'first/*'],
     ],
   )
-  assert.equal(data[0]['reason'], 'it loses requests')
+  assert.equal(itemOf(data, 0)['reason'], 'it loses requests')
 
   await cliFails(1, /disabled with first\/\*/, 'route', 'enable', 'first/mock')
   await cli('route', 'disable', 'first/mock,chunks=1,text=one')
@@ -248,7 +249,7 @@ test('incidents that make no sense are refused with what to change', async () =>
   await cliFails(1, /no catalog has had a model test\/none/, 'incident', 'open', 'x', '--model', 'test/none')
   await cliFails(1, /there is no incident inc_1/, 'incident', 'close', 'inc_1')
   const { data } = await cli<{ data: Incident[] }>('incident', 'list', '--all')
-  await cliFails(1, /is closed already/, 'incident', 'close', data[0].id)
+  await cliFails(1, /is closed already/, 'incident', 'close', itemOf(data, 0).id)
   // Not even the database lets what was said be changed.
   const pool = createPool(stack.databaseUrl, limits)
   for (const change of ["UPDATE incidents SET resolution = 'x'", 'DELETE FROM incidents']) {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, before, test } from 'node:test'
 import { chat, completion, type Receipt } from '../../support/clients/chatClient.ts'
+import { itemOf } from '../../support/present.ts'
 import { assertReconciled } from '../../support/reconcile.ts'
 import { type Stack, startStack, type TestAccount, until } from '../../support/stack.ts'
 
@@ -90,7 +91,7 @@ async function assertEvenSpread(): Promise<void> {
   const before = await requestsByWorker()
   const receipts = await requestMany(CONNECTIONS)
   assert.equal(new Set(receipts.map((receipt) => receipt.request_id)).size, CONNECTIONS)
-  const shares = (await requestsByWorker()).map((requests, worker) => requests - before[worker])
+  const shares = (await requestsByWorker()).map((requests, worker) => requests - itemOf(before, worker))
   assert.equal(
     shares.reduce((sum, share) => sum + share, 0),
     CONNECTIONS,
@@ -124,12 +125,12 @@ test('a killed worker is replaced under load, the others serve on, and its repla
   const clients = Array.from({ length: AT_ONCE }, client)
   const running = Promise.all(clients)
   await until('the load runs', () => outcomes.answered > 100)
-  process.kill(workers[0], 'SIGKILL')
+  process.kill(itemOf(workers, 0), 'SIGKILL')
   killed = true
   const replaced = until('the worker is replaced', async () => {
     const now = stack.workerPids
     const text = await (await fetch(stack.metricsUrl)).text()
-    return now.length === WORKERS && !now.includes(workers[0]) && /^sluice_workers 3$/m.test(text)
+    return now.length === WORKERS && !now.includes(itemOf(workers, 0)) && /^sluice_workers 3$/m.test(text)
   })
   await Promise.race([running, replaced])
   await until('the others have served on', () => outcomes.afterKill > 300)

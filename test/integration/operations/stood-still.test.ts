@@ -17,6 +17,7 @@ import { SocketTransport } from '../../../proxy/upstream/socketTransport.ts'
 import { limits } from '../../support/limits.ts'
 import { replyMessage, TEST_BUS_KEY } from '../../support/parts/sealedCalls.ts'
 import { RawClient, startServer } from '../../support/parts/server.ts'
+import { itemOf } from '../../support/present.ts'
 import { startTestRedis, type TestServer } from '../../support/services.ts'
 import { until } from '../../support/stack.ts'
 
@@ -139,8 +140,8 @@ test('what control has answered is taken', async () => {
     await client.start()
     const call = client.call('resolve_key', new Uint8Array(0), DEADLINE_MS)
     // Control is this test: it takes the call at once and answers it before its deadline.
-    const [[, fields]] = await redis.xrangeBuffer(RPC_STREAM, '-', '+')
-    const { id, replyTo } = sluice.RpcRequest.decode(fields[1])
+    const [, fields] = itemOf(await redis.xrangeBuffer(RPC_STREAM, '-', '+'), 0)
+    const { id, replyTo } = sluice.RpcRequest.decode(itemOf(fields, 1))
     const reply = replyMessage(replyTo, id, Buffer.from('record'))
     const sent = await thenStandStill(() => ({ reached: redis.publish(replyTo, reply) }))
     assert.equal(Buffer.from(await call).toString(), 'record')

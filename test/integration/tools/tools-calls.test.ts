@@ -6,6 +6,7 @@ import { api, apiOk, newOwner, type Owner } from '../../support/clients/apiClien
 import { assertError, type Reply, receiptOf } from '../../support/clients/chatClient.ts'
 import { answered } from '../../support/clients/mediaClient.ts'
 import { callTool, SCRAPE, SEARCH, scrapeTool, searchTool } from '../../support/clients/toolClient.ts'
+import { memberOf } from '../../support/present.ts'
 import { servedFor } from '../../support/reconcile.ts'
 import { type Stack, startStack } from '../../support/stack.ts'
 
@@ -85,8 +86,8 @@ test('a search costs its base and each result that the upstream bills; the rest 
     snippet: 'About cats',
   })
   const [served] = servedFor(body.receipt.request_id, await stack.provider.log())
-  assert.equal(served.quantity, 4)
-  assert.deepEqual(served.fields, { model: 'mock', q: 'cats', num: 4 })
+  assert.equal(served?.quantity, 4)
+  assert.deepEqual(served?.fields, { model: 'mock', q: 'cats', num: 4 })
   const due = SEARCH.price.call + 4 * SEARCH.price.result
   assert.deepEqual([body.receipt.cost.units, body.receipt.hold.units], [String(due), String(due)])
   assert.deepEqual([body.receipt.usage.quantity, body.receipt.usage.unit], [4, 'result'])
@@ -105,7 +106,7 @@ test('a page costs its flat price', async () => {
   const body = answered(reply)
   const output = body['output'] as Record<string, string>
   assert.equal(output['title'], 'A page')
-  assert.match(output['content'], /93\.184\.215\.14/)
+  assert.match(memberOf(output, 'content'), /93\.184\.215\.14/)
   assert.equal(body.receipt.cost.units, String(SCRAPE.price))
   assert.deepEqual([body.receipt.usage.quantity, body.receipt.usage.unit], [1, 'call'])
 })
@@ -221,7 +222,7 @@ test('nothing of the client but its input reaches the upstream', async () => {
   const body = answered(await call('web.traceless', { query: 'a "quote"\n{query}', language: 'de' }))
   const [first] = (body['output'] as { results: { snippet: string }[] }).results
   const sent = { model: 'mock,echo', q: 'a "quote"\n{query}', num: 3, lang: 'de' }
-  assert.deepEqual(JSON.parse(first.snippet), sent)
+  assert.deepEqual(JSON.parse(first?.snippet ?? ''), sent)
 })
 
 test('a key that is bound to tools may use no other', async () => {
@@ -254,8 +255,8 @@ test("an agent's tools, cap and approval threshold bind it", async () => {
   assert.deepEqual([approval['endpoint'], approval['model']], ['tools', 'web.search'])
   await assertNothingRan(asked)
   await apiOk(stack.baseUrl, 'POST', `/v1/agents/finder/approvals/${approval['id']}/approve`, { token, body: {} })
-  answered(await call('web.search', input, { 'x-approval-id': approval['id'] }, key))
-  const twice = await call('web.search', input, { 'x-approval-id': approval['id'] }, key)
+  answered(await call('web.search', input, { 'x-approval-id': memberOf(approval, 'id') }, key))
+  const twice = await call('web.search', input, { 'x-approval-id': memberOf(approval, 'id') }, key)
   assertError(twice, 409, 'approval_used')
 })
 

@@ -9,6 +9,7 @@ import { SocketTransport } from '../../../proxy/upstream/socketTransport.ts'
 import type { Transport, TransportFailure, UpstreamHeaders } from '../../../proxy/upstream/transport.ts'
 import { UndiciTransport } from '../../../proxy/upstream/undiciTransport.ts'
 import { limits } from '../../support/limits.ts'
+import { itemOf } from '../../support/present.ts'
 
 interface Verdict {
   readonly status: number
@@ -39,7 +40,7 @@ before(async () => {
     socket.on('data', (data) => {
       seen += data.toString('latin1')
       for (let end = seen.indexOf('\r\n\r\n'); end >= 0; end = seen.indexOf('\r\n\r\n')) {
-        const path = seen.split(' ')[1]
+        const path = itemOf(seen.split(' '), 1)
         seen = seen.slice(end + 4)
         play(socket, scripts.get(path)).catch(() => socket.destroy())
       }

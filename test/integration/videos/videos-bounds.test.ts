@@ -150,7 +150,7 @@ async function makePaid(videoId: string, token: string): Promise<void> {
   const { sluice } = await import('../../../contract/wire/generated/messages.js')
   const { hashSecret } = await import('../../../contract/wire/ids.ts')
   await stack.withRedis(async (redis) => {
-    const [key] = await redis.keys(`video:{*}:${videoId}`)
+    const [key = ''] = await redis.keys(`video:{*}:${videoId}`)
     const encoded = await redis.hgetBuffer(key, 'j')
     assert.ok(encoded !== null)
     const job = { ...sluice.VideoJob.decode(encoded), readTokenHash: hashSecret(token) }

@@ -15,6 +15,7 @@ import {
   videoModel,
   videoReply,
 } from '../../support/clients/videoClient.ts'
+import { itemOf } from '../../support/present.ts'
 import { type Play, ScriptedProvider } from '../../support/providers/scriptedProvider.ts'
 import { assertSecondsReconciled } from '../../support/reconcile.ts'
 import { type Stack, startStack, type TestAccount } from '../../support/stack.ts'
@@ -241,6 +242,9 @@ test('a client that leaves before it has the id pays for the clip that is made, 
     data.map((receipt) => receipt.status),
     ['ok'],
   )
-  const videoId = `video_${data[0].request_id.slice(4)}`
-  assert.equal((await videoIn(stack.baseUrl, client.apiKey, videoId, ['completed'])).request_id, data[0].request_id)
+  const videoId = `video_${itemOf(data, 0).request_id.slice(4)}`
+  assert.equal(
+    (await videoIn(stack.baseUrl, client.apiKey, videoId, ['completed'])).request_id,
+    itemOf(data, 0).request_id,
+  )
 })

@@ -17,6 +17,7 @@ import {
   videoModel,
   videoReply,
 } from '../../support/clients/videoClient.ts'
+import { present } from '../../support/present.ts'
 import { assertSecondsReconciled } from '../../support/reconcile.ts'
 import { type Stack, startStack, type TestAccount, until } from '../../support/stack.ts'
 
@@ -181,7 +182,7 @@ test('clips that nobody reads stop at the provider, and memory stays', async () 
   const [first, ...others] = answers
   for (const other of others) other.destroy()
   let bytes = 0
-  for await (const part of first) bytes += (part as Buffer).length
+  for await (const part of present(first)) bytes += (part as Buffer).length
   assert.equal(bytes, FLOOD_BYTES)
 })
 

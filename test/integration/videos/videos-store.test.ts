@@ -9,6 +9,7 @@ import { newId } from '../../../contract/wire/ids.ts'
 import { holdsKey, shardOf, videoSlotsKey } from '../../../contract/wire/redisKeys.ts'
 import { type VideoJobFields, VideoStore } from '../../../proxy/jobs/videoStore.ts'
 import { limitsWith } from '../../support/limits.ts'
+import { itemOf } from '../../support/present.ts'
 import { startTestRedis, type TestServer } from '../../support/services.ts'
 import { until } from '../../support/stack.ts'
 
@@ -64,7 +65,7 @@ class World {
   readonly jobs: VideoJobFields[] = Array.from({ length: JOBS }, (_, index) => ({
     requestId: newId('req'),
     accountId: this.accountId,
-    keyId: this.keyIds[index % KEYS],
+    keyId: itemOf(this.keyIds, index % KEYS),
     owner: OWNER,
     seconds: index,
   }))
@@ -72,14 +73,14 @@ class World {
 
   counted(keyId: string): number {
     return this.model.filter(({ place, held }, index) => {
-      if (this.jobs[index].keyId !== keyId || place === 'none') return false
+      if (itemOf(this.jobs, index).keyId !== keyId || place === 'none') return false
       return place === 'fresh' || held
     }).length
   }
 
   async take(one: Step): Promise<void> {
-    const fields = this.jobs[one.job]
-    const modelled = this.model[one.job]
+    const fields = itemOf(this.jobs, one.job)
+    const modelled = itemOf(this.model, one.job)
     const holds = holdsKey(this.shard, OWNER)
     if (one.do === 'hold') {
       await redis.hset(holds, fields.requestId, 'x')
@@ -130,7 +131,9 @@ test('property: jobs in Redis keep to the rules, whatever happens in whatever or
 test('a job that was opened but never held leaves its place after its grace', async () => {
   const world = new World()
   const hasty = new VideoStore(redis, limitsWith({ videoOpenGraceMs: 50 }))
-  const [first, , second, , third] = world.jobs
+  const first = itemOf(world.jobs, 0)
+  const second = itemOf(world.jobs, 2)
+  const third = itemOf(world.jobs, 4)
   assert.equal(await hasty.open(first, VideoState.QUEUED), true)
   assert.equal(await hasty.open(second, VideoState.QUEUED), true)
   await until('a place is free', () => hasty.open(third, VideoState.QUEUED))
@@ -142,7 +145,7 @@ test('a job that was opened but never held leaves its place after its grace', as
 test('jobs and their places are forgotten after their time', async () => {
   const world = new World()
   const brief = new VideoStore(redis, limitsWith({ videoStateKeptMs: 50, videoJobMaxMs: 50 }))
-  const [one] = world.jobs
+  const one = itemOf(world.jobs, 0)
   await brief.open(one, VideoState.QUEUED)
   const id = videoIdOf(one.requestId)
   await until('nothing is left', async () => (await redis.keys(`*${world.accountId}*`)).length === 0)

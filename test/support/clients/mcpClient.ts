@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { itemOf } from '../present.ts'
 
 export type Json = Record<string, unknown>
 
@@ -40,7 +41,7 @@ export function assertToolError(result: ToolResult, status: number, code: string
   const { error, http_status } = result.structuredContent as { error?: Json; http_status?: number }
   assert.deepEqual([http_status, error?.['code']], [status, code], JSON.stringify(result))
   if (param !== undefined) assert.equal(error?.['param'], param)
-  assert.deepEqual(JSON.parse(result.content[0].text), result.structuredContent)
+  assert.deepEqual(JSON.parse(itemOf(result.content, 0).text), result.structuredContent)
 }
 
 /** An answer of POST /mcp as it comes. */

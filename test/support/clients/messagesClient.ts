@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { itemOf, memberOf, present } from '../present.ts'
 import { postTo, type Receipt, type Reply } from './chatClient.ts'
 
 export interface MessagesBody {
@@ -87,12 +88,12 @@ export function takeMessagesApart(reply: Reply): MessagesStreamReply {
     if (block.startsWith(':')) comments.push(block)
     if (!block.startsWith('event: ')) continue
     const [name, data] = block.split('\n')
-    const event = JSON.parse(data.slice('data: '.length)) as MessagesEvent
+    const event = JSON.parse(present(data).slice('data: '.length)) as MessagesEvent
     assert.equal(name, `event: ${event.type}`)
     events.push(event)
   }
   const receipts = comments.filter((comment) => comment.startsWith(': receipt '))
-  const receipt = receipts.length === 0 ? null : (JSON.parse(receipts[0].slice(10)) as Receipt)
+  const receipt = receipts.length === 0 ? null : (JSON.parse(itemOf(receipts, 0).slice(10)) as Receipt)
   const [last, before] = [blocks.at(-1), blocks.at(-2)]
   const done = last?.startsWith('event: message_stop') === true && before?.startsWith(': receipt ') === true
   return { ...reply, events, comments, receipt, answer: answerOf(events), done }
@@ -105,20 +106,20 @@ function answerOf(events: readonly MessagesEvent[]): Omit<MessagesAnswer, 'recei
   for (const event of events) {
     const index = Number(event['index'])
     const delta = (event['delta'] ?? {}) as Record<string, string>
-    const block = answer.content[index]
+    const block = itemOf(answer.content, index)
     if (event.type === 'message_start') answer = structuredClone(event['message']) as typeof answer
     else if (event.type === 'content_block_start') {
       assert.equal(index, answer.content.length)
       answer.content.push(structuredClone(event['content_block']) as ContentBlock)
     } else if (event.type === 'content_block_delta') {
-      if (delta['type'] === 'text_delta') block.text += delta['text']
-      if (delta['type'] === 'thinking_delta') block.thinking += delta['thinking']
+      if (delta['type'] === 'text_delta') block.text += memberOf(delta, 'text')
+      if (delta['type'] === 'thinking_delta') block.thinking += memberOf(delta, 'thinking')
       if (delta['type'] === 'input_json_delta') inputs.set(index, (inputs.get(index) ?? '') + delta['partial_json'])
     } else if (event.type === 'content_block_stop') {
       const input = inputs.get(index)
       if (block.type === 'tool_use' && input) block.input = JSON.parse(input)
     } else if (event.type === 'message_delta') {
-      answer.stop_reason = delta['stop_reason']
+      answer.stop_reason = memberOf(delta, 'stop_reason')
       answer.usage = { ...answer.usage, ...(event['usage'] as MessagesUsage) }
     }
   }

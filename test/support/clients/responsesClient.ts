@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { assertValid } from '../apiSchemas.ts'
+import { itemOf, present } from '../present.ts'
 import { postTo, type Receipt, type Reply } from './chatClient.ts'
 
 /** Sends a body as JSON to a path of the gateway. */
@@ -76,7 +77,7 @@ export function readResponseStream(reply: Reply): ResponseStreamReply {
     else events.push(readEvent(block, events.length))
   }
   const [receipt = null] = receipts
-  const { response } = events[events.length - 1]
+  const { response } = itemOf(events, events.length - 1)
   assert.ok(response !== undefined)
   if (receipt !== null) assert.deepEqual(response.receipt, receipt)
   return { ...reply, events, types: events.map(({ type }) => type), response, receipt }
@@ -85,8 +86,8 @@ export function readResponseStream(reply: Reply): ResponseStreamReply {
 function readEvent(block: string, place: number): ResponseEvent {
   const [name, data, ...rest] = block.split('\n')
   assert.deepEqual(rest, [])
-  assert.ok(data.startsWith('data: '))
-  const event = JSON.parse(data.slice(6)) as ResponseEvent
+  assert.ok(data?.startsWith('data: '))
+  const event = JSON.parse(present(data).slice(6)) as ResponseEvent
   assert.equal(name, `event: ${event.type}`)
   assert.equal(event.sequence_number, place)
   assertValid('openResponses/Event', event)

@@ -116,7 +116,7 @@ export async function rewriteVideo(
   change: { madeAgoMs?: number; state?: VideoState },
 ): Promise<void> {
   await stack.withRedis(async (redis) => {
-    const [key] = await redis.keys(`video:{*}:${videoId}`)
+    const [key = ''] = await redis.keys(`video:{*}:${videoId}`)
     const [seconds] = await redis.time()
     if (change.madeAgoMs !== undefined) await redis.hset(key, 'm', Number(seconds) * 1_000 - change.madeAgoMs)
     if (change.state !== undefined) await redis.hset(key, 's', change.state)

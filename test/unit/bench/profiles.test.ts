@@ -63,7 +63,9 @@ test('files are named as they are in the project', () => {
 })
 
 test('the first recording stays to compare with until another one is to', () => {
-  const [a, b, c] = ['a', 'b', 'c'].map((at) => ({ at, cases: [] }))
+  const a = { at: 'a', cases: [] }
+  const b = { at: 'b', cases: [] }
+  const c = { at: 'c', cases: [] }
   const first = keepProfiles(undefined, a, false)
   assert.deepEqual(first, { before: null, now: a })
   const second = keepProfiles(first, b, false)

@@ -14,6 +14,7 @@ import { OpenaiWriter } from '../../../proxy/dialects/openai/openaiWriter.ts'
 import { TranslatedStream } from '../../../proxy/dialects/translatedStream.ts'
 import { OutBuffer } from '../../../proxy/sse/outBuffer.ts'
 import { limits } from '../../support/limits.ts'
+import { itemOf, memberOf } from '../../support/present.ts'
 
 const BOUNDS = usageBounds(128_000, 16_384)
 const EVENT_BYTES_MAX = 4_194_304
@@ -48,7 +49,7 @@ class Collected implements MessageSink {
   }
 
   toolArguments(index: number, piece: string): void {
-    this.calls[index].arguments += piece
+    itemOf(this.calls, index).arguments += piece
   }
 
   ends(reason: FinishReason): void {
@@ -122,7 +123,7 @@ for (const dialect of ['openai', 'anthropic']) {
   test(`what is written in the ${dialect} format reads as the same message, however it is split`, () => {
     fc.assert(
       fc.property(message, ({ pieces, finish, splits, turns }) => {
-        const writer = writers[dialect]()
+        const writer = memberOf(writers, dialect)()
         const expected = new Collected()
         writer.out = new OutBuffer()
         play(pieces, turns, writer)
@@ -130,7 +131,7 @@ for (const dialect of ['openai', 'anthropic']) {
         writer.ends(finish)
         expected.ends(finish)
         const tail = writer.tail({ usage: USAGE, fault: null, receipt: '{"a":1}', startedAtMs: 5_000 })
-        const reader = readers[dialect]()
+        const reader = memberOf(readers, dialect)()
         const read = new Collected()
         for (const part of split(Buffer.from(writer.out.view().toString() + tail), splits)) reader.push(part, read)
         reader.end(read)
@@ -167,7 +168,7 @@ function blocksOf(stream: string): { type: string; deltas: string[] }[] {
       assert.equal(event.index, blocks.length - 1)
       const { text: said, thinking, partial_json: json } = event.delta ?? {}
       if (event.type === 'content_block_stop') open = false
-      else blocks[blocks.length - 1].deltas.push(said ?? thinking ?? json ?? '')
+      else itemOf(blocks, blocks.length - 1).deltas.push(said ?? thinking ?? json ?? '')
     }
   }
   assert.ok(!open)
@@ -222,7 +223,7 @@ describe('the writer of Messages streams', () => {
 const sse = (event: object) => `data: ${JSON.stringify(event)}\n\n`
 
 function translated(source: string): TranslatedStream {
-  const stream = new TranslatedStream(readers['anthropic'](), writers['openai'](), 1_000_000)
+  const stream = new TranslatedStream(memberOf(readers, 'anthropic')(), memberOf(writers, 'openai')(), 1_000_000)
   const out = new OutBuffer()
   stream.push(Buffer.from(source), out)
   stream.finish(out)
@@ -247,7 +248,7 @@ describe('a translated Messages stream', () => {
       [{}, '{}'],
       [{ a: 1 }, '{"a":1}'],
     ]) {
-      const reader = readers['anthropic']()
+      const reader = memberOf(readers, 'anthropic')()
       const read = new Collected()
       const block = { type: 'tool_use', id: 'i', name: 'n', input }
       reader.push(Buffer.from(sse({ type: 'content_block_start', index: 4, content_block: block })), read)
@@ -268,7 +269,10 @@ describe('a translated Messages stream', () => {
     }
     for (const [reason, finish] of Object.entries(reasons)) {
       const read = new Collected()
-      readers['anthropic']().push(Buffer.from(sse({ type: 'message_delta', delta: { stop_reason: reason } })), read)
+      memberOf(readers, 'anthropic')().push(
+        Buffer.from(sse({ type: 'message_delta', delta: { stop_reason: reason } })),
+        read,
+      )
       assert.equal(read.finish, finish)
     }
   })

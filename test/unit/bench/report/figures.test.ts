@@ -14,11 +14,12 @@ import {
 } from '../../../../bench/report/figures.ts'
 import type { BenchResults } from '../../../../bench/results.ts'
 import { benchResults, measurement, sample } from '../../../support/benchResults.ts'
+import { itemOf } from '../../../support/present.ts'
 
 function barOf(results: BenchResults, figure: RegExp): Bar {
   const found = bars(results).filter((bar) => figure.test(bar.figure))
   assert.equal(found.length, 1, `${figure} names ${found.length} bars`)
-  return found[0]
+  return itemOf(found, 0)
 }
 
 test('a median has as many values below as above', () => {

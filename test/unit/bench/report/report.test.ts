@@ -5,6 +5,7 @@ import { reportPicture, reportText } from '../../../../bench/report/report.ts'
 import { ratioChart, type SvgChart } from '../../../../bench/report/svg.ts'
 import type { BenchResults } from '../../../../bench/results.ts'
 import { benchResults, measurement, sample } from '../../../support/benchResults.ts'
+import { itemOf } from '../../../support/present.ts'
 
 function text(results: BenchResults, notes = ''): string {
   return reportText({ results, profiles: undefined, notes, picture: 'report.svg' })
@@ -93,7 +94,7 @@ test('profiles are shown in microseconds a request beside those of before', () =
 /** What a picture is made of, by a plain look at its elements. */
 function elements(svg: string, name: string): Record<string, string>[] {
   return [...svg.matchAll(new RegExp(`<${name} ([^>]*?)/?>`, 'g'))].map((match) =>
-    Object.fromEntries([...match[1].matchAll(/([\w-]+)="([^"]*)"/g)].map((pair) => [pair[1], pair[2]])),
+    Object.fromEntries([...itemOf(match, 1).matchAll(/([\w-]+)="([^"]*)"/g)].map((pair) => [pair[1], pair[2]])),
   )
 }
 
@@ -117,13 +118,16 @@ test('bars begin at the line of 1 and are as long as the logarithm of their rati
   const svg = ratioChart(CHART)
   const one = elements(svg, 'line').find((line) => line['class'] === 'one')
   const origin = Number(one?.['x1'])
-  const [half, four, hundred] = elements(svg, 'rect')
+  const bars = elements(svg, 'rect')
     .filter((rect) => rect['class'] !== 'ground')
     .map(({ x, width }) => ({ from: Number(x), to: Number(x) + Number(width), width: Number(width) }))
+  const half = itemOf(bars, 0)
+  const four = itemOf(bars, 1)
+  const hundred = itemOf(bars, 2)
   assert.ok(Math.abs(half.to - origin) < 0.2 && Math.abs(four.from - origin) < 0.2)
   assert.ok(Math.abs(four.width / half.width - 2) < 0.02, `${four.width} is not twice ${half.width}`)
   assert.ok(Math.abs(hundred.width / four.width - Math.log(100) / Math.log(4)) < 0.02)
-  const width = Number(elements(svg, 'svg')[0]['width'])
+  const width = Number(itemOf(elements(svg, 'svg'), 0)['width'])
   for (const { from, to } of [half, four, hundred]) assert.ok(from > 0 && to < width)
 })
 

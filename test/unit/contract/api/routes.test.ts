@@ -19,7 +19,7 @@ test('a route is found by method and path, with the parts that its pattern names
     ['GET', '/v1/statements/.csv'],
     ['GET', '/v1/statements/2026-01xcsv'],
     ['GET', '/v1/accountx'],
-  ]) {
+  ] as const) {
     assert.equal(matchApi(method, path), undefined, `${method} ${path}`)
   }
 })

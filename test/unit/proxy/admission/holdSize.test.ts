@@ -37,7 +37,9 @@ test('no usage within the held tokens costs more than the hold, when tiers do no
     fc.property(rateSet, tokens, tokens, share, (base, promptTokens, outputTokens, parts) => {
       const model: ModelRates = { ...base, longThreshold: 0, long: base }
       const total = parts.reduce((sum, part) => sum + part, 0) || 1
-      const [cachedInput, cacheWrite5m, cacheWrite1h] = parts.map((part) => Math.floor((promptTokens * part) / total))
+      const [cachedInput = 0, cacheWrite5m = 0, cacheWrite1h = 0] = parts.map((part) =>
+        Math.floor((promptTokens * part) / total),
+      )
       const input = promptTokens - cachedInput - cacheWrite5m - cacheWrite1h
       const usage: TokenUsage = { input, cachedInput, cacheWrite5m, cacheWrite1h, output: outputTokens, reasoning: 0 }
       const size = sizeHold(model, promptTokens, outputTokens, false)

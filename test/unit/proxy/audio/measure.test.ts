@@ -186,7 +186,7 @@ test('Ogg: pages within a damaged page count, and many damaged pages have no bou
   const hidden = opusFile(4_000)
   const damaged = Array.from({ length: 40 }, (_, at) => {
     const page = oggPage(8, [Buffer.from('fishead\0'), hidden.subarray(at * 200, (at + 1) * 200)], { first: at === 0 })
-    page[22] ^= 1
+    page.writeUInt8(page.readUInt8(22) ^ 1, 22)
     return page
   })
   assert.equal(await measureAudio(Buffer.concat([opusFile(10), ...damaged])), null)
@@ -196,7 +196,7 @@ test('Ogg: pages within a damaged page count, and many damaged pages have no bou
   )
   const outer = oggPage(8, [Buffer.from('fishead\0'), inner], { first: true })
   assert.equal(await secondsOf(Buffer.concat([opusFile(10), outer])), 1.2)
-  outer[22] ^= 1
+  outer.writeUInt8(outer.readUInt8(22) ^ 1, 22)
   assert.equal(await secondsOf(Buffer.concat([opusFile(10), outer])), 1.2 + 6)
 })
 

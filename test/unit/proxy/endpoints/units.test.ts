@@ -17,6 +17,7 @@ import type { RequestHead } from '../../../../proxy/server/exchange.ts'
 import { formBody } from '../../../../proxy/upload/formBody.ts'
 import { mediaModel } from '../../../support/clients/mediaClient.ts'
 import { limits } from '../../../support/limits.ts'
+import { memberOf } from '../../../support/present.ts'
 import { wavFile } from '../../../support/samples/audio.ts'
 import { testCatalog } from '../../../support/testCatalog.ts'
 
@@ -71,7 +72,7 @@ const PLANS: Record<string, () => PiecePlan | Promise<PiecePlan>> = {
 }
 
 async function answer(operation: string, text: string): Promise<PieceAnswer | null> {
-  const found = (await PLANS[operation]()).answer(Buffer.from(text))
+  const found = (await memberOf(PLANS, operation)()).answer(Buffer.from(text))
   return 'rejected' in found ? null : found
 }
 

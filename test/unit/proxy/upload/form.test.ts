@@ -70,7 +70,7 @@ test('the pieces that are sent on hold the file itself, and another reader finds
 test('parts are views of the body', () => {
   const body = Buffer.from(field('file', 'x'.repeat(50)) + END)
   const [part] = parseMultipart(body, TYPE, limits)
-  assert.equal(part.data.buffer, body.buffer)
+  assert.equal(part?.data.buffer, body.buffer)
 })
 
 const READ: [name: string, body: string, type?: string][] = [
@@ -87,7 +87,7 @@ for (const [name, body, type = TYPE] of READ) test(`read: ${name}`, () => assert
 test('contents, names and file names arrive as they were sent', () => {
   const head = 'Content-Disposition: form-data; filename="a\\"b.mp3"; name=file\r\nContent-Type: audio/mpeg'
   const [part] = parseMultipart(Buffer.from(`--b\r\n${head}\r\n\r\nab\r\n--bc\r\n${END}`), TYPE, limits)
-  assert.deepEqual([part.name, part.filename, part.data.toString()], ['file', 'a"b.mp3', 'ab\r\n--bc'])
+  assert.deepEqual([part?.name, part?.filename, part?.data.toString()], ['file', 'a"b.mp3', 'ab\r\n--bc'])
 })
 
 const HEAD = 'content-disposition: form-data; name="a"'

@@ -18,6 +18,7 @@ import {
   type UpstreamRequest,
 } from '../../../../proxy/upstream/transport.ts'
 import { limits } from '../../../support/limits.ts'
+import { itemOf } from '../../../support/present.ts'
 
 const KINDS: readonly FailureKind[] = [
   'connect',
@@ -73,7 +74,7 @@ async function play(rule: OperationRule, deeds: readonly Deed[], disabled: reado
   const transport: Transport = {
     send: (request: UpstreamRequest, listener: UpstreamListener) => {
       asked.push({ route: request.path, fresh: request.fresh })
-      const deed = deeds[Number(request.path)]
+      const deed = itemOf(deeds, Number(request.path))
       setImmediate(() => act(deed, listener))
       return { pause: () => undefined, resume: () => undefined, cancel: () => undefined }
     },
@@ -166,7 +167,7 @@ test('property: a job goes to at most one provider that may have taken it, alway
   await fc.assert(
     fc.asyncProperty(fc.array(deed, { minLength: 1, maxLength: 4 }), async (deeds) => {
       const { asked } = await play(OPERATION_RULES.videos, deeds)
-      const taken = asked.filter(({ route }) => mayHaveTaken(deeds[Number(route)]))
+      const taken = asked.filter(({ route }) => mayHaveTaken(itemOf(deeds, Number(route))))
       assert.ok(taken.length <= 1)
       if (taken.length === 1) assert.deepEqual(asked.at(-1), taken[0])
       assert.ok(asked.every(({ fresh }) => fresh))

@@ -7,6 +7,7 @@ import { decodeCatalog, type Model } from '../../../../proxy/catalog/catalog.ts'
 import { chooseRoutes, type RoutePolicy } from '../../../../proxy/upstream/chooseRoutes.ts'
 import { RouteHealth } from '../../../../proxy/upstream/routeHealth.ts'
 import { limits } from '../../../support/limits.ts'
+import { itemOf } from '../../../support/present.ts'
 
 const NOW_MS = 1_000_000
 
@@ -87,8 +88,8 @@ test('property: no route is chosen that the policy, the catalog or the keys forb
       const usable = routes.flatMap((route, index) =>
         route.enabled && route.keySet && (policy.dialects?.has(route.dialect) ?? true) ? [index] : [],
       )
-      const allowed = usable.filter((index) => policy.allowRetention || routes[index].policy === 'none')
-      const open = allowed.filter((index) => routes[index].open)
+      const allowed = usable.filter((index) => policy.allowRetention || itemOf(routes, index).policy === 'none')
+      const open = allowed.filter((index) => itemOf(routes, index).open)
       const chosen = choose(routes, policy)
       if (usable.length === 0) return assert.equal((chosen as GatewayError).code, 'model_unavailable')
       if (allowed.length === 0) return assert.equal((chosen as GatewayError).code, 'no_route_for_policy')
@@ -107,8 +108,9 @@ test('property: no route is chosen that the policy, the catalog or the keys forb
 /** In the order of the catalog, or by what is stated of the cost, with the catalog's order among equals. */
 function assertOrder(routes: readonly RouteSpec[], chosen: readonly number[], cheapest: boolean): void {
   for (let i = 1; i < chosen.length; i++) {
-    const [before, after] = [chosen[i - 1], chosen[i]]
-    const cost = (index: number) => routes[index].costUnits ?? Number.POSITIVE_INFINITY
+    const before = itemOf(chosen, i - 1)
+    const after = itemOf(chosen, i)
+    const cost = (index: number) => itemOf(routes, index).costUnits ?? Number.POSITIVE_INFINITY
     if (cheapest && cost(before) !== cost(after)) assert.ok(cost(before) < cost(after))
     else assert.ok(before < after)
   }

@@ -33,8 +33,8 @@ const upstreamWith = (members: Record<string, unknown>) =>
 test('a tool as the tests sell it is read exactly, and reaches the proxies whole', () => {
   const catalog = read(searchTool('web.search'), scrapeTool('web.scrape', 'mock', { enabled: false }))
   const [search] = catalog.tools
-  assert.deepEqual(search.price, { callUnits: 1_050_000, resultUnits: 210_000, perResult: true })
-  assert.deepEqual([search.retained, search.limit, search.resultsMax], [true, 'count', 10])
+  assert.deepEqual(search?.price, { callUnits: 1_050_000, resultUnits: 210_000, perResult: true })
+  assert.deepEqual([search?.retained, search?.limit, search?.resultsMax], [true, 'count', 10])
   const publication = { version: 1, publishedAtMs: 0, validUntilMs: 0, sheetJson: '{}', listedAtMs: new Map() }
   const decoded = decodeCatalog(encodeRecord(catalog, publication), { SLUICE_TEST_PROVIDER_KEY: 'k' })
   const tool = decoded.tools.get('web.search')

@@ -8,7 +8,7 @@ test('without a configured address only loopback is this gateway', () => {
     ['127.0.0.1:8080', 'http://127.0.0.1:8080/login'],
     ['localhost', 'http://localhost'],
     ['localhost:3000', 'https://localhost:3000'],
-  ]) {
+  ] as const) {
     assert.ok(isOwnOrigin(undefined, domain, uri), domain)
   }
   for (const [domain, uri] of [
@@ -18,7 +18,7 @@ test('without a configured address only loopback is this gateway', () => {
     ['localhost', 'ftp://localhost'],
     ['localhost@evil.example', 'http://evil.example'],
     ['', ''],
-  ]) {
+  ] as const) {
     assert.ok(!isOwnOrigin(undefined, domain, uri), domain)
   }
 })
@@ -34,7 +34,7 @@ test('with one, nothing else is, not even loopback', () => {
     ['gateway.example.com:8443', 'https://gateway.example.com:8443'],
     ['localhost', 'http://localhost'],
     ['user@gateway.example.com', 'https://evil.example'],
-  ]) {
+  ] as const) {
     assert.ok(!isOwnOrigin(own, domain, uri), `${domain} ${uri}`)
   }
 })

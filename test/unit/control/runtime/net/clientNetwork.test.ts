@@ -17,7 +17,7 @@ test('clients are told apart by their IPv4 address or the /64 of their IPv6 addr
     ['', ''],
     ['example.com', ''],
     ['1.2.3', ''],
-  ]) {
+  ] as const) {
     assert.equal(clientNetwork(address), network, address)
   }
 })

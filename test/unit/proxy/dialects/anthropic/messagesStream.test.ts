@@ -7,6 +7,7 @@ import { MessagesStream } from '../../../../../proxy/dialects/anthropic/messages
 import { chunkIdentity } from '../../../../../proxy/dialects/openai/rewrite.ts'
 import { EventScan } from '../../../../../proxy/sse/eventScan.ts'
 import { OutBuffer } from '../../../../../proxy/sse/outBuffer.ts'
+import { itemOf, present } from '../../../../support/present.ts'
 
 const REQUEST_ID = 'req_01ARZ3NDEKTSV4RRFFQ69G5FAV'
 const MODEL = 'acme/chat-small'
@@ -40,7 +41,7 @@ function events(text: string): Event[] {
     .map((block) => {
       const [name, data, ...rest] = block.split('\n')
       assert.deepEqual(rest, [])
-      const event = JSON.parse(data.slice('data: '.length)) as Event
+      const event = JSON.parse(present(data).slice('data: '.length)) as Event
       assert.equal(name, `event: ${event.type}`)
       return event
     })
@@ -119,7 +120,7 @@ describe('the native Messages stream', () => {
           const source = all.map((event) => sse(event, spacing, eol)).join('')
           const { stream, out } = relay(source, splits)
           const expected = structuredClone(all) as { message?: object }[]
-          Object.assign(expected[0].message ?? {}, { id: REQUEST_ID, model: MODEL })
+          Object.assign(itemOf(expected, 0).message ?? {}, { id: REQUEST_ID, model: MODEL })
           assert.notEqual(stream.state, 'broken')
           assert.deepEqual(events(out), JSON.parse(JSON.stringify(expected)))
         },

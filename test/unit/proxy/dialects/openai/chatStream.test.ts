@@ -6,6 +6,7 @@ import { ChatStream } from '../../../../../proxy/dialects/openai/chatStream.ts'
 import { ChunkScan } from '../../../../../proxy/dialects/openai/chunkScan.ts'
 import { chunkIdentity, textIdentity } from '../../../../../proxy/dialects/openai/rewrite.ts'
 import { OutBuffer } from '../../../../../proxy/sse/outBuffer.ts'
+import { itemOf } from '../../../../support/present.ts'
 
 const REQUEST_ID = 'req_01ARZ3NDEKTSV4RRFFQ69G5FAV'
 const MODEL = 'acme/chat-small'
@@ -125,7 +126,7 @@ test('an echo comes once, with the first output, in a chunk like the others', ()
   const { out, stream } = relay(pieces, { echo: 'Say "', keepNullUsage: true })
   const seen = events(out) as { object: string; choices: { text: string }[] }[]
   assert.deepEqual(
-    seen.map(({ choices }) => choices[0].text),
+    seen.map(({ choices }) => itemOf(choices, 0).text),
     ['', 'Say "', 'a', 'b', 'c'],
   )
   assert.ok(seen.every(({ object }) => object === 'text_completion'))
