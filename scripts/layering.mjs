@@ -1,4 +1,5 @@
-// Who may import whom (see the folders in README.md), how long a file may be, and that `any` stays out.
+// Who may import whom (see the folders in README.md), how long a file may be, that `any` stays out, and that a unit test
+// lies where its source does.
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -135,6 +136,14 @@ function fileArrows(files) {
   return new Map([...files].map(([path, text]) => [path, new Set(importsOf(path, text).filter((to) => files.has(to)))]))
 }
 
+/**
+ * The source that a unit test is named for, without its ending: a file, or the folder whose files it tests together. Where
+ * one source has several tests, what they are about follows its name: `routes.fuzz.test.ts`.
+ */
+function testedSource(path) {
+  return /^test\/unit\/(.+?)(\.[^./]+)?\.test\.ts$/.exec(path)?.[1]
+}
+
 /** Circles of arrows, one for each arrow that closes one. */
 function circles(arrows) {
   const found = []
@@ -155,10 +164,12 @@ function circles(arrows) {
 /**
  * Checks source files.
  * @param {Map<string, string>} files text by path in the project
+ * @param {readonly string[]} scripts paths of sources that are not checked themselves
  * @returns {string[]} a sentence per fault
  */
-export function findFaults(files) {
+export function findFaults(files, scripts = []) {
   const faults = []
+  const names = [...files.keys(), ...scripts]
   for (const [path, text] of files) {
     for (const to of importsOf(path, text)) {
       for (const { why, breaks } of RULES) if (breaks(path, to)) faults.push(`${path} imports ${to}: ${why}`)
@@ -168,6 +179,9 @@ export function findFaults(files) {
     const code = text.replaceAll(COMMENT_OR_STRING, (part) => part.replaceAll(/[^\n]/g, ' '))
     const line = code.split('\n').findIndex((line) => ANY.test(line))
     if (line >= 0) faults.push(`${path}:${line + 1} uses any`)
+    const tested = testedSource(path)
+    if (tested !== undefined && !names.some((name) => name.replace(/\.(ts|mjs)$/, '') === tested || isIn(name, tested)))
+      faults.push(`${path} is named for ${tested}, which is neither a source file nor a folder`)
   }
   for (const circle of circles(folderArrows(files))) faults.push(`folders import each other in a circle: ${circle}`)
   for (const circle of circles(fileArrows(files))) faults.push(`files import each other in a circle: ${circle}`)
@@ -193,7 +207,9 @@ function readSources(root) {
 }
 
 if (process.argv[1]?.endsWith('layering.mjs')) {
-  const faults = findFaults(readSources(join(dirname(fileURLToPath(import.meta.url)), '..')))
+  const root = join(dirname(fileURLToPath(import.meta.url)), '..')
+  const scripts = readdirSync(join(root, 'scripts')).map((name) => `scripts/${name}`)
+  const faults = findFaults(readSources(root), scripts)
   for (const fault of faults) console.error(fault)
   if (faults.length > 0) process.exit(1)
 }

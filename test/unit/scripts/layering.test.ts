@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { projectRoot } from '../../../control/launch/paths.ts'
 
 interface Layering {
-  findFaults(files: Map<string, string>): string[]
+  findFaults(files: Map<string, string>, scripts?: readonly string[]): string[]
 }
 
 const script = pathToFileURL(join(projectRoot, 'scripts/layering.mjs')).href
@@ -39,6 +39,8 @@ const BAD: ReadonlyArray<readonly [path: string, text: string, fault: RegExp]> =
   ['proxy/sse/a.ts', 'const x = JSON.parse(y) as any\n', /uses any/],
   ['proxy/sse/a.ts', 'const x: Map<string, any> = y\n', /uses any/],
   ['proxy/sse/a.ts', 'x()\n'.repeat(351), /351 lines/],
+  ['test/unit/proxy/sse/gone.test.ts', 'x()\n', /neither a source file nor a folder/],
+  ['test/unit/gone.test.ts', 'x()\n', /neither a source file nor a folder/],
 ]
 
 const GOOD: ReadonlyArray<readonly [path: string, text: string]> = [
@@ -83,4 +85,12 @@ test('files that import each other are refused', () => {
     'proxy/sse/b.ts': "import { a } from './a.ts'\n",
   })
   assert.deepEqual(faults, ['files import each other in a circle: proxy/sse/a.ts -> proxy/sse/b.ts -> proxy/sse/a.ts'])
+})
+
+test('a unit test is named for a source file, a folder of them or a script', () => {
+  const sources = { 'proxy/sse/a.ts': '', 'proxy/routes.ts': '' }
+  for (const name of ['proxy/sse/a', 'proxy/sse/a.limits', 'proxy/routes.fuzz', 'proxy/sse', 'scripts/check']) {
+    const files = new Map(Object.entries({ ...sources, [`test/unit/${name}.test.ts`]: '' }))
+    assert.deepEqual(findFaults(files, ['scripts/check.mjs']), [], name)
+  }
 })

@@ -2,12 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { sluice } from '../../../../../contract/wire/generated/messages.js'
-import { compareStreamIds, parseStreamId } from '../../../../../contract/wire/streamId.ts'
-import { parseHold } from '../../../../../control/admission/holdRecord.ts'
-import { windowsAt } from '../../../../../control/admission/windows.ts'
-import { isCausedByContent } from '../../../../../control/book/settlement/bookBatch.ts'
 import { parseEntry } from '../../../../../control/book/settlement/entry.ts'
-import { textArray } from '../../../../../control/runtime/db/arrays.ts'
 
 function entry(changes: Partial<sluice.ISettlement>, fields: Record<string, string> = {}) {
   const settlement = sluice.Settlement.encode({
@@ -82,48 +77,4 @@ test('no bytes make reading throw', () => {
     }),
     { numRuns: 500 },
   )
-})
-
-test('stream ids are ordered by both of their parts', () => {
-  const order = (a: string, b: string) => Math.sign(compareStreamIds(parseStreamId(a), parseStreamId(b)))
-  assert.equal(order('9-0', '10-0'), -1)
-  assert.equal(order('10-2', '10-10'), -1)
-  assert.equal(order('10-2', '10-2'), 0)
-  assert.equal(order('11-0', '10-99'), 1)
-})
-
-test('a hold is read back with its parts and what its receipt needs', () => {
-  const text = '100|1700000000000|acct_1|key_1|472222|19675|646|60|grt_1=25,grt_2=15|acme/chat-small,chat,7,1'
-  const hold = parseHold(5, 'own_1', 'req_1', text)
-  assert.deepEqual(
-    [hold?.holdUnits, hold?.coinUnits, hold?.model, hold?.endpoint, hold?.sheetVersion, hold?.streamed],
-    [100, 60, 'acme/chat-small', 'chat', 7, true],
-  )
-  assert.deepEqual(hold?.grants, [
-    { grantId: 'grt_1', units: 25 },
-    { grantId: 'grt_2', units: 15 },
-  ])
-  assert.equal(parseHold(5, 'own_1', 'req_1', 'rubbish'), undefined)
-})
-
-test('windows are those of hold.lua', () => {
-  // 2024-02-29T23:59:59Z
-  const windows = windowsAt(1_709_251_199_000)
-  assert.deepEqual([windows.hour, windows.day, windows.month], [474_791, 19_782, 54 * 12 + 1])
-  assert.equal(windows.dayFirstHour, 19_782 * 24)
-  assert.equal(windows.monthFirstHour * 3_600_000, Date.UTC(2024, 1, 1))
-})
-
-test('only errors of the content reject an entry', () => {
-  assert.ok(isCausedByContent({ code: '22021' }))
-  assert.ok(isCausedByContent({ code: '23514', constraint: 'charge_within_hold' }))
-  assert.ok(!isCausedByContent({ code: '23505', constraint: 'receipts_position_key' }))
-  assert.ok(!isCausedByContent({ code: '40P01' }))
-  assert.ok(!isCausedByContent({ code: '57P01' }))
-  assert.ok(!isCausedByContent({ code: 'ECONNREFUSED' }))
-  assert.ok(!isCausedByContent(new Error('Connection terminated')))
-})
-
-test('array texts keep every character', () => {
-  assert.equal(textArray(['a', 'b"c', 'd\\e', '', 'NULL', '{,}']), '{"a","b\\"c","d\\\\e","","NULL","{,}"}')
 })

@@ -5,14 +5,14 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { parse } from 'yaml'
-import * as known from '../../../../contract/catalog/catalog.ts'
-import { FIRST_FRAMES } from '../../../../contract/catalog/video.ts'
-import { ANNOTATIONS, type Schema } from '../../../../contract/schemas/schemaFaults.ts'
-import { AMOUNT_KEYS } from '../../../../control/catalog/pricing/price.ts'
-import { demoPaymentsFile } from '../../../../control/launch/chain/demoChain.ts'
-import { demoCatalog } from '../../../../control/launch/demoCatalog.ts'
+import * as known from '../../../contract/catalog/catalog.ts'
+import { FIRST_FRAMES } from '../../../contract/catalog/video.ts'
+import { ANNOTATIONS, type Schema } from '../../../contract/schemas/schemaFaults.ts'
+import { AMOUNT_KEYS } from '../../../control/catalog/pricing/price.ts'
+import { demoPaymentsFile } from '../../../control/launch/chain/demoChain.ts'
+import { demoCatalog } from '../../../control/launch/demoCatalog.ts'
 
-const root = new URL('../../../../../', import.meta.url)
+const root = new URL('../../../../', import.meta.url)
 const textOf = (path: string): string => readFileSync(new URL(path, root), 'utf8')
 const schemaOf = (name: string): Schema => JSON.parse(textOf(`contract/schemas/${name}.schema.json`)) as Schema
 const NAMES = ['catalog', 'payments', 'environment']

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { decodeHoldMeta, encodeHoldMeta, type HoldMeta } from '../../contract/wire/holdMeta.ts'
-import { parseHold } from '../../control/admission/holdRecord.ts'
+import { decodeHoldMeta, encodeHoldMeta, type HoldMeta } from '../../../../contract/wire/holdMeta.ts'
+import { parseHold } from '../../../../control/admission/holdRecord.ts'
 
 const meta: fc.Arbitrary<HoldMeta> = fc.record(
   {
