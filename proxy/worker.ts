@@ -63,7 +63,7 @@ for (const redis of [commands, subscriber, feedRedis]) redis.on('error', fault('
 
 const metrics = new RequestMetrics()
 const health = new RouteHealth(limits)
-const transport = newTransport(config.transport, limits)
+const transport = await newTransport(config.transport, limits)
 const rpc = new RpcClient({ commands, subscriber, owner, busKey: config.busKey, limits })
 const seen = new SeenState({
   partsNow: () => {

@@ -6,12 +6,12 @@ import { fileURLToPath } from 'node:url'
 import { stopLeftover } from '../control/launch/leftover.ts'
 import { startPostgres } from '../control/launch/postgres.ts'
 import { limits } from './support/limits.ts'
-import { TEST_POSTGRES_SETTINGS } from './support/services.ts'
+import { makeTemplate, TEST_POSTGRES_SETTINGS } from './support/services.ts'
 import { makeTempDir, removeTempDir } from './support/tempDir.ts'
 
 const FOLDERS = ['unit', 'integration', 'clients', 'faults']
-// Tests wait for processes to start and for times to pass, so two cores have work for three of them.
-const FILES_AT_ONCE = 3
+// Tests wait for processes to start and for times to pass, so two cores have work for four of them.
+const FILES_AT_ONCE = 4
 const TEST_TIMEOUT_MS = 300_000
 const LONG_TEST_TIMEOUT_MS = 3_600_000
 const here = fileURLToPath(new URL('.', import.meta.url))
@@ -73,6 +73,7 @@ async function main(): Promise<number> {
     const isLong = wanted.includes('long')
     const env = {
       SLUICE_TEST_DATABASE_URL: postgres.url('postgres'),
+      SLUICE_TEST_TEMPLATE: await makeTemplate(postgres),
       SLUICE_TEST_DIR: dir,
       SLUICE_TEST_LONG: isLong ? '1' : '',
     }

@@ -6,6 +6,8 @@ import { limits } from './limits.ts'
 
 const STOP_TIMEOUT_MS = 20_000
 const START_ATTEMPTS = 3
+// Reading source maps takes a tenth of what a program takes to start; the logs are of use only where they are kept.
+const NODE_FLAGS = process.env['SLUICE_TEST_KEEP'] === '1' ? ['--enable-source-maps'] : []
 
 /** One compiled program of a stack. After a restart it has the ports it had before. */
 export class TestProcess {
@@ -16,7 +18,7 @@ export class TestProcess {
     this.process = new ManagedProcess({
       name,
       command: process.execPath,
-      args: ['--enable-source-maps', compiled(program), ...args],
+      args: [...NODE_FLAGS, compiled(program), ...args],
       env: { ...process.env, LOG_LEVEL: 'info', ...env },
       logFile: join(dir, `${name}.log`),
       stopSignal: 'SIGTERM',

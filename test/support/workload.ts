@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type ChatBody, chat, completion, type Receipt, takeApart } from './clients/chatClient.ts'
 import { itemOf } from './present.ts'
 import { assertReconciled } from './reconcile.ts'
 import type { Stack, TestAccount } from './stack.ts'
+
+// Clients that try again at once would keep the processes that are to come back from doing so.
+const RETRY_PAUSE_MS = 50
 
 /** What the clients of a workload saw. */
 export interface WorkloadResult {
@@ -23,7 +27,7 @@ export interface Workload {
 
 /**
  * Keeps `clients` clients busy, each with one request after another, streamed and not by turns, over the models.
- * Failures are part of it: clients go on after a pause of a few milliseconds, as a retrying client would.
+ * Failures are part of it: clients go on after a pause, as a retrying client would.
  */
 export function startWorkload(
   stack: Stack,
@@ -42,7 +46,7 @@ export function startWorkload(
     const reply = await chat(stack.baseUrl, account.apiKey, body)
     if (reply.status !== 200) {
       refused.set(reply.status, (refused.get(reply.status) ?? 0) + 1)
-      await new Promise((resolve) => setTimeout(resolve, 5))
+      await sleep(RETRY_PAUSE_MS)
       return
     }
     if (!stream) {
@@ -60,7 +64,7 @@ export function startWorkload(
         await one(turn)
       } catch {
         broken++
-        await new Promise((resolve) => setTimeout(resolve, 5))
+        await sleep(RETRY_PAUSE_MS)
       }
     }
   }

@@ -43,13 +43,16 @@ async function apply(client: Client, migration: Migration): Promise<boolean> {
  */
 export async function migrate(pool: Pool): Promise<string[]> {
   const migrations = await readMigrations()
-  await withTransaction(pool, async (client) => {
+  const known = await withTransaction(pool, async (client) => {
     await lockUntilCommit(client, 'migration')
     await client.query(`CREATE TABLE IF NOT EXISTS schema_migrations (
       version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`)
+    const { rows } = await client.query<{ version: number }>('SELECT version FROM schema_migrations')
+    return new Set(rows.map(({ version }) => version))
   })
   const applied: string[] = []
   for (const migration of migrations) {
+    if (known.has(migration.version)) continue
     try {
       if (await withTransaction(pool, (client) => apply(client, migration))) applied.push(migration.name)
     } catch (error) {

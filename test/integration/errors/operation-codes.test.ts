@@ -167,19 +167,27 @@ async function costOf(requestId: string): Promise<{ status: number; units?: stri
   return { status: response.status, units: receipt.cost?.units, ...(receipt.status && { state: receipt.status }) }
 }
 
-describe('a request that ends with this code is not charged', () => {
-  for (const [code, status, type, provoke] of UNCHARGED) {
-    test(code, async () => {
-      const reply = await provoke()
-      const error = assertError(reply, status, code)
-      assert.equal(error.type, type)
-      if (status === 429 || status === 503) assert.ok(Number(reply.headers.get('retry-after')) >= 1)
-      await stack.settled()
-      const { status: found, units } = await costOf(reply.headers.get('x-request-id') ?? '')
-      assert.ok(found === 404 || units === '0', `${found} ${units}`)
-    })
-  }
-})
+async function assertUncharged(...[code, status, type, provoke]: Refusal): Promise<void> {
+  const reply = await provoke()
+  const error = assertError(reply, status, code)
+  assert.equal(error.type, type)
+  if (status === 429 || status === 503) assert.ok(Number(reply.headers.get('retry-after')) >= 1)
+  await stack.settled()
+  const { status: found, units } = await costOf(reply.headers.get('x-request-id') ?? '')
+  assert.ok(found === 404 || units === '0', `${found} ${units}`)
+}
+
+/** What these do to the stack, other requests would meet. */
+const ALONE = ['policy_unavailable', 'settings_unavailable', 'too_many_uploads']
+
+for (const alone of [false, true]) {
+  const concurrency = !alone
+  describe(`a request that ends with this code is not charged${alone ? ', alone' : ''}`, { concurrency }, () => {
+    for (const [code, status, type, provoke] of UNCHARGED) {
+      if (ALONE.includes(code) === alone) test(code, () => assertUncharged(code, status, type, provoke))
+    }
+  })
+}
 
 test('stream_interrupted: what was produced is charged, and the receipt says partial', async () => {
   const reply = await chatStream(stack.baseUrl, apiKey, { model: 'test/cut' })

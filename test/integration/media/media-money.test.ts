@@ -1,7 +1,7 @@
 // Goal: what is not chat is charged what the provider reported, never more than was held, and nothing when it failed.
 import assert from 'node:assert/strict'
 import { request as httpRequest } from 'node:http'
-import { after, before, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { assertError, type Reply, receiptOf } from '../../support/clients/chatClient.ts'
 import { answered, mediaModel, postForm, postJson } from '../../support/clients/mediaClient.ts'
 import { limits } from '../../support/limits.ts'
@@ -131,16 +131,19 @@ const FAILED: [fault: string, status: number, code: string][] = [
   ['hang0', 504, 'upstream_timeout'],
   ['silent', 504, 'upstream_timeout'],
 ]
-for (const [name, { modality, send }] of Object.entries(REQUESTS)) {
-  for (const [fault, status, code] of FAILED) {
-    test(`${name}: ${fault} at the provider is ${code} and costs nothing`, async () => {
-      const reply = await send(`test/${modality}-${fault}`)
-      assertError(reply, status, code)
-      const receipt = await receiptFor(reply)
-      assert.deepEqual([receipt.status, receipt.cost.units, receipt.error], ['failed', '0', code])
-    })
+// At once, because some wait for a deadline.
+describe('what fails at the provider', { concurrency: true }, () => {
+  for (const [name, { modality, send }] of Object.entries(REQUESTS)) {
+    for (const [fault, status, code] of FAILED) {
+      test(`${name}: ${fault} at the provider is ${code} and costs nothing`, async () => {
+        const reply = await send(`test/${modality}-${fault}`)
+        assertError(reply, status, code)
+        const receipt = await receiptFor(reply)
+        assert.deepEqual([receipt.status, receipt.cost.units, receipt.error], ['failed', '0', code])
+      })
+    }
   }
-}
+})
 
 for (const name of ['embeddings', 'images', 'rerank']) {
   test(`${name}: a client that leaves pays for the answer that the provider makes`, async () => {
