@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { stopLeftover } from '../control/launch/leftover.ts'
 import { startPostgres } from '../control/launch/postgres.ts'
 import { limits } from './support/limits.ts'
+import { findRedis } from '../control/launch/redis.ts'
 import { makeTemplate, TEST_POSTGRES_SETTINGS } from './support/services.ts'
 import { makeTempDir, removeTempDir } from './support/tempDir.ts'
 
@@ -74,6 +75,7 @@ async function main(): Promise<number> {
     const env = {
       SLUICE_TEST_DATABASE_URL: postgres.url('postgres'),
       SLUICE_TEST_TEMPLATE: await makeTemplate(postgres),
+      SLUICE_TEST_REDIS: findRedis(),
       SLUICE_TEST_DIR: dir,
       SLUICE_TEST_LONG: isLong ? '1' : '',
     }

@@ -25,6 +25,8 @@ export interface RedisOptions {
   /** Path of a Unix domain socket, for this user alone; Redis then has no port. By default it is reached by its port. */
   readonly socket?: string
   readonly limits: Limits
+  /** What to run, as `findRedis` has found it; looked for when absent. */
+  readonly program?: string | undefined
 }
 
 /**
@@ -32,7 +34,7 @@ export interface RedisOptions {
  * @throws Error that says what to install, or why it did not start
  */
 export async function startRedis(options: RedisOptions): Promise<RedisServer> {
-  const program = findRedis()
+  const program = options.program ?? findRedis()
   mkdirSync(options.dir, { recursive: true, mode: 0o700 })
   await stopLeftover(join(options.dir, 'redis.pid'), /(redis|valkey)-server/, 'SIGTERM', options.limits)
   if (options.socket !== undefined) {
@@ -56,7 +58,11 @@ export async function startRedis(options: RedisOptions): Promise<RedisServer> {
   }
 }
 
-function findRedis(): string {
+/**
+ * The program of Redis (or Valkey) on this machine; it is installed where that is possible and it is missing.
+ * @throws Error that says what to install
+ */
+export function findRedis(): string {
   const done = spawnSync(process.execPath, [systemPackagesScript, 'redis'], {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe'],

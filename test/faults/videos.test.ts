@@ -1,7 +1,7 @@
 // Processes die and leave while clips are made. What a client was told stays true: a job that was called lost is never
 // charged, one that is charged can be fetched, and no job is charged twice.
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { VideoState } from '../../contract/catalog/video.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
@@ -62,6 +62,22 @@ async function withStack(
   }
 }
 
+/** A stack for the tests of a suite. @returns what runs one of them on it, with an account of its own, and then audits the books */
+function sharedStack(
+  options: StackOptions,
+): (work: (stack: Stack, account: TestAccount) => Promise<void>) => Promise<void> {
+  let stack: Stack
+  before(async () => {
+    stack = await startStack({ catalog: CATALOG, limits: LIMITS, ...options })
+  })
+  after(() => stack.stop())
+  return async (work) => {
+    await work(stack, await stack.createAccount({ credits: '1000' }))
+    await stack.settled()
+    await stack.audit()
+  }
+}
+
 function workersOf(stack: Stack): number[] {
   assert.ok(stack.proxy.pid !== undefined)
   return childrenOf(stack.proxy.pid)
@@ -84,83 +100,132 @@ async function assertLost(stack: Stack, apiKey: string, job: VideoObject): Promi
   }
 }
 
-test('kill -9: the jobs of the worker are lost and not charged, and their places are free', async () => {
-  await withStack({}, async (stack, { apiKey }) => {
-    const jobs = [
-      await newVideo(stack.baseUrl, apiKey, { model: 'test/endless' }),
-      await newVideo(stack.baseUrl, apiKey, { model: 'test/endless' }),
-    ]
-    assertError(await generate(stack.baseUrl, apiKey, { model: 'test/quick' }), 429, 'too_many_video_jobs')
-    await killWorkers(stack)
-    for (const job of jobs) await assertLost(stack, apiKey, job)
-    await stack.settled()
-    for (const job of jobs) {
-      const receipt = await receiptOf(stack.baseUrl, apiKey, job.request_id)
-      assert.deepEqual([receipt.status, receipt.cost.units], ['orphaned', '0'])
-    }
-    const next = await newVideo(stack.baseUrl, apiKey, { model: 'test/quick' })
-    await videoIn(stack.baseUrl, apiKey, next.id, ['completed'])
-    for (const job of jobs) await assertLost(stack, apiKey, job)
-  })
-})
+describe('one worker', () => {
+  const onStack = sharedStack({})
 
-test('kill -9 at any moment: what is charged can be fetched, what is lost is not charged', async () => {
-  await withStack({ workers: 2 }, async (stack) => {
-    const jobs: { apiKey: string; job: VideoObject }[] = []
-    const accounts = await Promise.all(Array.from({ length: 5 }, () => stack.createAccount({ credits: '1000' })))
-    for (let round = 0; round < ROUNDS; round++) {
-      for (const { apiKey } of [...accounts, ...accounts]) {
-        const job = await newVideo(stack.baseUrl, apiKey, { model: 'test/quick' })
-        jobs.push({ apiKey, job })
-      }
-      // From before the first is made until after the last.
-      await sleep((round * KILL_MS_MAX) / (ROUNDS - 1))
+  test('kill -9: the jobs of the worker are lost and not charged, and their places are free', async () => {
+    await onStack(async (stack, { apiKey }) => {
+      const jobs = [
+        await newVideo(stack.baseUrl, apiKey, { model: 'test/endless' }),
+        await newVideo(stack.baseUrl, apiKey, { model: 'test/endless' }),
+      ]
+      assertError(await generate(stack.baseUrl, apiKey, { model: 'test/quick' }), 429, 'too_many_video_jobs')
       await killWorkers(stack)
-      // Nobody asks while the killed are being found out.
+      for (const job of jobs) await assertLost(stack, apiKey, job)
       await stack.settled()
-    }
-    const made = await providerVideos(stack)
-    let completed = 0
-    for (const { apiKey, job } of jobs) {
-      let reply = await videoReply(stack.baseUrl, apiKey, job.id)
-      await until(`${job.id} has ended`, async () => {
-        reply = await videoReply(stack.baseUrl, apiKey, job.id)
-        return reply.status !== 200 || (JSON.parse(reply.text) as VideoObject).status === 'completed'
-      })
-      const receipt = await receiptOf(stack.baseUrl, apiKey, job.request_id)
-      if (reply.status === 200) {
-        completed++
-        assert.equal(receipt.status, 'ok')
-        assertSecondsReconciled(receipt, made, SECOND_UNITS)
-        assert.equal((await clipOf(stack.baseUrl, apiKey, job.id)).length, 65_536)
-      } else {
-        assertError(reply, 503, 'gateway_restart')
-        assert.equal(receipt.cost.units, '0')
+      for (const job of jobs) {
+        const receipt = await receiptOf(stack.baseUrl, apiKey, job.request_id)
+        assert.deepEqual([receipt.status, receipt.cost.units], ['orphaned', '0'])
       }
-    }
-    assert.ok(completed > 0 && completed < jobs.length, `${completed} of ${jobs.length} were completed`)
+      const next = await newVideo(stack.baseUrl, apiKey, { model: 'test/quick' })
+      await videoIn(stack.baseUrl, apiKey, next.id, ['completed'])
+      for (const job of jobs) await assertLost(stack, apiKey, job)
+    })
+  })
+
+  test('Redis is killed while clips are made: they are charged once it is back', async () => {
+    await onStack(async (stack, { apiKey }) => {
+      const job = await newVideo(stack.baseUrl, apiKey, { model: 'test/paced' })
+      // Redis writes its file every second.
+      await sleep(1_200)
+      await stack.redis.kill9()
+      await until('reads are refused', async () => (await videoReply(stack.baseUrl, apiKey, job.id)).status === 503)
+      assertError(await generate(stack.baseUrl, apiKey, { model: 'test/quick' }), 503, 'admission_unavailable')
+      await until('the clip is made', async () => (await providerVideos(stack)).at(-1)?.status === 'completed')
+      await stack.redis.restart()
+      await until('the gateway is back', async () => (await videoReply(stack.baseUrl, apiKey, job.id)).status === 200)
+      const done = await videoIn(stack.baseUrl, apiKey, job.id, ['completed'])
+      assert.ok(done.receipt !== null)
+      assertSecondsReconciled(done.receipt, await providerVideos(stack), SECOND_UNITS)
+    })
   })
 })
 
-test('SIGTERM: running jobs may end, new ones are refused, and the clips are there after the restart', async () => {
-  await withStack({ workers: 2 }, async (stack, { apiKey }) => {
-    const job = await newVideo(stack.baseUrl, apiKey, { model: 'test/paced' })
-    const left = stack.proxy.sigterm()
-    await until('new jobs are refused', async () => {
-      const reply = await generate(stack.baseUrl, apiKey, { model: 'test/quick' })
-      // Until the workers hear of it they take jobs, as many as a key may have.
-      if (reply.status === 202 || reply.status === 429) return false
-      assertError(reply, 503, 'restarting')
-      assert.ok(Number(reply.headers.get('retry-after')) >= 1)
-      return true
+describe('two workers', () => {
+  const onStack = sharedStack({ workers: 2 })
+
+  test('kill -9 at any moment: what is charged can be fetched, what is lost is not charged', async () => {
+    await onStack(async (stack) => {
+      const jobs: { apiKey: string; job: VideoObject }[] = []
+      const accounts = await Promise.all(Array.from({ length: 5 }, () => stack.createAccount({ credits: '1000' })))
+      for (let round = 0; round < ROUNDS; round++) {
+        for (const { apiKey } of [...accounts, ...accounts]) {
+          const job = await newVideo(stack.baseUrl, apiKey, { model: 'test/quick' })
+          jobs.push({ apiKey, job })
+        }
+        // From before the first is made until after the last.
+        await sleep((round * KILL_MS_MAX) / (ROUNDS - 1))
+        await killWorkers(stack)
+        // Nobody asks while the killed are being found out.
+        await stack.settled()
+      }
+      const made = await providerVideos(stack)
+      let completed = 0
+      for (const { apiKey, job } of jobs) {
+        let reply = await videoReply(stack.baseUrl, apiKey, job.id)
+        await until(`${job.id} has ended`, async () => {
+          reply = await videoReply(stack.baseUrl, apiKey, job.id)
+          return reply.status !== 200 || (JSON.parse(reply.text) as VideoObject).status === 'completed'
+        })
+        const receipt = await receiptOf(stack.baseUrl, apiKey, job.request_id)
+        if (reply.status === 200) {
+          completed++
+          assert.equal(receipt.status, 'ok')
+          assertSecondsReconciled(receipt, made, SECOND_UNITS)
+          assert.equal((await clipOf(stack.baseUrl, apiKey, job.id)).length, 65_536)
+        } else {
+          assertError(reply, 503, 'gateway_restart')
+          assert.equal(receipt.cost.units, '0')
+        }
+      }
+      assert.ok(completed > 0 && completed < jobs.length, `${completed} of ${jobs.length} were completed`)
     })
-    assert.equal(await left, 0)
-    await stack.proxy.start()
-    await stack.ready()
-    const done = await videoIn(stack.baseUrl, apiKey, job.id, ['completed'])
-    assert.ok(done.receipt !== null)
-    assertSecondsReconciled(done.receipt, await providerVideos(stack), SECOND_UNITS)
-    assert.equal((await clipOf(stack.baseUrl, apiKey, job.id)).length, 65_536)
+  })
+
+  test('SIGTERM: running jobs may end, new ones are refused, and the clips are there after the restart', async () => {
+    await onStack(async (stack, { apiKey }) => {
+      const job = await newVideo(stack.baseUrl, apiKey, { model: 'test/paced' })
+      const left = stack.proxy.sigterm()
+      await until('new jobs are refused', async () => {
+        const reply = await generate(stack.baseUrl, apiKey, { model: 'test/quick' })
+        // Until the workers hear of it they take jobs, as many as a key may have.
+        if (reply.status === 202 || reply.status === 429) return false
+        assertError(reply, 503, 'restarting')
+        assert.ok(Number(reply.headers.get('retry-after')) >= 1)
+        return true
+      })
+      assert.equal(await left, 0)
+      await stack.proxy.start()
+      await stack.ready()
+      const done = await videoIn(stack.baseUrl, apiKey, job.id, ['completed'])
+      assert.ok(done.receipt !== null)
+      assertSecondsReconciled(done.receipt, await providerVideos(stack), SECOND_UNITS)
+      assert.equal((await clipOf(stack.baseUrl, apiKey, job.id)).length, 65_536)
+    })
+  })
+
+  test('a clip that was made when its worker died is charged by whoever reads it first, or by nobody', async () => {
+    await onStack(async (stack, { apiKey, accountId }) => {
+      const job = await newVideo(stack.baseUrl, apiKey, { model: 'test/quick' })
+      await videoIn(stack.baseUrl, apiKey, job.id, ['completed'])
+      await stack.settled()
+      // The job as it stands when its worker dies between the settlement and the last write. Whoever reads it soon after the
+      // clip was made leaves it to its own worker: it is still being made.
+      await rewriteVideo(stack, job.id, { state: VideoState.MADE, madeAgoMs: -60_000 })
+      const shown = JSON.parse((await videoReply(stack.baseUrl, apiKey, job.id)).text) as VideoObject
+      assert.equal(shown.status, 'in_progress')
+      assertError(await contentReply(stack.baseUrl, apiKey, job.id), 409, 'video_not_ready')
+      await rewriteVideo(stack, job.id, { madeAgoMs: 10_000 })
+      const again = await videoIn(stack.baseUrl, apiKey, job.id, ['completed'])
+      assert.equal(again.receipt?.cost.units, String(4 * SECOND_UNITS))
+      assert.equal((await clipOf(stack.baseUrl, apiKey, job.id)).length, 65_536)
+      // Only a clip that is made and was held for its time is gone.
+      await rewriteVideo(stack, job.id, { madeAgoMs: 1_800_001 })
+      assertError(await contentReply(stack.baseUrl, apiKey, job.id), 410, 'video_expired')
+      await stack.settled()
+      const { json } = await stack.cli('account', 'show', accountId)
+      assert.equal((json as { balance: { credits: string } }).balance.credits, '999.6')
+    })
   })
 })
 
@@ -176,23 +241,6 @@ test('SIGTERM: jobs that outlast their grace are given up and not charged', asyn
     await assertLost(stack, apiKey, job)
     const receipt = await receiptOf(stack.baseUrl, apiKey, job.request_id)
     assert.deepEqual([receipt.status, receipt.cost.units, receipt.error], ['cut', '0', 'gateway_restart'])
-  })
-})
-
-test('Redis is killed while clips are made: they are charged once it is back', async () => {
-  await withStack({}, async (stack, { apiKey }) => {
-    const job = await newVideo(stack.baseUrl, apiKey, { model: 'test/paced' })
-    // Redis writes its file every second.
-    await sleep(1_200)
-    await stack.redis.kill9()
-    await until('reads are refused', async () => (await videoReply(stack.baseUrl, apiKey, job.id)).status === 503)
-    assertError(await generate(stack.baseUrl, apiKey, { model: 'test/quick' }), 503, 'admission_unavailable')
-    await until('the clip is made', async () => (await providerVideos(stack))[0]?.status === 'completed')
-    await stack.redis.restart()
-    await until('the gateway is back', async () => (await videoReply(stack.baseUrl, apiKey, job.id)).status === 200)
-    const done = await videoIn(stack.baseUrl, apiKey, job.id, ['completed'])
-    assert.ok(done.receipt !== null)
-    assertSecondsReconciled(done.receipt, await providerVideos(stack), SECOND_UNITS)
   })
 })
 
@@ -241,29 +289,5 @@ test('a job ends before its hold is old enough to be voided', async () => {
     const job = await newVideo(stack.baseUrl, apiKey, { model: 'test/endless' })
     const done = await videoIn(stack.baseUrl, apiKey, job.id, ['failed'])
     assert.match(done.error?.message ?? '', /took too long/)
-  })
-})
-
-test('a clip that was made when its worker died is charged by whoever reads it first, or by nobody', async () => {
-  await withStack({ workers: 2 }, async (stack, { apiKey, accountId }) => {
-    const job = await newVideo(stack.baseUrl, apiKey, { model: 'test/quick' })
-    await videoIn(stack.baseUrl, apiKey, job.id, ['completed'])
-    await stack.settled()
-    // The job as it stands when its worker dies between the settlement and the last write. Whoever reads it soon after the
-    // clip was made leaves it to its own worker: it is still being made.
-    await rewriteVideo(stack, job.id, { state: VideoState.MADE, madeAgoMs: -60_000 })
-    const shown = JSON.parse((await videoReply(stack.baseUrl, apiKey, job.id)).text) as VideoObject
-    assert.equal(shown.status, 'in_progress')
-    assertError(await contentReply(stack.baseUrl, apiKey, job.id), 409, 'video_not_ready')
-    await rewriteVideo(stack, job.id, { madeAgoMs: 10_000 })
-    const again = await videoIn(stack.baseUrl, apiKey, job.id, ['completed'])
-    assert.equal(again.receipt?.cost.units, String(4 * SECOND_UNITS))
-    assert.equal((await clipOf(stack.baseUrl, apiKey, job.id)).length, 65_536)
-    // Only a clip that is made and was held for its time is gone.
-    await rewriteVideo(stack, job.id, { madeAgoMs: 1_800_001 })
-    assertError(await contentReply(stack.baseUrl, apiKey, job.id), 410, 'video_expired')
-    await stack.settled()
-    const { json } = await stack.cli('account', 'show', accountId)
-    assert.equal((json as { balance: { credits: string } }).balance.credits, '999.6')
   })
 })

@@ -33,10 +33,15 @@ export class CliProcess {
     this.env = env
   }
 
+  /** Starts the process, which takes a second, before it is needed. */
+  start(): ChildProcess {
+    this.child ??= this.fork()
+    return this.child
+  }
+
   run(args: readonly string[]): Promise<CliResult> {
-    this.child ??= this.start()
     const id = this.calls++
-    this.child.send({ id, args })
+    this.start().send({ id, args })
     return new Promise((resolve) => this.waiting.set(id, resolve))
   }
 
@@ -48,7 +53,7 @@ export class CliProcess {
     await once(child, 'exit')
   }
 
-  private start(): ChildProcess {
+  private fork(): ChildProcess {
     const child = fork(compiled('test/support/cliServer.js'), { env: { ...process.env, ...this.env }, execArgv: [] })
     child.on('message', ({ id, code, stdout, stderr }: CliAnswer) => {
       this.waiting.get(id)?.({ code, stdout, stderr, json: parse(stdout) })

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import pg from 'pg'
 import { createDatabase, type PostgresServer, startPostgres } from '../../control/launch/postgres.ts'
-import { startRedis } from '../../control/launch/redis.ts'
 import { limits } from './limits.ts'
+import { findRedis, startRedis } from '../../control/launch/redis.ts'
 import { migrate } from '../../control/runtime/db/migrate.ts'
 import { createPool } from '../../control/runtime/db/pool.ts'
 import { makeTempDir, removeTempDir } from './tempDir.ts'
@@ -25,6 +25,7 @@ export interface TestServer {
 }
 
 let ownCluster: Promise<PostgresServer> | undefined
+let redisProgram: string | undefined
 
 /**
  * Makes a database with the schema of the book, of which `freshDatabase` gives out copies: a copy costs a fraction of the
@@ -32,7 +33,7 @@ let ownCluster: Promise<PostgresServer> | undefined
  * @returns its name
  */
 export async function makeTemplate(postgres: PostgresServer): Promise<string> {
-  const pool = createPool(await postgres.provideDatabase(TEMPLATE))
+  const pool = createPool(await postgres.provideDatabase(TEMPLATE), limits)
   await migrate(pool)
   await pool.end()
   return TEMPLATE
@@ -84,7 +85,8 @@ function startOwnCluster(): Promise<PostgresServer> {
 export async function startTestRedis({ onSocket = false } = {}): Promise<TestServer> {
   const dir = makeTempDir('redis')
   const socket = onSocket ? { socket: join(dir, 'redis.sock') } : {}
-  const redis = await startRedis({ dir, logFile: join(dir, 'redis.log'), limits, ...socket })
+  redisProgram ??= process.env['SLUICE_TEST_REDIS'] ?? findRedis()
+  const redis = await startRedis({ dir, logFile: join(dir, 'redis.log'), program: redisProgram, limits, ...socket })
   return {
     url: redis.url,
     pid: () => redis.process.pid,

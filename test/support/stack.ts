@@ -168,6 +168,11 @@ export class Stack {
     assert.equal(await waitReady(this.baseUrl, timeoutMs), undefined, 'the proxy did not become ready')
   }
 
+  /** Lets the process of the command line start beside the others. */
+  prepareCommands(): void {
+    this.commands.start()
+  }
+
   /** Runs the operator's command line against this stack, with --json. */
   cli(...args: string[]): Promise<CliResult> {
     return this.commands.run([...args, '--json'])
@@ -258,6 +263,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const stack = new Stack({ dir, databaseUrl, redis, postgres, provider, options })
   try {
     stack.writeCatalog(options.catalog ?? {})
+    stack.prepareCommands()
     await stack.control.start()
     await stack.proxy.start()
     await stack.ready()

@@ -22,7 +22,7 @@ const SLUG = 'careful'
 before(async () => {
   const rates = { apiRequestsPerMinute: 60_000, apiRequestBurst: 10_000 }
   const catalog = { models: [{ id: M }, { id: 'test/other' }, { id: 'test/broken', upstream: 'broken,status=500' }] }
-  stack = await startStack({ catalog, limits: { ...rates, approvalsPerAgentMax: 12 } })
+  stack = await startStack({ catalog, limits: { ...rates, approvalsPerAgentMax: 12, rpcTimeoutMs: 4_000 } })
   pool = createPool(stack.databaseUrl, limits)
   url = stack.baseUrl
   owner = await newOwner(stack, { coin: '10' })

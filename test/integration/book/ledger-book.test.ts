@@ -23,7 +23,7 @@ const inTransaction = <T>(work: (client: Client) => Promise<T>) => withTransacti
 const LATER_MS = Date.now() + 86_400_000
 
 test('migrations run once, also when several processes start at the same time', async () => {
-  const pool = createPool(await freshDatabase({ empty: true }))
+  const pool = createPool(await freshDatabase({ empty: true }), limits)
   const runs = await Promise.all([migrate(pool), migrate(pool), migrate(pool)])
   const applied = await pool.query<{ name: string }>('SELECT name FROM schema_migrations')
   assert.deepEqual(runs.flat().sort(), applied.rows.map(({ name }) => name).sort())
