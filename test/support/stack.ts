@@ -17,6 +17,8 @@ import { TestProcess } from './testProcess.ts'
 
 const POLL_MS = 50
 const SETTLED_TIMEOUT_MS = 30_000
+// Control that is stopped waits for its last read of the ledger streams.
+const BLOCK_MS = 200
 /**
  * Deadlines after which the gateway refuses, as it should, because one of its parts stands still. A machine that runs tests
  * lets any of them stand still for seconds; a test that is about one of these deadlines sets it.
@@ -91,7 +93,7 @@ export class Stack {
       SLUICE_BUS_KEY: TEST_BUS_KEY,
       SLUICE_CATALOG: join(dir, 'catalog.yaml'),
       SLUICE_DATA: dir,
-      SLUICE_LIMITS: limitsText({ ...PATIENCE, ...options.limits }),
+      SLUICE_LIMITS: limitsText({ ...PATIENCE, settlementBlockMs: BLOCK_MS, ...options.limits }),
       SLUICE_WORKERS: String(options.workers ?? 1),
       SLUICE_TEST_PROVIDER_KEY: 'provider-key',
       HOST: '127.0.0.1',

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assertError, chat, chatStream, completion } from '../../support/clients/chatClient.ts'
 import { itemOf } from '../../support/present.ts'
@@ -90,17 +90,31 @@ test('credits go before coin, those that end soonest first, and unused ones are 
   assert.deepEqual((await show(accountId)).balance, { coin: '0.999971', credits: '0' })
 })
 
-test('credits that are over are not spent', async () => {
-  const { accountId, apiKey } = await stack.createAccount({ coin: '0.00001' })
-  const expires = new Date(Date.now() + 6_000).toISOString()
-  const { code, stderr } = await stack.cli('account', 'credit', accountId, '--credits', '1', '--expires', expires)
-  assert.equal(code, 0, stderr)
-  await sleep(Math.max(0, Date.parse(expires) - Date.now()) + 50)
-  assertError(
-    await chat(stack.baseUrl, apiKey, { model: 'test/exact', max_tokens: OUTPUT_TOKENS }),
-    402,
-    'insufficient_balance',
-  )
+describe('what time ends', { concurrency: true }, () => {
+  test('credits that are over are not spent', async () => {
+    const { accountId, apiKey } = await stack.createAccount({ coin: '0.00001' })
+    const expires = new Date(Date.now() + 6_000).toISOString()
+    const { code, stderr } = await stack.cli('account', 'credit', accountId, '--credits', '1', '--expires', expires)
+    assert.equal(code, 0, stderr)
+    await sleep(Math.max(0, Date.parse(expires) - Date.now()) + 50)
+    assertError(
+      await chat(stack.baseUrl, apiKey, { model: 'test/exact', max_tokens: OUTPUT_TOKENS }),
+      402,
+      'insufficient_balance',
+    )
+  })
+
+  test('after Retry-After the key is served again, once', async () => {
+    const { apiKey } = await stack.createAccount({ args: ['--rpm', '10'] })
+    const burst = await Promise.all(Array.from({ length: 8 }, () => chat(stack.baseUrl, apiKey, { model: M })))
+    assert.deepEqual(burst.map(({ status }) => status).sort(), [...Array(5).fill(200), ...Array(3).fill(429)])
+    const seconds = Number(burst.find(({ status }) => status === 429)?.headers.get('retry-after'))
+    // One may come every six seconds.
+    assert.ok(seconds >= 1 && seconds <= 6, `Retry-After is ${seconds}`)
+    await sleep(seconds * 1_000)
+    completion(await chat(stack.baseUrl, apiKey, { model: M }))
+    assertError(await chat(stack.baseUrl, apiKey, { model: M }), 429, 'rate_limited')
+  })
 })
 
 test('a key with 5 requests a minute serves 5 and says when the next may come', async () => {
@@ -114,18 +128,6 @@ test('a key with 5 requests a minute serves 5 and says when the next may come', 
   const tookSeconds = (performance.now() - startedMs) / 1_000
   assert.ok(seconds >= 12 - tookSeconds && seconds <= 12, `Retry-After is ${seconds} after ${tookSeconds} s`)
   assert.equal(refused.headers.get('x-should-retry'), 'true')
-})
-
-test('after Retry-After the key is served again, once', async () => {
-  const { apiKey } = await stack.createAccount({ args: ['--rpm', '10'] })
-  const burst = await Promise.all(Array.from({ length: 8 }, () => chat(stack.baseUrl, apiKey, { model: M })))
-  assert.deepEqual(burst.map(({ status }) => status).sort(), [...Array(5).fill(200), ...Array(3).fill(429)])
-  const seconds = Number(burst.find(({ status }) => status === 429)?.headers.get('retry-after'))
-  // One may come every six seconds.
-  assert.ok(seconds >= 1 && seconds <= 6, `Retry-After is ${seconds}`)
-  await sleep(seconds * 1_000)
-  completion(await chat(stack.baseUrl, apiKey, { model: M }))
-  assertError(await chat(stack.baseUrl, apiKey, { model: M }), 429, 'rate_limited')
 })
 
 test('the rate limit of one key is not that of another', async () => {
