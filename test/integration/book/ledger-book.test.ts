@@ -8,8 +8,8 @@ import { grantCredits, TooManyGrantsError } from '../../../control/book/ledger/g
 import { openAccount } from '../../../control/book/ledger/openAccount.ts'
 import { postTransfers } from '../../../control/book/ledger/postTransfers.ts'
 import { migrate } from '../../../control/runtime/db/migrate.ts'
-import { ledgerLimits as limits } from '../../support/limits.ts'
 import { type Client, createPool, withTransaction } from '../../../control/runtime/db/pool.ts'
+import { ledgerLimits as limits } from '../../support/limits.ts'
 import { type Book, newAccount, scalar, startBook } from '../../support/parts/ledger.ts'
 import { freshDatabase } from '../../support/services.ts'
 

@@ -73,6 +73,8 @@ const request = fc.record({
   jitter: fc.bigInt(0n, 1n << 32n),
 })
 
+const CHARGED_WHOLE = { holdUnits: 1, chargedPermille: 1_000, voided: false, jitter: 0n }
+
 test('over the requests of a wallet no unit and no token is lost, made or used twice', () => {
   fc.assert(
     fc.property(price, fc.nat(1e9), fc.array(request, { maxLength: 30 }), (token, minUnits, requests) => {
@@ -92,7 +94,9 @@ test('over the requests of a wallet no unit and no token is lost, made or used t
         // Nothing is kept that could go back: it is below the smallest refund, or below one atomic unit.
         else
           assert.ok(
-            got.leftUnits < minUnits || wholeAtomic(got.leftUnits - 1, token.decimals, token.usdUnits).amount === 0n,
+            got.leftUnits === 0 ||
+              got.leftUnits < minUnits ||
+              wholeAtomic(got.leftUnits - 1, token.decimals, token.usdUnits).amount === 0n,
           )
         creditUnits = got.leftUnits
         sum.paid += units
@@ -101,6 +105,6 @@ test('over the requests of a wallet no unit and no token is lost, made or used t
       }
       assert.equal(sum.paid, sum.charged + sum.back + creditUnits)
     }),
-    { numRuns: 2_000 },
+    { numRuns: 2_000, examples: [[{ decimals: 0, usdUnits: 1 }, 0, [CHARGED_WHOLE]]] },
   )
 })
