@@ -1,7 +1,7 @@
 import type { Model } from '../../catalog/catalog.ts'
 import type { Route } from '../../catalog/sold.ts'
 import { isObject, type JsonObject } from '../../json/jsonObject.ts'
-import type { ChatAsk, ProviderAsk } from '../codec.ts'
+import type { ChatAsk, ProviderAsk } from '../shared/codec.ts'
 import type { ChatRequest } from '../openai/chatRequest.ts'
 import { anthropicHeaders } from './anthropicHeaders.ts'
 import { anthropicPrompt } from './anthropicMessages.ts'

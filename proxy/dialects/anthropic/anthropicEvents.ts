@@ -1,5 +1,5 @@
 import type { GatewayError } from '../../../contract/errors/errors.ts'
-import type { FinishReason } from '../message.ts'
+import type { FinishReason } from '../shared/message.ts'
 
 /** The event that ends every good Messages stream. */
 export const MESSAGE_END = anthropicEvent('message_stop', {})

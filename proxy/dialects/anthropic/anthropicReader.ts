@@ -2,7 +2,7 @@ import type { TokenUsage } from '../../../contract/money/charge.ts'
 import type { UsageBounds } from '../../../contract/money/openaiUsage.ts'
 import { isObject, type JsonObject, parseObject } from '../../json/jsonObject.ts'
 import { FrameReader, type FrameSink } from '../../sse/frameReader.ts'
-import { type FinishReason, type MessageReader, type MessageSink, TOOL_CALLS_MAX } from '../message.ts'
+import { type FinishReason, type MessageReader, type MessageSink, TOOL_CALLS_MAX } from '../shared/message.ts'
 import { AnthropicUsage } from './anthropicUsage.ts'
 
 const FINISH_REASONS: ReadonlyMap<unknown, FinishReason> = new Map<unknown, FinishReason>([

@@ -1,7 +1,7 @@
 import { JsonWhole } from '../../json/jsonWhole.ts'
 import { NOWHERE } from '../../sse/outBuffer.ts'
-import type { FinishReason, MessageWriter } from '../message.ts'
-import type { StreamTail } from '../relayStream.ts'
+import type { FinishReason, MessageWriter } from '../shared/message.ts'
+import type { StreamTail } from '../shared/relayStream.ts'
 import { anthropicErrorEvent, anthropicEvent, MESSAGE_END, stopReasonOf } from './anthropicEvents.ts'
 import { anthropicUsageJson } from './anthropicUsage.ts'
 

@@ -3,8 +3,8 @@ import { invalidRequest } from '../../../contract/errors/errors.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isGiven } from '../../json/fields.ts'
 import { isObject, type JsonObject } from '../../json/jsonObject.ts'
-import { readImageUrl } from '../imageUrl.ts'
-import { readText } from '../text.ts'
+import { readImageUrl } from '../shared/imageUrl.ts'
+import { readText } from '../shared/text.ts'
 import { withCache } from './cacheControl.ts'
 
 const IMAGE_TYPE = /^image\/[\w.+-]{1,64}$/

@@ -5,7 +5,7 @@ import { FrameReader, type FrameSink } from '../../sse/frameReader.ts'
 import { NOWHERE, type OutBuffer } from '../../sse/outBuffer.ts'
 import { appendComment, joinLines, parseBytes } from '../../sse/sseText.ts'
 import { appendMissing, type ChunkIdentity } from '../openai/rewrite.ts'
-import type { RelayStream, StreamState, StreamTail } from '../relayStream.ts'
+import type { RelayStream, StreamState, StreamTail } from '../shared/relayStream.ts'
 import { anthropicErrorEvent, MESSAGE_END } from './anthropicEvents.ts'
 import { AnthropicUsage } from './anthropicUsage.ts'
 

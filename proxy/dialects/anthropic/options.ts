@@ -5,7 +5,7 @@ import { isGiven, readBoolean, readWord } from '../../json/fields.ts'
 import { isObject, type JsonObject } from '../../json/jsonObject.ts'
 import type { Limits } from '../../limits.ts'
 import { checkStops, countOption } from '../openai/options.ts'
-import { readText } from '../text.ts'
+import { readText } from '../shared/text.ts'
 import { THINKING_TOKENS_MIN } from './anthropicThinking.ts'
 import { withCache } from './cacheControl.ts'
 

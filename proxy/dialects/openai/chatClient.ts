@@ -1,8 +1,8 @@
 import type { TokenUsage } from '../../../contract/money/charge.ts'
 import { usageJson } from '../../../contract/money/openaiUsage.ts'
-import type { AnswerContext } from '../codec.ts'
-import type { Message, ToolCall } from '../message.ts'
-import type { ClientSide } from '../translate.ts'
+import type { AnswerContext } from '../shared/codec.ts'
+import type { Message, ToolCall } from '../shared/message.ts'
+import type { ClientSide } from '../shared/translate.ts'
 import { OpenaiWriter } from './openaiWriter.ts'
 
 /** Clients of chat completions whose provider speaks another dialect. */

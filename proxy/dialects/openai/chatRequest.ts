@@ -5,7 +5,7 @@ import type { PromptSize } from '../../admission/holdSize.ts'
 import { isGiven, readBoolean, readModel, readNumber, readPositiveInteger } from '../../json/fields.ts'
 import { isObject, type JsonObject } from '../../json/jsonObject.ts'
 import type { Limits } from '../../limits.ts'
-import { type Preferences, readPreferences } from '../preferences.ts'
+import { type Preferences, readPreferences } from '../shared/preferences.ts'
 import { addOptions, CHAT_OPTIONS } from './options.ts'
 import { readMessages } from './prompt.ts'
 

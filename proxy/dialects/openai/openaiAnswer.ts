@@ -10,7 +10,7 @@ import { readUsage, usageBounds } from '../../../contract/money/openaiUsage.ts'
 import { isObject, type JsonObject, parseAnswer } from '../../json/jsonObject.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
-import type { AnswerContext, WholeAnswer } from '../codec.ts'
+import type { AnswerContext, WholeAnswer } from '../shared/codec.ts'
 
 /** A completion of a provider of the OpenAI dialect, for a client that speaks the same. */
 class OpenaiAnswer implements WholeAnswer {

@@ -1,6 +1,6 @@
 import { quoted } from '../../../contract/money/quoted.ts'
 import type { Route } from '../../catalog/sold.ts'
-import type { ChatAsk, CutRequest, ProviderAsk } from '../codec.ts'
+import type { ChatAsk, CutRequest, ProviderAsk } from '../shared/codec.ts'
 import type { ChatRequest } from './chatRequest.ts'
 import { openaiHeaders } from './openaiHeaders.ts'
 

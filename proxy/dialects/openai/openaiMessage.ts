@@ -3,8 +3,8 @@ import { readUsage, usageBounds } from '../../../contract/money/openaiUsage.ts'
 import { isObject, type JsonObject, parseAnswer } from '../../json/jsonObject.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
-import type { AnswerContext } from '../codec.ts'
-import type { Message, ToolCall } from '../message.ts'
+import type { AnswerContext } from '../shared/codec.ts'
+import type { Message, ToolCall } from '../shared/message.ts'
 import { finishReason } from './openaiReader.ts'
 
 /** Reads a chat completion into a message for a client that speaks another format. */

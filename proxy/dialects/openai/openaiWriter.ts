@@ -2,8 +2,8 @@ import type { TokenUsage } from '../../../contract/money/charge.ts'
 import { usageJson } from '../../../contract/money/openaiUsage.ts'
 import { errorEvent } from '../../sse/errorEvent.ts'
 import { NOWHERE } from '../../sse/outBuffer.ts'
-import type { FinishReason, MessageWriter } from '../message.ts'
-import type { StreamTail } from '../relayStream.ts'
+import type { FinishReason, MessageWriter } from '../shared/message.ts'
+import type { StreamTail } from '../shared/relayStream.ts'
 import { STREAM_END } from './chatStream.ts'
 
 /** Writes a message as chat.completion.chunk events, for providers that speak another dialect. */

@@ -1,8 +1,8 @@
 import { invalidRequest } from '../../../contract/errors/errors.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isObject, type JsonObject } from '../../json/jsonObject.ts'
-import { readImageUrl } from '../imageUrl.ts'
-import { readText } from '../text.ts'
+import { readImageUrl } from '../shared/imageUrl.ts'
+import { readText } from '../shared/text.ts'
 
 /** How closely a model looks at an image. */
 export const IMAGE_DETAILS: ReadonlySet<unknown> = new Set(['auto', 'low', 'high', 'original'])

@@ -2,7 +2,7 @@ import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isObject, type JsonObject } from '../../json/jsonObject.ts'
 import type { Limits } from '../../limits.ts'
-import { readText } from '../text.ts'
+import { readText } from '../shared/text.ts'
 import { readParts } from './parts.ts'
 
 const ROLES = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'function'])

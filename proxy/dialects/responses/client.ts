@@ -1,7 +1,7 @@
 import type { TokenUsage } from '../../../contract/money/charge.ts'
-import type { AnswerContext } from '../codec.ts'
-import type { Message } from '../message.ts'
-import type { ClientSide } from '../translate.ts'
+import type { AnswerContext } from '../shared/codec.ts'
+import type { Message } from '../shared/message.ts'
+import type { ClientSide } from '../shared/translate.ts'
 import {
   CallItem,
   ItemIds,

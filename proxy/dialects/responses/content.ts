@@ -2,9 +2,9 @@ import { invalidRequest } from '../../../contract/errors/errors.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isGiven } from '../../json/fields.ts'
 import { isObject, type JsonObject } from '../../json/jsonObject.ts'
-import { readImageUrl } from '../imageUrl.ts'
+import { readImageUrl } from '../shared/imageUrl.ts'
 import { IMAGE_DETAILS } from '../openai/parts.ts'
-import { readText } from '../text.ts'
+import { readText } from '../shared/text.ts'
 
 /** The content of an input item. */
 export interface Content {

@@ -3,7 +3,7 @@ import type { PromptSize } from '../../admission/holdSize.ts'
 import { isGiven } from '../../json/fields.ts'
 import { isObject, type JsonObject } from '../../json/jsonObject.ts'
 import type { Limits } from '../../limits.ts'
-import { readText } from '../text.ts'
+import { readText } from '../shared/text.ts'
 import { type Content, readContent } from './content.ts'
 
 /** Roles of input messages, and what they are in a chat: not every provider knows the role `developer`. */

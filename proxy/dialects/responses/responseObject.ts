@@ -1,5 +1,5 @@
 import { promptTokens, type TokenUsage } from '../../../contract/money/charge.ts'
-import type { FinishReason } from '../message.ts'
+import type { FinishReason } from '../shared/message.ts'
 
 /** What stays the same in every copy of a response. */
 export interface ResponseHead {

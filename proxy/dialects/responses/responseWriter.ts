@@ -1,8 +1,8 @@
 import type { GatewayError } from '../../../contract/errors/errors.ts'
 import { NOWHERE, type OutBuffer } from '../../sse/outBuffer.ts'
-import type { FinishReason, MessageWriter } from '../message.ts'
+import type { FinishReason, MessageWriter } from '../shared/message.ts'
 import { STREAM_END } from '../openai/chatStream.ts'
-import type { StreamTail } from '../relayStream.ts'
+import type { StreamTail } from '../shared/relayStream.ts'
 import {
   CallItem,
   ItemIds,

@@ -1,5 +1,5 @@
 import type { Route } from '../../catalog/sold.ts'
-import type { WholeAnswer } from '../../dialects/codec.ts'
+import type { WholeAnswer } from '../../dialects/shared/codec.ts'
 import { JSON_TYPE } from '../../server/exchange.ts'
 import { AnswerBody } from '../../upstream/answerBody.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'

@@ -1,6 +1,6 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { Route } from '../../catalog/sold.ts'
-import type { RelayStream } from '../../dialects/relayStream.ts'
+import type { RelayStream } from '../../dialects/shared/relayStream.ts'
 import type { DrainListener } from '../../server/exchange.ts'
 import type { OutBuffer } from '../../sse/outBuffer.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'

@@ -2,7 +2,7 @@ import type { Dialect, Endpoint } from '../../../contract/catalog/catalog.ts'
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Model } from '../../catalog/catalog.ts'
-import type { Preferences } from '../../dialects/preferences.ts'
+import type { Preferences } from '../../dialects/shared/preferences.ts'
 import type { RoutePolicy } from '../../upstream/chooseRoutes.ts'
 
 const MODEL_ID_CHARACTERS_SHOWN = 128

@@ -2,7 +2,7 @@ import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts
 import { chargeUnits, type ModelRates, NO_USAGE, worstCaseUnits } from '../../../contract/money/charge.ts'
 import { countOf } from '../../../contract/money/openaiUsage.ts'
 import type { Route } from '../../catalog/sold.ts'
-import { readPreferences } from '../../dialects/preferences.ts'
+import { readPreferences } from '../../dialects/shared/preferences.ts'
 import { isGiven, readChoice, readModel, readPositiveInteger } from '../../json/fields.ts'
 import { isObject, type JsonObject } from '../../json/jsonObject.ts'
 import { arraySpans, objectSpans, spanBytes, spanValue } from '../../json/jsonSpans.ts'

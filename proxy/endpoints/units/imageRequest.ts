@@ -1,6 +1,6 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
 import type { UnitRates } from '../../../contract/money/unitRates.ts'
-import { readPreferences } from '../../dialects/preferences.ts'
+import { readPreferences } from '../../dialects/shared/preferences.ts'
 import { isGiven, readChoice, readModel, readPositiveInteger, readRequiredText } from '../../json/fields.ts'
 import type { JsonObject } from '../../json/jsonObject.ts'
 import type { Limits } from '../../limits.ts'

@@ -1,6 +1,6 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
 import type { Route } from '../../catalog/sold.ts'
-import { readPreferences } from '../../dialects/preferences.ts'
+import { readPreferences } from '../../dialects/shared/preferences.ts'
 import { isGiven, readChoice, readModel, readRequiredText } from '../../json/fields.ts'
 import { isObject, type JsonObject } from '../../json/jsonObject.ts'
 import { parseJsonObject } from '../../json/parseJson.ts'

@@ -2,7 +2,7 @@ import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts
 import type { UnitRates } from '../../../contract/money/unitRates.ts'
 import { type Container, type MeasuredAudio, measureAudio } from '../../audio/measure.ts'
 import type { Route } from '../../catalog/sold.ts'
-import { readPreferences } from '../../dialects/preferences.ts'
+import { readPreferences } from '../../dialects/shared/preferences.ts'
 import { readBoolean, readChoice, readModel } from '../../json/fields.ts'
 import { isObject } from '../../json/jsonObject.ts'
 import type { Limits } from '../../limits.ts'

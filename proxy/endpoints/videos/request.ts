@@ -1,5 +1,5 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
-import { type Preferences, readPreferences, refuseMaxPrice } from '../../dialects/preferences.ts'
+import { type Preferences, readPreferences, refuseMaxPrice } from '../../dialects/shared/preferences.ts'
 import { isGiven, readModel, refuseBatch } from '../../json/fields.ts'
 import type { JsonObject } from '../../json/jsonObject.ts'
 

@@ -12,8 +12,8 @@ import { ChatStream } from '../../../proxy/dialects/openai/chatStream.ts'
 import { OpenaiReader } from '../../../proxy/dialects/openai/openaiReader.ts'
 import { OpenaiWriter } from '../../../proxy/dialects/openai/openaiWriter.ts'
 import { chunkIdentity } from '../../../proxy/dialects/openai/rewrite.ts'
-import type { RelayStream } from '../../../proxy/dialects/relayStream.ts'
-import { TranslatedStream } from '../../../proxy/dialects/translatedStream.ts'
+import type { RelayStream } from '../../../proxy/dialects/shared/relayStream.ts'
+import { TranslatedStream } from '../../../proxy/dialects/shared/translatedStream.ts'
 import { OutBuffer } from '../../../proxy/sse/outBuffer.ts'
 
 const WORDS = 200

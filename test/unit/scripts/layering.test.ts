@@ -31,7 +31,7 @@ const BAD: ReadonlyArray<readonly [path: string, text: string, fault: RegExp]> =
   ['proxy/endpoints/a.ts', "import {\n  a,\n  b,\n} from '../server/server.ts'\n", /through exchange\.ts alone/],
   ['proxy/sse/a.ts', "export * from '../endpoints/chat.ts'\n", /nothing below imports proxy\/endpoints/],
   ['proxy/sse/a.ts', "import '../main.ts'\n", /programs are started, not imported/],
-  ['control/runtime/db/a.ts', "import { x } from '../../../test/support/b.ts'\n", /never imports mock/],
+  ['control/runtime/db/a.ts', "import { x } from '../../support/b.ts'\n", /never imports mock/],
   ['proxy/main.ts', "import { x } from '../mock/main.ts'\n", /never imports mock/],
   ['mock/main.ts', "import { x } from '../contract/money/units.ts'\n", /mock\/ imports nothing/],
   ['bench/main.ts', "import { x } from '../test/support/b.ts'\n", /bench\/ never imports test/],

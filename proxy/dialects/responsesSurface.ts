@@ -1,10 +1,10 @@
-import type { GatewayError } from '../../../contract/errors/errors.ts'
-import type { ChatSurface } from '../codec.ts'
-import { STREAM_END } from '../openai/chatStream.ts'
-import { anthropicProvider, openaiProvider, translate } from '../translate.ts'
-import { responsesClient } from './client.ts'
-import { readResponseRequest } from './responsesRequest.ts'
-import { responseErrorEvent } from './responseWriter.ts'
+import type { GatewayError } from '../../contract/errors/errors.ts'
+import type { ChatSurface } from './shared/codec.ts'
+import { STREAM_END } from './openai/chatStream.ts'
+import { anthropicProvider, openaiProvider, translate } from './shared/translate.ts'
+import { responsesClient } from './responses/client.ts'
+import { readResponseRequest } from './responses/responsesRequest.ts'
+import { responseErrorEvent } from './responses/responseWriter.ts'
 
 /** POST /v1/responses, without anything that would have to be stored. */
 export const responsesSurface: ChatSurface = {

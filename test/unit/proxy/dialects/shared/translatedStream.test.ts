@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { usageBounds } from '../../../../contract/money/openaiUsage.ts'
-import { OpenaiReader } from '../../../../proxy/dialects/openai/openaiReader.ts'
-import { ResponseWriter } from '../../../../proxy/dialects/responses/responseWriter.ts'
-import { TranslatedStream } from '../../../../proxy/dialects/translatedStream.ts'
-import { OutBuffer } from '../../../../proxy/sse/outBuffer.ts'
+import { usageBounds } from '../../../../../contract/money/openaiUsage.ts'
+import { OpenaiReader } from '../../../../../proxy/dialects/openai/openaiReader.ts'
+import { ResponseWriter } from '../../../../../proxy/dialects/responses/responseWriter.ts'
+import { TranslatedStream } from '../../../../../proxy/dialects/shared/translatedStream.ts'
+import { OutBuffer } from '../../../../../proxy/sse/outBuffer.ts'
 
 const HEAD = { id: 'req_01ARZ3NDEKTSV4RRFFQ69G5FAV', createdAtMs: 0, model: 'm', echo: '"tools":[]' }
 const delta = (content: string) =>

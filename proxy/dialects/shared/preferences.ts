@@ -1,7 +1,7 @@
-import { GatewayError, invalidRequest } from '../../contract/errors/errors.ts'
-import type { RateSet } from '../../contract/money/charge.ts'
-import { formatUsd, parseUsd } from '../../contract/money/units.ts'
-import { isObject, type JsonObject } from '../json/jsonObject.ts'
+import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
+import type { RateSet } from '../../../contract/money/charge.ts'
+import { formatUsd, parseUsd } from '../../../contract/money/units.ts'
+import { isObject, type JsonObject } from '../../json/jsonObject.ts'
 
 /** A request's own wishes for its routing. Prices are units per million tokens; null is no wish. */
 export interface Preferences {

@@ -1,6 +1,6 @@
-import type { GatewayError } from '../../contract/errors/errors.ts'
-import type { TokenUsage } from '../../contract/money/charge.ts'
-import type { OutBuffer } from '../sse/outBuffer.ts'
+import type { GatewayError } from '../../../contract/errors/errors.ts'
+import type { TokenUsage } from '../../../contract/money/charge.ts'
+import type { OutBuffer } from '../../sse/outBuffer.ts'
 
 /** The last thing that the provider's stream said of itself. */
 export type StreamState =

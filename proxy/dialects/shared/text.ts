@@ -1,5 +1,5 @@
-import { invalidRequest } from '../../contract/errors/errors.ts'
-import type { PromptSize } from '../admission/holdSize.ts'
+import { invalidRequest } from '../../../contract/errors/errors.ts'
+import type { PromptSize } from '../../admission/holdSize.ts'
 
 /**
  * A text that the model reads, measured.

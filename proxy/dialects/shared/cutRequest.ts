@@ -1,8 +1,8 @@
-import { CutJson } from '../json/cutJson.ts'
-import type { JsonObject } from '../json/jsonObject.ts'
-import { withoutByteOrderMark } from '../json/parseJson.ts'
-import type { Span } from '../json/span.ts'
-import type { Limits } from '../limits.ts'
+import { CutJson } from '../../json/cutJson.ts'
+import type { JsonObject } from '../../json/jsonObject.ts'
+import { withoutByteOrderMark } from '../../json/parseJson.ts'
+import type { Span } from '../../json/span.ts'
+import type { Limits } from '../../limits.ts'
 import type { ChatSurface, CutRequest } from './codec.ts'
 
 /** With more of them, pieces cost more than the text that they save. */

@@ -1,5 +1,5 @@
-import type { TokenUsage } from '../../contract/money/charge.ts'
-import type { OutBuffer } from '../sse/outBuffer.ts'
+import type { TokenUsage } from '../../../contract/money/charge.ts'
+import type { OutBuffer } from '../../sse/outBuffer.ts'
 import type { FinishReason, MessageReader, MessageSink, MessageWriter } from './message.ts'
 import type { RelayStream, StreamState, StreamTail } from './relayStream.ts'
 

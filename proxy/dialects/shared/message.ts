@@ -1,5 +1,5 @@
-import type { TokenUsage } from '../../contract/money/charge.ts'
-import type { OutBuffer } from '../sse/outBuffer.ts'
+import type { TokenUsage } from '../../../contract/money/charge.ts'
+import type { OutBuffer } from '../../sse/outBuffer.ts'
 import type { StreamTail } from './relayStream.ts'
 
 /** A stream that numbers more tool calls than this is broken. */

@@ -1,7 +1,7 @@
-import { invalidRequest } from '../../contract/errors/errors.ts'
-import { mayBePublicHost, parseWebUrl } from '../../contract/net/publicUrl.ts'
-import type { PromptSize } from '../admission/holdSize.ts'
-import { isMark } from '../json/cutJson.ts'
+import { invalidRequest } from '../../../contract/errors/errors.ts'
+import { mayBePublicHost, parseWebUrl } from '../../../contract/net/publicUrl.ts'
+import type { PromptSize } from '../../admission/holdSize.ts'
+import { isMark } from '../../json/cutJson.ts'
 
 const DATA = 'data:'
 /** An address of the web; a data URL is bounded by the body that it is in. */
