@@ -1,14 +1,15 @@
 import type { GatewayError } from '../../contract/errors/errors.ts'
 import { usageBounds } from '../../contract/money/openaiUsage.ts'
 import { errorEvent } from '../sse/errorEvent.ts'
-import type { AnswerContext, ChatCodec, ChatSurface } from './shared/codec.ts'
+import { anthropicProvider } from './anthropic/anthropicProvider.ts'
 import { chatClient } from './openai/chatClient.ts'
 import { readChatRequest } from './openai/chatRequest.ts'
 import { ChatStream, STREAM_END } from './openai/chatStream.ts'
 import { readOpenaiAnswer } from './openai/openaiAnswer.ts'
 import { CHAT, OpenaiAsk } from './openai/openaiAsk.ts'
 import { chunkIdentity } from './openai/rewrite.ts'
-import { anthropicProvider, translate } from './shared/translate.ts'
+import type { AnswerContext, ChatCodec, ChatSurface } from './shared/codec.ts'
+import { translate } from './shared/translate.ts'
 
 /** Chat completions over a provider that speaks them: chunks go through with three members rewritten. */
 const overOpenai: ChatCodec = {

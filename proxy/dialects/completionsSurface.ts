@@ -1,12 +1,12 @@
 import type { Dialect } from '../../contract/catalog/catalog.ts'
 import { usageBounds } from '../../contract/money/openaiUsage.ts'
-import type { ChatCodec, ChatSurface } from './shared/codec.ts'
 import { chatSurface } from './chatSurface.ts'
 import { ChatStream } from './openai/chatStream.ts'
 import { readTextRequest } from './openai/completionsRequest.ts'
 import { readTextAnswer } from './openai/openaiAnswer.ts'
 import { OpenaiAsk, TEXT } from './openai/openaiAsk.ts'
 import { textIdentity } from './openai/rewrite.ts'
+import type { ChatCodec, ChatSurface } from './shared/codec.ts'
 
 /** The dialects that have text completions of their own; a chat is no substitute for one. */
 const DIALECTS: ReadonlySet<Dialect> = new Set(['openai'])

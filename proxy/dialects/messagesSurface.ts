@@ -1,15 +1,16 @@
 import type { TokenUsage } from '../../contract/money/charge.ts'
 import type { JsonObject } from '../json/jsonObject.ts'
-import type { AnswerContext, ChatSurface } from './shared/codec.ts'
-import type { Message, ToolCall } from './shared/message.ts'
-import { OpenaiAsk } from './openai/openaiAsk.ts'
-import { type ClientSide, openaiProvider, type ProviderSide, translate } from './shared/translate.ts'
 import { anthropicErrorEvent, stopReasonOf } from './anthropic/anthropicEvents.ts'
 import { inputOf } from './anthropic/anthropicMessages.ts'
 import { anthropicUsageJson } from './anthropic/anthropicUsage.ts'
 import { AnthropicWriter } from './anthropic/anthropicWriter.ts'
 import { readMessagesRequest } from './anthropic/messagesRequest.ts'
 import { messagesOf, nativeCodec } from './anthropic/native.ts'
+import { OpenaiAsk } from './openai/openaiAsk.ts'
+import { openaiProvider } from './openai/openaiProvider.ts'
+import type { AnswerContext, ChatSurface } from './shared/codec.ts'
+import type { Message, ToolCall } from './shared/message.ts'
+import { type ClientSide, type ProviderSide, translate } from './shared/translate.ts'
 
 const openaiForMessages: ProviderSide = {
   ...openaiProvider,

@@ -1,10 +1,12 @@
 import type { GatewayError } from '../../contract/errors/errors.ts'
-import type { ChatSurface } from './shared/codec.ts'
+import { anthropicProvider } from './anthropic/anthropicProvider.ts'
 import { STREAM_END } from './openai/chatStream.ts'
-import { anthropicProvider, openaiProvider, translate } from './shared/translate.ts'
+import { openaiProvider } from './openai/openaiProvider.ts'
 import { responsesClient } from './responses/client.ts'
 import { readResponseRequest } from './responses/responsesRequest.ts'
 import { responseErrorEvent } from './responses/responseWriter.ts'
+import type { ChatSurface } from './shared/codec.ts'
+import { translate } from './shared/translate.ts'
 
 /** POST /v1/responses, without anything that would have to be stored. */
 export const responsesSurface: ChatSurface = {

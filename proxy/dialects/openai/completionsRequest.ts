@@ -3,9 +3,10 @@ import type { PromptSize } from '../../admission/holdSize.ts'
 import { isGiven, readBoolean, readModel, readNumber, readPositiveInteger, refuseBatch } from '../../json/fields.ts'
 import type { JsonObject } from '../../json/jsonObject.ts'
 import type { Limits } from '../../limits.ts'
+import type { ChatRequest } from '../shared/chatRequest.ts'
 import { readPreferences } from '../shared/preferences.ts'
 import { readText } from '../shared/text.ts'
-import { type ChatRequest, readIncludeUsage } from './chatRequest.ts'
+import { readIncludeUsage } from './chatRequest.ts'
 import { addOptions, TEXT_OPTIONS } from './options.ts'
 
 /** As many logprobs a token as OpenAI gives. */

@@ -2,8 +2,8 @@ import { invalidRequest } from '../../../contract/errors/errors.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isGiven } from '../../json/fields.ts'
 import { isObject, type JsonObject } from '../../json/jsonObject.ts'
-import { readImageUrl } from '../shared/imageUrl.ts'
 import { IMAGE_DETAILS } from '../openai/parts.ts'
+import { readImageUrl } from '../shared/imageUrl.ts'
 import { readText } from '../shared/text.ts'
 
 /** The content of an input item. */

@@ -1,7 +1,7 @@
 import type { GatewayError } from '../../../contract/errors/errors.ts'
 import { NOWHERE, type OutBuffer } from '../../sse/outBuffer.ts'
-import type { FinishReason, MessageWriter } from '../shared/message.ts'
 import { STREAM_END } from '../openai/chatStream.ts'
+import type { FinishReason, MessageWriter } from '../shared/message.ts'
 import type { StreamTail } from '../shared/relayStream.ts'
 import {
   CallItem,

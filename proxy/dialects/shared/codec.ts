@@ -7,7 +7,7 @@ import type { JsonObject } from '../../json/jsonObject.ts'
 import type { Limits } from '../../limits.ts'
 import type { HeaderBlock } from '../../upstream/headerBlock.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
-import type { ChatRequest } from '../openai/chatRequest.ts'
+import type { ChatRequest } from './chatRequest.ts'
 import type { RelayStream } from './relayStream.ts'
 
 /** A request whose long strings reach the provider as the bytes that they came in. */

@@ -1,16 +1,9 @@
 import type { TokenUsage } from '../../../contract/money/charge.ts'
-import { usageBounds } from '../../../contract/money/openaiUsage.ts'
 import type { Model } from '../../catalog/catalog.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
-import { AnthropicAsk } from '../anthropic/anthropicAsk.ts'
-import { readAnthropicMessage } from '../anthropic/anthropicMessage.ts'
-import { AnthropicReader } from '../anthropic/anthropicReader.ts'
+import type { ChatRequest } from './chatRequest.ts'
 import type { AnswerContext, ChatAsk, ChatCodec } from './codec.ts'
 import type { Message, MessageReader, MessageWriter } from './message.ts'
-import type { ChatRequest } from '../openai/chatRequest.ts'
-import { OpenaiAsk } from '../openai/openaiAsk.ts'
-import { readOpenaiMessage } from '../openai/openaiMessage.ts'
-import { OpenaiReader } from '../openai/openaiReader.ts'
 import { TranslatedStream } from './translatedStream.ts'
 
 /** How a provider dialect is asked, and how its answers read. */
@@ -25,20 +18,6 @@ export interface ClientSide {
   writer(context: AnswerContext): MessageWriter
   /** @param receipt as JSON text, or '' while the ledger has not accepted it */
   text(message: Message, context: AnswerContext, billed: TokenUsage, receipt: string): string
-}
-
-/** Providers of the OpenAI dialect. */
-export const openaiProvider: ProviderSide = {
-  ask: (request, requestId) => new OpenaiAsk(request, requestId),
-  reader: ({ model, limits }) => new OpenaiReader(usageBounds(model.context, model.maxOutput), limits.eventBytesMax),
-  message: readOpenaiMessage,
-}
-
-/** Providers of the Anthropic dialect. */
-export const anthropicProvider: ProviderSide = {
-  ask: (request, requestId, model) => new AnthropicAsk(request, requestId, model),
-  reader: ({ model, limits }) => new AnthropicReader(usageBounds(model.context, model.maxOutput), limits.eventBytesMax),
-  message: readAnthropicMessage,
 }
 
 /** Carries a client format over a provider dialect by way of the message that both mean. */
