@@ -113,22 +113,24 @@ function packageOf(name) {
   return name.split('/', name.startsWith('@') ? 2 : 1).join('/')
 }
 
-/** The arrows between the folders right below a part. */
+/** The arrows between folders. Files that lie in a part itself (its programs and limits) belong to no folder. */
 function folderArrows(files) {
   const arrows = new Map()
   for (const [path, text] of files) {
-    for (const part of ['contract', 'proxy', 'control']) {
-      const from = folderOf(path, part)
-      if (from === undefined) continue
-      for (const to of importsOf(path, text)) {
-        const target = to === 'proxy/server/exchange.ts' ? undefined : folderOf(to, part)
-        if (target === undefined || target === from) continue
-        const key = `${part}/${from}`
-        arrows.set(key, (arrows.get(key) ?? new Set()).add(`${part}/${target}`))
-      }
+    const from = innerFolder(path)
+    if (from === undefined) continue
+    for (const to of importsOf(path, text)) {
+      const target = to === 'proxy/server/exchange.ts' ? undefined : innerFolder(to)
+      if (target !== undefined && target !== from) arrows.set(from, (arrows.get(from) ?? new Set()).add(target))
     }
   }
   return arrows
+}
+
+/** The folder of a file of contract, proxy or control; undefined for files of other parts and of a part itself. */
+function innerFolder(path) {
+  const folder = posix.dirname(path)
+  return /^(contract|proxy|control)\//.test(folder) ? folder : undefined
 }
 
 /** The arrows between files of the project. */

@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { freePort } from '../../control/launch/freePort.ts'
+import { freePort } from '../../control/launch/process/freePort.ts'
 
 const START_TIMEOUT_MS = 20_000
 const STOP_TIMEOUT_MS = 5_000

@@ -7,7 +7,7 @@ import type { Limits } from '../limits.ts'
 import { tryLock } from '../runtime/db/locks.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { Loop } from '../runtime/loop.ts'
-import { withoutDebits } from './debits/debitLock.ts'
+import { withoutDebits } from './debitLock.ts'
 import { rebuildAll, reloadShards } from './rebuild.ts'
 import { answersOf } from './scripts.ts'
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readCatalogFile } from '../catalog/pricing/catalogFile.ts'
-import { freePort } from './freePort.ts'
+import { freePort } from './process/freePort.ts'
 import type { Settings } from './settings.ts'
 
 /** The catalog to run with, and the port of the mock provider when it is the demo's. */

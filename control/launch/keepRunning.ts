@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Limits } from '../limits.ts'
 import { backoffMs } from '../runtime/backoff.ts'
-import type { ManagedProcess } from './managedProcess.ts'
+import type { ManagedProcess } from './process/managedProcess.ts'
 
 // A process that ran this long was well; its next failure is not counted with the earlier ones.
 const WELL_AFTER_MS = 60_000

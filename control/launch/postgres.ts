@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import type { Limits } from '../limits.ts'
-import { serverEnvironment } from './childEnvironment.ts'
-import { freePort } from './freePort.ts'
-import { stopLeftover } from './leftover.ts'
-import { ManagedProcess, type RunAs } from './managedProcess.ts'
 import { clusterFolder, postgresFolder, postgresUser } from './postgresFiles.ts'
+import { serverEnvironment } from './process/childEnvironment.ts'
+import { freePort } from './process/freePort.ts'
+import { stopLeftover } from './process/leftover.ts'
+import { ManagedProcess, type RunAs } from './process/managedProcess.ts'
 
 const START_ATTEMPTS = 40
 const START_RETRY_MS = 250

@@ -14,7 +14,7 @@ import {
 import { arch, platform } from 'node:os'
 import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { RunAs } from './managedProcess.ts'
+import type { RunAs } from './process/managedProcess.ts'
 
 // Where root's own folders are closed to the user that PostgreSQL runs as, its files go here.
 const SHARED_FOLDER = '/var/lib/sluice'

@@ -3,11 +3,11 @@ import { mkdirSync } from 'node:fs'
 import { connect, type NetConnectOpts } from 'node:net'
 import { join } from 'node:path'
 import type { Limits } from '../limits.ts'
-import { serverEnvironment } from './childEnvironment.ts'
-import { freePort } from './freePort.ts'
-import { stopLeftover } from './leftover.ts'
-import { ManagedProcess } from './managedProcess.ts'
 import { systemPackagesScript } from './paths.ts'
+import { serverEnvironment } from './process/childEnvironment.ts'
+import { freePort } from './process/freePort.ts'
+import { stopLeftover } from './process/leftover.ts'
+import { ManagedProcess } from './process/managedProcess.ts'
 
 const PROBE_TIMEOUT_MS = 1_000
 const PORT_ATTEMPTS = 5

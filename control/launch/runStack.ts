@@ -7,17 +7,22 @@ import { readCatalogFile } from '../catalog/pricing/catalogFile.ts'
 import type { Limits } from '../limits.ts'
 import { AnvilMissing } from './chain/anvil.ts'
 import { type DemoChain, type DemoPayer, startDemoChain } from './chain/demoChain.ts'
-import { commandEnvironment, controlEnvironment, proxyEnvironment, serverEnvironment } from './childEnvironment.ts'
 import { type DemoAccount, provideDemoAccount } from './demoAccount.ts'
 import { chooseCatalog } from './demoCatalog.ts'
-import { freePort } from './freePort.ts'
 import { keepRunning } from './keepRunning.ts'
-import { rotateLog } from './logFile.ts'
-import { ManagedProcess } from './managedProcess.ts'
 import { OutageFilter } from './outage.ts'
 import { compiled } from './paths.ts'
 import { startPostgres } from './postgres.ts'
 import { letPostgresEnter } from './postgresFiles.ts'
+import {
+  commandEnvironment,
+  controlEnvironment,
+  proxyEnvironment,
+  serverEnvironment,
+} from './process/childEnvironment.ts'
+import { freePort } from './process/freePort.ts'
+import { rotateLog } from './process/logFile.ts'
+import { ManagedProcess } from './process/managedProcess.ts'
 import { startRedis } from './redis.ts'
 import { reachableHost, type Settings } from './settings.ts'
 import { type SocketPlace, socketPlace } from './socketPlace.ts'

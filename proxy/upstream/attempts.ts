@@ -19,7 +19,7 @@ import type {
   UpstreamHeaders,
   UpstreamListener,
   UpstreamRequest,
-} from './transport.ts'
+} from './transport/transport.ts'
 
 const ERROR_BODY_BYTES_MAX = 65_536
 

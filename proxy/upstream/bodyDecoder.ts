@@ -1,6 +1,11 @@
 import type { Transform } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw, type Zlib } from 'node:zlib'
-import { TransportFailure, type UpstreamCall, type UpstreamHeaders, type UpstreamListener } from './transport.ts'
+import {
+  TransportFailure,
+  type UpstreamCall,
+  type UpstreamHeaders,
+  type UpstreamListener,
+} from './transport/transport.ts'
 
 type Decompressor = Transform & Zlib
 

@@ -5,7 +5,7 @@ import {
   type UpstreamCall,
   type UpstreamHeaders,
   type UpstreamRequest,
-} from './transport.ts'
+} from './transport/transport.ts'
 
 /** An answer in one piece. */
 export interface WholeReply {

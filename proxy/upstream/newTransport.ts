@@ -1,6 +1,6 @@
 import type { Limits } from '../limits.ts'
 import { SocketTransport } from './socketTransport.ts'
-import type { Transport } from './transport.ts'
+import type { Transport } from './transport/transport.ts'
 
 /** Ways to reach providers: the gateway's own HTTP client, or undici, which costs more but is in use everywhere. */
 export type TransportName = 'sockets' | 'undici'

@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../contract/catalog/catalog.ts'
-import type { FailureKind } from './transport.ts'
+import type { FailureKind } from './transport/transport.ts'
 
 /**
  * Until when another route may be asked, once one has failed.

@@ -1,6 +1,6 @@
 import type { Provider } from '../catalog/sold.ts'
 import type { Limits } from '../limits.ts'
-import type { UpstreamRequest } from './transport.ts'
+import type { UpstreamRequest } from './transport/transport.ts'
 
 /** What a provider is asked; the path is below its base path. */
 type Asked = Pick<UpstreamRequest, 'path' | 'headers' | 'requestId' | 'body'>

@@ -1,4 +1,4 @@
-import type { UpstreamHeaders } from './transport.ts'
+import type { UpstreamHeaders } from './transport/transport.ts'
 
 const SECONDS = /^[0-9]+(?:\.[0-9]+)?$/
 

@@ -10,7 +10,7 @@ import {
   type UpstreamHeaders,
   type UpstreamListener,
   type UpstreamRequest,
-} from './transport.ts'
+} from './transport/transport.ts'
 
 /** Deadlines are checked this often, for all requests at once, instead of by a timer each. */
 const CHECK_MS = 50

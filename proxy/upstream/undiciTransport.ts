@@ -12,7 +12,7 @@ import {
   type UpstreamHeaders,
   type UpstreamListener,
   type UpstreamRequest,
-} from './transport.ts'
+} from './transport/transport.ts'
 
 type IncomingHeaders = Record<string, string | string[] | undefined>
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
-import { freePort } from '../../control/launch/freePort.ts'
-import { ManagedProcess } from '../../control/launch/managedProcess.ts'
 import { compiled } from '../../control/launch/paths.ts'
+import { freePort } from '../../control/launch/process/freePort.ts'
+import { ManagedProcess } from '../../control/launch/process/managedProcess.ts'
 import { limits } from './limits.ts'
 
 const STOP_TIMEOUT_MS = 20_000

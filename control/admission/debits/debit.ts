@@ -12,10 +12,10 @@ import { beforeDeadline } from '../../runtime/beforeDeadline.ts'
 import type { Client, Pool } from '../../runtime/db/pool.ts'
 import type { Undoable } from '../../runtime/db/undoable.ts'
 import { redisNowMs } from '../../runtime/redisClock.ts'
+import { tryDebitLock } from '../debitLock.ts'
 import { controlScript } from '../scripts.ts'
 import { keysText } from '../spendingKeys.ts'
 import { windowsAt } from '../windows.ts'
-import { tryDebitLock } from './debitLock.ts'
 
 /** A code of takeDebit.lua that no hold has: an hour began between reading the clock and the call. */
 const CLOCK_RAN_ON = 20

@@ -1,5 +1,5 @@
 import type { Provider } from '../../catalog/sold.ts'
-import { type HeaderBlock, jsonHeaders } from '../../upstream/headerBlock.ts'
+import { type HeaderBlock, jsonHeaders } from '../../upstream/transport/headerBlock.ts'
 
 /** The version of the wire format that is spoken with providers, whatever version a client names. */
 const VERSION = '2023-06-01'

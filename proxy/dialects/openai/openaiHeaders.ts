@@ -1,5 +1,5 @@
 import type { Provider } from '../../catalog/sold.ts'
-import { HeaderBlock, jsonHeaders } from '../../upstream/headerBlock.ts'
+import { HeaderBlock, jsonHeaders } from '../../upstream/transport/headerBlock.ts'
 
 const JSON_TYPE = 'application/json'
 

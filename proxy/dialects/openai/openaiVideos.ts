@@ -1,8 +1,8 @@
 import type { Route } from '../../catalog/sold.ts'
 import { isObject } from '../../json/jsonObject.ts'
-import type { HeaderBlock } from '../../upstream/headerBlock.ts'
 import { providerErrorOf } from '../../upstream/providerErrors.ts'
 import { cleanMessage } from '../../upstream/refusal.ts'
+import type { HeaderBlock } from '../../upstream/transport/headerBlock.ts'
 import { openaiHeaders, openaiReadHeaders } from './openaiHeaders.ts'
 
 const PATH = '/videos'

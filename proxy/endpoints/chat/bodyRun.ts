@@ -3,7 +3,7 @@ import type { WholeAnswer } from '../../dialects/shared/codec.ts'
 import { JSON_TYPE } from '../../server/exchange.ts'
 import { AnswerBody } from '../../upstream/answerBody.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
-import type { UpstreamHeaders } from '../../upstream/transport.ts'
+import type { UpstreamHeaders } from '../../upstream/transport/transport.ts'
 import { ChatRun } from './run.ts'
 
 /** A chat request that is answered in one piece. */

@@ -10,7 +10,7 @@ import type { AnswerContext, ChatAsk, ChatCodec, ChatSurface, CutRequest } from 
 import type { Exchange } from '../../server/exchange.ts'
 import { promptTexts } from '../../tokens/promptTexts.ts'
 import { postRequest } from '../../upstream/providerRequest.ts'
-import type { UpstreamRequest } from '../../upstream/transport.ts'
+import type { UpstreamRequest } from '../../upstream/transport/transport.ts'
 import type { Bill } from '../run/bill.ts'
 import { DetachableRun } from '../run/detachableRun.ts'
 import type { RunServices } from '../run/services.ts'

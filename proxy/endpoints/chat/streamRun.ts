@@ -4,7 +4,7 @@ import type { RelayStream } from '../../dialects/shared/relayStream.ts'
 import type { DrainListener } from '../../server/exchange.ts'
 import type { OutBuffer } from '../../sse/outBuffer.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
-import type { UpstreamHeaders } from '../../upstream/transport.ts'
+import type { UpstreamHeaders } from '../../upstream/transport/transport.ts'
 import { ChatRun } from './run.ts'
 
 const NOTHING = Buffer.alloc(0)

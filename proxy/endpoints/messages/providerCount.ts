@@ -16,7 +16,7 @@ import { OPERATION_RULES } from '../../upstream/operationRules.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
 import { postRequest } from '../../upstream/providerRequest.ts'
 import type { RouteHealth } from '../../upstream/routeHealth.ts'
-import type { UpstreamRequest } from '../../upstream/transport.ts'
+import type { UpstreamRequest } from '../../upstream/transport/transport.ts'
 import type { RunServices } from '../run/services.ts'
 
 const ANSWER_BYTES_MAX = 65_536

@@ -7,7 +7,7 @@ import type { RequestMetrics } from '../../metrics/requestMetrics.ts'
 import type { OutBuffer } from '../../sse/outBuffer.ts'
 import type { TokenCounter } from '../../tokens/tokenCounter.ts'
 import type { RouteHealth } from '../../upstream/routeHealth.ts'
-import type { Transport } from '../../upstream/transport.ts'
+import type { Transport } from '../../upstream/transport/transport.ts'
 import type { ActiveRuns } from './activeRuns.ts'
 import type { AgentGate } from './agentGate.ts'
 

@@ -1,7 +1,7 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { DrainListener } from '../../server/exchange.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
-import type { UpstreamHeaders } from '../../upstream/transport.ts'
+import type { UpstreamHeaders } from '../../upstream/transport/transport.ts'
 import type { Bill } from '../run/bill.ts'
 import type { BytePlan } from './operation.ts'
 import { UnitRun } from './unitRun.ts'

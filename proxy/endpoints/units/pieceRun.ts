@@ -1,7 +1,7 @@
 import type { Route } from '../../catalog/sold.ts'
 import { AnswerBody } from '../../upstream/answerBody.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
-import type { UpstreamHeaders } from '../../upstream/transport.ts'
+import type { UpstreamHeaders } from '../../upstream/transport/transport.ts'
 import type { Bill } from '../run/bill.ts'
 import type { PieceAnswer, PiecePlan } from './operation.ts'
 import { UnitRun } from './unitRun.ts'

@@ -10,7 +10,7 @@ import {
   type UpstreamCall,
   type UpstreamHeaders,
   type UpstreamListener,
-} from '../../upstream/transport.ts'
+} from '../../upstream/transport/transport.ts'
 
 const NOTHING = Buffer.alloc(0)
 const CLIP_TYPE = 'video/mp4'

@@ -4,7 +4,7 @@ import type { Limits } from '../../limits.ts'
 import { callWhole } from '../../upstream/callWhole.ts'
 import { getRequest } from '../../upstream/providerRequest.ts'
 import { retryAfterMs } from '../../upstream/retryAfter.ts'
-import { type Transport, TransportFailure } from '../../upstream/transport.ts'
+import { type Transport, TransportFailure } from '../../upstream/transport/transport.ts'
 
 /** What asking for a job's state has shown. */
 export type VideoSight =

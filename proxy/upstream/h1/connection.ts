@@ -7,7 +7,7 @@ import {
   TransportFailure,
   type UpstreamListener,
   type UpstreamRequest,
-} from '../transport.ts'
+} from '../transport/transport.ts'
 import type { ResponseHead } from './responseHead.ts'
 import { ResponseReader, type ResponseSink } from './responseReader.ts'
 

@@ -1,4 +1,4 @@
-import type { UpstreamHeaders } from '../transport.ts'
+import type { UpstreamHeaders } from '../transport/transport.ts'
 
 /** How the body of an answer is delimited. */
 export type Framing = 'none' | 'length' | 'chunked' | 'close'

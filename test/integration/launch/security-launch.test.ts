@@ -8,7 +8,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { connectRedis } from '../../../contract/wire/redis.ts'
-import { freePort } from '../../../control/launch/freePort.ts'
+import { freePort } from '../../../control/launch/process/freePort.ts'
 import { interrupt, launch, type Run, running } from '../../support/launchedRun.ts'
 import { makeTempDir, removeTempDir } from '../../support/tempDir.ts'
 

@@ -17,15 +17,15 @@ import {
   gzipSync,
 } from 'node:zlib'
 import { callWhole, type WholeReply } from '../../../proxy/upstream/callWhole.ts'
-import { HeaderBlock } from '../../../proxy/upstream/headerBlock.ts'
 import { SocketTransport } from '../../../proxy/upstream/socketTransport.ts'
+import { HeaderBlock } from '../../../proxy/upstream/transport/headerBlock.ts'
 import type {
   Transport,
   TransportFailure,
   UpstreamCall,
   UpstreamListener,
   UpstreamRequest,
-} from '../../../proxy/upstream/transport.ts'
+} from '../../../proxy/upstream/transport/transport.ts'
 import { UndiciTransport } from '../../../proxy/upstream/undiciTransport.ts'
 import { limits } from '../../support/limits.ts'
 import { memoryInUse } from '../../support/parts/server.ts'

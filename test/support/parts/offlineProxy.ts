@@ -12,7 +12,11 @@ import { type RouteParts, routes } from '../../../proxy/routes.ts'
 import type { Exchange, Handler, RequestHead } from '../../../proxy/server/exchange.ts'
 import { OutBuffer } from '../../../proxy/sse/outBuffer.ts'
 import { RouteHealth } from '../../../proxy/upstream/routeHealth.ts'
-import { TransportFailure, type UpstreamListener, type UpstreamRequest } from '../../../proxy/upstream/transport.ts'
+import {
+  TransportFailure,
+  type UpstreamListener,
+  type UpstreamRequest,
+} from '../../../proxy/upstream/transport/transport.ts'
 import { limits as usual } from '../limits.ts'
 import { type TestCatalogOptions, testCatalog } from '../testCatalog.ts'
 

@@ -7,16 +7,16 @@ import { ENDPOINTS } from '../../../../contract/catalog/catalog.ts'
 import type { GatewayError } from '../../../../contract/errors/errors.ts'
 import type { Provider, Route } from '../../../../proxy/catalog/sold.ts'
 import { type AttemptListener, Attempts } from '../../../../proxy/upstream/attempts.ts'
-import { HeaderBlock } from '../../../../proxy/upstream/headerBlock.ts'
 import { OPERATION_RULES, type OperationRule } from '../../../../proxy/upstream/operationRules.ts'
 import { RouteHealth } from '../../../../proxy/upstream/routeHealth.ts'
+import { HeaderBlock } from '../../../../proxy/upstream/transport/headerBlock.ts'
 import {
   type FailureKind,
   type Transport,
   TransportFailure,
   type UpstreamListener,
   type UpstreamRequest,
-} from '../../../../proxy/upstream/transport.ts'
+} from '../../../../proxy/upstream/transport/transport.ts'
 import { limits } from '../../../support/limits.ts'
 import { itemOf } from '../../../support/present.ts'
 

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
+import { projectRoot } from '../../../../../control/launch/paths.ts'
 import {
   controlEnvironment,
   type KeyNames,
   proxyEnvironment,
   serverEnvironment,
-} from '../../../../control/launch/childEnvironment.ts'
-import { projectRoot } from '../../../../control/launch/paths.ts'
+} from '../../../../../control/launch/process/childEnvironment.ts'
 
 const CATALOG: KeyNames = {
   providers: [

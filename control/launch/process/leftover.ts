@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Limits } from '../limits.ts'
+import type { Limits } from '../../limits.ts'
 
 const CHECK_INTERVAL_MS = 50
 

@@ -1,6 +1,6 @@
-import { variableNames } from '../../contract/schemas/environment.ts'
-import type { CatalogProvider } from '../catalog/pricing/catalogFile.ts'
-import type { CatalogTool } from '../catalog/pricing/toolReader.ts'
+import { variableNames } from '../../../contract/schemas/environment.ts'
+import type { CatalogProvider } from '../../catalog/pricing/catalogFile.ts'
+import type { CatalogTool } from '../../catalog/pricing/toolReader.ts'
 
 /** What any program may need of the system. */
 const SYSTEM = ['PATH', 'HOME', 'TMPDIR', 'TZ', 'LANG', 'LC_ALL', 'LC_CTYPE', 'LD_LIBRARY_PATH']

@@ -1,5 +1,5 @@
-import { tryShareUntilCommit, withLock } from '../../runtime/db/locks.ts'
-import type { Client, Pool } from '../../runtime/db/pool.ts'
+import { tryShareUntilCommit, withLock } from '../runtime/db/locks.ts'
+import type { Client, Pool } from '../runtime/db/pool.ts'
 
 /**
  * Keeps shards from being loaded until the end of the transaction, so that what Redis takes for a debit now and the book

@@ -4,7 +4,7 @@ import { closeSync, createWriteStream, openSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { finished } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Limits } from '../limits.ts'
+import type { Limits } from '../../limits.ts'
 import { lastLines, logLength } from './logFile.ts'
 
 const PROBE_INTERVAL_MS = 50
