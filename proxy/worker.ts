@@ -2,7 +2,6 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { worstState } from '../contract/api/incidents.ts'
-import { sluice } from '../contract/wire/generated/messages.js'
 import { newId } from '../contract/wire/ids.ts'
 import { connectRedis } from '../contract/wire/redis.ts'
 import { defineScript, type ScriptName } from '../contract/wire/scripts.ts'
@@ -208,8 +207,8 @@ function newSignal(): { readonly promise: Promise<void>; readonly resolve: () =>
 async function settleLost(ending: Ending): Promise<number> {
   const { shard } = ending
   const settlement = settlementBytes(ending.settlement)
-  const reply = await rpc.call('settle_lost', sluice.SettleLostRequest.encode({ settlement, shard }).finish())
-  return sluice.SettleLostReply.decode(reply).chargeUnits
+  const { chargeUnits } = await rpc.call('settle_lost', { settlement, shard })
+  return chargeUnits
 }
 
 function tell(message: WorkerToMain): void {

@@ -34,10 +34,23 @@ export function members(
   return { type: 'object', properties, required, additionalProperties: false }
 }
 
-const PARAMETER = /\\\{(\w+)\\\}/g
+const PARAMETER = /\{(\w+)\}/g
+const ESCAPED_PARAMETER = /\\\{(\w+)\\\}/g
 
 /** A pattern such as `/v1/keys/{id}/limits` as an expression with a named group for each parameter. */
 export function pathExpression(pattern: string): RegExp {
   const escaped = pattern.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
-  return new RegExp(`^${escaped.replace(PARAMETER, '(?<$1>[^/]+)')}$`)
+  return new RegExp(`^${escaped.replace(ESCAPED_PARAMETER, '(?<$1>[^/]+)')}$`)
+}
+
+/** What the parameters of a route stand for in a decoded path; the reverse of `pathOf`. */
+export function paramsReader({ path: pattern }: Pick<ApiRoute, 'path'>): (path: string) => Record<string, string> {
+  if (!pattern.includes('{')) return () => ({})
+  const expression = pathExpression(pattern)
+  return (path) => ({ ...expression.exec(path)?.groups })
+}
+
+/** The decoded path of a route with these parameters. */
+export function pathOf({ path }: Pick<ApiRoute, 'path'>, params: Readonly<Record<string, string>>): string {
+  return path.replace(PARAMETER, (_, name: string) => params[name] ?? '')
 }

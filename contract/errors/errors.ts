@@ -1,7 +1,7 @@
 import { GATEWAY_ERRORS } from './gateway.ts'
 import { PAYMENT_ERRORS } from './payments.ts'
 import { REQUEST_ERRORS } from './requests.ts'
-import { type ErrorRow, type ErrorType, typeOfStatus } from './row.ts'
+import { ERROR_TYPES, type ErrorRow, type ErrorType, typeOfStatus } from './row.ts'
 import { VIDEO_ERRORS } from './video.ts'
 
 export type { Charged, ErrorRow, ErrorType } from './row.ts'
@@ -64,6 +64,11 @@ function mayHave(row: ErrorRow, status: number): boolean {
 /** Whether `text` names a row of the table, as codes that arrive over Redis must. */
 export function isErrorCode(text: string): text is ErrorCode {
   return Object.hasOwn(ERRORS, text)
+}
+
+/** Whether `text` names a class of errors. */
+export function isErrorType(text: string): text is ErrorType {
+  return (ERROR_TYPES as readonly string[]).includes(text)
 }
 
 /**

@@ -1,16 +1,19 @@
 /** The classes of errors, by the contract's table of statuses. */
-export type ErrorType =
-  | 'approval_required'
-  | 'authentication_error'
-  | 'insufficient_balance'
-  | 'insufficient_quota'
-  | 'invalid_request_error'
-  | 'payment_required'
-  | 'permission_error'
-  | 'rate_limit_error'
-  | 'server_error'
-  | 'service_unavailable'
-  | 'upstream_error'
+export const ERROR_TYPES = [
+  'approval_required',
+  'authentication_error',
+  'insufficient_balance',
+  'insufficient_quota',
+  'invalid_request_error',
+  'payment_required',
+  'permission_error',
+  'rate_limit_error',
+  'server_error',
+  'service_unavailable',
+  'upstream_error',
+] as const
+
+export type ErrorType = (typeof ERROR_TYPES)[number]
 
 /**
  * What a request that ended this way costs: nothing, the produced part of a stream, what a tool's upstream billed, or

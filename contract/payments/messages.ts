@@ -1,4 +1,4 @@
-import type { sluice } from '../wire/generated/messages.js'
+import { sluice } from '../wire/generated/messages.js'
 import { parseAddress } from './address.ts'
 import { parseBytes, parseBytes32, parseUint256 } from './encoding.ts'
 import type { SignedPayment } from './signedPayment.ts'
@@ -27,7 +27,7 @@ export function termsOfMessage(message: sluice.PaymentTermsReply): PaymentTerms 
   return {
     chainId: message.chainId,
     payTo: present(parseAddress(message.payTo)),
-    assets: message.assets.map((asset) => assetOf(asset as sluice.PaymentAssetRecord)),
+    assets: message.assets.map((asset) => assetOf(sluice.PaymentAssetRecord.create(asset))),
     agentRegistry: message.agentRegistry === '' ? null : present(parseAddress(message.agentRegistry)),
     spender: present(parseAddress(message.spender)),
     quoteSecret: Buffer.from(message.quoteSecret),
@@ -66,7 +66,8 @@ export function paymentToMessage(payment: SignedPayment): sluice.SignedPaymentRe
 }
 
 /** @throws Error when a member does not have its form */
-export function paymentOfMessage(record: sluice.SignedPaymentRecord): SignedPayment {
+export function paymentOfMessage(message: sluice.SignedPaymentRecord.$Properties): SignedPayment {
+  const record = sluice.SignedPaymentRecord.create(message)
   const common = {
     chainId: record.chainId,
     token: present(parseAddress(record.token)),

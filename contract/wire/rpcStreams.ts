@@ -36,18 +36,3 @@ export function rpcLanes(limits: ContractLimits): Readonly<Record<RpcLaneName, R
     },
   }
 }
-
-const BY_OPERATION: ReadonlyMap<string, RpcLaneName> = new Map([
-  ['get_receipt', 'reads'],
-  ['list_sheets', 'reads'],
-  ['get_sheet', 'reads'],
-  ['payment_terms', 'reads'],
-  ['api', 'api'],
-  ['settle_payment', 'payments'],
-  ['submit_batch', 'batches'],
-])
-
-/** The lane that a call goes through. */
-export function rpcLaneOf(operation: string): RpcLaneName {
-  return BY_OPERATION.get(operation) ?? 'calls'
-}

@@ -4,10 +4,12 @@ import type { Actor } from '../runtime/activity/activity.ts'
 import type { Client } from '../runtime/db/pool.ts'
 import type { Undoable } from '../runtime/db/undoable.ts'
 
-/** Who sent a request. The account is empty for a session whose wallet is not linked to one. */
+/** Who sent a request. The account is empty for a session whose wallet is not linked to one. The operator sends none. */
 export type Caller =
   | { readonly kind: 'nobody' }
   | { readonly kind: 'session'; readonly sessionId: string; readonly address: string; readonly accountId: string }
+  /** The operator's command line, for an account: it may what a session of the account may. */
+  | { readonly kind: 'operator'; readonly accountId: string }
   | (Spender & {
       readonly kind: 'key'
       readonly accountId: string

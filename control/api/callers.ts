@@ -1,14 +1,19 @@
 import type { ApiAuth } from '../../contract/api/route.ts'
 import { GatewayError } from '../../contract/errors/errors.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
-import type { Actor } from '../runtime/activity/activity.ts'
+import { type Actor, OPERATOR } from '../runtime/activity/activity.ts'
 import type { Caller } from './call.ts'
 
 /** The caller as the audit trail names it. */
 export function actorOf(caller: Caller | undefined): Actor {
   if (caller?.kind === 'session') return { kind: 'wallet', id: caller.address }
   if (caller?.kind === 'key') return { kind: 'key', id: caller.keyId }
-  return { kind: 'wallet', id: '' }
+  return caller?.kind === 'operator' ? OPERATOR : { kind: 'wallet', id: '' }
+}
+
+/** The caller's account, or its wallet where that is not linked to one. */
+export function ownerOf(caller: Exclude<Caller, { kind: 'nobody' }>): string {
+  return caller.accountId || (caller.kind === 'session' ? caller.address : '')
 }
 
 /**

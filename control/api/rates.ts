@@ -3,6 +3,7 @@ import { GatewayError } from '../../contract/errors/errors.ts'
 import type { Limits } from '../limits.ts'
 import { clientNetwork } from '../runtime/net/clientNetwork.ts'
 import type { Caller } from './call.ts'
+import { ownerOf } from './callers.ts'
 import { RateLimiter } from './rateLimiter.ts'
 
 /** How often the account API may be asked, by each control process for itself. Clients are told apart by `clientNetwork`. */
@@ -42,8 +43,7 @@ export class ApiRates {
   /** @throws GatewayError rate_limited */
   checkCaller(caller: Caller | undefined): void {
     if (caller === undefined || caller.kind === 'nobody') return
-    const name = caller.accountId || (caller.kind === 'session' ? caller.address : caller.keyId)
-    refuseAfter(this.callers.take(name, Date.now()))
+    refuseAfter(this.callers.take(ownerOf(caller), Date.now()))
   }
 }
 

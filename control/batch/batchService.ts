@@ -85,7 +85,7 @@ export class BatchService {
   }
 
   /** Takes a job from a proxy; see `openJob`. */
-  async open(request: sluice.SubmitBatchRequest): Promise<Uint8Array> {
+  async open(request: sluice.SubmitBatchRequest): Promise<sluice.SubmitBatchReply.$Properties> {
     const { pool, allowPrivate } = this.options
     const parts = {
       pool,
@@ -95,7 +95,7 @@ export class BatchService {
       allowPrivate,
       limits: this.limits,
     }
-    return sluice.SubmitBatchReply.encode(await openJob(parts, request)).finish()
+    return openJob(parts, request)
   }
 
   /** Packs, calls and expires what is due. */

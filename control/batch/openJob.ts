@@ -28,7 +28,7 @@ export interface OpenJobParts {
 export async function openJob(
   parts: OpenJobParts,
   request: sluice.SubmitBatchRequest,
-): Promise<sluice.SubmitBatchReply> {
+): Promise<sluice.SubmitBatchReply.$Properties> {
   const { pool, holds, now } = parts
   checkWebhook(request.webhookUrl, parts.allowPrivate)
   const routes = await runnableRoutes(parts, request)
@@ -39,10 +39,10 @@ export async function openJob(
   const job = { id: request.requestId, accountId: request.accountId, keyId: request.keyId }
   if (!(await holds.takeOver(job, request.owner, request.takeByMs))) {
     await pool.query(`DELETE FROM batch_jobs WHERE id = $1 AND state = 'opening'`, [job.id])
-    throw new GatewayError('batch_unavailable', { message: 'The request took too long to be taken; send it again.' })
+    throw unavailable('The request took too long to be taken; send it again.')
   }
   await pool.query(`UPDATE batch_jobs SET state = 'queued' WHERE id = $1 AND state = 'opening'`, [job.id])
-  return sluice.SubmitBatchReply.create({ createdAtMs, webhookSecret } as sluice.SubmitBatchReply)
+  return { createdAtMs, webhookSecret }
 }
 
 /**
@@ -80,7 +80,7 @@ export async function recoverOpening({
 function checkWebhook(url: string, allowPrivate: boolean): void {
   if (url === '' || allowPrivate) return
   if (!mayBePublicHost(new URL(url)))
-    throw invalidRequest('webhook_url must lead to an address of the public internet.')
+    throw invalidRequest('webhook_url must lead to an address of the public internet.', 'webhook_url')
 }
 
 async function runnableRoutes(parts: OpenJobParts, request: sluice.SubmitBatchRequest): Promise<JobRoute[]> {
@@ -88,9 +88,7 @@ async function runnableRoutes(parts: OpenJobParts, request: sluice.SubmitBatchRe
   const routes = request.routes.map((route) => sluice.BatchRoute.create(route))
   const known = routes.filter(({ provider }) => providers.has(provider))
   if (known.length > 0) return known.map(({ provider, model, limitName }) => ({ provider, model, limit: limitName }))
-  throw new GatewayError('batch_unavailable', {
-    message: 'No provider of the model runs batch jobs now; try again after Retry-After seconds.',
-  })
+  throw unavailable('No provider of the model runs batch jobs now; try again after Retry-After seconds.')
 }
 
 async function checkRoom(db: Queryable, keyId: string, limits: Limits): Promise<void> {
@@ -104,7 +102,11 @@ async function checkRoom(db: Queryable, keyId: string, limits: Limits): Promise<
     const message = `A key may have ${limits.batchJobsPerKeyMax} batch jobs open; wait until some have ended.`
     throw new GatewayError('rate_limited', { message, retryAfterSeconds: 60 })
   }
-  if (all >= limits.batchJobsOpenMax) throw new GatewayError('batch_unavailable', { message: 'Too many jobs wait.' })
+  if (all >= limits.batchJobsOpenMax) throw unavailable('Too many jobs wait.')
+}
+
+function unavailable(message: string): GatewayError {
+  return new GatewayError('batch_unavailable', { message, status: 503, retryAfterSeconds: 5 })
 }
 
 async function insertOpening(

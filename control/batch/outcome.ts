@@ -140,7 +140,7 @@ function encode(job: JobRow, nowMs: number, ending: Partial<sluice.Settlement.$P
     durationMs: Math.min(Math.max(0, nowMs - job.startedAtMs), DURATION_MS_MAX),
     ...ending,
   }
-  return Buffer.from(sluice.Settlement.encode(message as sluice.Settlement).finish())
+  return Buffer.from(sluice.Settlement.encode(message).finish())
 }
 
 /** The name of a job in what is sent to a provider. */

@@ -2,13 +2,13 @@ import { type ApiOperation, apiRoutes } from '../../contract/api/routes.ts'
 import { newId } from '../../contract/wire/ids.ts'
 import { Debits } from '../admission/debits/debit.ts'
 import type { ApiCall, ApiHandler } from '../api/call.ts'
+import { actorOf } from '../api/callers.ts'
 import { checkBody, checkQuery } from '../api/validate.ts'
 import { agentHandlers } from '../customers/agents/agentHandlers.ts'
 import { approvalHandlers } from '../customers/agents/approvalHandlers.ts'
 import { linkHandlers } from '../customers/links/linkHandlers.ts'
 import { providerHandlers } from '../customers/providers/providerHandlers.ts'
 import { referralHandlers } from '../customers/referrals/referralHandlers.ts'
-import { OPERATOR } from '../runtime/activity/activity.ts'
 import { withUndo } from '../runtime/db/undoable.ts'
 import { tellAdmission } from './admission.ts'
 import { type Arguments, flag } from './command.ts'
@@ -72,13 +72,14 @@ function callOf(
   { accountId, params, query, body }: OperatorRequest,
 ): ApiCall {
   const route = apiRoutes(context.limits)[operation]
+  const caller = { kind: 'operator', accountId } as const
   return {
     params: params ?? {},
     query: route.query === undefined ? {} : checkQuery(route.query, new URLSearchParams(query).toString()),
     body: route.body === undefined ? {} : checkBody(route.body, body ?? {}),
-    caller: { kind: 'session', sessionId: '', address: '', accountId },
+    caller,
     accountId,
-    actor: OPERATOR,
+    actor: actorOf(caller),
     requestId: newId('req'),
     approvalId: '',
     part: '',

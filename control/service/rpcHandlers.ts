@@ -12,7 +12,7 @@ import { ReceiptReader } from '../customers/receipts/receiptReader.ts'
 import type { ChainState } from '../onchain/chain/chainState.ts'
 import { paymentHandlers } from '../onchain/service/paymentHandlers.ts'
 import type { RpcHandlers } from '../runtime/bus/rpcOperations.ts'
-import { type ApiParts, newApiRouter } from './apiRouter.ts'
+import { type ApiParts, newAccountApi } from './apiHandlers.ts'
 
 /** What answers the proxies' calls, over the book and the admission state. */
 export function rpcHandlers(
@@ -24,7 +24,7 @@ export function rpcHandlers(
 ): RpcHandlers {
   const { pool, redis, payments, batches, chain, observedDays, limits } = parts
   const receipts = new ReceiptReader(pool, redis, limits)
-  const api = newApiRouter({ ...parts, receipts })
+  const api = newAccountApi({ ...parts, receipts })
   return {
     ping: async ({ observed }) => {
       const [isOpen] = await Promise.all([redis.exists(epochKey(0)), pool.query('SELECT 1')])
@@ -33,23 +33,16 @@ export function rpcHandlers(
         seen.filter((entry) => entry !== undefined),
         Date.now(),
       )
-      const reply = { chain: chain.state, admissionClosed: isOpen === 0 }
-      return sluice.PingReply.encode(sluice.PingReply.create(reply)).finish()
+      return { chain: chain.state, admissionClosed: isOpen === 0 }
     },
-    resolve_key: async ({ keyHash }) => sluice.KeyRecord.encode(await resolveKey(pool, keyHash)).finish(),
-    get_receipt: async ({ requestId, keyId }) => Buffer.from(await receipts.single(requestId, keyId)),
-    get_balance: async ({ accountId }) => Buffer.from(JSON.stringify(await balanceJson(pool, redis, accountId))),
-    list_sheets: async () => Buffer.from(await sheetListJson(pool)),
-    get_sheet: async ({ version }) => Buffer.from(await sheetJson(pool, version)),
-    settle_lost: async ({ settlement }) => {
-      const chargeUnits = await settleLost(redis, pool, settlement, limits)
-      return sluice.SettleLostReply.encode({ chargeUnits }).finish()
-    },
+    resolve_key: ({ keyHash }) => resolveKey(pool, keyHash),
+    get_receipt: ({ requestId, keyId }) => receipts.single(requestId, keyId),
+    get_balance: async ({ accountId }) => JSON.stringify(await balanceJson(pool, redis, accountId)),
+    list_sheets: () => sheetListJson(pool),
+    get_sheet: ({ version }) => sheetJson(pool, version),
+    settle_lost: async ({ settlement }) => ({ chargeUnits: await settleLost(redis, pool, settlement, limits) }),
     ...approvalRpc(pool, limits),
-    api: async (request, { deadlineMs }) => {
-      const reply = await api.answer(request, deadlineMs)
-      return sluice.ApiReply.encode(reply as sluice.ApiReply).finish()
-    },
+    account_api: (request, { deadlineMs }) => api.answer(request, deadlineMs),
     ...paymentHandlers(payments, redis, limits),
     submit_batch: (request) => batches.open(request),
   }

@@ -1,7 +1,6 @@
 import { GatewayError } from '../../contract/errors/errors.ts'
-import { sluice } from '../../contract/wire/generated/messages.js'
 import { hashSecret } from '../../contract/wire/ids.ts'
-import { ControlUnavailable, type RpcClient } from '../bus/rpcClient.ts'
+import { type RpcClient, UnreadableReply } from '../bus/rpcClient.ts'
 import type { Limits } from '../limits.ts'
 import { type Principal, toPrincipal } from './principal.ts'
 
@@ -87,8 +86,8 @@ export class KeyCache {
       principal = await this.lookUp(keyHash)
     } catch (error) {
       // Control that cannot read its database knows as little of the key as one that does not answer.
-      const unknown = error instanceof ControlUnavailable || (error instanceof GatewayError && error.status >= 500)
-      if (!unknown || PARTS_UNKNOWN.has((error as GatewayError).row)) throw error
+      const isUnknown = error instanceof GatewayError && error.status >= 500
+      if (!isUnknown || PARTS_UNKNOWN.has(error.row)) throw error
       throw new GatewayError('policy_unavailable', { retryAfterSeconds: 1 })
     }
     if (principal === null) throw new GatewayError('invalid_api_key')
@@ -118,9 +117,12 @@ export class KeyCache {
 
   private async ask(keyHash: string): Promise<Principal | null> {
     try {
-      const payload = await this.rpc.call('resolve_key', sluice.ResolveKeyRequest.encode({ keyHash }).finish())
-      return toPrincipal(decodeKey(payload), this.limits)
+      return toPrincipal(await this.rpc.call('resolve_key', { keyHash }), this.limits)
     } catch (error) {
+      // A record that cannot be read says nothing of the key's privacy, without which nothing may run.
+      if (error instanceof UnreadableReply) {
+        throw new GatewayError('key_privacy_unavailable', { retryAfterSeconds: 1, cause: error })
+      }
       if (error instanceof GatewayError && error.code === 'invalid_api_key') return null
       throw error
     }
@@ -150,15 +152,6 @@ export class KeyCache {
     if (entry === undefined) return
     entry.current = false
     this.entries.delete(keyHash)
-  }
-}
-
-/** A record that cannot be read says nothing of the key's privacy, without which nothing may run. */
-function decodeKey(payload: Uint8Array): sluice.KeyRecord {
-  try {
-    return sluice.KeyRecord.decode(payload)
-  } catch (cause) {
-    throw new GatewayError('key_privacy_unavailable', { retryAfterSeconds: 1, cause })
   }
 }
 

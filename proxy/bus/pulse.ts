@@ -1,6 +1,5 @@
 import type { Observed } from '../../contract/api/observedDays.ts'
 import { CHAIN_HEALTHS, type ChainHealth } from '../../contract/wire/chainHealth.ts'
-import { sluice } from '../../contract/wire/generated/messages.js'
 import type { RpcClient } from './rpcClient.ts'
 
 /** What this process sees of the service. */
@@ -47,10 +46,9 @@ export class Pulse {
     this.seen.observe()
     const observed = this.seen.take()
     this.rpc
-      .call('ping', sluice.PingRequest.encode(sluice.PingRequest.create({ observed: [...observed] })).finish())
+      .call('ping', { observed: [...observed] })
       .then(
-        (reply) => {
-          const { chain, admissionClosed } = sluice.PingReply.decode(reply)
+        ({ chain, admissionClosed }) => {
           this.admissionClosed = admissionClosed
           this.alive = true
           this.chain = CHAIN_HEALTHS.find((state) => state === chain) ?? 'not_configured'

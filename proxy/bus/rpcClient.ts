@@ -1,9 +1,11 @@
 import type { Redis } from 'ioredis'
-import { type ErrorCode, GatewayError, isErrorCode } from '../../contract/errors/errors.ts'
+import { GatewayError } from '../../contract/errors/errors.ts'
 import { CallSeal, replyLabel, requestLabel } from '../../contract/wire/callSeal.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
 import { rpcReplyChannel } from '../../contract/wire/redisKeys.ts'
-import { type RpcLaneName, type RpcStream, rpcLaneOf, rpcLanes } from '../../contract/wire/rpcStreams.ts'
+import { errorOf } from '../../contract/wire/refusal.ts'
+import { RPC, type RpcOperation, type RpcReplyRead, type RpcRequest } from '../../contract/wire/rpc.ts'
+import { type RpcLaneName, type RpcStream, rpcLanes } from '../../contract/wire/rpcStreams.ts'
 import type { Limits } from '../limits.ts'
 
 interface Lane {
@@ -20,16 +22,23 @@ interface Waiting {
   readonly timer: NodeJS.Timeout
 }
 
-/** Control did not answer: it is down, restarting, or Redis is. Callers decide what that means to their client. */
-export class ControlUnavailable extends Error {
+/**
+ * Control did not answer: it is down, restarting, or Redis is. A client is told so as it is, unless the call may have
+ * changed something: then its caller knows better what to say.
+ */
+export class ControlUnavailable extends GatewayError {
   /** Too many calls wait, so this one was not made. */
   readonly unsent: boolean
 
   constructor(operation: string, options: ErrorOptions & { unsent?: boolean } = {}) {
-    super(`control did not answer ${operation}`, options)
+    const cause = new Error(`control did not answer ${operation}`, options)
+    super('admission_unavailable', { retryAfterSeconds: 1, cause })
     this.unsent = options.unsent ?? false
   }
 }
+
+/** Control has answered, in a form that cannot be read: it is of another version. The call may have been done. */
+export class UnreadableReply extends ControlUnavailable {}
 
 export interface RpcClientOptions {
   readonly commands: Redis
@@ -82,15 +91,30 @@ export class RpcClient {
   /**
    * Calls an operation of control, once: it is never repeated, because it may have been done.
    * @param timeoutMs how long to wait for the answer; control does not begin a call that is older
-   * @returns the answer's payload
-   * @throws GatewayError with the code that control answered; ControlUnavailable when there was no answer in time
+   * @throws GatewayError as control refused; ControlUnavailable when there was no answer in time, UnreadableReply when it
+   *   could not be read
    */
-  async call(operation: string, payload: Uint8Array, timeoutMs = this.limits.rpcTimeoutMs): Promise<Uint8Array> {
-    const lane = this.lanes[rpcLaneOf(operation)]
-    if (lane === undefined || lane.pending >= lane.pendingMax) throw new ControlUnavailable(operation, { unsent: true })
+  async call<Name extends RpcOperation>(
+    operation: Name,
+    request: RpcRequest<Name>,
+    timeoutMs = this.limits.rpcTimeoutMs,
+  ): Promise<RpcReplyRead<Name>> {
+    const row = RPC[operation]
+    const lane = this.lanes[row.lane]
+    if (lane.pending >= lane.pendingMax) throw new ControlUnavailable(operation, { unsent: true })
+    return readReply(operation, await this.send(operation, lane, row.request.encode(request), timeoutMs))
+  }
+
+  /** Ends every call that waits. */
+  stop(): void {
+    for (const id of [...this.waiting.keys()]) this.settle(id)?.reject(new ControlUnavailable('a call while stopping'))
+  }
+
+  /** @returns the payload of the answer */
+  private send(operation: RpcOperation, lane: Lane, payload: Uint8Array, timeoutMs: number): Promise<Uint8Array> {
     const id = this.nextId++
     const sealed = this.seal.seal(requestLabel(operation, id), payload)
-    const sending = this.send(
+    const sending = this.write(
       lane,
       sluice.RpcRequest.encode({ id, replyTo: this.channel, timeoutMs, operation, sealed }),
     )
@@ -112,13 +136,8 @@ export class RpcClient {
     return answer
   }
 
-  /** Ends every call that waits. */
-  stop(): void {
-    for (const id of [...this.waiting.keys()]) this.settle(id)?.reject(new ControlUnavailable('a call while stopping'))
-  }
-
   /** @returns the id of the entry */
-  private send({ stream, entriesMax }: Lane, message: { finish(): Uint8Array }): Promise<string | null> {
+  private write({ stream, entriesMax }: Lane, message: { finish(): Uint8Array }): Promise<string | null> {
     return this.commands.xadd(stream, 'MAXLEN', '~', entriesMax, '*', 'e', Buffer.from(message.finish()))
   }
 
@@ -137,14 +156,33 @@ export class RpcClient {
   }
 
   private answered(message: Buffer): void {
-    const reply = sluice.RpcReply.decode(message)
-    const payload = reply.errorCode === '' ? this.seal.open(replyLabel(reply.id), reply.sealed) : undefined
+    const reply = decoded(message)
+    if (reply === undefined) return
+    const refusal = refusalIn(reply)
+    const payload = refusal === undefined ? this.seal.open(replyLabel(reply.id), reply.sealed) : undefined
     // A reply that control has not sealed is none.
-    if (reply.errorCode === '' && payload === undefined) return
+    if (refusal === undefined && payload === undefined) return
     const waiting = this.settle(reply.id)
-    if (waiting === undefined) return
-    if (payload !== undefined) waiting.resolve(payload)
-    else waiting.reject(toError(reply.errorCode, reply.errorMessage))
+    if (payload !== undefined) waiting?.resolve(payload)
+    else if (refusal !== undefined) waiting?.reject(errorOf(refusal))
+  }
+}
+
+/** What was published on the channel of this process; undefined for what is no reply. */
+function decoded(message: Buffer): sluice.RpcReply | undefined {
+  try {
+    return sluice.RpcReply.decode(message)
+  } catch {
+    return undefined
+  }
+}
+
+/** The reply of an operation. @throws UnreadableReply */
+export function readReply<Name extends RpcOperation>(operation: Name, payload: Uint8Array): RpcReplyRead<Name> {
+  try {
+    return RPC[operation].reply.decode(payload)
+  } catch (cause) {
+    throw new UnreadableReply(operation, { cause })
   }
 }
 
@@ -152,7 +190,7 @@ function newLane({ stream, entriesMax }: RpcStream, limits: Limits): Lane {
   return { stream, entriesMax, pendingMax: Math.min(limits.rpcPendingMax, entriesMax) / 2, pending: 0 }
 }
 
-function toError(code: string, message: string): GatewayError {
-  const known: ErrorCode = isErrorCode(code) ? code : 'internal_error'
-  return new GatewayError(known, message === '' ? {} : { message })
+function refusalIn({ refusal, errorCode, errorMessage }: sluice.RpcReply): sluice.Refusal.$Properties | undefined {
+  if (refusal) return refusal
+  return errorCode === '' ? undefined : { row: errorCode, message: errorMessage }
 }

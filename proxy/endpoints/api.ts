@@ -1,12 +1,11 @@
-import type { ApiRoute } from '../../contract/api/route.ts'
+import { type ApiRoute, paramsReader } from '../../contract/api/route.ts'
 import { API_ROUTES } from '../../contract/api/routes.ts'
-import { type ErrorType, GatewayError, invalidRequest, isErrorCode } from '../../contract/errors/errors.ts'
-import { sluice } from '../../contract/wire/generated/messages.js'
+import { GatewayError, invalidRequest } from '../../contract/errors/errors.ts'
+import type { sluice } from '../../contract/wire/generated/messages.js'
 import { isId } from '../../contract/wire/ids.ts'
 import { type ApiCredential, readApiCredential } from '../access/apiCredential.ts'
 import { clientAddress } from '../access/clientAddress.ts'
 import { ControlUnavailable, type RpcClient } from '../bus/rpcClient.ts'
-import { parseJsonObject } from '../json/parseJson.ts'
 import type { Limits } from '../limits.ts'
 import type { Exchange, Handler, HeaderList, Precheck } from '../server/exchange.ts'
 
@@ -25,20 +24,35 @@ export interface ApiServices {
 export function apiEndpoints(
   services: ApiServices,
 ): { method: ApiRoute['method']; path: string; handler: Handler; precheck: Precheck }[] {
-  return Object.values(API_ROUTES).map((route) => ({
-    method: route.method,
-    path: route.path,
-    handler: (exchange, body) => serve(route, exchange, body, services),
-    precheck: (head) =>
-      refusalOf(() => readApiCredential(head, route.auth)) ?? earlyTooLarge(services.limits) ?? 'stranger',
-  }))
+  return Object.entries(API_ROUTES).map(([operation, route]) => {
+    const served = { operation, route, paramsOf: paramsReader(route) }
+    return {
+      method: route.method,
+      path: route.path,
+      handler: (exchange, body) => serve(served, exchange, body, services),
+      precheck: (head) =>
+        refusalOf(() => readApiCredential(head, route.auth)) ?? earlyTooLarge(services.limits) ?? 'stranger',
+    }
+  })
 }
 
-async function serve(route: ApiRoute, exchange: Exchange, body: Buffer, services: ApiServices): Promise<void> {
+/** A row of the table of routes. */
+interface Served {
+  readonly operation: string
+  readonly route: ApiRoute
+  readonly paramsOf: (path: string) => Record<string, string>
+}
+
+async function serve(
+  { operation, route, paramsOf }: Served,
+  exchange: Exchange,
+  body: Buffer,
+  services: ApiServices,
+): Promise<void> {
   const { head } = exchange
   const request = {
-    method: route.method,
-    path: head.path,
+    operation,
+    params: paramsOf(head.path),
     query: head.query,
     ...credentialFields(readApiCredential(head, route.auth)),
     idempotencyKey: readIdempotencyKey(head.idempotencyKey),
@@ -47,12 +61,12 @@ async function serve(route: ApiRoute, exchange: Exchange, body: Buffer, services
     requestId: exchange.id,
     approvalId: readApprovalId(head.approvalId),
   }
-  const reply = await callApi(services, request)
+  const reply = await callApi(services, route, request)
   const headers = ['cache-control', 'private, no-store', ...reply.headers]
   if (reply.nextPart === '' || head.method === 'HEAD') {
     exchange.answer(reply.status, reply.contentType, reply.body, headers)
   } else {
-    await answerInParts(exchange, request, reply, headers, services)
+    await answerInParts(exchange, reply, headers, (part) => nextPart(services, route, { ...request, part }))
   }
 }
 
@@ -72,7 +86,6 @@ export function readApprovalId(text: string): string {
 function readBody(route: ApiRoute, body: Buffer, limits: Limits): Buffer {
   if (route.body === undefined) return EMPTY
   if (body.length > limits.apiBodyBytesMax) throw tooLarge(limits)
-  if (body.length > 0 || route.body.required.length > 0) parseJsonObject(body, limits.jsonDepthMax)
   return body
 }
 
@@ -100,37 +113,28 @@ function refusalOf(check: () => unknown): GatewayError | undefined {
  * Has control answer a request. It is asked once: what was not answered may have been done.
  * @throws GatewayError as control says, or admission_unavailable when it does not answer in time
  */
-async function callApi(services: ApiServices, request: sluice.ApiRequest.$Properties): Promise<sluice.ApiReply> {
+async function callApi(
+  services: ApiServices,
+  route: ApiRoute,
+  request: sluice.ApiRequest.$Properties,
+): Promise<sluice.ApiReply> {
   const { rpc, limits } = services
-  const payload = sluice.ApiRequest.encode(request as sluice.ApiRequest).finish()
-  const reply = await rpc.call('api', payload, limits.apiTimeoutMs).then(
-    (bytes) => sluice.ApiReply.decode(bytes),
-    (error: unknown) => {
-      if (!(error instanceof ControlUnavailable)) throw error
-      const message =
-        request.method === 'GET'
-          ? 'The gateway cannot reach its accounts; try again after Retry-After seconds.'
-          : 'The gateway cannot reach its accounts; look whether the change was made before you send it again.'
-      throw new GatewayError('admission_unavailable', { message, retryAfterSeconds: 1, cause: error })
-    },
-  )
-  if (reply.errorCode === '') return reply
-  throw new GatewayError(isErrorCode(reply.errorCode) ? reply.errorCode : 'internal_error', {
-    message: reply.errorMessage,
-    status: reply.status,
-    ...(reply.errorType === '' ? {} : { type: reply.errorType as ErrorType }),
-    ...(reply.errorParam === '' ? {} : { param: reply.errorParam }),
-    ...(reply.retryAfterSeconds === 0 ? {} : { retryAfterSeconds: reply.retryAfterSeconds }),
+  return rpc.call('account_api', request, limits.apiTimeoutMs).catch((error: unknown) => {
+    if (!(error instanceof ControlUnavailable)) throw error
+    const message =
+      route.method === 'GET'
+        ? 'The gateway cannot reach its accounts; try again after Retry-After seconds.'
+        : 'The gateway cannot reach its accounts; look whether the change was made before you send it again.'
+    throw new GatewayError('admission_unavailable', { message, retryAfterSeconds: 1, cause: error })
   })
 }
 
 /** Sends a long answer part by part, each asked for when the client has taken the one before. */
 async function answerInParts(
   exchange: Exchange,
-  request: sluice.ApiRequest.$Properties,
   first: sluice.ApiReply,
   headers: HeaderList,
-  services: ApiServices,
+  nextOf: (part: string) => Promise<sluice.ApiReply | undefined>,
 ): Promise<void> {
   const flow = new ClientFlow(exchange)
   exchange.beginStream(headers, first.contentType)
@@ -140,7 +144,7 @@ async function answerInParts(
       return
     }
     if (reply.body.length > 0 && !exchange.write(reply.body)) await flow.ready()
-    const next = await nextPart(services, { ...request, part: reply.nextPart })
+    const next = await nextOf(reply.nextPart)
     if (next === undefined) {
       exchange.breakOff()
       return
@@ -152,11 +156,12 @@ async function answerInParts(
 /** Parts are only read, so asking again changes nothing. */
 async function nextPart(
   services: ApiServices,
+  route: ApiRoute,
   request: sluice.ApiRequest.$Properties,
 ): Promise<sluice.ApiReply | undefined> {
   for (let attempt = 0; attempt < PART_ATTEMPTS; attempt++) {
     try {
-      return await callApi(services, request)
+      return await callApi(services, route, request)
     } catch (error) {
       if (!(error instanceof GatewayError) || error.status < 500) return undefined
     }

@@ -1,10 +1,8 @@
 import { GatewayError } from '../../contract/errors/errors.ts'
-import { sluice } from '../../contract/wire/generated/messages.js'
 import type { RpcClient } from '../bus/rpcClient.ts'
 import type { CatalogStore } from '../catalog/catalogStore.ts'
 import { type Handler, JSON_TYPE } from '../server/exchange.ts'
 import type { RouteHealth } from '../upstream/routeHealth.ts'
-import { callControl } from './callControl.ts'
 import { required, serves } from './models.ts'
 
 const PREFIX = '/v1/pricing/sheets/'
@@ -35,7 +33,7 @@ export function pricingHandler(catalog: CatalogStore, health: RouteHealth): Hand
 /** GET /v1/pricing/sheets: every price sheet ever served. */
 export function sheetsHandler(rpc: RpcClient): Handler {
   return async (exchange) => {
-    exchange.answer(200, JSON_TYPE, await callControl(rpc, 'list_sheets', new Uint8Array(0)))
+    exchange.answer(200, JSON_TYPE, await rpc.call('list_sheets', {}))
   }
 }
 
@@ -44,7 +42,6 @@ export function sheetHandler(rpc: RpcClient): Handler {
   return async (exchange) => {
     const version = exchange.head.path.slice(PREFIX.length)
     if (!VERSION.test(version)) throw new GatewayError('sheet_not_found')
-    const request = sluice.GetSheetRequest.encode({ version: Number(version) }).finish()
-    exchange.answer(200, JSON_TYPE, await callControl(rpc, 'get_sheet', request))
+    exchange.answer(200, JSON_TYPE, await rpc.call('get_sheet', { version: Number(version) }))
   }
 }

@@ -1,11 +1,9 @@
 import { GatewayError } from '../../contract/errors/errors.ts'
-import { sluice } from '../../contract/wire/generated/messages.js'
 import { isId } from '../../contract/wire/ids.ts'
 import { readApiKey } from '../access/credential.ts'
 import type { KeyCache } from '../access/keyCache.ts'
 import type { RpcClient } from '../bus/rpcClient.ts'
 import { type Handler, JSON_TYPE } from '../server/exchange.ts'
-import { callControl } from './callControl.ts'
 import { checkKey } from './run/checkKey.ts'
 
 /** GET /v1/receipts/{id}: one receipt of the key's own, with its place in the usage log. */
@@ -14,16 +12,15 @@ export function receiptHandler(keys: KeyCache, rpc: RpcClient): Handler {
     const principal = await keys.find(readApiKey(exchange.head), exchange.startedAtMs)
     checkKey(principal, exchange.startedAtMs)
     const requestId = lastSegment(exchange.head.path)
-    const request = sluice.GetReceiptRequest.encode({ requestId, keyId: principal.keyId }).finish()
-    exchange.answer(200, JSON_TYPE, await callControl(rpc, 'get_receipt', request))
+    exchange.answer(200, JSON_TYPE, await rpc.call('get_receipt', { requestId, keyId: principal.keyId }))
   }
 }
 
 /** GET /x402/v1/receipts/{id}: the public receipt of any request. */
 export function publicReceiptHandler(rpc: RpcClient): Handler {
   return async (exchange) => {
-    const request = sluice.GetReceiptRequest.encode({ requestId: lastSegment(exchange.head.path), keyId: '' }).finish()
-    exchange.answer(200, JSON_TYPE, await callControl(rpc, 'get_receipt', request))
+    const requestId = lastSegment(exchange.head.path)
+    exchange.answer(200, JSON_TYPE, await rpc.call('get_receipt', { requestId, keyId: '' }))
   }
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import { type ErrorCode, GatewayError } from '../../contract/errors/errors.ts'
-import { sluice } from '../../contract/wire/generated/messages.js'
+import type { sluice } from '../../contract/wire/generated/messages.js'
 import { holdsKey, shardOf } from '../../contract/wire/redisKeys.ts'
 import { ControlUnavailable, type RpcClient } from '../bus/rpcClient.ts'
 import type { Limits } from '../limits.ts'
@@ -46,14 +46,11 @@ export class BatchJobs {
     const { rpc, owner, limits } = this.options
     const since = performance.now()
     const takeByMs = job.heldAtMs + limits.rpcTimeoutMs
-    const message = { ...job, owner, takeByMs } as sluice.SubmitBatchRequest
     try {
-      return sluice.SubmitBatchReply.decode(
-        await rpc.call('submit_batch', sluice.SubmitBatchRequest.encode(message).finish()),
-      )
+      return await rpc.call('submit_batch', { ...job, owner, takeByMs })
     } catch (error) {
-      if (error instanceof GatewayError && REFUSALS.has(error.row)) throw shown(error)
-      if (!(error instanceof GatewayError || error instanceof ControlUnavailable)) throw error
+      if (!(error instanceof GatewayError)) throw error
+      if (REFUSALS.has(error.row)) throw error
       const isUnsent = error instanceof ControlUnavailable && error.unsent
       const isHeld = isUnsent || (await this.isStillHeld(job, since))
       if (isHeld === undefined) throw notTaken(MAYBE_TAKEN)
@@ -74,16 +71,9 @@ export class BatchJobs {
   }
 }
 
-/** Calls carry the code of an error and its message alone. */
-function shown(error: GatewayError): GatewayError {
-  if (error.row === 'batch_unavailable') return notTaken(error, error.message)
-  if (error.row !== 'invalid_request') return error
-  return new GatewayError('invalid_request', { message: error.message, param: 'webhook_url' })
-}
-
-function notTaken(cause: unknown, message?: string): GatewayError {
+function notTaken(cause: unknown): GatewayError {
   return new GatewayError('batch_unavailable', {
-    message: message ?? 'The gateway takes no batch jobs now; try again after Retry-After seconds.',
+    message: 'The gateway takes no batch jobs now; try again after Retry-After seconds.',
     status: 503,
     retryAfterSeconds: 5,
     cause,

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Span } from './span.ts'
+import type { Span } from '../../contract/std/span.ts'
 
 const MARK_BYTES = 16
 // Nobody outside the process knows it, so that no text that came from outside is taken for a mark.

@@ -1,5 +1,5 @@
+import { nestsDeeper } from '../../contract/std/jsonDepth.ts'
 import { type JsonObject, parseJsonObject } from '../../contract/std/jsonObject.ts'
-import { nestsDeeper } from './jsonDepth.ts'
 
 export {
   isJsonObject as isObject,

@@ -1,5 +1,5 @@
-import { stringEnd } from './jsonDepth.ts'
-import type { Span } from './span.ts'
+import { stringEnd } from '../../contract/std/jsonDepth.ts'
+import type { Span } from '../../contract/std/span.ts'
 
 const QUOTE = 34
 const COMMA = 44

@@ -1,7 +1,7 @@
+import type { Span } from '../../contract/std/span.ts'
 import { JsonCursor, LONG_STRING_BYTES } from './jsonCursor.ts'
 import { type JsonBounds, JsonFault } from './jsonFault.ts'
 import type { JsonObject } from './jsonObject.ts'
-import type { Span } from './span.ts'
 
 const COMMA = 44
 const COLON = 58

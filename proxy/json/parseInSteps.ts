@@ -1,13 +1,13 @@
 import { isUtf8 } from 'node:buffer'
 import { GatewayError, invalidRequest } from '../../contract/errors/errors.ts'
+import { isForm, notUtf8, tooDeep } from '../../contract/std/jsonBody.ts'
+import type { Span } from '../../contract/std/span.ts'
 import type { Limits } from '../limits.ts'
 import { type JsonBounds, JsonFault } from './jsonFault.ts'
 import { isObject, type JsonObject } from './jsonObject.ts'
 import { jsonSteps } from './jsonSteps.ts'
-import type { Span } from './span.ts'
 import { StepQueue } from './stepQueue.ts'
 
-const FORM_START = /^(?:--|[\w.]+=)/
 const FORM_START_BYTES = 256
 const RETRY_SECONDS = 1
 /** No smaller body is parsed in steps, so that the others need not be looked up. */
@@ -92,21 +92,6 @@ export class BodyParser {
     if (!isObject(value)) throw invalidRequest('The body must be a JSON object.')
     parsed.set(body, { value, longStrings })
   }
-}
-
-/** The refusal of a body in another encoding. */
-export function notUtf8(): GatewayError {
-  return invalidRequest('The body is not UTF-8; send JSON in that encoding, not compressed.')
-}
-
-/** The refusal of a body that nests too deep. */
-export function tooDeep(depthMax: number): GatewayError {
-  return invalidRequest(`The body nests deeper than ${depthMax} levels; flatten it.`)
-}
-
-/** Whether a text that is no JSON is a form. */
-export function isForm(text: string): boolean {
-  return FORM_START.test(text)
 }
 
 function refusalOf({ kind, position }: JsonFault, body: Buffer, bounds: JsonBounds): GatewayError {

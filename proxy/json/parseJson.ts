@@ -1,50 +1,16 @@
-import { isUtf8 } from 'node:buffer'
-import { GatewayError, invalidRequest } from '../../contract/errors/errors.ts'
-import { nestsDeeper } from './jsonDepth.ts'
-import { isObject, type JsonObject } from './jsonObject.ts'
-import { isForm, notUtf8, takeParsed, tooDeep } from './parseInSteps.ts'
-import type { Span } from './span.ts'
-
-const AT_POSITION = /at position ([0-9]+)/
-const BYTE_ORDER_MARK = '\ufeff'
-const AT_END = /end of JSON input|Unterminated string/
+import { readJsonBody } from '../../contract/std/jsonBody.ts'
+import type { JsonObject } from '../../contract/std/jsonObject.ts'
+import type { Span } from '../../contract/std/span.ts'
+import { takeParsed } from './parseInSteps.ts'
 
 /**
  * A request body that has to be a JSON object, parsed now unless `BodyParser` has parsed it before.
- * @throws GatewayError 400; body_incomplete when the text stops before the JSON does, unsupported_media_type for a form
  * @param longStrings gets the insides of long strings that are values, in their order
+ * @throws GatewayError 400; see `readJsonBody`
  */
 export function parseJsonObject(body: Buffer, depthMax: number, longStrings?: Span[]): JsonObject {
   const ready = takeParsed(body)
-  if (ready !== undefined) {
-    longStrings?.push(...ready.longStrings)
-    return ready.value
-  }
-  if (body.length === 0) throw invalidRequest('The body is empty; send a JSON object.')
-  if (nestsDeeper(body, depthMax, longStrings)) throw tooDeep(depthMax)
-  // Anything else would reach the model with its characters replaced.
-  if (!isUtf8(body)) throw notUtf8()
-  const text = withoutByteOrderMark(body.toString('utf8'))
-  let parsed: unknown
-  try {
-    parsed = JSON.parse(text)
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : ''
-    if (isForm(text)) throw new GatewayError('unsupported_media_type')
-    if (endsEarly(reason, text.length)) throw new GatewayError('body_incomplete')
-    throw invalidRequest(`The body is not valid JSON: ${reason}.`)
-  }
-  if (!isObject(parsed)) throw invalidRequest('The body must be a JSON object.')
-  return parsed
-}
-
-/** RFC 8259 (section 8.1) lets a reader ignore the mark that some editors and shells put before a text. */
-export function withoutByteOrderMark(text: string): string {
-  return text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text
-}
-
-function endsEarly(reason: string, length: number): boolean {
-  if (AT_END.test(reason)) return true
-  const position = AT_POSITION.exec(reason)
-  return position !== null && Number(position[1]) >= length
+  if (ready === undefined) return readJsonBody(body, depthMax, longStrings)
+  longStrings?.push(...ready.longStrings)
+  return ready.value
 }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { type ErrorCode, errorBody, GatewayError, isErrorCode } from '../../contract/errors/errors.ts'
+import { errorBody, GatewayError } from '../../contract/errors/errors.ts'
 import type { ReceiptPaid } from '../../contract/money/receipt.ts'
 import { ownAddress } from '../../contract/net/ownAddress.ts'
 import { type Address, networkOf, parseAddress } from '../../contract/payments/address.ts'
@@ -9,7 +9,7 @@ import { readCredential, sourceAccount } from '../../contract/payments/mpp.ts'
 import type { PaymentTerms } from '../../contract/payments/terms.ts'
 import type { Verdict } from '../../contract/payments/verdict.ts'
 import { readPaymentHeader } from '../../contract/payments/x402.ts'
-import { sluice } from '../../contract/wire/generated/messages.js'
+import type { sluice } from '../../contract/wire/generated/messages.js'
 import { decodeHoldMeta } from '../../contract/wire/holdMeta.ts'
 import { clientAddress } from '../access/clientAddress.ts'
 import { type HoldWaiter, LOST_ANSWER } from '../admission/holds.ts'
@@ -139,7 +139,7 @@ export class PaidRequest implements AnswerDecorator {
     if (this.exchange.gone) throw new GatewayError('gateway_restarting')
     const units = creditOf(checked, priced.coinUsdUnits)
     const { payment, challenge } = checked
-    const message = sluice.SettlePaymentRequest.encode({
+    const order = {
       requestId: waiter.requestId,
       protocol: checked.protocol,
       asset: checked.asset.id,
@@ -157,9 +157,8 @@ export class PaidRequest implements AnswerDecorator {
       transactionHash: checked.transactionHash,
       minUnits: terms.minUnits,
       clientAddress: clientAddress(this.exchange, this.services.trustedProxies),
-    } as sluice.SettlePaymentRequest.$Properties as sluice.SettlePaymentRequest).finish()
-    const reply = await this.settle(message, limits.paymentTimeoutMs + limits.paymentMarginMs)
-    if (reply.errorCode !== '') throw refusedBy(reply, checked)
+    }
+    const reply = await this.settle(order, checked, limits.paymentTimeoutMs + limits.paymentMarginMs)
     this.receipt = {
       units,
       minUnits: terms.minUnits,
@@ -213,15 +212,18 @@ export class PaidRequest implements AnswerDecorator {
   }
 
   /** Once control was asked, no answer means that the payment may be made; its hold is voided should it appear. */
-  private async settle(message: Uint8Array, timeoutMs: number): Promise<sluice.SettlePaymentReply> {
+  private async settle(
+    order: sluice.MakePaymentRequest.$Properties,
+    checked: CheckedPayment,
+    timeoutMs: number,
+  ): Promise<sluice.MakePaymentReply> {
     try {
-      const reply = await this.services.rpc.call('settle_payment', message, timeoutMs)
-      return sluice.SettlePaymentReply.decode(reply)
+      return await this.services.rpc.call('make_payment', order, timeoutMs)
     } catch (error) {
       if (error instanceof ControlUnavailable && error.unsent) {
         throw new GatewayError('payments_busy', { retryAfterSeconds: 1 })
       }
-      if (error instanceof GatewayError) throw error
+      if (error instanceof GatewayError && !(error instanceof ControlUnavailable)) throw refused(error, checked)
       throw new GatewayError('settlement_unconfirmed', { cause: LOST_ANSWER })
     }
   }
@@ -245,14 +247,15 @@ function creditOf({ asset, amount }: CheckedPayment, coinUsdUnits: number): numb
   return unitsOf(amount, asset.decimals, tokenUsdUnits(asset, coinUsdUnits))
 }
 
-function refusedBy(reply: sluice.SettlePaymentReply, { protocol }: CheckedPayment): GatewayError {
-  const known: ErrorCode = isErrorCode(reply.errorCode) ? reply.errorCode : 'internal_error'
+/** What control refuses a payment with, as the payer is told it. */
+function refused(error: GatewayError, { protocol }: CheckedPayment): GatewayError {
+  const { row, message, retryAfterSeconds } = error
+  const retry = retryAfterSeconds === undefined ? {} : { retryAfterSeconds }
   // For MPP a challenge that was paid is no challenge any more.
-  const code = protocol === 'mpp' && known === 'authorization_used' ? 'mpp_invalid_challenge' : known
-  const retry = reply.retryAfterSeconds > 0 ? { retryAfterSeconds: reply.retryAfterSeconds } : {}
+  if (protocol === 'mpp' && row === 'authorization_used') return new GatewayError('mpp_invalid_challenge', retry)
   // Control may have taken the hold before it lost its way, and nobody serves it.
-  const mayBeHeld = known === 'settlement_unconfirmed' && { cause: LOST_ANSWER }
-  return new GatewayError(code, { ...(code === known && { message: reply.errorMessage }), ...retry, ...mayBeHeld })
+  if (row === 'settlement_unconfirmed') return new GatewayError(row, { message, ...retry, cause: LOST_ANSWER })
+  return error
 }
 
 /** Whose account a request is for when its payment holds; nothing is done in its name before that is proven. */

@@ -1,8 +1,6 @@
-import { GatewayError } from '../../contract/errors/errors.ts'
 import { termsOfMessage } from '../../contract/payments/messages.ts'
 import type { PaymentTerms } from '../../contract/payments/terms.ts'
-import { sluice } from '../../contract/wire/generated/messages.js'
-import { ControlUnavailable, type RpcClient } from '../bus/rpcClient.ts'
+import type { RpcClient } from '../bus/rpcClient.ts'
 import type { Limits } from '../limits.ts'
 
 /** What control says of paying. It is asked again now and then, in the background, and what it said last is used on. */
@@ -36,14 +34,8 @@ export class TermsCache {
   }
 
   private async load(): Promise<PaymentTerms> {
-    try {
-      const payload = await this.rpc.call('payment_terms', new Uint8Array(0))
-      const terms = termsOfMessage(sluice.PaymentTermsReply.decode(payload))
-      this.known = { terms, refreshAtMs: Date.now() + this.limits.paymentTermsMs }
-      return terms
-    } catch (error) {
-      if (!(error instanceof ControlUnavailable)) throw error
-      throw new GatewayError('admission_unavailable', { retryAfterSeconds: 1, cause: error })
-    }
+    const terms = termsOfMessage(await this.rpc.call('payment_terms', {}))
+    this.known = { terms, refreshAtMs: Date.now() + this.limits.paymentTermsMs }
+    return terms
   }
 }

@@ -18,7 +18,7 @@ export function encodeStatus(incidents: readonly Incident[], days: readonly DayS
       ...(closedAtMs !== null && { closedAtMs }),
     })),
   }
-  return Buffer.from(sluice.StatusRecord.encode(record as sluice.StatusRecord).finish())
+  return Buffer.from(sluice.StatusRecord.encode(record).finish())
 }
 
 /** A change that comes between every look and the write before it is left to the next call. */

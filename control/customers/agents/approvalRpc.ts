@@ -1,4 +1,4 @@
-import { sluice } from '../../../contract/wire/generated/messages.js'
+import type { sluice } from '../../../contract/wire/generated/messages.js'
 import type { Limits } from '../../limits.ts'
 import type { RpcHandlers } from '../../runtime/bus/rpcOperations.ts'
 import { type Pool, withTransaction } from '../../runtime/db/pool.ts'
@@ -19,17 +19,16 @@ export function approvalRpc(
         const { wantUnits: units, requestId } = request
         const approval = await askApproval(client, { ...wantedOf(request), units, requestId }, limits)
         const found = await client.query<{ slug: string }>('SELECT slug FROM agents WHERE id = $1', [request.agentId])
-        return Buffer.from(JSON.stringify(await approvalAsked(client, approval, found.rows[0]?.slug ?? '')))
+        return JSON.stringify(await approvalAsked(client, approval, found.rows[0]?.slug ?? ''))
       }),
     use_approval: (request) =>
       withTransaction(pool, async (client) => {
         const { approvalId, leastUnits, requestId } = request
-        const units = await useApproval(client, approvalId, wantedOf(request), leastUnits, requestId)
-        return sluice.UseApprovalReply.encode({ units } as sluice.UseApprovalReply).finish()
+        return { units: await useApproval(client, approvalId, wantedOf(request), leastUnits, requestId) }
       }),
     release_approval: async ({ approvalId, requestId }) => {
       await releaseApproval(pool, approvalId, requestId)
-      return new Uint8Array(0)
+      return {}
     },
   }
 }

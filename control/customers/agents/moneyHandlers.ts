@@ -77,7 +77,7 @@ export function moneyHandlers({
 async function fundable(client: Client, call: ApiCall): Promise<Agent> {
   requireTransferRight(call)
   const agent = await namedAgent(client, call)
-  if (call.caller.kind === 'session') return ownedAgent(client, call)
+  if (call.caller.kind !== 'key') return ownedAgent(client, call)
   if (!isOfOwner(call, agent)) throw new GatewayError('permission_denied')
   return agent
 }

@@ -5,7 +5,7 @@ import { type Address, parseAddress } from '../../../contract/payments/address.t
 import { parseBytes, parseBytes32, parseUint256 } from '../../../contract/payments/encoding.ts'
 import { isAssetId, paymentOfMessage, termsToMessage } from '../../../contract/payments/messages.ts'
 import { replayKey } from '../../../contract/payments/signedPayment.ts'
-import { sluice } from '../../../contract/wire/generated/messages.js'
+import type { sluice } from '../../../contract/wire/generated/messages.js'
 import type { Limits } from '../../limits.ts'
 import type { RpcHandlers } from '../../runtime/bus/rpcOperations.ts'
 import { clientNetwork } from '../../runtime/net/clientNetwork.ts'
@@ -17,7 +17,7 @@ import type { PaymentsService } from './paymentsService.ts'
 /** Kept back of the time that the proxy waits, so that the answer gets there. */
 const ANSWER_MS = 1_000
 
-type PaymentOperation = 'payment_terms' | 'settle_payment'
+type PaymentOperation = 'payment_terms' | 'make_payment'
 
 /** What answers the proxies' calls about payments. @param payments undefined when the gateway takes none */
 export function paymentHandlers(
@@ -30,39 +30,32 @@ export function paymentHandlers(
     throw new GatewayError('not_found', { message: 'This gateway does not take payments per request; use an API key.' })
   }
   return {
-    payment_terms: async () =>
-      sluice.PaymentTermsReply.encode(termsToMessage(service().terms) as sluice.PaymentTermsReply).finish(),
-    settle_payment: async (request, { deadlineMs }) => {
-      const reply = await settle(service(), redis, request, deadlineMs - performance.now() - ANSWER_MS, limits)
-      return sluice.SettlePaymentReply.encode(reply as sluice.SettlePaymentReply).finish()
-    },
+    payment_terms: async () => termsToMessage(service().terms),
+    make_payment: async (request, { deadlineMs }) =>
+      settle(service(), redis, request, deadlineMs - performance.now() - ANSWER_MS, limits),
   }
 }
 
 async function settle(
   payments: PaymentsService,
   redis: Redis,
-  request: sluice.SettlePaymentRequest,
+  request: sluice.MakePaymentRequest,
   waitMs: number,
   limits: Limits,
-): Promise<sluice.SettlePaymentReply.$Properties> {
+): Promise<sluice.MakePaymentReply.$Properties> {
   try {
     const serveMs = Math.floor(Math.min(waitMs, limits.paymentTimeoutMs))
     const order = orderOf(payments, request, serveMs, await redisNowMs(redis), limits)
-    const { transaction, heldAtMs } = await payments.settle(order, waitMs)
-    return { transaction, heldAtMs }
+    return await payments.settle(order, waitMs)
   } catch (error) {
-    // In the answer, because what goes with a code does not fit the usual form of errors.
-    if (!(error instanceof GatewayError)) throw error
-    payments.refusals.note(error.row)
-    const retryAfterSeconds = error.retryAfterSeconds ?? 0
-    return { errorCode: error.row, errorMessage: error.message, retryAfterSeconds }
+    if (error instanceof GatewayError) payments.refusals.note(error.row)
+    throw error
   }
 }
 
 function orderOf(
   payments: PaymentsService,
-  request: sluice.SettlePaymentRequest,
+  request: sluice.MakePaymentRequest,
   waitMs: number,
   nowMs: number,
   limits: Limits,
@@ -75,7 +68,7 @@ function orderOf(
   if (asset === undefined || !isAssetId(assetId) || payer === undefined || amount === undefined) {
     throw new Error('a payment crossed Redis in a form that it does not have')
   }
-  const payment = request.payment ? paymentOfMessage(request.payment as sluice.SignedPaymentRecord) : undefined
+  const payment = request.payment ? paymentOfMessage(request.payment) : undefined
   const transaction = transactionOf(request, limits)
   return {
     requestId: request.requestId,
@@ -102,7 +95,7 @@ function orderOf(
   }
 }
 
-function transactionOf(request: sluice.SettlePaymentRequest, limits: Limits): PaymentOrder['transaction'] {
+function transactionOf(request: sluice.MakePaymentRequest, limits: Limits): PaymentOrder['transaction'] {
   const raw = parseBytes(request.transactionRaw, limits.payerTransactionBytesMax)
   if (raw !== undefined && raw !== '0x') return { hash: keccak256(raw), raw }
   const hash = parseBytes32(request.transactionHash)

@@ -4,7 +4,7 @@ import { CATALOG_KEY, FEED_STREAM, STATUS_KEY } from '../../../contract/wire/red
 import type { Limits } from '../../limits.ts'
 
 async function publishEvent(redis: Redis, event: sluice.FeedEvent.$Properties, limits: Limits): Promise<void> {
-  const bytes = Buffer.from(sluice.FeedEvent.encode(event as sluice.FeedEvent).finish())
+  const bytes = Buffer.from(sluice.FeedEvent.encode(event).finish())
   await redis.xadd(FEED_STREAM, 'MAXLEN', '~', limits.feedEntriesMax, '*', 'e', bytes)
 }
 

@@ -6,11 +6,13 @@ import { CallSeal, replyLabel, requestLabel } from '../../../contract/wire/callS
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { newId } from '../../../contract/wire/ids.ts'
 import { connectRedis } from '../../../contract/wire/redis.ts'
+import { refusalOf } from '../../../contract/wire/refusal.ts'
+import { isRpcOperation, type RpcOperation } from '../../../contract/wire/rpc.ts'
 import { rpcLanes } from '../../../contract/wire/rpcStreams.ts'
 import type { Limits } from '../../limits.ts'
 import { isDatabaseDown } from '../db/isDatabaseDown.ts'
 import { RpcLane } from './rpcLane.ts'
-import { callOperation, isRpcOperation, type RpcHandlers, type RpcOperation } from './rpcOperations.ts'
+import { callOperation, notUnderstood, type RpcHandlers } from './rpcOperations.ts'
 
 export type RpcOutcome = 'ok' | 'refused' | 'failed' | 'expired' | 'malformed'
 
@@ -30,7 +32,7 @@ export interface RpcServerOptions {
 }
 
 /**
- * Answers the proxies' calls. Requests come through the streams of contract/rpcStreams.ts, shared by all control
+ * Answers the proxies' calls. Requests come through the streams of contract/wire/rpcStreams.ts, shared by all control
  * processes, each with places of its own: reads of receipts and sheets, and the account API, may fill theirs without
  * holding up what requests wait for. Answers go out by pub/sub. A request is worked on at most once, also when its
  * control dies over it: the caller asks again, if it may, when its time passes without an answer. A request that was not
@@ -112,22 +114,28 @@ export class RpcServer {
   private async answer(call: OpenedCall, deadlineMs: number): Promise<[RpcOutcome, Buffer]> {
     const { request, operation } = call
     try {
-      if (operation === 'unknown') throw new Error(`there is no operation ${request.operation}`)
+      if (operation === 'unknown') throw notUnderstood()
       const payload = await callOperation(this.handlers, operation, call.payload, { deadlineMs })
       return ['ok', encodeReply({ id: request.id, sealed: call.seal.seal(replyLabel(request.id), payload) })]
     } catch (error) {
-      if (error instanceof GatewayError) {
-        return ['refused', encodeReply({ id: request.id, errorCode: error.row, errorMessage: error.message })]
-      }
-      if (isDatabaseDown(error)) {
-        this.log.warn({ operation, err: error }, 'an rpc call found the database down')
-        return ['failed', encodeReply({ id: request.id, errorCode: 'admission_unavailable' })]
-      }
-      const failure = newId('evt')
-      this.log.error({ failure, operation, err: error }, 'an rpc call failed')
-      const errorMessage = `The gateway failed; its log names this failure ${failure}.`
-      return ['failed', encodeReply({ id: request.id, errorCode: 'internal_error', errorMessage })]
+      const outcome = error instanceof GatewayError ? 'refused' : 'failed'
+      const refusal = refusalOf(error instanceof GatewayError ? error : this.shown(error, operation))
+      const { row = '', message = '' } = refusal
+      return [outcome, encodeReply({ id: request.id, refusal, errorCode: row, errorMessage: message })]
     }
+  }
+
+  /** What a client is told of a failure. */
+  private shown(error: unknown, operation: string): GatewayError {
+    if (isDatabaseDown(error)) {
+      this.log.warn({ operation, err: error }, 'an rpc call found the database down')
+      return new GatewayError('admission_unavailable')
+    }
+    const failure = newId('evt')
+    this.log.error({ failure, operation, err: error }, 'an rpc call failed')
+    return new GatewayError('internal_error', {
+      message: `The gateway failed; its log names this failure ${failure}.`,
+    })
   }
 }
 

@@ -1,9 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import { sluice } from '../../../contract/wire/generated/messages.js'
 import { isId } from '../../../contract/wire/ids.ts'
-import { type JsonObject, parseObject } from '../../json/jsonObject.ts'
-import { callControl } from '../callControl.ts'
+import { parseObject } from '../../json/jsonObject.ts'
 import { required, serves } from '../models.ts'
 import { callerOf, type McpCall, type McpParts } from './parts.ts'
 import { structured } from './results.ts'
@@ -35,8 +33,7 @@ export async function balanceTool(call: McpCall, { keys, rpc }: McpParts): Promi
   if (platform !== null) {
     throw new GatewayError('permission_denied', { message: 'The sub-key of a platform is not told of its balance.' })
   }
-  const request = sluice.GetBalanceRequest.encode({ accountId }).finish()
-  const balance = parse(await callControl(rpc, 'get_balance', request))
+  const balance = parseObject(await rpc.call('get_balance', { accountId }))
   return structured({ object: 'balance', ...balance })
 }
 
@@ -45,10 +42,5 @@ export async function receiptTool(call: McpCall, { keys, rpc }: McpParts): Promi
   const { id } = call.input
   const keyId = call.credential.hasKey ? (await callerOf(call, keys)).keyId : ''
   if (typeof id !== 'string' || !isId('req', id)) throw new GatewayError('receipt_not_found')
-  const request = sluice.GetReceiptRequest.encode({ requestId: id, keyId }).finish()
-  return structured(parse(await callControl(rpc, 'get_receipt', request)))
-}
-
-function parse(payload: Uint8Array): JsonObject {
-  return parseObject(Buffer.from(payload).toString('utf8')) ?? {}
+  return structured(parseObject(await rpc.call('get_receipt', { requestId: id, keyId })) ?? {})
 }

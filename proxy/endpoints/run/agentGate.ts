@@ -1,9 +1,9 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import { formatUsd } from '../../../contract/money/units.ts'
-import { sluice } from '../../../contract/wire/generated/messages.js'
 import { isId } from '../../../contract/wire/ids.ts'
+import type { RpcRequest } from '../../../contract/wire/rpc.ts'
 import type { AgentPolicy } from '../../access/principal.ts'
-import { ControlUnavailable, type RpcClient } from '../../bus/rpcClient.ts'
+import type { RpcClient } from '../../bus/rpcClient.ts'
 
 const RELEASE_ATTEMPTS = 3
 const APPROVAL_HEADER = 'x-approval-id'
@@ -60,55 +60,43 @@ export class AgentGate {
   }
 
   private async ask(request: AgentRequest, wantUnits: number, bodyHash: string): Promise<never> {
-    const body = await this.call('ask_approval', request, wantUnits, bodyHash)
-    throw new GatewayError('approval_required', { body: Buffer.from(body).toString('utf8') })
+    const body = await this.rpc.call('ask_approval', messageOf(request, wantUnits, bodyHash)).catch(refuse)
+    throw new GatewayError('approval_required', { body })
   }
 
   private async use(request: AgentRequest, wantUnits: number, bodyHash: string): Promise<AgentPass> {
     const { approvalId, requestId } = request
     if (!isId('apr', approvalId)) throw new GatewayError('approval_not_found', { param: APPROVAL_HEADER })
-    const reply = await this.call('use_approval', request, wantUnits, bodyHash).catch((error: unknown) => {
+    const asked = this.rpc.call('use_approval', messageOf(request, wantUnits, bodyHash)).catch(refuse)
+    const { units } = await asked.catch((error: unknown) => {
       // It may have been used all the same.
-      if (!(error instanceof GatewayError)) throw error
-      if (error.row === 'policy_unavailable') this.release(approvalId, requestId)
-      throw error.status >= 500
-        ? error
-        : new GatewayError(error.row, { message: error.message, param: APPROVAL_HEADER })
+      if (error instanceof GatewayError && error.row === 'policy_unavailable') this.release(approvalId, requestId)
+      throw error
     })
-    const { units } = sluice.UseApprovalReply.decode(reply)
     return { wantUnits: Math.min(wantUnits, units), approvalId }
   }
 
-  private async call(
-    operation: 'ask_approval' | 'use_approval',
-    request: AgentRequest,
-    wantUnits: number,
-    bodyHash: string,
-  ): Promise<Uint8Array> {
-    const { agentId, requestId, approvalId, endpoint, model, leastUnits } = request
-    const message = { agentId, requestId, approvalId, endpoint, model, bodyHash, wantUnits, leastUnits }
-    const payload = sluice.ApprovalRequest.encode(message as sluice.ApprovalRequest).finish()
-    try {
-      return await this.rpc.call(operation, payload)
-    } catch (error) {
-      const isAway = error instanceof ControlUnavailable || (error instanceof GatewayError && error.status >= 500)
-      if (!isAway) throw error
-      throw new GatewayError('policy_unavailable', { retryAfterSeconds: 1, cause: error })
-    }
-  }
-
   private async tryRelease(approvalId: string, requestId: string): Promise<void> {
-    const message = { approvalId, requestId } as sluice.ApprovalRequest
-    const payload = sluice.ApprovalRequest.encode(message).finish()
     for (let attempt = 1; ; attempt++) {
       try {
-        await this.rpc.call('release_approval', payload)
+        await this.rpc.call('release_approval', { approvalId, requestId })
         return
       } catch (error) {
         if (attempt === RELEASE_ATTEMPTS) throw error
       }
     }
   }
+}
+
+function messageOf(request: AgentRequest, wantUnits: number, bodyHash: string): RpcRequest<'ask_approval'> {
+  const { agentId, requestId, approvalId, endpoint, model, leastUnits } = request
+  return { agentId, requestId, approvalId, endpoint, model, bodyHash, wantUnits, leastUnits }
+}
+
+/** Control that cannot read its database knows as little as one that does not answer. */
+function refuse(error: unknown): never {
+  if (!(error instanceof GatewayError) || error.status < 500) throw error
+  throw new GatewayError('policy_unavailable', { retryAfterSeconds: 1, cause: error })
 }
 
 function capExceeded(leastUnits: number, cap: number): GatewayError {

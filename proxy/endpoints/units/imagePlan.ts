@@ -1,7 +1,7 @@
 import type { UnitRates } from '../../../contract/money/unitRates.ts'
+import type { Span } from '../../../contract/std/span.ts'
 import type { Route } from '../../catalog/sold.ts'
 import { arraySpans, objectSpans, spanBytes } from '../../json/jsonSpans.ts'
-import type { Span } from '../../json/span.ts'
 import { JSON_TYPE } from '../../server/exchange.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { Bill } from '../run/bill.ts'

@@ -1,5 +1,5 @@
+import type { Span } from '../../../contract/std/span.ts'
 import { objectSpans, spanBytes, spanValue } from '../../json/jsonSpans.ts'
-import type { Span } from '../../json/span.ts'
 import type { Limits } from '../../limits.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
 import type { Rejected } from '../../upstream/refusal.ts'

@@ -65,7 +65,7 @@ function download(): Promise<IncomingMessage> {
 
 async function partsAsked(): Promise<number> {
   const text = await (await fetch(stack.controlMetricsUrl)).text()
-  const line = /^sluice_control_rpc_seconds_count\{[^}]*operation="api"[^}]*\} (\d+)$/m.exec(text)
+  const line = /^sluice_control_rpc_seconds_count\{[^}]*operation="account_api"[^}]*\} (\d+)$/m.exec(text)
   return Number(line?.[1] ?? 0)
 }
 

@@ -176,6 +176,9 @@ test('settings that do not fit are refused with the field and what to change', a
   assertRefused(await patch(key.id, '{"paused":true'), 400, 'body_incomplete')
   assertRefused(await patch(key.id, ''), 400, null)
   assertRefused(await patch(key.id, `{"name":${'['.repeat(300)}${']'.repeat(300)}}`), 400, null)
+  assertRefused(await patch(key.id, 'name=x'), 400, 'unsupported_media_type')
+  // A mark that some shells put before a text is none of it.
+  assert.equal((await patch(key.id, '\ufeff{"name":"marked"}')).status, 200)
   await revoke(key.id)
 })
 

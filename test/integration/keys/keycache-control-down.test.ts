@@ -7,7 +7,7 @@ import { GatewayError } from '../../../contract/errors/errors.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { hashSecret, newSecret } from '../../../contract/wire/ids.ts'
 import { KeyCache } from '../../../proxy/access/keyCache.ts'
-import { ControlUnavailable } from '../../../proxy/bus/rpcClient.ts'
+import { ControlUnavailable, type RpcClient, readReply } from '../../../proxy/bus/rpcClient.ts'
 import { limits } from '../../support/limits.ts'
 
 class Control {
@@ -17,17 +17,17 @@ class Control {
   /** What it answers in place of a record. */
   garbled: Uint8Array | undefined
 
-  async call(_operation: string, payload: Uint8Array): Promise<Uint8Array> {
+  readonly call = (async (_operation: string, { keyHash }: sluice.ResolveKeyRequest.$Properties) => {
     this.asked++
     if (this.down) {
       await sleep(100)
       throw new ControlUnavailable('resolve_key')
     }
-    if (this.garbled !== undefined) return this.garbled
-    const keyId = this.known.get(sluice.ResolveKeyRequest.decode(payload).keyHash)
+    if (this.garbled !== undefined) return readReply('resolve_key', this.garbled)
+    const keyId = this.known.get(keyHash ?? '')
     if (keyId === undefined) throw new GatewayError('invalid_api_key')
-    return sluice.KeyRecord.encode({ keyId, accountId: 'acct_test', privacyKnown: true, settingsKnown: true }).finish()
-  }
+    return sluice.KeyRecord.create({ keyId, accountId: 'acct_test', privacyKnown: true, settingsKnown: true })
+  }) as RpcClient['call']
 
   addKey(): string {
     const secret = newSecret('sk')

@@ -138,13 +138,13 @@ test('what control has answered is taken', async () => {
   const client = new RpcClient({ commands, subscriber, owner: newId('own'), busKey, limits })
   try {
     await client.start()
-    const call = client.call('resolve_key', new Uint8Array(0), DEADLINE_MS)
+    const call = client.call('resolve_key', {}, DEADLINE_MS)
     // Control is this test: it takes the call at once and answers it before its deadline.
     const [, fields] = itemOf(await redis.xrangeBuffer(RPC_STREAM, '-', '+'), 0)
     const { id, replyTo } = sluice.RpcRequest.decode(itemOf(fields, 1))
-    const reply = replyMessage(replyTo, id, Buffer.from('record'))
+    const reply = replyMessage(replyTo, id, sluice.KeyRecord.encode({ keyId: 'key_1' }).finish())
     const sent = await thenStandStill(() => ({ reached: redis.publish(replyTo, reply) }))
-    assert.equal(Buffer.from(await call).toString(), 'record')
+    assert.equal((await call).keyId, 'key_1')
     assert.equal(await sent.reached, 1)
   } finally {
     client.stop()

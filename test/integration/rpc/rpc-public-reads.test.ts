@@ -8,6 +8,7 @@ import { GatewayError } from '../../../contract/errors/errors.ts'
 import { newId } from '../../../contract/wire/ids.ts'
 import { connectRedis } from '../../../contract/wire/redis.ts'
 import { donePrefix, holdsKey, OWNERS_KEY } from '../../../contract/wire/redisKeys.ts'
+import { RPC } from '../../../contract/wire/rpc.ts'
 import { rpcLanes } from '../../../contract/wire/rpcStreams.ts'
 import { ReceiptReader } from '../../../control/customers/receipts/receiptReader.ts'
 import type { RpcHandlers } from '../../../control/runtime/bus/rpcOperations.ts'
@@ -16,6 +17,7 @@ import { migrate } from '../../../control/runtime/db/migrate.ts'
 import { createPool, type Pool } from '../../../control/runtime/db/pool.ts'
 import { RpcClient } from '../../../proxy/bus/rpcClient.ts'
 import { limits } from '../../support/limits.ts'
+import { EMPTY_HANDLERS } from '../../support/parts/emptyHandlers.ts'
 import { TEST_BUS_KEY } from '../../support/parts/sealedCalls.ts'
 import { freshDatabase, startTestRedis, type TestServer } from '../../support/services.ts'
 import { until } from '../../support/stack.ts'
@@ -59,24 +61,7 @@ test('public reads of invented ids do not wait; of known ones two do', async () 
 })
 
 async function withClient(handlers: Partial<RpcHandlers>, work: (client: RpcClient) => Promise<void>): Promise<void> {
-  const nothing = async () => Buffer.alloc(0)
-  const all: RpcHandlers = {
-    ping: nothing,
-    resolve_key: nothing,
-    settle_lost: nothing,
-    get_sheet: nothing,
-    get_receipt: nothing,
-    get_balance: nothing,
-    api: nothing,
-    list_sheets: nothing,
-    ask_approval: nothing,
-    use_approval: nothing,
-    release_approval: nothing,
-    payment_terms: nothing,
-    settle_payment: nothing,
-    submit_batch: nothing,
-    ...handlers,
-  }
+  const all: RpcHandlers = { ...EMPTY_HANDLERS, ...handlers }
   const busKey = Buffer.from(TEST_BUS_KEY, 'hex')
   const rpc = new RpcServer({ redisUrl: server.url, busKey, handlers: all, log: pino({ enabled: false }), limits })
   rpc.start()
@@ -96,8 +81,8 @@ test('what requests wait for is answered while reads fill all of their places', 
   let underWay = 0
   let over = 0
   let endReads = (): void => {}
-  const end = new Promise<Buffer>((resolve) => {
-    endReads = () => resolve(Buffer.alloc(0))
+  const end = new Promise<string>((resolve) => {
+    endReads = () => resolve('')
   })
   const get_receipt = () => {
     underWay++
@@ -105,12 +90,12 @@ test('what requests wait for is answered while reads fill all of their places', 
   }
   await withClient({ get_receipt }, async (client) => {
     const reads = Array.from({ length: limits.rpcConcurrencyMax * 4 }, () =>
-      client.call('get_receipt', new Uint8Array(0)).finally(() => over++),
+      client.call('get_receipt', {}).finally(() => over++),
     )
     const ended = Promise.allSettled(reads)
-    await until('reads have all of their places', () => underWay === rpcLanes(limits).reads.placesMax)
-    for (const operation of ['resolve_key', 'settle_lost', 'ping']) {
-      await client.call(operation, new Uint8Array(0))
+    await until('reads have all of their places', () => underWay === rpcLanes(limits)[RPC.get_receipt.lane].placesMax)
+    for (const operation of ['resolve_key', 'settle_lost', 'ping'] as const) {
+      await client.call(operation, {})
       assert.equal(over, 0, `${operation} waited for reads`)
     }
     endReads()
@@ -120,9 +105,9 @@ test('what requests wait for is answered while reads fill all of their places', 
 })
 
 test("the clock of the proxy's machine does not matter to its calls", async (t) => {
-  await withClient({ resolve_key: async () => Buffer.from('key') }, async (client) => {
+  await withClient({ resolve_key: async () => ({ keyId: 'key_1' }) }, async (client) => {
     const realNow = Date.now
     t.mock.method(Date, 'now', () => realNow() - 3_600_000)
-    assert.equal(Buffer.from(await client.call('resolve_key', new Uint8Array(0))).toString(), 'key')
+    assert.equal((await client.call('resolve_key', {})).keyId, 'key_1')
   })
 })

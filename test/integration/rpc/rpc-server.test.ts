@@ -11,6 +11,7 @@ import { RPC_STREAM } from '../../../contract/wire/redisKeys.ts'
 import type { RpcHandlers } from '../../../control/runtime/bus/rpcOperations.ts'
 import { type RpcOutcome, RpcServer } from '../../../control/runtime/bus/rpcServer.ts'
 import { limits } from '../../support/limits.ts'
+import { EMPTY_HANDLERS } from '../../support/parts/emptyHandlers.ts'
 import { callEntry, type OpenedReply, openReply, TEST_BUS_KEY } from '../../support/parts/sealedCalls.ts'
 import { startTestRedis, type TestServer } from '../../support/services.ts'
 import { until } from '../../support/stack.ts'
@@ -27,7 +28,7 @@ let underWay = 0
 let mostUnderWay = 0
 
 const handlers: RpcHandlers = {
-  ping: async () => Buffer.alloc(0),
+  ...EMPTY_HANDLERS,
   resolve_key: async ({ keyHash }) => {
     if (keyHash === 'unknown') throw new GatewayError('invalid_api_key')
     if (keyHash === 'broken') throw new Error('a secret of the database')
@@ -35,20 +36,9 @@ const handlers: RpcHandlers = {
     mostUnderWay = Math.max(mostUnderWay, underWay)
     await sleep(keyHash === 'slow' ? 50 : 0)
     underWay--
-    return Buffer.from(`record of ${keyHash}`)
+    return { keyId: `key of ${keyHash}` }
   },
-  get_receipt: async () => Buffer.from('{}'),
-  api: async () => Buffer.alloc(0),
-  get_balance: async () => Buffer.alloc(0),
-  submit_batch: async () => Buffer.alloc(0),
-  list_sheets: async () => Buffer.from('[]'),
-  get_sheet: async ({ version }) => Buffer.from(String(version)),
-  settle_lost: async () => Buffer.alloc(0),
-  ask_approval: async () => Buffer.alloc(0),
-  use_approval: async () => Buffer.alloc(0),
-  release_approval: async () => Buffer.alloc(0),
-  payment_terms: async () => Buffer.alloc(0),
-  settle_payment: async () => Buffer.alloc(0),
+  get_sheet: async ({ version }) => String(version),
 }
 
 before(async () => {
@@ -91,6 +81,8 @@ async function send(operation: string, payload: Uint8Array, timeoutMs = 60_000):
 
 const resolveKey = (keyHash: string) => send('resolve_key', sluice.ResolveKeyRequest.encode({ keyHash }).finish())
 
+const keyOf = (reply: OpenedReply) => sluice.KeyRecord.decode(reply.payload).keyId
+
 async function replyTo(id: number): Promise<OpenedReply> {
   await until(`call ${id} is answered`, () => replies.has(id), 10_000)
   return replies.get(id) ?? assert.fail()
@@ -109,10 +101,10 @@ async function askUntilAnswered(keyHash: string): Promise<OpenedReply> {
 
 const nothingLeft = async () => (await redis.xlen(RPC_STREAM)) === 0
 
-test('a call is answered with the bytes of its handler', async () => {
+test('a call is answered with the message of its handler', async () => {
   const reply = await replyTo(await resolveKey('one'))
   assert.equal(reply.errorCode, '')
-  assert.equal(Buffer.from(reply.payload).toString(), 'record of one')
+  assert.equal(keyOf(reply), 'key of one')
   const sheet = await replyTo(await send('get_sheet', sluice.GetSheetRequest.encode({ version: 7 }).finish()))
   assert.equal(Buffer.from(sheet.payload).toString(), '7')
   await until('the stream is empty', nothingLeft)
@@ -123,7 +115,14 @@ test('errors reach the caller by code; those of the gateway say nothing of its i
   const broken = await replyTo(await resolveKey('broken'))
   assert.equal(broken.errorCode, 'internal_error')
   assert.ok(!broken.errorMessage.includes('secret'))
-  assert.equal((await replyTo(await send('no_such_call', Buffer.alloc(0)))).errorCode, 'internal_error')
+})
+
+test('a call that control does not know, or cannot read, is refused at once and changes nothing', async () => {
+  assert.equal((await replyTo(await send('no_such_call', Buffer.alloc(0)))).errorCode, 'gateway_restarting')
+  const garbled = await replyTo(await send('resolve_key', Buffer.from([0x0a, 0xff])))
+  assert.equal(garbled.errorCode, 'gateway_restarting')
+  assert.deepEqual(garbled.forProxiesBefore, [garbled.errorCode, garbled.errorMessage])
+  assert.match(garbled.errorMessage, /Try again after Retry-After seconds/)
 })
 
 test('calls past their time and malformed ones are taken off the stream', async () => {
@@ -165,7 +164,7 @@ test('a stopped server leaves the group, and a call waits for the next one', asy
   assert.ok(!replies.has(id))
   rpc = newServer()
   rpc.start()
-  assert.equal(Buffer.from((await replyTo(id)).payload).toString(), 'record of later')
+  assert.equal(keyOf(await replyTo(id)), 'key of later')
   assert.equal(((await redis.xinfo('CONSUMERS', RPC_STREAM, 'control')) as unknown[]).length, 1)
 })
 
@@ -194,5 +193,5 @@ test('a call that was not sealed with the shared key is dropped: in clear, by an
     [],
   )
   // The server goes on with those that are right.
-  assert.equal(Buffer.from((await replyTo(await resolveKey('right'))).payload).toString(), 'record of right')
+  assert.equal(keyOf(await replyTo(await resolveKey('right'))), 'key of right')
 })

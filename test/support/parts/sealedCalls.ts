@@ -15,8 +15,11 @@ export interface TestCall {
 
 export interface OpenedReply {
   readonly id: number
+  /** The row and the message of a refusal; empty without one. */
   readonly errorCode: string
   readonly errorMessage: string
+  /** The same as proxies of the build before read it. */
+  readonly forProxiesBefore: readonly [string, string]
   readonly payload: Uint8Array
 }
 
@@ -28,9 +31,10 @@ export function callEntry({ id, channel, operation, payload, timeoutMs }: TestCa
 
 /** A reply of control, as a proxy reads it; the payload is empty for one that is not sealed. */
 export function openReply(channel: string, message: Uint8Array): OpenedReply {
-  const { id, errorCode, errorMessage, sealed } = sluice.RpcReply.decode(message)
+  const { id, refusal, errorCode, errorMessage, sealed } = sluice.RpcReply.decode(message)
   const payload = new CallSeal(KEY, channel).open(replyLabel(id), sealed) ?? new Uint8Array(0)
-  return { id, errorCode, errorMessage, payload }
+  const forProxiesBefore = [errorCode, errorMessage] as const
+  return { id, errorCode: refusal?.row ?? '', errorMessage: refusal?.message ?? '', forProxiesBefore, payload }
 }
 
 /** The message of a reply that went well, as control makes it. */

@@ -1,27 +1,32 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { members, type ObjectSchema, pathExpression } from '../../../../contract/api/route.ts'
-import { API_ROUTES, matchApi } from '../../../../contract/api/routes.ts'
+import { members, type ObjectSchema, paramsReader, pathExpression, pathOf } from '../../../../contract/api/route.ts'
+import { API_ROUTES, type ApiOperation, isApiOperation } from '../../../../contract/api/routes.ts'
 import { GatewayError } from '../../../../contract/errors/errors.ts'
 import { checkBody, checkQuery } from '../../../../control/api/validate.ts'
 import { RouteTable } from '../../../../proxy/server/routeTable.ts'
 
 const ROUTES = Object.values(API_ROUTES)
 
-test('a route is found by method and path, with the parts that its pattern names', () => {
-  const found = matchApi('PATCH', '/v1/account/keys/key_1')
-  assert.deepEqual([found?.operation, found?.params], ['update_key', { id: 'key_1' }])
-  assert.deepEqual(matchApi('GET', '/v1/statements/2026-01.csv')?.params, { month: '2026-01' })
-  for (const [method, path] of [
-    ['GET', '/v1/account/keys/key_1'],
-    ['PATCH', '/v1/account/keys/'],
-    ['PATCH', '/v1/account/keys/a/b'],
-    ['GET', '/v1/statements/.csv'],
-    ['GET', '/v1/statements/2026-01xcsv'],
-    ['GET', '/v1/accountx'],
-  ] as const) {
-    assert.equal(matchApi(method, path), undefined, `${method} ${path}`)
+test('the parameters of a path are read as its pattern names them, and make the same path again', () => {
+  const paramsOf = (operation: ApiOperation, path: string) => paramsReader(API_ROUTES[operation])(path)
+  assert.deepEqual(paramsOf('update_key', '/v1/account/keys/key_1'), { id: 'key_1' })
+  assert.deepEqual(paramsOf('get_statement', '/v1/statements/2026-01.csv'), { month: '2026-01' })
+  assert.deepEqual(paramsOf('create_key', '/v1/account/keys'), {})
+  for (const path of ['/v1/account/keys/', '/v1/account/keys/a/b']) assert.deepEqual(paramsOf('update_key', path), {})
+  for (const path of ['/v1/statements/.csv', '/v1/statements/2026-01xcsv']) {
+    assert.deepEqual(paramsOf('get_statement', path), {})
   }
+  for (const route of ROUTES) {
+    // What a decoded segment may hold.
+    const path = route.path.replace(/\{(\w+)\}/g, '$1 $& é{x}')
+    assert.equal(pathOf(route, paramsReader(route)(path)), path)
+  }
+})
+
+test('a name that arrives over Redis is an operation only if the table has it', () => {
+  assert.ok(Object.keys(API_ROUTES).every(isApiOperation))
+  for (const name of ['', 'no_such_operation', 'toString', '__proto__']) assert.ok(!isApiOperation(name), name)
 })
 
 test('no two routes have one method and path, and patterns are free of characters with a meaning of their own', () => {

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { nestsDeeper } from '../../../../proxy/json/jsonDepth.ts'
+import { nestsDeeper } from '../../../../contract/std/jsonDepth.ts'
+import type { Span } from '../../../../contract/std/span.ts'
 import { type JsonBounds, JsonFault } from '../../../../proxy/json/jsonFault.ts'
 import { jsonSteps } from '../../../../proxy/json/jsonSteps.ts'
-import type { Span } from '../../../../proxy/json/span.ts'
 import { limits } from '../../../support/limits.ts'
 
 const BOUNDS: JsonBounds = {

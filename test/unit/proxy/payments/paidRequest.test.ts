@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import test from 'node:test'
-import type { GatewayError } from '../../../../contract/errors/errors.ts'
+import { type ErrorCode, GatewayError } from '../../../../contract/errors/errors.ts'
 import { toBase64Json } from '../../../../contract/payments/encoding.ts'
 import type { PaymentAsset, PaymentTerms } from '../../../../contract/payments/terms.ts'
-import { sluice } from '../../../../contract/wire/generated/messages.js'
 import { type HoldWaiter, LOST_ANSWER } from '../../../../proxy/admission/holds.ts'
 import { amountFor, x402Offers } from '../../../../proxy/payments/offers.ts'
 import { PaidRequest, type PaymentServices } from '../../../../proxy/payments/paidRequest.ts'
@@ -40,7 +39,7 @@ const PRICED = {
 }
 
 /** How a request is refused whose payment control answers with a code. */
-async function refusalFor(errorCode: string): Promise<GatewayError> {
+async function refusalFor(row: ErrorCode): Promise<GatewayError> {
   const signature = `0x${'55'.repeat(65)}`
   const authorization = {
     from: `0x${'44'.repeat(20)}`,
@@ -63,7 +62,7 @@ async function refusalFor(errorCode: string): Promise<GatewayError> {
   const services = {
     terms: { current: async () => TERMS },
     verifier: { verify: async () => ({ kind: 'signed', signature }) },
-    rpc: { call: async () => sluice.SettlePaymentReply.encode({ errorCode } as sluice.SettlePaymentReply).finish() },
+    rpc: { call: () => Promise.reject(new GatewayError(row)) },
     catalog: { current: { sheet: { version: 1, coinUsdUnits: PRICED.coinUsdUnits } } },
     limits,
     owner: 'own_1',

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
+import { withoutByteOrderMark } from '../../../../../contract/std/jsonBody.ts'
+import { nestsDeeper } from '../../../../../contract/std/jsonDepth.ts'
+import type { Span } from '../../../../../contract/std/span.ts'
 import type { Model } from '../../../../../proxy/catalog/catalog.ts'
 import type { Provider, Route } from '../../../../../proxy/catalog/sold.ts'
 import { nativeCodec } from '../../../../../proxy/dialects/anthropic/native.ts'
@@ -11,9 +14,7 @@ import { CHAT, OpenaiAsk, TEXT } from '../../../../../proxy/dialects/openai/open
 import type { ChatSurface } from '../../../../../proxy/dialects/shared/codec.ts'
 import { cutRequest } from '../../../../../proxy/dialects/shared/cutRequest.ts'
 import { CutJson } from '../../../../../proxy/json/cutJson.ts'
-import { nestsDeeper } from '../../../../../proxy/json/jsonDepth.ts'
-import { parseJsonObject, withoutByteOrderMark } from '../../../../../proxy/json/parseJson.ts'
-import type { Span } from '../../../../../proxy/json/span.ts'
+import { parseJsonObject } from '../../../../../proxy/json/parseJson.ts'
 import { limits } from '../../../../support/limits.ts'
 
 const LONG = 2_048

@@ -1,12 +1,16 @@
 import type { Logger } from 'pino'
-import { type ApiMatch, type ApiRoutes, apiRoutes, matchApi } from '../../contract/api/routes.ts'
+import { type ApiRoute, type ObjectSchema, pathOf } from '../../contract/api/route.ts'
+import { type ApiRoutes, apiRoutes, isApiOperation } from '../../contract/api/routes.ts'
 import { GatewayError } from '../../contract/errors/errors.ts'
+import { readJsonBody } from '../../contract/std/jsonBody.ts'
+import type { JsonObject } from '../../contract/std/jsonObject.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
 import type { Limits } from '../limits.ts'
+import { notUnderstood } from '../runtime/bus/rpcOperations.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { type Undoable, withUndo } from '../runtime/db/undoable.ts'
 import type { ApiCall, ApiHandlers, ApiResult, Caller, WriteHandler } from './call.ts'
-import { actorOf, checkCaller } from './callers.ts'
+import { actorOf, checkCaller, ownerOf } from './callers.ts'
 import {
   type FirstAnswer,
   fingerprintOf,
@@ -22,49 +26,44 @@ const JSON_TYPE = 'application/json; charset=utf-8'
 /** What is not committed this long before its time is given up, so that what is done is also answered. */
 const ANSWER_MS = 200
 
-export interface ApiRouterOptions {
+export interface AccountApiOptions {
   readonly pool: Pool
   readonly log: Logger
   readonly handlers: ApiHandlers
-  /** Who has this credential; undefined when nobody has. */
-  readonly callerOf: (kind: sluice.CredentialKind, hash: string) => Promise<Caller | undefined>
+  /** Who has a credential of this hash; undefined when nobody has. */
+  readonly callers: Readonly<Record<'key' | 'session', (hash: string) => Promise<Caller | undefined>>>
   readonly limits: Limits
 }
 
-/** Serves the account API: finds the route, the caller and the account, checks the fields, runs the handler. */
-export class ApiRouter {
-  private readonly options: ApiRouterOptions
+/** Serves the account API: finds the caller and the account, checks the fields, runs the handler. */
+export class AccountApi {
+  private readonly options: AccountApiOptions
   private readonly rates: ApiRates
   private readonly routes: ApiRoutes
 
-  constructor(options: ApiRouterOptions) {
+  constructor(options: AccountApiOptions) {
     this.options = options
     this.rates = new ApiRates(options.limits)
     this.routes = apiRoutes(options.limits)
   }
 
   /**
-   * Answers a request; errors that the client may see are answers, too.
+   * Answers a request.
    * @param deadlineMs until when the answer is waited for, by the clock of performance.now(); a change that is not made
    *   before is not made
-   * @throws every other error; nothing is changed then
+   * @throws GatewayError for the client, and every other error; nothing is changed then
    */
   async answer(request: sluice.ApiRequest, deadlineMs: number): Promise<sluice.ApiReply.$Properties> {
-    try {
-      const match = matchApi(request.method, request.path)
-      if (match === undefined) throw new GatewayError('not_found')
-      const call = await this.callOf(match, request)
-      const handler = this.options.handlers[match.operation]
-      const result = 'read' in handler ? await handler.read(call) : await this.write(handler, call, request, deadlineMs)
-      return replyOf(result)
-    } catch (error) {
-      if (error instanceof GatewayError) return refusalOf(error)
-      throw error
-    }
+    const { operation } = request
+    if (!isApiOperation(operation)) throw notUnderstood()
+    const route = this.routes[operation]
+    const call = await this.callOf(route, request)
+    const handler = this.options.handlers[operation]
+    if ('read' in handler) return replyOf(await handler.read(call))
+    return replyOf(await this.write(handler, call, repeatableOf(route, call, request), deadlineMs))
   }
 
-  private async callOf({ operation, params }: ApiMatch, request: sluice.ApiRequest): Promise<ApiCall> {
-    const route = this.routes[operation]
+  private async callOf(route: ApiRoute, request: sluice.ApiRequest): Promise<ApiCall> {
     const { clientAddress, requestId } = request
     this.rates.checkAddress(route.auth, clientAddress)
     const caller = await this.callerOf(request)
@@ -73,9 +72,10 @@ export class ApiRouter {
     // A long answer is one request, however many parts it comes in.
     if (request.part === '') this.rates.checkCaller(caller)
     return {
-      params,
+      params: request.params,
       query: checkQuery(route.query ?? NO_FIELDS, request.query),
-      body: route.body === undefined ? {} : checkBody(route.body, parseBody(request.body, this.options.limits)),
+      body:
+        route.body === undefined ? {} : checkBody(route.body, readBody(route.body, request.body, this.options.limits)),
       caller: caller ?? NOBODY,
       accountId,
       actor: { ...actorOf(caller), clientAddress, requestId },
@@ -86,14 +86,15 @@ export class ApiRouter {
   }
 
   private async callerOf({ credential, credentialHash }: sluice.ApiRequest): Promise<Caller | undefined> {
-    if (credential === sluice.CredentialKind.CREDENTIAL_NONE) return NOBODY
-    return this.options.callerOf(credential, credentialHash)
+    const { CREDENTIAL_NONE, CREDENTIAL_KEY } = sluice.CredentialKind
+    if (credential === CREDENTIAL_NONE) return NOBODY
+    return this.options.callers[credential === CREDENTIAL_KEY ? 'key' : 'session'](credentialHash)
   }
 
   private async write(
     handler: WriteHandler<unknown>,
     call: ApiCall,
-    request: sluice.ApiRequest,
+    repeatable: RepeatableRequest | undefined,
     deadlineMs: number,
   ): Promise<ApiResult> {
     const { pool, log } = this.options
@@ -102,7 +103,7 @@ export class ApiRouter {
     const result = await withUndo(pool, onFault, async (transaction) => {
       // Who waits for a lock longer than anybody waits for the answer only takes a place from others.
       await transaction.client.query(`SET LOCAL statement_timeout = ${this.options.limits.apiTimeoutMs}`)
-      const done = await writeOnce(handler, call, transaction, request, prepared, this.options.limits)
+      const done = await writeOnce(handler, call, transaction, repeatable, prepared, this.options.limits)
       if (performance.now() > deadlineMs - ANSWER_MS) throw new GatewayError('admission_unavailable')
       return done
     })
@@ -121,12 +122,11 @@ async function writeOnce(
   handler: WriteHandler<unknown>,
   call: ApiCall,
   transaction: Undoable,
-  request: sluice.ApiRequest,
+  repeatable: RepeatableRequest | undefined,
   prepared: unknown,
   limits: Limits,
 ): Promise<ApiResult> {
   const { client } = transaction
-  const repeatable = repeatableOf(call, request)
   if (repeatable === undefined) return handler.write(call, client, prepared, transaction)
   await handler.authorize?.(call, client)
   const first = await takeIdempotencyKey(client, repeatable, limits)
@@ -142,23 +142,26 @@ async function writeOnce(
 }
 
 /** An Idempotency-Key belongs to the account, whatever its credential; sub-keys, which are their users', have their own. */
-function repeatableOf({ caller, body }: ApiCall, request: sluice.ApiRequest): RepeatableRequest | undefined {
-  if (request.idempotencyKey === '' || caller.kind === 'nobody') return undefined
+function repeatableOf(
+  route: ApiRoute,
+  { caller, params, body }: ApiCall,
+  { idempotencyKey: key, query }: sluice.ApiRequest,
+): RepeatableRequest | undefined {
+  if (key === '' || caller.kind === 'nobody') return undefined
   const isUser = caller.kind === 'key' && caller.isSubKey
-  const name = isUser ? caller.keyId : caller.accountId || (caller.kind === 'session' ? caller.address : '')
-  const fingerprint = fingerprintOf(request.method, request.path, request.query, body)
-  return { caller: name, key: request.idempotencyKey, fingerprint }
+  const fingerprint = fingerprintOf(route.method, pathOf(route, params), query, body)
+  return { caller: isUser ? caller.keyId : ownerOf(caller), key, fingerprint }
 }
 
 function repeated({ status, body }: FirstAnswer): ApiResult {
   return { status, text: body, headers: ['idempotent-replayed', 'true'] }
 }
 
-/** The proxy has read the body as a JSON object within its bounds. */
-function parseBody(body: Uint8Array, limits: Limits): Readonly<Record<string, unknown>> {
-  if (body.length === 0) return {}
+/** A body as the client sent it. @throws GatewayError body_too_large; 400 as of `readJsonBody` */
+function readBody({ required }: ObjectSchema, body: Uint8Array, limits: Limits): JsonObject {
+  if (body.length === 0 && required.length === 0) return {}
   if (body.length > limits.apiBodyBytesMax) throw new GatewayError('body_too_large')
-  return JSON.parse(Buffer.from(body).toString('utf8')) as Record<string, unknown>
+  return readJsonBody(Buffer.from(body.buffer, body.byteOffset, body.byteLength), limits.jsonDepthMax)
 }
 
 function replyOf(result: ApiResult): sluice.ApiReply.$Properties {
@@ -168,16 +171,5 @@ function replyOf(result: ApiResult): sluice.ApiReply.$Properties {
     headers: [...(result.headers ?? [])],
     body: Buffer.from(result.text ?? JSON.stringify(result.json)),
     nextPart: result.nextPart ?? '',
-  }
-}
-
-function refusalOf(error: GatewayError): sluice.ApiReply.$Properties {
-  return {
-    status: error.status,
-    errorCode: error.row,
-    errorType: error.type,
-    errorMessage: error.message,
-    errorParam: error.param ?? '',
-    retryAfterSeconds: error.retryAfterSeconds ?? 0,
   }
 }

@@ -1,25 +1,20 @@
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
-import { GatewayError } from '../../contract/errors/errors.ts'
-import { sluice } from '../../contract/wire/generated/messages.js'
 import type { Debits } from '../admission/debits/debit.ts'
-import { ApiRouter } from '../api/apiRouter.ts'
-import type { Caller } from '../api/call.ts'
+import { AccountApi } from '../api/accountApi.ts'
 import { batchHandlers } from '../batch/batchHandlers.ts'
-import type { SpendingCaps } from '../book/ledger/spendingCaps.ts'
 import { accountHandlers } from '../customers/accounts/accountHandlers.ts'
 import { agentHandlers } from '../customers/agents/agentHandlers.ts'
 import { approvalHandlers } from '../customers/agents/approvalHandlers.ts'
+import { keyCaller } from '../customers/keys/keyCaller.ts'
 import { keyHandlers } from '../customers/keys/keyHandlers.ts'
-import type { ApiKey } from '../customers/keys/keyRow.ts'
-import { type KeyInForce, keyInForce } from '../customers/keys/resolveKey.ts'
 import { linkHandlers } from '../customers/links/linkHandlers.ts'
 import { platformHandlers } from '../customers/platform/platformHandlers.ts'
 import { providerHandlers } from '../customers/providers/providerHandlers.ts'
 import { receiptListHandler } from '../customers/receipts/receiptListHandler.ts'
 import type { ReceiptReader } from '../customers/receipts/receiptReader.ts'
 import { referralHandlers } from '../customers/referrals/referralHandlers.ts'
-import { sessionOf } from '../customers/sessions/sessions.ts'
+import { sessionCaller } from '../customers/sessions/sessionCaller.ts'
 import { signInHandlers } from '../customers/sessions/signInHandlers.ts'
 import { WalletProofs } from '../customers/sessions/walletProof.ts'
 import { statementHandler } from '../customers/statements/statementHandler.ts'
@@ -47,8 +42,8 @@ export interface ApiParts {
   readonly limits: Limits
 }
 
-/** The account API with a handler for each of its operations, each from the folder of its resource. */
-export function newApiRouter(parts: ApiParts): ApiRouter {
+/** The account API: who its callers are, and a handler for each of its operations, each from the folder of its resource. */
+export function newAccountApi(parts: ApiParts): AccountApi {
   const { pool, redis, log, receipts, environment, payments, limits } = parts
   const { publicUrl, chainRpcUrl } = environment
   const contracts = chainRpcUrl === undefined ? undefined : new ContractWallets(chainRpcUrl, limits)
@@ -59,7 +54,7 @@ export function newApiRouter(parts: ApiParts): ApiRouter {
     chainId: chainIdOf(payments, contracts),
     limits,
   })
-  return new ApiRouter({
+  return new AccountApi({
     pool,
     log,
     handlers: {
@@ -80,7 +75,7 @@ export function newApiRouter(parts: ApiParts): ApiRouter {
       get_statement: statementHandler(pool, limits),
       list_receipts: receiptListHandler(receipts, limits),
     },
-    callerOf: (kind, hash) => callerOf(pool, kind, hash),
+    callers: { key: (hash) => keyCaller(pool, hash), session: (hash) => sessionCaller(pool, hash) },
     limits,
   })
 }
@@ -92,41 +87,4 @@ function chainIdOf(
 ): (() => Promise<number>) | undefined {
   if (payments !== undefined) return async () => payments.config.chainId
   return contracts && (() => contracts.chainId())
-}
-
-function capsOf({ capHourUnits, capDayUnits, capMonthUnits, budgetUnits }: ApiKey): SpendingCaps {
-  return { hourUnits: capHourUnits, dayUnits: capDayUnits, monthUnits: capMonthUnits, budgetUnits }
-}
-
-/** Whether a key may do less than its account may. */
-function isRestricted(key: KeyInForce): boolean {
-  const isCapped = Object.values(capsOf(key)).some((cap) => cap !== null) || key.requestsPerMinute > 0
-  const isListed = key.models.length > 0 || key.tools.length > 0
-  const isPrivate = key.noLogs || key.privateTier || key.allowRetention === false
-  return isCapped || isListed || isPrivate || !key.canTransfer || key.platformKeyId !== null || key.expiresAtMs !== null
-}
-
-function keyCaller(key: KeyInForce): Caller {
-  return {
-    kind: 'key',
-    keyId: key.id,
-    accountId: key.accountId,
-    caps: capsOf(key),
-    ...(key.platform && { platform: { keyId: key.platform.id, caps: capsOf(key.platform) } }),
-    isRestricted: isRestricted(key),
-    canTransfer: key.canTransfer,
-    isSubKey: key.platformKeyId !== null,
-  }
-}
-
-/** @throws GatewayError key_paused */
-async function callerOf(pool: Pool, kind: sluice.CredentialKind, hash: string): Promise<Caller | undefined> {
-  if (kind === sluice.CredentialKind.CREDENTIAL_SESSION) {
-    const session = await sessionOf(pool, hash)
-    if (session === undefined) return undefined
-    return { kind: 'session', sessionId: session.id, address: session.address, accountId: session.accountId }
-  }
-  const key = await keyInForce(pool, hash)
-  if (key?.paused) throw new GatewayError('key_paused')
-  return key && keyCaller(key)
 }

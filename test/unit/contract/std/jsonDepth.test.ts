@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { nestsDeeper } from '../../../../proxy/json/jsonDepth.ts'
+import { nestsDeeper } from '../../../../contract/std/jsonDepth.ts'
 
 /** How deep a value nests: 0 for what has no brackets. */
 function depthOf(value: unknown): number {

@@ -1,0 +1,61 @@
+import { isUtf8 } from 'node:buffer'
+import { GatewayError, invalidRequest } from '../errors/errors.ts'
+import { nestsDeeper } from './jsonDepth.ts'
+import { isJsonObject, type JsonObject } from './jsonObject.ts'
+import type { Span } from './span.ts'
+
+const AT_POSITION = /at position ([0-9]+)/
+const BYTE_ORDER_MARK = '\ufeff'
+const AT_END = /end of JSON input|Unterminated string/
+const FORM_START = /^(?:--|[\w.]+=)/
+
+/**
+ * Reads a request body that has to be a JSON object.
+ * @param depthMax how deep its brackets may nest
+ * @param longStrings gets the insides of long strings that are values, in their order
+ * @throws GatewayError 400; body_incomplete when the text stops before the JSON does, unsupported_media_type for a form
+ */
+export function readJsonBody(body: Buffer, depthMax: number, longStrings?: Span[]): JsonObject {
+  if (body.length === 0) throw invalidRequest('The body is empty; send a JSON object.')
+  if (nestsDeeper(body, depthMax, longStrings)) throw tooDeep(depthMax)
+  // Anything else would reach the model with its characters replaced.
+  if (!isUtf8(body)) throw notUtf8()
+  const text = withoutByteOrderMark(body.toString('utf8'))
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(text)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : ''
+    if (isForm(text)) throw new GatewayError('unsupported_media_type')
+    if (endsEarly(reason, text.length)) throw new GatewayError('body_incomplete')
+    throw invalidRequest(`The body is not valid JSON: ${reason}.`)
+  }
+  if (!isJsonObject(parsed)) throw invalidRequest('The body must be a JSON object.')
+  return parsed
+}
+
+/** RFC 8259 (section 8.1) lets a reader ignore the mark that some editors and shells put before a text. */
+export function withoutByteOrderMark(text: string): string {
+  return text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text
+}
+
+/** The refusal of a body in another encoding. */
+export function notUtf8(): GatewayError {
+  return invalidRequest('The body is not UTF-8; send JSON in that encoding, not compressed.')
+}
+
+/** The refusal of a body that nests too deep. */
+export function tooDeep(depthMax: number): GatewayError {
+  return invalidRequest(`The body nests deeper than ${depthMax} levels; flatten it.`)
+}
+
+/** Whether a text that is no JSON is a form. */
+export function isForm(text: string): boolean {
+  return FORM_START.test(text)
+}
+
+function endsEarly(reason: string, length: number): boolean {
+  if (AT_END.test(reason)) return true
+  const position = AT_POSITION.exec(reason)
+  return position !== null && Number(position[1]) >= length
+}
