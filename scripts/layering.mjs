@@ -1,5 +1,5 @@
-// Who may import whom (see the folders in README.md), how long a file may be, that `any` stays out, and that a unit test
-// lies where its source does.
+// The order of control's floors, the borders within the proxy, circles of folders, and that a unit test lies where its
+// source does. Biome checks which part may import which part or package, and circles of files (biome.json).
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,8 +8,6 @@ const SOURCE_FOLDERS = ['contract', 'proxy', 'control', 'workers', 'mock', 'benc
 const LINES_MAX = 350
 const IMPORT =
   /(?:^|\n)\s*(import|export)\s+(type\s)?[^'"`;]*?from\s*['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]\s*\)|(?:^|\n)\s*import\s+['"]([^'"]+)['"]/g
-const COMMENT_OR_STRING = /\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`/g
-const ANY = /(?::|<|\bas|\||&|,|=>)\s*any\b(?!\s*[:(.])/
 
 /** The floors of control, the lowest first. */
 const FLOORS = 'runtime book catalog api admission onchain customers batch audit service launch cli'.split(' ')
@@ -17,43 +15,8 @@ const FLOORS = 'runtime book catalog api admission onchain customers batch audit
 /** Rules on what a file may import. `to` is a path in the project, or a package's name. */
 const RULES = [
   {
-    why: 'contract imports nothing of the project but itself',
-    breaks: (from, to) => isIn(from, 'contract') && isProject(to) && !isIn(to, 'contract'),
-  },
-  { why: 'proxy never imports control', breaks: (from, to) => isIn(from, 'proxy') && isIn(to, 'control') },
-  { why: 'control never imports proxy', breaks: (from, to) => isIn(from, 'control') && isIn(to, 'proxy') },
-  {
     why: 'a floor of control imports only those below it',
     breaks: (from, to) => floorOf(from) < floorOf(to),
-  },
-  {
-    why: 'workers know of the project only the contract',
-    breaks: (from, to) => isIn(from, 'workers') && isProject(to) && !isIn(to, 'workers') && !isIn(to, 'contract'),
-  },
-  {
-    why: 'the product never imports mock/, bench/ or test/',
-    breaks: (from, to) => !isHarness(from) && isHarness(to),
-  },
-  {
-    why: 'mock/ imports nothing of the project',
-    breaks: (from, to) => isIn(from, 'mock') && isProject(to) && !isIn(to, 'mock'),
-  },
-  {
-    why: 'bench/ never imports test/',
-    breaks: (from, to) => isIn(from, 'bench') && isIn(to, 'test'),
-  },
-  {
-    why: 'only proxy/server, mock/ and bench/ know uWebSockets.js',
-    breaks: (from, to) => to === 'uWebSockets.js' && !isIn(from, 'proxy/server') && !isHarness(from),
-  },
-  {
-    why: 'only proxy/upstream and control/runtime/net know undici',
-    breaks: (from, to) =>
-      to === 'undici' && !isIn(from, 'proxy/upstream') && !isIn(from, 'control/runtime/net') && !isHarness(from),
-  },
-  {
-    why: 'only control opens PostgreSQL',
-    breaks: (from, to) => to === 'pg' && !isHarness(from) && !isIn(from, 'control'),
   },
   {
     why: 'the folders of proxy see proxy/server through exchange.ts alone',
@@ -77,10 +40,6 @@ const RULES = [
 
 function isIn(path, folder) {
   return path.startsWith(`${folder}/`)
-}
-
-function isProject(path) {
-  return SOURCE_FOLDERS.some((folder) => isIn(path, folder))
 }
 
 function isHarness(path) {
@@ -133,11 +92,6 @@ function innerFolder(path) {
   return /^(contract|proxy|control)\//.test(folder) ? folder : undefined
 }
 
-/** The arrows between files of the project. */
-function fileArrows(files) {
-  return new Map([...files].map(([path, text]) => [path, new Set(importsOf(path, text).filter((to) => files.has(to)))]))
-}
-
 /**
  * The source that a unit test is named for, without its ending: a file, or the folder whose files it tests together. Where
  * one source has several tests, what they are about follows its name: `routes.fuzz.test.ts`.
@@ -178,15 +132,11 @@ export function findFaults(files, scripts = []) {
     }
     const lines = text.split('\n').length - 1
     if (lines > LINES_MAX) faults.push(`${path} has ${lines} lines; at most ${LINES_MAX}: split it by idea`)
-    const code = text.replaceAll(COMMENT_OR_STRING, (part) => part.replaceAll(/[^\n]/g, ' '))
-    const line = code.split('\n').findIndex((line) => ANY.test(line))
-    if (line >= 0) faults.push(`${path}:${line + 1} uses any`)
     const tested = testedSource(path)
     if (tested !== undefined && !names.some((name) => name.replace(/\.(ts|mjs)$/, '') === tested || isIn(name, tested)))
       faults.push(`${path} is named for ${tested}, which is neither a source file nor a folder`)
   }
   for (const circle of circles(folderArrows(files))) faults.push(`folders import each other in a circle: ${circle}`)
-  for (const circle of circles(fileArrows(files))) faults.push(`files import each other in a circle: ${circle}`)
   return faults
 }
 
