@@ -1,5 +1,4 @@
-import { isIP } from 'node:net'
-import { isPublicAddress } from './publicAddress.ts'
+import { isIpAddress, isPublicAddress, withoutBrackets } from './ipAddress.ts'
 
 /** Names that no public DNS has: RFC 6761, RFC 6762, RFC 8375, and what networks use inside. */
 const INNER_NAME = /^[^.]+$|(?:^|\.)(?:localhost|local|internal|intranet|lan|home|corp|private|home\.arpa|onion)$/
@@ -25,7 +24,7 @@ export function parseWebUrl(text: string): URL | undefined {
  * may have. What a name resolves to is not looked up.
  */
 export function mayBePublicHost({ hostname }: Pick<URL, 'hostname'>): boolean {
-  const host = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
-  if (isIP(host) !== 0) return isPublicAddress(host)
+  const host = withoutBrackets(hostname)
+  if (isIpAddress(host)) return isPublicAddress(host)
   return !INNER_NAME.test(host.replace(/\.$/, ''))
 }

@@ -1,7 +1,7 @@
 import type { ApiAuth } from '../../contract/api/route.ts'
 import { GatewayError } from '../../contract/errors/errors.ts'
+import { clientNetwork } from '../../contract/net/ipAddress.ts'
 import type { Limits } from '../limits.ts'
-import { clientNetwork } from '../runtime/net/clientNetwork.ts'
 import type { Caller } from './call.ts'
 import { ownerOf } from './callers.ts'
 import { RateLimiter } from './rateLimiter.ts'

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { isUnspecifiedAddress } from '../../contract/net/ipAddress.ts'
 import { readVariables } from '../../contract/schemas/environment.ts'
 import { makePrivate } from './privateFolder.ts'
 
@@ -46,6 +47,6 @@ export function readSettings(env: NodeJS.ProcessEnv): Settings {
 
 /** The host part of an address that reaches a server listening on `host` from this machine. */
 export function reachableHost(host: string): string {
-  if (host === '0.0.0.0' || host === '::') return '127.0.0.1'
+  if (isUnspecifiedAddress(host)) return '127.0.0.1'
   return host.includes(':') ? `[${host}]` : host
 }

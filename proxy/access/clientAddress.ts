@@ -1,4 +1,4 @@
-import { isIP } from 'node:net'
+import { isIpAddress } from '../../contract/net/ipAddress.ts'
 import type { Exchange } from '../server/exchange.ts'
 
 /**
@@ -8,5 +8,5 @@ import type { Exchange } from '../server/exchange.ts'
 export function clientAddress(exchange: Exchange, trustedProxies: number): string {
   const entries = exchange.head.forwardedFor.split(',')
   const claimed = trustedProxies === 0 ? '' : (entries[entries.length - trustedProxies] ?? '').trim()
-  return isIP(claimed) === 0 ? exchange.remoteAddress() : claimed
+  return isIpAddress(claimed) ? claimed : exchange.remoteAddress()
 }

@@ -1,3 +1,4 @@
+import { withoutBrackets } from '../../contract/net/ipAddress.ts'
 import { checkDeadlines } from '../checkDeadlines.ts'
 import type { Limits } from '../limits.ts'
 import { type BodyDecoder, readCoded } from './bodyDecoder.ts'
@@ -50,7 +51,7 @@ export class SocketTransport implements Transport {
     if (pool === undefined) {
       const { protocol, hostname, port } = new URL(origin)
       const tls = protocol === 'https:'
-      const host = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
+      const host = withoutBrackets(hostname)
       const endpoint = { host, port: port === '' ? (tls ? 443 : 80) : Number(port), tls }
       const { connectionsPerProviderMax: connectionsMax, connectionIdleMs: idleMs } = this.limits
       pool = new ConnectionPool({ endpoint, connectionsMax, idleMs })

@@ -1,10 +1,10 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
+import { clientNetwork } from '../../../contract/net/ipAddress.ts'
 import { isId, newId } from '../../../contract/wire/ids.ts'
 import type { Limits } from '../../limits.ts'
 import { type Actor, recordActivity } from '../../runtime/activity/activity.ts'
 import { lockTextUntilCommit } from '../../runtime/db/locks.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
-import { clientNetwork } from '../../runtime/net/clientNetwork.ts'
 import { accountOfCode } from './codes.ts'
 
 export interface Referral {

@@ -6,7 +6,7 @@ import {
   type LookupAll,
   pinnedLookup,
   resolveHost,
-} from '../../../contract/net/publicAddress.ts'
+} from '../../../contract/net/resolveHost.ts'
 
 const HEADER_BYTES_MAX = 16_384
 

@@ -1,3 +1,5 @@
+import { withoutBrackets } from '../../../contract/net/ipAddress.ts'
+
 /** Where a Redis server is, and how to sign in there. */
 export interface RedisAddress {
   readonly host: string
@@ -25,7 +27,7 @@ export function parseRedisAddress(text: string): RedisAddress | null {
   const database = url.pathname === '' || url.pathname === '/' ? '0' : url.pathname.slice(1)
   if (!['redis:', 'rediss:'].includes(url.protocol) || !/^[0-9]{1,5}$/.test(database) || url.search !== '') return null
   return {
-    host: url.hostname.replace(/^\[|\]$/g, '') || '127.0.0.1',
+    host: withoutBrackets(url.hostname) || '127.0.0.1',
     port: url.port === '' ? PORT : Number(url.port),
     path: '',
     tls: url.protocol === 'rediss:',

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
-import { connect as connectPlain, isIP, type Socket } from 'node:net'
+import { connect as connectPlain, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
+import { isIpAddress } from '../../../contract/net/ipAddress.ts'
 import {
   type Script,
   type ScriptArgument,
@@ -130,7 +131,7 @@ export class RedisLink {
     const { host, port, path } = address
     const onread = { buffer, callback }
     const socket = address.tls
-      ? connectTls({ host, port, ...(isIP(host) === 0 ? { servername: host } : {}) })
+      ? connectTls({ host, port, ...(isIpAddress(host) ? {} : { servername: host }) })
       : connectPlain(path === '' ? { host, port, onread } : { path, onread })
     if (address.tls) socket.on('data', received)
     this.socket = socket

@@ -1,7 +1,6 @@
 import { localhostAllowedHostnames, validateHostHeader, validateOriginHeader } from '@modelcontextprotocol/server'
+import { isLoopbackHost } from '../../../contract/net/ipAddress.ts'
 import type { RequestHead } from '../../server/exchange.ts'
-
-const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/
 
 /** Where the gateway is reached. */
 export interface Site {
@@ -19,7 +18,7 @@ export function isOwnSite(head: Pick<RequestHead, 'host' | 'origin'>, { publicUr
   const { origin } = head
   const host = head.host.toLowerCase()
   const own = URL.canParse(publicUrl) ? new URL(publicUrl) : undefined
-  const localNames = LOOPBACK.test(listenHost) ? [...localhostAllowedHostnames(), listenHost] : undefined
+  const localNames = isLoopbackHost(listenHost) ? [...localhostAllowedHostnames(), listenHost] : undefined
   if (localNames !== undefined && host !== own?.host && !validateHostHeader(host, localNames).ok) return false
   if (origin === '' || origin === own?.origin) return true
   if (localNames !== undefined) return validateOriginHeader(origin, localNames).ok

@@ -1,7 +1,7 @@
 import { Resolver } from 'node:dns/promises'
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import { HostError, type LookupAll, resolveHost } from '../../../contract/net/publicAddress.ts'
 import { mayBePublicHost, parseWebUrl } from '../../../contract/net/publicUrl.ts'
+import { HostError, type LookupAll, resolveHost } from '../../../contract/net/resolveHost.ts'
 
 /** Whether a URL leads to the public internet, as far as the URL itself says it. */
 export function mayBePublic(text: string): boolean {

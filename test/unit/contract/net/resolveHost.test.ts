@@ -4,7 +4,8 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import test from 'node:test'
 import fc from 'fast-check'
-import { HostError, isPublicAddress, pinnedLookup, resolveHost } from '../../../../contract/net/publicAddress.ts'
+import { isPublicAddress } from '../../../../contract/net/ipAddress.ts'
+import { HostError, pinnedLookup, resolveHost } from '../../../../contract/net/resolveHost.ts'
 
 /** The first and the last address of each network that is not the public internet, and its public neighbours. */
 const SPECIAL = `
