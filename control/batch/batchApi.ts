@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { isJsonObject, type JsonObject } from '../../contract/std/jsonObject.ts'
 import type { Limits } from '../limits.ts'
-import type { CallHttp, HttpAnswer, HttpCall } from '../runtime/net/providerCall.ts'
+import type { CallHttp, HttpAnswer, HttpCall } from '../runtime/net/httpCall.ts'
 import type { BatchProvider } from './providers.ts'
 
 /** What a batch's lines are sent to, as OpenAI names it. https://platform.openai.com/docs/api-reference/batch */
@@ -133,11 +133,12 @@ export class BatchApi {
     const { baseUrl, apiKey } = this.provider
     const answer = await this.call({
       method,
-      url: baseUrl + path,
+      url: new URL(baseUrl + path),
       headers: providerHeaders(apiKey, contentType),
       ...(body === undefined ? {} : { body }),
       timeoutMs,
       answerBytesMax,
+      allowPrivate: true,
     })
     if (answer.status < 200 || answer.status > 299) throw new ProviderRefusal(answer)
     return answer

@@ -5,7 +5,7 @@ import { backoffMs } from '../runtime/backoff.ts'
 import { beforeDeadline } from '../runtime/beforeDeadline.ts'
 import { textArray } from '../runtime/db/arrays.ts'
 import type { Pool } from '../runtime/db/pool.ts'
-import { CallError, type CallHttp, type HttpAnswer } from '../runtime/net/providerCall.ts'
+import { CallError, type CallHttp, type HttpAnswer } from '../runtime/net/httpCall.ts'
 import { providerHeaders, reasonOf } from './batchApi.ts'
 import type { BatchHolds } from './batchHolds.ts'
 import { JOB_COLUMNS, type JobRow, type JobWithBody, requestText } from './jobRow.ts'
@@ -13,6 +13,7 @@ import { decide, requeue } from './jobStore.ts'
 import { type Decision, decideAnswer, decideFailure, decideNotHeld } from './outcome.ts'
 import type { BatchProvider, Providers } from './providers.ts'
 
+const UNREACHED = 'The provider could not be reached.'
 const LOST_ANSWER = 'The answer of the provider was lost. The job was not sent a second time.'
 
 export interface SingleCallsOptions {
@@ -119,16 +120,17 @@ export class SingleCalls {
     try {
       answer = await call({
         method: 'POST',
-        url: `${provider.baseUrl}/chat/completions`,
+        url: new URL(`${provider.baseUrl}/chat/completions`),
         headers: { ...providerHeaders(provider.apiKey, 'application/json'), 'x-request-id': job.id },
         body: requestText(job),
         timeoutMs: this.options.limits.batchCallTimeoutMs,
         answerBytesMax: this.options.limits.batchResultBytesMax,
+        allowPrivate: true,
       })
     } catch (error) {
       if (!(error instanceof CallError)) throw error
       if (error.maybeSent) return this.decide(job, decideFailure(job, 'failed', LOST_ANSWER, now()))
-      return this.again(job, error.message, 0, true)
+      return this.again(job, UNREACHED, 0, true)
     }
     if (answer.status === 200) return this.decide(job, this.read(job, answer))
     const reason = reasonOf(answer.body) || `The provider answered ${answer.status}.`

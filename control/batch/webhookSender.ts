@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Limits } from '../limits.ts'
 import type { Pool } from '../runtime/db/pool.ts'
-import { FetchError, fetchPublic } from '../runtime/net/fetchPublic.ts'
+import { CallError, callHttp } from '../runtime/net/httpCall.ts'
 import { signatureHeaders } from './webhookSecret.ts'
 import { type Attempt, type DueWebhook, noteAttempt, takeDueWebhooks } from './webhookStore.ts'
 
@@ -36,18 +36,19 @@ async function sendOne(
   let status: number | null = null
   let fault = ''
   try {
-    const answer = await fetchPublic(new URL(hook.url), {
+    const answer = await callHttp({
       method: 'POST',
+      url: new URL(hook.url),
       headers: { 'content-type': 'application/json', ...signatureHeaders(hook.secret, hook.id, atMs, hook.body) },
       body: hook.body,
       timeoutMs: limits.webhookTimeoutMs,
-      bytesMax: ANSWER_BYTES_MAX,
+      answerBytesMax: ANSWER_BYTES_MAX,
       allowPrivate,
     })
     status = answer.status
     if (status < 200 || status > 299) fault = `answered ${status}`
   } catch (error) {
-    if (!(error instanceof FetchError)) throw error
+    if (!(error instanceof CallError)) throw error
     fault = error.message
   }
   const attempt: Attempt = { atMs, tookMs: Math.round(performance.now() - begin), status, fault: fault.slice(0, 500) }

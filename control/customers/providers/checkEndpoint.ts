@@ -1,7 +1,7 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
 import { parseWebUrl } from '../../../contract/net/publicUrl.ts'
 import type { Limits } from '../../limits.ts'
-import { FetchError, type FetchFault, type FetchOptions, fetchPublic } from '../../runtime/net/fetchPublic.ts'
+import { CallError, type CallFault, callHttp, type HttpCall } from '../../runtime/net/httpCall.ts'
 
 export const DIALECTS = ['openai', 'anthropic'] as const
 export type Dialect = (typeof DIALECTS)[number]
@@ -33,7 +33,7 @@ export function readBaseUrl(text: string, allowPrivate: boolean): URL {
 
 const refuse = (what: string): GatewayError => invalidRequest(`${PARAM} ${what}.`, PARAM)
 
-const FAULTS: Readonly<Record<FetchFault, string>> = {
+const FAULTS: Readonly<Record<CallFault, string>> = {
   not_found: 'The host of base_url is not known; check how it is written.',
   not_public: 'The host of base_url has an address that is not public; use one that the internet reaches.',
   timeout: 'The endpoint did not answer in time; make sure that it runs, and try again.',
@@ -48,16 +48,22 @@ const FAULTS: Readonly<Record<FetchFault, string>> = {
  */
 export async function checkEndpoint(
   endpoint: Endpoint,
-  options: Pick<FetchOptions, 'allowPrivate' | 'lookup'>,
+  options: Pick<HttpCall, 'allowPrivate' | 'lookup'>,
   limits: Limits,
 ): Promise<string[]> {
   const url = new URL(`${endpoint.baseUrl.href.replace(/\/$/, '')}/models`)
-  const bounds = { timeoutMs: limits.providerCheckMs, bytesMax: limits.providerCheckBytesMax }
   try {
-    const { status, body } = await fetchPublic(url, { ...options, ...bounds, headers: headersOf(endpoint) })
+    const { status, body } = await callHttp({
+      ...options,
+      method: 'GET',
+      url,
+      headers: headersOf(endpoint),
+      timeoutMs: limits.providerCheckMs,
+      answerBytesMax: limits.providerCheckBytesMax,
+    })
     return modelsOf(status, body, endpoint.apiKey !== undefined, limits)
   } catch (error) {
-    if (!(error instanceof FetchError)) throw error
+    if (!(error instanceof CallError)) throw error
     const code = error.fault === 'not_public' ? 'endpoint_not_public' : 'endpoint_unreachable'
     throw new GatewayError(code, { message: FAULTS[error.fault], param: PARAM, cause: error })
   }

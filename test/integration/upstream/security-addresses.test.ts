@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
-import { FetchError, fetchPublic } from '../../../control/runtime/net/fetchPublic.ts'
+import { CallError, callHttp } from '../../../control/runtime/net/httpCall.ts'
 import { checkPublicUrl, lookUpFor } from '../../../proxy/endpoints/tools/publicUrl.ts'
 import { api, type Json } from '../../support/clients/apiClient.ts'
 import { assertError, type Reply } from '../../support/clients/chatClient.ts'
@@ -255,9 +255,10 @@ for (const at of WITH_IMAGE) {
   })
 }
 
+const GET = { method: 'GET', headers: {}, timeoutMs: 5_000, answerBytesMax: 1_000 } as const
 /** DNS over a socket, as the proxy asks it. */
 const over = (dns: DnsServer) => lookUpFor(2_000, [dns.address])
-const fails = (fault: string) => (error: unknown) => error instanceof FetchError && error.fault === fault
+const fails = (fault: string) => (error: unknown) => error instanceof CallError && error.fault === fault
 
 test('a name is resolved once: the connection goes to the address that was checked', async (t) => {
   let answers = 0
@@ -269,8 +270,8 @@ test('a name is resolved once: the connection goes to the address that was check
     dns.close()
     own.close()
   })
-  const options = { timeoutMs: 5_000, bytesMax: 1_000, allowPrivate: true, lookup: over(dns) }
-  const answer = await fetchPublic(new URL(`http://rebound.test:${own.port}/`), options)
+  const options = { ...GET, allowPrivate: true, lookup: over(dns) }
+  const answer = await callHttp({ url: new URL(`http://rebound.test:${own.port}/`), ...options })
   assert.equal(answer.body.toString(), '127.0.0.1')
   assert.equal(answers, 1)
 })
@@ -285,9 +286,13 @@ test('a name with one private address is refused before anything is sent, whatev
   }
   const dns = await startDnsServer((name, family) => names[name]?.[family === 4 ? 0 : 1] ?? [])
   t.after(() => dns.close())
-  const options = { timeoutMs: 5_000, bytesMax: 1_000, allowPrivate: false, lookup: over(dns) }
+  const options = { ...GET, allowPrivate: false, lookup: over(dns) }
   for (const name of Object.keys(names)) {
-    await assert.rejects(fetchPublic(new URL(`http://${name}:${trap.port}/`), options), fails('not_public'), name)
+    await assert.rejects(
+      callHttp({ url: new URL(`http://${name}:${trap.port}/`), ...options }),
+      fails('not_public'),
+      name,
+    )
     await assert.rejects(checkPublicUrl(`http://${name}/`, 'url', 2_000, over(dns)), { code: 'tool_input_invalid' })
   }
   assert.equal(trapped, 0)
@@ -302,8 +307,8 @@ test('what was asked does not lead elsewhere by a redirect', async (t) => {
     dns.close()
     hop.close()
   })
-  const options = { timeoutMs: 5_000, bytesMax: 1_000, allowPrivate: true, lookup: over(dns) }
-  assert.equal((await fetchPublic(new URL(`http://first.test:${hop.port}/`), options)).status, 307)
+  const options = { ...GET, allowPrivate: true, lookup: over(dns) }
+  assert.equal((await callHttp({ url: new URL(`http://first.test:${hop.port}/`), ...options })).status, 307)
   assert.equal(trapped, 0)
   assert.ok(!dns.asked.includes('inside.test'))
 })

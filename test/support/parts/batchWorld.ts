@@ -13,7 +13,7 @@ import { openJob, recoverOpening } from '../../../control/batch/openJob.ts'
 import type { Providers } from '../../../control/batch/providers.ts'
 import { SingleCalls } from '../../../control/batch/singleCalls.ts'
 import type { Pool } from '../../../control/runtime/db/pool.ts'
-import { CallError, type CallHttp, type HttpAnswer, type HttpCall } from '../../../control/runtime/net/providerCall.ts'
+import { CallError, type CallHttp, type HttpAnswer, type HttpCall } from '../../../control/runtime/net/httpCall.ts'
 import { batchLimits as limits } from '../limits.ts'
 
 const HOLD_UNITS = 1_000_000
@@ -89,8 +89,8 @@ export class ModelProvider {
   readonly call: CallHttp = async (call) => {
     const fault = this.faults.shift() ?? 'none'
     await setImmediate()
-    if (fault === 'unsent') throw new CallError('refused', false)
-    if (fault === 'lost_before') throw new CallError('lost', true)
+    if (fault === 'unsent') throw new CallError('unreachable', 'provider.test', false)
+    if (fault === 'lost_before') throw new CallError('unreachable', 'provider.test', true)
     if (fault === 'busy') return answer(429, { error: { message: 'slow down' } })
     if (fault === 'broken') return answer(500, { error: { message: 'broken' } })
     if (fault === 'crash') return this.crash()
@@ -100,7 +100,7 @@ export class ModelProvider {
       this.onCrash()
       await new Promise<void>((resolve) => this.late.push(resolve))
     }
-    if (fault === 'lost_after') throw new CallError('lost', true)
+    if (fault === 'lost_after') throw new CallError('unreachable', 'provider.test', true)
     if (fault === 'garbage') return { status: 200, body: Buffer.from('<html>'), retryAfterSeconds: 0 }
     return done
   }
@@ -128,7 +128,7 @@ export class ModelProvider {
   }
 
   private serve({ method, url, body }: HttpCall): HttpAnswer {
-    const path = new URL(url).pathname.slice('/v1'.length)
+    const path = url.pathname.slice('/v1'.length)
     if (path === '/chat/completions') return this.complete(String(body))
     if (path === '/files') return this.upload(String(body))
     if (path === '/batches') return method === 'POST' ? this.create(String(body)) : this.list()
