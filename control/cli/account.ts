@@ -206,9 +206,9 @@ export const ACCOUNT: CommandGroup = {
       },
       run: create,
     },
-    { synopsis: 'show ID', summary: 'Shows the balance of an account by the book.', run: show },
+    { synopsis: 'show <ID>', summary: 'Shows the balance of an account by the book.', run: show },
     {
-      synopsis: 'update ID',
+      synopsis: 'update <ID>',
       summary: 'Changes what is given; everything else stays.',
       flags: UPDATE_FLAGS,
       run: update,
@@ -221,7 +221,7 @@ export const ACCOUNT: CommandGroup = {
       run: list,
     },
     {
-      synopsis: 'credit ID',
+      synopsis: 'credit <ID>',
       summary: 'Adds credits, coin or both to an account.',
       flags: {
         ...CREDIT_FLAGS,

@@ -82,13 +82,13 @@ async function statement(args: Arguments, context: CliContext): Promise<undefine
 /** What the books say of an account. */
 export const ACCOUNT_BOOKS: readonly Command[] = [
   {
-    synopsis: 'activity ID',
+    synopsis: 'activity <ID>',
     summary: 'Lists everything that was changed on an account, newest first.',
     flags: { after: { value: 'ID', help: 'go on behind this entry' } },
     run: activity,
   },
   {
-    synopsis: 'usage ID',
+    synopsis: 'usage <ID>',
     summary: 'Sums up requests, tokens and costs of an account.',
     flags: {
       from: { value: 'DAY', help: 'the first day, such as 2027-01-01 (30 days before the last)' },
@@ -98,7 +98,7 @@ export const ACCOUNT_BOOKS: readonly Command[] = [
     run: usage,
   },
   {
-    synopsis: 'statement ID MONTH',
+    synopsis: 'statement <ID> <MONTH>',
     summary: 'Prints every movement of money in a month such as 2027-01, as CSV.',
     run: statement,
   },

@@ -44,7 +44,7 @@ export const APPROVAL: CommandGroup = {
   summary: 'what agents may only do when their owner approves',
   commands: [
     {
-      synopsis: 'list SLUG',
+      synopsis: 'list <SLUG>',
       summary: 'Lists what waits for the owner of an agent.',
       flags: {
         ...LIST_FLAGS,
@@ -52,7 +52,7 @@ export const APPROVAL: CommandGroup = {
       },
       run: list,
     },
-    { synopsis: 'approve SLUG ID', summary: 'Lets it run, once.', run: decide('approve') },
-    { synopsis: 'deny SLUG ID', summary: 'Refuses it.', run: decide('deny') },
+    { synopsis: 'approve <SLUG> <ID>', summary: 'Lets it run, once.', run: decide('approve') },
+    { synopsis: 'deny <SLUG> <ID>', summary: 'Refuses it.', run: decide('deny') },
   ],
 }

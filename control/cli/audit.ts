@@ -1,5 +1,5 @@
 import { runAudit } from '../audit/runAudit.ts'
-import type { Arguments, CommandGroup } from './command.ts'
+import type { Arguments, Command } from './command.ts'
 import type { CliContext } from './context.ts'
 import { table } from './table.ts'
 
@@ -14,14 +14,9 @@ async function audit(_args: Arguments, context: CliContext): Promise<number> {
   return broken.length === 0 ? 0 : EXIT_BROKEN
 }
 
-export const AUDIT: CommandGroup = {
-  name: 'audit',
-  summary: 'verify every invariant of the book, the usage log and the admission state',
-  commands: [
-    {
-      synopsis: '',
-      summary: 'Verifies that the books are balanced, that the usage log proves every receipt, and that Redis agrees.',
-      run: audit,
-    },
-  ],
+export const AUDIT: Command = {
+  synopsis: 'audit',
+  brief: 'verify every invariant of the book, the usage log and the admission state',
+  summary: 'Verifies that the books are balanced, that the usage log proves every receipt, and that Redis agrees.',
+  run: audit,
 }

@@ -137,14 +137,14 @@ export const BATCH: CommandGroup = {
       flags: { status: { value: 'STATUS', help: BATCH_STATUSES.join(', ') }, limit: LIMIT },
       run: list,
     },
-    { synopsis: 'show ID', summary: 'Shows one batch job.', run: show },
+    { synopsis: 'show <ID>', summary: 'Shows one batch job.', run: show },
     {
       synopsis: 'webhooks',
       summary: 'Lists webhooks.',
       flags: { state: { value: 'STATE', help: 'waiting, delivered or given_up' }, limit: LIMIT },
       run: webhooks,
     },
-    { synopsis: 'deliveries WEBHOOK', summary: 'Shows every attempt to deliver a webhook.', run: deliveries },
-    { synopsis: 'resend WEBHOOK', summary: 'Sends a webhook again, under the same id.', run: resend },
+    { synopsis: 'deliveries <WEBHOOK>', summary: 'Shows every attempt to deliver a webhook.', run: deliveries },
+    { synopsis: 'resend <WEBHOOK>', summary: 'Sends a webhook again, under the same id.', run: resend },
   ],
 }

@@ -87,7 +87,7 @@ export const INCIDENT: CommandGroup = {
   summary: 'say at /v1/status what is wrong',
   commands: [
     {
-      synopsis: 'open TITLE',
+      synopsis: 'open <TITLE>',
       summary: 'Opens an incident; every proxy shows it within a second.',
       flags: {
         impact: { value: 'IMPACT', help: `${IMPACTS.join(', ')}; default minor` },
@@ -97,7 +97,7 @@ export const INCIDENT: CommandGroup = {
       run: open,
     },
     {
-      synopsis: 'close ID',
+      synopsis: 'close <ID>',
       summary: 'Closes it; the history goes on showing it.',
       flags: { note: { value: 'TEXT', help: 'how it ended' } },
       run: close,

@@ -115,16 +115,16 @@ export const KEY: CommandGroup = {
   summary: 'make, limit, pause and revoke API keys',
   commands: [
     {
-      synopsis: 'create ACCOUNT',
+      synopsis: 'create <ACCOUNT>',
       summary: 'Makes an API key, which is shown this once.',
       flags: SETTING_FLAGS,
       run: create,
     },
-    { synopsis: 'list ACCOUNT', summary: 'Lists the keys of an account.', run: list },
-    { synopsis: 'show ID', summary: 'Shows the settings of a key.', run: show },
-    { synopsis: 'limits ID', summary: 'Shows what a key has spent of its caps, and what is left.', run: showLimits },
+    { synopsis: 'list <ACCOUNT>', summary: 'Lists the keys of an account.', run: list },
+    { synopsis: 'show <ID>', summary: 'Shows the settings of a key.', run: show },
+    { synopsis: 'limits <ID>', summary: 'Shows what a key has spent of its caps, and what is left.', run: showLimits },
     {
-      synopsis: 'update ID',
+      synopsis: 'update <ID>',
       summary: 'Changes what is given; everything else stays.',
       flags: SETTING_FLAGS,
       run: async (args, context) => {
@@ -138,19 +138,19 @@ export const KEY: CommandGroup = {
       },
     },
     {
-      synopsis: 'pause ID',
+      synopsis: 'pause <ID>',
       summary: 'Refuses the key everywhere within a second, until it is resumed.',
       run: (args, context) =>
         change(args, context, (client, keyId) => changeKey(client, OPERATOR, keyId, { paused: true })),
     },
     {
-      synopsis: 'resume ID',
+      synopsis: 'resume <ID>',
       summary: 'Lets a paused key in again.',
       run: (args, context) =>
         change(args, context, (client, keyId) => changeKey(client, OPERATOR, keyId, { paused: false })),
     },
     {
-      synopsis: 'revoke ID',
+      synopsis: 'revoke <ID>',
       summary: 'Ends a key for good.',
       run: (args, context) => change(args, context, (client, keyId) => endKey(client, OPERATOR, keyId)),
     },

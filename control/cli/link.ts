@@ -61,9 +61,14 @@ export const LINK: CommandGroup = {
   name: 'link',
   summary: 'links that hold coin for whoever has the token',
   commands: [
-    { synopsis: 'list ACCOUNT', summary: 'Lists the links of an account, newest first.', flags: LIST_FLAGS, run: list },
     {
-      synopsis: 'create ACCOUNT',
+      synopsis: 'list <ACCOUNT>',
+      summary: 'Lists the links of an account, newest first.',
+      flags: LIST_FLAGS,
+      run: list,
+    },
+    {
+      synopsis: 'create <ACCOUNT>',
       summary: 'Puts coin of an account into a link, whose token is shown this once.',
       flags: {
         coin: { value: 'AMOUNT', help: 'how much, such as 2.5' },
@@ -72,7 +77,7 @@ export const LINK: CommandGroup = {
       },
       run: create,
     },
-    { synopsis: 'claim TOKEN ACCOUNT', summary: 'Takes the coin of a link for an account.', run: claim },
-    { synopsis: 'cancel ID', summary: 'Gives the coin of an open link back to its account.', run: cancel },
+    { synopsis: 'claim <TOKEN> <ACCOUNT>', summary: 'Takes the coin of a link for an account.', run: claim },
+    { synopsis: 'cancel <ID>', summary: 'Gives the coin of an open link back to its account.', run: cancel },
   ],
 }

@@ -12,22 +12,14 @@ import { APPROVAL } from './approval.ts'
 import { AUDIT } from './audit.ts'
 import { BATCH } from './batch.ts'
 import { CATALOG } from './catalog.ts'
-import {
-  type Command,
-  type CommandGroup,
-  commandHelp,
-  commandName,
-  groupHelp,
-  isSet,
-  overviewHelp,
-  parseCommand,
-  UsageError,
-} from './command.ts'
+import { type Arguments, type Command, type CommandGroup, isSet, UsageError } from './command.ts'
+import { addCompletion } from './completion.ts'
 import { CliContext, CommandError } from './context.ts'
 import { HOLDS } from './holds.ts'
 import { INCIDENT } from './incident.ts'
 import { KEY } from './key.ts'
 import { LINK } from './link.ts'
+import { buildProgram, isHelp } from './program.ts'
 import { PROVIDER } from './provider.ts'
 import { REFERRAL } from './referral.ts'
 import { ROUTE } from './route.ts'
@@ -35,7 +27,8 @@ import { SESSION } from './session.ts'
 import { TRAIL } from './trail.ts'
 import { WALLET } from './wallet.ts'
 
-const GROUPS: readonly CommandGroup[] = [
+/** All commands, in the order in which help lists them. */
+export const COMMANDS: readonly (CommandGroup | Command)[] = [
   ACCOUNT,
   KEY,
   WALLET,
@@ -67,44 +60,25 @@ const TOLD_IN_A_LINE = [
 const EXIT_FAILED = 1
 const EXIT_USAGE = 2
 
-const asksForHelp = (word: string | undefined): boolean => word === '--help' || word === '-h' || word === 'help'
-
-/** The group and command that the words name; a group of one command may be called without naming it. */
-function findCommand(
-  argv: readonly string[],
-): { group: CommandGroup; command: Command; rest: readonly string[] } | string {
-  const [first, second] = argv
-  if (first === undefined || asksForHelp(first)) return overviewHelp(GROUPS)
-  const group = GROUPS.find(({ name }) => name === first)
-  if (group === undefined) {
-    throw new UsageError(`there is no "${first}"; there are: ${GROUPS.map(({ name }) => name).join(', ')} (see --help)`)
-  }
-  const named = group.commands.find((command) => commandName(command) === second)
-  if (named !== undefined) return { group, command: named, rest: argv.slice(2) }
-  const only = group.commands.length === 1 ? group.commands[0] : undefined
-  if (only !== undefined && commandName(only) === '') return { group, command: only, rest: argv.slice(1) }
-  if (second === undefined || asksForHelp(second)) return groupHelp(group)
-  const names = group.commands.map(commandName).join(', ')
-  throw new UsageError(`there is no "${first} ${second}"; there are: ${names} (see ${first} --help)`)
-}
-
+/** @returns the exit status */
 async function runCommand(argv: readonly string[], limits: Limits): Promise<number> {
-  const found = findCommand(argv)
-  if (typeof found === 'string') {
-    process.stdout.write(found)
-    return argv.length === 0 ? EXIT_USAGE : 0
+  let status = 0
+  const run = async (command: Command, args: Arguments): Promise<void> => {
+    const context = new CliContext(process.env, limits, isSet(args, 'json'))
+    try {
+      status = (await command.run(args, context)) ?? 0
+    } finally {
+      await context.close()
+    }
   }
-  const { group, command, rest } = found
-  const args = parseCommand(command, group.name, rest)
-  if (isSet(args, 'help')) {
-    process.stdout.write(commandHelp(command, group.name))
-    return 0
-  }
-  const context = new CliContext(process.env, limits, isSet(args, 'json'))
+  const program = buildProgram(COMMANDS, run)
+  addCompletion(program, (text) => process.stdout.write(text))
   try {
-    return (await command.run(args, context)) ?? 0
-  } finally {
-    await context.close()
+    await program.parseAsync(argv, { from: 'user' })
+    return status
+  } catch (error) {
+    if (!isHelp(error)) throw error
+    return argv.length === 0 ? EXIT_USAGE : 0
   }
 }
 

@@ -69,7 +69,7 @@ export const PROVIDER: CommandGroup = {
   commands: [
     { synopsis: 'list', summary: 'Lists the registered endpoints, newest first.', flags: LIST_FLAGS, run: list },
     {
-      synopsis: 'register ACCOUNT URL',
+      synopsis: 'register <ACCOUNT> <URL>',
       summary: 'Checks an endpoint and registers it for an account.',
       flags: {
         name: { value: 'TEXT', help: 'how it is called' },
@@ -79,6 +79,6 @@ export const PROVIDER: CommandGroup = {
       },
       run: register,
     },
-    { synopsis: 'remove ID', summary: 'Takes an endpoint off the list.', run: remove },
+    { synopsis: 'remove <ID>', summary: 'Takes an endpoint off the list.', run: remove },
   ],
 }

@@ -35,11 +35,11 @@ export const REFERRAL: CommandGroup = {
   summary: 'who brought whom, and what they earned',
   commands: [
     {
-      synopsis: 'show ACCOUNT',
+      synopsis: 'show <ACCOUNT>',
       summary: 'Shows the code of an account, whom it has brought and what it got for them.',
       flags: LIST_FLAGS,
       run: show,
     },
-    { synopsis: 'attach ACCOUNT CODE', summary: 'Names the account that brought this one, for good.', run: attach },
+    { synopsis: 'attach <ACCOUNT> <CODE>', summary: 'Names the account that brought this one, for good.', run: attach },
   ],
 }

@@ -75,11 +75,11 @@ export const ROUTE: CommandGroup = {
   commands: [
     { synopsis: 'list', summary: 'Lists the routes of all models.', run: list },
     {
-      synopsis: 'disable ROUTE',
+      synopsis: 'disable <ROUTE>',
       summary: 'Sends no new requests to PROVIDER/MODEL, or PROVIDER/*; within a second, whatever the catalog says.',
       flags: { reason: { value: 'TEXT', help: 'why, for the list' } },
       run: disable,
     },
-    { synopsis: 'enable ROUTE', summary: 'Takes that back; the catalog decides again.', run: enable },
+    { synopsis: 'enable <ROUTE>', summary: 'Takes that back; the catalog decides again.', run: enable },
   ],
 }

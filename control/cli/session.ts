@@ -31,7 +31,7 @@ export const SESSION: CommandGroup = {
   name: 'session',
   summary: 'see and end the sessions of an account',
   commands: [
-    { synopsis: 'list ACCOUNT', summary: 'Lists who is signed in to an account.', run: list },
-    { synopsis: 'end ID', summary: 'Signs a session out at once.', run: end },
+    { synopsis: 'list <ACCOUNT>', summary: 'Lists who is signed in to an account.', run: list },
+    { synopsis: 'end <ID>', summary: 'Signs a session out at once.', run: end },
   ],
 }

@@ -1,5 +1,5 @@
 import { GATEWAY_WIDE, listActivity } from '../runtime/activity/activity.ts'
-import type { Arguments, CommandGroup } from './command.ts'
+import type { Arguments, Command } from './command.ts'
 import type { CliContext } from './context.ts'
 import { table } from './table.ts'
 
@@ -16,8 +16,9 @@ async function trail(_args: Arguments, context: CliContext): Promise<undefined> 
   context.print({ data }, text)
 }
 
-export const TRAIL: CommandGroup = {
-  name: 'trail',
-  summary: 'list what was changed of routes, incidents and the coin',
-  commands: [{ synopsis: '', summary: 'Lists the last changes that belong to no account, newest first.', run: trail }],
+export const TRAIL: Command = {
+  synopsis: 'trail',
+  brief: 'list what was changed of routes, incidents and the coin',
+  summary: 'Lists the last changes that belong to no account, newest first.',
+  run: trail,
 }

@@ -66,11 +66,11 @@ export const WALLET: CommandGroup = {
   name: 'wallet',
   summary: 'link the wallets that sign in to an account',
   commands: [
-    { synopsis: 'list ACCOUNT', summary: 'Lists the wallets of an account.', run: list },
-    { synopsis: 'link ACCOUNT ADDRESS', summary: 'Lets this wallet sign in to the account.', run: link },
-    { synopsis: 'unlink ACCOUNT ADDRESS', summary: 'Takes that away, also from its open sessions.', run: unlink },
+    { synopsis: 'list <ACCOUNT>', summary: 'Lists the wallets of an account.', run: list },
+    { synopsis: 'link <ACCOUNT> <ADDRESS>', summary: 'Lets this wallet sign in to the account.', run: link },
+    { synopsis: 'unlink <ACCOUNT> <ADDRESS>', summary: 'Takes that away, also from its open sessions.', run: unlink },
     {
-      synopsis: 'code ACCOUNT',
+      synopsis: 'code <ACCOUNT>',
       summary: 'Makes a one-time code by which the owner links a wallet, shown this once.',
       run: code,
     },

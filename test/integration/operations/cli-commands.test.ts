@@ -268,6 +268,9 @@ const MISTAKES: ReadonlyArray<[args: string[], code: number, says: RegExp]> = [
     2,
     /there is no "account bogus"; there are: create, show, update, activity, usage, statement, list, credit/,
   ],
+  [['acount', 'list'], 2, /there is no "acount"; .*\n\(Did you mean account\?\)\n$/],
+  [['account', 'create', '--credit', '1'], 2, /Unknown option '--credit'\n\(Did you mean --credits\?\)\nusage: /],
+  [['completion', 'tcsh'], 2, /Allowed choices are bash, zsh, fish/],
   [['account', 'show'], 2, /ID is missing\nusage: sluice account show ID/],
   [['account', 'show', 'acct_1', 'acct_2'], 2, /one argument too many: acct_2/],
   [['account', 'show', 'acct_1'], 1, /there is no account acct_1/],
@@ -312,6 +315,19 @@ test('help is there on every level', async () => {
     assert.equal(result.code, 0, args.join(' '))
     assert.match(result.stdout, /sluice/)
   }
+})
+
+test('help without a command, and the script of a shell, are printed', async () => {
+  const overview = await runCli(['--help'], env)
+  assert.deepEqual(await runCli([], env), { ...overview, code: 2 })
+  assert.deepEqual(await runCli(['help'], env), overview)
+  const group = await runCli(['account', '--help'], env)
+  for (const args of [['account'], ['account', 'help'], ['help', 'account']]) {
+    assert.deepEqual(await runCli(args, env), group)
+  }
+  const script = await runCli(['completion', 'bash'], env)
+  assert.match(script.stdout, /^_sluice\(\) \{\n[\s\S]*\ncomplete -o default -F _sluice sluice\n$/)
+  assert.deepEqual([script.code, script.stderr], [0, ''])
 })
 
 test('a database that is not there is told in a line', async () => {
