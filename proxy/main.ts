@@ -3,13 +3,13 @@ import { unknownVariables } from '../contract/schemas/environment.ts'
 import { readConfig } from './config.ts'
 import { readLimits } from './limits.ts'
 import { MetricsServer } from './supervisor/metricsServer.ts'
-import { Workers } from './supervisor/workers.ts'
+import { WorkerProcesses } from './supervisor/workers.ts'
 
 const config = readConfig(process.env)
 const limits = readLimits(process.env['SLUICE_LIMITS'])
 const log = pino({ level: config.logLevel, base: { process: 'proxy-main' } })
 for (const sentence of unknownVariables(process.env)) log.warn(sentence)
-const workers = new Workers(config, limits, log)
+const workers = new WorkerProcesses(config, limits, log)
 const metrics = new MetricsServer(workers)
 let stopping = false
 

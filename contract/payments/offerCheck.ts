@@ -20,7 +20,7 @@ export function isAccepted(accepted: Readonly<Record<string, unknown>>, offer: P
 export type PaymentFault = 'network' | 'token' | 'recipient' | 'amount' | 'spender' | 'method' | 'expired' | 'early'
 
 /** What has to be paid. */
-export interface Asked {
+export interface RequiredPayment {
   readonly network: string
   readonly token: string
   readonly method: SignedPayment['method']
@@ -36,7 +36,7 @@ export interface Asked {
  * Compares what was signed with what was asked for; no cryptography.
  * @param nowSeconds since 1970
  */
-export function paymentFault(payment: SignedPayment, asked: Asked, nowSeconds: number): PaymentFault | undefined {
+export function paymentFault(payment: SignedPayment, asked: RequiredPayment, nowSeconds: number): PaymentFault | undefined {
   if (payment.method !== asked.method) return 'method'
   if (networkOf(payment.chainId) !== asked.network) return 'network'
   if (payment.token !== asked.token) return 'token'

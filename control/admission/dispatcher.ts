@@ -9,7 +9,7 @@ import { tryLock } from '../runtime/db/locks.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { Loop } from '../runtime/loop.ts'
 
-const BRING_POLL_MS = 5
+const APPLY_POLL_MS = 5
 
 interface EventRow {
   readonly account_id: string
@@ -45,13 +45,13 @@ export class EventDispatcher {
 
   /**
    * Has the events of these accounts applied now, so that what was just booked can be spent.
-   * @returns false when that did not work out within limits.admissionBringMs; they are applied later then
+   * @returns false when that did not work out within limits.admissionApplyMs; they are applied later then
    */
-  async bring(accountIds: readonly string[]): Promise<boolean> {
-    const deadlineMs = performance.now() + this.limits.admissionBringMs
+  async applyNow(accountIds: readonly string[]): Promise<boolean> {
+    const deadlineMs = performance.now() + this.limits.admissionApplyMs
     for (;;) {
       this.wake()
-      await sleep(BRING_POLL_MS)
+      await sleep(APPLY_POLL_MS)
       const waiting = await this.pool.query(
         'SELECT 1 FROM admission_events WHERE account_id = ANY ($1::text[]) LIMIT 1',
         [textArray(accountIds)],

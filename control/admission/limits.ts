@@ -7,7 +7,7 @@ export const ADMISSION_LIMITS = {
   /** Such changes that are applied in one step. */
   admissionEventsBatchMax: 500,
   /** How long a request that made such a change waits until it is applied, in milliseconds. */
-  admissionBringMs: 500,
+  admissionApplyMs: 500,
   /** Rows that are read or written at once while a shard is loaded. */
   admissionLoadBatchMax: 500,
   /** The time from one look for holds that nobody will end to the next, in milliseconds. */

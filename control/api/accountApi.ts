@@ -8,7 +8,7 @@ import { sluice } from '../../contract/wire/generated/messages.js'
 import type { Limits } from '../limits.ts'
 import { notUnderstood } from '../runtime/bus/rpcOperations.ts'
 import type { Pool } from '../runtime/db/pool.ts'
-import { type Undoable, withUndo } from '../runtime/db/undoable.ts'
+import { type UndoableTransaction, withUndo } from '../runtime/db/undoable.ts'
 import type { ApiCall, ApiHandlers, ApiResult, Caller, WriteHandler } from './call.ts'
 import { actorOf, checkCaller, ownerOf } from './callers.ts'
 import {
@@ -121,7 +121,7 @@ const NO_FIELDS = { type: 'object', properties: {}, required: [], additionalProp
 async function writeOnce(
   handler: WriteHandler<unknown>,
   call: ApiCall,
-  transaction: Undoable,
+  transaction: UndoableTransaction,
   repeatable: RepeatableRequest | undefined,
   prepared: unknown,
   limits: Limits,

@@ -2,7 +2,7 @@ import type { ApiOperation } from '../../contract/api/routes.ts'
 import type { Spender } from '../book/ledger/spendingCaps.ts'
 import type { Actor } from '../runtime/activity/activity.ts'
 import type { Client } from '../runtime/db/pool.ts'
-import type { Undoable } from '../runtime/db/undoable.ts'
+import type { UndoableTransaction } from '../runtime/db/undoable.ts'
 
 /** Who sent a request. The account is empty for a session whose wallet is not linked to one. The operator sends none. */
 export type Caller =
@@ -73,7 +73,7 @@ export interface WriteHandler<Prepared> {
   authorize?(call: ApiCall, client: Client): Promise<void>
   /** What takes long, before the transaction. */
   prepare?(call: ApiCall): Promise<Prepared>
-  write(call: ApiCall, client: Client, prepared: Prepared, transaction: Undoable): Promise<ApiResult>
+  write(call: ApiCall, client: Client, prepared: Prepared, transaction: UndoableTransaction): Promise<ApiResult>
 }
 
 export type ApiHandler = ReadHandler | WriteHandler<unknown>

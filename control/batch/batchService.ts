@@ -73,9 +73,9 @@ export class BatchService {
     repeat('batch jobs', this.limits.batchTickMs, () => this.run())
     // A provider that does not answer holds up its lane alone.
     for (let lane = 0; lane < this.limits.batchLanes; lane++) {
-      repeat('batches of providers', this.limits.batchTickMs, () => this.carry())
+      repeat('batches of providers', this.limits.batchTickMs, () => this.advanceBatches())
     }
-    repeat('webhooks', this.limits.batchTickMs, () => this.tell())
+    repeat('webhooks', this.limits.batchTickMs, () => this.sendDueWebhooks())
     repeat('old batch results', this.limits.housekeepingMs, () => this.erase())
   }
 
@@ -114,7 +114,7 @@ export class BatchService {
   }
 
   /** Carries groups that are due to their providers and back. */
-  private async carry(): Promise<void> {
+  private async advanceBatches(): Promise<void> {
     if (!this.hasOpen) return
     const providers = await this.providers()
     for (let steps = 0; steps < this.limits.batchPassMax && (await this.groups.step(providers)); steps++)
@@ -128,7 +128,7 @@ export class BatchService {
   }
 
   /** Sends the webhooks that are due. */
-  private async tell(): Promise<void> {
+  private async sendDueWebhooks(): Promise<void> {
     const { pool, log, allowPrivate } = this.options
     const options = { pool, log, allowPrivate, now: this.now, limits: this.limits }
     for (let rounds = 0; rounds < this.limits.batchPassMax; rounds++) {

@@ -18,7 +18,7 @@ import type { Limits } from '../limits.ts'
 import { OPERATOR, recordActivity } from '../runtime/activity/activity.ts'
 import { type Client, type Pool, type Queryable, withTransaction } from '../runtime/db/pool.ts'
 import { ACCOUNT_BOOKS } from './accountBooks.ts'
-import { tellAdmission } from './admission.ts'
+import { applyToAdmission } from './admission.ts'
 import { announce } from './announce.ts'
 import { type Arguments, argument, type CommandGroup, flag, isSet, UsageError } from './command.ts'
 import { type CliContext, CommandError } from './context.ts'
@@ -71,7 +71,7 @@ async function create(args: Arguments, context: CliContext): Promise<undefined> 
     const keySettings = { ...settings, name: name || 'first key' }
     return { accountId, ...(await makeKey(client, OPERATOR, accountId, keySettings)) }
   }).catch(refuseTooLarge)
-  await tellAdmission(context, [made.accountId])
+  await applyToAdmission(context, [made.accountId])
   const { coin, credits } = await balanceText(pool, await accountBalance(pool, made.accountId))
   context.print(
     { account_id: made.accountId, key_id: made.key.id, api_key: made.secret, balance: { coin, credits } },
@@ -151,7 +151,7 @@ async function credit(args: Arguments, context: CliContext): Promise<undefined> 
     if (!asked.creditUnits && !asked.coinUnits) throw new UsageError('the amount must be more than 0')
     return creditAccount(client, accountId, { ...asked, ...(ref !== undefined && { ref }) }, context.limits)
   }).catch(refuseTooLarge)
-  await tellAdmission(context, [accountId])
+  await applyToAdmission(context, [accountId])
   const { json, text } = await describe(pool, context.limits, accountId)
   const note = credited ? '' : `${ref} was credited to this account before; nothing is changed\n\n`
   context.print({ ...json, credited }, note + text)

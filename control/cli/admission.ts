@@ -10,7 +10,7 @@ const POLL_MS = 20
  * Brings what was just booked for accounts to the admission state, so that it can be spent at once, also while control
  * is down. Where that does not work out, control does it when it is up; the operator is told.
  */
-export async function tellAdmission(context: CliContext, accountIds: readonly string[]): Promise<void> {
+export async function applyToAdmission(context: CliContext, accountIds: readonly string[]): Promise<void> {
   try {
     const [pool, redis] = [await context.pool(), await context.redis()]
     const dispatcher = new EventDispatcher({ pool, redis, log: pino({ enabled: false }), limits: context.limits })

@@ -10,7 +10,7 @@ import { linkHandlers } from '../customers/links/linkHandlers.ts'
 import { providerHandlers } from '../customers/providers/providerHandlers.ts'
 import { referralHandlers } from '../customers/referrals/referralHandlers.ts'
 import { withUndo } from '../runtime/db/undoable.ts'
-import { tellAdmission } from './admission.ts'
+import { applyToAdmission } from './admission.ts'
 import { type Arguments, flag } from './command.ts'
 import type { CliContext } from './context.ts'
 import { table } from './table.ts'
@@ -55,7 +55,7 @@ async function handlersOf(context: CliContext): Promise<Partial<Record<ApiOperat
   const [pool, redis] = [await context.pool(), await context.redis()]
   const debits = new Debits(pool, redis, context.limits)
   const { limits } = context
-  const parts = { pool, redis, debits, limits, tellAdmission: (ids: readonly string[]) => tellAdmission(context, ids) }
+  const parts = { pool, redis, debits, limits, applyToAdmission: (ids: readonly string[]) => applyToAdmission(context, ids) }
   const environment = { allowPrivateProviders: context.allowPrivateProviders }
   return {
     ...linkHandlers(parts),

@@ -35,7 +35,7 @@ export interface ApiParts {
   readonly log: Logger
   readonly receipts: ReceiptReader
   readonly debits: Debits
-  readonly tellAdmission: (accountIds: readonly string[]) => Promise<unknown>
+  readonly applyToAdmission: (accountIds: readonly string[]) => Promise<unknown>
   readonly environment: Pick<Environment, 'publicUrl' | 'chainRpcUrl' | 'allowPrivateProviders'>
   /** Undefined when the gateway takes no payments. */
   readonly payments: PaymentsService | undefined

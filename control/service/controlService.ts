@@ -106,7 +106,7 @@ export class ControlService {
       redis: this.redis,
       log: this.log,
       debits: this.debits,
-      tellAdmission: (accountIds) => events.bring(accountIds),
+      applyToAdmission: (accountIds) => events.applyNow(accountIds),
       environment: this.environment,
       payments: this.payments,
       batches,

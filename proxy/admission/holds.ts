@@ -4,7 +4,7 @@ import { HoldCode, type Script, type ScriptArgument, type ScriptKey } from '../.
 import type { Principal } from '../access/principal.ts'
 import type { Limits } from '../limits.ts'
 import { ShardKeyCache } from './shardKeyCache.ts'
-import { tellWaiter } from './tellWaiter.ts'
+import { notifyWaiter } from './tellWaiter.ts'
 
 const REPLY_HEAD = 1
 const REPLY_PER_ITEM = 3
@@ -113,15 +113,15 @@ export class Holds implements Holding {
     for (const [i, held] of batch.entries()) {
       const at = REPLY_HEAD + i * REPLY_PER_ITEM
       const code = reply[at] as number
-      this.tell(held, (waiter) => {
+      this.notify(held, (waiter) => {
         if (code === HoldCode.OK) waiter.onHeld(reply[at + 1] as number, heldAtMs)
         else waiter.onHoldRefused(this.refusal(waiter, code, reply[at + 2] as number))
       })
     }
   }
 
-  private tell(waiter: HoldWaiter, call: (waiter: HoldWaiter) => void): void {
-    tellWaiter(waiter, call, this.options.onFault)
+  private notify(waiter: HoldWaiter, call: (waiter: HoldWaiter) => void): void {
+    notifyWaiter(waiter, call, this.options.onFault)
   }
 
   private refusal(waiter: HoldWaiter, code: number, retryMs: number): GatewayError {
@@ -149,7 +149,7 @@ export class Holds implements Holding {
 
   private refuseAll(batch: readonly HoldWaiter[], cause: symbol | undefined): void {
     for (const waiter of batch) {
-      this.tell(waiter, () =>
+      this.notify(waiter, () =>
         waiter.onHoldRefused(new GatewayError('admission_unavailable', { retryAfterSeconds: 1, cause })),
       )
     }

@@ -55,7 +55,7 @@ export class SettlementRetries {
 
   private async round(): Promise<void> {
     this.underWay = true
-    this.tellDelayed()
+    this.notifyDelayed()
     const { settleRetryMs, settleRetryMaxMs } = this.options.limits
     if (this.options.connected()) {
       const taken = await this.sendOnce()
@@ -80,7 +80,7 @@ export class SettlementRetries {
     return taken && left <= 0
   }
 
-  private tellDelayed(): void {
+  private notifyDelayed(): void {
     const { limits, onDelayed } = this.options
     const dueMs = Date.now() - limits.settleTimeoutMs
     for (const pending of this.queue) {

@@ -14,7 +14,7 @@ import {
 import type { Journal } from './journal.ts'
 import { SettlementRetries } from './settlementRetries.ts'
 import { ShardKeyCache } from './shardKeyCache.ts'
-import { tellWaiter } from './tellWaiter.ts'
+import { notifyWaiter } from './tellWaiter.ts'
 
 export type { Ending, EndingWaiter } from './ending.ts'
 
@@ -64,7 +64,7 @@ export class Settlements implements Settling {
       limits: options.limits,
       connected: options.connected,
       send: (pendings) => this.sendAll(pendings),
-      onDelayed: (pending) => this.tellDelayed(pending),
+      onDelayed: (pending) => this.notifyDelayed(pending),
     })
   }
 
@@ -192,8 +192,8 @@ export class Settlements implements Settling {
         else lost.push(this.settleLost(pending))
       } else if (code === SettleCode.ALREADY_VOIDED && pending.ending.chargeUnits >= 0) {
         // Control gave the request up and booked it so; a receipt of this process would say otherwise.
-        this.tellDelayed(pending, true)
-        this.done(pending)
+        this.notifyDelayed(pending, true)
+        this.forget(pending)
       } else {
         this.accepted(pending, Math.max(0, reply[i * 2 + 1] as number))
       }
@@ -205,8 +205,8 @@ export class Settlements implements Settling {
 
   // The hold may be on its way still: its call was lost with a connection that Redis has not read to the end.
   private voidUnknown(pending: PendingEnding): void {
-    this.tellSettled(pending, 0)
-    if (Date.now() - pending.sinceMs >= this.options.limits.lostHoldWatchMs) this.done(pending)
+    this.notifySettled(pending, 0)
+    if (Date.now() - pending.sinceMs >= this.options.limits.lostHoldWatchMs) this.forget(pending)
     else this.retry(pending)
   }
 
@@ -218,7 +218,7 @@ export class Settlements implements Settling {
       const chargedUnits = await this.options.settleLost(pending.ending)
       this.landed(call)
       // Nothing was charged: the book may show that it was given up, so the answer goes out without a receipt.
-      if (chargedUnits === 0 && pending.ending.chargeUnits > 0) this.tellDelayed(pending, true)
+      if (chargedUnits === 0 && pending.ending.chargeUnits > 0) this.notifyDelayed(pending, true)
       this.accepted(pending, chargedUnits)
       return true
     } catch (error) {
@@ -240,39 +240,39 @@ export class Settlements implements Settling {
   }
 
   private retry(pending: PendingEnding): void {
-    if (Date.now() - pending.sinceMs >= this.options.limits.settleTimeoutMs) this.tellDelayed(pending)
+    if (Date.now() - pending.sinceMs >= this.options.limits.settleTimeoutMs) this.notifyDelayed(pending)
     if (pending.journaled || this.openCount < this.options.limits.settleQueueMax) this.retries.add(pending)
     else this.writeDown(pending)
   }
 
   private writeDown(pending: PendingEnding): void {
     this.options.journal.append(pending.ending)
-    this.tellDelayed(pending)
-    this.done(pending)
+    this.notifyDelayed(pending)
+    this.forget(pending)
   }
 
   private accepted(pending: PendingEnding, units: number): void {
-    this.tellSettled(pending, units)
-    this.done(pending)
+    this.notifySettled(pending, units)
+    this.forget(pending)
   }
 
-  private done(pending: PendingEnding): void {
+  private forget(pending: PendingEnding): void {
     pending.onDone?.()
   }
 
-  private tellSettled(pending: PendingEnding, units: number): void {
-    this.tell(pending, (waiter) => waiter.onSettled(units))
+  private notifySettled(pending: PendingEnding, units: number): void {
+    this.notify(pending, (waiter) => waiter.onSettled(units))
   }
 
-  private tellDelayed(pending: PendingEnding, givenUp = false): void {
-    this.tell(pending, (waiter) => waiter.onSettleDelayed(givenUp))
+  private notifyDelayed(pending: PendingEnding, givenUp = false): void {
+    this.notify(pending, (waiter) => waiter.onSettleDelayed(givenUp))
   }
 
-  private tell(pending: PendingEnding, call: (waiter: EndingWaiter) => void): void {
+  private notify(pending: PendingEnding, call: (waiter: EndingWaiter) => void): void {
     const { waiter } = pending
     if (waiter === null) return
     pending.waiter = null
-    tellWaiter(waiter, call, this.options.onFault)
+    notifyWaiter(waiter, call, this.options.onFault)
   }
 
   private checkIdle(): void {

@@ -5,7 +5,7 @@ export interface Crashable {
 }
 
 /** Calls a waiter. One that fails on the news must not keep them from the others of its batch. */
-export function tellWaiter<Waiter extends Crashable>(
+export function notifyWaiter<Waiter extends Crashable>(
   waiter: Waiter,
   call: (waiter: Waiter) => void,
   onFault: (error: unknown) => void,

@@ -1,6 +1,6 @@
 import type { EndingWaiter, Settling } from './ending.ts'
 import type { Holding, HoldWaiter } from './holds.ts'
-import { type Crashable, tellWaiter } from './tellWaiter.ts'
+import { type Crashable, notifyWaiter } from './tellWaiter.ts'
 
 /** Calls back, in a later turn of the event loop, everyone who came in this one. */
 class NextTurn<Waiter extends Crashable> {
@@ -10,7 +10,7 @@ class NextTurn<Waiter extends Crashable> {
   private readonly flush = () => {
     const waiting = this.waiting
     this.waiting = []
-    for (const waiter of waiting) tellWaiter(waiter, this.call, this.onFault)
+    for (const waiter of waiting) notifyWaiter(waiter, this.call, this.onFault)
   }
 
   constructor(call: (waiter: Waiter) => void, onFault: (error: unknown) => void) {

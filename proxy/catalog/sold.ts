@@ -34,7 +34,7 @@ export interface Route {
 }
 
 /** What is sold: a model or a tool. */
-export interface Sold {
+export interface PricedItem {
   readonly id: string
   /** What is counted on receipts: image, character, second, search, call, result; '' for tokens. */
   readonly unit: string

@@ -4,7 +4,7 @@ import { chatSurface } from './chatSurface.ts'
 import { ChatStream } from './openai/chatStream.ts'
 import { readTextRequest } from './openai/completionsRequest.ts'
 import { readTextAnswer } from './openai/openaiAnswer.ts'
-import { OpenaiAsk, TEXT } from './openai/openaiAsk.ts'
+import { OpenaiRequestBuilder, TEXT } from './openai/openaiAsk.ts'
 import { textIdentity } from './openai/rewrite.ts'
 import type { ChatCodec, ChatSurface } from './shared/codec.ts'
 
@@ -13,7 +13,7 @@ const DIALECTS: ReadonlySet<Dialect> = new Set(['openai'])
 
 /** Text completions over a provider that speaks them: chunks go through with four members rewritten. */
 const overOpenai: ChatCodec = {
-  ask: (request, requestId, _model, cut) => new OpenaiAsk(request, requestId, TEXT, cut),
+  ask: (request, requestId, _model, cut) => new OpenaiRequestBuilder(request, requestId, TEXT, cut),
   stream: ({ requestId, model, request, limits }) =>
     new ChatStream(
       textIdentity(requestId, model.id),

@@ -6,7 +6,7 @@ import { anthropicUsageJson } from './anthropic/anthropicUsage.ts'
 import { AnthropicWriter } from './anthropic/anthropicWriter.ts'
 import { readMessagesRequest } from './anthropic/messagesRequest.ts'
 import { messagesOf, nativeCodec } from './anthropic/native.ts'
-import { OpenaiAsk } from './openai/openaiAsk.ts'
+import { OpenaiRequestBuilder } from './openai/openaiAsk.ts'
 import { openaiProvider } from './openai/openaiProvider.ts'
 import type { AnswerContext, ChatSurface } from './shared/codec.ts'
 import type { Message, ToolCall } from './shared/message.ts'
@@ -14,7 +14,7 @@ import { type ClientSide, type ProviderSide, translate } from './shared/translat
 
 const openaiForMessages: ProviderSide = {
   ...openaiProvider,
-  ask: (request, requestId, model) => new OpenaiAsk(messagesOf(request).asChat(model), requestId),
+  ask: (request, requestId, model) => new OpenaiRequestBuilder(messagesOf(request).asChat(model), requestId),
 }
 
 /** Clients of the Messages format whose provider speaks another dialect. */

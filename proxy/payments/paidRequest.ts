@@ -28,7 +28,7 @@ import type { CheckedPayment } from './checkedPayment.ts'
 import { type PaymentCredential, readPaymentCredential } from './credential.ts'
 import { checkMpp } from './mppCheck.ts'
 import type { Priced } from './offers.ts'
-import { type Asked, paidHeaders, paymentRequired } from './paymentAnswer.ts'
+import { type PaymentDemand, paidHeaders, paymentRequired } from './paymentAnswer.ts'
 import type { TermsCache } from './termsCache.ts'
 import type { PaymentVerifier } from './verifier.ts'
 import { checkX402 } from './x402Check.ts'
@@ -67,7 +67,7 @@ export class PaidRequest implements AnswerDecorator {
   private readonly exchange: Exchange
   private readonly credential: PaymentCredential
   private readonly bodySha256: Buffer
-  private asked: Asked | undefined
+  private asked: PaymentDemand | undefined
   private paidHeaders: HeaderList = []
   private endpoint = ''
 
@@ -182,7 +182,7 @@ export class PaidRequest implements AnswerDecorator {
     return { path: this.exchange.head.path, bodySha256, sheetVersion: version, coinUsdUnits, units }
   }
 
-  private ask(terms: PaymentTerms, priced: Priced, requestId: string): Asked {
+  private ask(terms: PaymentTerms, priced: Priced, requestId: string): PaymentDemand {
     const { host, acceptPayment } = this.exchange.head
     const base = ownAddress(this.services.publicUrl, host)
     // So that whoever pays before the quote expires signs for long enough.

@@ -30,7 +30,7 @@ const PROBLEM_OF: Partial<Record<ErrorCode, readonly [suffix: string, title: str
 const VERIFICATION_FAILED = ['verification-failed', 'Verification Failed'] as const
 
 /** What is asked for a request, and where it was sent. */
-export interface Asked {
+export interface PaymentDemand {
   readonly terms: PaymentTerms
   readonly priced: Priced
   /** Absolute address of the request, and the host in it. */
@@ -43,7 +43,7 @@ export interface Asked {
 }
 
 /** A 402: the offers in headers for clients of x402 and MPP, and in the body for everybody. */
-export function paymentRequired(error: GatewayError, asked: Asked): FailureAnswer {
+export function paymentRequired(error: GatewayError, asked: PaymentDemand): FailureAnswer {
   const { terms, priced, windowSeconds } = asked
   const expiresAtMs = Date.now() + windowSeconds * 1_000
   const required: PaymentRequired = {
@@ -65,7 +65,7 @@ export function paymentRequired(error: GatewayError, asked: Asked): FailureAnswe
 
 function bodyOf(
   error: GatewayError,
-  asked: Asked,
+  asked: PaymentDemand,
   expiresAtMs: number,
   required: PaymentRequired,
   challenges: readonly Challenge[],

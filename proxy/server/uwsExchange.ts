@@ -148,13 +148,13 @@ export class UwsExchange implements Exchange {
       this.writeStreamHead()
       this.res.end(bytes)
     })
-    this.over()
+    this.endRequest()
   }
 
   breakOff(): void {
     if (this.gone || this.ended) return
     this.ended = true
-    this.over()
+    this.endRequest()
     this.res.close()
   }
 
@@ -187,10 +187,10 @@ export class UwsExchange implements Exchange {
       if (this.head.method === 'HEAD') this.res.endWithoutBody(Buffer.byteLength(body), close)
       else this.res.end(body, close)
     })
-    this.over()
+    this.endRequest()
   }
 
-  private over(): void {
+  private endRequest(): void {
     this.incoming?.release()
     this.incoming = undefined
     this.onEnded()
@@ -216,7 +216,7 @@ export class UwsExchange implements Exchange {
     this.gone = true
     const wasOpen = !this.ended
     this.ended = true
-    if (wasOpen) this.over()
+    if (wasOpen) this.endRequest()
     this.goneListener?.onGone()
   }
 }

@@ -1,17 +1,17 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { renderMetrics } from './renderMetrics.ts'
-import type { Workers } from './workers.ts'
+import type { WorkerProcesses } from './workers.ts'
 
 /**
  * The private port: /metrics for Prometheus, /live for a supervisor, /ready for a load balancer. It runs in the
  * supervisor, so that it answers even while a worker is busy.
  */
 export class MetricsServer {
-  private readonly workers: Workers
+  private readonly workers: WorkerProcesses
   private readonly server: Server
 
-  constructor(workers: Workers) {
+  constructor(workers: WorkerProcesses) {
     this.workers = workers
     this.server = createServer((request, response) => {
       // Whoever asks seldom would else meet the end of an idle connection with a request under way.

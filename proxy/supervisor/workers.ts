@@ -29,7 +29,7 @@ interface Worker {
 }
 
 /** Keeps the workers of a proxy running: one process each, all on one port. One that dies is replaced. */
-export class Workers {
+export class WorkerProcesses {
   /** What workers that have died had counted, so that no counter ever falls. */
   readonly retired = newCounters()
   restarts = 0

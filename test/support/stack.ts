@@ -29,7 +29,7 @@ const PATIENCE = {
   rpcTimeoutMs: 10_000,
   estimateTimeoutMs: 10_000,
   receiptWaitMs: 8_000,
-  admissionBringMs: 5_000,
+  admissionApplyMs: 5_000,
   chainTimeoutMs: 8_000,
 }
 

@@ -10,7 +10,7 @@ import { addDebitUsage } from '../../book/settlement/keyUsage.ts'
 import type { Limits } from '../../limits.ts'
 import { beforeDeadline } from '../../runtime/beforeDeadline.ts'
 import type { Client, Pool } from '../../runtime/db/pool.ts'
-import type { Undoable } from '../../runtime/db/undoable.ts'
+import type { UndoableTransaction } from '../../runtime/db/undoable.ts'
 import { redisNowMs } from '../../runtime/redisClock.ts'
 import { tryDebitLock } from '../debitLock.ts'
 import { controlScript } from '../scripts.ts'
@@ -71,7 +71,7 @@ export class Debits {
    * @throws GatewayError insufficient_balance, spend_limit_exceeded, key_budget_exceeded; admission_unavailable when Redis
    *   can not say now. The transaction has to be rolled back then
    */
-  async move(transaction: Undoable, debit: Debit): Promise<void> {
+  async move(transaction: UndoableTransaction, debit: Debit): Promise<void> {
     const { client } = transaction
     if (!Number.isSafeInteger(debit.units) || debit.units <= 0) {
       throw new RangeError(`a debit has to be a positive number of units, not ${debit.units}`)

@@ -2,19 +2,19 @@
  * Runs tasks one after the other behind the caller's back: the next one is prepared while one runs. An error of a task is
  * thrown to whoever gives the next one, or waits, and to nobody else.
  */
-export class Behind {
+export class Pipeline {
   private last: Promise<void> = Promise.resolve()
 
   /** Waits for the task before, then begins this one. @throws the error of the task before; this one is not begun then */
   async begin(task: () => Promise<void>): Promise<void> {
-    await this.done()
+    await this.drain()
     this.last = task()
     // Whoever comes next hears of it; until then it is not an unhandled rejection.
     this.last.catch(() => {})
   }
 
   /** Waits until nothing runs. @throws the error of the last task, once */
-  async done(): Promise<void> {
+  async drain(): Promise<void> {
     const last = this.last
     this.last = Promise.resolve()
     await last

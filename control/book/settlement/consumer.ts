@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import { connectRedis } from '../../../contract/wire/redis.ts'
 import type { Limits } from '../../limits.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
-import { Behind } from './behind.ts'
+import { Pipeline } from './behind.ts'
 import { bookBatch } from './bookBatch.ts'
 import type { Booked } from './bookEntries.ts'
 import { type Entry, parseEntry, type RawEntry } from './entry.ts'
@@ -57,8 +57,8 @@ export class SettlementConsumer {
   private readonly reader: Redis
   private readonly commands: Redis
   private readonly done: Promise<void>
-  private readonly booking = new Behind()
-  private readonly removal = new Behind()
+  private readonly booking = new Pipeline()
+  private readonly removal = new Pipeline()
   private stopping = new AbortController()
   private readonly size: ReadSize
   private claimAtMs = 0
@@ -186,9 +186,9 @@ export class SettlementConsumer {
   /** Waits until everything in hand is booked and removed. */
   private async finish(): Promise<void> {
     try {
-      await this.booking.done()
+      await this.booking.drain()
     } finally {
-      await this.removal.done()
+      await this.removal.drain()
     }
   }
 

@@ -22,7 +22,7 @@ type AgentOperation =
 
 /** The endpoints of agents. */
 export function agentHandlers(parts: AgentParts): Record<AgentOperation, ReadHandler | WriteHandler<unknown>> {
-  const { pool, redis, tellAdmission } = parts
+  const { pool, redis, applyToAdmission } = parts
   const leaderboard = new Leaderboard(pool, parts.limits)
   return {
     ...moneyHandlers(parts),
@@ -49,7 +49,7 @@ export function agentHandlers(parts: AgentParts): Record<AgentOperation, ReadHan
           ...settingsJson(policy),
         })
         const json = await ownAgentJson(client, redis, agent)
-        return { status: 201, json, afterCommit: () => tellAdmission([agent.id]) }
+        return { status: 201, json, afterCommit: () => applyToAdmission([agent.id]) }
       },
     },
     get_agent: {

@@ -9,6 +9,6 @@ export interface AgentParts {
   readonly redis: Redis
   readonly debits: Debits
   /** Has what was booked for these accounts brought to the admission state. */
-  readonly tellAdmission: (accountIds: readonly string[]) => Promise<unknown>
+  readonly applyToAdmission: (accountIds: readonly string[]) => Promise<unknown>
   readonly limits: Limits
 }

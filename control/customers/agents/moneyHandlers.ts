@@ -8,7 +8,7 @@ import { amountJson, coinPrice, readCoin } from '../../catalog/pricing/coinAmoun
 import type { Limits } from '../../limits.ts'
 import { GATEWAY, recordActivity } from '../../runtime/activity/activity.ts'
 import type { Client } from '../../runtime/db/pool.ts'
-import type { Undoable } from '../../runtime/db/undoable.ts'
+import type { UndoableTransaction } from '../../runtime/db/undoable.ts'
 import { countKeyTransfer } from '../accounts/keyTransfers.ts'
 import { isOfOwner, namedAgent, ownedAgent, requireOwnerCredential, requireTransferRight } from './agentCaller.ts'
 import type { AgentParts } from './agentParts.ts'
@@ -21,7 +21,7 @@ const OWNER = 'owner'
 /** Coin to and from agents. */
 export function moneyHandlers({
   debits,
-  tellAdmission,
+  applyToAdmission,
   limits,
 }: AgentParts): Record<'fund_agent' | 'pay_from_agent', WriteHandler<unknown>> {
   return {
@@ -46,7 +46,7 @@ export function moneyHandlers({
         return {
           status: 201,
           json: paymentJson(call, id, OWNER, agent.slug, units, price),
-          afterCommit: () => tellAdmission([call.accountId, agent.id]),
+          afterCommit: () => applyToAdmission([call.accountId, agent.id]),
         }
       },
     },
@@ -66,7 +66,7 @@ export function moneyHandlers({
         return {
           status: 201,
           json: paymentJson(call, id, agent.slug, to.slug, units, price),
-          afterCommit: () => tellAdmission([agent.id, to.accountId]),
+          afterCommit: () => applyToAdmission([agent.id, to.accountId]),
         }
       },
     },
@@ -140,7 +140,7 @@ async function withinPolicy(
 }
 
 async function pay(
-  transaction: Undoable,
+  transaction: UndoableTransaction,
   debits: Debits,
   call: ApiCall,
   payment: { id: string; agent: Agent; to: Receiver; units: number; limits: Limits },

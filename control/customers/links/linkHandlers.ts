@@ -17,13 +17,13 @@ export interface LinkParts {
   readonly pool: Pool
   readonly debits: Debits
   /** Has what was booked for these accounts brought to the admission state. */
-  readonly tellAdmission: (accountIds: readonly string[]) => Promise<unknown>
+  readonly applyToAdmission: (accountIds: readonly string[]) => Promise<unknown>
   readonly limits: Limits
 }
 
 /** The endpoints of links. */
 export function linkHandlers(parts: LinkParts): Record<LinkOperation, ReadHandler | WriteHandler<unknown>> {
-  const { pool, debits, tellAdmission } = parts
+  const { pool, debits, applyToAdmission } = parts
   return {
     list_links: {
       read: async (call) => {
@@ -52,7 +52,7 @@ export function linkHandlers(parts: LinkParts): Record<LinkOperation, ReadHandle
           status: 201,
           json: { ...json, token: made.token },
           repeatJson: { ...json, token: null },
-          afterCommit: () => tellAdmission([accountId]),
+          afterCommit: () => applyToAdmission([accountId]),
         }
       },
     },
@@ -61,7 +61,7 @@ export function linkHandlers(parts: LinkParts): Record<LinkOperation, ReadHandle
         const link = await claimLink(client, actor, params['token'] ?? '', accountId)
         return {
           json: linkJson(link, await coinPrice(client)),
-          afterCommit: () => tellAdmission([accountId]),
+          afterCommit: () => applyToAdmission([accountId]),
         }
       },
     },
@@ -72,7 +72,7 @@ export function linkHandlers(parts: LinkParts): Record<LinkOperation, ReadHandle
         const link = await cancelLink(client, actor, id, accountId)
         return {
           json: linkJson(link, await coinPrice(client)),
-          afterCommit: () => tellAdmission([accountId]),
+          afterCommit: () => applyToAdmission([accountId]),
         }
       },
     },

@@ -6,7 +6,7 @@ import { ESCROW } from '../../book/ledger/accounts.ts'
 import { creditCoin } from '../../book/ledger/creditCoin.ts'
 import { type Actor, GATEWAY, recordActivity } from '../../runtime/activity/activity.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
-import type { Undoable } from '../../runtime/db/undoable.ts'
+import type { UndoableTransaction } from '../../runtime/db/undoable.ts'
 
 export type LinkStatus = 'open' | 'claimed' | 'cancelled' | 'expired'
 
@@ -52,7 +52,7 @@ const asLink = (row: LinkRow): Link => ({
  * @throws GatewayError insufficient_balance and what else `Debits.move` throws
  */
 export async function createLink(
-  transaction: Undoable,
+  transaction: UndoableTransaction,
   debits: Debits,
   actor: Actor,
   link: { accountId: string; units: number; note: string; expiresAtMs: number },

@@ -7,7 +7,7 @@ export const DIALECTS = ['openai', 'anthropic'] as const
 export type Dialect = (typeof DIALECTS)[number]
 
 /** An endpoint as it was given. */
-export interface Endpoint {
+export interface ProviderUrl {
   readonly baseUrl: URL
   readonly dialect: Dialect
   /** For the check alone; kept nowhere. */
@@ -47,7 +47,7 @@ const FAULTS: Readonly<Record<CallFault, string>> = {
  * @throws GatewayError endpoint_unreachable, endpoint_not_public, endpoint_invalid
  */
 export async function checkEndpoint(
-  endpoint: Endpoint,
+  endpoint: ProviderUrl,
   options: Pick<HttpCall, 'allowPrivate' | 'lookup'>,
   limits: Limits,
 ): Promise<string[]> {
@@ -70,7 +70,7 @@ export async function checkEndpoint(
 }
 
 /** https://platform.openai.com/docs/api-reference/models/list, https://docs.anthropic.com/en/api/models-list */
-function headersOf({ dialect, apiKey }: Endpoint): Record<string, string> {
+function headersOf({ dialect, apiKey }: ProviderUrl): Record<string, string> {
   const accept = { accept: 'application/json' }
   if (dialect === 'openai') return apiKey === undefined ? accept : { ...accept, authorization: `Bearer ${apiKey}` }
   const versioned = { ...accept, 'anthropic-version': '2023-06-01' }

@@ -4,7 +4,7 @@ import { type Client, type Pool, withTransaction } from './pool.ts'
 export type Undo = () => Promise<unknown>
 
 /** A transaction whose work has effects outside of the database as well. */
-export interface Undoable {
+export interface UndoableTransaction {
   readonly client: Client
   /** To be called before the effect, whose own outcome may stay unknown. */
   onRollback(undo: Undo): void
@@ -18,7 +18,7 @@ export interface Undoable {
 export async function withUndo<T>(
   pool: Pool,
   onFault: (error: unknown) => void,
-  work: (transaction: Undoable) => Promise<T>,
+  work: (transaction: UndoableTransaction) => Promise<T>,
 ): Promise<T> {
   const undos: Undo[] = []
   try {

@@ -2,7 +2,7 @@ import type { Model } from '../../catalog/catalog.ts'
 import type { Route } from '../../catalog/sold.ts'
 import { isObject, type JsonObject } from '../../json/jsonObject.ts'
 import type { ChatRequest } from '../shared/chatRequest.ts'
-import type { ChatAsk, ProviderAsk } from '../shared/codec.ts'
+import type { ProviderRequestBuilder, ProviderRequest } from '../shared/codec.ts'
 import { anthropicHeaders } from './anthropicHeaders.ts'
 import { anthropicPrompt } from './anthropicMessages.ts'
 import { thinkingMembers } from './anthropicThinking.ts'
@@ -11,7 +11,7 @@ import { anthropicTools, forcesTool } from './anthropicTools.ts'
 export const MESSAGES_PATH = '/messages'
 
 /** What providers of the Anthropic dialect are asked for a request in the format of chat completions. */
-export class AnthropicAsk implements ChatAsk {
+export class AnthropicRequestBuilder implements ProviderRequestBuilder {
   private readonly request: ChatRequest
   private readonly requestId: string
   private readonly model: Model
@@ -35,7 +35,7 @@ export class AnthropicAsk implements ChatAsk {
     this.mayThink = !forcesTool(forward['tool_choice']) && !(model.thinking === 'budget' && endsInToolResult(messages))
   }
 
-  make(route: Route, maxTokens: number): ProviderAsk {
+  make(route: Route, maxTokens: number): ProviderRequest {
     const { forward, stream } = this.request
     const effort = this.mayThink ? forward['reasoning_effort'] : undefined
     const thinking = thinkingMembers(this.model.thinking, effort, maxTokens)

@@ -1,12 +1,12 @@
 import { usageBounds } from '../../../contract/money/openaiUsage.ts'
 import type { ProviderSide } from '../shared/translate.ts'
-import { AnthropicAsk } from './anthropicAsk.ts'
+import { AnthropicRequestBuilder } from './anthropicAsk.ts'
 import { readAnthropicMessage } from './anthropicMessage.ts'
 import { AnthropicReader } from './anthropicReader.ts'
 
 /** Providers of the Anthropic dialect. */
 export const anthropicProvider: ProviderSide = {
-  ask: (request, requestId, model) => new AnthropicAsk(request, requestId, model),
+  ask: (request, requestId, model) => new AnthropicRequestBuilder(request, requestId, model),
   reader: ({ model, limits }) => new AnthropicReader(usageBounds(model.context, model.maxOutput), limits.eventBytesMax),
   message: readAnthropicMessage,
 }

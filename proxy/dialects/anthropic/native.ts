@@ -5,7 +5,7 @@ import type { Route } from '../../catalog/sold.ts'
 import type { JsonObject } from '../../json/jsonObject.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import { chunkIdentity } from '../openai/rewrite.ts'
-import type { AnswerContext, ChatAsk, ChatCodec, CutRequest, ProviderAsk, WholeAnswer } from '../shared/codec.ts'
+import type { AnswerContext, ProviderRequestBuilder, ChatCodec, CutRequest, ProviderRequest, WholeAnswer } from '../shared/codec.ts'
 import { MESSAGES_PATH } from './anthropicAsk.ts'
 import { anthropicHeaders } from './anthropicHeaders.ts'
 import { blocksIn, parseAnthropicAnswer, writtenBytes, writtenIn } from './anthropicMessage.ts'
@@ -43,7 +43,7 @@ export function nativeBody(request: MessagesRequest, model: Model): JsonObject {
   return format === undefined ? body : { ...body, output_config: { format } }
 }
 
-class NativeAsk implements ChatAsk {
+class NativeAsk implements ProviderRequestBuilder {
   private readonly stream: boolean
   private readonly requestId: string
   private readonly rest: string
@@ -56,7 +56,7 @@ class NativeAsk implements ChatAsk {
     this.rest = messagesText(nativeBody(request, model), model.pricesHour).slice(1)
   }
 
-  make(route: Route, maxTokens: number): ProviderAsk {
+  make(route: Route, maxTokens: number): ProviderRequest {
     const streamed = this.stream ? '"stream":true,' : ''
     const json = `{"model":${JSON.stringify(route.upstreamModel)},"max_tokens":${maxTokens},${streamed}${this.rest}`
     return {

@@ -1,7 +1,7 @@
 import { quoted } from '../../../contract/money/quoted.ts'
 import type { Route } from '../../catalog/sold.ts'
 import type { ChatRequest } from '../shared/chatRequest.ts'
-import type { ChatAsk, CutRequest, ProviderAsk } from '../shared/codec.ts'
+import type { ProviderRequestBuilder, CutRequest, ProviderRequest } from '../shared/codec.ts'
 import { openaiHeaders } from './openaiHeaders.ts'
 
 // Usage is always asked for, because the charge depends on it; whether the client sees it is another matter.
@@ -19,7 +19,7 @@ export const CHAT: OpenaiPath = { path: '/chat/completions', limitName: null }
 export const TEXT: OpenaiPath = { path: '/completions', limitName: 'max_tokens' }
 
 /** What providers of the OpenAI dialect are asked; everything but the model's name is made once a request. */
-export class OpenaiAsk implements ChatAsk {
+export class OpenaiRequestBuilder implements ProviderRequestBuilder {
   private readonly request: ChatRequest
   private readonly requestId: string
   private readonly rest: string
@@ -35,7 +35,7 @@ export class OpenaiAsk implements ChatAsk {
     this.rest = (request.stream ? STREAMED : '') + JSON.stringify(forward).slice(1)
   }
 
-  make(route: Route, maxTokens: number): ProviderAsk {
+  make(route: Route, maxTokens: number): ProviderRequest {
     const { provider } = route
     const limitName = this.to.limitName ?? (provider.maxTokensField || this.request.maxTokensName)
     const accept = this.request.stream ? 'text/event-stream' : 'application/json'

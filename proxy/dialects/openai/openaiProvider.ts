@@ -1,12 +1,12 @@
 import { usageBounds } from '../../../contract/money/openaiUsage.ts'
 import type { ProviderSide } from '../shared/translate.ts'
-import { OpenaiAsk } from './openaiAsk.ts'
+import { OpenaiRequestBuilder } from './openaiAsk.ts'
 import { readOpenaiMessage } from './openaiMessage.ts'
 import { OpenaiReader } from './openaiReader.ts'
 
 /** Providers of the OpenAI dialect. */
 export const openaiProvider: ProviderSide = {
-  ask: (request, requestId) => new OpenaiAsk(request, requestId),
+  ask: (request, requestId) => new OpenaiRequestBuilder(request, requestId),
   reader: ({ model, limits }) => new OpenaiReader(usageBounds(model.context, model.maxOutput), limits.eventBytesMax),
   message: readOpenaiMessage,
 }

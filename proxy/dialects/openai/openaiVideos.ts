@@ -34,7 +34,7 @@ export interface UpstreamVideo {
   readonly error: string
 }
 
-export interface VideoAsk {
+export interface VideoProviderRequest {
   /** Below the provider's base path. */
   readonly path: string
   readonly headers: HeaderBlock
@@ -43,7 +43,7 @@ export interface VideoAsk {
 }
 
 /** Asks for a clip: POST /videos as JSON, with the first frame as `input_reference`. */
-export function askForVideo(route: Route, order: VideoOrder, requestId: string): VideoAsk {
+export function askForVideo(route: Route, order: VideoOrder, requestId: string): VideoProviderRequest {
   const body = {
     model: route.upstreamModel,
     prompt: order.prompt,
@@ -59,13 +59,13 @@ export function askForVideo(route: Route, order: VideoOrder, requestId: string):
 }
 
 /** Asks how a job is doing. */
-export function askForState(route: Pick<Route, 'provider'>, upstreamId: string, requestId: string): VideoAsk {
+export function askForState(route: Pick<Route, 'provider'>, upstreamId: string, requestId: string): VideoProviderRequest {
   const headers = openaiReadHeaders(route.provider, 'application/json')
   return { path: `${PATH}/${encodeURIComponent(upstreamId)}`, headers, requestId, body: null }
 }
 
 /** Asks for the finished clip. */
-export function askForClip(route: Pick<Route, 'provider'>, upstreamId: string, requestId: string): VideoAsk {
+export function askForClip(route: Pick<Route, 'provider'>, upstreamId: string, requestId: string): VideoProviderRequest {
   const headers = openaiReadHeaders(route.provider, 'video/*, application/octet-stream')
   return { path: `${PATH}/${encodeURIComponent(upstreamId)}/content`, headers, requestId, body: null }
 }

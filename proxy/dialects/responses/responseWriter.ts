@@ -76,11 +76,11 @@ export class ResponseWriter implements MessageWriter {
     if (thought === null) {
       thought = new ReasoningItem(this.ids, this.output.length)
       this.thought = thought
-      this.added(thought)
-      this.event('response.reasoning_summary_part.added', `${summary(thought)},"part":${summaryJson('')}`)
+      this.emitAdded(thought)
+      this.emit('response.reasoning_summary_part.added', `${summary(thought)},"part":${summaryJson('')}`)
     }
     thought.text += piece
-    this.event('response.reasoning_summary_text.delta', `${summary(thought)},"delta":${JSON.stringify(piece)}`)
+    this.emit('response.reasoning_summary_text.delta', `${summary(thought)},"delta":${JSON.stringify(piece)}`)
     this.flush()
   }
 
@@ -90,7 +90,7 @@ export class ResponseWriter implements MessageWriter {
     this.closeMessage('completed')
     const call = new CallItem(this.ids, this.output.length, id, name)
     this.calls.set(index, call)
-    this.added(call)
+    this.emitAdded(call)
     this.flush()
   }
 
@@ -114,11 +114,11 @@ export class ResponseWriter implements MessageWriter {
       this.closeAll()
       const reason = incompleteReason(this.finish)
       const status = reason === null ? 'completed' : 'incomplete'
-      this.told(`response.${status}`, { ...BEGUN, status, output: this.output, usage, reason, receipt })
+      this.emitResponse(`response.${status}`, { ...BEGUN, status, output: this.output, usage, reason, receipt })
     } else {
       this.abandon()
       this.pending += responseErrorEvent(fault, this.sequence++)
-      this.told('response.failed', { ...BEGUN, status: 'failed', output: this.output, usage, error: fault, receipt })
+      this.emitResponse('response.failed', { ...BEGUN, status: 'failed', output: this.output, usage, error: fault, receipt })
     }
     const last = this.pending + (receipt === '' ? '' : `: receipt ${receipt}\n\n`) + STREAM_END
     this.pending = ''
@@ -127,8 +127,8 @@ export class ResponseWriter implements MessageWriter {
 
   private begin(): void {
     if (this.sequence > 0) return
-    this.told('response.created', BEGUN)
-    this.told('response.in_progress', BEGUN)
+    this.emitResponse('response.created', BEGUN)
+    this.emitResponse('response.in_progress', BEGUN)
   }
 
   private say(type: PartType, event: string, piece: string, more: string): void {
@@ -136,7 +136,7 @@ export class ResponseWriter implements MessageWriter {
     this.closeThought('completed')
     const { message, part } = this.partOf(type)
     part.text += piece
-    this.event(event, `${place(message)},"delta":${JSON.stringify(piece)}${more}`)
+    this.emit(event, `${place(message)},"delta":${JSON.stringify(piece)}${more}`)
     this.flush()
   }
 
@@ -146,14 +146,14 @@ export class ResponseWriter implements MessageWriter {
     if (message === null) {
       message = new MessageItem(this.ids, this.output.length)
       this.message = message
-      this.added(message)
+      this.emitAdded(message)
     }
     if (part === null || part.type !== type) {
       this.closePart()
       part = { type, text: '' }
       this.part = part
       message.parts.push(part)
-      this.event('response.content_part.added', `${place(message)},"part":${partJson(part)}`)
+      this.emit('response.content_part.added', `${place(message)},"part":${partJson(part)}`)
     }
     return { message, part }
   }
@@ -162,37 +162,37 @@ export class ResponseWriter implements MessageWriter {
     const { message, part } = this
     if (message === null || part === null) return
     const text = JSON.stringify(part.text)
-    if (part.type === 'refusal') this.event('response.refusal.done', `${place(message)},"refusal":${text}`)
-    else this.event('response.output_text.done', `${place(message)},"text":${text},"logprobs":[]`)
-    this.event('response.content_part.done', `${place(message)},"part":${partJson(part)}`)
+    if (part.type === 'refusal') this.emit('response.refusal.done', `${place(message)},"refusal":${text}`)
+    else this.emit('response.output_text.done', `${place(message)},"text":${text},"logprobs":[]`)
+    this.emit('response.content_part.done', `${place(message)},"part":${partJson(part)}`)
     this.part = null
   }
 
   private closeMessage(status: ItemStatus): void {
     this.closePart()
-    if (this.message !== null) this.done(this.message, status)
+    if (this.message !== null) this.emitDone(this.message, status)
     this.message = null
   }
 
   private closeThought(status: ItemStatus): void {
     const { thought } = this
     if (thought === null) return
-    this.event('response.reasoning_summary_text.done', `${summary(thought)},"text":${JSON.stringify(thought.text)}`)
-    this.event('response.reasoning_summary_part.done', `${summary(thought)},"part":${summaryJson(thought.text)}`)
-    this.done(thought, status)
+    this.emit('response.reasoning_summary_text.done', `${summary(thought)},"text":${JSON.stringify(thought.text)}`)
+    this.emit('response.reasoning_summary_part.done', `${summary(thought)},"part":${summaryJson(thought.text)}`)
+    this.emitDone(thought, status)
     this.thought = null
   }
 
   private writeArguments(call: CallItem, piece: string): void {
     call.arguments += piece
-    this.event('response.function_call_arguments.delta', `${item(call)},"delta":${JSON.stringify(piece)}`)
+    this.emit('response.function_call_arguments.delta', `${item(call)},"delta":${JSON.stringify(piece)}`)
   }
 
   private closeCall(call: CallItem, status: ItemStatus): void {
     if (call.arguments === '' && status === 'completed') this.writeArguments(call, NO_ARGUMENTS)
     const members = `"name":${JSON.stringify(call.name)},"arguments":${JSON.stringify(call.arguments)}`
-    this.event('response.function_call_arguments.done', `${item(call)},${members}`)
-    this.done(call, status)
+    this.emit('response.function_call_arguments.done', `${item(call)},${members}`)
+    this.emitDone(call, status)
   }
 
   /** Closes what is open; of a message that ended early the newest item is incomplete. */
@@ -213,23 +213,23 @@ export class ResponseWriter implements MessageWriter {
     }
   }
 
-  private added(added: OutputItem): void {
+  private emitAdded(added: OutputItem): void {
     const json = added.json('in_progress')
     this.output.push(json)
-    this.event('response.output_item.added', `"output_index":${added.index},"item":${json}`)
+    this.emit('response.output_item.added', `"output_index":${added.index},"item":${json}`)
   }
 
-  private done(closed: OutputItem, status: ItemStatus): void {
+  private emitDone(closed: OutputItem, status: ItemStatus): void {
     const json = closed.json(status)
     this.output[closed.index] = json
-    this.event('response.output_item.done', `"output_index":${closed.index},"item":${json}`)
+    this.emit('response.output_item.done', `"output_index":${closed.index},"item":${json}`)
   }
 
-  private told(event: string, progress: ResponseProgress): void {
-    this.event(event, `"response":${responseJson(this.head, progress)}`)
+  private emitResponse(event: string, progress: ResponseProgress): void {
+    this.emit(event, `"response":${responseJson(this.head, progress)}`)
   }
 
-  private event(type: string, members: string): void {
+  private emit(type: string, members: string): void {
     this.pending += `event: ${type}\ndata: {"type":"${type}","sequence_number":${this.sequence++},${members}}\n\n`
   }
 

@@ -19,7 +19,7 @@ export interface CutRequest {
 }
 
 /** What a provider is asked, but for the times that bound the asking. */
-export interface ProviderAsk {
+export interface ProviderRequest {
   /** Below the provider's base path. */
   readonly path: string
   readonly headers: HeaderBlock
@@ -28,9 +28,9 @@ export interface ProviderAsk {
 }
 
 /** A request on its way to providers of one dialect. */
-export interface ChatAsk {
+export interface ProviderRequestBuilder {
   /** @param maxTokens the output limit that the hold pays for */
-  make(route: Route, maxTokens: number): ProviderAsk
+  make(route: Route, maxTokens: number): ProviderRequest
 }
 
 /** Whose answer is read. */
@@ -60,7 +60,7 @@ export interface WholeAnswer {
 /** Carries one client format over one provider dialect. */
 export interface ChatCodec {
   /** @param cut for a provider that gets the request in the client's own format; null where it has no long strings */
-  ask(request: ChatRequest, requestId: string, model: Model, cut: CutRequest | null): ChatAsk
+  ask(request: ChatRequest, requestId: string, model: Model, cut: CutRequest | null): ProviderRequestBuilder
   stream(context: AnswerContext): RelayStream
   answer(body: Buffer, context: AnswerContext): WholeAnswer | Rejected
 }

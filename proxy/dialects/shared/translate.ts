@@ -2,13 +2,13 @@ import type { TokenUsage } from '../../../contract/money/charge.ts'
 import type { Model } from '../../catalog/catalog.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { ChatRequest } from './chatRequest.ts'
-import type { AnswerContext, ChatAsk, ChatCodec } from './codec.ts'
+import type { AnswerContext, ProviderRequestBuilder, ChatCodec } from './codec.ts'
 import type { Message, MessageReader, MessageWriter } from './message.ts'
 import { TranslatedStream } from './translatedStream.ts'
 
 /** How a provider dialect is asked, and how its answers read. */
 export interface ProviderSide {
-  ask(request: ChatRequest, requestId: string, model: Model): ChatAsk
+  ask(request: ChatRequest, requestId: string, model: Model): ProviderRequestBuilder
   reader(context: AnswerContext): MessageReader
   message(body: Buffer, context: AnswerContext): Message | Rejected
 }

@@ -6,7 +6,7 @@ import type { Principal } from '../../access/principal.ts'
 import { grantedOutputTokens } from '../../admission/holdSize.ts'
 import type { Route } from '../../catalog/sold.ts'
 import type { ChatRequest } from '../../dialects/shared/chatRequest.ts'
-import type { AnswerContext, ChatAsk, ChatCodec, ChatSurface, CutRequest } from '../../dialects/shared/codec.ts'
+import type { AnswerContext, ProviderRequestBuilder, ChatCodec, ChatSurface, CutRequest } from '../../dialects/shared/codec.ts'
 import type { Exchange } from '../../server/exchange.ts'
 import { promptTexts } from '../../tokens/promptTexts.ts'
 import { postRequest } from '../../upstream/providerRequest.ts'
@@ -27,7 +27,7 @@ export abstract class ChatRun extends DetachableRun {
   private dialect: Dialect = 'openai'
   /** Until the first provider is asked: it holds the whole body, which translations have no use for. */
   private cutOut: CutRequest | null
-  private ask: ChatAsk | undefined
+  private ask: ProviderRequestBuilder | undefined
   private maxTokens = 0
 
   constructor(

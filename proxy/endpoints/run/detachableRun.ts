@@ -1,13 +1,13 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { Model } from '../../catalog/catalog.ts'
-import type { Sold } from '../../catalog/sold.ts'
+import type { PricedItem } from '../../catalog/sold.ts'
 import { MeteredRun } from './meteredRun.ts'
 
 /**
  * A request that may go on without its client, because its provider bills for it all the same. What is here of going
  * and cutting is for answers in one piece; those that are sent as they come have their own.
  */
-export abstract class DetachableRun<Item extends Sold = Model> extends MeteredRun<Item> {
+export abstract class DetachableRun<Item extends PricedItem = Model> extends MeteredRun<Item> {
   /** The client has gone, and the answer is awaited all the same. */
   protected detached = false
 

@@ -1,9 +1,9 @@
 import type { Endpoint } from '../../../contract/catalog/catalog.ts'
 import type { Model } from '../../catalog/catalog.ts'
-import type { Route, Sold } from '../../catalog/sold.ts'
+import type { Route, PricedItem } from '../../catalog/sold.ts'
 
 /** What is held for a request, and who may serve it. */
-export interface Metered<Item extends Sold = Model> {
+export interface Metered<Item extends PricedItem = Model> {
   readonly endpoint: Endpoint
   readonly model: Item
   /** In the order they are tried. */

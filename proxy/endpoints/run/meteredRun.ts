@@ -7,7 +7,7 @@ import { type HoldWaiter, LOST_ANSWER } from '../../admission/holds.ts'
 import type { Ending, EndingWaiter } from '../../admission/settlements.ts'
 import { settlementText } from '../../admission/settlementText.ts'
 import type { Model } from '../../catalog/catalog.ts'
-import type { Route, Sold } from '../../catalog/sold.ts'
+import type { Route, PricedItem } from '../../catalog/sold.ts'
 import type { Exchange, GoneListener, HeaderList } from '../../server/exchange.ts'
 import { type AttemptListener, Attempts, type Classify } from '../../upstream/attempts.ts'
 import { ruleOf } from '../../upstream/operationRules.ts'
@@ -24,7 +24,7 @@ const VOID = -1
  * The life of a metered request: hold, provider, settlement. What is asked of the provider, how the answer is relayed
  * and what it costs is left to the operations.
  */
-export abstract class MeteredRun<Item extends Sold = Model>
+export abstract class MeteredRun<Item extends PricedItem = Model>
   implements HoldWaiter, AttemptListener, EndingWaiter, GoneListener, ActiveRun
 {
   readonly requestId: string

@@ -12,7 +12,7 @@ import { mayRetain } from '../run/checkModel.ts'
 import type { Serve } from '../run/serve.ts'
 import { toolOf } from './list.ts'
 import { checkPublicUrl } from './publicUrl.ts'
-import { type ToolCall, ToolRun } from './run.ts'
+import { type PricedToolCall, ToolRun } from './run.ts'
 
 /** POST /v1/tools/{id}: runs a priced tool. The body is the tool's input, and may carry `provider` as chat does. */
 export function toolServe(catalog: CatalogStore): Serve {
@@ -27,7 +27,7 @@ export function toolServe(catalog: CatalogStore): Serve {
     checkRetention(tool, preferences, principal)
     checkHealth(tool, health, exchange.startedAtMs)
     const call = priced(tool, input)
-    const begin = (checked: ToolCall): void => {
+    const begin = (checked: PricedToolCall): void => {
       // Nothing was held yet, so a client that has left meanwhile leaves nothing behind.
       if (!exchange.gone) new ToolRun(exchange, principal, checked, services).start()
     }
@@ -84,7 +84,7 @@ function checkHealth({ route }: Tool, health: RouteHealth, nowMs: number): void 
 }
 
 /** @throws GatewayError tool_input_invalid where the input asks for more results than the tool gives */
-function priced(tool: Tool, input: ToolInput): ToolCall {
+function priced(tool: Tool, input: ToolInput): PricedToolCall {
   const { limit, resultsMax, price } = tool
   const asked = limit === '' ? undefined : input[limit]
   const isCount = typeof asked === 'number' && Number.isSafeInteger(asked) && asked >= 1 && asked <= resultsMax

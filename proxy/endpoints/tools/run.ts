@@ -19,7 +19,7 @@ import { mayBePublic } from './publicUrl.ts'
 import { classifyToolRefusal, toolError } from './refusal.ts'
 
 /** A call of a tool whose input is sound. */
-export interface ToolCall {
+export interface PricedToolCall {
   readonly tool: Tool
   readonly input: ToolInput
   /** The most results that it gives; 0 where they are not bounded. */
@@ -43,14 +43,14 @@ export class ToolRun extends DetachableRun<Tool> {
     return 'standard'
   }
 
-  private readonly call: ToolCall
+  private readonly call: PricedToolCall
   private readonly body = new AnswerBody()
   private refusedBody = ''
   /** JSON text without the brace at its end, for the receipt to be put in. */
   private answer: string | undefined
   private failure: GatewayError | undefined
 
-  constructor(exchange: Exchange, principal: Principal, call: ToolCall, services: RunServices) {
+  constructor(exchange: Exchange, principal: Principal, call: PricedToolCall, services: RunServices) {
     const { tool, holdUnits } = call
     const held = { wantUnits: holdUnits, leastUnits: holdUnits }
     super(

@@ -14,8 +14,8 @@ import type { Rejected } from '../../upstream/refusal.ts'
 import type { Bill } from '../run/bill.ts'
 import { tierRates } from '../run/checkModel.ts'
 import { type Members, readMembers, rejected } from './members.ts'
-import type { Operation, PieceAnswer, PiecePlan, PlanContext, UnitAsk, UnitRequest } from './operation.ts'
-import { PieceRun } from './pieceRun.ts'
+import type { Operation, BufferedAnswer, BufferedPlan, PlanContext, UnitProviderRequest, UnitRequest } from './operation.ts'
+import { BufferedRun } from './pieceRun.ts'
 import { convertVectors } from './vectors.ts'
 
 const ENCODINGS = ['float', 'base64'] as const
@@ -44,11 +44,11 @@ interface EmbeddingsRequest extends UnitRequest {
 }
 
 /** POST /v1/embeddings. */
-export const embeddings: Operation<EmbeddingsRequest, PiecePlan> = {
+export const embeddings: Operation<EmbeddingsRequest, BufferedPlan> = {
   endpoint: 'embeddings',
   upload: false,
   streamed: false,
-  Run: PieceRun,
+  Run: BufferedRun,
   read: readRequest,
   plan: (request, context) => new EmbeddingsPlan(request, context),
 }
@@ -110,7 +110,7 @@ function isTokens(value: unknown): value is readonly number[] {
   return value.every((token) => typeof token === 'number' && Number.isSafeInteger(token) && token >= 0)
 }
 
-class EmbeddingsPlan implements PiecePlan {
+class EmbeddingsPlan implements BufferedPlan {
   readonly holdUnits: number
   private readonly request: EmbeddingsRequest
   private readonly context: PlanContext
@@ -136,12 +136,12 @@ class EmbeddingsPlan implements PiecePlan {
     return this.bill(null)
   }
 
-  ask(route: Route): UnitAsk {
+  ask(route: Route): UnitProviderRequest {
     const body = `{"model":${JSON.stringify(route.upstreamModel)},${this.rest}`
     return { path: '/embeddings', contentType: 'application/json', accept: 'application/json', body }
   }
 
-  answer(body: Buffer): PieceAnswer | Rejected {
+  answer(body: Buffer): BufferedAnswer | Rejected {
     const { limits } = this.context
     const members = readMembers(body, limits)
     if ('rejected' in members) return members
@@ -158,7 +158,7 @@ class EmbeddingsPlan implements PiecePlan {
     return convertVectors(spanValue(body, data), this.request.encoding)
   }
 
-  private pieceOf(members: Members, vectors: Buffer): PieceAnswer {
+  private pieceOf(members: Members, vectors: Buffer): BufferedAnswer {
     const bill = this.bill(this.reportedTokens(members.value('usage')))
     const tokens = bill.usage.input
     const model = JSON.stringify(this.context.model.id)

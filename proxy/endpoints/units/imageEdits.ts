@@ -7,8 +7,8 @@ import { type FormFile, formBody } from '../../upload/formBody.ts'
 import { formObject, formProvider } from './formFields.ts'
 import { ImagePlan } from './imagePlan.ts'
 import { type ImageRequest, readImageRequest } from './imageRequest.ts'
-import type { Operation, PiecePlan, PlanContext, UnitAsk } from './operation.ts'
-import { PieceRun } from './pieceRun.ts'
+import type { Operation, BufferedPlan, PlanContext, UnitProviderRequest } from './operation.ts'
+import { BufferedRun } from './pieceRun.ts'
 
 interface EditRequest extends ImageRequest {
   readonly files: readonly FormFile[]
@@ -30,11 +30,11 @@ const FORMATS: readonly {
 ]
 
 /** POST /v1/images/edits. */
-export const imageEdits: Operation<EditRequest, PiecePlan> = {
+export const imageEdits: Operation<EditRequest, BufferedPlan> = {
   endpoint: 'image_edits',
   upload: true,
   streamed: false,
-  Run: PieceRun,
+  Run: BufferedRun,
   read: readRequest,
   plan: (request, context) => new EditPlan(request, context),
 }
@@ -72,7 +72,7 @@ class EditPlan extends ImagePlan {
     this.files = request.files
   }
 
-  ask(route: Route): UnitAsk {
+  ask(route: Route): UnitProviderRequest {
     const { contentType, pieces } = formBody(
       [['model', route.upstreamModel], ['n', String(this.request.n)], ...this.fields()],
       this.files,

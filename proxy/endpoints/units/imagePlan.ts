@@ -8,13 +8,13 @@ import type { Bill } from '../run/bill.ts'
 import { countedBill, countedRates } from './counted.ts'
 import { chooseSize, type ImageRequest } from './imageRequest.ts'
 import { type Members, readMembers, rejected } from './members.ts'
-import type { PieceAnswer, PiecePlan, PlanContext, UnitAsk } from './operation.ts'
+import type { BufferedAnswer, BufferedPlan, PlanContext, UnitProviderRequest } from './operation.ts'
 
 const OWNED: ReadonlySet<string> = new Set(['created', 'model', 'data'])
 const QUOTE = 34
 
 /** Images that are paid by the piece: held as many as were asked for, charged as many as came. */
-export abstract class ImagePlan implements PiecePlan {
+export abstract class ImagePlan implements BufferedPlan {
   readonly holdUnits: number
   protected readonly request: ImageRequest
   protected readonly size: string
@@ -29,13 +29,13 @@ export abstract class ImagePlan implements PiecePlan {
     this.holdUnits = this.bill(request.n).units
   }
 
-  abstract ask(route: Route): UnitAsk
+  abstract ask(route: Route): UnitProviderRequest
 
   get billUnseen(): Bill {
     return this.bill(this.request.n)
   }
 
-  answer(body: Buffer): PieceAnswer | Rejected {
+  answer(body: Buffer): BufferedAnswer | Rejected {
     const depthMax = this.context.limits.jsonDepthMax
     const members = readMembers(body, this.context.limits)
     if ('rejected' in members) return members

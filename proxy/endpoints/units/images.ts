@@ -2,21 +2,21 @@ import type { Route } from '../../catalog/sold.ts'
 import { parseJsonObject } from '../../json/parseJson.ts'
 import { ImagePlan } from './imagePlan.ts'
 import { type ImageRequest, readImageRequest } from './imageRequest.ts'
-import type { Operation, PiecePlan, UnitAsk } from './operation.ts'
-import { PieceRun } from './pieceRun.ts'
+import type { Operation, BufferedPlan, UnitProviderRequest } from './operation.ts'
+import { BufferedRun } from './pieceRun.ts'
 
 /** POST /v1/images/generations. */
-export const images: Operation<ImageRequest, PiecePlan> = {
+export const images: Operation<ImageRequest, BufferedPlan> = {
   endpoint: 'images',
   upload: false,
   streamed: false,
-  Run: PieceRun,
+  Run: BufferedRun,
   read: (body, _head, limits) => readImageRequest(parseJsonObject(body, limits.jsonDepthMax), limits),
   plan: (request, context) => new GenerationPlan(request, context),
 }
 
 class GenerationPlan extends ImagePlan {
-  ask(route: Route): UnitAsk {
+  ask(route: Route): UnitProviderRequest {
     const { n } = this.request
     const body = JSON.stringify({ model: route.upstreamModel, n, ...Object.fromEntries(this.fields()) })
     return { path: '/images/generations', contentType: 'application/json', accept: 'application/json', body }

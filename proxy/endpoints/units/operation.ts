@@ -18,7 +18,7 @@ export interface UnitRequest extends ModelChoice {
 }
 
 /** What a provider is asked, but for the times that bound the asking. */
-export interface UnitAsk {
+export interface UnitProviderRequest {
   /** Below the provider's base path. */
   readonly path: string
   readonly contentType: string
@@ -30,11 +30,11 @@ export interface UnitAsk {
 export interface UnitPlan {
   /** The worst case. */
   readonly holdUnits: number
-  ask(route: Route): UnitAsk
+  ask(route: Route): UnitProviderRequest
 }
 
 /** A provider's answer in one piece, and what it costs. */
-export interface PieceAnswer {
+export interface BufferedAnswer {
   readonly bill: Bill
   readonly contentType: string
   /**
@@ -45,8 +45,8 @@ export interface PieceAnswer {
 }
 
 /** A plan whose answer comes in one piece. */
-export interface PiecePlan extends UnitPlan {
-  answer(body: Buffer): PieceAnswer | Rejected
+export interface BufferedPlan extends UnitPlan {
+  answer(body: Buffer): BufferedAnswer | Rejected
   /** What is charged for an answer that was asked for and that nobody has seen. */
   readonly billUnseen: Bill
 }

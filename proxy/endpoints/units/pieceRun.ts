@@ -3,13 +3,13 @@ import { AnswerBody } from '../../upstream/answerBody.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
 import type { UpstreamHeaders } from '../../upstream/transport/transport.ts'
 import type { Bill } from '../run/bill.ts'
-import type { PieceAnswer, PiecePlan } from './operation.ts'
+import type { BufferedAnswer, BufferedPlan } from './operation.ts'
 import { UnitRun } from './unitRun.ts'
 
 /** A request whose answer comes in one piece. */
-export class PieceRun extends UnitRun<PiecePlan> {
+export class BufferedRun extends UnitRun<BufferedPlan> {
   private readonly body = new AnswerBody()
-  private answer: PieceAnswer | undefined
+  private answer: BufferedAnswer | undefined
 
   override onAttempt(route: Route): void {
     super.onAttempt(route)

@@ -12,8 +12,8 @@ import type { Rejected } from '../../upstream/refusal.ts'
 import type { Bill } from '../run/bill.ts'
 import { countedBill, countedRates } from './counted.ts'
 import { type Members, readMembers, rejected } from './members.ts'
-import type { Operation, PieceAnswer, PiecePlan, PlanContext, UnitAsk, UnitRequest } from './operation.ts'
-import { PieceRun } from './pieceRun.ts'
+import type { Operation, BufferedAnswer, BufferedPlan, PlanContext, UnitProviderRequest, UnitRequest } from './operation.ts'
+import { BufferedRun } from './pieceRun.ts'
 import { readResults } from './rerankResults.ts'
 
 const DOCUMENTS_PER_SEARCH = 100
@@ -30,11 +30,11 @@ interface RerankRequest extends UnitRequest {
 }
 
 /** POST /v1/rerank. */
-export const rerank: Operation<RerankRequest, PiecePlan> = {
+export const rerank: Operation<RerankRequest, BufferedPlan> = {
   endpoint: 'rerank',
   upload: false,
   streamed: false,
-  Run: PieceRun,
+  Run: BufferedRun,
   read: readRequest,
   plan: (request, context) => new RerankPlan(request, context),
 }
@@ -69,7 +69,7 @@ function readDocuments(documents: unknown, limits: Limits): string[] {
   })
 }
 
-class RerankPlan implements PiecePlan {
+class RerankPlan implements BufferedPlan {
   readonly holdUnits: number
   private readonly request: RerankRequest
   private readonly context: PlanContext
@@ -93,12 +93,12 @@ class RerankPlan implements PiecePlan {
     return this.bill(null)
   }
 
-  ask(route: Route): UnitAsk {
+  ask(route: Route): UnitProviderRequest {
     const body = `{"model":${JSON.stringify(route.upstreamModel)},${this.rest}`
     return { path: '/rerank', contentType: 'application/json', accept: 'application/json', body }
   }
 
-  answer(body: Buffer): PieceAnswer | Rejected {
+  answer(body: Buffer): BufferedAnswer | Rejected {
     const members = readMembers(body, this.context.limits)
     if ('rejected' in members) return members
     const { documents, topN, returnDocuments } = this.request

@@ -9,7 +9,7 @@ import type { RequestHead } from '../../server/exchange.ts'
 import type { Bill } from '../run/bill.ts'
 import { ByteRun } from './byteRun.ts'
 import { countedBill, countedRates } from './counted.ts'
-import type { BytePlan, Operation, PlanContext, UnitAsk, UnitRequest } from './operation.ts'
+import type { BytePlan, Operation, PlanContext, UnitProviderRequest, UnitRequest } from './operation.ts'
 
 /** What clients of the OpenAI format leave out, its providers ask for. */
 const USUAL_VOICE = 'alloy'
@@ -100,7 +100,7 @@ class SpeechPlan implements BytePlan {
     return this.bill.units
   }
 
-  ask(route: Route): UnitAsk {
+  ask(route: Route): UnitProviderRequest {
     const body = `{"model":${JSON.stringify(route.upstreamModel)},${this.rest}`
     return { path: '/audio/speech', contentType: 'application/json', accept: '*/*', body }
   }

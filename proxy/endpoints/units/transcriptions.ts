@@ -14,8 +14,8 @@ import type { Bill } from '../run/bill.ts'
 import { countedBill, countedRates } from './counted.ts'
 import { formObject, formProvider } from './formFields.ts'
 import { type Members, readMembers, rejected } from './members.ts'
-import type { Operation, PieceAnswer, PiecePlan, PlanContext, UnitAsk, UnitRequest } from './operation.ts'
-import { PieceRun } from './pieceRun.ts'
+import type { Operation, BufferedAnswer, BufferedPlan, PlanContext, UnitProviderRequest, UnitRequest } from './operation.ts'
+import { BufferedRun } from './pieceRun.ts'
 
 const FORMATS = ['json', 'text', 'verbose_json'] as const
 const DECIMAL = /^[0-9]{1,9}(?:\.[0-9]{1,18})?$/
@@ -40,11 +40,11 @@ interface TranscriptionRequest extends UnitRequest {
 }
 
 /** POST /v1/audio/transcriptions. */
-export const transcriptions: Operation<TranscriptionRequest, PiecePlan> = {
+export const transcriptions: Operation<TranscriptionRequest, BufferedPlan> = {
   endpoint: 'transcriptions',
   upload: true,
   streamed: false,
-  Run: PieceRun,
+  Run: BufferedRun,
   read: readRequest,
   plan: async (request, context) =>
     new TranscriptionPlan(request, context, await measured(request.file, context.limits)),
@@ -93,7 +93,7 @@ async function measured(file: Buffer, limits: Limits): Promise<MeasuredAudio> {
   return audio
 }
 
-class TranscriptionPlan implements PiecePlan {
+class TranscriptionPlan implements BufferedPlan {
   readonly holdUnits: number
   private readonly request: TranscriptionRequest
   private readonly context: PlanContext
@@ -112,7 +112,7 @@ class TranscriptionPlan implements PiecePlan {
     return this.bill(null)
   }
 
-  ask(route: Route): UnitAsk {
+  ask(route: Route): UnitProviderRequest {
     const { container } = this.audio
     const { contentType, pieces } = formBody(
       [['model', route.upstreamModel], ...this.request.forward],
@@ -128,7 +128,7 @@ class TranscriptionPlan implements PiecePlan {
     return { path: '/audio/transcriptions', contentType, accept: 'application/json', body: pieces }
   }
 
-  answer(body: Buffer): PieceAnswer | Rejected {
+  answer(body: Buffer): BufferedAnswer | Rejected {
     const members = readMembers(body, this.context.limits)
     if ('rejected' in members) return members
     const text = members.value('text')

@@ -6,7 +6,7 @@ const GROWTH = 1.5
 const JITTER = 0.2
 
 /** How long to wait before a provider is asked about a job again. */
-export class Pace {
+export class PollInterval {
   private readonly limits: Pick<Limits, 'videoPollMinMs' | 'videoPollMaxMs'>
   private pauseMs: number
 

@@ -26,7 +26,7 @@ import type { RunServices } from '../run/services.ts'
 import type { AdmittedVideo } from './admit.ts'
 import { jobJson } from './jobJson.ts'
 import type { FollowedVideo, VideoJobs } from './jobs.ts'
-import { Pace } from './pace.ts'
+import { PollInterval } from './pace.ts'
 import { videoState } from './videoState.ts'
 
 const LOST = 'gateway_restart'
@@ -221,7 +221,7 @@ export class VideoRun extends MeteredRun implements FollowedVideo {
   /** Asks the provider until the job has ended. */
   private async follow(route: Route, first: UpstreamVideo): Promise<void> {
     const { transport, limits } = this.services
-    const pace = new Pace(limits)
+    const pace = new PollInterval(limits)
     let video = first
     let refusals = 0
     let waitMs = 0

@@ -18,7 +18,7 @@ const NEVER = Number.POSITIVE_INFINITY
 const sharedRead = Buffer.allocUnsafe(READ_BYTES)
 
 /** Where connections go. */
-export interface Endpoint {
+export interface Origin {
   readonly host: string
   readonly port: number
   readonly tls: boolean
@@ -49,12 +49,12 @@ export class Connection implements ResponseSink {
   private startedAtMs = 0
   private lastByteMs = 0
 
-  constructor(endpoint: Endpoint, owner: ConnectionOwner) {
+  constructor(endpoint: Origin, owner: ConnectionOwner) {
     this.owner = owner
     this.socket = endpoint.tls ? this.openTls(endpoint) : this.openPlain(endpoint)
     this.socket.setNoDelay(true)
     this.socket.on('error', (error) => this.broke(error))
-    this.socket.on('end', () => this.ended())
+    this.socket.on('end', () => this.peerClosed())
     this.socket.on('close', () => this.broke(undefined))
   }
 
@@ -121,7 +121,7 @@ export class Connection implements ResponseSink {
     return this.paused ? NEVER : this.lastByteMs + request.idleTimeoutMs
   }
 
-  private openPlain({ host, port }: Endpoint): Socket {
+  private openPlain({ host, port }: Origin): Socket {
     const callback = (length: number): boolean => {
       this.received(sharedRead.subarray(0, length))
       return true
@@ -131,7 +131,7 @@ export class Connection implements ResponseSink {
     return socket
   }
 
-  private openTls({ host, port }: Endpoint): Socket {
+  private openTls({ host, port }: Origin): Socket {
     const socket = connectTls({ host, port, servername: host, ALPNProtocols: ['http/1.1'] })
     socket.on('secureConnect', () => this.connected())
     socket.on('data', (bytes: Buffer) => this.received(bytes))
@@ -176,7 +176,7 @@ export class Connection implements ResponseSink {
     else if (!sound) this.fail('malformed')
   }
 
-  private ended(): void {
+  private peerClosed(): void {
     if (this.request !== undefined && this.reader.close(this) && !this.closed) this.finish(false)
     this.broke(undefined)
   }

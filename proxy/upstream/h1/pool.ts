@@ -1,7 +1,7 @@
-import { Connection, type ConnectionOwner, type Endpoint } from './connection.ts'
+import { Connection, type ConnectionOwner, type Origin } from './connection.ts'
 
 export interface PoolOptions {
-  readonly endpoint: Endpoint
+  readonly endpoint: Origin
   readonly connectionsMax: number
   /** How long a connection without a request is kept. */
   readonly idleMs: number

@@ -25,7 +25,7 @@ import { ReferralPayer } from '../../../control/customers/referrals/referralPaye
 import { attachReferrer } from '../../../control/customers/referrals/referrals.ts'
 import { GATEWAY } from '../../../control/runtime/activity/activity.ts'
 import { withTransaction } from '../../../control/runtime/db/pool.ts'
-import { type Undoable, withUndo } from '../../../control/runtime/db/undoable.ts'
+import { type UndoableTransaction, withUndo } from '../../../control/runtime/db/undoable.ts'
 import { ledgerLimits as limits } from '../../support/limits.ts'
 import {
   admissionIsOpen,
@@ -174,7 +174,7 @@ class Run {
       to: { accountId: to },
       ...(next.capped ? { spender: { keyId, caps } } : {}),
     }
-    const work = async (transaction: Undoable) => {
+    const work = async (transaction: UndoableTransaction) => {
       await debits.move(transaction, debit)
       if (next.kind !== 'pay') throw new Died()
     }

@@ -31,7 +31,7 @@ import { createKey } from '../../../control/customers/keys/keys.ts'
 import { makeSubKey } from '../../../control/customers/platform/subKeys.ts'
 import { OPERATOR } from '../../../control/runtime/activity/activity.ts'
 import { withTransaction } from '../../../control/runtime/db/pool.ts'
-import { type Undoable, withUndo } from '../../../control/runtime/db/undoable.ts'
+import { type UndoableTransaction, withUndo } from '../../../control/runtime/db/undoable.ts'
 import { ledgerLimits as limits } from '../../support/limits.ts'
 import {
   admissionIsOpen,
@@ -209,7 +209,7 @@ class Run {
       to: { accountId: this.payeeId },
       spender: { keyId, caps: NO_CAPS, ...bound },
     }
-    const work = async (transaction: Undoable) => {
+    const work = async (transaction: UndoableTransaction) => {
       await debits.move(transaction, debit)
       if (next.kind !== 'pay') throw new Died()
     }

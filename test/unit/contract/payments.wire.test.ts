@@ -7,7 +7,7 @@ import { canonicalJson } from '../../../contract/payments/canonicalJson.ts'
 import { atomicBack, atomicFor, unitsOf } from '../../../contract/payments/conversion.ts'
 import { fromBase64Json, toBase64Json } from '../../../contract/payments/encoding.ts'
 import { acceptsEvmCharge } from '../../../contract/payments/mpp.ts'
-import { type Asked, isAccepted, paymentFault } from '../../../contract/payments/offerCheck.ts'
+import { type RequiredPayment, isAccepted, paymentFault } from '../../../contract/payments/offerCheck.ts'
 import { newQuote, quoteFault } from '../../../contract/payments/quote.ts'
 import type { PaymentAsset, PaymentTerms } from '../../../contract/payments/terms.ts'
 import { readPaymentHeader, requirementsOf, X402_VERSION } from '../../../contract/payments/x402.ts'
@@ -227,7 +227,7 @@ test('x402: an offer that was changed is not accepted', () => {
 test('what was signed is compared with what was asked for', () => {
   const found = readPaymentHeader(headerOf(STABLECOIN, EIP3009_PAYLOAD), 10_000)
   assert.ok(found)
-  const asked: Asked = {
+  const asked: RequiredPayment = {
     network: 'eip155:31337',
     token: STABLECOIN.address,
     method: 'eip3009',
@@ -236,7 +236,7 @@ test('what was signed is compared with what was asked for', () => {
     spender: '',
     marginSeconds: 30,
   }
-  const fault = (changes: Partial<Asked>, nowSeconds = 1_800_000_000) =>
+  const fault = (changes: Partial<RequiredPayment>, nowSeconds = 1_800_000_000) =>
     paymentFault(found.payment, { ...asked, ...changes }, nowSeconds)
   assert.equal(fault({}), undefined)
   assert.equal(fault({ network: 'eip155:1' }), 'network')

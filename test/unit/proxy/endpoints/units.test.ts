@@ -10,7 +10,7 @@ import { toPrincipal } from '../../../../proxy/access/principal.ts'
 import { decodeCatalog } from '../../../../proxy/catalog/catalog.ts'
 import { embeddings } from '../../../../proxy/endpoints/units/embeddings.ts'
 import { images } from '../../../../proxy/endpoints/units/images.ts'
-import type { PieceAnswer, PiecePlan, PlanContext } from '../../../../proxy/endpoints/units/operation.ts'
+import type { BufferedAnswer, BufferedPlan, PlanContext } from '../../../../proxy/endpoints/units/operation.ts'
 import { rerank } from '../../../../proxy/endpoints/units/rerank.ts'
 import { transcriptions } from '../../../../proxy/endpoints/units/transcriptions.ts'
 import type { RequestHead } from '../../../../proxy/server/exchange.ts'
@@ -48,7 +48,7 @@ const spoken = formBody(
   [['model', 'test/transcription']],
   [{ name: 'file', filename: 'a.wav', contentType: 'audio/wav', data: wavFile(10) }],
 )
-const PLANS: Record<string, () => PiecePlan | Promise<PiecePlan>> = {
+const PLANS: Record<string, () => BufferedPlan | Promise<BufferedPlan>> = {
   embeddings: () =>
     embeddings.plan(
       embeddings.read(json({ model: 'test/embedding', input: ['abcd', 'efgh'] }), headOf(''), limits),
@@ -71,7 +71,7 @@ const PLANS: Record<string, () => PiecePlan | Promise<PiecePlan>> = {
     ),
 }
 
-async function answer(operation: string, text: string): Promise<PieceAnswer | null> {
+async function answer(operation: string, text: string): Promise<BufferedAnswer | null> {
   const found = (await memberOf(PLANS, operation)()).answer(Buffer.from(text))
   return 'rejected' in found ? null : found
 }

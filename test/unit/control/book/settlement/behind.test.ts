@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { Behind } from '../../../../../control/book/settlement/behind.ts'
+import { Pipeline } from '../../../../../control/book/settlement/behind.ts'
 
 function gate(): { opened: Promise<void>; open: () => void; fail: (error: Error) => void } {
   let open = () => {}
@@ -13,7 +13,7 @@ function gate(): { opened: Promise<void>; open: () => void; fail: (error: Error)
 }
 
 test('a task is begun at once and not waited for; the next one waits for it', async () => {
-  const behind = new Behind()
+  const behind = new Pipeline()
   const [first, second] = [gate(), gate()]
   const events: string[] = []
   await behind.begin(() => {
@@ -29,11 +29,11 @@ test('a task is begun at once and not waited for; the next one waits for it', as
   await begun
   assert.deepEqual(events, ['first begun', 'waiting', 'second begun'])
   second.open()
-  await behind.done()
+  await behind.drain()
 })
 
 test('an error is thrown once, to the next one, which is not begun', async () => {
-  const behind = new Behind()
+  const behind = new Pipeline()
   const failing = gate()
   await behind.begin(() => failing.opened)
   failing.fail(new Error('no database'))
@@ -44,13 +44,13 @@ test('an error is thrown once, to the next one, which is not begun', async () =>
   await assert.rejects(behind.begin(task), /no database/)
   assert.equal(begun, 0)
   await behind.begin(task)
-  await behind.done()
+  await behind.drain()
   assert.equal(begun, 1)
 })
 
 test('done throws the error of the last task, once', async () => {
-  const behind = new Behind()
+  const behind = new Pipeline()
   await behind.begin(() => Promise.reject(new Error('no Redis')))
-  await assert.rejects(behind.done(), /no Redis/)
-  await behind.done()
+  await assert.rejects(behind.drain(), /no Redis/)
+  await behind.drain()
 })

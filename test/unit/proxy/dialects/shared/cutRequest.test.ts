@@ -10,7 +10,7 @@ import { nativeCodec } from '../../../../../proxy/dialects/anthropic/native.ts'
 import { chatSurface } from '../../../../../proxy/dialects/chatSurface.ts'
 import { completionsSurface } from '../../../../../proxy/dialects/completionsSurface.ts'
 import { messagesSurface } from '../../../../../proxy/dialects/messagesSurface.ts'
-import { CHAT, OpenaiAsk, TEXT } from '../../../../../proxy/dialects/openai/openaiAsk.ts'
+import { CHAT, OpenaiRequestBuilder, TEXT } from '../../../../../proxy/dialects/openai/openaiAsk.ts'
 import type { ChatSurface } from '../../../../../proxy/dialects/shared/codec.ts'
 import { cutRequest } from '../../../../../proxy/dialects/shared/cutRequest.ts'
 import { CutJson } from '../../../../../proxy/json/cutJson.ts'
@@ -32,9 +32,9 @@ function sent(body: Buffer, surface: ChatSurface = chatSurface): { cut: Buffer; 
   const strings: Span[] = []
   const request = surface.read(parseJsonObject(body, limits.jsonDepthMax, strings), limits)
   const cut = cutRequest(body, strings, surface, limits)
-  const pieces = new OpenaiAsk(request, 'req_A', to, cut).make(route, 100).body
+  const pieces = new OpenaiRequestBuilder(request, 'req_A', to, cut).make(route, 100).body
   const bytes = typeof pieces === 'string' ? Buffer.from(pieces) : Buffer.concat(pieces)
-  return { cut: bytes, plain: String(new OpenaiAsk(request, 'req_A', to).make(route, 100).body), cuts: strings.length }
+  return { cut: bytes, plain: String(new OpenaiRequestBuilder(request, 'req_A', to).make(route, 100).body), cuts: strings.length }
 }
 
 /** JSON text of a value with what clients may write differently: space between tokens, escapes. */
