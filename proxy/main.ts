@@ -3,7 +3,7 @@ import { unknownVariables } from '../contract/schemas/environment.ts'
 import { readConfig } from './config.ts'
 import { readLimits } from './limits.ts'
 import { MetricsServer } from './supervisor/metricsServer.ts'
-import { WorkerProcesses } from './supervisor/workers.ts'
+import { WorkerProcesses } from './supervisor/workerProcesses.ts'
 
 const config = readConfig(process.env)
 const limits = readLimits(process.env['SLUICE_LIMITS'])

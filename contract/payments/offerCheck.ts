@@ -36,7 +36,11 @@ export interface RequiredPayment {
  * Compares what was signed with what was asked for; no cryptography.
  * @param nowSeconds since 1970
  */
-export function paymentFault(payment: SignedPayment, asked: RequiredPayment, nowSeconds: number): PaymentFault | undefined {
+export function paymentFault(
+  payment: SignedPayment,
+  asked: RequiredPayment,
+  nowSeconds: number,
+): PaymentFault | undefined {
   if (payment.method !== asked.method) return 'method'
   if (networkOf(payment.chainId) !== asked.network) return 'network'
   if (payment.token !== asked.token) return 'token'

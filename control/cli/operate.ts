@@ -55,7 +55,13 @@ async function handlersOf(context: CliContext): Promise<Partial<Record<ApiOperat
   const [pool, redis] = [await context.pool(), await context.redis()]
   const debits = new Debits(pool, redis, context.limits)
   const { limits } = context
-  const parts = { pool, redis, debits, limits, applyToAdmission: (ids: readonly string[]) => applyToAdmission(context, ids) }
+  const parts = {
+    pool,
+    redis,
+    debits,
+    limits,
+    applyToAdmission: (ids: readonly string[]) => applyToAdmission(context, ids),
+  }
   const environment = { allowPrivateProviders: context.allowPrivateProviders }
   return {
     ...linkHandlers(parts),

@@ -3,8 +3,8 @@ import { formatUsd } from '../../contract/money/units.ts'
 import { HoldCode, type Script, type ScriptArgument, type ScriptKey } from '../../contract/wire/scripts.ts'
 import type { Principal } from '../access/principal.ts'
 import type { Limits } from '../limits.ts'
+import { notifyWaiter } from './notifyWaiter.ts'
 import { ShardKeyCache } from './shardKeyCache.ts'
-import { notifyWaiter } from './tellWaiter.ts'
 
 const REPLY_HEAD = 1
 const REPLY_PER_ITEM = 3

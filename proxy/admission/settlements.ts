@@ -12,9 +12,9 @@ import {
   settleCall,
 } from './ending.ts'
 import type { Journal } from './journal.ts'
+import { notifyWaiter } from './notifyWaiter.ts'
 import { SettlementRetries } from './settlementRetries.ts'
 import { ShardKeyCache } from './shardKeyCache.ts'
-import { notifyWaiter } from './tellWaiter.ts'
 
 export type { Ending, EndingWaiter } from './ending.ts'
 

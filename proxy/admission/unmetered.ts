@@ -1,6 +1,6 @@
 import type { EndingWaiter, Settling } from './ending.ts'
 import type { Holding, HoldWaiter } from './holds.ts'
-import { type Crashable, notifyWaiter } from './tellWaiter.ts'
+import { type Crashable, notifyWaiter } from './notifyWaiter.ts'
 
 /** Calls back, in a later turn of the event loop, everyone who came in this one. */
 class NextTurn<Waiter extends Crashable> {

@@ -12,7 +12,7 @@ import { type VideoSettings, videoSettings } from '../../contract/catalog/video.
 import type { ModelRates } from '../../contract/money/charge.ts'
 import { type UnitRates, unitRates } from '../../contract/money/unitRates.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
-import type { Provider, Route, Sheet } from './sold.ts'
+import type { Provider, Route, Sheet } from './pricedItem.ts'
 import { decodeTool, type Tool } from './tool.ts'
 
 /** The most that Anthropic states for the prompt which it puts before a request with tools, rounded up. */

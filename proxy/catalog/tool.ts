@@ -2,7 +2,7 @@ import { compileInput, type InputCheck, type InputSchema } from '../../contract/
 import { type ToolRates, toolRates } from '../../contract/tools/rates.ts'
 import type { Template } from '../../contract/tools/template.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
-import type { Route, Sheet } from './sold.ts'
+import type { Route, Sheet } from './pricedItem.ts'
 
 /** Where in an upstream's answer things are, as JSON Pointers (RFC 6901); '' is nowhere. */
 export interface AnswerPlaces {

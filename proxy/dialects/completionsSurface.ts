@@ -4,7 +4,7 @@ import { chatSurface } from './chatSurface.ts'
 import { ChatStream } from './openai/chatStream.ts'
 import { readTextRequest } from './openai/completionsRequest.ts'
 import { readTextAnswer } from './openai/openaiAnswer.ts'
-import { OpenaiRequestBuilder, TEXT } from './openai/openaiAsk.ts'
+import { OpenaiRequestBuilder, TEXT } from './openai/openaiRequestBuilder.ts'
 import { textIdentity } from './openai/rewrite.ts'
 import type { ChatCodec, ChatSurface } from './shared/codec.ts'
 

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { renderMetrics } from './renderMetrics.ts'
-import type { WorkerProcesses } from './workers.ts'
+import type { WorkerProcesses } from './workerProcesses.ts'
 
 /**
  * The private port: /metrics for Prometheus, /live for a supervisor, /ready for a load balancer. It runs in the

@@ -1,5 +1,5 @@
 import { GatewayError } from '../../contract/errors/errors.ts'
-import type { Route } from '../catalog/sold.ts'
+import type { Route } from '../catalog/pricedItem.ts'
 import type { Limits } from '../limits.ts'
 import {
   mayMoveOnAfterAnswer,

@@ -1,7 +1,7 @@
 import type { Dialect } from '../../contract/catalog/catalog.ts'
 import { GatewayError, invalidRequest } from '../../contract/errors/errors.ts'
 import type { Model } from '../catalog/catalog.ts'
-import type { Route } from '../catalog/sold.ts'
+import type { Route } from '../catalog/pricedItem.ts'
 import type { RouteHealth } from './routeHealth.ts'
 
 /** What a request, its key and its account ask of the routes. */

@@ -1,4 +1,4 @@
-import type { Provider } from '../catalog/sold.ts'
+import type { Provider } from '../catalog/pricedItem.ts'
 import type { Limits } from '../limits.ts'
 import type { UpstreamRequest } from './transport/transport.ts'
 

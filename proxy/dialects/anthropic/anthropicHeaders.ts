@@ -1,4 +1,4 @@
-import type { Provider } from '../../catalog/sold.ts'
+import type { Provider } from '../../catalog/pricedItem.ts'
 import { type HeaderBlock, jsonHeaders } from '../../upstream/transport/headerBlock.ts'
 
 /** The version of the wire format that is spoken with providers, whatever version a client names. */

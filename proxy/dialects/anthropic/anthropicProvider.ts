@@ -1,8 +1,8 @@
 import { usageBounds } from '../../../contract/money/openaiUsage.ts'
 import type { ProviderSide } from '../shared/translate.ts'
-import { AnthropicRequestBuilder } from './anthropicAsk.ts'
 import { readAnthropicMessage } from './anthropicMessage.ts'
 import { AnthropicReader } from './anthropicReader.ts'
+import { AnthropicRequestBuilder } from './anthropicRequestBuilder.ts'
 
 /** Providers of the Anthropic dialect. */
 export const anthropicProvider: ProviderSide = {

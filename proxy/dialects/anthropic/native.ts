@@ -1,14 +1,21 @@
 import type { TokenUsage } from '../../../contract/money/charge.ts'
 import { usageBounds } from '../../../contract/money/openaiUsage.ts'
 import type { Model } from '../../catalog/catalog.ts'
-import type { Route } from '../../catalog/sold.ts'
+import type { Route } from '../../catalog/pricedItem.ts'
 import type { JsonObject } from '../../json/jsonObject.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import { chunkIdentity } from '../openai/rewrite.ts'
-import type { AnswerContext, ProviderRequestBuilder, ChatCodec, CutRequest, ProviderRequest, WholeAnswer } from '../shared/codec.ts'
-import { MESSAGES_PATH } from './anthropicAsk.ts'
+import type {
+  AnswerContext,
+  ChatCodec,
+  CutRequest,
+  ProviderRequest,
+  ProviderRequestBuilder,
+  WholeAnswer,
+} from '../shared/codec.ts'
 import { anthropicHeaders } from './anthropicHeaders.ts'
 import { blocksIn, parseAnthropicAnswer, writtenBytes, writtenIn } from './anthropicMessage.ts'
+import { MESSAGES_PATH } from './anthropicRequestBuilder.ts'
 import { anthropicUsageJson, readAnthropicUsage } from './anthropicUsage.ts'
 import { messagesText } from './cacheControl.ts'
 import { MessagesRequest } from './messagesRequest.ts'

@@ -1,4 +1,4 @@
-import type { Provider } from '../../catalog/sold.ts'
+import type { Provider } from '../../catalog/pricedItem.ts'
 import { HeaderBlock, jsonHeaders } from '../../upstream/transport/headerBlock.ts'
 
 const JSON_TYPE = 'application/json'

@@ -1,8 +1,8 @@
 import { usageBounds } from '../../../contract/money/openaiUsage.ts'
 import type { ProviderSide } from '../shared/translate.ts'
-import { OpenaiRequestBuilder } from './openaiAsk.ts'
 import { readOpenaiMessage } from './openaiMessage.ts'
 import { OpenaiReader } from './openaiReader.ts'
+import { OpenaiRequestBuilder } from './openaiRequestBuilder.ts'
 
 /** Providers of the OpenAI dialect. */
 export const openaiProvider: ProviderSide = {

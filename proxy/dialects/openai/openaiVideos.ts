@@ -1,4 +1,4 @@
-import type { Route } from '../../catalog/sold.ts'
+import type { Route } from '../../catalog/pricedItem.ts'
 import { isObject } from '../../json/jsonObject.ts'
 import { providerErrorOf } from '../../upstream/providerErrors.ts'
 import { cleanMessage } from '../../upstream/refusal.ts'
@@ -59,13 +59,21 @@ export function askForVideo(route: Route, order: VideoOrder, requestId: string):
 }
 
 /** Asks how a job is doing. */
-export function askForState(route: Pick<Route, 'provider'>, upstreamId: string, requestId: string): VideoProviderRequest {
+export function askForState(
+  route: Pick<Route, 'provider'>,
+  upstreamId: string,
+  requestId: string,
+): VideoProviderRequest {
   const headers = openaiReadHeaders(route.provider, 'application/json')
   return { path: `${PATH}/${encodeURIComponent(upstreamId)}`, headers, requestId, body: null }
 }
 
 /** Asks for the finished clip. */
-export function askForClip(route: Pick<Route, 'provider'>, upstreamId: string, requestId: string): VideoProviderRequest {
+export function askForClip(
+  route: Pick<Route, 'provider'>,
+  upstreamId: string,
+  requestId: string,
+): VideoProviderRequest {
   const headers = openaiReadHeaders(route.provider, 'video/*, application/octet-stream')
   return { path: `${PATH}/${encodeURIComponent(upstreamId)}/content`, headers, requestId, body: null }
 }

@@ -118,7 +118,14 @@ export class ResponseWriter implements MessageWriter {
     } else {
       this.abandon()
       this.pending += responseErrorEvent(fault, this.sequence++)
-      this.emitResponse('response.failed', { ...BEGUN, status: 'failed', output: this.output, usage, error: fault, receipt })
+      this.emitResponse('response.failed', {
+        ...BEGUN,
+        status: 'failed',
+        output: this.output,
+        usage,
+        error: fault,
+        receipt,
+      })
     }
     const last = this.pending + (receipt === '' ? '' : `: receipt ${receipt}\n\n`) + STREAM_END
     this.pending = ''

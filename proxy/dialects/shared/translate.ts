@@ -2,7 +2,7 @@ import type { TokenUsage } from '../../../contract/money/charge.ts'
 import type { Model } from '../../catalog/catalog.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { ChatRequest } from './chatRequest.ts'
-import type { AnswerContext, ProviderRequestBuilder, ChatCodec } from './codec.ts'
+import type { AnswerContext, ChatCodec, ProviderRequestBuilder } from './codec.ts'
 import type { Message, MessageReader, MessageWriter } from './message.ts'
 import { TranslatedStream } from './translatedStream.ts'
 

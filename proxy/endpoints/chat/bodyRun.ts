@@ -1,4 +1,4 @@
-import type { Route } from '../../catalog/sold.ts'
+import type { Route } from '../../catalog/pricedItem.ts'
 import type { WholeAnswer } from '../../dialects/shared/codec.ts'
 import { JSON_TYPE } from '../../server/exchange.ts'
 import { AnswerBody } from '../../upstream/answerBody.ts'

@@ -4,9 +4,15 @@ import { chargeUnits, type TokenUsage } from '../../../contract/money/charge.ts'
 import { estimateUsage } from '../../../contract/money/estimate.ts'
 import type { Principal } from '../../access/principal.ts'
 import { grantedOutputTokens } from '../../admission/holdSize.ts'
-import type { Route } from '../../catalog/sold.ts'
+import type { Route } from '../../catalog/pricedItem.ts'
 import type { ChatRequest } from '../../dialects/shared/chatRequest.ts'
-import type { AnswerContext, ProviderRequestBuilder, ChatCodec, ChatSurface, CutRequest } from '../../dialects/shared/codec.ts'
+import type {
+  AnswerContext,
+  ChatCodec,
+  ChatSurface,
+  CutRequest,
+  ProviderRequestBuilder,
+} from '../../dialects/shared/codec.ts'
 import type { Exchange } from '../../server/exchange.ts'
 import { promptTexts } from '../../tokens/promptTexts.ts'
 import { postRequest } from '../../upstream/providerRequest.ts'

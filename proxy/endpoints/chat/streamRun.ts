@@ -1,5 +1,5 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import type { Route } from '../../catalog/sold.ts'
+import type { Route } from '../../catalog/pricedItem.ts'
 import type { RelayStream } from '../../dialects/shared/relayStream.ts'
 import type { DrainListener } from '../../server/exchange.ts'
 import type { OutBuffer } from '../../sse/outBuffer.ts'

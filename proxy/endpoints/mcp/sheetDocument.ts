@@ -1,4 +1,4 @@
-import type { Sheet } from '../../catalog/sold.ts'
+import type { Sheet } from '../../catalog/pricedItem.ts'
 import { isObject, type JsonObject, parseObject } from '../../json/jsonObject.ts'
 
 /** A public price sheet, read. */

@@ -1,5 +1,5 @@
 import type { AgentPolicy } from '../../access/principal.ts'
-import type { PricedItem } from '../../catalog/sold.ts'
+import type { PricedItem } from '../../catalog/pricedItem.ts'
 import type { Exchange } from '../../server/exchange.ts'
 import { bodyHash } from './bodyHash.ts'
 import type { Metered } from './metered.ts'

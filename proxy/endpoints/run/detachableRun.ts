@@ -1,6 +1,6 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { Model } from '../../catalog/catalog.ts'
-import type { PricedItem } from '../../catalog/sold.ts'
+import type { PricedItem } from '../../catalog/pricedItem.ts'
 import { MeteredRun } from './meteredRun.ts'
 
 /**

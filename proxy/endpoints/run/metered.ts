@@ -1,6 +1,6 @@
 import type { Endpoint } from '../../../contract/catalog/catalog.ts'
 import type { Model } from '../../catalog/catalog.ts'
-import type { Route, PricedItem } from '../../catalog/sold.ts'
+import type { PricedItem, Route } from '../../catalog/pricedItem.ts'
 
 /** What is held for a request, and who may serve it. */
 export interface Metered<Item extends PricedItem = Model> {

@@ -1,7 +1,7 @@
 import type { ReceiptPaid } from '../../../contract/money/receipt.ts'
 import type { Settling } from '../../admission/ending.ts'
 import type { Holding, HoldWaiter } from '../../admission/holds.ts'
-import type { Route } from '../../catalog/sold.ts'
+import type { Route } from '../../catalog/pricedItem.ts'
 import type { Limits } from '../../limits.ts'
 import type { RequestMetrics } from '../../metrics/requestMetrics.ts'
 import type { OutBuffer } from '../../sse/outBuffer.ts'

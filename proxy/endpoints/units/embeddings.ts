@@ -2,7 +2,7 @@ import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts
 import { chargeUnits, type ModelRates, NO_USAGE, worstCaseUnits } from '../../../contract/money/charge.ts'
 import { countOf } from '../../../contract/money/openaiUsage.ts'
 import type { Span } from '../../../contract/std/span.ts'
-import type { Route } from '../../catalog/sold.ts'
+import type { Route } from '../../catalog/pricedItem.ts'
 import { readPreferences } from '../../dialects/shared/preferences.ts'
 import { isGiven, readChoice, readModel, readPositiveInteger } from '../../json/fields.ts'
 import { isObject, type JsonObject } from '../../json/jsonObject.ts'
@@ -13,9 +13,16 @@ import { JSON_TYPE, type RequestHead } from '../../server/exchange.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { Bill } from '../run/bill.ts'
 import { tierRates } from '../run/checkModel.ts'
+import { BufferedRun } from './bufferedRun.ts'
 import { type Members, readMembers, rejected } from './members.ts'
-import type { Operation, BufferedAnswer, BufferedPlan, PlanContext, UnitProviderRequest, UnitRequest } from './operation.ts'
-import { BufferedRun } from './pieceRun.ts'
+import type {
+  BufferedAnswer,
+  BufferedPlan,
+  Operation,
+  PlanContext,
+  UnitProviderRequest,
+  UnitRequest,
+} from './operation.ts'
 import { convertVectors } from './vectors.ts'
 
 const ENCODINGS = ['float', 'base64'] as const

@@ -1,14 +1,14 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
-import type { Route } from '../../catalog/sold.ts'
+import type { Route } from '../../catalog/pricedItem.ts'
 import type { Limits } from '../../limits.ts'
 import type { RequestHead } from '../../server/exchange.ts'
 import { readForm } from '../../upload/form.ts'
 import { type FormFile, formBody } from '../../upload/formBody.ts'
+import { BufferedRun } from './bufferedRun.ts'
 import { formObject, formProvider } from './formFields.ts'
 import { ImagePlan } from './imagePlan.ts'
 import { type ImageRequest, readImageRequest } from './imageRequest.ts'
-import type { Operation, BufferedPlan, PlanContext, UnitProviderRequest } from './operation.ts'
-import { BufferedRun } from './pieceRun.ts'
+import type { BufferedPlan, Operation, PlanContext, UnitProviderRequest } from './operation.ts'
 
 interface EditRequest extends ImageRequest {
   readonly files: readonly FormFile[]

@@ -1,6 +1,6 @@
 import type { UnitRates } from '../../../contract/money/unitRates.ts'
 import type { Span } from '../../../contract/std/span.ts'
-import type { Route } from '../../catalog/sold.ts'
+import type { Route } from '../../catalog/pricedItem.ts'
 import { arraySpans, objectSpans, spanBytes } from '../../json/jsonSpans.ts'
 import { JSON_TYPE } from '../../server/exchange.ts'
 import type { Rejected } from '../../upstream/refusal.ts'

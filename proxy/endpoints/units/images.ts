@@ -1,9 +1,9 @@
-import type { Route } from '../../catalog/sold.ts'
+import type { Route } from '../../catalog/pricedItem.ts'
 import { parseJsonObject } from '../../json/parseJson.ts'
+import { BufferedRun } from './bufferedRun.ts'
 import { ImagePlan } from './imagePlan.ts'
 import { type ImageRequest, readImageRequest } from './imageRequest.ts'
-import type { Operation, BufferedPlan, UnitProviderRequest } from './operation.ts'
-import { BufferedRun } from './pieceRun.ts'
+import type { BufferedPlan, Operation, UnitProviderRequest } from './operation.ts'
 
 /** POST /v1/images/generations. */
 export const images: Operation<ImageRequest, BufferedPlan> = {

@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../../contract/catalog/catalog.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Model } from '../../catalog/catalog.ts'
-import type { Route } from '../../catalog/sold.ts'
+import type { Route } from '../../catalog/pricedItem.ts'
 import type { Preferences } from '../../dialects/shared/preferences.ts'
 import type { ModelChoice } from '../../json/fields.ts'
 import type { Limits } from '../../limits.ts'

@@ -1,7 +1,7 @@
 import { invalidRequest } from '../../../contract/errors/errors.ts'
 import { countOf } from '../../../contract/money/openaiUsage.ts'
 import type { UnitRates } from '../../../contract/money/unitRates.ts'
-import type { Route } from '../../catalog/sold.ts'
+import type { Route } from '../../catalog/pricedItem.ts'
 import { readPreferences } from '../../dialects/shared/preferences.ts'
 import { readBoolean, readModel, readPositiveInteger, readRequiredText } from '../../json/fields.ts'
 import { isObject } from '../../json/jsonObject.ts'
@@ -10,10 +10,17 @@ import type { Limits } from '../../limits.ts'
 import { JSON_TYPE, type RequestHead } from '../../server/exchange.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { Bill } from '../run/bill.ts'
+import { BufferedRun } from './bufferedRun.ts'
 import { countedBill, countedRates } from './counted.ts'
 import { type Members, readMembers, rejected } from './members.ts'
-import type { Operation, BufferedAnswer, BufferedPlan, PlanContext, UnitProviderRequest, UnitRequest } from './operation.ts'
-import { BufferedRun } from './pieceRun.ts'
+import type {
+  BufferedAnswer,
+  BufferedPlan,
+  Operation,
+  PlanContext,
+  UnitProviderRequest,
+  UnitRequest,
+} from './operation.ts'
 import { readResults } from './rerankResults.ts'
 
 const DOCUMENTS_PER_SEARCH = 100

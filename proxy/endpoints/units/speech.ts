@@ -1,5 +1,5 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
-import type { Route } from '../../catalog/sold.ts'
+import type { Route } from '../../catalog/pricedItem.ts'
 import { readPreferences } from '../../dialects/shared/preferences.ts'
 import { isGiven, readChoice, readModel, readRequiredText } from '../../json/fields.ts'
 import { isObject, type JsonObject } from '../../json/jsonObject.ts'

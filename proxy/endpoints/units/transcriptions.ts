@@ -1,7 +1,7 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
 import type { UnitRates } from '../../../contract/money/unitRates.ts'
 import { type Container, type MeasuredAudio, measureAudio } from '../../audio/measure.ts'
-import type { Route } from '../../catalog/sold.ts'
+import type { Route } from '../../catalog/pricedItem.ts'
 import { readPreferences } from '../../dialects/shared/preferences.ts'
 import { readBoolean, readChoice, readModel } from '../../json/fields.ts'
 import { isObject } from '../../json/jsonObject.ts'
@@ -11,11 +11,18 @@ import { readForm } from '../../upload/form.ts'
 import { formBody } from '../../upload/formBody.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { Bill } from '../run/bill.ts'
+import { BufferedRun } from './bufferedRun.ts'
 import { countedBill, countedRates } from './counted.ts'
 import { formObject, formProvider } from './formFields.ts'
 import { type Members, readMembers, rejected } from './members.ts'
-import type { Operation, BufferedAnswer, BufferedPlan, PlanContext, UnitProviderRequest, UnitRequest } from './operation.ts'
-import { BufferedRun } from './pieceRun.ts'
+import type {
+  BufferedAnswer,
+  BufferedPlan,
+  Operation,
+  PlanContext,
+  UnitProviderRequest,
+  UnitRequest,
+} from './operation.ts'
 
 const FORMATS = ['json', 'text', 'verbose_json'] as const
 const DECIMAL = /^[0-9]{1,9}(?:\.[0-9]{1,18})?$/

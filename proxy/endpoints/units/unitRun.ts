@@ -1,5 +1,5 @@
 import type { Principal } from '../../access/principal.ts'
-import type { Route } from '../../catalog/sold.ts'
+import type { Route } from '../../catalog/pricedItem.ts'
 import { openaiHeaders } from '../../dialects/openai/openaiHeaders.ts'
 import type { BodyLease, Exchange } from '../../server/exchange.ts'
 import { postRequest } from '../../upstream/providerRequest.ts'

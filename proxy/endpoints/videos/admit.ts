@@ -4,7 +4,7 @@ import { quantityUnits, type UnitRates } from '../../../contract/money/unitRates
 import { MAX_UNITS } from '../../../contract/money/units.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Model } from '../../catalog/catalog.ts'
-import type { Route } from '../../catalog/sold.ts'
+import type { Route } from '../../catalog/pricedItem.ts'
 import type { VideoOrder } from '../../dialects/openai/openaiVideos.ts'
 import type { Limits } from '../../limits.ts'
 import { chooseRoutes } from '../../upstream/chooseRoutes.ts'

@@ -1,5 +1,5 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import type { Provider } from '../../catalog/sold.ts'
+import type { Provider } from '../../catalog/pricedItem.ts'
 import { askForClip } from '../../dialects/openai/openaiVideos.ts'
 import type { Limits } from '../../limits.ts'
 import type { DrainListener, Exchange, GoneListener } from '../../server/exchange.ts'

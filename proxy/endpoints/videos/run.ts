@@ -7,7 +7,7 @@ import { WakeableSleep } from '../../../contract/std/wakeableSleep.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Ending } from '../../admission/settlements.ts'
 import { settlementBytes } from '../../admission/settlementText.ts'
-import type { Route } from '../../catalog/sold.ts'
+import type { Route } from '../../catalog/pricedItem.ts'
 import {
   askForVideo,
   readUpstreamVideo,
@@ -26,7 +26,7 @@ import type { RunServices } from '../run/services.ts'
 import type { AdmittedVideo } from './admit.ts'
 import { jobJson } from './jobJson.ts'
 import type { FollowedVideo, VideoJobs } from './jobs.ts'
-import { PollInterval } from './pace.ts'
+import { PollInterval } from './pollInterval.ts'
 import { videoState } from './videoState.ts'
 
 const LOST = 'gateway_restart'

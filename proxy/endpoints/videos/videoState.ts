@@ -1,4 +1,4 @@
-import type { Route } from '../../catalog/sold.ts'
+import type { Route } from '../../catalog/pricedItem.ts'
 import { askForState, readUpstreamVideo, type UpstreamVideo } from '../../dialects/openai/openaiVideos.ts'
 import type { Limits } from '../../limits.ts'
 import { callWhole } from '../../upstream/callWhole.ts'

@@ -1,4 +1,4 @@
-import type { Provider } from '../../catalog/sold.ts'
+import type { Provider } from '../../catalog/pricedItem.ts'
 
 /** Headers of requests to a provider: names and values that do not change with the request. */
 export class HeaderBlock {

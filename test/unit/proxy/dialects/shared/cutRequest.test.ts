@@ -5,12 +5,12 @@ import { withoutByteOrderMark } from '../../../../../contract/std/jsonBody.ts'
 import { nestsDeeper } from '../../../../../contract/std/jsonDepth.ts'
 import type { Span } from '../../../../../contract/std/span.ts'
 import type { Model } from '../../../../../proxy/catalog/catalog.ts'
-import type { Provider, Route } from '../../../../../proxy/catalog/sold.ts'
+import type { Provider, Route } from '../../../../../proxy/catalog/pricedItem.ts'
 import { nativeCodec } from '../../../../../proxy/dialects/anthropic/native.ts'
 import { chatSurface } from '../../../../../proxy/dialects/chatSurface.ts'
 import { completionsSurface } from '../../../../../proxy/dialects/completionsSurface.ts'
 import { messagesSurface } from '../../../../../proxy/dialects/messagesSurface.ts'
-import { CHAT, OpenaiRequestBuilder, TEXT } from '../../../../../proxy/dialects/openai/openaiAsk.ts'
+import { CHAT, OpenaiRequestBuilder, TEXT } from '../../../../../proxy/dialects/openai/openaiRequestBuilder.ts'
 import type { ChatSurface } from '../../../../../proxy/dialects/shared/codec.ts'
 import { cutRequest } from '../../../../../proxy/dialects/shared/cutRequest.ts'
 import { CutJson } from '../../../../../proxy/json/cutJson.ts'
@@ -34,7 +34,11 @@ function sent(body: Buffer, surface: ChatSurface = chatSurface): { cut: Buffer; 
   const cut = cutRequest(body, strings, surface, limits)
   const pieces = new OpenaiRequestBuilder(request, 'req_A', to, cut).make(route, 100).body
   const bytes = typeof pieces === 'string' ? Buffer.from(pieces) : Buffer.concat(pieces)
-  return { cut: bytes, plain: String(new OpenaiRequestBuilder(request, 'req_A', to).make(route, 100).body), cuts: strings.length }
+  return {
+    cut: bytes,
+    plain: String(new OpenaiRequestBuilder(request, 'req_A', to).make(route, 100).body),
+    cuts: strings.length,
+  }
 }
 
 /** JSON text of a value with what clients may write differently: space between tokens, escapes. */

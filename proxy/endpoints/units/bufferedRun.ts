@@ -1,4 +1,4 @@
-import type { Route } from '../../catalog/sold.ts'
+import type { Route } from '../../catalog/pricedItem.ts'
 import { AnswerBody } from '../../upstream/answerBody.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
 import type { UpstreamHeaders } from '../../upstream/transport/transport.ts'

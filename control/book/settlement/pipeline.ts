@@ -1,6 +1,6 @@
 /**
- * Runs tasks one after the other behind the caller's back: the next one is prepared while one runs. An error of a task is
- * thrown to whoever gives the next one, or waits, and to nobody else.
+ * A pipeline of one slot: while a task runs, the caller prepares the next one. An error of a task is thrown to whoever
+ * begins the next one or drains the pipeline, and to nobody else.
  */
 export class Pipeline {
   private last: Promise<void> = Promise.resolve()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { Pipeline } from '../../../../../control/book/settlement/behind.ts'
+import { Pipeline } from '../../../../../control/book/settlement/pipeline.ts'
 
 function gate(): { opened: Promise<void>; open: () => void; fail: (error: Error) => void } {
   let open = () => {}

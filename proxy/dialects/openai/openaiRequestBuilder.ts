@@ -1,7 +1,7 @@
 import { quoted } from '../../../contract/money/quoted.ts'
-import type { Route } from '../../catalog/sold.ts'
+import type { Route } from '../../catalog/pricedItem.ts'
 import type { ChatRequest } from '../shared/chatRequest.ts'
-import type { ProviderRequestBuilder, CutRequest, ProviderRequest } from '../shared/codec.ts'
+import type { CutRequest, ProviderRequest, ProviderRequestBuilder } from '../shared/codec.ts'
 import { openaiHeaders } from './openaiHeaders.ts'
 
 // Usage is always asked for, because the charge depends on it; whether the client sees it is another matter.
