@@ -3,21 +3,42 @@
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
+import { compiled } from '../control/launch/paths.ts'
 import { loadOptions } from './bodies.ts'
 import { checkBooks } from './books.ts'
 import { type BenchCase, caseNamed, SMALL, STREAM } from './cases.ts'
+import { PaidTraffic } from './compare/paidTraffic.ts'
+import { measureByTurns, resultLine } from './compare/turns.ts'
 import type { LoadOptions } from './load/options.ts'
+import { runSettlement } from './parts/settlement.ts'
 import type { Measured } from './runner.ts'
 import { untilStopped } from './stopping.ts'
 import { type Stack, startStack } from './targets/stack.ts'
 import { FEW_ACCOUNTS, modelOf, pinStack, sluiceMeasured, startWorld, type World } from './targets/world.ts'
 
-const HELP = 'node dist/bench/compare.js --other DIR [--cases small,stream-100] [--pairs 40] [--seconds 0.5]'
+/** Requests that are paid for by x402, from the quote to the refund. */
+const PAYMENT = 'payment'
+/** Ended requests on their way into the book. */
+const SETTLEMENT = 'settlement'
+const HELP = `node dist/bench/compare.js --other DIR [--cases ${SMALL},${STREAM},${PAYMENT},${SETTLEMENT}] [--pairs 40] [--seconds 0.5]
+Of ${PAYMENT} and ${SETTLEMENT}, whose measurements take seconds, a quarter of the pairs is measured.`
+const SLOW_PAIRS_SHARE = 0.25
 const WARM_UP_SECONDS = 2
+const PAYMENTS = 64
+const RECEIPTS = 20_000
 
-interface Pair {
-  readonly mine: number
-  readonly other: number
+/** A build of which a stack runs. */
+interface Side {
+  readonly stack: Stack
+  /** Undefined when no payments are measured. */
+  readonly paid: PaidTraffic | undefined
+}
+
+interface Plan {
+  readonly kinds: readonly BenchCase[]
+  readonly hasPayments: boolean
+  readonly pairCount: number
+  readonly seconds: number
 }
 
 function loadOf(stack: Stack, kind: BenchCase, seconds: number): [one: Measured, options: LoadOptions] {
@@ -31,63 +52,83 @@ async function microsPerRequest(world: World, stack: Stack, kind: BenchCase, sec
   return (sample.cpuMicros + sample.redisMicros) / sample.load.requests
 }
 
-/** The middle value; the lower one of two. */
-function quantile(values: readonly number[], part: number): number {
-  const sorted = values.toSorted((a, b) => a - b)
-  return sorted[Math.floor((sorted.length - 1) * part)] ?? Number.NaN
+/** Starts a stack of a build on its core, with a chain of its own where it is to take payments. */
+async function startSide(start: typeof startStack, world: World, hasPayments: boolean, stops: (() => Promise<void>)[]) {
+  const paid = hasPayments ? await PaidTraffic.start(stops) : undefined
+  paid?.enter()
+  const options = { providerPort: world.providerPort, accounts: FEW_ACCOUNTS, keysPerAccount: 1, proxyOnly: false }
+  const stack = await start(options, stops)
+  pinStack(stack, world.cores)
+  world.runner.add(stack)
+  return { stack, paid }
 }
 
-function resultLine(name: string, pairs: readonly Pair[]): string {
-  const ratios = pairs.map(({ mine, other }) => mine / other)
-  const shown = [0.25, 0.5, 0.75].map((part) => quantile(ratios, part).toFixed(3)).join(', ')
-  const [mine, other] = [pairs.map((pair) => pair.mine), pairs.map((pair) => pair.other)]
-  const micros = `${quantile(mine, 0.5).toFixed(1)} us against ${quantile(other, 0.5).toFixed(1)} us`
-  return `${name.padEnd(15)} ${micros}; ratios of ${pairs.length} pairs, quartiles: ${shown}`
+/** Measures loads and payments of two builds, and checks both books. */
+async function compareStacks(plan: Plan, otherStart: typeof startStack, stops: (() => Promise<void>)[]): Promise<void> {
+  const { kinds, hasPayments, pairCount, seconds } = plan
+  const settings = { seconds, rounds: 1, quick: false, targets: [], cases: kinds, parts: [], isWhole: false }
+  const world = await startWorld({ ...settings, output: undefined }, stops)
+  const mine = await startSide(startStack, world, hasPayments, stops)
+  const other = await startSide(otherStart, world, hasPayments, stops)
+  for (const kind of kinds) {
+    for (const { stack } of [mine, other]) await world.runner.meetKeys(...loadOf(stack, kind, WARM_UP_SECONDS))
+    const measure = (side: Side) => () => microsPerRequest(world, side.stack, kind, seconds)
+    print(kind.name, await measureByTurns(pairCount, measure(mine), measure(other)))
+  }
+  if (hasPayments) {
+    const { publicModel } = caseNamed(SMALL)
+    const measure = (side: Side) => () => paidMicros(side, publicModel)
+    for (const side of [mine, other]) {
+      await side.paid?.taken(side.stack, publicModel)
+      await paidMicros(side, publicModel)
+    }
+    print(PAYMENT, await measureByTurns(slowPairs(pairCount), measure(mine), measure(other)))
+  }
+  for (const [name, { stack, paid }] of [['this build', mine] as const, ['the other build', other] as const]) {
+    paid?.enter()
+    await checkBooks(stack, name, world.runner.requestsTo(stack) + (paid?.served ?? 0))
+  }
+}
+
+async function paidMicros({ stack, paid }: Side, model: string): Promise<number> {
+  if (paid === undefined) throw new Error('this stack takes no payments')
+  return paid.microsPerRequest(stack, model, PAYMENTS)
+}
+
+function slowPairs(pairCount: number): number {
+  return Math.ceil(pairCount * SLOW_PAIRS_SHARE)
+}
+
+function print(...result: Parameters<typeof resultLine>): void {
+  process.stdout.write(`${resultLine(...result)}\n`)
 }
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
       other: { type: 'string' },
-      cases: { type: 'string', default: `${SMALL},${STREAM}` },
+      cases: { type: 'string', default: [SMALL, STREAM, PAYMENT, SETTLEMENT].join() },
       pairs: { type: 'string', default: '40' },
       seconds: { type: 'string', default: '0.5' },
     },
   })
   if (values.other === undefined) throw new Error(HELP)
-  const url = pathToFileURL(join(resolve(values.other), 'dist/bench/targets/stack.js')).href
-  const otherBuild = (await import(url)) as { startStack: typeof startStack }
-  const kinds = values.cases.split(',').map(caseNamed)
+  const otherDist = join(resolve(values.other), 'dist')
+  const names = values.cases.split(',')
+  const kinds = names.filter((name) => name !== PAYMENT && name !== SETTLEMENT).map(caseNamed)
   const [pairCount, seconds] = [Number(values.pairs), Number(values.seconds)]
-  const settings = { seconds, rounds: 1, quick: false, targets: [], cases: kinds, parts: [], isWhole: false }
-  await untilStopped(async (stops) => {
-    const world = await startWorld({ ...settings, output: undefined }, stops)
-    const accounts = { accounts: FEW_ACCOUNTS, keysPerAccount: 1, proxyOnly: false }
-    const stacks: Stack[] = []
-    for (const start of [startStack, otherBuild.startStack]) {
-      const stack = await start({ providerPort: world.providerPort, ...accounts }, stops)
-      pinStack(stack, world.cores)
-      world.runner.add(stack)
-      stacks.push(stack)
-    }
-    const [mine, other] = stacks
-    if (mine === undefined || other === undefined) return
-    for (const kind of kinds) {
-      for (const stack of stacks) await world.runner.meetKeys(...loadOf(stack, kind, WARM_UP_SECONDS))
-      const pairs: Pair[] = []
-      // Each build goes first in every second pair, so that neither gains by what ran before it.
-      for (let pair = 0; pair < pairCount; pair++) {
-        const order = pair % 2 === 0 ? [mine, other] : [other, mine]
-        const micros = new Map<Stack, number>()
-        for (const stack of order) micros.set(stack, await microsPerRequest(world, stack, kind, seconds))
-        pairs.push({ mine: micros.get(mine) ?? Number.NaN, other: micros.get(other) ?? Number.NaN })
-      }
-      process.stdout.write(`${resultLine(kind.name, pairs)}\n`)
-    }
-    for (const [name, stack] of [['this build', mine] as const, ['the other build', other] as const]) {
-      await checkBooks(stack, name, world.runner.requestsTo(stack))
-    }
-  })
+  const hasPayments = names.includes(PAYMENT)
+  if (kinds.length > 0 || hasPayments) {
+    const url = pathToFileURL(join(otherDist, 'bench/targets/stack.js')).href
+    const otherBuild = (await import(url)) as { startStack: typeof startStack }
+    const plan = { kinds, hasPayments, pairCount, seconds }
+    await untilStopped((stops) => compareStacks(plan, otherBuild.startStack, stops))
+  }
+  if (names.includes(SETTLEMENT)) {
+    const measure = (program: string) => async () => (await runSettlement(program, RECEIPTS)).cpuMicrosPerReceipt
+    const [mine, other] = [compiled('bench/settlement.js'), join(otherDist, 'bench/settlement.js')]
+    print(SETTLEMENT, await measureByTurns(slowPairs(pairCount), measure(mine), measure(other)))
+  }
 }
 
 await main()

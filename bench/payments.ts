@@ -6,7 +6,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import type { Address } from 'viem'
-import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { parseAddress } from '../contract/payments/address.ts'
 import { type Eip3009Payment, replayKey } from '../contract/payments/signedPayment.ts'
 import type { PaymentAsset } from '../contract/payments/terms.ts'
@@ -30,11 +29,11 @@ import { PaymentsService } from '../control/onchain/service/paymentsService.ts'
 import { migrate } from '../control/runtime/db/migrate.ts'
 import { createPool, type Pool } from '../control/runtime/db/pool.ts'
 import { limits } from './limits.ts'
+import { newPayers, type Wallet } from './payers.ts'
 
 const AT_ONCE = [1, 32] as const
 const AMOUNT = 4_200n
 const UNITS = 4_200_000
-const TOKENS = 1_000_000_000n
 const WAIT_MS = 30_000
 const READY_MS = 20_000
 
@@ -53,17 +52,6 @@ interface Ground {
   readonly client: DevClient
   readonly asset: PaymentAsset
   readonly treasury: Signer
-}
-
-type Wallet = ReturnType<typeof privateKeyToAccount>
-
-async function newPayers({ client, asset }: Ground, count: number): Promise<Wallet[]> {
-  const payers = Array.from({ length: count }, () => privateKeyToAccount(generatePrivateKey()))
-  for (const { address } of payers) {
-    const call = { address: asset.address, abi: DEMO_TOKEN_ABI, functionName: 'mint', args: [address, TOKENS] } as const
-    await client.waitForTransactionReceipt({ hash: await client.writeContract(call) })
-  }
-  return payers
 }
 
 /** A request whose payment is signed and checked, as a proxy hands it over. */
@@ -112,7 +100,7 @@ async function newOrder({ asset, treasury }: Ground, payer: Wallet, nonce: numbe
 
 /** Every payer pays one after the other, all of them at once. */
 async function measure(ground: Ground, atOnce: number, count: number): Promise<Figure> {
-  const payers = await newPayers(ground, atOnce)
+  const payers = await newPayers(ground.client, ground.asset.address, atOnce)
   const each = Math.ceil(count / atOnce)
   const orders = await Promise.all(
     payers.map((payer) => Promise.all(Array.from({ length: each }, (_, nonce) => newOrder(ground, payer, nonce)))),

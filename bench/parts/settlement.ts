@@ -12,13 +12,18 @@ const ACCOUNTS = 1_000
 export async function measureSettlement(settings: Settings): Promise<SettlementResult> {
   const receipts = settings.quick ? QUICK_RECEIPTS : RECEIPTS
   const runs: SettlementResult['runs'] = []
-  for (let i = 0; i < (settings.quick ? 1 : RUNS); i++) runs.push(await runOnce(receipts))
+  for (let i = 0; i < (settings.quick ? 1 : RUNS); i++)
+    runs.push(await runSettlement(compiled('bench/settlement.js'), receipts))
   return { runs }
 }
 
-function runOnce(receipts: number): Promise<SettlementResult['runs'][number]> {
+/**
+ * Books receipts once, in a process with servers of its own.
+ * @param program the compiled bench/settlement.ts of a build
+ */
+export function runSettlement(program: string, receipts: number): Promise<SettlementResult['runs'][number]> {
   return new Promise((resolve, reject) => {
-    const args = [compiled('bench/settlement.js'), String(receipts), String(ACCOUNTS), '--json']
+    const args = [program, String(receipts), String(ACCOUNTS), '--json']
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
     let output = ''
     child.stdout.on('data', (part: Buffer) => {

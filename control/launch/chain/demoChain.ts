@@ -31,6 +31,7 @@ export interface DemoPayer {
 export interface DemoChain {
   readonly node: AnvilNode
   readonly payer: DemoPayer
+  readonly contracts: DevContracts
   /** For control. */
   readonly env: Readonly<Record<string, string>>
 }
@@ -58,7 +59,7 @@ export async function startDemoChain(dataDir: string, logFile: string, limits: L
       SLUICE_TREASURY_KEY: devPrivateKey(TREASURY),
       SLUICE_RELAYER_KEYS: devPrivateKey(RELAYER),
     }
-    return { node, payer: { address: payer, private_key: devPrivateKey(PAYER) }, env }
+    return { node, payer: { address: payer, private_key: devPrivateKey(PAYER) }, contracts, env }
   } catch (error) {
     await node.process.stop()
     throw error

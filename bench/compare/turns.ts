@@ -1,0 +1,38 @@
+/** What two builds spend on a request, in microseconds of CPU, measured within seconds of each other. */
+export interface Pair {
+  readonly mine: number
+  readonly other: number
+}
+
+/** Measures one build once. @returns microseconds of CPU a request */
+export type Measure = () => Promise<number>
+
+/** Measures two builds by turns. Each goes first in every second pair, so that neither gains by what ran before it. */
+export async function measureByTurns(pairCount: number, mine: Measure, other: Measure): Promise<Pair[]> {
+  const pairs: Pair[] = []
+  for (let pair = 0; pair < pairCount; pair++) {
+    if (pair % 2 === 0) {
+      const first = await mine()
+      pairs.push({ mine: first, other: await other() })
+    } else {
+      const first = await other()
+      pairs.push({ mine: await mine(), other: first })
+    }
+  }
+  return pairs
+}
+
+/** The value below which a part of them lies; the lower one of two. */
+function quantile(values: readonly number[], part: number): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.floor((sorted.length - 1) * part)] ?? Number.NaN
+}
+
+/** One line of the outcome: medians of both builds, and the quartiles of their ratios. */
+export function resultLine(name: string, pairs: readonly Pair[]): string {
+  const ratios = pairs.map(({ mine, other }) => mine / other)
+  const shown = [0.25, 0.5, 0.75].map((part) => quantile(ratios, part).toFixed(3)).join(', ')
+  const [mine, other] = [pairs.map((pair) => pair.mine), pairs.map((pair) => pair.other)]
+  const micros = `${quantile(mine, 0.5).toFixed(1)} us against ${quantile(other, 0.5).toFixed(1)} us`
+  return `${name.padEnd(15)} ${micros}; ratios of ${pairs.length} pairs, quartiles: ${shown}`
+}

@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { measureByTurns, resultLine } from '../../../../bench/compare/turns.ts'
+
+test('two builds are measured by turns, and each goes first in every second pair', async () => {
+  const order: string[] = []
+  const build = (name: string, micros: number) => async () => {
+    order.push(name)
+    return micros
+  }
+  const pairs = await measureByTurns(3, build('mine', 10), build('other', 20))
+  assert.equal(order.join(' '), 'mine other other mine mine other')
+  assert.deepEqual(pairs, Array(3).fill({ mine: 10, other: 20 }))
+})
+
+test('the line of a case has the medians of both builds and the quartiles of their ratios', () => {
+  const pairs = [1, 2, 3, 4, 5].map((mine) => ({ mine, other: 2 }))
+  const line = resultLine('small', pairs)
+  assert.match(line, /^small +3\.0 us against 2\.0 us; ratios of 5 pairs, quartiles: 1\.000, 1\.500, 2\.000$/)
+})
