@@ -106,16 +106,17 @@ function answerOf(events: readonly MessagesEvent[]): Omit<MessagesAnswer, 'recei
   for (const event of events) {
     const index = Number(event['index'])
     const delta = (event['delta'] ?? {}) as Record<string, string>
-    const block = itemOf(answer.content, index)
     if (event.type === 'message_start') answer = structuredClone(event['message']) as typeof answer
     else if (event.type === 'content_block_start') {
       assert.equal(index, answer.content.length)
       answer.content.push(structuredClone(event['content_block']) as ContentBlock)
     } else if (event.type === 'content_block_delta') {
+      const block = itemOf(answer.content, index)
       if (delta['type'] === 'text_delta') block.text += memberOf(delta, 'text')
       if (delta['type'] === 'thinking_delta') block.thinking += memberOf(delta, 'thinking')
       if (delta['type'] === 'input_json_delta') inputs.set(index, (inputs.get(index) ?? '') + delta['partial_json'])
     } else if (event.type === 'content_block_stop') {
+      const block = itemOf(answer.content, index)
       const input = inputs.get(index)
       if (block.type === 'tool_use' && input) block.input = JSON.parse(input)
     } else if (event.type === 'message_delta') {
