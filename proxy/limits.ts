@@ -19,12 +19,18 @@ export const PROXY_LIMITS = {
   slowBodiesMax: 2_000,
   /** The same of senders whose credential is not proven. */
   strangerSlowBodiesMax: 1_000,
-  /** JSON above this size is parsed in steps, in bytes. */
+  /** JSON above this size is read by another thread, in bytes. */
   jsonAtOnceBytesMax: 262_144,
   /** The same for senders whose credential is not proven, in bytes. */
   strangerJsonAtOnceBytesMax: 16_384,
-  /** Bodies that wait for being parsed in steps, of customers and of strangers each. */
-  jsonStepsWaitingMax: 32,
+  /** Bodies that wait for the thread that reads them, of customers and of strangers each. */
+  largeBodiesWaitingMax: 32,
+  /** From the place in the queue to the end, in milliseconds; a thread that takes longer is ended. */
+  largeBodyTimeoutMs: 20_000,
+  /** What an answer repeats of its request, in bytes. */
+  echoBytesMax: 1_048_576,
+  /** Of images and videos, in UTF-16 code units. */
+  promptCharactersMax: 65_536,
   /** Memory of all uploads that are open in a process, in bytes. */
   uploadBytesOpenMax: 268_435_456,
   /** Memory of the uploads of senders whose credential is not proven, in bytes. */

@@ -20,7 +20,7 @@ import { paidHandler } from './endpoints/paid.ts'
 import { pricingHandler, sheetHandler, sheetsHandler } from './endpoints/pricing.ts'
 import { publicReceiptHandler, receiptHandler } from './endpoints/receipts.ts'
 import { keyPrecheck } from './endpoints/run/checkKey.ts'
-import { keyedHandler, parseFirst, type Serve } from './endpoints/run/serve.ts'
+import { keyedHandler, type Serve } from './endpoints/run/serve.ts'
 import type { RunServices } from './endpoints/run/services.ts'
 import { statusHandler, statusHistoryHandler } from './endpoints/status.ts'
 import { toolServe } from './endpoints/tools/call.ts'
@@ -37,7 +37,6 @@ import { videoServe } from './endpoints/videos/generate.ts'
 import type { VideoJobs } from './endpoints/videos/jobs.ts'
 import { videoReadHandler } from './endpoints/videos/read.ts'
 import type { BatchJobs } from './jobs/batchJobs.ts'
-import { type BodyOwner, BodyParser } from './json/parseInSteps.ts'
 import type { Limits } from './limits.ts'
 import type { PaymentServices } from './payments/paidRequest.ts'
 import type { RouteEntry } from './server/routeTable.ts'
@@ -70,14 +69,10 @@ export function routes(parts: RouteParts): RouteEntry[] {
     parts
   const precheck = keyPrecheck(keys)
   const mcpSender = mcpPrecheck(precheck)
-  const parser = new BodyParser(limits)
-  // Uploads are no JSON.
-  const parsed = (serve: Serve, owner: BodyOwner, { upload = false }: Partial<RouteEntry>): Serve =>
-    upload ? serve : parseFirst(serve, parser, owner)
   const keyed = (path: string, serve: Serve, more: Partial<RouteEntry> = {}): RouteEntry => ({
     method: 'POST',
     path,
-    handler: keyedHandler(parsed(serve, 'customer', more), keys, services),
+    handler: keyedHandler(serve, keys, services),
     precheck,
     ...more,
   })
@@ -88,7 +83,7 @@ export function routes(parts: RouteParts): RouteEntry[] {
       ...more,
       method: 'POST',
       path: `/x402${path}`,
-      handler: paidHandler(parsed(serve, 'stranger', more), payments, services),
+      handler: paidHandler(serve, payments, services),
       precheck: undefined,
     },
   ]
@@ -107,7 +102,7 @@ export function routes(parts: RouteParts): RouteEntry[] {
     {
       method: 'POST',
       path: '/v1/messages/count_tokens',
-      handler: countTokensHandler(keys, catalog, services, parser),
+      handler: countTokensHandler(keys, catalog, services),
       precheck,
     },
     ...sold('/v1/completions', chat(completionsSurface)),
@@ -123,7 +118,7 @@ export function routes(parts: RouteParts): RouteEntry[] {
     {
       method: 'POST',
       path: '/mcp',
-      handler: mcpHandler({ ...parts, parser, precheck: mcpSender }),
+      handler: mcpHandler({ ...parts, precheck: mcpSender }),
       precheck: mcpSender,
       comparesCredentials: true,
     },

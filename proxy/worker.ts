@@ -30,6 +30,7 @@ import { VideoJobs } from './endpoints/videos/jobs.ts'
 import { BatchJobs } from './jobs/batchJobs.ts'
 import { VideoStore } from './jobs/videoStore.ts'
 import { VideoWakes } from './jobs/videoWakes.ts'
+import { LargeBodies } from './large/largeBodies.ts'
 import { readLimits } from './limits.ts'
 import { RequestMetrics } from './metrics/requestMetrics.ts'
 import type { PaymentServices } from './payments/paidRequest.ts'
@@ -143,6 +144,7 @@ const services: RunServices = {
   active: new ActiveRuns(),
   agents: new AgentGate(rpc, fault('giving an approval back')),
   tokens: new TokenCounter(limits, fault('an idle thread')),
+  large: new LargeBodies(limits, fault('an idle thread')),
   onCrash: (error, requestId) => log.error({ err: error, requestId }, 'a request failed by a fault of the gateway'),
   onRouteFault: (route, reason) => {
     metrics.noteRouteFault(route.provider.id)

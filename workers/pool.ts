@@ -19,6 +19,8 @@ export interface PoolBounds {
   /** Given to a task from its start in the queue; a thread that takes longer is ended. */
   readonly taskTimeoutMs: number
   readonly idleTimeoutMs: number
+  /** How much the threads yield to others of the machine, as nice does; absent is 0. */
+  readonly niceIncrement?: number
   /** Told of a thread that fails while it has no task; another takes its place with the next one. */
   readonly onFault: (error: Error) => void
 }
@@ -41,6 +43,7 @@ export class WorkerPool {
       maxThreads: bounds.threadsMax,
       maxQueue: bounds.queueMax,
       idleTimeout: bounds.idleTimeoutMs,
+      niceIncrement: bounds.niceIncrement ?? 0,
       // Threads that are asleep in a blocking wait cannot be unref'd and would keep a process from ending.
       atomics: 'disabled',
     })
@@ -57,14 +60,21 @@ export class WorkerPool {
    * Has a task done by a thread.
    * @throws PoolBusy when too many wait; Error when the task fails or takes too long
    */
-  async run<Name extends TaskName>(
-    name: Name,
-    input: Parameters<Tasks[Name]>[0],
-  ): Promise<Awaited<ReturnType<Tasks[Name]>>> {
+  run<Name extends TaskName>(name: Name, input: Parameters<Tasks[Name]>[0]): Promise<Awaited<ReturnType<Tasks[Name]>>> {
+    return this.runFile(taskFile(name), input)
+  }
+
+  /**
+   * Has a task done that another folder defines.
+   * @param file the module that exports the task as `run`
+   * @throws as `run`
+   */
+  async runFile<Input, Output>(file: string, input: Input): Promise<Output> {
     const { queueMax, taskTimeoutMs } = this.bounds
     if (this.threads.queueSize >= queueMax) throw new PoolBusy(`${queueMax} tasks wait for a worker thread`)
     try {
-      return await this.threads.run(input, { ...taskOf(name), signal: AbortSignal.timeout(taskTimeoutMs) })
+      const signal = AbortSignal.timeout(taskTimeoutMs)
+      return (await this.threads.run(input, { filename: file, name: 'run', signal })) as Output
     } catch (error) {
       this.replaceThread()
       throw error
@@ -74,7 +84,7 @@ export class WorkerPool {
   // The thread may have ended with its task, and the pool starts another one only with the next that comes.
   private replaceThread(): void {
     if (this.closed || this.threads.queueSize === 0 || this.threads.threads.length >= this.bounds.threadsMax) return
-    this.threads.run(undefined, taskOf('wake')).catch(() => undefined)
+    this.threads.run(undefined, { filename: taskFile('wake'), name: 'run' }).catch(() => undefined)
   }
 
   /** Ends all threads; what they were doing fails. */
@@ -84,6 +94,6 @@ export class WorkerPool {
   }
 }
 
-function taskOf(name: TaskName): { filename: string; name: string } {
-  return { filename: new URL(`./${name}.js`, import.meta.url).href, name: 'run' }
+function taskFile(name: TaskName): string {
+  return new URL(`./${name}.js`, import.meta.url).href
 }

@@ -33,6 +33,7 @@ const receipt: ReceiptFields = {
   usage,
   quantity: 0,
   unit: '',
+  size: '',
   usageSource: 'reported',
   clamped: false,
   streamed: true,

@@ -60,6 +60,8 @@ export interface ReceiptFields {
   /** Of what is not priced by the token, and how that is called; 0 and '' for tokens. */
   readonly quantity: number
   readonly unit: string
+  /** Of images whose price goes by it, WxH, or ''. */
+  readonly size: string
   readonly usageSource: ReceiptUsageSource
   readonly clamped: boolean
   readonly streamed: boolean
@@ -84,13 +86,15 @@ export function amountJson(units: number, coinUsdUnits: number): string {
   return `{"units":"${units}","usd":"${usd}","coin":"${coin}"}`
 }
 
-function usageJson({ usage, quantity, unit }: ReceiptFields): string {
+function usageJson({ usage, quantity, unit, size }: ReceiptFields): string {
   const prompt = promptTokens(usage)
   return (
     `{"prompt_tokens":${prompt},"completion_tokens":${usage.output},"total_tokens":${prompt + usage.output}` +
     `,"cached_tokens":${usage.cachedInput},"cache_write_tokens":${usage.cacheWrite5m + usage.cacheWrite1h}` +
     `,"cache_write_1h_tokens":${usage.cacheWrite1h},"reasoning_tokens":${usage.reasoning}` +
-    (unit === '' ? '}' : `,"quantity":${quantity},"unit":${quoted(unit)}}`)
+    (unit === ''
+      ? '}'
+      : `,"quantity":${quantity},"unit":${quoted(unit)}${size === '' ? '' : `,"size":${quoted(size)}`}}`)
   )
 }
 

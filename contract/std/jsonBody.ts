@@ -19,14 +19,14 @@ export function readJsonBody(body: Buffer, depthMax: number, longStrings?: Span[
   if (body.length === 0) throw invalidRequest('The body is empty; send a JSON object.')
   if (nestsDeeper(body, depthMax, longStrings)) throw tooDeep(depthMax)
   // Anything else would reach the model with its characters replaced.
-  if (!isUtf8(body)) throw notUtf8()
+  if (!isUtf8(body)) throw invalidRequest('The body is not UTF-8; send JSON in that encoding, not compressed.')
   const text = withoutByteOrderMark(body.toString('utf8'))
   let parsed: unknown
   try {
     parsed = JSON.parse(text)
   } catch (error) {
     const reason = error instanceof Error ? error.message : ''
-    if (isForm(text)) throw new GatewayError('unsupported_media_type')
+    if (FORM_START.test(text)) throw new GatewayError('unsupported_media_type')
     if (endsEarly(reason, text.length)) throw new GatewayError('body_incomplete')
     throw invalidRequest(`The body is not valid JSON: ${reason}.`)
   }
@@ -39,19 +39,9 @@ export function withoutByteOrderMark(text: string): string {
   return text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text
 }
 
-/** The refusal of a body in another encoding. */
-export function notUtf8(): GatewayError {
-  return invalidRequest('The body is not UTF-8; send JSON in that encoding, not compressed.')
-}
-
 /** The refusal of a body that nests too deep. */
 export function tooDeep(depthMax: number): GatewayError {
   return invalidRequest(`The body nests deeper than ${depthMax} levels; flatten it.`)
-}
-
-/** Whether a text that is no JSON is a form. */
-export function isForm(text: string): boolean {
-  return FORM_START.test(text)
 }
 
 function endsEarly(reason: string, length: number): boolean {

@@ -14,17 +14,20 @@ interface RatedRow extends TokenUsage {
   readonly rate: string
   readonly tier: string
   readonly unit: string
+  readonly quantity: number
+  readonly size: string
   readonly chargeUnits: number
 }
 
 const PAGE = `
   SELECT position, request_id AS "requestId", model, sheet_version AS "sheetVersion", rate, tier, unit,
+    quantity, size,
     charge_units AS "chargeUnits", input_tokens AS input, cached_input_tokens AS "cachedInput",
     cache_write_5m_tokens AS "cacheWrite5m", cache_write_1h_tokens AS "cacheWrite1h", output_tokens AS output,
     reasoning_tokens AS reasoning
-  FROM receipts WHERE (rate = 'batch' OR tier = 'private') AND position > $1 ORDER BY position LIMIT $2`
+  FROM receipts WHERE (rate = 'batch' OR tier = 'private' OR size <> '') AND position > $1 ORDER BY position LIMIT $2`
 
-/** Compares the receipts of batches and of the private tier with the price sheets that they name. */
+/** Compares the receipts of batches, of the private tier and of sized images with the price sheets that they name. */
 export async function checkRates(client: Client, limits: Limits): Promise<AuditCheck[]> {
   const [unsold, tooDear] = [new Faults(), new Faults()]
   let receipts = 0
@@ -44,7 +47,7 @@ export async function checkRates(client: Client, limits: Limits): Promise<AuditC
     }
     if (page.rows.length < limits.auditPageMax) break
   }
-  const checked = `${receipts} receipts of batches and the private tier`
+  const checked = `${receipts} receipts of batches, the private tier and sized images`
   return [
     unsold.check('every receipt names rates of its price sheet', checked),
     tooDear.check('no batch or private request exceeds its rates, and no batch the standard ones', checked),
@@ -55,9 +58,13 @@ export async function checkRates(client: Client, limits: Limits): Promise<AuditC
 function chargeLimit(row: RatedRow, listed: SheetModel | undefined): number | undefined {
   const json = row.tier === 'private' ? listed?.price_private : listed?.price
   if (json === undefined) return undefined
-  // What is counted by other units than tokens has no batch and no attested hardware.
-  if (row.unit !== '') return undefined
   const price = priceFromJson(json)
+  if (row.size !== '') {
+    const priceUnits = price.sizes?.get(row.size)
+    return priceUnits === undefined ? undefined : priceUnits * row.quantity
+  }
+  // What else is counted by other units than tokens has no batch and no attested hardware.
+  if (row.unit !== '') return undefined
   const prompt = promptTokens(row)
   const standard = effectiveRates(price, '', prompt)
   if (row.rate !== 'batch') return standard && due(standard, row)

@@ -105,6 +105,7 @@ export function receiptOf(job: JobRow, chargedUnits: number): string {
     },
     quantity: 0,
     unit: '',
+    size: '',
     usageSource: USAGE_SOURCE_NAMES.get(told.usageSource) ?? 'none',
     clamped: told.clamped,
     streamed: false,

@@ -27,6 +27,8 @@ export interface SettlementFields {
   readonly durationMs: number
   readonly rate: sluice.Rate
   readonly tier: sluice.Tier
+  /** Of images whose price goes by it, WxH, or ''. */
+  readonly size: string
 }
 
 const SEVEN_BITS = 0x80
@@ -58,7 +60,8 @@ export function settlementText(fields: SettlementFields): string {
     count('\x88\x01', fields.firstByteMs) +
     count('\x90\x01', fields.durationMs) +
     count('\x98\x01', fields.rate) +
-    count('\xa0\x01', fields.tier)
+    count('\xa0\x01', fields.tier) +
+    text('\xaa\x01', fields.size)
   )
 }
 

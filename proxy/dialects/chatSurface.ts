@@ -6,14 +6,15 @@ import { chatClient } from './openai/chatClient.ts'
 import { readChatRequest } from './openai/chatRequest.ts'
 import { ChatStream, STREAM_END } from './openai/chatStream.ts'
 import { readOpenaiAnswer } from './openai/openaiAnswer.ts'
-import { CHAT, OpenaiRequestBuilder } from './openai/openaiRequestBuilder.ts'
+import { OpenaiRequestBuilder, printOpenai } from './openai/openaiRequestBuilder.ts'
 import { chunkIdentity } from './openai/rewrite.ts'
 import type { AnswerContext, ChatCodec, ChatSurface } from './shared/codec.ts'
 import { translate } from './shared/translate.ts'
 
 /** Chat completions over a provider that speaks them: chunks go through with three members rewritten. */
 const overOpenai: ChatCodec = {
-  ask: (request, requestId, _model, cut) => new OpenaiRequestBuilder(request, requestId, CHAT, cut),
+  print: (request, _model, cut) => printOpenai(request, cut),
+  ask: (request, requestId, _model, printed) => new OpenaiRequestBuilder(request, requestId, printed),
   stream: ({ requestId, model, request, limits }: AnswerContext) =>
     new ChatStream(
       chunkIdentity(requestId, model.id),

@@ -4,7 +4,7 @@ import { chatSurface } from './chatSurface.ts'
 import { ChatStream } from './openai/chatStream.ts'
 import { readTextRequest } from './openai/completionsRequest.ts'
 import { readTextAnswer } from './openai/openaiAnswer.ts'
-import { OpenaiRequestBuilder, TEXT } from './openai/openaiRequestBuilder.ts'
+import { OpenaiRequestBuilder, printOpenai, TEXT } from './openai/openaiRequestBuilder.ts'
 import { textIdentity } from './openai/rewrite.ts'
 import type { ChatCodec, ChatSurface } from './shared/codec.ts'
 
@@ -13,7 +13,8 @@ const DIALECTS: ReadonlySet<Dialect> = new Set(['openai'])
 
 /** Text completions over a provider that speaks them: chunks go through with four members rewritten. */
 const overOpenai: ChatCodec = {
-  ask: (request, requestId, _model, cut) => new OpenaiRequestBuilder(request, requestId, TEXT, cut),
+  print: (request, _model, cut) => printOpenai(request, cut),
+  ask: (request, requestId, _model, printed) => new OpenaiRequestBuilder(request, requestId, printed, TEXT),
   stream: ({ requestId, model, request, limits }) =>
     new ChatStream(
       textIdentity(requestId, model.id),

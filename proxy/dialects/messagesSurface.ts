@@ -7,14 +7,14 @@ import { AnthropicWriter } from './anthropic/anthropicWriter.ts'
 import { readMessagesRequest } from './anthropic/messagesRequest.ts'
 import { messagesOf, nativeCodec } from './anthropic/native.ts'
 import { openaiProvider } from './openai/openaiProvider.ts'
-import { OpenaiRequestBuilder } from './openai/openaiRequestBuilder.ts'
+import { printOpenai } from './openai/openaiRequestBuilder.ts'
 import type { AnswerContext, ChatSurface } from './shared/codec.ts'
 import type { Message, ToolCall } from './shared/message.ts'
 import { type ClientSide, type ProviderSide, translate } from './shared/translate.ts'
 
 const openaiForMessages: ProviderSide = {
   ...openaiProvider,
-  ask: (request, requestId, model) => new OpenaiRequestBuilder(messagesOf(request).asChat(model), requestId),
+  print: (request, model) => printOpenai(messagesOf(request).asChat(model)),
 }
 
 /** Clients of the Messages format whose provider speaks another dialect. */

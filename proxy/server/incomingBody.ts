@@ -6,6 +6,8 @@ import type { UwsExchange } from './uwsExchange.ts'
 
 const EMPTY = Buffer.alloc(0)
 const FIRST_BYTES = 65_536
+/** Larger bodies are for other threads to read, so they are gathered in memory that threads share. */
+const OWN_BYTES_MAX = 262_144
 /** Bodies of unannounced length are mostly small. */
 const FIRST_BYTES_UNANNOUNCED = 4_096
 
@@ -208,10 +210,20 @@ export class IncomingBody implements BodyLease {
       this.turnAway(fault)
       return false
     }
-    const larger = Buffer.allocUnsafeSlow(bytes)
-    larger.set(this.buffer.subarray(0, this.size))
-    this.buffer = larger
+    this.buffer = upload || bytes <= OWN_BYTES_MAX ? this.copied(Buffer.allocUnsafeSlow(bytes)) : this.shared(bytes)
     return true
+  }
+
+  private copied(to: Buffer): Buffer {
+    to.set(this.buffer.subarray(0, this.size))
+    return to
+  }
+
+  // All that is announced at once, for to grow would be to copy: pages that nobody has written to take no memory.
+  private shared(bytes: number): Buffer {
+    const { buffer: memory } = this.buffer
+    if (memory instanceof SharedArrayBuffer && memory.byteLength >= bytes) return Buffer.from(memory, 0, bytes)
+    return this.copied(Buffer.from(new SharedArrayBuffer(Math.max(bytes, this.options.contentLength)), 0, bytes))
   }
 
   /** Books memory. Where that of strangers is used up, a customer is asked for proof. */

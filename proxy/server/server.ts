@@ -103,7 +103,14 @@ export class Server {
     const parsed = parseHead(req)
     const startedAtMs = Date.now()
     this.open++
-    const exchange = new UwsExchange(res, newId('req', startedAtMs), parsed.head, startedAtMs, this.ended)
+    const exchange = new UwsExchange(
+      res,
+      newId('req', startedAtMs),
+      parsed.head,
+      startedAtMs,
+      this.ended,
+      parsed.chunked,
+    )
     const refusal = this.refusal(parsed)
     if (refusal !== undefined) {
       this.onRefusal(refusal)

@@ -56,6 +56,7 @@ export class UwsExchange implements Exchange {
 
   private readonly res: HttpResponse
   private readonly onEnded: () => void
+  private readonly closes: boolean
   private goneListener: GoneListener | null = null
   private drainListener: DrainListener | null = null
   private drainArmed = false
@@ -69,12 +70,25 @@ export class UwsExchange implements Exchange {
     this.writeOk = this.res.write(this.outgoing as Uint8Array)
   }
 
-  constructor(res: HttpResponse, id: string, head: RequestHead, startedAtMs: number, onEnded: () => void) {
+  /**
+   * @param closes the connection is closed after the answer, and serves nothing else: where the body ends is in doubt. The
+   *   answer ends in a later turn than the body, because the server package goes on to what follows in the same read once
+   *   it has ended, but closes the connection at a second request while the first is open
+   */
+  constructor(
+    res: HttpResponse,
+    id: string,
+    head: RequestHead,
+    startedAtMs: number,
+    onEnded: () => void,
+    closes = false,
+  ) {
     this.res = res
     this.id = id
     this.head = head
     this.startedAtMs = startedAtMs
     this.onEnded = onEnded
+    this.closes = closes
     res.onAborted(() => this.aborted())
   }
 
@@ -144,11 +158,10 @@ export class UwsExchange implements Exchange {
   end(bytes: Uint8Array): void {
     if (this.gone || this.ended) return
     this.ended = true
-    this.res.cork(() => {
+    this.endWith(() => {
       this.writeStreamHead()
-      this.res.end(bytes)
+      this.res.end(bytes, this.closes)
     })
-    this.endRequest()
   }
 
   breakOff(): void {
@@ -182,12 +195,23 @@ export class UwsExchange implements Exchange {
     if (this.gone || this.ended) return
     this.ended = true
     this.begun = true
-    this.res.cork(() => {
+    this.endWith(() => {
       this.writeHead(statusLine(status), contentType, headers)
-      if (this.head.method === 'HEAD') this.res.endWithoutBody(Buffer.byteLength(body), close)
-      else this.res.end(body, close)
+      if (this.head.method === 'HEAD') this.res.endWithoutBody(Buffer.byteLength(body), close || this.closes)
+      else this.res.end(body, close || this.closes)
     })
-    this.endRequest()
+  }
+
+  private endWith(write: () => void): void {
+    if (!this.closes) {
+      this.res.cork(write)
+      this.endRequest()
+      return
+    }
+    setImmediate(() => {
+      if (!this.gone) this.res.cork(write)
+      this.endRequest()
+    })
   }
 
   private endRequest(): void {

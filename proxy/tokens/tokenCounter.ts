@@ -1,7 +1,7 @@
 import { GatewayError } from '../../contract/errors/errors.ts'
 import type { CountInput } from '../../workers/countTokens.ts'
 import { PoolBusy, WorkerPool } from '../../workers/pool.ts'
-import { sampleText } from '../../workers/textSample.ts'
+import { sampleText, type TextSample } from '../../workers/textSample.ts'
 import type { Limits } from '../limits.ts'
 
 const RETRY_SECONDS = 1
@@ -33,7 +33,7 @@ export class TokenCounter {
    * The tokens of each text.
    * @throws GatewayError 503 when too many texts wait or these would wait too long
    */
-  async count(texts: readonly string[]): Promise<number[]> {
+  async count(texts: readonly (string | TextSample)[]): Promise<number[]> {
     const { countTimeoutMs } = this.limits
     try {
       const counts = await this.pool.run('countTokens', this.input(texts, countTimeoutMs))
@@ -49,7 +49,7 @@ export class TokenCounter {
   }
 
   /** The tokens of each text, or null when they cannot be counted soon. Never rejects. */
-  countSoon(texts: readonly string[]): Promise<number[] | null> {
+  countSoon(texts: readonly (string | TextSample)[]): Promise<number[] | null> {
     const { estimateTimeoutMs } = this.limits
     return new Promise((resolve) => {
       const timer = setTimeout(() => resolve(null), estimateTimeoutMs)
@@ -66,9 +66,9 @@ export class TokenCounter {
     return this.pool.close()
   }
 
-  private input(texts: readonly string[], withinMs: number): CountInput {
+  private input(texts: readonly (string | TextSample)[], withinMs: number): CountInput {
     const { countWorkMs, countCharactersMax } = this.limits
-    const samples = texts.map((text) => sampleText(text, countCharactersMax))
+    const samples = texts.map((text) => (typeof text === 'string' ? sampleText(text, countCharactersMax) : text))
     return { texts: samples, workMs: countWorkMs, endsAtMs: Date.now() + withinMs }
   }
 }

@@ -53,7 +53,7 @@ export function assertSecondsReconciled(receipt: Receipt, jobs: readonly VideoJo
 
 /** A receipt of an operation that is counted. */
 export interface CountedReceipt extends Receipt {
-  readonly usage: Receipt['usage'] & { quantity?: number; unit?: string }
+  readonly usage: Receipt['usage'] & { quantity?: number; unit?: string; size?: string }
 }
 
 /** Prices of the models of `mediaModel`, in units for so many. */

@@ -117,6 +117,7 @@ function receiptOf(settlement: sluice.Settlement, charged: number, heldAtMs: num
     // A hold that nobody was there to end does not say what it was taken for.
     rate: isOrphan ? '' : named('rate', RATE_NAMES, settlement.rate),
     tier: isOrphan ? '' : named('tier', TIER_NAMES, settlement.tier),
+    size: printable('size', settlement.size),
     leafHash: Buffer.alloc(0),
   }
   receipt.leafHash = leafHash(leafText(receipt))

@@ -21,6 +21,8 @@ export interface Receipt extends LoggedReceipt {
   /** '' where it is not known. */
   readonly rate: ReceiptRate
   readonly tier: ReceiptTier
+  /** Of images whose price goes by it, WxH, or ''. */
+  readonly size: string
   leafHash: Buffer
 }
 
@@ -78,6 +80,7 @@ const COLUMNS: readonly Column[] = [
   integer('duration_ms', 'integer', (r) => r.durationMs),
   text('rate', (r) => r.rate),
   text('tier', (r) => r.tier),
+  text('size', (r) => r.size),
   { name: 'leaf_hash', type: 'bytea', array: (receipts) => byteaArray(receipts.map((r) => r.leafHash)) },
 ]
 

@@ -37,6 +37,7 @@ export interface ReceiptRow {
   readonly duration_ms: number
   readonly rate: ReceiptRate
   readonly tier: ReceiptTier
+  readonly size: string
 }
 
 /** What was paid for a request, as it stands in the book. */
@@ -119,6 +120,7 @@ export const RECEIPT_COLUMNS = [
   'duration_ms',
   'rate',
   'tier',
+  'size',
 ].join(', ')
 
 /** @param coinUsdUnits USD per coin in units, of the sheet that the row names */
@@ -144,6 +146,7 @@ export function receiptFields(row: ReceiptRow, coinUsdUnits: number, log: Receip
     },
     quantity: row.quantity,
     unit: row.unit,
+    size: row.size,
     usageSource: row.usage_source,
     clamped: row.clamped,
     streamed: row.streamed,

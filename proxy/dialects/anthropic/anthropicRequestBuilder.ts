@@ -1,61 +1,71 @@
-import type { Model } from '../../catalog/catalog.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import { isObject, type JsonObject } from '../../json/jsonObject.ts'
-import type { ChatRequest } from '../shared/chatRequest.ts'
-import type { ProviderRequest, ProviderRequestBuilder } from '../shared/codec.ts'
+import type { ChatFields, ChatRequest } from '../shared/chatRequest.ts'
+import type { AskModel, Printed, ProviderRequest, ProviderRequestBuilder } from '../shared/codec.ts'
+import { joinedBody } from '../shared/joinedBody.ts'
 import { anthropicHeaders } from './anthropicHeaders.ts'
 import { anthropicPrompt } from './anthropicMessages.ts'
 import { thinkingMembers } from './anthropicThinking.ts'
 import { anthropicTools, forcesTool } from './anthropicTools.ts'
 
 export const MESSAGES_PATH = '/messages'
+const SAMPLING = ['temperature', 'top_p', 'top_k'] as const
+
+/** A request in the format of chat completions as providers of the Anthropic dialect read it. */
+export function printAnthropic({ forward }: ChatRequest, model: Pick<AskModel, 'thinking'>): Printed {
+  const messages = forward['messages'] as readonly JsonObject[]
+  const { system, messages: turns } = anthropicPrompt(messages)
+  const prompt = {
+    ...(system.length === 0 ? {} : { system }),
+    messages: turns,
+    ...anthropicTools(forward),
+    ...stopOf(forward['stop']),
+    ...userOf(forward['user'] ?? forward['safety_identifier']),
+  }
+  const mayThink = !forcesTool(forward['tool_choice']) && !(model.thinking === 'budget' && endsInToolResult(messages))
+  const options: JsonObject = mayThink ? { effort: forward['reasoning_effort'] } : {}
+  for (const name of SAMPLING) options[name] = forward[name]
+  const format = formatOf(forward['response_format'])
+  const rest = JSON.stringify(prompt).slice(1)
+  return format === null ? { rest, options } : { rest, options, format: JSON.stringify(format) }
+}
 
 /** What providers of the Anthropic dialect are asked for a request in the format of chat completions. */
 export class AnthropicRequestBuilder implements ProviderRequestBuilder {
-  private readonly request: ChatRequest
+  private readonly stream: boolean
   private readonly requestId: string
-  private readonly model: Model
-  private readonly prompt: JsonObject
-  private readonly mayThink: boolean
+  private readonly model: Pick<AskModel, 'thinking'>
+  private readonly printed: Printed
 
-  constructor(request: ChatRequest, requestId: string, model: Model) {
-    const { forward } = request
-    const messages = forward['messages'] as readonly JsonObject[]
-    const { system, messages: turns } = anthropicPrompt(messages)
-    this.request = request
+  /** @param printed from printAnthropic */
+  constructor({ stream }: ChatFields, requestId: string, model: Pick<AskModel, 'thinking'>, printed: Printed) {
+    this.stream = stream
     this.requestId = requestId
     this.model = model
-    this.prompt = {
-      ...(system.length === 0 ? {} : { system }),
-      messages: turns,
-      ...anthropicTools(forward),
-      ...stopOf(forward['stop']),
-      ...userOf(forward['user'] ?? forward['safety_identifier']),
-    }
-    this.mayThink = !forcesTool(forward['tool_choice']) && !(model.thinking === 'budget' && endsInToolResult(messages))
+    this.printed = printed
   }
 
   make(route: Route, maxTokens: number): ProviderRequest {
-    const { forward, stream } = this.request
-    const effort = this.mayThink ? forward['reasoning_effort'] : undefined
-    const thinking = thinkingMembers(this.model.thinking, effort, maxTokens)
-    const format = formatOf(forward['response_format'])
-    const { output_config: config } = thinking ?? {}
-    const body = {
-      model: route.upstreamModel,
-      max_tokens: maxTokens,
-      ...(stream ? { stream } : {}),
-      ...this.prompt,
-      ...(thinking ?? sampling(forward)),
-      ...(format === null ? {} : { output_config: { ...(isObject(config) ? config : {}), format } }),
-    }
+    const { stream } = this
+    const { rest, options = {}, format } = this.printed
+    const thinking = thinkingMembers(this.model.thinking, options['effort'], maxTokens)
+    const { output_config: config, ...thinks } = thinking ?? sampling(options)
+    const members = { model: route.upstreamModel, max_tokens: maxTokens, ...(stream ? { stream } : {}), ...thinks }
+    const start = `${JSON.stringify(members).slice(0, -1)},`
     return {
       path: MESSAGES_PATH,
       headers: anthropicHeaders(route.provider, stream ? 'text/event-stream' : 'application/json'),
       requestId: this.requestId,
-      body: JSON.stringify(body),
+      body: joinedBody([start, ...outputConfig(config, format), rest]),
     }
   }
+}
+
+/** The member `output_config` with the comma behind it, in pieces; none where it would say nothing. */
+function outputConfig(config: unknown, format: string | Uint8Array | undefined): readonly (string | Uint8Array)[] {
+  const stated = isObject(config) ? JSON.stringify(config).slice(1, -1) : ''
+  if (format === undefined) return stated === '' ? [] : [`"output_config":{${stated}},`]
+  return [`"output_config":{${stated}${stated === '' ? '' : ','}"format":`, format, '},']
 }
 
 // A model with a budget has to be shown the thinking that led to a tool call; chat completions do not carry it.
@@ -64,8 +74,8 @@ function endsInToolResult(messages: readonly JsonObject[]): boolean {
 }
 
 // The format knows temperatures up to 1, refuses some samplings together, and all of them while a model thinks.
-function sampling(forward: JsonObject): JsonObject {
-  const { temperature, top_p: topP, top_k: topK } = forward
+function sampling(options: JsonObject): JsonObject {
+  const { temperature, top_p: topP, top_k: topK } = options
   const members: JsonObject = {}
   if (typeof temperature === 'number') members['temperature'] = Math.min(1, temperature)
   else if (topP !== undefined) members['top_p'] = topP

@@ -1,18 +1,16 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
-import type { Model } from '../../catalog/catalog.ts'
 import { isGiven, readBoolean, readModel, readName, readPositiveInteger, refuseBatch } from '../../json/fields.ts'
 import { isObject, type JsonObject } from '../../json/jsonObject.ts'
 import type { Limits } from '../../limits.ts'
 import { countOption } from '../openai/options.ts'
-import type { ChatRequest } from '../shared/chatRequest.ts'
+import type { ChatFields, ChatRequest } from '../shared/chatRequest.ts'
+import type { AskModel } from '../shared/codec.ts'
 import { readPreferences } from '../shared/preferences.ts'
 import { ROLES, readContent } from './blocks.ts'
 import { readCacheControl } from './cacheControl.ts'
 import { readOutputConfig, readSampling, readThinking, readTools } from './options.ts'
 import { chatBody, effortFor } from './toChat.ts'
-
-type Read = Omit<ChatRequest, 'forward'>
 
 /** A Messages request that is sound by itself. */
 export class MessagesRequest implements ChatRequest {
@@ -28,10 +26,10 @@ export class MessagesRequest implements ChatRequest {
   /** The members of the body that may go to a provider that speaks the format. */
   readonly native: JsonObject
 
-  private readonly read: Read
+  private readonly read: ChatFields
   private translated: JsonObject | undefined
 
-  constructor(read: Read, native: JsonObject) {
+  constructor(read: ChatFields, native: JsonObject) {
     this.modelId = read.modelId
     this.batch = read.batch
     this.cheapest = read.cheapest
@@ -52,7 +50,7 @@ export class MessagesRequest implements ChatRequest {
   }
 
   /** The request in the format of chat completions, for a model that may or may not think. */
-  asChat(model: Model): ChatRequest {
+  asChat(model: Pick<AskModel, 'thinking' | 'maxOutput'>): ChatRequest {
     const effort = model.thinking === 'none' ? null : effortFor(this.native, this.maxTokens ?? model.maxOutput)
     const forward = effort === null ? this.forward : { ...this.forward, reasoning_effort: effort }
     return { ...this.read, forward }
@@ -84,7 +82,7 @@ export function readMessagesRequest(body: JsonObject, limits: Limits, answers = 
     cache_control: isGiven(body['cache_control']) ? readCacheControl(body['cache_control'], 'cache_control') : null,
   }
   for (const name in given) if (given[name] !== null) native[name] = given[name]
-  const read: Read = {
+  const read: ChatFields = {
     modelId: model.modelId,
     batch: false,
     cheapest: model.cheapest,

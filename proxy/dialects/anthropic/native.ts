@@ -1,18 +1,20 @@
 import type { TokenUsage } from '../../../contract/money/charge.ts'
 import { usageBounds } from '../../../contract/money/openaiUsage.ts'
-import type { Model } from '../../catalog/catalog.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import type { JsonObject } from '../../json/jsonObject.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import { chunkIdentity } from '../openai/rewrite.ts'
+import type { ChatFields } from '../shared/chatRequest.ts'
 import type {
   AnswerContext,
+  AskModel,
   ChatCodec,
-  CutRequest,
+  Printed,
   ProviderRequest,
   ProviderRequestBuilder,
   WholeAnswer,
 } from '../shared/codec.ts'
+import { joinedBody } from '../shared/joinedBody.ts'
 import { anthropicHeaders } from './anthropicHeaders.ts'
 import { blocksIn, parseAnthropicAnswer, writtenBytes, writtenIn } from './anthropicMessage.ts'
 import { MESSAGES_PATH } from './anthropicRequestBuilder.ts'
@@ -24,9 +26,17 @@ import { MessagesStream } from './messagesStream.ts'
 /** What the gateway itself says of an answer, whatever the provider said. */
 const OWN_MEMBERS: ReadonlySet<string> = new Set(['id', 'type', 'role', 'model', 'usage', 'receipt'])
 
+/** What the counting of tokens takes beside the model. */
+const COUNTED = ['messages', 'system', 'tools', 'tool_choice', 'thinking', 'output_config']
+
 /** Messages over a provider that speaks them: bodies and events go through untranslated. */
 export const nativeCodec: ChatCodec = {
-  ask: (request, requestId, model, cut) => new NativeAsk(messagesOf(cut?.marked() ?? request), requestId, model, cut),
+  print: (request, model, cut) => {
+    const body = nativeBody(messagesOf(cut?.marked() ?? request), model)
+    const rest = messagesText(body, model.pricesHour).slice(1)
+    return cut === null ? { rest } : { rest, cut }
+  },
+  ask: (request, requestId, _model, printed) => new NativeAsk(request, requestId, printed),
   stream: ({ requestId, model, limits }) =>
     new MessagesStream(
       chunkIdentity(requestId, model.id),
@@ -43,34 +53,40 @@ export function messagesOf(request: unknown): MessagesRequest {
 }
 
 /** The body of a request as a model takes it: thinking is only for models that think. */
-export function nativeBody(request: MessagesRequest, model: Model): JsonObject {
+export function nativeBody(request: MessagesRequest, model: AskModel): JsonObject {
   if (model.thinking !== 'none') return request.native
   const { thinking: _thinking, output_config: config, ...body } = request.native
   const { format } = (config ?? {}) as JsonObject
   return format === undefined ? body : { ...body, output_config: { format } }
 }
 
+/** What the tokens of a request are counted by, but for the model's name; members without the brace that opens them. */
+export function printCount(request: MessagesRequest, model: AskModel): string {
+  const body = nativeBody(request, model)
+  const counted = COUNTED.filter((name) => body[name] !== undefined).map((name) => [name, body[name]])
+  return messagesText(Object.fromEntries(counted), model.pricesHour).slice(1)
+}
+
 class NativeAsk implements ProviderRequestBuilder {
   private readonly stream: boolean
   private readonly requestId: string
-  private readonly rest: string
-  private readonly cut: CutRequest | null
+  private readonly printed: Printed
 
-  constructor(request: MessagesRequest, requestId: string, model: Model, cut: CutRequest | null) {
-    this.stream = request.stream
+  constructor({ stream }: ChatFields, requestId: string, printed: Printed) {
+    this.stream = stream
     this.requestId = requestId
-    this.cut = cut
-    this.rest = messagesText(nativeBody(request, model), model.pricesHour).slice(1)
+    this.printed = printed
   }
 
   make(route: Route, maxTokens: number): ProviderRequest {
     const streamed = this.stream ? '"stream":true,' : ''
-    const json = `{"model":${JSON.stringify(route.upstreamModel)},"max_tokens":${maxTokens},${streamed}${this.rest}`
+    const { rest, cut } = this.printed
+    const start = `{"model":${JSON.stringify(route.upstreamModel)},"max_tokens":${maxTokens},${streamed}`
     return {
       path: MESSAGES_PATH,
       headers: anthropicHeaders(route.provider, this.stream ? 'text/event-stream' : 'application/json'),
       requestId: this.requestId,
-      body: this.cut === null ? json : this.cut.fill(json),
+      body: typeof rest !== 'string' ? joinedBody([start, rest]) : (cut?.fill(start + rest) ?? start + rest),
     }
   }
 }

@@ -43,8 +43,13 @@ export function readTextRequest(body: JsonObject, limits: Limits): ChatRequest {
     prompt: size,
     preferences: readPreferences(body['provider']),
     forward,
-    echo: readEcho(body) ? prompt : '',
+    echo: readEcho(body) ? checkEcho(prompt, limits) : '',
   }
+}
+
+function checkEcho(prompt: string, { echoBytesMax }: Limits): string {
+  if (prompt.length <= echoBytesMax) return prompt
+  throw invalidRequest(`A prompt that is echoed may have at most ${echoBytesMax} characters; leave echo out.`, 'echo')
 }
 
 function readPrompt(value: unknown, size: PromptSize): string {

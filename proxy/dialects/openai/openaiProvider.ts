@@ -2,11 +2,12 @@ import { usageBounds } from '../../../contract/money/openaiUsage.ts'
 import type { ProviderSide } from '../shared/translate.ts'
 import { readOpenaiMessage } from './openaiMessage.ts'
 import { OpenaiReader } from './openaiReader.ts'
-import { OpenaiRequestBuilder } from './openaiRequestBuilder.ts'
+import { OpenaiRequestBuilder, printOpenai } from './openaiRequestBuilder.ts'
 
 /** Providers of the OpenAI dialect. */
 export const openaiProvider: ProviderSide = {
-  ask: (request, requestId) => new OpenaiRequestBuilder(request, requestId),
+  print: (request) => printOpenai(request),
+  ask: (request, requestId, _model, printed) => new OpenaiRequestBuilder(request, requestId, printed),
   reader: ({ model, limits }) => new OpenaiReader(usageBounds(model.context, model.maxOutput), limits.eventBytesMax),
   message: readOpenaiMessage,
 }

@@ -1,7 +1,8 @@
 import { quoted } from '../../../contract/money/quoted.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
-import type { ChatRequest } from '../shared/chatRequest.ts'
-import type { CutRequest, ProviderRequest, ProviderRequestBuilder } from '../shared/codec.ts'
+import type { ChatFields, ChatRequest } from '../shared/chatRequest.ts'
+import type { CutRequest, Printed, ProviderRequest, ProviderRequestBuilder } from '../shared/codec.ts'
+import { joinedBody } from '../shared/joinedBody.ts'
 import { openaiHeaders } from './openaiHeaders.ts'
 
 // Usage is always asked for, because the charge depends on it; whether the client sees it is another matter.
@@ -18,33 +19,39 @@ export const CHAT: OpenaiPath = { path: '/chat/completions', limitName: null }
 /** Where `prompt` takes the place of `messages`. */
 export const TEXT: OpenaiPath = { path: '/completions', limitName: 'max_tokens' }
 
+/** A request as providers of the OpenAI dialect read it. */
+export function printOpenai(request: ChatRequest, cut: CutRequest | null = null): Printed {
+  const { forward } = cut?.marked() ?? request
+  const rest = (request.stream ? STREAMED : '') + JSON.stringify(forward).slice(1)
+  return cut === null ? { rest } : { rest, cut }
+}
+
 /** What providers of the OpenAI dialect are asked; everything but the model's name is made once a request. */
 export class OpenaiRequestBuilder implements ProviderRequestBuilder {
-  private readonly request: ChatRequest
+  private readonly request: ChatFields
   private readonly requestId: string
-  private readonly rest: string
+  private readonly printed: Printed
   private readonly to: OpenaiPath
-  private readonly cut: CutRequest | null
 
-  constructor(request: ChatRequest, requestId: string, to: OpenaiPath = CHAT, cut: CutRequest | null = null) {
+  /** @param printed from printOpenai */
+  constructor(request: ChatFields, requestId: string, printed: Printed, to: OpenaiPath = CHAT) {
     this.request = request
     this.requestId = requestId
+    this.printed = printed
     this.to = to
-    this.cut = cut
-    const { forward } = cut?.marked() ?? request
-    this.rest = (request.stream ? STREAMED : '') + JSON.stringify(forward).slice(1)
   }
 
   make(route: Route, maxTokens: number): ProviderRequest {
     const { provider } = route
     const limitName = this.to.limitName ?? (provider.maxTokensField || this.request.maxTokensName)
     const accept = this.request.stream ? 'text/event-stream' : 'application/json'
-    const json = `{"model":${quoted(route.upstreamModel)},"${limitName}":${maxTokens},${this.rest}`
+    const { rest, cut } = this.printed
+    const start = `{"model":${quoted(route.upstreamModel)},"${limitName}":${maxTokens},`
     return {
       path: this.to.path,
       headers: openaiHeaders(provider, 'application/json', accept),
       requestId: this.requestId,
-      body: this.cut === null ? json : this.cut.fill(json),
+      body: typeof rest !== 'string' ? joinedBody([start, rest]) : (cut?.fill(start + rest) ?? start + rest),
     }
   }
 }

@@ -3,6 +3,7 @@ import { isObject } from '../../json/jsonObject.ts'
 import { providerErrorOf } from '../../upstream/providerErrors.ts'
 import { cleanMessage } from '../../upstream/refusal.ts'
 import type { HeaderBlock } from '../../upstream/transport/headerBlock.ts'
+import { joinedBody } from '../shared/joinedBody.ts'
 import { openaiHeaders, openaiReadHeaders } from './openaiHeaders.ts'
 
 const PATH = '/videos'
@@ -18,8 +19,8 @@ export interface VideoOrder {
   readonly aspectRatio: string
   readonly resolution: string
   readonly negativePrompt: string
-  /** The first frame as a data URL. */
-  readonly image: string
+  /** The first frame as a data URL, or as that in JSON in UTF-8; '' for none. */
+  readonly image: string | Uint8Array
 }
 
 /** A provider's job as it says of itself. */
@@ -39,7 +40,7 @@ export interface VideoProviderRequest {
   readonly path: string
   readonly headers: HeaderBlock
   readonly requestId: string
-  readonly body: string | null
+  readonly body: string | readonly Buffer[] | null
 }
 
 /** Asks for a clip: POST /videos as JSON, with the first frame as `input_reference`. */
@@ -52,10 +53,13 @@ export function askForVideo(route: Route, order: VideoOrder, requestId: string):
     ...given('aspect_ratio', order.aspectRatio),
     ...given('resolution', order.resolution),
     ...given('negative_prompt', order.negativePrompt),
-    ...(order.image !== '' && { input_reference: { image_url: order.image } }),
+    ...(typeof order.image === 'string' && order.image !== '' && { input_reference: { image_url: order.image } }),
   }
   const headers = openaiHeaders(route.provider, 'application/json', 'application/json')
-  return { path: PATH, headers, requestId, body: JSON.stringify(body) }
+  const json = JSON.stringify(body)
+  if (typeof order.image === 'string') return { path: PATH, headers, requestId, body: json }
+  const pieces = [`${json.slice(0, -1)},"input_reference":{"image_url":`, order.image, '}}']
+  return { path: PATH, headers, requestId, body: joinedBody(pieces) }
 }
 
 /** Asks how a job is doing. */

@@ -83,8 +83,18 @@ export function readResponseRequest(body: JsonObject, limits: Limits): ChatReque
     prompt: size,
     preferences: readPreferences(body['provider']),
     forward,
-    echo: JSON.stringify(echo).slice(1, -1),
+    echo: readEcho(echo, limits),
   }
+}
+
+// What is repeated is written into several events, one after the other.
+function readEcho(echo: JsonObject, { echoBytesMax }: Limits): string {
+  const json = JSON.stringify(echo)
+  if (json.length > echoBytesMax) {
+    const message = `instructions, tools and text are repeated in the response, and may have ${echoBytesMax} bytes together; send long texts in input.`
+    throw invalidRequest(message, 'instructions')
+  }
+  return json.slice(1, -1)
 }
 
 function refuseState(body: JsonObject): void {

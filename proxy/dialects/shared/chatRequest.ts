@@ -30,3 +30,6 @@ export interface ChatRequest {
   /** What an answer repeats of the request, as the client's format wants it; absent where it repeats nothing. */
   readonly echo?: string
 }
+
+/** A chat request without what is forwarded of it. */
+export type ChatFields = Omit<ChatRequest, 'forward'>

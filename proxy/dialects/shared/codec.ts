@@ -7,7 +7,7 @@ import type { JsonObject } from '../../json/jsonObject.ts'
 import type { Limits } from '../../limits.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { HeaderBlock } from '../../upstream/transport/headerBlock.ts'
-import type { ChatRequest } from './chatRequest.ts'
+import type { ChatFields, ChatRequest } from './chatRequest.ts'
 import type { RelayStream } from './relayStream.ts'
 
 /** A request whose long strings reach the provider as the bytes that they came in. */
@@ -16,6 +16,21 @@ export interface CutRequest {
   marked(): ChatRequest
   /** The bytes of JSON that has marks, each in a string of its own as the client's string was. */
   fill(json: string): Buffer[]
+}
+
+/** What of a model decides how a request for it is written. */
+export type AskModel = Pick<Model, 'thinking' | 'pricesHour' | 'maxOutput'>
+
+/** A request as a provider of some dialect reads it, but for what depends on the route and on the hold. */
+export interface Printed {
+  /** Members of the body without the brace that opens it, as JSON: text, or UTF-8 bytes. */
+  readonly rest: string | Uint8Array
+  /** Options that the output limit decides on. */
+  readonly options?: JsonObject
+  /** The format of the answer where it goes beside such options, as JSON; absent is none. */
+  readonly format?: string | Uint8Array
+  /** Puts back the strings that were cut out of `rest`; absent where none were. */
+  readonly cut?: CutRequest
 }
 
 /** What a provider is asked, but for the times that bound the asking. */
@@ -39,7 +54,7 @@ export interface AnswerContext {
   /** When the request arrived. */
   readonly startedAtMs: number
   readonly model: Model
-  readonly request: ChatRequest
+  readonly request: ChatFields
   readonly limits: Limits
 }
 
@@ -60,7 +75,8 @@ export interface WholeAnswer {
 /** Carries one client format over one provider dialect. */
 export interface ChatCodec {
   /** @param cut for a provider that gets the request in the client's own format; null where it has no long strings */
-  ask(request: ChatRequest, requestId: string, model: Model, cut: CutRequest | null): ProviderRequestBuilder
+  print(request: ChatRequest, model: AskModel, cut: CutRequest | null): Printed
+  ask(request: ChatFields, requestId: string, model: AskModel, printed: Printed): ProviderRequestBuilder
   stream(context: AnswerContext): RelayStream
   answer(body: Buffer, context: AnswerContext): WholeAnswer | Rejected
 }

@@ -1,14 +1,14 @@
 import type { TokenUsage } from '../../../contract/money/charge.ts'
-import type { Model } from '../../catalog/catalog.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
-import type { ChatRequest } from './chatRequest.ts'
-import type { AnswerContext, ChatCodec, ProviderRequestBuilder } from './codec.ts'
+import type { ChatFields, ChatRequest } from './chatRequest.ts'
+import type { AnswerContext, AskModel, ChatCodec, Printed, ProviderRequestBuilder } from './codec.ts'
 import type { Message, MessageReader, MessageWriter } from './message.ts'
 import { TranslatedStream } from './translatedStream.ts'
 
 /** How a provider dialect is asked, and how its answers read. */
 export interface ProviderSide {
-  ask(request: ChatRequest, requestId: string, model: Model): ProviderRequestBuilder
+  print(request: ChatRequest, model: AskModel): Printed
+  ask(request: ChatFields, requestId: string, model: AskModel, printed: Printed): ProviderRequestBuilder
   reader(context: AnswerContext): MessageReader
   message(body: Buffer, context: AnswerContext): Message | Rejected
 }
@@ -23,6 +23,7 @@ export interface ClientSide {
 /** Carries a client format over a provider dialect by way of the message that both mean. */
 export function translate(provider: ProviderSide, client: ClientSide): ChatCodec {
   return {
+    print: provider.print,
     ask: provider.ask,
     stream: (context) =>
       new TranslatedStream(provider.reader(context), client.writer(context), context.limits.responseBodyBytesMax),

@@ -5,7 +5,7 @@ import { BATCH_OWNER } from '../../../contract/wire/redisKeys.ts'
 import type { Principal } from '../../access/principal.ts'
 import { grantedOutputTokens } from '../../admission/holdSize.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
-import type { ChatRequest } from '../../dialects/shared/chatRequest.ts'
+import type { ChatFields } from '../../dialects/shared/chatRequest.ts'
 import { type BatchJobs, type BatchSubmission, MAYBE_TAKEN } from '../../jobs/batchJobs.ts'
 import { type Exchange, JSON_TYPE } from '../../server/exchange.ts'
 import type { UpstreamRequest } from '../../upstream/transport/transport.ts'
@@ -17,8 +17,7 @@ import type { RunServices } from '../run/services.ts'
 
 /** Starts batch jobs: requests for chat completions that are answered with a job. */
 export function batchStart(batches: BatchJobs): StartBatch {
-  return (exchange, principal, request, admitted, services) => {
-    const body = Buffer.from(JSON.stringify(request.forward))
+  return (exchange, principal, request, body, admitted, services) => {
     const { batchBodyBytesMax } = services.limits
     if (body.length > batchBodyBytesMax) {
       const message = `A batch job may have at most ${batchBodyBytesMax} bytes of messages and tools; shorten it.`
@@ -31,7 +30,7 @@ export function batchStart(batches: BatchJobs): StartBatch {
 /** The submission of a batch job: its hold is taken like any other, and handed over to control with the job. */
 class BatchRun extends MeteredRun {
   protected override readonly rate = 'batch'
-  private readonly request: ChatRequest
+  private readonly request: ChatFields
   private readonly admitted: Admitted
   private readonly body: Buffer
   private readonly batches: BatchJobs
@@ -40,7 +39,7 @@ class BatchRun extends MeteredRun {
   constructor(
     exchange: Exchange,
     principal: Principal,
-    request: ChatRequest,
+    request: ChatFields,
     admitted: Admitted,
     body: Buffer,
     batches: BatchJobs,

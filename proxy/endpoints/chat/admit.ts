@@ -5,7 +5,7 @@ import type { Principal } from '../../access/principal.ts'
 import { type HoldSize, holdRates, promptTokensMax, sizeHold } from '../../admission/holdSize.ts'
 import type { Model } from '../../catalog/catalog.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
-import type { ChatRequest } from '../../dialects/shared/chatRequest.ts'
+import type { ChatFields } from '../../dialects/shared/chatRequest.ts'
 import type { ChatSurface } from '../../dialects/shared/codec.ts'
 import { checkMaxPrice } from '../../dialects/shared/preferences.ts'
 import { chooseRoutes } from '../../upstream/chooseRoutes.ts'
@@ -33,7 +33,7 @@ const BATCH_DIALECTS: ReadonlySet<Dialect> = new Set(['openai'])
  * @throws GatewayError with the code of the first rule that the request breaks
  */
 export function admit(
-  request: ChatRequest,
+  request: ChatFields,
   surface: ChatSurface,
   principal: Principal,
   found: Model | undefined,
@@ -54,7 +54,7 @@ export function admit(
 }
 
 /** @throws GatewayError batch_unavailable, private_batch_unavailable for what cannot be a batch job */
-function checkBatch(request: ChatRequest, principal: Principal, model: Model): void {
+function checkBatch(request: ChatFields, principal: Principal, model: Model): void {
   if (principal.paysPerRequest) {
     throw new GatewayError('batch_unavailable', { message: 'A batch job needs an API key; send it to /v1.' })
   }
@@ -71,7 +71,7 @@ function checkBatch(request: ChatRequest, principal: Principal, model: Model): v
 }
 
 /** @throws GatewayError context_length_exceeded for what the model cannot take or give */
-export function checkContext(request: ChatRequest, model: Model): void {
+export function checkContext(request: ChatFields, model: Model): void {
   checkOutput(request.maxTokens, request.maxTokensParam ?? request.maxTokensName, model)
   checkOutput(request.maxTokensBeside ?? null, 'max_tokens', model)
   if (request.prompt.textBytes / BYTES_PER_TOKEN_MAX > model.context) {
@@ -88,14 +88,14 @@ function checkOutput(maxTokens: number | null, param: string, model: Model): voi
   throw new GatewayError('context_length_exceeded', { message, param })
 }
 
-function ratesFor(model: Model, principal: Principal, request: ChatRequest): ModelRates {
+function ratesFor(model: Model, principal: Principal, request: ChatFields): ModelRates {
   const rates = tierRates(model, principal, model.rates, model.ratesPrivate)
   checkMaxPrice(request.preferences, rates, model.id)
   return rates
 }
 
 // Where the window is nearly full, a budget that exceeded it would make some providers refuse the request.
-function defaultOutput(request: ChatRequest, model: Model): number {
+function defaultOutput(request: ChatFields, model: Model): number {
   const left = model.context - Math.ceil(request.prompt.textBytes / BYTES_PER_TOKEN_USUAL)
   return Math.min(model.defaultOutput, Math.max(left, OUTPUT_TOKENS_LEAST))
 }

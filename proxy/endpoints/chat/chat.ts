@@ -1,23 +1,27 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
+import { readJsonBody } from '../../../contract/std/jsonBody.ts'
 import type { Span } from '../../../contract/std/span.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { CatalogStore } from '../../catalog/catalogStore.ts'
-import type { ChatRequest } from '../../dialects/shared/chatRequest.ts'
+import type { ChatFields } from '../../dialects/shared/chatRequest.ts'
 import type { ChatSurface } from '../../dialects/shared/codec.ts'
 import { cutRequest } from '../../dialects/shared/cutRequest.ts'
-import { parseJsonObject } from '../../json/parseJson.ts'
+import type { LargeBody } from '../../large/largeBodies.ts'
+import type { ChatEndpoint } from '../../large/largeTasks.ts'
 import type { Exchange } from '../../server/exchange.ts'
-import type { Serve } from '../run/serve.ts'
+import { ownerOf, type Serve } from '../run/serve.ts'
 import type { RunServices } from '../run/services.ts'
 import { type Admitted, admit } from './admit.ts'
 import { BodyRun } from './bodyRun.ts'
+import { LargeSource, SmallSource } from './source.ts'
 import { StreamRun } from './streamRun.ts'
 
-/** Starts a request that is admitted as a batch job. */
+/** Starts a request that is admitted as a batch job, with the body that its provider gets. */
 export type StartBatch = (
   exchange: Exchange,
   principal: Principal,
-  request: ChatRequest,
+  request: ChatFields,
+  body: Buffer,
   admitted: Admitted,
   services: RunServices,
 ) => void
@@ -36,19 +40,42 @@ export function chatServe(
   catalog: CatalogStore,
   startBatch: StartBatch = refuseAdmittedBatch,
 ): Serve {
-  return (exchange, body, principal, services) => {
-    const { limits } = services
-    const longStrings: Span[] = []
-    const request = surface.read(parseJsonObject(body, limits.jsonDepthMax, longStrings), limits)
+  const serveLarge = async (
+    body: LargeBody,
+    exchange: Exchange,
+    principal: Principal,
+    services: RunServices,
+  ): Promise<void> => {
+    const endpoint = surface.endpoint as ChatEndpoint
+    const request = await body.run('chat', { endpoint, answers: true })
     const model = catalog.model(request.modelId)
     const admitted = admit(request, surface, principal, model, services.health, exchange.startedAtMs)
     if (request.batch) {
-      startBatch(exchange, principal, request, admitted, services)
+      const printed = await body.run('printBatch', null)
+      if (!exchange.gone) startBatch(exchange, principal, request, Buffer.from(printed.buffer), admitted, services)
+      return
+    }
+    const source = await LargeSource.of(body, endpoint, admitted.model, admitted.routes)
+    const Kind = request.stream ? StreamRun : BodyRun
+    // Nothing was held yet, so a client that has left meanwhile leaves nothing behind.
+    if (!exchange.gone) new Kind(exchange, principal, request, admitted, surface, services, source).start()
+  }
+  return (exchange, body, principal, services) => {
+    const large = services.large.of(body, ownerOf(services))
+    if (large !== undefined) return serveLarge(large, exchange, principal, services)
+    const { limits } = services
+    const longStrings: Span[] = []
+    const request = surface.read(readJsonBody(body, limits.jsonDepthMax, longStrings), limits)
+    const model = catalog.model(request.modelId)
+    const admitted = admit(request, surface, principal, model, services.health, exchange.startedAtMs)
+    if (request.batch) {
+      const printed = Buffer.from(JSON.stringify(request.forward))
+      startBatch(exchange, principal, request, printed, admitted, services)
       return
     }
     const Kind = request.stream ? StreamRun : BodyRun
     // The address of an image is forwarded as it was checked, never as the bytes that it came in.
     const cut = request.prompt.linkedImages ? null : cutRequest(body, longStrings, surface, limits)
-    new Kind(exchange, principal, request, admitted, surface, services, cut).start()
+    new Kind(exchange, principal, request, admitted, surface, services, new SmallSource(request, cut)).start()
   }
 }

@@ -5,45 +5,38 @@ import { estimateUsage } from '../../../contract/money/estimate.ts'
 import type { Principal } from '../../access/principal.ts'
 import { grantedOutputTokens } from '../../admission/holdSize.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
-import type { ChatRequest } from '../../dialects/shared/chatRequest.ts'
-import type {
-  AnswerContext,
-  ChatCodec,
-  ChatSurface,
-  CutRequest,
-  ProviderRequestBuilder,
-} from '../../dialects/shared/codec.ts'
+import type { ChatFields } from '../../dialects/shared/chatRequest.ts'
+import type { AnswerContext, ChatCodec, ChatSurface, ProviderRequestBuilder } from '../../dialects/shared/codec.ts'
 import type { Exchange } from '../../server/exchange.ts'
-import { promptTexts } from '../../tokens/promptTexts.ts'
 import { postRequest } from '../../upstream/providerRequest.ts'
 import type { UpstreamRequest } from '../../upstream/transport/transport.ts'
 import type { Bill } from '../run/bill.ts'
 import { DetachableRun } from '../run/detachableRun.ts'
 import type { RunServices } from '../run/services.ts'
 import type { Admitted } from './admit.ts'
+import type { ChatSource } from './source.ts'
 
 /** A chat request, whatever format its client and its provider speak. */
 export abstract class ChatRun extends DetachableRun {
-  protected readonly request: ChatRequest
+  protected readonly request: ChatFields
   protected readonly surface: ChatSurface
   protected outputFrames = 0
   protected outputBytes = 0
 
   private readonly admitted: Admitted
   private dialect: Dialect = 'openai'
-  /** Until the first provider is asked: it holds the whole body, which translations have no use for. */
-  private cutOut: CutRequest | null
+  private readonly source: ChatSource
   private ask: ProviderRequestBuilder | undefined
   private maxTokens = 0
 
   constructor(
     exchange: Exchange,
     principal: Principal,
-    request: ChatRequest,
+    request: ChatFields,
     admitted: Admitted,
     surface: ChatSurface,
     services: RunServices,
-    cut: CutRequest | null = null,
+    source: ChatSource,
   ) {
     const { model, routes, size } = admitted
     const { wantUnits, leastUnits } = size
@@ -52,7 +45,7 @@ export abstract class ChatRun extends DetachableRun {
     this.request = request
     this.admitted = admitted
     this.surface = surface
-    this.cutOut = cut
+    this.source = source
   }
 
   protected override held(heldUnits: number): void {
@@ -63,8 +56,8 @@ export abstract class ChatRun extends DetachableRun {
     const { provider } = route
     if (this.ask === undefined || this.dialect !== provider.dialect) {
       this.dialect = provider.dialect
-      this.ask = this.codec.ask(this.request, this.requestId, this.model, this.cutOut)
-      this.cutOut = null
+      const printed = this.source.print(this.dialect, this.codec, this.model)
+      this.ask = this.codec.ask(this.request, this.requestId, this.model, printed)
     }
     return postRequest(provider, this.ask.make(route, this.maxTokens), this.services.limits, totalTimeoutMs, fresh)
   }
@@ -126,7 +119,7 @@ export abstract class ChatRun extends DetachableRun {
 
   private async countUsage(written: string | undefined): Promise<Bill> {
     const bill = this.billOf(null)
-    const { text, extraTokens } = promptTexts(this.request.forward, this.model.imageTokens)
+    const { text, extraTokens } = await this.source.prompt(this.model.imageTokens)
     const counts = await this.services.tokens.countSoon(written === undefined ? [text] : [text, written])
     if (counts === null) return bill
     const [input = 0, output = bill.usage.output] = counts

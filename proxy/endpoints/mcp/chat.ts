@@ -1,13 +1,12 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
-import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
-import { canonicalJson } from '../../../contract/payments/canonicalJson.ts'
+import { GatewayError } from '../../../contract/errors/errors.ts'
 import { payerPrincipal } from '../../access/payerPrincipal.ts'
 import { chatSurface } from '../../dialects/chatSurface.ts'
-import type { JsonObject } from '../../json/jsonObject.ts'
 import { PaidRequest } from '../../payments/paidRequest.ts'
 import { chatServe } from '../chat/chat.ts'
-import { parseFirst, type Serve } from '../run/serve.ts'
+import type { Serve } from '../run/serve.ts'
 import { CallExchange, type CallOutcome } from './callExchange.ts'
+import { chatBody } from './chatBody.ts'
 import { checkDeadline } from './credential.ts'
 import { callerOf, type McpCall, type McpParts } from './parts.ts'
 import { chatResult, errorResult, paymentResult } from './results.ts'
@@ -18,13 +17,9 @@ export const CHAT_PATH = 'mcp://tool/chat'
 /** The tool `chat`: POST /v1/chat/completions on a key, or /x402/v1/chat/completions with a payment in `_meta`. */
 export function chatTool(parts: McpParts): (call: McpCall) => Promise<CallToolResult> {
   const chat = chatServe(chatSurface, parts.catalog)
-  const keyed = parseFirst(chat, parts.parser, 'customer')
-  const paid = parseFirst(chat, parts.parser, 'stranger')
   return async (call) => {
-    const body = chatBody(call.input)
-    const outcome = await (call.credential.hasKey
-      ? onKey(call, body, keyed, parts)
-      : onPayment(call, body, paid, parts))
+    const body = bodyOfCall(call)
+    const outcome = await (call.credential.hasKey ? onKey(call, body, chat, parts) : onPayment(call, body, chat, parts))
     if (outcome.kind === 'answer') return chatResult(outcome.body, outcome.headers)
     const { error, asked } = outcome
     if (asked !== undefined) return paymentResult(error, asked, call.credential, call.exchange.id)
@@ -32,14 +27,9 @@ export function chatTool(parts: McpParts): (call: McpCall) => Promise<CallToolRe
   }
 }
 
-/**
- * The body that a call stands for: its arguments in their canonical form, so that a client that writes them anew pays
- * for the same call. @throws GatewayError 400
- */
-export function chatBody(input: JsonObject): Buffer {
-  if (input['stream'] === true) throw invalidRequest('stream is not served over MCP; leave it out.', 'stream')
-  const { stream_options: _unused, ...rest } = input
-  return Buffer.from(canonicalJson(rest))
+/** The body that a call stands for. @throws GatewayError 400 */
+export function bodyOfCall({ chat, input }: McpCall): Buffer {
+  return chat ?? Buffer.from(chatBody(input))
 }
 
 /** Where no payments are taken, a call without a key lacks the key. */

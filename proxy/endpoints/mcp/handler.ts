@@ -7,6 +7,7 @@ import {
 } from '@modelcontextprotocol/server'
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { JsonObject } from '../../json/jsonObject.ts'
+import type { LargeBody } from '../../large/largeBodies.ts'
 import {
   type Exchange,
   type Handler,
@@ -47,14 +48,13 @@ export function mcpHandler(parts: McpParts): Handler {
     let id = 'null'
     try {
       checkHead(exchange, parts)
-      await parseLarge(exchange.head, body, parts)
-      const message = readMessage(body, parts.services.limits)
-      if (message.id === '') {
+      const received = await read(exchange.head, body, parts)
+      if (received.id === '') {
         exchange.answer(202, JSON_TYPE, '')
         return
       }
-      id = message.id
-      await serve(exchange, id, requestOf(message), tools, parts)
+      id = received.id
+      await serve(exchange, received, tools, parts)
     } catch (error) {
       if (!(error instanceof RpcError)) throw error
       exchange.answer(error.status, JSON_TYPE, errorText(id, error))
@@ -62,21 +62,49 @@ export function mcpHandler(parts: McpParts): Handler {
   }
 }
 
+/** A message, and the body that a chat stands for where another thread has read it. */
+interface Received {
+  readonly id: string
+  /** @throws RpcError */
+  readonly request: () => JSONRPCRequest
+  /** The body, or why it is refused; null where the arguments are among the parameters. */
+  readonly chat: GatewayError | Buffer | null
+}
+
 /** @throws RpcError for a message that is too large or is no JSON */
-async function parseLarge(head: RequestHead, body: Buffer, { parser, precheck, services }: McpParts): Promise<void> {
-  const { mcpBodyBytesMax, strangerJsonAtOnceBytesMax } = services.limits
+async function read(head: RequestHead, body: Buffer, { precheck, services }: McpParts): Promise<Received> {
+  const { limits, large } = services
+  const { mcpBodyBytesMax, strangerJsonAtOnceBytesMax } = limits
   if (body.length > mcpBodyBytesMax) {
     throw new RpcError(HTTP_FAULT, `The message is larger than ${mcpBodyBytesMax} bytes; send a smaller one.`, {
       status: 413,
     })
   }
-  if (body.length <= strangerJsonAtOnceBytesMax) return
-  const owner = (await precheck(head)) === 'customer' ? 'customer' : 'stranger'
-  try {
-    await parser.prepare(body, owner)
-  } catch (error) {
+  if (body.length > strangerJsonAtOnceBytesMax) {
+    const thread = large.of(body, (await precheck(head)) === 'customer' ? 'customer' : 'stranger')
+    if (thread !== undefined) return readLarge(thread)
+  }
+  const message = readMessage(body, limits)
+  return { id: message.id, request: () => requestOf(message), chat: null }
+}
+
+async function readLarge(body: LargeBody): Promise<Received> {
+  const message = await body.run('mcp', null).catch((error: unknown) => {
     if (!(error instanceof GatewayError)) throw error
     throw new RpcError(error.status === 400 ? PARSE_ERROR : HTTP_FAULT, error.message, { status: error.status })
+  })
+  if ('rpc' in message) {
+    const refuse = (): never => {
+      throw new RpcError(message.rpc.code, message.rpc.message, { status: message.rpc.status })
+    }
+    return message.id === undefined ? refuse() : { id: message.id, request: refuse, chat: null }
+  }
+  const { id, request, chat, fault } = message
+  const refusal = fault === undefined ? null : new GatewayError(fault.code, fault)
+  return {
+    id,
+    request: () => request ?? requestOf({ id, method: '', parsed: {} }),
+    chat: chat === undefined ? refusal : Buffer.from(chat.buffer),
   }
 }
 
@@ -101,14 +129,15 @@ function checkHead({ head }: Exchange, { site }: McpParts): void {
 /** Has the library answer a request, in the revision that it is written in. @throws RpcError */
 async function serve(
   exchange: Exchange,
-  id: string,
-  request: JSONRPCRequest,
+  received: Received,
   tools: ReadonlyMap<string, ToolCall>,
   parts: McpParts,
 ): Promise<void> {
+  const { id, chat } = received
+  const request = received.request()
   const revision = revisionOf(exchange.head, request)
   if (revision === undefined) checkParams(request)
-  const server = mcpServer((name, input, meta) => callTool(name, input, meta, exchange, tools, parts))
+  const server = mcpServer((name, input, meta) => callTool(name, input, chat, meta, exchange, tools, parts))
   const transport = new ExchangeTransport(exchange, id, revision)
   server.onerror = (error) => {
     parts.services.onCrash(error, exchange.id)
@@ -132,6 +161,7 @@ function checkParams(request: JSONRPCRequest): void {
 async function callTool(
   name: string,
   input: JsonObject,
+  chat: Received['chat'],
   meta: JsonObject,
   exchange: Exchange,
   tools: ReadonlyMap<string, ToolCall>,
@@ -144,8 +174,9 @@ async function callTool(
   services.metrics.counters.requests++
   try {
     const credential = readCallCredential(exchange.head, meta, CHAT_PATH)
-    checkToolInput(name, input)
-    return await tool({ exchange, input, meta, credential })
+    if (chat instanceof GatewayError) throw chat
+    if (chat === null) checkToolInput(name, input)
+    return await tool({ exchange, input, chat, meta, credential })
   } catch (error) {
     if (error instanceof RpcError) throw error
     const isKnown = error instanceof GatewayError

@@ -1,7 +1,6 @@
 import { INVALID_PARAMS, INVALID_REQUEST, type JSONRPCRequest, PARSE_ERROR } from '@modelcontextprotocol/server'
 import { isObject, type JsonObject } from '../../json/jsonObject.ts'
 import { objectSpans, spanBytes } from '../../json/jsonSpans.ts'
-import { takeParsed } from '../../json/parseInSteps.ts'
 import type { Limits } from '../../limits.ts'
 import { RpcError } from './protocol.ts'
 
@@ -53,7 +52,7 @@ function isRequestId(value: unknown): boolean {
 
 function parse(body: Buffer): unknown {
   try {
-    return takeParsed(body)?.value ?? JSON.parse(body.toString('utf8'))
+    return JSON.parse(body.toString('utf8'))
   } catch {
     throw new RpcError(PARSE_ERROR, 'The body is not valid JSON.', { status: 400 })
   }

@@ -4,7 +4,6 @@ import type { Principal } from '../../access/principal.ts'
 import type { RpcClient } from '../../bus/rpcClient.ts'
 import type { CatalogStore } from '../../catalog/catalogStore.ts'
 import type { JsonObject } from '../../json/jsonObject.ts'
-import type { BodyParser } from '../../json/parseInSteps.ts'
 import type { PaymentServices } from '../../payments/paidRequest.ts'
 import type { Exchange, Precheck } from '../../server/exchange.ts'
 import { checkKey } from '../run/checkKey.ts'
@@ -20,7 +19,6 @@ export interface McpParts {
   readonly payments: PaymentServices
   readonly rpc: RpcClient
   readonly site: Site
-  readonly parser: BodyParser
   /** Says who sends a request. */
   readonly precheck: Precheck
 }
@@ -29,6 +27,8 @@ export interface McpParts {
 export interface McpCall {
   readonly exchange: Exchange
   readonly input: JsonObject
+  /** The body that a chat stands for, where another thread has made it of the arguments. */
+  readonly chat: Buffer | null
   readonly meta: JsonObject
   readonly credential: CallCredential
 }

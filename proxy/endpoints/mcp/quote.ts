@@ -10,7 +10,7 @@ import { PaidRequest } from '../../payments/paidRequest.ts'
 import { type Admitted, admit } from '../chat/admit.ts'
 import { refuseAdmittedBatch } from '../chat/chat.ts'
 import { CallExchange } from './callExchange.ts'
-import { CHAT_PATH, chatBody } from './chat.ts'
+import { bodyOfCall, CHAT_PATH } from './chat.ts'
 import { callerOf, type McpCall, type McpParts } from './parts.ts'
 import { expanded, structured } from './results.ts'
 import { sheetDocument } from './sheetDocument.ts'
@@ -22,8 +22,12 @@ const NOBODY = payerPrincipal(`0x${'00'.repeat(20)}`)
 export async function quoteTool(call: McpCall, parts: McpParts): Promise<CallToolResult> {
   const { catalog, services, keys } = parts
   const { exchange, credential } = call
-  const body = chatBody(call.input)
-  const request = chatSurface.read(parseObject(body.toString('utf8')) ?? {}, services.limits)
+  const body = bodyOfCall(call)
+  const large = services.large.of(body, credential.hasKey ? 'customer' : 'stranger')
+  const request =
+    large === undefined
+      ? chatSurface.read(parseObject(body.toString('utf8')) ?? {}, services.limits)
+      : await large.run('chat', { endpoint: 'chat', answers: true })
   const principal = credential.hasKey ? await callerOf(call, keys) : NOBODY
   const model = catalog.model(request.modelId)
   const admitted = admit(request, chatSurface, principal, model, services.health, exchange.startedAtMs)

@@ -1,19 +1,21 @@
 import type { Dialect } from '../../../contract/catalog/catalog.ts'
 import { GatewayError } from '../../../contract/errors/errors.ts'
+import { readJsonBody } from '../../../contract/std/jsonBody.ts'
 import { readApiKey } from '../../access/credential.ts'
 import type { KeyCache } from '../../access/keyCache.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Model } from '../../catalog/catalog.ts'
 import type { CatalogStore } from '../../catalog/catalogStore.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
-import { type MessagesRequest, readMessagesRequest } from '../../dialects/anthropic/messagesRequest.ts'
-import type { BodyParser } from '../../json/parseInSteps.ts'
-import { parseJsonObject } from '../../json/parseJson.ts'
+import { readMessagesRequest } from '../../dialects/anthropic/messagesRequest.ts'
+import { printCount } from '../../dialects/anthropic/native.ts'
+import type { ChatFields } from '../../dialects/shared/chatRequest.ts'
 import { type Exchange, type Handler, JSON_TYPE } from '../../server/exchange.ts'
 import { promptTexts } from '../../tokens/promptTexts.ts'
 import { chooseRoutes } from '../../upstream/chooseRoutes.ts'
 import { RouteHealth } from '../../upstream/routeHealth.ts'
 import { checkContext } from '../chat/admit.ts'
+import { askModel, type Prompt } from '../chat/source.ts'
 import { checkKey } from '../run/checkKey.ts'
 import { checkModel, routePolicy } from '../run/checkModel.ts'
 import type { RunServices } from '../run/services.ts'
@@ -27,38 +29,33 @@ const COUNTING: ReadonlySet<Dialect> = new Set(['anthropic'])
  * POST /v1/messages/count_tokens: exact where a provider of the model counts, else by a tokenizer, which the answer says
  * with `estimated`. Nothing is held or charged.
  */
-export function countTokensHandler(
-  keys: KeyCache,
-  catalog: CatalogStore,
-  services: RunServices,
-  parser: BodyParser,
-): Handler {
+export function countTokensHandler(keys: KeyCache, catalog: CatalogStore, services: RunServices): Handler {
   // Counting is no sign of how a route serves, so it has a record of its own.
   const health = new RouteHealth(services.limits)
   const open = new OpenCounts(services.limits)
 
   const run = async (exchange: Exchange, body: Buffer, principal: Principal): Promise<void> => {
     checkKey(principal, exchange.startedAtMs)
-    await parser.prepare(body, 'customer')
-    const request = readMessagesRequest(parseJsonObject(body, services.limits.jsonDepthMax), services.limits, false)
+    const countable = await readCountable(body, services)
+    const { request } = countable
     const model = checkModel(request.modelId, catalog.model(request.modelId), 'messages', principal)
     checkContext(request, model)
-    const answer = await open.hold(principal.keyId, () => count(exchange, principal, request, model))
+    const answer = await open.hold(principal.keyId, () => count(exchange, principal, countable, model))
     exchange.answer(200, JSON_TYPE, JSON.stringify(answer))
   }
 
   async function count(
     exchange: Exchange,
     principal: Principal,
-    request: MessagesRequest,
+    { request, rest, prompt }: Countable,
     model: Model,
   ): Promise<object> {
     const routes = countingRoutes(model, request, principal, health, exchange.startedAtMs)
     if (routes.length > 0) {
-      const tokens = await new ProviderCount(exchange, principal, request, model, routes, health, services).ask()
+      const tokens = await new ProviderCount(exchange, principal, await rest(model), routes, health, services).ask()
       if (tokens !== null || exchange.gone) return { input_tokens: tokens }
     }
-    const { text, extraTokens } = promptTexts(request.forward, model.imageTokens)
+    const { text, extraTokens } = await prompt(model.imageTokens)
     const [tokens = 0] = await services.tokens.count([text])
     return { input_tokens: tokens + extraTokens, estimated: true }
   }
@@ -69,10 +66,35 @@ export function countTokensHandler(
   }
 }
 
+/** A request whose tokens are counted. */
+interface Countable {
+  readonly request: ChatFields
+  /** What a provider counts by. */
+  readonly rest: (model: Model) => string | Promise<Uint8Array>
+  readonly prompt: (imageTokens: number) => Prompt | Promise<Prompt>
+}
+
+async function readCountable(body: Buffer, { large, limits }: RunServices): Promise<Countable> {
+  const thread = large.of(body, 'customer')
+  if (thread === undefined) {
+    const request = readMessagesRequest(readJsonBody(body, limits.jsonDepthMax), limits, false)
+    return {
+      request,
+      rest: (model) => printCount(request, model),
+      prompt: (imageTokens) => promptTexts(request.forward, imageTokens),
+    }
+  }
+  return {
+    request: await thread.run('chat', { endpoint: 'messages', answers: false }),
+    rest: (model) => thread.run('printCount', { model: askModel(model) }),
+    prompt: (imageTokens) => thread.run('prompt', { endpoint: 'messages', imageTokens }),
+  }
+}
+
 // Where none may be asked, nothing has to leave the gateway for an answer.
 function countingRoutes(
   model: Model,
-  request: MessagesRequest,
+  request: ChatFields,
   principal: Principal,
   health: RouteHealth,
   nowMs: number,

@@ -1,14 +1,11 @@
 import type { GatewayError } from '../../../contract/errors/errors.ts'
 import { countOf } from '../../../contract/money/openaiUsage.ts'
 import type { Principal } from '../../access/principal.ts'
-import type { Model } from '../../catalog/catalog.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import { anthropicHeaders } from '../../dialects/anthropic/anthropicHeaders.ts'
 import { MESSAGES_PATH } from '../../dialects/anthropic/anthropicRequestBuilder.ts'
-import { messagesText } from '../../dialects/anthropic/cacheControl.ts'
-import type { MessagesRequest } from '../../dialects/anthropic/messagesRequest.ts'
-import { nativeBody } from '../../dialects/anthropic/native.ts'
-import { type JsonObject, parseAnswer } from '../../json/jsonObject.ts'
+import { joinedBody } from '../../dialects/shared/joinedBody.ts'
+import { parseAnswer } from '../../json/jsonObject.ts'
 import type { Exchange } from '../../server/exchange.ts'
 import { AnswerBody } from '../../upstream/answerBody.ts'
 import { type AttemptListener, Attempts } from '../../upstream/attempts.ts'
@@ -20,8 +17,6 @@ import type { UpstreamRequest } from '../../upstream/transport/transport.ts'
 import type { RunServices } from '../run/services.ts'
 
 const ANSWER_BYTES_MAX = 65_536
-/** What the endpoint takes beside the model. */
-const COUNTED = ['messages', 'system', 'tools', 'tool_choice', 'thinking', 'output_config']
 
 /** Has the tokens of a Messages request counted by the providers of its model. */
 export class ProviderCount implements AttemptListener {
@@ -29,16 +24,16 @@ export class ProviderCount implements AttemptListener {
   private readonly attempts: Attempts
   private readonly services: RunServices
   private readonly requestId: string
-  private readonly rest: string
+  private readonly rest: string | Uint8Array
   private readonly body = new AnswerBody()
   private resolve: (tokens: number | null) => void = () => undefined
   private reject: (error: unknown) => void = () => undefined
 
+  /** @param rest from printCount */
   constructor(
     exchange: Exchange,
     principal: Principal,
-    request: MessagesRequest,
-    model: Model,
+    rest: string | Uint8Array,
     routes: readonly Route[],
     health: RouteHealth,
     services: RunServices,
@@ -47,7 +42,7 @@ export class ProviderCount implements AttemptListener {
     this.exchange = exchange
     this.services = services
     this.requestId = exchange.id
-    this.rest = messagesText(counted(nativeBody(request, model)), model.pricesHour).slice(1)
+    this.rest = rest
     this.attempts = new Attempts({
       transport,
       health,
@@ -121,7 +116,7 @@ export class ProviderCount implements AttemptListener {
       path: `${MESSAGES_PATH}/count_tokens`,
       headers: anthropicHeaders(provider, 'application/json'),
       requestId: this.requestId,
-      body: `{"model":${JSON.stringify(upstreamModel)},${this.rest}`,
+      body: joinedBody([`{"model":${JSON.stringify(upstreamModel)},`, this.rest]),
     }
     return {
       ...postRequest(provider, asked, limits, totalTimeoutMs, fresh),
@@ -129,8 +124,4 @@ export class ProviderCount implements AttemptListener {
       idleTimeoutMs: limits.countTimeoutMs,
     }
   }
-}
-
-function counted(body: JsonObject): JsonObject {
-  return Object.fromEntries(COUNTED.filter((name) => body[name] !== undefined).map((name) => [name, body[name]]))
 }

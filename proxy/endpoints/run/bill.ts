@@ -10,6 +10,8 @@ export interface Bill {
   readonly usage: TokenUsage
   /** Of what is not priced by the token: images, characters, seconds, searches. */
   readonly quantity: number
+  /** Of images whose price goes by it, WxH; absent for all else. */
+  readonly size?: string
   readonly source: UsageSourceName
 }
 

@@ -1,7 +1,7 @@
 import { readApiKey } from '../../access/credential.ts'
 import type { KeyCache } from '../../access/keyCache.ts'
 import type { Principal } from '../../access/principal.ts'
-import type { BodyOwner, BodyParser } from '../../json/parseInSteps.ts'
+import type { BodyOwner } from '../../large/largeBodies.ts'
 import type { Exchange, Handler } from '../../server/exchange.ts'
 import { checkKey } from './checkKey.ts'
 import type { RunServices } from './services.ts'
@@ -14,13 +14,9 @@ export type Serve = (
   services: RunServices,
 ) => void | Promise<void>
 
-/** Has large bodies parsed in steps before a request is served. */
-export function parseFirst(serve: Serve, parser: BodyParser, owner: BodyOwner): Serve {
-  return (exchange, body, principal, services) => {
-    const ready = parser.prepare(body, owner)
-    if (ready === undefined) return serve(exchange, body, principal, services)
-    return ready.then(() => serve(exchange, body, principal, services))
-  }
+/** Whose bodies are served with these services. */
+export function ownerOf({ paid }: Pick<RunServices, 'paid'>): BodyOwner {
+  return paid === undefined ? 'customer' : 'stranger'
 }
 
 /** Serves the holders of keys. */

@@ -2,6 +2,7 @@ import type { ReceiptPaid } from '../../../contract/money/receipt.ts'
 import type { Settling } from '../../admission/ending.ts'
 import type { Holding, HoldWaiter } from '../../admission/holds.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
+import type { LargeBodies } from '../../large/largeBodies.ts'
 import type { Limits } from '../../limits.ts'
 import type { RequestMetrics } from '../../metrics/requestMetrics.ts'
 import type { OutBuffer } from '../../sse/outBuffer.ts'
@@ -39,6 +40,8 @@ export interface RunServices {
   readonly active: ActiveRuns
   readonly agents: AgentGate
   readonly tokens: TokenCounter
+  /** Reads large bodies in other threads. */
+  readonly large: LargeBodies
   /** A request failed by a fault of the gateway itself. */
   readonly onCrash: (error: unknown, requestId: string) => void
   readonly onRouteFault: (route: Pick<Route, 'id' | 'provider'>, reason: string) => void

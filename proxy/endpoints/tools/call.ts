@@ -1,11 +1,11 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
+import { readJsonBody } from '../../../contract/std/jsonBody.ts'
 import type { ToolInput } from '../../../contract/tools/inputSchema.ts'
 import { toolUnits } from '../../../contract/tools/rates.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { CatalogStore } from '../../catalog/catalogStore.ts'
 import type { Tool } from '../../catalog/tool.ts'
 import { type Preferences, readPreferences, refuseMaxPrice } from '../../dialects/shared/preferences.ts'
-import { parseJsonObject } from '../../json/parseJson.ts'
 import type { Limits } from '../../limits.ts'
 import type { RouteHealth } from '../../upstream/routeHealth.ts'
 import { mayRetain } from '../run/checkModel.ts'
@@ -51,7 +51,7 @@ function readInput(body: Buffer, limits: Limits): { input: ToolInput; preference
     throw new GatewayError('body_too_large', { message: `Send at most ${limits.toolInputBytesMax} bytes to a tool.` })
   }
   try {
-    const { provider, ...input } = parseJsonObject(body, limits.jsonDepthMax)
+    const { provider, ...input } = readJsonBody(body, limits.jsonDepthMax)
     return { input, preferences: readPreferences(provider) }
   } catch (error) {
     if (!(error instanceof GatewayError) || error.row !== 'invalid_request') throw error

@@ -22,5 +22,6 @@ export function countedRates(model: Model, principal: Principal): UnitRates {
  * @param size of images, where sizes have prices of their own
  */
 export function countedBill(rates: UnitRates, quantity: number, source: UsageSourceName, size = ''): Bill {
-  return { units: quantityUnits(rates, quantity, size), usage: NO_USAGE, quantity, source }
+  const bill = { units: quantityUnits(rates, quantity, size), usage: NO_USAGE, quantity, source }
+  return rates.sizes.has(size) ? { ...bill, size } : bill
 }

@@ -1,18 +1,19 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
 import { chargeUnits, type ModelRates, NO_USAGE, worstCaseUnits } from '../../../contract/money/charge.ts'
 import { countOf } from '../../../contract/money/openaiUsage.ts'
+import { readJsonBody } from '../../../contract/std/jsonBody.ts'
 import type { Span } from '../../../contract/std/span.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import { readPreferences } from '../../dialects/shared/preferences.ts'
 import { isGiven, readChoice, readModel, readPositiveInteger } from '../../json/fields.ts'
 import { isObject, type JsonObject } from '../../json/jsonObject.ts'
 import { arraySpans, objectSpans, spanBytes, spanValue } from '../../json/jsonSpans.ts'
-import { parseJsonObject } from '../../json/parseJson.ts'
 import type { Limits } from '../../limits.ts'
-import { JSON_TYPE, type RequestHead } from '../../server/exchange.ts'
+import { JSON_TYPE } from '../../server/exchange.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { Bill } from '../run/bill.ts'
 import { tierRates } from '../run/checkModel.ts'
+import { type BodyRest, bodyOf, restOf } from './bodyRest.ts'
 import { BufferedRun } from './bufferedRun.ts'
 import { type Members, readMembers, rejected } from './members.ts'
 import type {
@@ -47,7 +48,7 @@ interface EmbeddingsRequest extends UnitRequest {
   /** The tokens that the largest input has at least. */
   readonly largestTokens: number
   readonly encoding: Encoding
-  readonly forward: JsonObject
+  readonly rest: BodyRest
 }
 
 /** POST /v1/embeddings. */
@@ -56,12 +57,13 @@ export const embeddings: Operation<EmbeddingsRequest, BufferedPlan> = {
   upload: false,
   streamed: false,
   Run: BufferedRun,
-  read: readRequest,
+  read: (bytes, _head, limits) => readEmbeddings(bytes, limits),
   plan: (request, context) => new EmbeddingsPlan(request, context),
 }
 
-function readRequest(bytes: Buffer, _head: RequestHead, limits: Limits): EmbeddingsRequest {
-  const body = parseJsonObject(bytes, limits.jsonDepthMax)
+/** @throws GatewayError 400 with the field at fault */
+export function readEmbeddings(bytes: Buffer, limits: Limits): EmbeddingsRequest {
+  const body = readJsonBody(bytes, limits.jsonDepthMax)
   const { modelId, batchParam, cheapest } = readModel(body)
   const encoding = readChoice(body, 'encoding_format', ENCODINGS)
   const forward: JsonObject = { input: body['input'] }
@@ -75,7 +77,7 @@ function readRequest(bytes: Buffer, _head: RequestHead, limits: Limits): Embeddi
     cheapest,
     ...measureInput(body['input'], limits),
     encoding: encoding ?? 'float',
-    forward,
+    rest: restOf(forward),
     preferences: readPreferences(body['provider']),
   }
 }
@@ -123,7 +125,6 @@ class EmbeddingsPlan implements BufferedPlan {
   private readonly context: PlanContext
   private readonly rates: ModelRates
   private readonly tokensMax: number
-  private readonly rest: string
 
   constructor(request: EmbeddingsRequest, context: PlanContext) {
     const { model, principal } = context
@@ -136,7 +137,6 @@ class EmbeddingsPlan implements BufferedPlan {
     this.rates = tierRates(model, principal, model.rates, model.ratesPrivate)
     this.tokensMax = request.tokensMax + request.inputs * TOKENS_PER_INPUT + TOKENS_PER_REQUEST
     this.holdUnits = worstCaseUnits(this.tokensMax, this.rates.input, 0, 0)
-    this.rest = JSON.stringify(request.forward).slice(1)
   }
 
   get billUnseen(): Bill {
@@ -144,7 +144,7 @@ class EmbeddingsPlan implements BufferedPlan {
   }
 
   ask(route: Route): UnitProviderRequest {
-    const body = `{"model":${JSON.stringify(route.upstreamModel)},${this.rest}`
+    const body = bodyOf(route, this.request.rest)
     return { path: '/embeddings', contentType: 'application/json', accept: 'application/json', body }
   }
 

@@ -5,11 +5,13 @@ import type { Model } from '../../catalog/catalog.ts'
 import type { CatalogStore } from '../../catalog/catalogStore.ts'
 import { checkMaxPrice, refuseMaxPrice } from '../../dialects/shared/preferences.ts'
 import { refuseBatch } from '../../json/fields.ts'
-import type { Precheck, RequestHead } from '../../server/exchange.ts'
+import type { UnitEndpoint } from '../../large/largeTasks.ts'
+import type { Exchange, Precheck, RequestHead } from '../../server/exchange.ts'
 import { isMultipart } from '../../upload/multipart.ts'
 import { chooseRoutes } from '../../upstream/chooseRoutes.ts'
 import { checkModel, routePolicy, tierRates } from '../run/checkModel.ts'
-import type { Serve } from '../run/serve.ts'
+import { ownerOf, type Serve } from '../run/serve.ts'
+import type { RunServices } from '../run/services.ts'
 import type { Operation, UnitPlan, UnitRequest } from './operation.ts'
 
 /** The other dialects have no such operations. */
@@ -21,14 +23,18 @@ export function unitServe<Request extends UnitRequest, Plan extends UnitPlan>(
   catalog: CatalogStore,
 ): Serve {
   const { endpoint, streamed } = operation
-  return (exchange, body, principal, services) => {
+  const begin = (
+    request: Request,
+    exchange: Exchange,
+    principal: Principal,
+    services: RunServices,
+  ): void | Promise<void> => {
     const { limits } = services
-    const request = operation.read(body, exchange.head, limits)
     const model = checkModel(request.modelId, catalog.model(request.modelId), endpoint, principal)
     checkWishes(request, model, principal)
     const policy = { ...routePolicy(request, principal), dialects: DIALECTS }
     const routes = chooseRoutes(model, policy, services.health, exchange.startedAtMs)
-    const begin = (plan: Plan): void => {
+    const start = (plan: Plan): void => {
       // Nothing was held yet, so a client that has left meanwhile leaves nothing behind.
       if (exchange.gone) return
       const { holdUnits } = plan
@@ -36,8 +42,17 @@ export function unitServe<Request extends UnitRequest, Plan extends UnitPlan>(
       new operation.Run(exchange, principal, metered, plan, services).start()
     }
     const plan = operation.plan(request, { requestId: exchange.id, model, principal, limits })
-    if (plan instanceof Promise) return plan.then(begin)
-    begin(plan)
+    if (plan instanceof Promise) return plan.then(start)
+    start(plan)
+  }
+  return (exchange, body, principal, services) => {
+    // Files are no JSON: they are not parsed, but cut.
+    const large = operation.upload ? undefined : services.large.of(body, ownerOf(services))
+    if (large === undefined)
+      return begin(operation.read(body, exchange.head, services.limits), exchange, principal, services)
+    return large
+      .run('unit', { endpoint: operation.endpoint as UnitEndpoint })
+      .then((request) => begin(request as Request, exchange, principal, services))
   }
 }
 

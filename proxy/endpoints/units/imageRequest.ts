@@ -1,7 +1,7 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
 import type { UnitRates } from '../../../contract/money/unitRates.ts'
 import { readPreferences } from '../../dialects/shared/preferences.ts'
-import { isGiven, readChoice, readModel, readPositiveInteger, readRequiredText } from '../../json/fields.ts'
+import { isGiven, readChoice, readModel, readName, readPositiveInteger, readRequiredText } from '../../json/fields.ts'
 import type { JsonObject } from '../../json/jsonObject.ts'
 import type { Limits } from '../../limits.ts'
 import type { UnitRequest } from './operation.ts'
@@ -30,14 +30,21 @@ export function readImageRequest(body: JsonObject, limits: Limits): ImageRequest
   const forward: [string, string][] = []
   const format = readChoice(body, 'response_format', ['b64_json', 'url'])
   if (format !== null) forward.push(['response_format', format])
-  if (typeof body['user'] === 'string') forward.push(['user', body['user']])
+  const user = readName(body, 'user', limits)
+  if (user !== null) forward.push(['user', user])
+  const prompt = readRequiredText(body, 'prompt')
+  const { promptCharactersMax } = limits
+  if (prompt.length > promptCharactersMax) {
+    throw invalidRequest(`prompt may have at most ${promptCharactersMax} characters.`, 'prompt')
+  }
   const size = body['size'] ?? null
   if (size !== null && typeof size !== 'string') throw invalidSize('size must be a text such as 1024x1024.')
+  if (size !== null && size.length > limits.nameCharactersMax) throw invalidSize('size is no WIDTHxHEIGHT.')
   return {
     modelId,
     batchParam,
     cheapest,
-    prompt: readRequiredText(body, 'prompt'),
+    prompt,
     n,
     size: size === 'auto' ? null : size,
     forward,

@@ -1,5 +1,5 @@
+import { readJsonBody } from '../../../contract/std/jsonBody.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
-import { parseJsonObject } from '../../json/parseJson.ts'
 import { BufferedRun } from './bufferedRun.ts'
 import { ImagePlan } from './imagePlan.ts'
 import { type ImageRequest, readImageRequest } from './imageRequest.ts'
@@ -11,7 +11,7 @@ export const images: Operation<ImageRequest, BufferedPlan> = {
   upload: false,
   streamed: false,
   Run: BufferedRun,
-  read: (body, _head, limits) => readImageRequest(parseJsonObject(body, limits.jsonDepthMax), limits),
+  read: (body, _head, limits) => readImageRequest(readJsonBody(body, limits.jsonDepthMax), limits),
   plan: (request, context) => new GenerationPlan(request, context),
 }
 

@@ -1,15 +1,17 @@
 import { invalidRequest } from '../../../contract/errors/errors.ts'
 import { countOf } from '../../../contract/money/openaiUsage.ts'
 import type { UnitRates } from '../../../contract/money/unitRates.ts'
+import { readJsonBody } from '../../../contract/std/jsonBody.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
+import { joinedBody } from '../../dialects/shared/joinedBody.ts'
 import { readPreferences } from '../../dialects/shared/preferences.ts'
 import { readBoolean, readModel, readPositiveInteger, readRequiredText } from '../../json/fields.ts'
 import { isObject } from '../../json/jsonObject.ts'
-import { parseJsonObject } from '../../json/parseJson.ts'
 import type { Limits } from '../../limits.ts'
-import { JSON_TYPE, type RequestHead } from '../../server/exchange.ts'
+import { JSON_TYPE } from '../../server/exchange.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { Bill } from '../run/bill.ts'
+import { type BodyRest, bodyOf, restOf } from './bodyRest.ts'
 import { BufferedRun } from './bufferedRun.ts'
 import { countedBill, countedRates } from './counted.ts'
 import { type Members, readMembers, rejected } from './members.ts'
@@ -21,7 +23,7 @@ import type {
   UnitProviderRequest,
   UnitRequest,
 } from './operation.ts'
-import { readResults } from './rerankResults.ts'
+import { type JsonTexts, readResults, resultPieces } from './rerankResults.ts'
 
 const DOCUMENTS_PER_SEARCH = 100
 /** Providers split longer documents, query included, and count every piece as a document. A token has a byte at least. */
@@ -30,10 +32,13 @@ const PIECE_BYTES = 500
 const PLAUSIBLE_FACTOR = 2
 
 interface RerankRequest extends UnitRequest {
-  readonly query: string
-  readonly documents: readonly string[]
+  /** How many documents there are, and how many providers make of them. */
+  readonly documents: number
+  readonly pieces: number
   readonly topN: number
-  readonly returnDocuments: boolean
+  readonly rest: BodyRest
+  /** Of each document its text as JSON, where they are to be returned. */
+  readonly returned: JsonTexts | null
 }
 
 /** POST /v1/rerank. */
@@ -42,22 +47,27 @@ export const rerank: Operation<RerankRequest, BufferedPlan> = {
   upload: false,
   streamed: false,
   Run: BufferedRun,
-  read: readRequest,
+  read: (bytes, _head, limits) => readRerank(bytes, limits),
   plan: (request, context) => new RerankPlan(request, context),
 }
 
-function readRequest(bytes: Buffer, _head: RequestHead, limits: Limits): RerankRequest {
-  const body = parseJsonObject(bytes, limits.jsonDepthMax)
+/** @throws GatewayError 400 with the field at fault */
+export function readRerank(bytes: Buffer, limits: Limits): RerankRequest {
+  const body = readJsonBody(bytes, limits.jsonDepthMax)
   const { modelId, batchParam, cheapest } = readModel(body)
   const documents = readDocuments(body['documents'], limits)
+  const query = readRequiredText(body, 'query')
+  const queryBytes = Buffer.byteLength(query)
+  const topN = Math.min(readPositiveInteger(body, 'top_n') ?? documents.length, documents.length)
   return {
     modelId,
     batchParam,
     cheapest,
-    query: readRequiredText(body, 'query'),
-    documents,
-    topN: Math.min(readPositiveInteger(body, 'top_n') ?? documents.length, documents.length),
-    returnDocuments: readBoolean(body, 'return_documents'),
+    documents: documents.length,
+    pieces: documents.reduce((sum, text) => sum + piecesOf(text, queryBytes), 0),
+    topN,
+    rest: restOf({ query, documents, top_n: topN }),
+    returned: readBoolean(body, 'return_documents') ? documents.map((text) => JSON.stringify(text)) : null,
     preferences: readPreferences(body['provider']),
   }
 }
@@ -82,18 +92,13 @@ class RerankPlan implements BufferedPlan {
   private readonly context: PlanContext
   private readonly rates: UnitRates
   private readonly searchesMax: number
-  private readonly rest: string
 
   constructor(request: RerankRequest, context: PlanContext) {
     this.request = request
     this.context = context
     this.rates = countedRates(context.model, context.principal)
-    const { query, documents, topN } = request
-    const queryBytes = Buffer.byteLength(query)
-    const pieces = documents.reduce((sum, text) => sum + piecesOf(text, queryBytes), 0)
-    this.searchesMax = Math.ceil(pieces / DOCUMENTS_PER_SEARCH)
+    this.searchesMax = Math.ceil(request.pieces / DOCUMENTS_PER_SEARCH)
     this.holdUnits = countedBill(this.rates, this.searchesMax, 'reported').units
-    this.rest = JSON.stringify({ query, documents, top_n: topN }).slice(1)
   }
 
   get billUnseen(): Bill {
@@ -101,38 +106,40 @@ class RerankPlan implements BufferedPlan {
   }
 
   ask(route: Route): UnitProviderRequest {
-    const body = `{"model":${JSON.stringify(route.upstreamModel)},${this.rest}`
+    const body = bodyOf(route, this.request.rest)
     return { path: '/rerank', contentType: 'application/json', accept: 'application/json', body }
   }
 
   answer(body: Buffer): BufferedAnswer | Rejected {
     const members = readMembers(body, this.context.limits)
     if ('rejected' in members) return members
-    const { documents, topN, returnDocuments } = this.request
-    const found = readResults(members.value('results') ?? members.value('data'), documents.length)
+    const { documents, topN, returned } = this.request
+    const found = readResults(members.value('results') ?? members.value('data'), documents)
     if (found === null) return rejected(null)
-    const results = found.slice(0, topN).map(({ index, score }) => {
-      const document = returnDocuments ? { document: { text: documents[index] } } : {}
-      return { index, relevance_score: score, ...document }
-    })
+    const results = resultPieces(found.slice(0, topN), returned)
     const bill = this.bill(this.reportedSearches(members))
-    const text = this.textOf(JSON.stringify(results), members, bill.quantity)
+    const [start, end] = this.around(members, bill.quantity)
     return {
       bill,
       contentType: JSON_TYPE,
-      body: (receipt) => `${text}${receipt === '' ? '' : `,"receipt":${receipt}`}}`,
+      body: (receipt) => {
+        const last = `${end}${receipt === '' ? '' : `,"receipt":${receipt}`}}`
+        const pieces = joinedBody([start, ...results, last])
+        return typeof pieces === 'string' ? pieces : Buffer.concat(pieces)
+      },
     }
   }
 
-  private textOf(results: string, members: Members, searches: number): string {
+  /** The answer before and behind the results. */
+  private around(members: Members, searches: number): readonly [start: string, end: string] {
     const { requestId, model } = this.context
     const usage = members.value('usage')
     const tokens = isObject(usage) ? countOf(usage['total_tokens'], Number.MAX_SAFE_INTEGER) : null
-    return (
-      `{"id":"${requestId}","object":"list","model":${JSON.stringify(model.id)},"results":${results},` +
-      `"usage":{${tokens === null ? '' : `"total_tokens":${tokens},`}"search_units":${searches}},` +
-      `"meta":{"api_version":{"version":"2"},"billed_units":{"search_units":${searches}}}`
-    )
+    return [
+      `{"id":"${requestId}","object":"list","model":${JSON.stringify(model.id)},"results":`,
+      `,"usage":{${tokens === null ? '' : `"total_tokens":${tokens},`}"search_units":${searches}},` +
+        `"meta":{"api_version":{"version":"2"},"billed_units":{"search_units":${searches}}}`,
+    ]
   }
 
   private reportedSearches(members: Members): number | null {
@@ -143,7 +150,7 @@ class RerankPlan implements BufferedPlan {
 
   // Without a report the price is for the documents that were sent, as the sheet says.
   private bill(searches: number | null): Bill {
-    const counted = Math.ceil(this.request.documents.length / DOCUMENTS_PER_SEARCH)
+    const counted = Math.ceil(this.request.documents / DOCUMENTS_PER_SEARCH)
     return countedBill(this.rates, searches ?? counted, 'reported')
   }
 }

@@ -26,3 +26,26 @@ export function readResults(results: unknown, documents: number): Ranked[] | nul
   }
   return ranked.sort((a, b) => b.score - a.score)
 }
+
+/** Texts as JSON: one each, or UTF-8 bytes of all, in a row, with the places where each of them ends. */
+export type JsonTexts = readonly string[] | { readonly bytes: Uint8Array; readonly ends: readonly number[] }
+
+/**
+ * The results as the client gets them, in pieces of JSON.
+ * @param returned the texts of the documents, or null where they are not returned
+ */
+export function resultPieces(ranked: readonly Ranked[], returned: JsonTexts | null): (string | Uint8Array)[] {
+  const pieces: (string | Uint8Array)[] = ['[']
+  for (const [place, { index, score }] of ranked.entries()) {
+    const start = `${place === 0 ? '' : ','}{"index":${index},"relevance_score":${JSON.stringify(score)}`
+    if (returned === null) pieces.push(`${start}}`)
+    else pieces.push(`${start},"document":{"text":`, jsonText(returned, index), '}}')
+  }
+  pieces.push(']')
+  return pieces
+}
+
+function jsonText(texts: JsonTexts, index: number): string | Uint8Array {
+  if (!('ends' in texts)) return texts[index] ?? '""'
+  return texts.bytes.subarray(index === 0 ? 0 : texts.ends[index - 1], texts.ends[index])
+}

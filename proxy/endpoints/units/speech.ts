@@ -1,12 +1,12 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
+import { readJsonBody } from '../../../contract/std/jsonBody.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import { readPreferences } from '../../dialects/shared/preferences.ts'
 import { isGiven, readChoice, readModel, readRequiredText } from '../../json/fields.ts'
 import { isObject, type JsonObject } from '../../json/jsonObject.ts'
-import { parseJsonObject } from '../../json/parseJson.ts'
 import type { Limits } from '../../limits.ts'
-import type { RequestHead } from '../../server/exchange.ts'
 import type { Bill } from '../run/bill.ts'
+import { type BodyRest, bodyOf, restOf } from './bodyRest.ts'
 import { ByteRun } from './byteRun.ts'
 import { countedBill, countedRates } from './counted.ts'
 import type { BytePlan, Operation, PlanContext, UnitProviderRequest, UnitRequest } from './operation.ts'
@@ -29,7 +29,7 @@ interface SpeechRequest extends UnitRequest {
   /** Of everything that the model reads. */
   readonly characters: number
   readonly format: SpeechFormat
-  readonly forward: JsonObject
+  readonly rest: BodyRest
 }
 
 /** POST /v1/audio/speech. */
@@ -38,12 +38,13 @@ export const speech: Operation<SpeechRequest, BytePlan> = {
   upload: false,
   streamed: true,
   Run: ByteRun,
-  read: readRequest,
+  read: (bytes, _head, limits) => readSpeech(bytes, limits),
   plan: (request, context) => new SpeechPlan(request, context),
 }
 
-function readRequest(bytes: Buffer, _head: RequestHead, limits: Limits): SpeechRequest {
-  const body = parseJsonObject(bytes, limits.jsonDepthMax)
+/** @throws GatewayError 400 with the field at fault */
+export function readSpeech(bytes: Buffer, limits: Limits): SpeechRequest {
+  const body = readJsonBody(bytes, limits.jsonDepthMax)
   const { modelId, batchParam, cheapest } = readModel(body)
   const input = readRequiredText(body, 'input')
   const format = readChoice(body, 'response_format', Object.keys(CONTENT_TYPES) as SpeechFormat[]) ?? 'mp3'
@@ -63,7 +64,8 @@ function readRequest(bytes: Buffer, _head: RequestHead, limits: Limits): SpeechR
     }
     forward['speed'] = speed
   }
-  return { modelId, batchParam, cheapest, characters, format, forward, preferences: readPreferences(body['provider']) }
+  const preferences = readPreferences(body['provider'])
+  return { modelId, batchParam, cheapest, characters, format, rest: restOf(forward), preferences }
 }
 
 function readVoice(voice: unknown): unknown {
@@ -83,7 +85,7 @@ export function codePoints(text: string): number {
 class SpeechPlan implements BytePlan {
   readonly bill: Bill
   readonly contentType: string
-  private readonly rest: string
+  private readonly rest: BodyRest
 
   constructor(request: SpeechRequest, { model, principal, limits }: PlanContext) {
     const charactersMax = model.context > 0 ? model.context : limits.speechCharactersMax
@@ -93,7 +95,7 @@ class SpeechPlan implements BytePlan {
     }
     this.bill = countedBill(countedRates(model, principal), request.characters, 'reported')
     this.contentType = CONTENT_TYPES[request.format]
-    this.rest = JSON.stringify(request.forward).slice(1)
+    this.rest = request.rest
   }
 
   get holdUnits(): number {
@@ -101,7 +103,7 @@ class SpeechPlan implements BytePlan {
   }
 
   ask(route: Route): UnitProviderRequest {
-    const body = `{"model":${JSON.stringify(route.upstreamModel)},${this.rest}`
+    const body = bodyOf(route, this.rest)
     return { path: '/audio/speech', contentType: 'application/json', accept: '*/*', body }
   }
 }

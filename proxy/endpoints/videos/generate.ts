@@ -1,16 +1,16 @@
 import { VideoState, videoIdOf } from '../../../contract/catalog/video.ts'
 import { GatewayError } from '../../../contract/errors/errors.ts'
+import { readJsonBody } from '../../../contract/std/jsonBody.ts'
 import { hashSecret, newSecret } from '../../../contract/wire/ids.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { CatalogStore } from '../../catalog/catalogStore.ts'
 import type { VideoJobFields } from '../../jobs/videoStore.ts'
-import { parseJsonObject } from '../../json/parseJson.ts'
 import type { Limits } from '../../limits.ts'
 import type { Exchange } from '../../server/exchange.ts'
-import type { Serve } from '../run/serve.ts'
+import { ownerOf, type Serve } from '../run/serve.ts'
 import { type AdmittedVideo, admitVideo } from './admit.ts'
 import type { VideoJobs } from './jobs.ts'
-import { readVideoRequest } from './request.ts'
+import { readVideoRequest, type VideoRequest } from './request.ts'
 import { VideoRun } from './run.ts'
 
 export interface VideoParts {
@@ -22,7 +22,11 @@ export interface VideoParts {
 export function videoServe({ catalog, jobs }: VideoParts): Serve {
   return async (exchange, body, principal, services) => {
     const { limits, health, paid } = services
-    const request = readVideoRequest(parseJsonObject(body, limits.jsonDepthMax))
+    const large = services.large.of(body, ownerOf(services))
+    const request =
+      large === undefined
+        ? readVideoRequest(readJsonBody(body, limits.jsonDepthMax), limits)
+        : ((await large.run('video', null)) as VideoRequest)
     const model = catalog.model(request.modelId)
     const admitted = admitVideo(request, principal, model, health, limits, exchange.startedAtMs)
     const readToken = paid === undefined ? '' : newSecret('rt')

@@ -14,7 +14,7 @@ const WHOLE_NUMBER = /^[1-9][0-9]{0,4}$/
 export function orderOf(request: VideoRequest, settings: VideoSettings, limits: Limits): VideoOrder {
   checkLength(request.prompt, settings.promptMax, 'prompt', 'prompt_too_long')
   const seconds = secondsOf(request.seconds, settings)
-  const image = imageOf(request.image, settings, limits)
+  const image = imageOf(request, settings, limits)
   const ratio = aspectRatioOf(request.aspectRatio, settings)
   const negativePrompt = negativePromptOf(request.negativePrompt, settings)
   checkResolution(request.resolution, settings)
@@ -55,13 +55,15 @@ function secondsOf(sent: unknown, { seconds }: VideoSettings): number {
   throw new GatewayError('invalid_seconds', { message, param: 'seconds' })
 }
 
-function imageOf(sent: unknown, settings: VideoSettings, limits: Limits): string {
-  if (sent === undefined) {
+function imageOf({ image, frame }: VideoRequest, settings: VideoSettings, limits: Limits): string | Uint8Array {
+  if (image === undefined) {
     if (settings.image === 'required') throw new GatewayError('image_required', { param: 'image' })
     return ''
   }
   if (settings.image === 'none') throw new GatewayError('image_unsupported', { param: 'image' })
-  return checkFirstFrame(sent, limits)
+  if (frame === undefined) return checkFirstFrame(image, limits)
+  if ('json' in frame) return frame.json
+  throw new GatewayError(frame.fault, { message: frame.message, param: 'image' })
 }
 
 function aspectRatioOf(sent: unknown, { aspectRatios }: VideoSettings): string {

@@ -1,7 +1,11 @@
-import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
+import { type ErrorCode, GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
 import { type Preferences, readPreferences, refuseMaxPrice } from '../../dialects/shared/preferences.ts'
 import { isGiven, readModel, refuseBatch } from '../../json/fields.ts'
 import type { JsonObject } from '../../json/jsonObject.ts'
+import type { Limits } from '../../limits.ts'
+
+/** A first frame that was checked: the data URL as JSON in UTF-8, or why it is refused. */
+export type CheckedFrame = { readonly json: Uint8Array } | { readonly fault: ErrorCode; readonly message: string }
 
 /** A request for a clip that is sound by itself; what depends on the model is checked against it later. */
 export interface VideoRequest {
@@ -13,6 +17,8 @@ export interface VideoRequest {
   /** As sent; undefined when absent. */
   readonly seconds: unknown
   readonly image: unknown
+  /** The image as another thread has checked it; absent where it is to be checked here. */
+  readonly frame?: CheckedFrame
   readonly aspectRatio: unknown
   readonly negativePrompt: string | null
   readonly resolution: unknown
@@ -23,10 +29,10 @@ export interface VideoRequest {
  * are left out.
  * @throws GatewayError 400 with the field at fault
  */
-export function readVideoRequest(body: JsonObject): VideoRequest {
+export function readVideoRequest(body: JsonObject, limits: Limits): VideoRequest {
   const model = readModel(body)
   refuseBatch(model)
-  const prompt = readText(body, 'prompt')
+  const prompt = readText(body, 'prompt', 'prompt_too_long', limits)
   if (prompt === null || prompt === '') throw invalidRequest('prompt must say what the clip shows.', 'prompt')
   if (isGiven(body['size'])) throw new GatewayError('size_unsupported', { param: 'size' })
   const preferences = readPreferences(body['provider'])
@@ -39,14 +45,20 @@ export function readVideoRequest(body: JsonObject): VideoRequest {
     seconds: body['seconds'] ?? undefined,
     image: body['image'] ?? undefined,
     aspectRatio: body['aspect_ratio'] ?? undefined,
-    negativePrompt: readText(body, 'negative_prompt'),
+    negativePrompt: readText(body, 'negative_prompt', 'negative_prompt_too_long', limits),
     resolution: body['resolution'] ?? undefined,
   }
 }
 
-function readText(body: JsonObject, name: string): string | null {
+function readText(
+  body: JsonObject,
+  name: string,
+  tooLong: 'prompt_too_long' | 'negative_prompt_too_long',
+  { promptCharactersMax }: Limits,
+): string | null {
   const value = body[name]
   if (!isGiven(value)) return null
   if (typeof value !== 'string') throw invalidRequest(`${name} must be a text.`, name)
+  if (value.length > promptCharactersMax) throw new GatewayError(tooLong, { param: name })
   return value
 }

@@ -4,6 +4,7 @@ import {
   type FailureKind,
   isPieces,
   piecesBytes,
+  slicesOf,
   TransportFailure,
   type UpstreamListener,
   type UpstreamRequest,
@@ -12,6 +13,7 @@ import type { ResponseHead } from './responseHead.ts'
 import { ResponseReader, type ResponseSink } from './responseReader.ts'
 
 const READ_BYTES = 65_536
+const AT_ONCE_BYTES = 262_144
 const NEVER = Number.POSITIVE_INFINITY
 
 // All plain sockets of the process read into this memory: a read is parsed to its end before the next one begins.
@@ -45,6 +47,8 @@ export class Connection implements ResponseSink {
   private headSeen = false
   private answered = false
   private reusable = false
+  /** Parts of the request are not even handed to the socket yet. */
+  private unsent = false
   private paused = false
   private startedAtMs = 0
   private lastByteMs = 0
@@ -64,6 +68,7 @@ export class Connection implements ResponseSink {
     this.listener = listener
     this.headSeen = false
     this.answered = false
+    this.unsent = false
     this.idleSinceMs = 0
     this.startedAtMs = nowMs
     this.lastByteMs = nowMs
@@ -152,10 +157,20 @@ export class Connection implements ResponseSink {
   }
 
   private writePieces(request: UpstreamRequest, pieces: readonly Buffer[]): void {
+    const bytes = piecesBytes(pieces)
     this.socket.cork()
-    this.socket.write(`${head(request)}content-length: ${piecesBytes(pieces)}\r\n\r\n`, 'latin1')
-    for (const piece of pieces) this.socket.write(piece)
+    this.socket.write(`${head(request)}content-length: ${bytes}\r\n\r\n`, 'latin1')
+    if (bytes <= AT_ONCE_BYTES) for (const piece of pieces) this.socket.write(piece)
+    else this.writeSlices(request, slicesOf(pieces))
     this.socket.uncork()
+  }
+
+  /** Writes a slice when the one before it has left, so that no turn of the event loop has much to write. */
+  private writeSlices(request: UpstreamRequest, slices: Iterator<Buffer, void>): void {
+    if (this.request !== request) return
+    const { done, value } = slices.next()
+    this.unsent = done !== true
+    if (done !== true) this.socket.write(value, () => this.writeSlices(request, slices))
   }
 
   private connected(): void {
@@ -188,7 +203,7 @@ export class Connection implements ResponseSink {
     this.listener = undefined
     this.request = undefined
     if (this.paused) this.resume()
-    if (sound && this.reusable && this.socket.writableLength === 0) this.owner.onIdle(this)
+    if (sound && this.reusable && !this.unsent && this.socket.writableLength === 0) this.owner.onIdle(this)
     else this.destroy()
     listener?.onEnd()
   }

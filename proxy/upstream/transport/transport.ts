@@ -51,6 +51,15 @@ export function piecesBytes(pieces: readonly Buffer[]): number {
   return pieces.reduce((bytes, piece) => bytes + piece.length, 0)
 }
 
+const SLICE_BYTES = 262_144
+
+/** The pieces of a body in slices of which each is written, and encrypted, in moments. */
+export function* slicesOf(pieces: readonly Buffer[]): Generator<Buffer, void, undefined> {
+  for (const piece of pieces) {
+    for (let from = 0; from < piece.length; from += SLICE_BYTES) yield piece.subarray(from, from + SLICE_BYTES)
+  }
+}
+
 /**
  * Receives one answer: `onHead` once, `onData` any number of times, then `onEnd`; or `onFailure` at any point, after
  * which nothing follows. Bytes are only lent for the time of the call; those of a body are taken out of its content coding.

@@ -86,6 +86,12 @@ const TAMPERINGS: { name: string; change: string; undo: string; found: string[] 
     found: ['every receipt names rates of its price sheet'],
   },
   {
+    name: 'a receipt that names a size which is not sold',
+    change: `UPDATE receipts SET size = '512x512' WHERE position = 7`,
+    undo: `UPDATE receipts SET size = '' WHERE position = 7`,
+    found: ['every receipt names rates of its price sheet'],
+  },
+  {
     // 15 tokens at 0.001 USD per million are 15 units; a batch rate above that changes nothing of it.
     name: 'a batch that was charged more than its standard rates',
     change: `

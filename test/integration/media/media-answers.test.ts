@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, before, test } from 'node:test'
-import { type Reply } from '../../support/clients/chatClient.ts'
+import { type Reply, receiptOf } from '../../support/clients/chatClient.ts'
 import { answered, MEDIA_MODELS, postForm, postJson } from '../../support/clients/mediaClient.ts'
 import { itemOf } from '../../support/present.ts'
 import { priceOf, servedFor } from '../../support/reconcile.ts'
@@ -84,7 +84,18 @@ test('images: what is made is what is paid, and what has a price of its own is l
   for (const [size, made, units] of sizes) {
     const reply = await json('images/generations', { model: 'test/sizes', prompt: 'x', size })
     assert.equal((await forwarded(reply))['size'], made)
-    assert.equal(answered(reply).receipt.cost.units, units)
+    const { receipt } = answered(reply)
+    assert.equal(receipt.cost.units, units)
+    // Whoever has the receipt and the public sheet can compute the charge.
+    const sheet = await fetch(`${stack.baseUrl}/v1/pricing/sheets/${receipt.price_sheet}`).then((answer) =>
+      answer.json(),
+    )
+    const { models } = sheet as { models: { id: string; price: { sizes?: Record<string, string> } }[] }
+    const { quantity = 0, size: shown = '' } = receipt.usage
+    const usd = models.find(({ id }) => id === receipt.model)?.price.sizes?.[shown]
+    assert.equal(String(Math.round(Number(usd) * 1e9) * quantity), units)
+    const booked = await receiptOf(stack.baseUrl, apiKey, receipt.request_id)
+    assert.equal((booked.usage as { size?: string }).size, made)
   }
   const body = answered(await json('images/generations', { model: I, prompt: 'x', n: 3, size: '300x200' }))
   const data = body['data'] as { b64_json: string }[]

@@ -7,6 +7,7 @@ import { UnmeteredHolds, UnmeteredSettlements } from '../../../proxy/admission/u
 import { ControlUnavailable } from '../../../proxy/bus/rpcClient.ts'
 import { decodeCatalog } from '../../../proxy/catalog/catalog.ts'
 import { ActiveRuns } from '../../../proxy/endpoints/run/activeRuns.ts'
+import { LargeBodies } from '../../../proxy/large/largeBodies.ts'
 import { RequestMetrics } from '../../../proxy/metrics/requestMetrics.ts'
 import { type RouteParts, routes } from '../../../proxy/routes.ts'
 import type { Exchange, Handler, RequestHead } from '../../../proxy/server/exchange.ts'
@@ -40,7 +41,9 @@ export class OfflineProxy {
   readonly faults: unknown[] = []
   /** What providers were asked. */
   asked = 0
+  lastAsked: UpstreamRequest | undefined
   private readonly handlers = new Map<string, Handler>()
+  private readonly large = new LargeBodies(LIMITS, (error) => this.faults.push(error))
 
   constructor(catalog: TestCatalogOptions) {
     const parsed = parseCatalog('catalog.yaml', testCatalog('http://127.0.0.1:9/v1', catalog))
@@ -66,6 +69,11 @@ export class OfflineProxy {
         fail(error)
       }
     })
+  }
+
+  /** Ends the threads. */
+  close(): Promise<void> {
+    return this.large.close()
   }
 
   private parts(current: ReturnType<typeof decodeCatalog>): RouteParts {
@@ -94,6 +102,7 @@ export class OfflineProxy {
       holds: new UnmeteredHolds(fault),
       settlements: new UnmeteredSettlements(fault),
       active: new ActiveRuns(),
+      large: this.large,
       tokens: { count: () => Promise.resolve([1]), countSoon: () => Promise.resolve([1, 1]) },
       transport: { send: (request: UpstreamRequest, listener: UpstreamListener) => this.refuse(request, listener) },
       onCrash: fault,
@@ -118,6 +127,7 @@ export class OfflineProxy {
 
   private refuse(request: UpstreamRequest, listener: UpstreamListener): typeof NO_CALL {
     if (request.body !== null) this.asked++
+    this.lastAsked = request
     queueMicrotask(() => listener.onFailure(new TransportFailure('connect')))
     return NO_CALL
   }

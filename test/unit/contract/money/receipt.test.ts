@@ -16,6 +16,7 @@ const FIELDS: ReceiptFields = {
   coinUsdUnits: 2_000_000_000,
   usage: { input: 10, cachedInput: 5, cacheWrite5m: 2, cacheWrite1h: 1, output: 7, reasoning: 3 },
   quantity: 0,
+  size: '',
   unit: '',
   usageSource: 'reported',
   clamped: false,
@@ -73,6 +74,12 @@ test('what is not priced by the token is counted beside the tokens', () => {
   const { usage } = JSON.parse(receiptJson({ ...FIELDS, quantity: 2, unit: 'image' }))
   assert.equal(usage.quantity, 2)
   assert.equal(usage.unit, 'image')
+})
+
+test('the size of images is shown where their price goes by it', () => {
+  const usageOf = (size: string) => JSON.parse(receiptJson({ ...FIELDS, quantity: 2, unit: 'image', size })).usage
+  assert.equal(usageOf('512x512').size, '512x512')
+  assert.ok(!('size' in usageOf('')))
 })
 
 test('any model id and error code survives, on one line', () => {

@@ -35,6 +35,7 @@ const fields: fc.Arbitrary<SettlementFields> = fc.record({
   provider: id,
   errorCode: id,
   unit: id,
+  size: id,
   sheetVersion: small,
   firstByteMs: small,
   durationMs: small,

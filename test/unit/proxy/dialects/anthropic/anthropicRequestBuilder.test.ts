@@ -2,7 +2,10 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Model } from '../../../../../proxy/catalog/catalog.ts'
 import type { Provider, Route } from '../../../../../proxy/catalog/pricedItem.ts'
-import { AnthropicRequestBuilder } from '../../../../../proxy/dialects/anthropic/anthropicRequestBuilder.ts'
+import {
+  AnthropicRequestBuilder,
+  printAnthropic,
+} from '../../../../../proxy/dialects/anthropic/anthropicRequestBuilder.ts'
 import { readChatRequest } from '../../../../../proxy/dialects/openai/chatRequest.ts'
 import { readProviderError, refusalOfError } from '../../../../../proxy/upstream/providerErrors.ts'
 import { classifyRefusal } from '../../../../../proxy/upstream/refusal.ts'
@@ -15,7 +18,10 @@ const TOOL = { type: 'function', function: { name: 'get', description: 'gets', p
 
 function ask(body: object, maxTokens = 100, thinking: Model['thinking'] = 'none') {
   const request = readChatRequest({ model: 'acme/m', messages: HELLO, ...body }, limits)
-  const made = new AnthropicRequestBuilder(request, 'req_A', { thinking } as Model).make(route, maxTokens)
+  const made = new AnthropicRequestBuilder(request, 'req_A', { thinking }, printAnthropic(request, { thinking })).make(
+    route,
+    maxTokens,
+  )
   return { ...made, body: JSON.parse(String(made.body)) as Record<string, unknown> }
 }
 

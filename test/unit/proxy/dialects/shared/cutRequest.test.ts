@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { withoutByteOrderMark } from '../../../../../contract/std/jsonBody.ts'
+import { readJsonBody, withoutByteOrderMark } from '../../../../../contract/std/jsonBody.ts'
 import { nestsDeeper } from '../../../../../contract/std/jsonDepth.ts'
 import type { Span } from '../../../../../contract/std/span.ts'
 import type { Model } from '../../../../../proxy/catalog/catalog.ts'
@@ -10,11 +10,15 @@ import { nativeCodec } from '../../../../../proxy/dialects/anthropic/native.ts'
 import { chatSurface } from '../../../../../proxy/dialects/chatSurface.ts'
 import { completionsSurface } from '../../../../../proxy/dialects/completionsSurface.ts'
 import { messagesSurface } from '../../../../../proxy/dialects/messagesSurface.ts'
-import { CHAT, OpenaiRequestBuilder, TEXT } from '../../../../../proxy/dialects/openai/openaiRequestBuilder.ts'
+import {
+  CHAT,
+  OpenaiRequestBuilder,
+  printOpenai,
+  TEXT,
+} from '../../../../../proxy/dialects/openai/openaiRequestBuilder.ts'
 import type { ChatSurface } from '../../../../../proxy/dialects/shared/codec.ts'
 import { cutRequest } from '../../../../../proxy/dialects/shared/cutRequest.ts'
 import { CutJson } from '../../../../../proxy/json/cutJson.ts'
-import { parseJsonObject } from '../../../../../proxy/json/parseJson.ts'
 import { limits } from '../../../../support/limits.ts'
 
 const LONG = 2_048
@@ -30,13 +34,13 @@ function cutOf(bytes: Buffer): { cut: CutJson; strings: Span[] } {
 function sent(body: Buffer, surface: ChatSurface = chatSurface): { cut: Buffer; plain: string; cuts: number } {
   const to = surface === chatSurface ? CHAT : TEXT
   const strings: Span[] = []
-  const request = surface.read(parseJsonObject(body, limits.jsonDepthMax, strings), limits)
+  const request = surface.read(readJsonBody(body, limits.jsonDepthMax, strings), limits)
   const cut = cutRequest(body, strings, surface, limits)
-  const pieces = new OpenaiRequestBuilder(request, 'req_A', to, cut).make(route, 100).body
+  const pieces = new OpenaiRequestBuilder(request, 'req_A', printOpenai(request, cut), to).make(route, 100).body
   const bytes = typeof pieces === 'string' ? Buffer.from(pieces) : Buffer.concat(pieces)
   return {
     cut: bytes,
-    plain: String(new OpenaiRequestBuilder(request, 'req_A', to).make(route, 100).body),
+    plain: String(new OpenaiRequestBuilder(request, 'req_A', printOpenai(request), to).make(route, 100).body),
     cuts: strings.length,
   }
 }
@@ -191,10 +195,12 @@ describe('a request with long strings', () => {
     for (const pricesHour of [true, false]) {
       const model = { thinking: 'budget', pricesHour } as Model
       const strings: Span[] = []
-      const request = messagesSurface.read(parseJsonObject(bytes, limits.jsonDepthMax, strings), limits)
+      const request = messagesSurface.read(readJsonBody(bytes, limits.jsonDepthMax, strings), limits)
       assert.equal(strings.length, 9)
       const cut = cutRequest(bytes, strings, messagesSurface, limits)
-      const [there, plain] = [cut, null].map((by) => nativeCodec.ask(request, 'req_A', model, by).make(route, 100).body)
+      const [there, plain] = [cut, null].map(
+        (by) => nativeCodec.ask(request, 'req_A', model, nativeCodec.print(request, model, by)).make(route, 100).body,
+      )
       assert.ok(Array.isArray(there))
       assert.equal(Buffer.concat(there as Buffer[]).toString(), plain)
     }

@@ -1,0 +1,10 @@
+/**
+ * A body from pieces of JSON: one text, or bytes as soon as one of them is bytes.
+ * @param pieces text, or UTF-8 bytes that are not copied
+ */
+export function joinedBody(pieces: readonly (string | Uint8Array)[]): string | readonly Buffer[] {
+  if (pieces.every((piece) => typeof piece === 'string')) return pieces.join('')
+  return pieces.map((piece) =>
+    typeof piece === 'string' ? Buffer.from(piece) : Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength),
+  )
+}

@@ -1,0 +1,87 @@
+import type { Dialect } from '../../../contract/catalog/catalog.ts'
+import type { TextSample } from '../../../workers/textSample.ts'
+import type { Model } from '../../catalog/catalog.ts'
+import type { Route } from '../../catalog/pricedItem.ts'
+import type { ChatRequest } from '../../dialects/shared/chatRequest.ts'
+import type { AskModel, ChatCodec, CutRequest, Printed } from '../../dialects/shared/codec.ts'
+import type { LargeBody } from '../../large/largeBodies.ts'
+import type { ChatEndpoint } from '../../large/largeTasks.ts'
+import { promptTexts } from '../../tokens/promptTexts.ts'
+
+/** The texts of a prompt, and the tokens that are not in them. */
+export interface Prompt {
+  readonly text: string | TextSample
+  readonly extraTokens: number
+}
+
+/** What of a chat request goes to providers, and to the tokenizer. */
+export interface ChatSource {
+  /** The request as providers of a dialect read it. */
+  print(dialect: Dialect, codec: ChatCodec, model: Model): Printed
+  /** @param imageTokens what an image counts for */
+  prompt(imageTokens: number): Prompt | Promise<Prompt>
+}
+
+/** A request that was read at once. */
+export class SmallSource implements ChatSource {
+  private readonly request: ChatRequest
+  /** Until the first provider is asked: it holds the whole body, which translations have no use for. */
+  private cut: CutRequest | null
+
+  constructor(request: ChatRequest, cut: CutRequest | null) {
+    this.request = request
+    this.cut = cut
+  }
+
+  print(_dialect: Dialect, codec: ChatCodec, model: Model): Printed {
+    const { cut } = this
+    this.cut = null
+    return codec.print(this.request, model, cut)
+  }
+
+  prompt(imageTokens: number): Prompt {
+    return promptTexts(this.request.forward, imageTokens)
+  }
+}
+
+/** A request that another thread has read, and written for the providers that may be asked. */
+export class LargeSource implements ChatSource {
+  private readonly body: LargeBody
+  private readonly endpoint: ChatEndpoint
+  private readonly printed: ReadonlyMap<Dialect, Printed>
+
+  constructor(body: LargeBody, endpoint: ChatEndpoint, printed: ReadonlyMap<Dialect, Printed>) {
+    this.body = body
+    this.endpoint = endpoint
+    this.printed = printed
+  }
+
+  /** Has a request written for all providers of its routes. */
+  static async of(
+    body: LargeBody,
+    endpoint: ChatEndpoint,
+    model: Model,
+    routes: readonly Route[],
+  ): Promise<LargeSource> {
+    const printed = new Map<Dialect, Printed>()
+    for (const dialect of new Set(routes.map(({ provider }) => provider.dialect))) {
+      printed.set(dialect, await body.run('print', { endpoint, dialect, model: askModel(model) }))
+    }
+    return new LargeSource(body, endpoint, printed)
+  }
+
+  print(dialect: Dialect): Printed {
+    const printed = this.printed.get(dialect)
+    if (printed === undefined) throw new Error(`the request was not written for ${dialect}`)
+    return printed
+  }
+
+  prompt(imageTokens: number): Promise<Prompt> {
+    return this.body.run('prompt', { endpoint: this.endpoint, imageTokens })
+  }
+}
+
+/** What of a model goes to another thread. */
+export function askModel({ thinking, pricesHour, maxOutput }: Model): AskModel {
+  return { thinking, pricesHour, maxOutput }
+}

@@ -1,0 +1,13 @@
+import { invalidRequest } from '../../../contract/errors/errors.ts'
+import { canonicalJson } from '../../../contract/payments/canonicalJson.ts'
+import type { JsonObject } from '../../json/jsonObject.ts'
+
+/**
+ * The body that a call of the tool `chat` stands for: its arguments in their canonical form, so that a client that writes
+ * them anew pays for the same call. @throws GatewayError 400
+ */
+export function chatBody(input: JsonObject): string {
+  if (input['stream'] === true) throw invalidRequest('stream is not served over MCP; leave it out.', 'stream')
+  const { stream_options: _unused, ...rest } = input
+  return canonicalJson(rest)
+}

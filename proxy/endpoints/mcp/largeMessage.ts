@@ -1,0 +1,57 @@
+import { INVALID_PARAMS, type JSONRPCRequest } from '@modelcontextprotocol/server'
+import { GatewayError } from '../../../contract/errors/errors.ts'
+import { isObject, type JsonObject } from '../../json/jsonObject.ts'
+import type { LargeMessage, LargeMessageFault } from '../../large/largeTasks.ts'
+import type { Limits } from '../../limits.ts'
+import { chatBody } from './chatBody.ts'
+import { checkToolInput } from './inputCheck.ts'
+import { type Message, readMessage, requestOf } from './message.ts'
+import { RpcError } from './protocol.ts'
+
+/** Of what is no chat: payments in `_meta` have 16 KiB at most. */
+const SMALL_CHARACTERS_MAX = 65_536
+/** The tools whose arguments are a request for a chat. */
+const CHAT_TOOLS: ReadonlySet<unknown> = new Set(['chat', 'quote'])
+
+/** Reads a large message, for whoever then has only small values to handle. */
+export function readLargeMessage(body: Buffer, limits: Limits): LargeMessage | LargeMessageFault {
+  let id: string | undefined
+  try {
+    const message = readMessage(body, limits)
+    id = message.id
+    return messageOf(message)
+  } catch (error) {
+    if (!(error instanceof RpcError)) throw error
+    const rpc = { code: error.code, message: error.message, status: error.status }
+    return id === undefined ? { rpc } : { rpc, id }
+  }
+}
+
+function messageOf(message: Message): LargeMessage {
+  const { id } = message
+  if (id === '') return { id, request: null }
+  const request = requestOf(message)
+  const params = (request.params ?? {}) as JsonObject
+  const { name, arguments: given } = params
+  if (request.method !== 'tools/call' || !CHAT_TOOLS.has(name) || !isObject(given)) {
+    checkSmall(params)
+    return { id, request }
+  }
+  const small: JsonObject = { ...params, arguments: {} }
+  checkSmall(small)
+  const read = { id, request: { ...request, params: small } as JSONRPCRequest }
+  try {
+    checkToolInput(String(name), given)
+    return { ...read, chat: chatBody(given) }
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error
+    const { row: code, message: text, param } = error
+    return { ...read, fault: param === null ? { code, message: text } : { code, message: text, param } }
+  }
+}
+
+/** @throws RpcError for what is too large to be handed over */
+function checkSmall(params: JsonObject): void {
+  if (JSON.stringify(params).length <= SMALL_CHARACTERS_MAX) return
+  throw new RpcError(INVALID_PARAMS, 'The message is too large; only the arguments of a chat may be.')
+}

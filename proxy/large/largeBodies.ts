@@ -1,0 +1,102 @@
+import { GatewayError } from '../../contract/errors/errors.ts'
+import { PoolBusy, WorkerPool } from '../../workers/pool.ts'
+import type { JsonBounds } from '../json/jsonBounds.ts'
+import type { Limits } from '../limits.ts'
+import type { LargeReply, LargeTask, LargeTaskName, LargeTasks } from './largeTasks.ts'
+import { sharedBytes } from './sharedBytes.ts'
+
+const TASK_FILE = new URL('../endpoints/threads/largeTask.js', import.meta.url).href
+const RETRY_SECONDS = 1
+/** What strangers send is read when the machine has nothing better to do. */
+const STRANGERS_NICE = 10
+/** No smaller body is large, so that most are told by their size alone. */
+const LARGE_BYTES_LEAST = 16_384
+
+/** Whose body it is: that of a sender whose credential is proven, or anybody's. */
+export type BodyOwner = 'customer' | 'stranger'
+
+interface Lane {
+  readonly pool: WorkerPool
+  readonly bounds: JsonBounds
+  readonly atOnceBytesMax: number
+}
+
+/** A body that other threads read. */
+export class LargeBody {
+  private readonly bytes: Uint8Array
+  private readonly lane: Lane
+  private readonly limits: Limits
+
+  constructor(body: Buffer, lane: Lane, limits: Limits) {
+    this.bytes = sharedBytes(body)
+    this.lane = lane
+    this.limits = limits
+  }
+
+  /**
+   * Has a task done with the body.
+   * @throws GatewayError as the task; 400 for too many members or elements, 429 when too many bodies wait
+   */
+  async run<Name extends LargeTaskName>(
+    name: Name,
+    input: LargeTasks[Name]['input'],
+  ): Promise<LargeTasks[Name]['output']> {
+    const { bytes: body, limits } = this
+    const { bounds, pool } = this.lane
+    const task = { name, input, body, bounds, limits } as LargeTask
+    const reply = await pool.runFile<LargeTask, LargeReply>(TASK_FILE, task).catch((error: unknown) => {
+      const isBusy = error instanceof PoolBusy || (error instanceof Error && error.name === 'AbortError')
+      if (isBusy) throw new GatewayError('too_many_uploads', { retryAfterSeconds: RETRY_SECONDS, cause: error })
+      throw error
+    })
+    if ('refusal' in reply) throw new GatewayError(reply.refusal.code, reply.refusal.options)
+    return reply.value as LargeTasks[Name]['output']
+  }
+}
+
+/**
+ * Reads large bodies in threads of their own, so that none of them holds up the event loop: they parse, check, measure and
+ * write for the providers. Strangers' bodies have a thread to themselves, and are bounded more closely.
+ */
+export class LargeBodies {
+  private readonly limits: Limits
+  private readonly lanes: Readonly<Record<BodyOwner, Lane>>
+
+  /** @param onFault told of threads that fail while they have nothing to do */
+  constructor(limits: Limits, onFault: (error: unknown) => void) {
+    this.limits = limits
+    const { jsonDepthMax: depthMax } = limits
+    const newPool = (niceIncrement: number) =>
+      new WorkerPool({
+        threadsMax: 1,
+        queueMax: limits.largeBodiesWaitingMax,
+        taskTimeoutMs: limits.largeBodyTimeoutMs,
+        idleTimeoutMs: limits.workerIdleMs,
+        niceIncrement,
+        onFault,
+      })
+    this.lanes = {
+      customer: {
+        pool: newPool(0),
+        bounds: { depthMax, membersMax: limits.jsonMembersMax, elementsMax: limits.jsonElementsMax },
+        atOnceBytesMax: Math.max(LARGE_BYTES_LEAST, limits.jsonAtOnceBytesMax),
+      },
+      stranger: {
+        pool: newPool(STRANGERS_NICE),
+        bounds: { depthMax, membersMax: limits.strangerJsonMembersMax, elementsMax: limits.strangerJsonElementsMax },
+        atOnceBytesMax: Math.max(LARGE_BYTES_LEAST, limits.strangerJsonAtOnceBytesMax),
+      },
+    }
+  }
+
+  /** @returns undefined for a body that is small enough to be read at once */
+  of(body: Buffer, owner: BodyOwner): LargeBody | undefined {
+    if (body.length <= LARGE_BYTES_LEAST) return undefined
+    const lane = this.lanes[owner]
+    return body.length <= lane.atOnceBytesMax ? undefined : new LargeBody(body, lane, this.limits)
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(Object.values(this.lanes).map(({ pool }) => pool.close()))
+  }
+}

@@ -1,0 +1,93 @@
+import type { JSONRPCRequest } from '@modelcontextprotocol/server'
+import type { Dialect } from '../../contract/catalog/catalog.ts'
+import type { ErrorCode, GatewayErrorOptions } from '../../contract/errors/errors.ts'
+import type { TextSample } from '../../workers/textSample.ts'
+import type { ChatFields } from '../dialects/shared/chatRequest.ts'
+import type { AskModel, Printed } from '../dialects/shared/codec.ts'
+import type { JsonBounds } from '../json/jsonBounds.ts'
+import type { Limits } from '../limits.ts'
+
+/** The endpoints of chat models. */
+export type ChatEndpoint = 'chat' | 'completions' | 'messages' | 'responses'
+
+/** The operations beside chat that take JSON. */
+export type UnitEndpoint = 'embeddings' | 'rerank' | 'images' | 'speech'
+
+/** A request that another thread has read. */
+export interface LargeMessage {
+  /** As JSON, exactly as it was sent; '' for a message that is no request. */
+  readonly id: string
+  /** Without the arguments of a chat; null for a message that is no request. */
+  readonly request: JSONRPCRequest | null
+  /** The body that a chat stands for; absent for other requests, and where it is refused. */
+  readonly chat?: string
+  /** Why a chat is refused. */
+  readonly fault?: { readonly code: ErrorCode; readonly message: string; readonly param?: string }
+}
+
+/** Why a message is answered with an error of the protocol. */
+export interface LargeMessageFault {
+  /** As JSON; absent where it could not be read. */
+  readonly id?: string
+  readonly rpc: { readonly code: number; readonly message: string; readonly status: number }
+}
+
+/** A message whose chat is bytes. */
+export type LargeMcp = Omit<LargeMessage, 'chat'> & { readonly chat?: Uint8Array }
+
+/** The texts of a prompt, for their tokens to be counted. */
+export interface PromptSample {
+  readonly text: TextSample
+  /** Tokens that are not in the text. */
+  readonly extraTokens: number
+}
+
+/**
+ * What another thread does with a large body, by name. Nothing that grows with the body comes back but in bytes that both
+ * threads share, so that to take it costs nothing.
+ */
+export interface LargeTasks {
+  /** Reads a request of a chat model. `answers` is whether an answer is asked for, not a count. */
+  readonly chat: {
+    readonly input: { readonly endpoint: ChatEndpoint; readonly answers: boolean }
+    readonly output: ChatFields
+  }
+  /** Writes it for providers of a dialect. */
+  readonly print: {
+    readonly input: { readonly endpoint: ChatEndpoint; readonly dialect: Dialect; readonly model: AskModel }
+    readonly output: Printed
+  }
+  /** Writes what its tokens are counted by, but for the model. */
+  readonly printCount: { readonly input: { readonly model: AskModel }; readonly output: Uint8Array }
+  /** Writes it for a batch job. */
+  readonly printBatch: { readonly input: null; readonly output: Uint8Array }
+  readonly prompt: {
+    readonly input: { readonly endpoint: ChatEndpoint; readonly imageTokens: number }
+    readonly output: PromptSample
+  }
+  /** Reads a request of an operation that is no chat; the output is what the operation reads. */
+  readonly unit: { readonly input: { readonly endpoint: UnitEndpoint }; readonly output: object }
+  /** Reads a message of the Model Context Protocol. The arguments of a chat come as the body that they stand for. */
+  readonly mcp: { readonly input: null; readonly output: LargeMcp | LargeMessageFault }
+  /** Reads a request for a clip. */
+  readonly video: { readonly input: null; readonly output: object }
+}
+
+export type LargeTaskName = keyof LargeTasks
+
+/** A task as it is sent to the thread. */
+export type LargeTask = {
+  readonly [Name in LargeTaskName]: {
+    readonly name: Name
+    readonly input: LargeTasks[Name]['input']
+    /** In memory that both threads share. */
+    readonly body: Uint8Array
+    readonly bounds: JsonBounds
+    readonly limits: Limits
+  }
+}[LargeTaskName]
+
+/** What the thread answers: a value, or the error that the client is to be shown. */
+export type LargeReply =
+  | { readonly value: unknown }
+  | { readonly refusal: { readonly code: ErrorCode; readonly options: GatewayErrorOptions } }

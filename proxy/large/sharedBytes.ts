@@ -1,0 +1,14 @@
+/** Bytes in memory that threads share; copied there unless that is where they are. */
+export function sharedBytes(bytes: Uint8Array): Uint8Array {
+  if (bytes.buffer instanceof SharedArrayBuffer) return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const shared = new Uint8Array(new SharedArrayBuffer(bytes.byteLength))
+  shared.set(bytes)
+  return shared
+}
+
+/** A text as UTF-8 in memory that threads share. */
+export function sharedText(text: string): Uint8Array {
+  const bytes = Buffer.from(new SharedArrayBuffer(Buffer.byteLength(text)))
+  bytes.write(text)
+  return new Uint8Array(bytes.buffer)
+}
