@@ -2,6 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { worstState } from '../contract/api/incidents.ts'
+import { newSignal } from '../contract/std/signal.ts'
 import { newId } from '../contract/wire/ids.ts'
 import { connectRedis } from '../contract/wire/redis.ts'
 import { defineScript, type ScriptName } from '../contract/wire/scripts.ts'
@@ -197,14 +198,6 @@ const server = new Server({
   onRefusal: (error) => metrics.noteError(error.row),
 })
 const loopDelay = monitorEventLoopDelay({ resolution: LOOP_RESOLUTION_MS })
-
-function newSignal(): { readonly promise: Promise<void>; readonly resolve: () => void } {
-  let resolve: () => void = () => undefined
-  const promise = new Promise<void>((done) => {
-    resolve = done
-  })
-  return { promise, resolve }
-}
 
 async function settleLost(ending: Ending): Promise<number> {
   const { shard } = ending

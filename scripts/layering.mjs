@@ -5,7 +5,6 @@ import { dirname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const SOURCE_FOLDERS = ['contract', 'proxy', 'control', 'workers', 'mock', 'bench', 'test']
-const LINES_MAX = 350
 const IMPORT =
   /(?:^|\n)\s*(import|export)\s+(type\s)?[^'"`;]*?from\s*['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]\s*\)|(?:^|\n)\s*import\s+['"]([^'"]+)['"]/g
 
@@ -130,8 +129,6 @@ export function findFaults(files, scripts = []) {
     for (const to of importsOf(path, text)) {
       for (const { why, breaks } of RULES) if (breaks(path, to)) faults.push(`${path} imports ${to}: ${why}`)
     }
-    const lines = text.split('\n').length - 1
-    if (lines > LINES_MAX) faults.push(`${path} has ${lines} lines; at most ${LINES_MAX}: split it by idea`)
     const tested = testedSource(path)
     if (tested !== undefined && !names.some((name) => name.replace(/\.(ts|mjs)$/, '') === tested || isIn(name, tested)))
       faults.push(`${path} is named for ${tested}, which is neither a source file nor a folder`)

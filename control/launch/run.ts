@@ -1,6 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { unknownVariables } from '../../contract/schemas/environment.ts'
+import { newSignal } from '../../contract/std/signal.ts'
 import type { Limits } from '../limits.ts'
 import { isPortFree } from './process/freePort.ts'
 import { processOf } from './process/leftover.ts'
@@ -31,14 +32,6 @@ class StopRequest {
     process.on('SIGINT', () => ask(true))
     for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => ask(false))
   }
-}
-
-function newSignal(): { promise: Promise<void>; resolve: () => void } {
-  let resolve = (): void => {}
-  const promise = new Promise<void>((done) => {
-    resolve = done
-  })
-  return { promise, resolve }
 }
 
 /** Refuses what would go wrong later: a second run on the same data, a port that is taken. */

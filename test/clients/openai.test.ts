@@ -12,6 +12,7 @@ import OpenAI, {
 } from 'openai'
 import type { Receipt } from '../support/clients/chatClient.ts'
 import { receiptIn, thrownBy } from '../support/clients/officialClient.ts'
+import { OpenaiClients } from '../support/clients/openaiClients.ts'
 import { itemOf } from '../support/present.ts'
 import { assertReconciled } from '../support/reconcile.ts'
 import { type Stack, startStack } from '../support/stack.ts'
@@ -22,9 +23,8 @@ const WEATHER = { type: 'object', properties: { city: { type: 'string' } } } as 
 const ID = /^req_[0-9A-HJKMNP-TV-Z]{26}$/
 
 let stack: Stack
+let clients: OpenaiClients
 let client: OpenAI
-/** Requests that the client has sent, retries among them. */
-let sent = 0
 
 before(async () => {
   stack = await startStack({
@@ -38,29 +38,15 @@ before(async () => {
         { id: 'test/tool', upstream: 'mock,tool,chunks=5' },
         { id: 'test/cut', upstream: 'mock,cut=3' },
         { id: 'test/down', upstream: 'mock,error=500' },
-        { id: 'test/recovers', upstream: 'mock,fail_first=4' },
         { id: 'test/limited', upstream: 'mock,error=429,retry_after=30' },
       ],
     },
   })
-  client = await newClient()
+  clients = new OpenaiClients(stack)
+  client = await clients.create()
 })
 
 after(() => stack.finish())
-
-/** The official client with nothing but its address and its key changed; it counts what it sends. */
-function clientOf(apiKey: string, options: { maxRetries?: number } = {}): OpenAI {
-  const counted: typeof fetch = (input, init) => {
-    sent++
-    return fetch(input, init)
-  }
-  return new OpenAI({ baseURL: `${stack.baseUrl}/v1`, apiKey, fetch: counted, ...options })
-}
-
-/** A client on an account of its own, so that no test meets the rate limit of another. */
-async function newClient(args: readonly string[] = [], options: { maxRetries?: number } = {}): Promise<OpenAI> {
-  return clientOf((await stack.createAccount({ args })).apiKey, options)
-}
 
 test('a chat completion in one piece', async () => {
   const { data, response, request_id } = await client.chat.completions
@@ -129,7 +115,7 @@ test('a stream of 1,000 chunks arrives whole', async () => {
 })
 
 test('tools: in one piece, streamed, and run by the client', async () => {
-  const withTools = await newClient()
+  const withTools = await clients.create()
   const tools: OpenAI.ChatCompletionTool[] = [
     { type: 'function', function: { name: 'get_weather', parameters: WEATHER } },
   ]
@@ -207,7 +193,7 @@ const ERRORS: [
 for (const [kind, body, status, code, type, param] of ERRORS) {
   test(`the client throws ${kind.name} for ${status} ${code}`, async () => {
     const allowed = [MODEL, 'test/limited', 'test/down'].flatMap((id) => ['--model', id])
-    const limited = await newClient(allowed, { maxRetries: 0 })
+    const limited = await clients.create(allowed, { maxRetries: 0 })
     const error = await thrownBy(kind, () =>
       limited.chat.completions.create({ model: MODEL, messages: MESSAGES, ...body }),
     )
@@ -218,7 +204,7 @@ for (const [kind, body, status, code, type, param] of ERRORS) {
 }
 
 test('the client throws AuthenticationError for a key that does not exist', async () => {
-  const stranger = clientOf(`sk_${'0'.repeat(43)}`)
+  const stranger = clients.of(`sk_${'0'.repeat(43)}`)
   const error = await thrownBy(AuthenticationError, () =>
     stranger.chat.completions.create({ model: MODEL, messages: MESSAGES }),
   )
@@ -237,7 +223,7 @@ test('an error in the middle of a stream is thrown', async () => {
 })
 
 test('a stream that the client aborts is charged in part', async () => {
-  const aborting = await newClient()
+  const aborting = await clients.create()
   const stream = await aborting.chat.completions.create({ model: 'test/slow', messages: MESSAGES, stream: true })
   let id = ''
   let pieces = 0
@@ -251,7 +237,7 @@ test('a stream that the client aborts is charged in part', async () => {
 })
 
 test('a request that the client aborts ends with its own error', async () => {
-  const aborting = await newClient()
+  const aborting = await clients.create()
   const error = await thrownBy(APIUserAbortError, () =>
     aborting.chat.completions.create(
       { model: 'test/slow', messages: MESSAGES, max_tokens: 5 },
@@ -273,7 +259,7 @@ async function receiptAfter(reader: OpenAI, id: string): Promise<Receipt> {
 }
 
 test('receipts are read through the client, with their place in the log', async () => {
-  const own = await newClient()
+  const own = await clients.create()
   const completion = await own.chat.completions.create({ model: MODEL, messages: MESSAGES })
   const receipt = await own.get<Receipt>(`/receipts/${completion.id}`)
   const { log, ...rest } = receipt
@@ -284,51 +270,4 @@ test('receipts are read through the client, with their place in the log', async 
     page.data.map((entry) => entry.request_id),
     [completion.id],
   )
-})
-
-test('the client waits out Retry-After of a 429 and is served then', async () => {
-  // One request in six seconds, five at once.
-  const eager = await newClient(['--rpm', '10'])
-  await Promise.all(
-    Array.from({ length: 5 }, () => eager.chat.completions.create({ model: MODEL, messages: MESSAGES })),
-  )
-  sent = 0
-  const startedMs = Date.now()
-  await eager.chat.completions.create({ model: MODEL, messages: MESSAGES })
-  const tookMs = Date.now() - startedMs
-  assert.equal(sent, 2)
-  assert.ok(tookMs >= 950, `it took ${tookMs} ms`)
-})
-
-test('the client tries a 502 and a 503 again and waits out Retry-After', async () => {
-  const hasty = await newClient([], { maxRetries: 0 })
-  for (let i = 0; i < 3; i++) {
-    const request = hasty.chat.completions.create({ model: 'test/recovers', messages: MESSAGES })
-    await assert.rejects(request, InternalServerError)
-  }
-  const patient = await newClient([], { maxRetries: 3 })
-  sent = 0
-  const startedMs = Date.now()
-  const completion = await patient.chat.completions.create({ model: 'test/recovers', messages: MESSAGES })
-  const tookMs = Date.now() - startedMs
-  // The first is the fourth to fail at the provider and opens the breaker, the next finds it open, the last is served.
-  assert.equal(sent, 3)
-  assert.ok(tookMs >= 1_300, `it took ${tookMs} ms`)
-  const outcomes = (await stack.provider.log()).filter((line) => line.model === 'mock,fail_first=4')
-  assert.deepEqual(
-    outcomes.slice(-2).map((line) => line.outcome),
-    ['error', 'complete'],
-  )
-  assertReconciled(receiptIn(completion), outcomes)
-})
-
-test('what cannot succeed is not tried again', async () => {
-  const poor = clientOf((await stack.createAccount({ credits: '0.00000001' })).apiKey, { maxRetries: 3 })
-  sent = 0
-  const error = await thrownBy<APIError>(APIError, () =>
-    poor.chat.completions.create({ model: MODEL, messages: MESSAGES }),
-  )
-  assert.deepEqual([error.status, error.code, error.type], [402, 'insufficient_balance', 'insufficient_quota'])
-  assert.equal(error.headers?.get('x-should-retry'), 'false')
-  assert.equal(sent, 1)
 })

@@ -1,4 +1,5 @@
 import { jsonTextBytes } from '../../json/jsonText.ts'
+import { CALL_OUTPUT, NAMES } from './chunkNames.ts'
 
 const QUOTE = 34
 const COMMA = 44
@@ -9,23 +10,6 @@ const CLOSE_BRACKET = 93
 const OPEN_BRACE = 123
 const CLOSE_BRACE = 125
 const LETTER_N = 110
-
-const NAMES = {
-  id: Buffer.from('id'),
-  model: Buffer.from('model'),
-  usage: Buffer.from('usage'),
-  choices: Buffer.from('choices'),
-  created: Buffer.from('created'),
-  error: Buffer.from('error'),
-  object: Buffer.from('object'),
-  delta: Buffer.from('delta'),
-  text: Buffer.from('text'),
-  role: Buffer.from('role'),
-  finishReason: Buffer.from('finish_reason'),
-  toolCalls: Buffer.from('tool_calls'),
-}
-/** The members of a tool call that hold what the model wrote. */
-const CALL_OUTPUT = ['name', 'arguments', 'input'].map((name) => Buffer.from(name))
 
 /**
  * Finds what a chunk's relay needs in the JSON bytes of one chat.completion.chunk or text_completion, in one pass and

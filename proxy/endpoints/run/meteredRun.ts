@@ -1,22 +1,17 @@
 import { type ErrorCode, GatewayError } from '../../../contract/errors/errors.ts'
-import { receiptJson } from '../../../contract/money/receipt.ts'
-import { encodeHoldMeta } from '../../../contract/wire/holdMeta.ts'
-import { RATE, STATUS, TIER, USAGE_SOURCE } from '../../../contract/wire/settlementNames.ts'
-import type { AgentPolicy, Principal } from '../../access/principal.ts'
+import type { AgentPolicy } from '../../access/principal.ts'
 import { type HoldWaiter, LOST_ANSWER } from '../../admission/holds.ts'
 import type { Ending, EndingWaiter } from '../../admission/settlements.ts'
-import { settlementText } from '../../admission/settlementText.ts'
 import type { Model } from '../../catalog/catalog.ts'
 import type { PricedItem, Route } from '../../catalog/pricedItem.ts'
-import type { Exchange, GoneListener, HeaderList } from '../../server/exchange.ts'
+import type { GoneListener, HeaderList } from '../../server/exchange.ts'
 import { type AttemptListener, Attempts, type Classify } from '../../upstream/attempts.ts'
 import { ruleOf } from '../../upstream/operationRules.ts'
 import type { TransportFailure, UpstreamHeaders, UpstreamRequest } from '../../upstream/transport/transport.ts'
 import type { ActiveRun } from './activeRuns.ts'
 import { AgentApproval } from './agentApproval.ts'
 import { type Bill, NO_BILL, type RunStatus } from './bill.ts'
-import type { Metered } from './metered.ts'
-import type { RunServices } from './services.ts'
+import { RecordedRun } from './recordedRun.ts'
 
 const VOID = -1
 
@@ -25,64 +20,22 @@ const VOID = -1
  * and what it costs is left to the operations.
  */
 export abstract class MeteredRun<Item extends PricedItem = Model>
+  extends RecordedRun<Item>
   implements HoldWaiter, AttemptListener, EndingWaiter, GoneListener, ActiveRun
 {
-  readonly requestId: string
-  readonly principal: Principal
-  wantUnits: number
-  readonly leastUnits: number
-  readonly holdMeta: string
   activeIndex = -1
 
-  protected readonly exchange: Exchange
-  protected readonly services: RunServices
-  protected readonly model: Item
   protected attempts: Attempts | undefined
   protected headSeen = false
   /** The outcome is decided; nothing that arrives later changes it. */
   protected ending = false
-  protected bill: Bill = NO_BILL
   /** What the client is told of a fault of the gateway itself. */
   protected readonly crashCode: ErrorCode = 'internal_error'
 
-  /** Which rates the bill is made by. */
-  protected readonly rate: keyof typeof RATE = 'standard'
-
   /** Sorts error answers where they are not those of a model's provider. */
   protected readonly classify?: Classify
-  protected heldUnits = 0
-  /** On Redis's clock, as the book has it. */
-  protected heldAtMs = 0
   /** The approval by which an agent's request runs; null for requests of other keys. */
   protected approval: AgentApproval | null = null
-
-  private readonly metered: Metered<Item>
-  private provider = ''
-  private firstByteMs = 0
-  private status: RunStatus = 'failed'
-  private errorCode: string | null = null
-  private clamped = false
-  /** Fixed with the outcome, so that the client's receipt and the book's show the same. */
-  private durationMs = 0
-
-  constructor(exchange: Exchange, principal: Principal, metered: Metered<Item>, services: RunServices) {
-    this.exchange = exchange
-    this.principal = principal
-    this.metered = metered
-    this.services = services
-    this.requestId = exchange.id
-    this.wantUnits = metered.wantUnits
-    this.leastUnits = metered.leastUnits
-    this.model = metered.model
-    const { endpoint, streamed } = metered
-    const { id, sheet } = this.model
-    this.holdMeta = encodeHoldMeta({ model: id, endpoint, sheetVersion: sheet.version, streamed })
-  }
-
-  /** Whose prices the bill is made by. */
-  protected get tier(): keyof typeof TIER {
-    return this.principal.privateTier ? 'private' : 'standard'
-  }
 
   /** Takes the hold; everything else follows from its answer. */
   start(): void {
@@ -228,34 +181,6 @@ export abstract class MeteredRun<Item extends PricedItem = Model>
     this.services.settlements.end(ending, this.principal.keys, this)
   }
 
-  /** The receipt of the outcome as the ledger has accepted it. */
-  protected receipt(chargedUnits: number): string {
-    const { model, metered, bill } = this
-    return receiptJson({
-      requestId: this.requestId,
-      status: this.status,
-      model: model.id,
-      endpoint: metered.endpoint,
-      sheetVersion: model.sheet.version,
-      rate: this.rate,
-      tier: this.tier,
-      costUnits: chargedUnits,
-      holdUnits: this.heldUnits,
-      coinUsdUnits: model.sheet.coinUsdUnits,
-      usage: bill.usage,
-      quantity: bill.quantity,
-      unit: bill.quantity > 0 ? model.unit : '',
-      size: bill.size ?? '',
-      usageSource: bill.source,
-      clamped: this.clamped,
-      streamed: metered.streamed,
-      createdMs: this.heldAtMs,
-      durationMs: this.durationMs,
-      errorCode: this.errorCode,
-      ...(this.services.paid?.receipt && { paid: this.services.paid.receipt }),
-    })
-  }
-
   /** The run needs nothing more of the process; it may be called more than once. */
   protected close(): void {
     this.services.active.remove(this)
@@ -303,35 +228,5 @@ export abstract class MeteredRun<Item extends PricedItem = Model>
     if (this.clamped) counters.clamped++
     if (this.bill.source === 'estimated') counters.estimated++
     if (chargeUnits > 0) counters.chargedUnits += chargeUnits
-  }
-
-  private settlement(chargeUnits: number): string {
-    const { model, metered, bill } = this
-    this.durationMs = Math.max(0, Date.now() - this.exchange.startedAtMs)
-    return settlementText({
-      requestId: this.requestId,
-      accountId: this.principal.accountId,
-      keyId: this.principal.keyId,
-      model: model.id,
-      endpoint: metered.endpoint,
-      provider: this.provider,
-      sheetVersion: model.sheet.version,
-      status: STATUS[this.status],
-      errorCode: this.errorCode ?? '',
-      streamed: metered.streamed,
-      holdUnits: this.heldUnits,
-      chargeUnits,
-      usage: bill.usage,
-      quantity: bill.quantity,
-      unit: bill.quantity > 0 ? model.unit : '',
-      size: bill.size ?? '',
-      usageSource: USAGE_SOURCE[bill.source],
-      clamped: this.clamped,
-      startedAtMs: this.exchange.startedAtMs,
-      firstByteMs: this.firstByteMs,
-      durationMs: this.durationMs,
-      rate: RATE[this.rate],
-      tier: TIER[this.tier],
-    })
   }
 }

@@ -31,7 +31,7 @@ export function videoServe({ catalog, jobs }: VideoParts): Serve {
     const admitted = admitVideo(request, principal, model, health, limits, exchange.startedAtMs)
     const readToken = paid === undefined ? '' : newSecret('rt')
     const job = newJob(exchange, principal, admitted, services.owner, readToken)
-    const run = new VideoRun(exchange, principal, admitted, job, jobs, services, readToken)
+    const run = new VideoRun(exchange, principal, { admitted, job, jobs, readToken }, services)
     // Who only asks for the price takes no place.
     if (paid?.isUnpaid) await paid.quote(run)
     await open(jobs, job, limits)

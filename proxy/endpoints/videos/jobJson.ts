@@ -48,6 +48,20 @@ export function jobJson(
   return `${JSON.stringify(shown).slice(0, -1)},"hold":${hold},"receipt":${receipt}}`
 }
 
+/**
+ * The job object for the client that has ordered it.
+ * @param readToken goes with it as `read_token` unless it is empty
+ */
+export function takenJobJson(
+  shown: ShownVideo,
+  limits: Pick<Limits, 'videoKeptMs'>,
+  baseUrl: string,
+  readToken: string,
+): string {
+  const json = jobJson(shown, limits, baseUrl)
+  return readToken === '' ? json : `${json.slice(0, -1)},"read_token":"${readToken}"}`
+}
+
 /** What a client is told of a failed job. @param reason of the provider, or '' */
 export function failureText(reason: string): string {
   return reason === '' ? ERRORS.video_failed.message : `The job failed and was not charged: ${reason}`

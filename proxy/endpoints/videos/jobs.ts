@@ -1,6 +1,16 @@
-import type { VideoStore } from '../../jobs/videoStore.ts'
+import type { VideoJobFields, VideoStore } from '../../jobs/videoStore.ts'
 import type { VideoWakes } from '../../jobs/videoWakes.ts'
 import type { Limits } from '../../limits.ts'
+import type { AdmittedVideo } from './admit.ts'
+
+/** What a job is run with. */
+export interface VideoRunOrder {
+  readonly admitted: AdmittedVideo
+  readonly job: VideoJobFields
+  readonly jobs: VideoJobs
+  /** What a job that was paid for by itself is read with; empty for the job of a key. */
+  readonly readToken: string
+}
 
 /** A job that this process follows. */
 export interface FollowedVideo {

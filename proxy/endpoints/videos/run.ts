@@ -1,7 +1,6 @@
 import { VideoState, videoIdOf } from '../../../contract/catalog/video.ts'
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import { NO_USAGE } from '../../../contract/money/charge.ts'
-import { quantityUnits, type UnitRates } from '../../../contract/money/unitRates.ts'
+import type { UnitRates } from '../../../contract/money/unitRates.ts'
 import { ownAddress } from '../../../contract/net/ownAddress.ts'
 import { WakeableSleep } from '../../../contract/std/wakeableSleep.ts'
 import type { Principal } from '../../access/principal.ts'
@@ -23,11 +22,11 @@ import type { UpstreamHeaders, UpstreamRequest } from '../../upstream/transport/
 import { type Bill, NO_BILL } from '../run/bill.ts'
 import { MeteredRun } from '../run/meteredRun.ts'
 import type { RunServices } from '../run/services.ts'
-import type { AdmittedVideo } from './admit.ts'
-import { jobJson } from './jobJson.ts'
-import type { FollowedVideo, VideoJobs } from './jobs.ts'
+import { billOfClip } from './clipBill.ts'
+import { takenJobJson } from './jobJson.ts'
+import type { FollowedVideo, VideoJobs, VideoRunOrder } from './jobs.ts'
 import { PollInterval } from './pollInterval.ts'
-import { videoState } from './videoState.ts'
+import { isOver, videoState } from './videoState.ts'
 
 const LOST = 'gateway_restart'
 
@@ -41,7 +40,6 @@ export class VideoRun extends MeteredRun implements FollowedVideo {
   private readonly rates: UnitRates
   private readonly seconds: number
   private readonly videoId: string
-  /** What a job that was paid for by itself is read with; empty for the job of a key. */
   private readonly readToken: string
   private readonly pause = new WakeableSleep()
   private readonly deadlineMs: number
@@ -60,15 +58,8 @@ export class VideoRun extends MeteredRun implements FollowedVideo {
   private made = false
   private delivered = false
 
-  constructor(
-    exchange: Exchange,
-    principal: Principal,
-    admitted: AdmittedVideo,
-    job: VideoJobFields,
-    jobs: VideoJobs,
-    services: RunServices,
-    readToken: string,
-  ) {
+  constructor(exchange: Exchange, principal: Principal, order: VideoRunOrder, services: RunServices) {
+    const { admitted, job, jobs, readToken } = order
     const { model, routes, holdUnits } = admitted
     super(
       exchange,
@@ -212,8 +203,7 @@ export class VideoRun extends MeteredRun implements FollowedVideo {
     }
     const { limits, publicUrl } = this.services
     const baseUrl = ownAddress(publicUrl, this.exchange.head.host)
-    const shown = jobJson({ job: this.job, state: this.state, madeAtMs: 0 }, limits, baseUrl)
-    const body = this.readToken === '' ? shown : `${shown.slice(0, -1)},"read_token":"${this.readToken}"}`
+    const body = takenJobJson({ job: this.job, state: this.state, madeAtMs: 0 }, limits, baseUrl, this.readToken)
     this.exchange.answer(202, JSON_TYPE, body, ['location', `/v1/videos/${this.videoId}`])
     await this.follow(route, video)
   }
@@ -255,7 +245,7 @@ export class VideoRun extends MeteredRun implements FollowedVideo {
 
   /** The clip is made: its settlement is noted, then delivered. */
   private async finish(reportedSeconds: number | null): Promise<void> {
-    const bill = this.billOf(reportedSeconds)
+    const bill = billOfClip(this.rates, reportedSeconds, this.seconds)
     const ending = this.decide('ok', bill, null)
     this.job = {
       ...this.job,
@@ -268,12 +258,6 @@ export class VideoRun extends MeteredRun implements FollowedVideo {
     if ((await this.writeSurely(VideoState.MADE)) !== 'written') return this.giveUp()
     this.made = true
     this.deliver(ending)
-  }
-
-  private billOf(reportedSeconds: number | null): Bill {
-    const quantity = reportedSeconds ?? this.seconds
-    const source = reportedSeconds === null ? 'estimated' : 'reported'
-    return { units: quantityUnits(this.rates, quantity), usage: NO_USAGE, quantity, source }
   }
 
   private async fail(message: string): Promise<void> {
@@ -307,8 +291,4 @@ export class VideoRun extends MeteredRun implements FollowedVideo {
   private forget(): void {
     this.jobs.store.drop(this.job).catch(() => undefined)
   }
-}
-
-function isOver(video: UpstreamVideo): boolean {
-  return video.state === 'completed' || video.state === 'failed'
 }

@@ -41,3 +41,8 @@ export async function videoState(
     return { kind: 'unclear', waitMs: 0 }
   }
 }
+
+/** The provider's job has ended, one way or the other. */
+export function isOver({ state }: UpstreamVideo): boolean {
+  return state === 'completed' || state === 'failed'
+}

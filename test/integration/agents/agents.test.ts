@@ -2,6 +2,7 @@
 // over it. Method: a whole stack with two proxy processes; owners and agents over HTTP; every test ends with the audit.
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
+import { type Agent, AgentClient } from '../../support/clients/agentClient.ts'
 import { api, apiOk, assertRefused, type Json, newOwner, type Owner } from '../../support/clients/apiClient.ts'
 import { assertError, chat, completion } from '../../support/clients/chatClient.ts'
 import { type Stack, startStack, until } from '../../support/stack.ts'
@@ -11,7 +12,7 @@ const M = 'test/small'
 let stack: Stack
 let url: string
 let owner: Owner
-let names = 0
+let agents: AgentClient
 
 before(async () => {
   const rates = { apiRequestsPerMinute: 60_000, apiRequestBurst: 10_000, leaderboardKeptMs: 1 }
@@ -19,6 +20,7 @@ before(async () => {
   stack = await startStack({ workers: 2, catalog, limits: { ...rates, agentsPerAccountMax: 50 } })
   url = stack.baseUrl
   owner = await newOwner(stack, { coin: '100' })
+  agents = new AgentClient(url, owner)
 })
 
 afterEach(async () => {
@@ -26,35 +28,6 @@ afterEach(async () => {
   await stack.audit()
 })
 after(() => stack.finish())
-
-interface Agent extends Json {
-  readonly id: string
-  readonly slug: string
-  readonly balance: { coin: string }
-  readonly available: { coin: string }
-}
-
-const post = <Body = Json>(path: string, token: string, body: unknown = {}, headers: Record<string, string> = {}) =>
-  api<Body>(url, 'POST', path, { token, body, headers })
-
-async function newAgent(policy: Json = {}, by = owner): Promise<{ slug: string; key: string }> {
-  const slug = `agent-${++names}`
-  await apiOk(url, 'POST', '/v1/agents', { token: by.token, body: { slug, ...policy } })
-  const { api_key } = await apiOk<{ api_key: string }>(url, 'POST', `/v1/agents/${slug}/key`, { token: by.token })
-  return { slug, key: api_key }
-}
-
-const fund = (slug: string, amount: string, token = owner.token, headers = {}) =>
-  post(`/v1/agents/${slug}/fund`, token, { amount }, headers)
-const read = (slug: string, token = owner.token) => apiOk<Agent>(url, 'GET', `/v1/agents/${slug}`, { token })
-const patch = (slug: string, body: Json, token = owner.token) =>
-  api<Agent>(url, 'PATCH', `/v1/agents/${slug}`, { token, body })
-const ask = (key: string, more: Json = {}) => chat(url, key, { model: M, max_tokens: 10, ...more })
-
-async function coinOf(slug: string): Promise<[book: string, free: string]> {
-  const { balance, available } = await read(slug)
-  return [balance.coin, available.coin]
-}
 
 test('an agent is made with its policy, read by all, and seen whole by its owner and itself', async () => {
   const policy = {
@@ -80,10 +53,10 @@ test('an agent is made with its policy, read by all, and seen whole by its owner
   assert.deepEqual(open, { object, id, slug, name, description, created_at })
   const other = await newOwner(stack)
   assert.deepEqual(await apiOk(url, 'GET', '/v1/agents/reader-1', { token: other.token }), open)
-  assert.deepEqual(await read('reader-1', owner.apiKey), { ...made, available: { coin: '0' } })
-  const issued = await post<{ api_key: string; last4: string }>('/v1/agents/reader-1/key', owner.token)
+  assert.deepEqual(await agents.read('reader-1', owner.apiKey), { ...made, available: { coin: '0' } })
+  const issued = await agents.post<{ api_key: string; last4: string }>('/v1/agents/reader-1/key', owner.token)
   assert.equal(issued.status, 201)
-  const own = await read('reader-1', issued.body.api_key)
+  const own = await agents.read('reader-1', issued.body.api_key)
   assert.deepEqual((own['key'] as Json)['last4'], issued.body.api_key.slice(-4))
   assert.ok(!JSON.stringify(own).includes(issued.body.api_key))
   const list = await apiOk<{ data: Agent[] }>(url, 'GET', '/v1/agents?limit=1', { token: owner.token })
@@ -92,10 +65,10 @@ test('an agent is made with its policy, read by all, and seen whole by its owner
 })
 
 test('slugs are taken once, and have a form', async () => {
-  const slug = `taken-${names}`
+  const slug = 'taken-once'
   const other = await newOwner(stack)
   const made = await Promise.all(
-    Array.from({ length: 8 }, (_, i) => post('/v1/agents', i % 2 ? owner.token : other.token, { slug })),
+    Array.from({ length: 8 }, (_, i) => agents.post('/v1/agents', i % 2 ? owner.token : other.token, { slug })),
   )
   assert.equal(made.filter(({ status }) => status === 201).length, 1)
   for (const answer of made) if (answer.status !== 201) assertRefused(answer, 409, 'slug_taken', 'slug')
@@ -113,7 +86,7 @@ test('slugs are taken once, and have a form', async () => {
     7,
     '',
   ]) {
-    assertRefused(await post('/v1/agents', owner.token, { slug: bad }), 400, null, 'slug')
+    assertRefused(await agents.post('/v1/agents', owner.token, { slug: bad }), 400, null, 'slug')
   }
   for (const [body, param] of [
     [{}, 'slug'],
@@ -122,149 +95,77 @@ test('slugs are taken once, and have a form', async () => {
     [{ slug: 'fine-one', approval_threshold: 5 }, 'approval_threshold'],
     [{ slug: 'fine-one', caps: { week: '1' } }, 'caps.week'],
   ] as const) {
-    assertRefused(await post('/v1/agents', owner.token, body), 400, null, param)
+    assertRefused(await agents.post('/v1/agents', owner.token, body), 400, null, param)
   }
 })
 
 test('an agent spends its own coin, and no other', async () => {
-  const { slug, key } = await newAgent()
-  assertError(await ask(key), 402, 'insufficient_balance')
+  const { slug, key } = await agents.make()
+  assertError(await agents.ask(key), 402, 'insufficient_balance')
   const before = await apiOk<{ balance: Json }>(url, 'GET', '/v1/account', { token: owner.token })
-  const funded = await fund(slug, '2')
+  const funded = await agents.fund(slug, '2')
   assert.equal(funded.status, 201, funded.text)
   assert.deepEqual([funded.body['from'], funded.body['to']], ['owner', slug])
-  assert.deepEqual(await coinOf(slug), ['2', '2'])
-  const receipt = completion(await ask(key)).receipt
+  assert.deepEqual(await agents.coinOf(slug), ['2', '2'])
+  const receipt = completion(await agents.ask(key)).receipt
   await stack.settled()
-  assert.equal((await coinOf(slug))[0], String((2e9 - Number(receipt.cost.units)) / 1e9))
+  assert.equal((await agents.coinOf(slug))[0], String((2e9 - Number(receipt.cost.units)) / 1e9))
   const after = await apiOk<{ balance: Json }>(url, 'GET', '/v1/account', { token: owner.token })
   assert.equal(Number(before.balance['coin']) - Number(after.balance['coin']), 2)
-  assertRefused(await fund(slug, '1000'), 402, 'insufficient_balance')
+  assertRefused(await agents.fund(slug, '1000'), 402, 'insufficient_balance')
 })
 
 test('a policy holds on every request within a second of its change', async () => {
-  const { slug, key } = await newAgent({ models: ['test/other'] })
-  await fund(slug, '5')
+  const { slug, key } = await agents.make({ models: ['test/other'] })
+  await agents.fund(slug, '5')
   const everywhere = async (status: number, code?: string) => {
     await until(
       'every process says so',
       async () => {
-        const replies = await Promise.all(Array.from({ length: 8 }, () => ask(key)))
+        const replies = await Promise.all(Array.from({ length: 8 }, () => agents.ask(key)))
         return replies.every((reply) => reply.status === status)
       },
       1_500,
     )
-    if (code !== undefined) assertError(await ask(key), status, code)
+    if (code !== undefined) assertError(await agents.ask(key), status, code)
   }
   await everywhere(403, 'model_not_allowed')
-  await patch(slug, { models: [] })
+  await agents.patch(slug, { models: [] })
   await everywhere(200)
-  await patch(slug, { request_cap: '0.000001' })
+  await agents.patch(slug, { request_cap: '0.000001' })
   await everywhere(402, 'request_cap_exceeded')
-  await patch(slug, { request_cap: null, caps: { hour: '0' } })
+  await agents.patch(slug, { request_cap: null, caps: { hour: '0' } })
   await everywhere(402, 'spend_limit_exceeded')
-  await patch(slug, { caps: { hour: null }, budget: '0.000000001' })
+  await agents.patch(slug, { caps: { hour: null }, budget: '0.000000001' })
   await everywhere(402, 'key_budget_exceeded')
-  await patch(slug, { budget: null, paused: true })
+  await agents.patch(slug, { budget: null, paused: true })
   await everywhere(403, 'key_paused')
-  await patch(slug, { paused: false })
+  await agents.patch(slug, { paused: false })
   await everywhere(200)
 })
 
 test('an output that is left open shrinks to the cap on a request', async () => {
   // 1,000 units an input token and 2,000 an output token.
-  const { slug, key } = await newAgent({ request_cap: '0.0002' })
-  await fund(slug, '5')
+  const { slug, key } = await agents.make({ request_cap: '0.0002' })
+  await agents.fund(slug, '5')
   const { receipt } = completion(await chat(url, key, { model: M }))
   assert.equal(receipt.hold.units, '200000')
-  assertError(await ask(key, { max_tokens: 1_000 }), 402, 'request_cap_exceeded')
+  assertError(await agents.ask(key, { max_tokens: 1_000 }), 402, 'request_cap_exceeded')
 })
 
 test('a new key ends the one before, and what was spent still counts', async () => {
-  const { slug, key } = await newAgent()
-  await fund(slug, '5')
-  const { receipt } = completion(await ask(key))
+  const { slug, key } = await agents.make()
+  await agents.fund(slug, '5')
+  const { receipt } = completion(await agents.ask(key))
   await stack.settled()
-  await patch(slug, { budget: receipt.cost.usd })
-  const second = await post<{ api_key: string }>(`/v1/agents/${slug}/key`, owner.token)
-  await until('the first key is refused', async () => (await ask(key)).status === 401)
-  assertError(await ask(second.body.api_key), 402, 'key_budget_exceeded')
-})
-
-test('payments go from agent to agent, once for an Idempotency-Key', async () => {
-  const [from, to] = [await newAgent(), await newAgent()]
-  await fund(from.slug, '10')
-  const pay = (body: Json, headers = {}) => post(`/v1/agents/${from.slug}/pay`, from.key, body, headers)
-  const once = { 'idempotency-key': 'invoice-7' }
-  const answers = await Promise.all(
-    Array.from({ length: 200 }, () => pay({ to: to.slug, amount: '3', note: 'invoice 7' }, once)),
-  )
-  const done = answers.filter(({ status }) => status === 201)
-  assert.ok(done.length > 0)
-  assert.equal(new Set(done.map(({ body }) => body['id'])).size, 1)
-  // On a slow machine some of so many may be told to come back; they have changed nothing.
-  for (const answer of answers) if (answer.status !== 201) assertRefused(answer, 503, 'admission_unavailable')
-  assert.deepEqual(
-    [await coinOf(from.slug), await coinOf(to.slug)],
-    [
-      ['7', '7'],
-      ['3', '3'],
-    ],
-  )
-  assertRefused(await pay({ to: to.slug, amount: '4', note: 'invoice 7' }, once), 409, 'idempotency_conflict')
-  // The key belongs to the account, and the agent's is another one than its owner's.
-  const byOwner = await post(`/v1/agents/${from.slug}/pay`, owner.token, { to: to.slug, amount: '1' }, once)
-  assert.equal(byOwner.status, 201, byOwner.text)
-  assert.deepEqual(
-    [await coinOf(from.slug), await coinOf(to.slug)],
-    [
-      ['6', '6'],
-      ['4', '4'],
-    ],
-  )
-  const back = await pay({ to: 'owner', amount: '6' })
-  assert.equal(back.status, 201)
-  assert.deepEqual(await coinOf(from.slug), ['0', '0'])
-  assertRefused(await pay({ to: to.slug, amount: '0.1' }), 402, 'insufficient_balance')
-  assertRefused(await pay({ to: from.slug, amount: '0.1' }), 400, null, 'to')
-  assertRefused(await pay({ to: 'no-such-agent', amount: '0.1' }), 404, 'agent_not_found', 'to')
-  assertRefused(await pay({ to: to.slug, amount: '0' }), 400, null, 'amount')
-  assertRefused(await pay({ to: to.slug }), 400, null, 'amount')
-})
-
-test('funding twice with one Idempotency-Key moves coin once', async () => {
-  const { slug } = await newAgent()
-  const once = { 'idempotency-key': 'fund-1' }
-  const [first, second] = [await fund(slug, '1', owner.token, once), await fund(slug, '1', owner.token, once)]
-  assert.deepEqual([first.status, second.status, second.text], [201, 201, first.text])
-  assert.equal(second.headers.get('idempotent-replayed'), 'true')
-  assertRefused(await fund(slug, '2', owner.token, once), 409, 'idempotency_conflict')
-  assert.deepEqual(await coinOf(slug), ['1', '1'])
-})
-
-test("payments count against the caps of the agent's key, as requests do", async () => {
-  const [from, to] = [await newAgent({ caps: { hour: '3' }, budget: '4', request_cap: '2' }), await newAgent()]
-  await fund(from.slug, '10')
-  const pay = (amount: string) => post(`/v1/agents/${from.slug}/pay`, from.key, { to: to.slug, amount })
-  assertRefused(await pay('2.5'), 402, 'request_cap_exceeded')
-  const many = await Promise.all(Array.from({ length: 6 }, () => pay('1')))
-  assert.equal(many.filter(({ status }) => status === 201).length, 3)
-  for (const answer of many) if (answer.status !== 201) assertRefused(answer, 402, 'spend_limit_exceeded')
-  assertError(await ask(from.key), 402, 'spend_limit_exceeded')
-  await patch(from.slug, { caps: { hour: null } })
-  assertRefused(await pay('1.5'), 402, 'key_budget_exceeded')
-  assert.equal((await pay('1')).status, 201)
-  assert.deepEqual(
-    [await coinOf(from.slug), await coinOf(to.slug)],
-    [
-      ['6', '6'],
-      ['4', '4'],
-    ],
-  )
+  await agents.patch(slug, { budget: receipt.cost.usd })
+  const second = await agents.post<{ api_key: string }>(`/v1/agents/${slug}/key`, owner.token)
+  await until('the first key is refused', async () => (await agents.ask(key)).status === 401)
+  assertError(await agents.ask(second.body.api_key), 402, 'key_budget_exceeded')
 })
 
 test('nobody but its owner decides over an agent', async () => {
-  const { slug, key } = await newAgent()
+  const { slug, key } = await agents.make()
   const other = await newOwner(stack, { coin: '5' })
   const capped = await apiOk<{ api_key: string }>(url, 'POST', '/v1/account/keys', {
     token: owner.token,
@@ -286,25 +187,25 @@ test('nobody but its owner decides over an agent', async () => {
     }
   }
   for (const token of [other.token, other.apiKey, key])
-    assertRefused(await fund(slug, '1', token), 403, 'permission_denied')
+    assertRefused(await agents.fund(slug, '1', token), 403, 'permission_denied')
   for (const token of [key, capped.api_key, ending.api_key]) {
-    assertRefused(await post('/v1/agents', token, { slug: 'made-by-agent' }), 403, 'permission_denied')
+    assertRefused(await agents.post('/v1/agents', token, { slug: 'made-by-agent' }), 403, 'permission_denied')
   }
   assertRefused(
-    await post(`/v1/agents/${slug}/pay`, other.token, { to: 'owner', amount: '1' }),
+    await agents.post(`/v1/agents/${slug}/pay`, other.token, { to: 'owner', amount: '1' }),
     403,
     'permission_denied',
   )
   assertRefused(await api(url, 'GET', `/v1/agents/${slug}/approvals`, { token: other.token }), 403, 'permission_denied')
   // A key with caps may fund an agent within them.
-  assert.equal((await fund(slug, '0.6', capped.api_key)).status, 201)
-  assertRefused(await fund(slug, '0.6', capped.api_key), 402, 'spend_limit_exceeded')
+  assert.equal((await agents.fund(slug, '0.6', capped.api_key)).status, 201)
+  assertRefused(await agents.fund(slug, '0.6', capped.api_key), 402, 'spend_limit_exceeded')
 })
 
 test('agents are ranked by their requests, for everybody', async () => {
-  const { slug, key } = await newAgent()
-  await fund(slug, '1')
-  for (let i = 0; i < 12; i++) completion(await ask(key))
+  const { slug, key } = await agents.make()
+  await agents.fund(slug, '1')
+  for (let i = 0; i < 12; i++) completion(await agents.ask(key))
   await stack.settled()
   const { object, data } = await apiOk<{ object: string; data: Json[] }>(url, 'GET', '/v1/agents/leaderboard?days=1')
   assert.equal(object, 'list')
@@ -323,16 +224,16 @@ test('agents are ranked by their requests, for everybody', async () => {
   assert.deepEqual([top.data, top.has_more], [data.slice(0, 1), data.length > 1])
   const usage = await apiOk<{ data: Json[] }>(url, 'GET', '/v1/account/usage?group_by=agent', { token: owner.token })
   const used = usage.data.find((group) => group['agent_id'] === undefined || group['requests'] === 12)
-  assert.equal(used?.['agent_id'], (await read(slug)).id)
+  assert.equal(used?.['agent_id'], (await agents.read(slug)).id)
   assertRefused(await api(url, 'GET', '/v1/agents/leaderboard?days=0'), 400, null, 'days')
 })
 
 test('everything that was done to an agent is in the activity of its owner', async () => {
   const by = await newOwner(stack, { coin: '5' })
-  const [one, two] = [await newAgent({}, by), await newAgent({}, by)]
-  await fund(one.slug, '2', by.token)
-  await patch(one.slug, { paused: false, request_cap: '1' }, by.token)
-  await post(`/v1/agents/${one.slug}/pay`, one.key, { to: two.slug, amount: '1' })
+  const [one, two] = [await agents.make({}, by), await agents.make({}, by)]
+  await agents.fund(one.slug, '2', by.token)
+  await agents.patch(one.slug, { paused: false, request_cap: '1' }, by.token)
+  await agents.post(`/v1/agents/${one.slug}/pay`, one.key, { to: two.slug, amount: '1' })
   const { data } = await apiOk<{ data: Json[] }>(url, 'GET', '/v1/account/activity', { token: by.token })
   const seen = data.map((entry) => [entry['type'], (entry['actor'] as Json)['type']]).slice(0, 7)
   assert.deepEqual(seen, [

@@ -15,7 +15,8 @@ import { decideAnswer } from '../../../control/batch/outcome.ts'
 import { parseCatalog } from '../../../control/catalog/pricing/catalogFile.ts'
 import { publishCatalog } from '../../../control/catalog/pricing/publish.ts'
 import { batchLostLimits as limits } from '../../support/limits.ts'
-import { CHARGE, PROVIDERS, USAGE } from '../../support/parts/batchWorld.ts'
+import { USAGE } from '../../support/parts/batchModels.ts'
+import { CHARGE, PROVIDERS } from '../../support/parts/batchWorld.ts'
 import {
   assertCleanAudit,
   type Book,

@@ -7,7 +7,8 @@ import fc from 'fast-check'
 import { migrate } from '../../../control/runtime/db/migrate.ts'
 import { createPool, type Pool } from '../../../control/runtime/db/pool.ts'
 import { batchLimits as limits } from '../../support/limits.ts'
-import { BatchWorld, type Fault } from '../../support/parts/batchWorld.ts'
+import type { Fault } from '../../support/parts/batchModels.ts'
+import { BatchWorld } from '../../support/parts/batchWorld.ts'
 import { freshDatabase } from '../../support/services.ts'
 
 const DAY_MS = 86_400_000

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { after, before, test } from 'node:test'
-import { brotliCompressSync, gzipSync } from 'node:zlib'
 import {
   assertError,
   chat,
@@ -15,94 +14,9 @@ import {
   receiptOf,
   streamedText,
 } from '../../support/clients/chatClient.ts'
-import { limits } from '../../support/limits.ts'
-import { beginEvents, chunk, event, type Play, ScriptedProvider } from '../../support/providers/scriptedProvider.ts'
+import { deep, late, PLAYS } from '../../support/providers/hostilePlays.ts'
+import { ScriptedProvider } from '../../support/providers/scriptedProvider.ts'
 import { type Stack, startStack, until } from '../../support/stack.ts'
-
-const USAGE = { prompt_tokens: 10, completion_tokens: 5 }
-const deep = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
-const later = (work: () => void) => setTimeout(work, 60)
-
-const COMPLETION = JSON.stringify({
-  choices: [{ index: 0, message: { role: 'assistant', content: 'hello' }, finish_reason: 'stop' }],
-  usage: USAGE,
-})
-const EVENTS = `${[chunk({ content: 'hello' }), chunk({}, 'stop'), { choices: [], usage: USAGE }]
-  .map((value) => `data: ${JSON.stringify(value)}\n\n`)
-  .join('')}data: [DONE]\n\n`
-const BOMB = gzipSync(Buffer.alloc(limits.responseBodyBytesMax + 1, ' '))
-
-/** Ends what the play `late-error` has kept waiting. */
-let failLate: (() => unknown) | undefined
-
-const PLAYS: Record<string, Play> = {
-  echo: (response, body) => {
-    const content = JSON.stringify(body['messages'])
-    response.setHeader('content-type', 'application/json')
-    response.end(JSON.stringify({ choices: [{ index: 0, message: { content }, finish_reason: 'stop' }], usage: USAGE }))
-  },
-  'deep-extra': (response) => {
-    response.end(
-      `{"choices":[{"index":0,"message":{"content":"x"}}],"usage":{"prompt_tokens":1,"completion_tokens":1},"x":${deep(7_000)}}`,
-    )
-  },
-  'deep-tools': (response) => response.end(`{"choices":[{"index":0,"message":{"tool_calls":${deep(7_000)}}}]}`),
-  'no-gzip': (response) =>
-    response.writeHead(200, { 'content-encoding': 'gzip', 'content-type': 'text/event-stream' }).end('xx'),
-  zstd: (response) => response.writeHead(200, { 'content-encoding': 'zstd' }).end(COMPLETION),
-  gzip: (response, { stream }) => {
-    const type = stream === true ? 'text/event-stream' : 'application/json'
-    response.writeHead(200, { 'content-encoding': 'gzip', 'content-type': type })
-    response.end(gzipSync(stream === true ? EVENTS : COMPLETION))
-  },
-  'br-error': (response) =>
-    response
-      .writeHead(400, { 'content-encoding': 'br' })
-      .end(brotliCompressSync('{"error":{"message":"no such voice"}}')),
-  'gzip-bomb': (response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(BOMB),
-  'gzip-bomb-error': (response) => response.writeHead(429, { 'content-encoding': 'gzip' }).end(BOMB),
-  'no-output-count': (response) => {
-    response.end(
-      JSON.stringify({ choices: [{ index: 0, message: { content: 'y'.repeat(400) } }], usage: { prompt_tokens: 10 } }),
-    )
-  },
-  'only-usage': (response) => {
-    beginEvents(response)
-    event(response, chunk({ role: 'assistant', content: '' }))
-    later(() => {
-      event(response, { choices: [], usage: USAGE })
-      response.end('data: [DONE]\n\n')
-    })
-  },
-  'upper-case': (response) => {
-    response.writeHead(200, { 'content-type': 'Text/Event-Stream' })
-    event(response, chunk({ content: 'x' }, 'stop'))
-    response.end('data: [DONE]\n\n')
-  },
-  'error-first': (response) => {
-    beginEvents(response)
-    event(response, { error: { message: 'no' } })
-    response.end()
-  },
-  'late-error': (response) => {
-    failLate = () => response.writeHead(500).end()
-  },
-  'late-usage': (response) => {
-    beginEvents(response)
-    event(response, chunk({ content: 'x' }))
-    event(response, chunk({}, 'stop'))
-    later(() => {
-      event(response, { choices: [], usage: { prompt_tokens: 10, completion_tokens: 5_000 } })
-      response.end('data: [DONE]\n\n')
-    })
-  },
-  'early-usage': (response) => {
-    beginEvents(response)
-    event(response, { ...(chunk({ role: 'assistant' }) as object), usage: { prompt_tokens: 10, completion_tokens: 0 } })
-    const timer = setInterval(() => event(response, chunk({ content: ' tok' })), 5)
-    response.on('close', () => clearInterval(timer))
-  },
-}
 
 let stack: Stack
 let provider: ScriptedProvider
@@ -306,11 +220,11 @@ test('a client that leaves before any route has answered is not charged for a ro
   })
   call.on('error', () => undefined)
   call.end(JSON.stringify({ model: 'test/failover', stream: true, messages: [{ role: 'user', content: MEGABYTE }] }))
-  await until('the second route is asked', () => failLate !== undefined)
+  await until('the second route is asked', () => late.fail !== undefined)
   call.destroy()
   // A worker that answers has seen who left before it was asked.
   await (await fetch(`${stack.baseUrl}/health`)).arrayBuffer()
-  failLate?.()
+  late.fail?.()
   await stack.settled()
   const list = await fetch(`${stack.baseUrl}/v1/receipts?limit=1`, { headers: { authorization: `Bearer ${apiKey}` } })
   const [receipt] = ((await list.json()) as { data: Receipt[] }).data

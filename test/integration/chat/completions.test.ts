@@ -14,33 +14,18 @@ import { post } from '../../support/clients/responsesClient.ts'
 import { itemOf } from '../../support/present.ts'
 import { beginEvents, event, ScriptedProvider } from '../../support/providers/scriptedProvider.ts'
 import { assertReconciled } from '../../support/reconcile.ts'
+import {
+  BROKEN,
+  CHUNKS,
+  completionsCatalog,
+  idOf,
+  TEXT,
+  UNREPORTED,
+  USELESS,
+  upstream,
+  WHOLE,
+} from '../../support/samples/completionsCatalog.ts'
 import { type Stack, startStack } from '../../support/stack.ts'
-
-const CHUNKS = 12
-const TEXT = Array.from({ length: CHUNKS }, (_, i) => ` tok${i}`).join('')
-const WHOLE = [
-  'prompt=11',
-  'eol=crlf',
-  'comments,bom',
-  'multiline',
-  'split=1',
-  'split=7,eol=cr',
-  'batch=5',
-  'donetext',
-  'preamble=azure',
-  'usage=finish',
-  'usage=every',
-  'usage=twice',
-  'done=no',
-  'prompt=11,cached=3,cache_write=2',
-]
-const BROKEN = ['cut=3', 'fin=3', 'hang=3', 'error_in_stream=3', 'badframe=3']
-const USELESS = ['reset', 'html200', 'badjson', 'error=500', 'error_in_stream=0', 'cut=0', 'fin=0']
-const UNREPORTED = ['usage=none', 'usage=absurd']
-const ENDPOINTS = ['completions']
-
-const upstream = (behaviour: string) => `mock,chunks=${CHUNKS},${behaviour}`
-const idOf = (behaviour: string) => `test/${behaviour.replaceAll(/[^a-z0-9]+/g, '-')}`
 
 let stack: Stack
 let scripted: ScriptedProvider
@@ -57,40 +42,9 @@ before(async () => {
       response.end('data: [DONE]\n\n')
     },
   })
-  const served = [...WHOLE, ...BROKEN, ...USELESS, ...UNREPORTED, 'echo', 'error=400']
   stack = await startStack({
     limits: { idleTimeoutMs: 3_000, firstByteTimeoutMs: 3_500, connectTimeoutMs: 3_000, breakerFailures: 100 },
-    catalog: {
-      providers: [
-        { id: 'mock' },
-        { id: 'renamed', max_tokens_field: 'max_completion_tokens' },
-        { id: 'other', dialect: 'anthropic' },
-        { id: 'scripted', base_url: scripted.url },
-      ],
-      models: [
-        ...served.map((behaviour) => ({ id: idOf(behaviour), upstream: upstream(behaviour), endpoints: ENDPOINTS })),
-        ...USELESS.map((behaviour) => ({
-          id: `${idOf(behaviour)}-spare`,
-          endpoints: ENDPOINTS,
-          routes: [
-            { provider: 'mock', model: upstream(`${behaviour},prompt=999`) },
-            { provider: 'mock', model: upstream('prompt=11') },
-          ],
-        })),
-        {
-          id: 'test/mixed',
-          endpoints: ENDPOINTS,
-          routes: [
-            { provider: 'other', model: upstream('prompt=11') },
-            { provider: 'renamed', model: upstream('echo') },
-          ],
-        },
-        { id: 'test/odd', endpoints: ENDPOINTS, routes: [{ provider: 'scripted', model: 'odd' }] },
-        { id: 'test/chat-only', endpoints: ['chat'] },
-        { id: 'test/attested', endpoints: ENDPOINTS, attested: true },
-        { id: 'test/tiny', endpoints: ENDPOINTS, context: 1_000, max_output: 500 },
-      ],
-    },
+    catalog: completionsCatalog(scripted.url),
   })
   apiKey = (await stack.createAccount({ credits: '100' })).apiKey
 })

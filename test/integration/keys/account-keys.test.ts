@@ -2,8 +2,10 @@
 // whole stack with two proxy processes, a session, and chat with the keys.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import type { Key, List } from '../../support/clients/accountKeys.ts'
 import { api, apiOk, assertRefused, type Json, newOwner, type Owner } from '../../support/clients/apiClient.ts'
-import { assertError, chat, completion, postRaw } from '../../support/clients/chatClient.ts'
+import { assertError, chat, completion } from '../../support/clients/chatClient.ts'
+import { everywhere } from '../../support/clients/everywhere.ts'
 import { type Stack, startStack, until } from '../../support/stack.ts'
 import { Stopwatch } from '../../support/stopwatch.ts'
 
@@ -23,39 +25,12 @@ before(async () => {
 
 after(() => stack.finish())
 
-interface Key extends Json {
-  readonly id: string
-  readonly api_key: string
-  readonly last4: string
-}
-
-interface List {
-  readonly object: string
-  readonly data: Key[]
-  readonly has_more: boolean
-}
-
 const create = (body: Json = {}, by = owner) => apiOk<Key>(url, 'POST', '/v1/account/keys', { token: by.token, body })
 const patch = (id: string, body: unknown, token = owner.token) =>
   api<Key>(url, 'PATCH', `/v1/account/keys/${id}`, { token, body })
 const revoke = (id: string, token = owner.token) => api(url, 'DELETE', `/v1/account/keys/${id}`, { token })
 
 const ask = (apiKey: string, model = M) => chat(url, apiKey, { model, max_tokens: 1 })
-
-/** Asserts that every process of the proxy answers like this soon after a change, and goes on so. */
-async function everywhere(watch: Stopwatch, apiKey: string, status: number, code?: string): Promise<void> {
-  const body = JSON.stringify({ model: M, max_tokens: 1, messages: [{ role: 'user', content: 'hello' }] })
-  // Each over a connection of its own, so that every process has some.
-  const askAll = () =>
-    Promise.all(Array.from({ length: 12 }, () => postRaw(url, apiKey, body, { connection: 'close' })))
-  await watch.until(`every process answers ${status} ${code}`, async () =>
-    (await askAll()).every((reply) => reply.status === status && (code === undefined || reply.text.includes(code))),
-  )
-  for (const reply of await askAll()) {
-    if (code === undefined) completion(reply)
-    else assertError(reply, status, code)
-  }
-}
 
 test('a key has everything that was set, shows its secret once, and works at once', async () => {
   const settings = {
@@ -117,21 +92,21 @@ test('lists are in pages, newest first, without revoked keys', async () => {
 test('changes hold on every process within a second', async () => {
   const watch = new Stopwatch()
   const key = await create()
-  await everywhere(watch, key.api_key, 200)
+  await everywhere(url, watch, key.api_key, 200)
   assert.equal((await patch(key.id, { paused: true })).body['state'], 'paused')
-  await everywhere(watch, key.api_key, 403, 'key_paused')
+  await everywhere(url, watch, key.api_key, 403, 'key_paused')
   await patch(key.id, { paused: false, models: ['test/other'] })
-  await everywhere(watch, key.api_key, 403, 'model_not_allowed')
+  await everywhere(url, watch, key.api_key, 403, 'model_not_allowed')
   await patch(key.id, { models: [], caps: { hour: '0.000000001' } })
-  await everywhere(watch, key.api_key, 402, 'spend_limit_exceeded')
+  await everywhere(url, watch, key.api_key, 402, 'spend_limit_exceeded')
   const { caps } = (await patch(key.id, { caps: { hour: null, day: '2' } })).body
   assert.deepEqual(caps, { hour: null, day: '2', month: null }, 'what is not named stays')
   await patch(key.id, { budget: '0' })
-  await everywhere(watch, key.api_key, 402, 'key_budget_exceeded')
+  await everywhere(url, watch, key.api_key, 402, 'key_budget_exceeded')
   await patch(key.id, { budget: null })
-  await everywhere(watch, key.api_key, 200)
+  await everywhere(url, watch, key.api_key, 200)
   assert.deepEqual((await revoke(key.id)).body, { object: 'api_key', id: key.id, deleted: true })
-  await everywhere(watch, key.api_key, 401, 'invalid_api_key')
+  await everywhere(url, watch, key.api_key, 401, 'invalid_api_key')
   watch.assertWithin(WITHIN_MS)
   assert.equal((await revoke(key.id)).status, 200, 'revoking it again changes nothing')
   assertRefused(await patch(key.id, { paused: true }), 404, 'key_not_found')

@@ -3,16 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import type { Provider, Served } from '../../../mock/main.ts'
 import { startProvider } from '../../../mock/main.ts'
 import { itemOf } from '../../support/present.ts'
-
-interface Chunk {
-  readonly id: string
-  readonly choices: {
-    delta: { content?: string | null; tool_calls?: { function: { arguments: string } }[] }
-    finish_reason: string | null
-  }[]
-  readonly usage?: Record<string, unknown> | null
-  readonly error?: unknown
-}
+import { type Chunk, chunks, events } from '../../support/providers/mockAnswers.ts'
 
 let provider: Provider
 const served: Served[] = []
@@ -32,19 +23,6 @@ function ask(model: string, fields: Record<string, unknown> = {}, signal?: Abort
 }
 
 const streamed = { stream: true, stream_options: { include_usage: true } }
-
-function events(text: string): string[] {
-  return text
-    .split('\n\n')
-    .filter((event) => event.startsWith('data: '))
-    .map((event) => event.slice(6))
-}
-
-function chunks(text: string): Chunk[] {
-  return events(text)
-    .filter((data) => data !== '[DONE]')
-    .map((data) => JSON.parse(data) as Chunk)
-}
 
 function lastServed(): Served {
   const line = served.at(-1)
@@ -69,17 +47,6 @@ test('a flushed stream has the same events, in more pieces', async () => {
   assert.ok(text(flushed).endsWith('data: [DONE]\n\n'))
   assert.ok(flushed.length > bulk.length, `${flushed.length} pieces, ${bulk.length} in bulk`)
 })
-
-async function readUntilBroken(response: Response): Promise<{ text: string; broken: boolean }> {
-  let text = ''
-  const decoder = new TextDecoder()
-  try {
-    for await (const part of response.body ?? []) text += decoder.decode(part, { stream: true })
-    return { text, broken: false }
-  } catch {
-    return { text, broken: true }
-  }
-}
 
 describe('streams of the mock provider', () => {
   test('a plain stream has role, content, finish reason, usage and [DONE], and is logged', async () => {
@@ -224,62 +191,6 @@ interface TextAnswer {
   readonly choices: { text: string; finish_reason: string | null }[]
   readonly usage?: { prompt_tokens: number; completion_tokens: number } | null
 }
-
-describe('faults of the mock provider', () => {
-  test('cut breaks the connection, fin ends cleanly, error_in_stream says so', async () => {
-    const cut = await readUntilBroken(await ask('mock,cut=2', streamed))
-    assert.ok(cut.broken)
-    assert.equal(chunks(cut.text).length, 3)
-    assert.deepEqual([lastServed().outcome, lastServed().frames_sent], ['cut', 2])
-    const fin = await readUntilBroken(await ask('mock,fin=2', streamed))
-    assert.ok(!fin.broken && !fin.text.includes('[DONE]'))
-    assert.equal(lastServed().outcome, 'cut')
-    const failed = await readUntilBroken(await ask('mock,error_in_stream=0', streamed))
-    assert.ok(chunks(failed.text)[1]?.error !== undefined)
-    assert.deepEqual([lastServed().outcome, lastServed().frames_sent], ['error', 0])
-  })
-
-  test('badframe and donetext', async () => {
-    const bad = await (await ask('mock,chunks=3,badframe=1', streamed)).text()
-    assert.throws(() => JSON.parse(events(bad)[2] ?? ''))
-    assert.doesNotThrow(() => JSON.parse(events(bad)[3] ?? ''))
-    const done = chunks(await (await ask('mock,chunks=2,donetext', streamed)).text())
-    assert.equal(done[1]?.choices[0]?.delta.content, ' data: [DONE]\n\n')
-  })
-
-  test('HTTP errors, their bodies and Retry-After', async () => {
-    const limited = await ask('mock,error=429,retry_after=7')
-    assert.deepEqual([limited.status, limited.headers.get('retry-after')], [429, '7'])
-    assert.equal(((await limited.json()) as { error: { code: string } }).error.code, 'rate_limit_exceeded')
-    assert.equal(await (await ask('mock,error=503,err_body=empty')).text(), '')
-    assert.match(await (await ask('mock,error=502,err_body=html')).text(), /<html>/)
-    assert.equal((await ask('mock,html200')).headers.get('content-type'), 'text/html')
-    await assert.rejects(async () => (await ask('mock,badjson')).json())
-    await assert.rejects(ask('mock,reset'))
-    assert.equal((await ask('mock,chunk=3')).status, 404)
-  })
-
-  test('fail_first fails so many times and then serves', async () => {
-    const statuses: number[] = []
-    for (let i = 0; i < 4; i++) {
-      const response = await ask('mock,fail_first=2')
-      await response.text()
-      statuses.push(response.status)
-    }
-    assert.deepEqual(statuses, [500, 500, 200, 200])
-  })
-
-  test('a client that leaves is logged with what it was sent', async () => {
-    const leave = new AbortController()
-    const response = await ask('mock,hang=3', streamed, leave.signal)
-    const reader = response.body?.getReader()
-    await reader?.read()
-    assert.equal(provider.log.stats().open, 1)
-    leave.abort()
-    while (provider.log.stats().open > 0) await new Promise((resolve) => setTimeout(resolve, 5))
-    assert.deepEqual([lastServed().outcome, lastServed().frames_sent], ['client_gone', 3])
-  })
-})
 
 describe('thoughts and refusals', () => {
   test('are told from words, streamed and in one piece', async () => {

@@ -6,53 +6,29 @@ import type { Redis } from 'ioredis'
 import { pino } from 'pino'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { hashSecret } from '../../../contract/wire/ids.ts'
-import { connectRedis } from '../../../contract/wire/redis.ts'
 import { accountKey, CATALOG_KEY, FEED_STREAM, holdsKey, shardOf } from '../../../contract/wire/redisKeys.ts'
 import { ensureAdmission } from '../../../control/admission/keeper.ts'
 import { resolveKey } from '../../../control/customers/keys/resolveKey.ts'
-import { migrate } from '../../../control/runtime/db/migrate.ts'
-import { createPool, type Pool } from '../../../control/runtime/db/pool.ts'
-import { CliProcess, type CliResult, runCli } from '../../support/cli.ts'
+import { type Pool } from '../../../control/runtime/db/pool.ts'
+import { type CliResult, runCli } from '../../support/cli.ts'
+import { type CliWorld, startCliWorld } from '../../support/cliWorld.ts'
 import { limits } from '../../support/limits.ts'
-import { freshDatabase, startTestRedis, type TestServer } from '../../support/services.ts'
-import { makeTempDir, removeTempDir } from '../../support/tempDir.ts'
-import { testCatalog } from '../../support/testCatalog.ts'
+import { removeTempDir } from '../../support/tempDir.ts'
 
-const dir = makeTempDir('cli')
-const catalogFile = join(dir, 'catalog.yaml')
-let server: TestServer
+let world: CliWorld
+let dir: string
+let catalogFile: string
 let redis: Redis
 let pool: Pool
 let env: NodeJS.ProcessEnv
-let commands: CliProcess
 
 before(async () => {
-  server = await startTestRedis()
-  redis = connectRedis(server.url, 'wait')
-  const databaseUrl = await freshDatabase()
-  pool = createPool(databaseUrl, limits)
-  await migrate(pool)
-  writeCatalog('1')
-  // Addresses come from what `make run` leaves, as they do for an operator.
-  writeFileSync(join(dir, 'run.json'), JSON.stringify({ database_url: databaseUrl, redis_url: server.url }))
-  env = { DATABASE_URL: '', REDIS_URL: '', SLUICE_DATA: dir, SLUICE_CATALOG: catalogFile }
-  commands = new CliProcess(env)
+  world = await startCliWorld()
+  ;({ dir, catalogFile, redis, pool, env } = world)
 })
+after(() => world.stop())
 
-after(async () => {
-  await commands.stop()
-  redis.disconnect()
-  await pool.end()
-  await server.stop()
-  removeTempDir(dir)
-})
-
-function writeCatalog(input: string): void {
-  const models = [{ id: 'test/small', price: { input, output: '2' } }]
-  writeFileSync(catalogFile, testCatalog('http://127.0.0.1:1/v1', { models, coinUsd: '0.5' }))
-}
-
-const cli = (...args: string[]): Promise<CliResult> => commands.run(args)
+const cli = (...args: string[]): Promise<CliResult> => world.commands.run(args)
 
 /** Runs a command that has to succeed and returns its JSON. */
 async function ok<T = Record<string, unknown>>(...args: string[]): Promise<T> {
@@ -72,7 +48,7 @@ test('a catalog is checked, published, and held to its promises', async () => {
   assert.deepEqual(checked, { ok: true, models: 1, providers: 1, promises_checked: true })
   assert.deepEqual(await ok('catalog', 'publish'), { ok: true, version: '1', new_sheet: true, changed: true })
   assert.equal(sluice.CatalogRecord.decode((await redis.getBuffer(CATALOG_KEY)) ?? assert.fail()).version, 1)
-  writeCatalog('2')
+  world.writeCatalog('2')
   const refused = await cli('catalog', 'check')
   assert.equal(refused.code, 1)
   assert.match(refused.stdout, /catalog\.yaml:\d+: test\/small: price\.input may not rise from 1 to 2 USD per million/)
@@ -82,7 +58,7 @@ test('a catalog is checked, published, and held to its promises', async () => {
   const wrong = await cli('catalog', 'check', broken)
   assert.equal(wrong.code, 1)
   assert.match(wrong.stdout, /^broken\.yaml:1: coin\.usd must be a decimal string/m)
-  writeCatalog('1')
+  world.writeCatalog('1')
   const recoined = join(dir, 'recoined.yaml')
   writeFileSync(recoined, readFileSync(catalogFile, 'utf8').replace('"usd": "0.5"', '"usd": "0.6"'))
   const unasked = await cli('catalog', 'publish', recoined)
@@ -96,7 +72,7 @@ test('a catalog is checked, published, and held to its promises', async () => {
     ['coin.repriced', { from_usd: '0.5', to_usd: '0.6', reason: 'market' }],
   )
   await ok('catalog', 'publish', '--change-coin', 'back')
-  writeCatalog('1')
+  world.writeCatalog('1')
 })
 
 test('an account is made with a key that works at once', async () => {
@@ -259,85 +235,6 @@ test('the audit says of every invariant whether it holds, and fails when one doe
   assert.ok(broken.stdout.includes(made.account_id), broken.stdout)
   await redis.hset(accountKey(shardOf(made.account_id), made.account_id), 'coin', '500000000')
   assert.equal((await cli('audit')).code, 0)
-})
-
-const MISTAKES: ReadonlyArray<[args: string[], code: number, says: RegExp]> = [
-  [['bogus'], 2, /there is no "bogus"; there are: account, key, wallet, session, link, agent, .*trail, audit, holds/],
-  [
-    ['account', 'bogus'],
-    2,
-    /there is no "account bogus"; there are: create, show, update, activity, usage, statement, list, credit/,
-  ],
-  [['acount', 'list'], 2, /there is no "acount"; .*\n\(Did you mean account\?\)\n$/],
-  [['account', 'create', '--credit', '1'], 2, /Unknown option '--credit'\n\(Did you mean --credits\?\)\nusage: /],
-  [['completion', 'tcsh'], 2, /Allowed choices are bash, zsh, fish/],
-  [['account', 'show'], 2, /ID is missing\nusage: sluice account show ID/],
-  [['account', 'show', 'acct_1', 'acct_2'], 2, /one argument too many: acct_2/],
-  [['account', 'show', 'acct_1'], 1, /there is no account acct_1/],
-  [
-    ['account', 'create', '--credits', '-1'],
-    2,
-    /^sluice: --credits must be a decimal amount such as 1\.5, not "-1"\n$/,
-  ],
-  [['account', 'create', '--credits', '1e3'], 2, /--credits must be a decimal amount such as 1\.5/],
-  [['account', 'create', '--credits', '1', '--credits', '2'], 2, /--credits is given twice/],
-  [['account', 'create', '--coins', '1'], 2, /Unknown option '--coins'/],
-  [['account', 'create', '--credits', '100000000'], 2, /--credits 100000000 is too large; the most is 9007199\.25474/],
-  [['account', 'create', '--coin', '17000000000'], 2, /--coin 17000000000 is too large; the most is 9007199\.25474/],
-  [
-    ['account', 'create', '--cap-hour', '-1'],
-    2,
-    /^sluice: --cap-hour must be a decimal amount such as 1\.5, not "-1"\n$/,
-  ],
-  [['account', 'credit', 'acct_1'], 2, /say how much/],
-  [['account', 'credit', 'acct_1', '--credits', '0'], 2, /must be more than 0/],
-  [['key', 'update', 'key_1'], 2, /say what to change: --name, --cap-hour, .*--refuse-retention/],
-  [['key', 'create', 'acct_1'], 1, /there is no account acct_1/],
-  [['key', 'pause', 'key_1'], 1, /there is no key key_1/],
-  [['key', 'update', 'key_1', '--rpm', 'many'], 2, /--rpm must be a whole number/],
-  [['key', 'update', 'key_1', '--expires', 'tomorrow'], 2, /--expires must be a time such as/],
-  [['key', 'update', 'key_1', '--logs', '--no-logs'], 2, /contradict each other/],
-  [['key', 'update', 'key_1', '--model', 'test/smal'], 2, /there is no model "test\/smal"; models: test\/small/],
-]
-
-for (const [args, code, says] of MISTAKES) {
-  test(`says what to do: ${args.join(' ')}`, async () => {
-    const result = await cli(...args)
-    assert.match(result.stderr, says)
-    assert.equal(result.code, code)
-    assert.equal(result.stdout, '')
-  })
-}
-
-test('help is there on every level', async () => {
-  for (const args of [['--help'], ['account', '--help'], ['account', 'create', '--help'], ['audit', '--help']]) {
-    const result = await runCli(args, env)
-    assert.equal(result.code, 0, args.join(' '))
-    assert.match(result.stdout, /sluice/)
-  }
-})
-
-test('help without a command, and the script of a shell, are printed', async () => {
-  const overview = await runCli(['--help'], env)
-  assert.deepEqual(await runCli([], env), { ...overview, code: 2 })
-  assert.deepEqual(await runCli(['help'], env), overview)
-  const group = await runCli(['account', '--help'], env)
-  for (const args of [['account'], ['account', 'help'], ['help', 'account']]) {
-    assert.deepEqual(await runCli(args, env), group)
-  }
-  const script = await runCli(['completion', 'bash'], env)
-  assert.match(script.stdout, /^_sluice\(\) \{\n[\s\S]*\ncomplete -o default -F _sluice sluice\n$/)
-  assert.deepEqual([script.code, script.stderr], [0, ''])
-})
-
-test('a database that is not there is told in a line', async () => {
-  const unknown = await runCli(['account', 'list'], { ...env, SLUICE_DATA: join(dir, 'none') })
-  assert.equal(unknown.code, 1)
-  assert.match(unknown.stderr, /^sluice: the database is not known: is `make run` running\?/)
-  const gone = await runCli(['account', 'list'], { ...env, DATABASE_URL: 'postgres://u:secret@127.0.0.1:1/x' })
-  assert.equal(gone.code, 1)
-  assert.match(gone.stderr, /not reachable: is `make run` running\?/)
-  assert.ok(!gone.stderr.includes('secret'))
 })
 
 test('an account is made while Redis is away, and the operator is told', async () => {

@@ -7,9 +7,10 @@ import fc from 'fast-check'
 import { runAudit } from '../../../control/audit/runAudit.ts'
 import { closeEnded } from '../../../control/onchain/payments/closePayments.ts'
 import type { PaymentOrder } from '../../../control/onchain/payments/paymentOrder.ts'
-import { type Client, type Pool, withTransaction } from '../../../control/runtime/db/pool.ts'
+import { type Pool, withTransaction } from '../../../control/runtime/db/pool.ts'
 import { FUNDS, type Payer } from '../../support/chain.ts'
 import { paymentLimits as limits } from '../../support/limits.ts'
+import { breaking, watched } from '../../support/parts/faultyPool.ts'
 import { until } from '../../support/parts/ledger.ts'
 import { type PaymentBench, startPaymentBench } from '../../support/parts/payments.ts'
 
@@ -218,46 +219,6 @@ async function assertConserved(payer: Payer, asset: 'stablecoin' | 'coin'): Prom
 
 const sorted = (units: number[]) => units.sort((a, b) => a - b)
 const COINS = 1_000n * 10n ** 18n
-/** Statements that the transactions which close and refund payments begin with. */
-const CLOSES_OR_REFUNDS = /SKIP LOCKED|INSERT INTO refunds/
-
-/** A pool that tells a listener for each connection of its statements before they are made, of commits once they are. */
-function watched(pool: Pool, newListener: () => (text: string) => Promise<void>): Pool {
-  const connect = async () => {
-    const client = await pool.connect()
-    const listener = newListener()
-    const query = async (...args: unknown[]): Promise<unknown> => {
-      const text = String(args[0] instanceof Object ? Reflect.get(args[0], 'text') : args[0])
-      const run = () => Reflect.apply(client.query, client, args) as Promise<unknown>
-      if (text === 'COMMIT') await run()
-      await listener(text)
-      return text === 'COMMIT' ? undefined : run()
-    }
-    return bound<Client>(client, { query })
-  }
-  return bound(pool, { connect })
-}
-
-/** A pool whose transactions that close and refund payments break off, as `breaks` says; a commit may be made first. */
-function breaking(pool: Pool, breaks: () => boolean): Pool {
-  return watched(pool, () => {
-    let isWatched = false
-    return async (text) => {
-      isWatched ||= CLOSES_OR_REFUNDS.test(text)
-      if (isWatched && text !== 'ROLLBACK' && breaks()) throw new Error('the connection broke')
-    }
-  })
-}
-
-function bound<T extends object>(target: T, changes: Record<string, unknown>): T {
-  return new Proxy(target, {
-    get(_, name) {
-      if (Object.hasOwn(changes, name)) return changes[String(name)]
-      const value: unknown = Reflect.get(target, name)
-      return typeof value === 'function' ? value.bind(target) : value
-    },
-  })
-}
 
 const step = fc.oneof(
   {

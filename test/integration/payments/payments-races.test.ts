@@ -8,9 +8,9 @@ import { runAudit } from '../../../control/audit/runAudit.ts'
 import { DEMO_TOKEN_ABI } from '../../../control/launch/chain/deploy.ts'
 import { settlementCall } from '../../../control/onchain/chain/settlementCall.ts'
 import type { PaymentOrder } from '../../../control/onchain/payments/paymentOrder.ts'
-import type { Pool } from '../../../control/runtime/db/pool.ts'
 import { FUNDS, type Payer } from '../../support/chain.ts'
 import { paymentRaceLimits as limits } from '../../support/limits.ts'
+import { pausing } from '../../support/parts/faultyPool.ts'
 import { until } from '../../support/parts/ledger.ts'
 import { AMOUNT, type PaymentBench, startPaymentBench } from '../../support/parts/payments.ts'
 
@@ -53,26 +53,6 @@ async function foreignRaw(order: PaymentOrder): Promise<Hex> {
     ...settlementCall(order.payment),
     maxFeePerGas: parseGwei('100'),
     maxPriorityFeePerGas: parseGwei('1'),
-  })
-}
-
-/** A pool that stops once after a statement has been answered, until `meanwhile` has happened. */
-function pausing(pool: Pool, statement: RegExp, meanwhile: () => Promise<void>): Pool {
-  let isDone = false
-  const query = async (...args: unknown[]): Promise<unknown> => {
-    const result = (await Reflect.apply(pool.query, pool, args)) as { rowCount: number }
-    if (!isDone && statement.test(String(args[0])) && result.rowCount > 0) {
-      isDone = true
-      await meanwhile()
-    }
-    return result
-  }
-  return new Proxy(pool, {
-    get(target, name) {
-      if (name === 'query') return query
-      const value: unknown = Reflect.get(target, name)
-      return typeof value === 'function' ? value.bind(target) : value
-    },
   })
 }
 

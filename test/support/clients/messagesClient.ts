@@ -126,3 +126,18 @@ function answerOf(events: readonly MessagesEvent[]): Omit<MessagesAnswer, 'recei
   }
   return answer
 }
+
+/** Providers of the dialects that serve Messages. */
+export const DIALECT_PROVIDERS = [
+  { id: 'openai', dialect: 'openai' },
+  { id: 'anthropic', dialect: 'anthropic' },
+]
+
+/** Models of the catalog that differ in the dialect of their provider alone, which their ids begin with. */
+export const both = (id: string, upstream: string, members: object = {}) =>
+  ['openai', 'anthropic'].map((provider) => ({
+    id: `${provider}/${id}`,
+    endpoints: ['chat', 'messages'],
+    routes: [{ provider, model: upstream }],
+    ...members,
+  }))

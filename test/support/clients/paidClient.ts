@@ -58,3 +58,9 @@ export function codeOf(reply: Reply): string {
   if (reply.status === 200) return 'paid'
   return (JSON.parse(reply.text) as { error: { code: string } }).error.code
 }
+
+/** How many payments have arrived at the gateway. */
+export async function arrivals(paid: PaidStack): Promise<number> {
+  const found = await paid.pool.query<{ count: number }>('SELECT count(*) FROM payments')
+  return found.rows[0]?.count ?? 0
+}

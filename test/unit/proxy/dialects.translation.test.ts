@@ -14,6 +14,7 @@ import type { FinishReason, MessageReader, MessageSink, MessageWriter } from '..
 import { TranslatedStream } from '../../../proxy/dialects/shared/translatedStream.ts'
 import { OutBuffer } from '../../../proxy/sse/outBuffer.ts'
 import { limits } from '../../support/limits.ts'
+import { Collected } from '../../support/parts/collectedMessage.ts'
 import { itemOf, memberOf } from '../../support/present.ts'
 
 const BOUNDS = usageBounds(128_000, 16_384)
@@ -23,40 +24,6 @@ const USAGE: TokenUsage = { input: 7, cachedInput: 5, cacheWrite5m: 3, cacheWrit
 type Piece =
   | { readonly kind: 'text' | 'reasoning'; readonly piece: string }
   | { readonly kind: 'call'; readonly id: string; readonly name: string; readonly pieces: string[] }
-
-/** What a message comes to, however it was cut into pieces. */
-class Collected implements MessageSink {
-  said = ''
-  thought = ''
-  calls: { id: string; name: string; arguments: string }[] = []
-  finish: FinishReason | null = null
-
-  text(piece: string): void {
-    this.said += piece
-  }
-
-  reasoning(piece: string): void {
-    this.thought += piece
-  }
-
-  refusal(piece: string): void {
-    this.said += piece
-  }
-
-  toolCall(index: number, id: string, name: string): void {
-    assert.equal(index, this.calls.length)
-    this.calls.push({ id, name, arguments: '' })
-  }
-
-  toolArguments(index: number, piece: string): void {
-    itemOf(this.calls, index).arguments += piece
-  }
-
-  ends(reason: FinishReason): void {
-    assert.equal(this.finish, null)
-    this.finish = reason
-  }
-}
 
 const writers: Record<string, () => MessageWriter> = {
   openai: () => new OpenaiWriter('req_A', 'acme/m', 5_000, true),

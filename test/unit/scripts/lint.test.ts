@@ -33,6 +33,7 @@ const REFUSED: ReadonlyArray<readonly [folder: string, text: string, fault: RegE
   ['proxy/sse', 'export const x = new Map<string, any>()\n', /any/],
   ['contract/money', 'const a = 1\nexport const x = { ...{ a }, b: 1 }\n', /Spread of a literal/],
   ['contract/money', 'const a = 1\nexport const x = [...[a], 1]\n', /Spread of a literal/],
+  ['contract/money', `${'x()\n\n'.repeat(150)}x()\n`, /too many lines \(301\)/],
   ['contract/money', 'export class A {\n  #a = 1\n  b(): number {\n    return this.#a\n  }\n}\n', /`private`/],
 ]
 
@@ -46,6 +47,7 @@ const ALLOWED: ReadonlyArray<readonly [folder: string, text: string]> = [
   ['test/faults', "export { x } from '../support/b.ts'\nexport { y } from '../../proxy/json/c.ts'\n"],
   ['proxy/sse', "// from any place\nexport const text = 'x: any' // as any\n/* <any> */ export const any = 1\n"],
   ['contract/money', 'const a = [1]\nexport const x = [...a, ...(a.length > 1 ? [2] : [])]\n'],
+  ['contract/money', 'x()\n'.repeat(300)],
 ]
 
 /** Three files of which the first imports the second, that the third, and the third the first's type. */

@@ -3,10 +3,10 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { usageBounds } from '../../../../../contract/money/openaiUsage.ts'
 import { ChatStream } from '../../../../../proxy/dialects/openai/chatStream.ts'
-import { ChunkScan } from '../../../../../proxy/dialects/openai/chunkScan.ts'
 import { chunkIdentity, textIdentity } from '../../../../../proxy/dialects/openai/rewrite.ts'
 import { OutBuffer } from '../../../../../proxy/sse/outBuffer.ts'
 import { itemOf } from '../../../../support/present.ts'
+import { chunk } from '../../../../support/samples/chunks.ts'
 
 const REQUEST_ID = 'req_01ARZ3NDEKTSV4RRFFQ69G5FAV'
 const MODEL = 'acme/chat-small'
@@ -49,46 +49,6 @@ function events(out: string): unknown[] {
     .filter((event) => event.startsWith('data: '))
     .map((event) => JSON.parse(event.slice(6)) as unknown)
 }
-
-const leaf = fc.oneof(
-  fc.string({ unit: 'binary' }),
-  fc.integer(),
-  fc.constant(null),
-  fc.boolean(),
-  fc.double({ noNaN: true }),
-)
-const extra = fc.oneof(leaf, fc.array(leaf, { maxLength: 3 }), fc.dictionary(fc.string(), leaf, { maxKeys: 3 }))
-const choice = fc.record(
-  {
-    index: fc.nat(3),
-    delta: fc.dictionary(fc.constantFrom('role', 'content', 'tool_calls', 'x', 'id', 'usage'), extra, { maxKeys: 4 }),
-    finish_reason: fc.constantFrom(null, 'stop', ''),
-    logprobs: extra,
-  },
-  { requiredKeys: ['index'] },
-)
-const members = fc.record(
-  {
-    id: fc.string({ unit: 'binary', maxLength: 40 }),
-    object: fc.constant('chat.completion.chunk'),
-    created: fc.nat(),
-    model: fc.string({ maxLength: 20 }),
-    choices: fc.array(choice, { minLength: 1, maxLength: 3 }),
-    usage: fc.oneof(fc.constant(null), fc.record({ prompt_tokens: fc.nat(1000), completion_tokens: fc.nat(1000) })),
-    x: extra,
-  },
-  { requiredKeys: ['choices'] },
-)
-/** JSON objects with their members in any order and with any spacing. */
-const chunk = fc
-  .tuple(members, fc.nat(1_000_000), fc.constantFrom(undefined, 1, ' \t'))
-  .map(([object, seed, indent]) => {
-    const names = Object.keys(object)
-    const start = names.length === 0 ? 0 : seed % names.length
-    const turned = [...names.slice(start), ...names.slice(0, start)]
-    const shuffled = Object.fromEntries(turned.map((name) => [name, Reflect.get(object, name)]))
-    return { object, json: JSON.stringify(shuffled, null, indent).replaceAll('\n', ' ') }
-  })
 
 test('rewriting a chunk equals parsing it, changing it and printing it', () => {
   fc.assert(
@@ -217,38 +177,6 @@ test('a damaged stream reads the same in one piece as byte by byte', () => {
     ),
     { numRuns: 3_000 },
   )
-})
-
-test('the scan finds what parsing finds', () => {
-  fc.assert(
-    fc.property(chunk, ({ json }) => {
-      const scan = new ChunkScan()
-      const bytes = Buffer.from(`  ${json} `)
-      assert.ok(scan.scan(bytes, 0, bytes.length))
-      const parsed = JSON.parse(json) as { choices: { finish_reason?: unknown }[]; usage?: unknown }
-      assert.equal(
-        scan.finished,
-        parsed.choices.some((entry) => entry.finish_reason === 'stop'),
-      )
-      assert.equal(scan.usageStart >= 0, parsed.usage !== undefined)
-      if (scan.usageStart >= 0) {
-        assert.deepEqual(JSON.parse(bytes.toString('utf8', scan.usageStart, scan.usageEnd)), parsed.usage)
-      }
-    }),
-    { numRuns: 1_000 },
-  )
-})
-
-test('JSON that ends early anywhere is refused', () => {
-  const json = '{"id":"a\\"b","choices":[{"index":0,"delta":{"content":"x"},"finish_reason":null}],"usage":{"a":[1]}}'
-  const scan = new ChunkScan()
-  for (let end = 0; end < json.length; end++) {
-    assert.equal(scan.scan(Buffer.from(json), 0, end), false, json.slice(0, end))
-  }
-  assert.equal(scan.scan(Buffer.from(json), 0, json.length), true)
-  for (const bad of ['', '[]', '{"a"}', '{"a":}', '{a:1}', '{"a":1,}', '{} {}', 'null', '<html>']) {
-    assert.equal(scan.scan(Buffer.from(bad), 0, bad.length), false, bad)
-  }
 })
 
 const delta = (content: string) =>

@@ -1,0 +1,14 @@
+/** A promise that somebody else resolves. */
+export interface Signal {
+  readonly promise: Promise<void>
+  readonly resolve: () => void
+}
+
+/** A signal that has not been given yet; giving it again changes nothing. */
+export function newSignal(): Signal {
+  let resolve: () => void = () => undefined
+  const promise = new Promise<void>((done) => {
+    resolve = done
+  })
+  return { promise, resolve }
+}

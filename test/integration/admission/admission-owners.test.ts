@@ -1,0 +1,101 @@
+// Goal: the holds of a process that has died are voided, and those of the living are not, whatever Redis does meanwhile.
+// Method: proxies that beat or stop beating, over a real book and a real Redis.
+import assert from 'node:assert/strict'
+import { after, afterEach, before, beforeEach, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { SettleCode } from '../../../contract/wire/scripts.ts'
+import { listHolds } from '../../../control/admission/listHolds.ts'
+import { OrphanVoider } from '../../../control/admission/orphanVoider.ts'
+import { balanceOf } from '../../../control/book/ledger/balanceOf.ts'
+import { ledgerLimits as limits } from '../../support/limits.ts'
+import {
+  assertCleanAudit,
+  type Book,
+  drainAll,
+  ensureOpen,
+  fundedAccount,
+  log,
+  startBook,
+  TestProxy,
+  until,
+} from '../../support/parts/ledger.ts'
+
+let book: Book
+let proxy: TestProxy
+let beats: NodeJS.Timeout
+before(async () => {
+  book = await startBook()
+})
+beforeEach(async () => {
+  proxy = new TestProxy(book.redis)
+  await proxy.beat()
+  // An audit of what it holds finds it alive, however long the test takes.
+  const living = proxy
+  beats = setInterval(() => void living.beat().catch(() => undefined), 50)
+})
+
+afterEach(() => clearInterval(beats))
+after(() => book.stop())
+
+test('holds of a process that stopped heart-beating are voided, those of the living are not', async () => {
+  const accountId = await fundedAccount(book, 1_000)
+  const dead = new TestProxy(book.redis)
+  const unknown = new TestProxy(book.redis)
+  const beatenMs = performance.now()
+  await dead.beat()
+  const ofDead = await dead.newHold(accountId, 100)
+  const ofUnknown = await unknown.newHold(accountId, 100)
+  const ofLiving = await proxy.newHold(accountId, 100)
+  const voider = new OrphanVoider({ redis: book.redis, log, limits })
+  try {
+    const owners = async () => new Set((await listHolds(book.redis)).map((hold) => hold.owner))
+    await until('the orphans are voided', async () => {
+      const left = await owners()
+      return !left.has(dead.owner) && !left.has(unknown.owner)
+    })
+    assert.ok(performance.now() - beatenMs >= limits.heartbeatTimeoutMs, 'not before the time is over')
+    await sleep(300)
+    assert.ok((await owners()).has(proxy.owner))
+    assert.equal(await book.redis.zscore('owners', dead.owner), null)
+  } finally {
+    await voider.stop()
+  }
+  assert.equal((await dead.settle(accountId, ofDead, 50, 100)).code, SettleCode.ALREADY_VOIDED)
+  assert.deepEqual(await proxy.settle(accountId, ofLiving, 50, 100), { code: SettleCode.SETTLED, units: 50 })
+  await drainAll(book)
+  const rows = await book.pool.query(
+    'SELECT request_id, status, voided, model, endpoint FROM receipts WHERE request_id = ANY ($1) ORDER BY request_id',
+    [[ofDead, ofUnknown]],
+  )
+  const orphan = { status: 'orphaned', voided: true, model: 'acme/chat-small', endpoint: 'chat' }
+  assert.deepEqual(
+    rows.rows,
+    [ofDead, ofUnknown].sort().map((request_id) => ({ request_id, ...orphan })),
+  )
+  assert.equal((await balanceOf(book.pool, accountId))?.coinUnits, 950)
+  await assertCleanAudit(book)
+})
+
+test('an outage of Redis voids nobody who goes on beating afterwards', async () => {
+  const accountId = await fundedAccount(book, 1_000)
+  const requestId = await proxy.newHold(accountId, 100)
+  const voider = new OrphanVoider({ redis: book.redis, log, limits })
+  try {
+    await sleep(200)
+    await book.redisServer.kill9()
+    await sleep(900)
+    await book.redisServer.restart()
+    await until('Redis answers', async () => book.redis.status === 'ready')
+    await ensureOpen(book)
+    await sleep(1_000)
+    const own = (await listHolds(book.redis)).filter((hold) => hold.owner === proxy.owner)
+    assert.deepEqual(
+      own.map((hold) => hold.requestId),
+      [requestId],
+    )
+  } finally {
+    await voider.stop()
+  }
+  await proxy.settle(accountId, requestId, 10, 100)
+  await drainAll(book)
+})

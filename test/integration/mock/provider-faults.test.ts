@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { Provider, Served } from '../../../mock/main.ts'
+import { startProvider } from '../../../mock/main.ts'
+import { chunks, events, readUntilBroken } from '../../support/providers/mockAnswers.ts'
+
+let provider: Provider
+const served: Served[] = []
+
+before(async () => {
+  provider = await startProvider({ port: 0, onServed: (line) => served.push(line) })
+})
+after(() => provider.stop())
+
+function ask(model: string, fields: Record<string, unknown> = {}, signal?: AbortSignal): Promise<Response> {
+  return fetch(`http://127.0.0.1:${provider.port}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-request-id': 'req_TEST', authorization: 'Bearer secret' },
+    body: JSON.stringify({ model, messages: [{ role: 'user', content: 'hello' }], ...fields }),
+    ...(signal === undefined ? {} : { signal }),
+  })
+}
+
+const streamed = { stream: true, stream_options: { include_usage: true } }
+
+function lastServed(): Served {
+  const line = served.at(-1)
+  assert.ok(line !== undefined)
+  return line
+}
+
+describe('faults of the mock provider', () => {
+  test('cut breaks the connection, fin ends cleanly, error_in_stream says so', async () => {
+    const cut = await readUntilBroken(await ask('mock,cut=2', streamed))
+    assert.ok(cut.broken)
+    assert.equal(chunks(cut.text).length, 3)
+    assert.deepEqual([lastServed().outcome, lastServed().frames_sent], ['cut', 2])
+    const fin = await readUntilBroken(await ask('mock,fin=2', streamed))
+    assert.ok(!fin.broken && !fin.text.includes('[DONE]'))
+    assert.equal(lastServed().outcome, 'cut')
+    const failed = await readUntilBroken(await ask('mock,error_in_stream=0', streamed))
+    assert.ok(chunks(failed.text)[1]?.error !== undefined)
+    assert.deepEqual([lastServed().outcome, lastServed().frames_sent], ['error', 0])
+  })
+
+  test('badframe and donetext', async () => {
+    const bad = await (await ask('mock,chunks=3,badframe=1', streamed)).text()
+    assert.throws(() => JSON.parse(events(bad)[2] ?? ''))
+    assert.doesNotThrow(() => JSON.parse(events(bad)[3] ?? ''))
+    const done = chunks(await (await ask('mock,chunks=2,donetext', streamed)).text())
+    assert.equal(done[1]?.choices[0]?.delta.content, ' data: [DONE]\n\n')
+  })
+
+  test('HTTP errors, their bodies and Retry-After', async () => {
+    const limited = await ask('mock,error=429,retry_after=7')
+    assert.deepEqual([limited.status, limited.headers.get('retry-after')], [429, '7'])
+    assert.equal(((await limited.json()) as { error: { code: string } }).error.code, 'rate_limit_exceeded')
+    assert.equal(await (await ask('mock,error=503,err_body=empty')).text(), '')
+    assert.match(await (await ask('mock,error=502,err_body=html')).text(), /<html>/)
+    assert.equal((await ask('mock,html200')).headers.get('content-type'), 'text/html')
+    await assert.rejects(async () => (await ask('mock,badjson')).json())
+    await assert.rejects(ask('mock,reset'))
+    assert.equal((await ask('mock,chunk=3')).status, 404)
+  })
+
+  test('fail_first fails so many times and then serves', async () => {
+    const statuses: number[] = []
+    for (let i = 0; i < 4; i++) {
+      const response = await ask('mock,fail_first=2')
+      await response.text()
+      statuses.push(response.status)
+    }
+    assert.deepEqual(statuses, [500, 500, 200, 200])
+  })
+
+  test('a client that leaves is logged with what it was sent', async () => {
+    const leave = new AbortController()
+    const response = await ask('mock,hang=3', streamed, leave.signal)
+    const reader = response.body?.getReader()
+    await reader?.read()
+    assert.equal(provider.log.stats().open, 1)
+    leave.abort()
+    while (provider.log.stats().open > 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    assert.deepEqual([lastServed().outcome, lastServed().frames_sent], ['client_gone', 3])
+  })
+})

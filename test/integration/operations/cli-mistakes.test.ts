@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { runCli } from '../../support/cli.ts'
+import { type CliWorld, startCliWorld } from '../../support/cliWorld.ts'
+
+let world: CliWorld
+
+before(async () => {
+  world = await startCliWorld()
+  assert.equal((await world.commands.run(['catalog', 'publish'])).code, 0)
+})
+after(() => world.stop())
+
+const MISTAKES: ReadonlyArray<[args: string[], code: number, says: RegExp]> = [
+  [['bogus'], 2, /there is no "bogus"; there are: account, key, wallet, session, link, agent, .*trail, audit, holds/],
+  [
+    ['account', 'bogus'],
+    2,
+    /there is no "account bogus"; there are: create, show, update, activity, usage, statement, list, credit/,
+  ],
+  [['acount', 'list'], 2, /there is no "acount"; .*\n\(Did you mean account\?\)\n$/],
+  [['account', 'create', '--credit', '1'], 2, /Unknown option '--credit'\n\(Did you mean --credits\?\)\nusage: /],
+  [['completion', 'tcsh'], 2, /Allowed choices are bash, zsh, fish/],
+  [['account', 'show'], 2, /ID is missing\nusage: sluice account show ID/],
+  [['account', 'show', 'acct_1', 'acct_2'], 2, /one argument too many: acct_2/],
+  [['account', 'show', 'acct_1'], 1, /there is no account acct_1/],
+  [
+    ['account', 'create', '--credits', '-1'],
+    2,
+    /^sluice: --credits must be a decimal amount such as 1\.5, not "-1"\n$/,
+  ],
+  [['account', 'create', '--credits', '1e3'], 2, /--credits must be a decimal amount such as 1\.5/],
+  [['account', 'create', '--credits', '1', '--credits', '2'], 2, /--credits is given twice/],
+  [['account', 'create', '--coins', '1'], 2, /Unknown option '--coins'/],
+  [['account', 'create', '--credits', '100000000'], 2, /--credits 100000000 is too large; the most is 9007199\.25474/],
+  [['account', 'create', '--coin', '17000000000'], 2, /--coin 17000000000 is too large; the most is 9007199\.25474/],
+  [
+    ['account', 'create', '--cap-hour', '-1'],
+    2,
+    /^sluice: --cap-hour must be a decimal amount such as 1\.5, not "-1"\n$/,
+  ],
+  [['account', 'credit', 'acct_1'], 2, /say how much/],
+  [['account', 'credit', 'acct_1', '--credits', '0'], 2, /must be more than 0/],
+  [['key', 'update', 'key_1'], 2, /say what to change: --name, --cap-hour, .*--refuse-retention/],
+  [['key', 'create', 'acct_1'], 1, /there is no account acct_1/],
+  [['key', 'pause', 'key_1'], 1, /there is no key key_1/],
+  [['key', 'update', 'key_1', '--rpm', 'many'], 2, /--rpm must be a whole number/],
+  [['key', 'update', 'key_1', '--expires', 'tomorrow'], 2, /--expires must be a time such as/],
+  [['key', 'update', 'key_1', '--logs', '--no-logs'], 2, /contradict each other/],
+  [['key', 'update', 'key_1', '--model', 'test/smal'], 2, /there is no model "test\/smal"; models: test\/small/],
+]
+
+for (const [args, code, says] of MISTAKES) {
+  test(`says what to do: ${args.join(' ')}`, async () => {
+    const result = await world.commands.run(args)
+    assert.match(result.stderr, says)
+    assert.equal(result.code, code)
+    assert.equal(result.stdout, '')
+  })
+}
+
+test('help is there on every level', async () => {
+  for (const args of [['--help'], ['account', '--help'], ['account', 'create', '--help'], ['audit', '--help']]) {
+    const result = await runCli(args, world.env)
+    assert.equal(result.code, 0, args.join(' '))
+    assert.match(result.stdout, /sluice/)
+  }
+})
+
+test('help without a command, and the script of a shell, are printed', async () => {
+  const overview = await runCli(['--help'], world.env)
+  assert.deepEqual(await runCli([], world.env), { ...overview, code: 2 })
+  assert.deepEqual(await runCli(['help'], world.env), overview)
+  const group = await runCli(['account', '--help'], world.env)
+  for (const args of [['account'], ['account', 'help'], ['help', 'account']]) {
+    assert.deepEqual(await runCli(args, world.env), group)
+  }
+  const script = await runCli(['completion', 'bash'], world.env)
+  assert.match(script.stdout, /^_sluice\(\) \{\n[\s\S]*\ncomplete -o default -F _sluice sluice\n$/)
+  assert.deepEqual([script.code, script.stderr], [0, ''])
+})
+
+test('a database that is not there is told in a line', async () => {
+  const unknown = await runCli(['account', 'list'], { ...world.env, SLUICE_DATA: join(world.dir, 'none') })
+  assert.equal(unknown.code, 1)
+  assert.match(unknown.stderr, /^sluice: the database is not known: is `make run` running\?/)
+  const gone = await runCli(['account', 'list'], { ...world.env, DATABASE_URL: 'postgres://u:secret@127.0.0.1:1/x' })
+  assert.equal(gone.code, 1)
+  assert.match(gone.stderr, /not reachable: is `make run` running\?/)
+  assert.ok(!gone.stderr.includes('secret'))
+})

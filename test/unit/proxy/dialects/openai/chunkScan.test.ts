@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { ChunkScan } from '../../../../../proxy/dialects/openai/chunkScan.ts'
+import { chunk } from '../../../../support/samples/chunks.ts'
+
+test('the scan finds what parsing finds', () => {
+  fc.assert(
+    fc.property(chunk, ({ json }) => {
+      const scan = new ChunkScan()
+      const bytes = Buffer.from(`  ${json} `)
+      assert.ok(scan.scan(bytes, 0, bytes.length))
+      const parsed = JSON.parse(json) as { choices: { finish_reason?: unknown }[]; usage?: unknown }
+      assert.equal(
+        scan.finished,
+        parsed.choices.some((entry) => entry.finish_reason === 'stop'),
+      )
+      assert.equal(scan.usageStart >= 0, parsed.usage !== undefined)
+      if (scan.usageStart >= 0) {
+        assert.deepEqual(JSON.parse(bytes.toString('utf8', scan.usageStart, scan.usageEnd)), parsed.usage)
+      }
+    }),
+    { numRuns: 1_000 },
+  )
+})
+
+test('JSON that ends early anywhere is refused', () => {
+  const json = '{"id":"a\\"b","choices":[{"index":0,"delta":{"content":"x"},"finish_reason":null}],"usage":{"a":[1]}}'
+  const scan = new ChunkScan()
+  for (let end = 0; end < json.length; end++) {
+    assert.equal(scan.scan(Buffer.from(json), 0, end), false, json.slice(0, end))
+  }
+  assert.equal(scan.scan(Buffer.from(json), 0, json.length), true)
+  for (const bad of ['', '[]', '{"a"}', '{"a":}', '{a:1}', '{"a":1,}', '{} {}', 'null', '<html>']) {
+    assert.equal(scan.scan(Buffer.from(bad), 0, bad.length), false, bad)
+  }
+})
