@@ -1,9 +1,9 @@
 // Runs the tests under Node.js 22, also where `node` is another version: node scripts/test-node22.mjs [FOLDER or FILE...]
 //
-// The compiled programs are copied to test/node22/. Whatever they import is looked for in test/node22/node_modules first
+// The compiled programs are copied to dist-node22/. Whatever they import is looked for in test/node22/node_modules first
 // (the HTTP server for Node.js 22 and the newest clients) and in the project's node_modules then, which stays as it is.
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, rmSync, symlinkSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { installPackages, isStale } from './install.mjs'
@@ -12,6 +12,7 @@ const MAJOR = 22
 const root = fileURLToPath(new URL('..', import.meta.url))
 const folder = join(root, 'test/node22')
 const runtime = join(folder, 'runtime')
+const copy = join(root, 'dist-node22')
 
 /** The program of Node.js 22: the one that runs this, or the one of an npm package. */
 function findNode() {
@@ -23,14 +24,14 @@ function findNode() {
 }
 
 function copyPrograms() {
-  const target = join(folder, 'dist')
-  rmSync(target, { recursive: true, force: true })
-  cpSync(join(root, 'dist'), target, { recursive: true })
+  rmSync(copy, { recursive: true, force: true })
+  cpSync(join(root, 'dist'), copy, { recursive: true })
+  symlinkSync(join(folder, 'node_modules'), join(copy, 'node_modules'))
 }
 
 const node = findNode()
 const env = { ...process.env, PATH: `${dirname(node)}${delimiter}${process.env.PATH}` }
 if (isStale(folder)) installPackages(folder, env)
 copyPrograms()
-const args = [join(folder, 'dist/test/run.js'), ...process.argv.slice(2)]
+const args = [join(copy, 'test/run.js'), ...process.argv.slice(2)]
 process.exitCode = spawnSync(node, args, { env, stdio: 'inherit' }).status ?? 1

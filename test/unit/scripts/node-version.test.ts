@@ -43,6 +43,6 @@ test('the tests under Node 22 have the same HTTP server, and newer clients', () 
   const [here, node22] = [packageOf('.'), packageOf('test/node22')]
   assert.equal(node22.dependencies['uWebSockets.js'], here.dependencies['uWebSockets.js'])
   assert.equal(node22.dependencies.zod, here.devDependencies.zod)
-  const isUnderNode22 = import.meta.url.includes('/test/node22/dist/')
+  const isUnderNode22 = import.meta.url.includes('/dist-node22/')
   assert.equal(VERSION, isUnderNode22 ? node22.dependencies.openai : here.devDependencies.openai)
 })
