@@ -129,7 +129,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
   'GET /ready': row(all('200')),
 
   'GET /v1/receipts': row(either('200')),
-  'GET /v1/receipts/*': row(keyed('200', '404 receipt_not_found'), undefined, '/v1/receipts/<receipt>'),
+  'GET /v1/receipts/*': row(keyed('200', DENIED), undefined, '/v1/receipts/<receipt>'),
   'GET /x402/v1/receipts/*': row(all('200'), undefined, '/x402/v1/receipts/<receipt>'),
 
   'GET /x402/v1/credits/{address}': row(all('404 not_found'), undefined, `/x402/v1/credits/0x${'1'.repeat(40)}`),

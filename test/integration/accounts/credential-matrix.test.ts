@@ -68,8 +68,12 @@ const create = async (path: string, token: string, body: Json = {}): Promise<Jso
 /** Makes what a path names, for the owner. */
 const MAKE: Readonly<Record<Name, () => Promise<unknown>>> = {
   key: async () => (await create('/v1/account/keys', owner.token))['id'],
-  receipt: async () =>
-    completion(await chat(url, owner.apiKey, { model: 'test/small', max_tokens: 1 })).receipt.request_id,
+  receipt: async () => {
+    const { receipt } = completion(await chat(url, owner.apiKey, { model: 'test/small', max_tokens: 1 }))
+    // Its key's read waits for the book. Until a request is in the book, other keys are told that there is none.
+    await apiOk(url, 'GET', `/v1/receipts/${receipt.request_id}`, { token: owner.apiKey })
+    return receipt.request_id
+  },
   link: async () => (await create('/v1/links', owner.token, { amount: '0.01' }))['id'],
   linkToken: async () => (await create('/v1/links', owner.token, { amount: '0.01' }))['token'],
   approval: async () => {
