@@ -24,7 +24,7 @@ const REFUSED: ReadonlyArray<readonly [folder: string, text: string, fault: RegE
   ['control/runtime/db', "export { App } from 'uWebSockets.js'\n", /Only proxy\/server/],
   ['proxy/sse', "export { request } from 'undici'\n", /Only proxy\/upstream/],
   ['control/api', "export { request } from 'undici'\n", /Only proxy\/upstream/],
-  ['control/runtime/db', "export { x } from '../../support/b.ts'\n", /never imports mock/],
+  ['control/runtime/db', "export { x } from '../../../test/support/b.ts'\n", /never imports mock/],
   ['proxy', "export { x } from '../mock/main.ts'\n", /never imports mock/],
   ['mock', "export { x } from '../contract/money/units.ts'\n", /Mock\/ imports nothing/],
   ['bench', "export { x } from '../test/support/b.ts'\n", /Bench\/ never imports test/],
