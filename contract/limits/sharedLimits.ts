@@ -16,6 +16,10 @@ export const SHARED_LIMITS = {
   /** How long the heartbeat of a proxy process may stand still before its holds are voided, in milliseconds. */
   heartbeatTimeoutMs: 15_000,
 
+  /** How long the end of a proxy process is remembered with its leases, in milliseconds. */
+  ownerKeptMs: 86_400_000,
+  /** How long a loading of the admission state waits for the proxy processes to report their leases, in milliseconds. */
+  leaseReportMs: 3_000,
   // Redis and the calls that cross it.
   /** The time that Redis has for an answer, in milliseconds. */
   redisTimeoutMs: 2_000,

@@ -20,6 +20,10 @@ export const accountKey = (shard: number, accountId: string): string => `acct:${
 export const keyCountersKey = (shard: number, keyId: string): string => `key:${TAGS[shard]}:${keyId}`
 /** Hash: request id to hold, for the requests of one proxy process. */
 export const holdsKey = (shard: number, owner: string): string => `holds:${TAGS[shard]}:${owner}`
+/** Hash: the leases of one proxy process in a shard, with the numbers of its last call and its last ending. */
+export const leasesKey = (shard: number, owner: string): string => `leases:${TAGS[shard]}:${owner}`
+/** String: the number of the loading that last wrote the shard. */
+export const loadGuardKey = (shard: number): string => `load:${TAGS[shard]}`
 /** String: the epoch of the admission state; absent while admission is closed. */
 export const epochKey = (shard: number): string => `epoch:${TAGS[shard]}`
 /** Prefix of the hashes that remember first results for a few minutes, one hash a minute. */
@@ -69,6 +73,16 @@ export const LEDGER_GROUP = 'control'
 export const BATCH_OWNER = 'batches'
 /** Sorted set: proxy processes by their last heartbeat on Redis's clock, in milliseconds. */
 export const OWNERS_KEY = 'owners'
+/** Hash: proxy process to the number of the loading that it has reported its leases to. */
+export const REPORTED_KEY = 'reported'
+/** Pub/sub channel: ids of accounts whose idle leases are called back. */
+export const RECALL_CHANNEL = 'recall'
+/** Pub/sub channel: ids of requests that somebody asks for; the proxy process that serves one answers with `askedKey`. */
+export const ASK_CHANNEL = 'ask'
+/** String, for a few seconds: `open` while the request is served, `ended` once its ending is on its way to the book. */
+export const askedKey = (requestId: string): string => `asked:${requestId}`
+/** Pub/sub channel: numbers of loadings that wait for the proxies to report their leases. */
+export const REPORT_CHANNEL = 'report'
 /** String: the CatalogRecord in force. */
 export const CATALOG_KEY = 'catalog'
 /** String: the StatusRecord in force. */

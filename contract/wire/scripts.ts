@@ -7,6 +7,11 @@ export type ScriptName =
   | 'settle'
   | 'credit'
   | 'sweepGrant'
+  | 'lease'
+  | 'deliver'
+  | 'syncLeases'
+  | 'reportLeases'
+  | 'closeOwner'
   | 'heartbeat'
   | 'videoOpen'
   | 'videoWrite'
@@ -32,6 +37,19 @@ export const HoldCode = {
   PLATFORM_BUDGET: 14,
 } as const
 
+/** Codes that the scripts of leases answer a whole call with; see lua/shared/lease.lua. */
+export const LeaseCode = {
+  OK: 0,
+  /** Admission is closed. */
+  CLOSED: 9,
+  /** A later call of this owner was seen, or other endings are expected. */
+  STALE: 20,
+  /** Admission was loaded anew: what the owner has is to be reported. */
+  UNKNOWN_EPOCH: 21,
+  /** The owner was taken for gone, and its leases are given back. */
+  OWNER_CLOSED: 22,
+} as const
+
 /** Codes that settle.lua answers with. */
 export const SettleCode = { SETTLED: 0, ALREADY_SETTLED: 1, ALREADY_VOIDED: 2, UNKNOWN: 3, CLOSED: 4 } as const
 
@@ -44,13 +62,23 @@ export type ScriptArgument = string | number | Buffer | ByteText | FixedArgument
 /** A Lua script that is sent as EVALSHA, and as EVAL where the server does not know it yet. */
 export type Script = (keys: ScriptKey[], args: ScriptArgument[]) => Promise<unknown>
 
+/** What a script begins with, of lua/shared/. */
+const SHARED: Partial<Record<ScriptName, readonly string[]>> = {
+  lease: ['time', 'counters', 'pots', 'lease'],
+  deliver: ['time', 'counters', 'pots', 'lease'],
+  syncLeases: ['time', 'counters', 'pots', 'lease'],
+  reportLeases: ['time', 'counters', 'pots', 'lease'],
+  closeOwner: ['time', 'counters', 'pots', 'lease'],
+}
+
 const sources = new Map<ScriptName, string>()
 
 /** The Lua text of a script. */
 export function sourceOf(name: ScriptName): string {
   let source = sources.get(name)
   if (source === undefined) {
-    source = readFileSync(new URL(`./lua/${name}.lua`, import.meta.url), 'utf8')
+    const parts = [...(SHARED[name] ?? []).map((part) => `shared/${part}`), name]
+    source = parts.map((part) => readFileSync(new URL(`./lua/${part}.lua`, import.meta.url), 'utf8')).join('')
     sources.set(name, source)
   }
   return source

@@ -1,0 +1,56 @@
+-- Takes the endings of an owner's requests, each once and in order, and what its leases no longer need.
+-- KEYS: epoch, leases of the owner, ledger stream; then 2 per lease: account, key counters.
+-- ARGV: epoch, number of the call, number of the first and of the last ending (0, 0 for none), the EndingBatch, lease count;
+--   then 8 per lease: its field, accountId, keys, charged coin, charged grants, returned coin, returned grants, permits
+--   returned as "count,interval" ('' for none).
+-- Returns: code of the call (0 or one of shared/lease.lua), nowMs, number of the last ending that was delivered.
+local OK, ITEM_KEYS, ITEM_ARGS = 0, 2, 8
+
+-- What of a pot stays out, and what the account gets back: less than nothing where a lease was given up before its requests
+-- were charged. What is free may go below zero then; nobody is admitted on it until the book has more.
+local function takeOff(out, charged, returned)
+  local left = math.max(0, out - charged - returned)
+  return left, out - left - charged
+end
+
+local function settleLease(k, a, lease)
+  local coin, charged, returned = lease.coin, parseParts(ARGV[a + 4]), parseParts(ARGV[a + 6])
+  local back, backParts, gone = 0, {}, coin
+  lease.coin, back = takeOff(coin, tonumber(ARGV[a + 3]), tonumber(ARGV[a + 5]))
+  gone = gone - lease.coin
+  for id in pairs(charged) do lease.parts[id] = lease.parts[id] or 0 end
+  for id, out in pairs(lease.parts) do
+    lease.parts[id], backParts[id] = takeOff(out, charged[id] or 0, returned[id] or 0)
+    gone = gone + out - lease.parts[id]
+  end
+  writeLease(KEYS[2], ARGV[a], lease)
+  changeAccount(KEYS[k], 1, back, backParts, -gone)
+  local platformKeyId = platformOf(lease.keys)
+  uncount(KEYS[k + 1], lease, back + sumOf(backParts))
+  if platformKeyId then uncount(siblingKey(KEYS[k + 1], platformKeyId), lease, back + sumOf(backParts)) end
+end
+
+local function givePermitsBack(k, text)
+  local count, interval = string.match(text, '^(%d+),(%d+)$')
+  local tat = count and redis.call('HGET', KEYS[k + 1], 'tat')
+  if tat then redis.call('HSET', KEYS[k + 1], 'tat', format('%d', math.max(tonumber(tat) - count * interval, 0))) end
+end
+
+local refused = refusalOf(KEYS[1], KEYS[2], ARGV[1], ARGV[2])
+local delivered = tonumber(redis.call('HGET', KEYS[2], 'seq') or 0)
+if refused then return { refused, nowMs, delivered, redis.call('GET', KEYS[1]) or '' } end
+local from, to = tonumber(ARGV[3]), tonumber(ARGV[4])
+if to > 0 and from ~= delivered + 1 then return { STALE, nowMs, delivered, ARGV[1] } end
+redis.call('HSET', KEYS[2], 'op', ARGV[2])
+for i = 0, tonumber(ARGV[6]) - 1 do
+  local k, a = 4 + i * ITEM_KEYS, 7 + i * ITEM_ARGS
+  local text = redis.call('HGET', KEYS[2], ARGV[a])
+  settleLease(k, a, text and parseLease(text) or newLease(ARGV[a + 1], ARGV[a + 2]))
+  if ARGV[a + 7] ~= '' then givePermitsBack(k, ARGV[a + 7]) end
+end
+if to > 0 then
+  redis.call('XADD', KEYS[3], '*', 'b', ARGV[5])
+  redis.call('HSET', KEYS[2], 'seq', ARGV[4])
+  delivered = to
+end
+return { OK, nowMs, delivered, ARGV[1] }

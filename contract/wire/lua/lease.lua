@@ -1,0 +1,130 @@
+-- Leases units of accounts to an owner. For each item: all checks, then all writes (a refusal writes the rate alone).
+-- KEYS: epoch, leases of the owner, ledger stream; then 2 per item: account, key counters; then the counters of the
+--   platform keys of those items that have one, in their order.
+-- ARGV: epoch, number of the call, most entries of the ledger stream, item count; then 12 per item:
+--   accountId, keyId, requests that wait, leastUnits of the first of them, wantUnits of all, extraUnits, extraPermits,
+--   capHour, capDay, capMonth, budget ('' for none), "interval,burst" ('' for no rate) in microseconds;
+--   then 6 per item of a sub-key: number of the item from 0, id of its platform key, that one's capHour, capDay, capMonth,
+--   budget.
+-- Returns: code of the call (0 or one of shared/lease.lua), nowMs, then 7 per item: code, units leased (or what was left),
+--   retryAfterMs, permits, coin of the units, their grants as `id,expiresAtMs,units;...`, units of the account that are out in leases.
+local OK, BALANCE, CAP_HOUR, RATE, NO_ACCOUNT, BACKLOG, PLATFORM_CAP_HOUR = 0, 1, 2, 6, 7, 10, 11
+local ITEM_KEYS, ITEM_ARGS, PLATFORM_ARGS = 2, 12, 6
+-- At most this part of what is free, and of what each cap leaves, is leased beyond what requests wait for.
+local EXTRA_PART = 16
+
+local function capsOf(a)
+  return { tonumber(ARGV[a]), tonumber(ARGV[a + 1]), tonumber(ARGV[a + 2]), tonumber(ARGV[a + 3]) }
+end
+
+-- What caps leave, at least; and which of them (from 0) leaves less than `least`.
+local function leftWithin(caps, spent, available, least)
+  for i = 1, 4 do
+    if caps[i] then
+      local left = caps[i] - spent[i]
+      if left < least then return nil, i - 1, math.max(left, 0) end
+      available = math.min(available, left)
+    end
+  end
+  return available
+end
+
+-- Takes units from grants in their order; returns what is left to take, the parts, and their text for the owner.
+local function takeFromGrants(grants, units)
+  local parts, texts = {}, {}
+  for _, grant in ipairs(grants) do
+    if units > 0 and grant[2] > nowMs and grant[3] > 0 then
+      local part = math.min(units, grant[3])
+      grant[3] = grant[3] - part
+      units = units - part
+      parts[grant[1]] = part
+      texts[#texts + 1] = format('%s,%d,%d', grant[1], grant[2], part)
+    end
+  end
+  return units, parts, table.concat(texts, ';')
+end
+
+local function addToLease(accountId, keys, coin, parts)
+  local field = 'L:' .. string.match(keys, '^[^/]*') .. ':' .. hourText
+  local text = redis.call('HGET', KEYS[2], field)
+  local lease = text and parseLease(text) or newLease(accountId, keys)
+  lease.coin = lease.coin + coin
+  for id, units in pairs(parts) do lease.parts[id] = (lease.parts[id] or 0) + units end
+  writeLease(KEYS[2], field, lease)
+end
+
+-- Permits of the rate: at most what waits, and of what is left then a quarter in advance. Returns permits, the counter, wait.
+local function takePermits(rate, tat, waiting, extra)
+  if rate == '' then return waiting + extra, nil, 0 end
+  local interval, burst = string.match(rate, '^(%d+),(%d+)$')
+  interval, tat = tonumber(interval), math.max(tonumber(tat or 0), nowMicros)
+  local room = nowMicros + interval * (burst - 1) - tat
+  if room < 0 then return 0, nil, math.ceil(-room / 1000) end
+  local permits = math.floor(room / interval) + 1
+  local needed = math.min(waiting, permits)
+  permits = needed + math.min(extra, math.floor((permits - needed) / 4))
+  return permits, tat + permits * interval, 0
+end
+
+-- `p` and `pa`: place in KEYS of the platform key's counters and in ARGV of its id; nil for a key that is no sub-key.
+local function leaseItem(k, a, p, pa)
+  local account = redis.call('HMGET', KEYS[k], 'coin', 'g', 'out')
+  if not account[1] then return NO_ACCOUNT, 0, 0, 0, 0, '', 0 end
+  local out = tonumber(account[3] or 0)
+  local counters = readCounters(KEYS[k + 1])
+  local waiting, least, want = tonumber(ARGV[a + 2]), tonumber(ARGV[a + 3]), tonumber(ARGV[a + 4])
+  local permits, tat, waitMs = takePermits(ARGV[a + 11], counters[8], waiting, tonumber(ARGV[a + 6]))
+  if permits == 0 then return RATE, 0, waitMs, 0, 0, '', out end
+
+  local coin, grants = tonumber(account[1]), parseGrants(account[2])
+  local available = coin
+  for _, grant in ipairs(grants) do
+    if grant[2] > nowMs then available = available + grant[3] end
+  end
+  -- A refusal counts against the rate as well: a key without money must not be a way to keep the gateway busy.
+  local function refuse(code, left)
+    if tat then redis.call('HSET', KEYS[k + 1], 'tat', format('%d', tat)) end
+    return code, math.max(left, 0), 0, permits, 0, '', out
+  end
+  if available < least then return refuse(BALANCE, available) end
+  local keys, met, left = ARGV[a + 1]
+  if p then
+    keys = keys .. '/' .. ARGV[pa]
+    available, met, left = leftWithin(capsOf(pa + 1), { spentOf(readCounters(KEYS[p])) }, available, least)
+    if not available then return refuse(PLATFORM_CAP_HOUR + met, left) end
+  end
+  available, met, left = leftWithin(capsOf(a + 7), { spentOf(counters) }, available, least)
+  if not available then return refuse(CAP_HOUR + met, left) end
+
+  local units = math.min(want, available)
+  if units == want then units = units + math.min(tonumber(ARGV[a + 5]), math.floor((available - want) / EXTRA_PART)) end
+  if tat then redis.call('HSET', KEYS[k + 1], 'tat', format('%d', tat)) end
+  if units == 0 then return OK, 0, 0, permits, 0, '', out end
+  local fromCoin, parts, text = takeFromGrants(grants, units)
+  redis.call('HSET', KEYS[k], 'coin', format('%d', coin - fromCoin), 'g', formatGrants(grants), 'out', format('%d', out + units))
+  countNow(KEYS[k + 1], units)
+  if p then countNow(KEYS[p], units) end
+  addToLease(ARGV[a], keys, fromCoin, parts)
+  return OK, units, 0, permits, fromCoin, text, out + units
+end
+
+local refused = refusalOf(KEYS[1], KEYS[2], ARGV[1], ARGV[2])
+if refused then return { refused, nowMs, redis.call('GET', KEYS[1]) or '' } end
+redis.call('HSET', KEYS[2], 'op', ARGV[2])
+local isBehind = redis.call('XLEN', KEYS[3]) >= tonumber(ARGV[3])
+local count = tonumber(ARGV[4])
+local p, pa = 4 + count * ITEM_KEYS, 5 + count * ITEM_ARGS
+local reply = { OK, nowMs }
+for i = 0, count - 1 do
+  local results
+  if isBehind then
+    results = { BACKLOG, 0, 0, 0, 0, '', 0 }
+  elseif tonumber(ARGV[pa]) == i then
+    results = { leaseItem(4 + i * ITEM_KEYS, 5 + i * ITEM_ARGS, p, pa + 1) }
+  else
+    results = { leaseItem(4 + i * ITEM_KEYS, 5 + i * ITEM_ARGS) }
+  end
+  if tonumber(ARGV[pa]) == i then p, pa = p + 1, pa + PLATFORM_ARGS end
+  for j = 1, 7 do reply[#reply + 1] = results[j] end
+end
+return reply

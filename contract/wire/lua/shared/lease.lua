@@ -1,0 +1,67 @@
+-- Leases of an owner in a shard, one hash: `op` number of its last call, `seq` last ending that it delivered, `closed` once
+-- its leases were taken back, and by lease (`L:keyId:hour`) what of it is out: `accountId|keys|hour|day|month|coin|grantId=units,...`.
+local STALE, CLOSED, UNKNOWN_EPOCH, OWNER_CLOSED = 20, 9, 21, 22
+
+local function parseLease(text)
+  local accountId, keys, hour, day, month, coin, parts =
+    string.match(text, '^([^|]*)|([^|]*)|(%d+)|(%d+)|(%d+)|(%d+)|([^|]*)$')
+  return { account = accountId, keys = keys, hour = hour, day = day, month = month, coin = tonumber(coin), parts = parseParts(parts) }
+end
+
+local function newLease(accountId, keys)
+  return { account = accountId, keys = keys, hour = hourText, day = dayText, month = monthText, coin = 0, parts = {} }
+end
+
+local function writeLease(key, field, lease)
+  local parts = formatParts(lease.parts)
+  if lease.coin == 0 and parts == '' then
+    redis.call('HDEL', key, field)
+  else
+    redis.call('HSET', key, field, format('%s|%s|%s|%s|%s|%d|%s',
+      lease.account, lease.keys, lease.hour, lease.day, lease.month, lease.coin, parts))
+  end
+end
+
+local function platformOf(keys)
+  return string.match(keys, '/(.+)$')
+end
+
+-- Whether a call may run: admission is open, in the epoch that the owner knows, and no later call of its was seen. A call
+-- that was given up with its connection can still arrive; its number is behind that of the call that followed.
+local function refusalOf(epochKey, leasesKey, epoch, op)
+  local inForce = redis.call('GET', epochKey)
+  if not inForce then return CLOSED end
+  if epoch ~= inForce then return UNKNOWN_EPOCH end
+  local owner = redis.call('HMGET', leasesKey, 'op', 'closed')
+  if owner[2] then return OWNER_CLOSED end
+  if tonumber(op) <= tonumber(owner[1] or 0) then return STALE end
+  return nil
+end
+
+-- Takes units off the counters of the windows that a lease was counted in; less than nothing counts more, in those of now.
+local function uncount(key, lease, units)
+  if units > 0 then
+    refundWindows(key, lease.hour, lease.day, lease.month, units)
+  elseif units < 0 then
+    countNow(key, -units)
+  end
+end
+
+-- Gives an owner's leases of a shard back to their accounts. Returns the units.
+local function giveBackLeases(key)
+  local tag, fields, total = string.match(key, '{.-}'), redis.call('HGETALL', key), 0
+  for i = 1, #fields, 2 do
+    if string.sub(fields[i], 1, 2) == 'L:' then
+      local lease = parseLease(fields[i + 1])
+      local units = lease.coin + sumOf(lease.parts)
+      local countersKey = 'key:' .. tag .. ':' .. string.match(lease.keys, '^[^/]*')
+      local platformKeyId = platformOf(lease.keys)
+      changeAccount('acct:' .. tag .. ':' .. lease.account, 1, lease.coin, lease.parts, -units)
+      uncount(countersKey, lease, units)
+      if platformKeyId then uncount(siblingKey(countersKey, platformKeyId), lease, units) end
+      redis.call('HDEL', key, fields[i])
+      total = total + units
+    end
+  end
+  return total
+end
