@@ -1,7 +1,11 @@
-import { join } from 'node:path'
+import { hash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { readVariables } from '../contract/schemas/environment.ts'
 import type { TransportName } from './upstream/newTransport.ts'
 
+/** Enough that no two folders of a machine have the same name. */
+const NAME_DIGITS = 16
 const REDIS_URL = 'redis://127.0.0.1:6379'
 
 /** The settings of the proxy, from the environment. */
@@ -18,6 +22,10 @@ export interface ProxyConfig {
   /** How providers are reached. */
   readonly transport: TransportName
   readonly journalFolder: string
+  /** For what of the journal is not on disk yet; null where there is no file system in memory. */
+  readonly journalMemoryFolder: string | null
+  /** Requests wait until the device has what the journal says of them. */
+  readonly journalSync: boolean
   /** Where clients reach the gateway, without a slash at its end; empty when the operator has not said so. */
   readonly publicUrl: string
   /** How many load balancers in front of the gateway add to X-Forwarded-For; zero trusts none of it. */
@@ -46,9 +54,17 @@ export function readConfig(environment: NodeJS.ProcessEnv): ProxyConfig {
     busKey: Buffer.from(variables.SLUICE_BUS_KEY, 'hex'),
     transport: variables.SLUICE_TRANSPORT,
     journalFolder: join(variables.SLUICE_DATA, 'journal'),
+    journalMemoryFolder: memoryFolder(variables.SLUICE_JOURNAL_MEMORY, variables.SLUICE_DATA),
+    journalSync: variables.SLUICE_JOURNAL_SYNC === '1',
     publicUrl: (variables.SLUICE_PUBLIC_URL ?? '').replace(/\/+$/, ''),
     trustedProxies: variables.SLUICE_TRUSTED_PROXIES,
     logLevel: variables.LOG_LEVEL,
     unmetered: variables.SLUICE_BENCH_UNMETERED === '1',
   }
+}
+
+/** A folder of this installation alone: several may share the file system. */
+function memoryFolder(root: string, dataFolder: string): string | null {
+  if (root === 'off' || !existsSync(root)) return null
+  return join(root, `sluice-${hash('sha256', resolve(dataFolder), 'hex').slice(0, NAME_DIGITS)}`)
 }

@@ -102,6 +102,38 @@ export const PROXY_LIMITS = {
   /** The journal of settlements that wait for Redis, in bytes. */
   settleJournalBytesMax: 1_073_741_824,
 
+  // Leases.
+  /** The time from one delivery of endings of a shard to the next, in milliseconds. */
+  leaseDeliverMs: 25,
+  /** Endings in one delivery. */
+  leaseDeliverBatchMax: 256,
+  /** The stretch of time that a key's need is judged by, in milliseconds. */
+  leaseDemandMs: 250,
+  /** Requests of a key within such a stretch from which on more is leased than they need. */
+  leaseDemandRequests: 4,
+  /** How long a lease that nobody uses is kept, in milliseconds. */
+  leaseIdleMs: 1_000,
+  /** How long leases may be used while Redis does not answer, in milliseconds; less than heartbeatTimeoutMs. */
+  leaseSilenceMs: 10_000,
+  /** How long a request waits at most for what other processes have leased to come back, in milliseconds. */
+  recallWaitMs: 50,
+  /** How long an account is leased hold by hold after such a recall, in milliseconds. */
+  recallExactMs: 2_000,
+  /** How long it is remembered that a request is served here for whoever asks, in milliseconds. */
+  askedMs: 5_000,
+  /** Requests that have ended, of which it is known that they were served here. */
+  endedKnownMax: 10_000,
+  // The journal.
+  /** One file of the journal, in bytes. */
+  journalSegmentBytes: 4_194_304,
+  /** What the disk may be behind, in bytes; beyond it no requests are opened. */
+  journalLagBytesMax: 16_777_216,
+  /** The journal of a process, in bytes; beyond it no requests are opened. */
+  journalBytesMax: 1_073_741_824,
+  /** Files that may be kept for requests that are open alone, before these are written again. */
+  journalPinnedMax: 8,
+  /** The wait before a disk that failed is tried again, in milliseconds. */
+  journalRetryMs: 250,
   // Video jobs.
   /** How long a job that was opened counts although its hold is not seen yet, in milliseconds. */
   videoOpenGraceMs: 10_000,

@@ -11,6 +11,7 @@ import { KeyCache } from './access/keyCache.ts'
 import { Heartbeat } from './admission/heartbeat.ts'
 import { Holds } from './admission/holds.ts'
 import { Journal } from './admission/journal.ts'
+import { OwnLeases } from './admission/ownLeases.ts'
 import { type Ending, Settlements } from './admission/settlements.ts'
 import { settlementBytes } from './admission/settlementText.ts'
 import { UnmeteredHolds, UnmeteredSettlements } from './admission/unmetered.ts'
@@ -117,7 +118,25 @@ const settlements = new Settlements({
   settleLost,
   onFault: fault('settling'),
 })
-const heartbeat = new Heartbeat(defineScript(commands, 'heartbeat'), commands, owner, limits.heartbeatIntervalMs)
+const own = new OwnLeases({
+  config,
+  owner,
+  commands,
+  subscriber,
+  rpc,
+  limits,
+  connected,
+  singles: settlements,
+  onFault: fault('leases'),
+})
+const { leases } = own
+const heartbeat = new Heartbeat(
+  defineScript(commands, 'heartbeat'),
+  commands,
+  owner,
+  limits.heartbeatIntervalMs,
+  (sentAtMs, redisMs) => leases.heard(sentAtMs, redisMs),
+)
 const feed = new FeedReader(
   feedRedis,
   {
@@ -133,8 +152,9 @@ const feed = new FeedReader(
   fault('reading the feed'),
 )
 const services: RunServices = {
-  holds: config.unmetered ? new UnmeteredHolds(fault('taking holds')) : holds,
-  settlements: config.unmetered ? new UnmeteredSettlements(fault('settling')) : settlements,
+  holds: config.unmetered ? new UnmeteredHolds(fault('taking holds')) : leases,
+  lastingHolds: holds,
+  settlements: config.unmetered ? new UnmeteredSettlements(fault('settling')) : leases,
   transport,
   health,
   limits,
@@ -227,6 +247,7 @@ async function start(): Promise<void> {
   await untilDone('Redis to answer', () => heartbeat.start().then(() => true))
   await untilDone('Redis to take holds', async () => connected())
   await rpc.start()
+  await own.start()
   await videos.start()
   await feed.start()
   await untilDone('control to publish a catalog', () => catalog.refresh())
@@ -241,7 +262,7 @@ async function start(): Promise<void> {
   const port = await server.listen(config.host, config.port)
   if (config.unmetered) log.fatal('METERING IS OFF (SLUICE_BENCH_UNMETERED): requests run unpaid')
   log.info({ host: config.host, port }, 'listening')
-  tell({ ready: { port } })
+  tell({ ready: { port, owner } })
 }
 
 async function stop(): Promise<void> {
@@ -256,9 +277,9 @@ async function stop(): Promise<void> {
   // Leaving first would break the kept connections of clients that are still sent here beside the other workers.
   if (process.connected) await Promise.race([mayLeave.promise, sleep(limits.drainGraceMs + limits.shutdownTimeoutMs)])
   server.close()
-  await settlements.stop(limits.settleTimeoutMs)
+  const [isDelivered] = await Promise.all([own.stop(limits.settleTimeoutMs), settlements.stop(limits.settleTimeoutMs)])
   pulse.stop()
-  if (settlements.allAccepted) await heartbeat.stop().catch(fault('signing off'))
+  if (settlements.allAccepted && isDelivered) await heartbeat.stop().catch(fault('signing off'))
   log.info('stopped')
   process.exit(0)
 }
@@ -274,7 +295,7 @@ function snapshot(): WorkerSnapshot {
     counters: metrics.counters,
     openRequests: server.open,
     activeRuns: services.active.size,
-    settlementsOpen: settlements.openCount,
+    settlementsOpen: settlements.openCount + leases.undelivered,
     residentBytes: process.memoryUsage.rss(),
     loopDelayP99Ms: Math.max(0, loopDelay.percentile(99) / 1e6 - LOOP_RESOLUTION_MS),
     vitals: vitals(),

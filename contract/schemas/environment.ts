@@ -23,6 +23,8 @@ export interface Variables {
   readonly SLUICE_PRIVATE_PROVIDERS?: '1' | '0'
   readonly SLUICE_TRUSTED_PROXIES: number
   readonly SLUICE_DATA: string
+  readonly SLUICE_JOURNAL_MEMORY: string
+  readonly SLUICE_JOURNAL_SYNC?: '1' | '0'
   readonly SLUICE_METRICS_PORT: number
   readonly SLUICE_CONTROL_METRICS_PORT: number
   readonly SLUICE_REDIS_CLUSTER?: '1' | '0'

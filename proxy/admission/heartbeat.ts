@@ -8,13 +8,22 @@ export class Heartbeat {
   private readonly redis: Redis
   private readonly owner: string
   private readonly intervalMs: number
+  private readonly onBeat: (sentAtMs: number, redisMs: number) => void
   private timer: NodeJS.Timeout | undefined
 
-  constructor(script: Script, redis: Redis, owner: string, intervalMs: number) {
+  /** @param onBeat told when a beat was sent that Redis has taken, by performance.now(), and what Redis's clock said */
+  constructor(
+    script: Script,
+    redis: Redis,
+    owner: string,
+    intervalMs: number,
+    onBeat: (sentAtMs: number, redisMs: number) => void,
+  ) {
     this.script = script
     this.redis = redis
     this.owner = owner
     this.intervalMs = intervalMs
+    this.onBeat = onBeat
   }
 
   /** The first beat is accepted when this resolves: from then on holds of this owner are looked after. */
@@ -30,6 +39,7 @@ export class Heartbeat {
   }
 
   private async beat(): Promise<void> {
-    await this.script([OWNERS_KEY], [this.owner])
+    const sentAtMs = performance.now()
+    this.onBeat(sentAtMs, Number(await this.script([OWNERS_KEY], [this.owner])))
   }
 }

@@ -1,8 +1,8 @@
-import { type ErrorCode, GatewayError } from '../../contract/errors/errors.ts'
-import { formatUsd } from '../../contract/money/units.ts'
+import { GatewayError } from '../../contract/errors/errors.ts'
 import { HoldCode, type Script, type ScriptArgument, type ScriptKey } from '../../contract/wire/scripts.ts'
 import type { Principal } from '../access/principal.ts'
 import type { Limits } from '../limits.ts'
+import { holdRefusal } from './holdRefusal.ts'
 import { notifyWaiter } from './notifyWaiter.ts'
 import { ShardKeyCache } from './shardKeyCache.ts'
 
@@ -115,31 +115,13 @@ export class Holds implements Holding {
       const code = reply[at] as number
       this.notify(held, (waiter) => {
         if (code === HoldCode.OK) waiter.onHeld(reply[at + 1] as number, heldAtMs)
-        else waiter.onHoldRefused(this.refusal(waiter, code, reply[at + 2] as number))
+        else waiter.onHoldRefused(holdRefusal(waiter, code, reply[at + 2] as number, this.options.onFault))
       })
     }
   }
 
   private notify(waiter: HoldWaiter, call: (waiter: HoldWaiter) => void): void {
     notifyWaiter(waiter, call, this.options.onFault)
-  }
-
-  private refusal(waiter: HoldWaiter, code: number, retryMs: number): GatewayError {
-    const cap = CAP_REFUSALS.get(code)
-    if (cap !== undefined) return new GatewayError(cap.code, { message: cap.message(formatUsd(waiter.leastUnits)) })
-    switch (code) {
-      case HoldCode.RATE:
-        return new GatewayError('rate_limited', { retryAfterSeconds: Math.max(1, Math.ceil(retryMs / 1000)) })
-      case HoldCode.NO_ACCOUNT:
-        this.options.onFault(new Error(`account ${waiter.principal.accountId} is not loaded in Redis`))
-        return new GatewayError('admission_unavailable', { retryAfterSeconds: 1 })
-      case HoldCode.CLOSED:
-      case HoldCode.BACKLOG:
-        return new GatewayError('admission_unavailable', { retryAfterSeconds: 2 })
-      default:
-        this.options.onFault(new Error(`hold.lua refused ${waiter.requestId} with code ${code}`))
-        return new GatewayError('internal_error')
-    }
   }
 
   private failed(batch: readonly HoldWaiter[], error: unknown): void {
@@ -168,32 +150,3 @@ function appendPlatforms(batch: readonly HoldWaiter[], keys: ScriptKey[], args: 
 
 /** The cause of a refusal whose hold may stand all the same, because Redis's answer was lost: void it to be sure. */
 export const LOST_ANSWER: unique symbol = Symbol('the answer to a hold was lost')
-
-/** A refusal by what there is to spend; its message is told the least that would have to be held, in USD. */
-interface CapRefusal {
-  readonly code: ErrorCode
-  message(usd: string): string
-}
-
-const CAP_REFUSALS: ReadonlyMap<number, CapRefusal> = new Map<number, CapRefusal>([
-  [HoldCode.BALANCE, { code: 'insufficient_balance', message: notCovered('balance', 'add funds') }],
-  [HoldCode.CAP_HOUR, capRefusal('hourly')],
-  [HoldCode.CAP_DAY, capRefusal('daily')],
-  [HoldCode.CAP_MONTH, capRefusal('monthly')],
-  [HoldCode.BUDGET, { code: 'key_budget_exceeded', message: notCovered("key's budget", 'raise it, use another key') }],
-  [HoldCode.PLATFORM_CAP_HOUR, capRefusal('hourly', 'platform key')],
-  [HoldCode.PLATFORM_CAP_DAY, capRefusal('daily', 'platform key')],
-  [HoldCode.PLATFORM_CAP_MONTH, capRefusal('monthly', 'platform key')],
-  [HoldCode.PLATFORM_BUDGET, { code: 'key_budget_exceeded', message: notCovered("platform key's budget", 'raise it') }],
-])
-
-function capRefusal(window: string, key = 'key'): CapRefusal {
-  const message = notCovered(`${key}'s ${window} cap`, 'raise the cap, wait for the next period')
-  return { code: 'spend_limit_exceeded', message }
-}
-
-function notCovered(what: string, remedy: string): CapRefusal['message'] {
-  return (usd) =>
-    `The ${what} does not cover the ${usd} USD that this request has to hold; ${remedy}, or ask for less, ` +
-    'for example with a lower max_tokens.'
-}

@@ -1,5 +1,6 @@
 import type { TokenUsage } from '../../contract/money/charge.ts'
 import type { sluice } from '../../contract/wire/generated/messages.js'
+import { count, flag, message, text } from './protoText.ts'
 
 /** What a Settlement message says; amounts are units, times milliseconds. Texts are ASCII, as all ids are. */
 export interface SettlementFields {
@@ -30,9 +31,6 @@ export interface SettlementFields {
   /** Of images whose price goes by it, WxH, or ''. */
   readonly size: string
 }
-
-const SEVEN_BITS = 0x80
-const CHARACTERS = Array.from({ length: 256 }, (_, code) => String.fromCharCode(code))
 
 /**
  * A Settlement message of messages.proto in its wire form (https://protobuf.dev/programming-guides/encoding/), one
@@ -86,33 +84,4 @@ function usageText({ usage, quantity, unit }: SettlementFields): string {
     count('\x38', quantity) +
     text('\x42', unit)
   )
-}
-
-/** @param tag number and wire type of the field, as a varint */
-function text(tag: string, value: string): string {
-  return value === '' ? '' : message(tag, value)
-}
-
-function message(tag: string, value: string): string {
-  return tag + varint(value.length) + value
-}
-
-function count(tag: string, value: number): string {
-  return value === 0 ? '' : tag + varint(value)
-}
-
-function flag(tag: string, value: boolean): string {
-  return value ? `${tag}\x01` : ''
-}
-
-/** @param value a safe integer, not negative */
-function varint(value: number): string {
-  let bytes = ''
-  let rest = value
-  while (rest >= SEVEN_BITS) {
-    const low = rest % SEVEN_BITS
-    bytes += CHARACTERS[SEVEN_BITS + low]
-    rest = (rest - low) / SEVEN_BITS
-  }
-  return bytes + CHARACTERS[rest]
 }

@@ -55,11 +55,11 @@ end
 
 -- Permits of the rate: at most what waits, and of what is left then a quarter in advance. Returns permits, the counter, wait.
 local function takePermits(rate, tat, waiting, extra)
-  if rate == '' then return waiting + extra, nil, 0 end
+  if rate == '' or waiting + extra == 0 then return waiting + extra, nil, 0 end
   local interval, burst = string.match(rate, '^(%d+),(%d+)$')
   interval, tat = tonumber(interval), math.max(tonumber(tat or 0), nowMicros)
   local room = nowMicros + interval * (burst - 1) - tat
-  if room < 0 then return 0, nil, math.ceil(-room / 1000) end
+  if room < 0 then return 0, nil, waiting > 0 and math.ceil(-room / 1000) or 0 end
   local permits = math.floor(room / interval) + 1
   local needed = math.min(waiting, permits)
   permits = needed + math.min(extra, math.floor((permits - needed) / 4))
@@ -74,7 +74,7 @@ local function leaseItem(k, a, p, pa)
   local counters = readCounters(KEYS[k + 1])
   local waiting, least, want = tonumber(ARGV[a + 2]), tonumber(ARGV[a + 3]), tonumber(ARGV[a + 4])
   local permits, tat, waitMs = takePermits(ARGV[a + 11], counters[8], waiting, tonumber(ARGV[a + 6]))
-  if permits == 0 then return RATE, 0, waitMs, 0, 0, '', out end
+  if permits == 0 and waiting > 0 then return RATE, 0, waitMs, 0, 0, '', out end
 
   local coin, grants = tonumber(account[1]), parseGrants(account[2])
   local available = coin

@@ -13,7 +13,7 @@ import type { Admitted } from '../chat/admit.ts'
 import type { StartBatch } from '../chat/chat.ts'
 import { type Bill, NO_BILL } from '../run/bill.ts'
 import { MeteredRun } from '../run/meteredRun.ts'
-import type { RunServices } from '../run/services.ts'
+import { lastingServices, type RunServices } from '../run/services.ts'
 
 /** Starts batch jobs: requests for chat completions that are answered with a job. */
 export function batchStart(batches: BatchJobs): StartBatch {
@@ -23,7 +23,7 @@ export function batchStart(batches: BatchJobs): StartBatch {
       const message = `A batch job may have at most ${batchBodyBytesMax} bytes of messages and tools; shorten it.`
       throw new GatewayError('body_too_large', { message })
     }
-    new BatchRun(exchange, principal, request, admitted, body, batches, services).start()
+    new BatchRun(exchange, principal, request, admitted, body, batches, lastingServices(services)).start()
   }
 }
 

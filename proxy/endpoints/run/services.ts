@@ -25,6 +25,8 @@ export interface PaidFor {
 /** What the requests of one process share. */
 export interface RunServices {
   readonly holds: Holding
+  /** Takes holds that may outlive this process. */
+  readonly lastingHolds: Holding
   /** Of a request that is paid for by itself, what was paid; absent for those on a key. */
   readonly paid?: PaidFor
   readonly settlements: Settling
@@ -45,4 +47,9 @@ export interface RunServices {
   /** A request failed by a fault of the gateway itself. */
   readonly onCrash: (error: unknown, requestId: string) => void
   readonly onRouteFault: (route: Pick<Route, 'id' | 'provider'>, reason: string) => void
+}
+
+/** The services of a job, which may outlive this process; one that is paid for by itself has its hold with the payment. */
+export function lastingServices(services: RunServices): RunServices {
+  return services.paid === undefined ? { ...services, holds: services.lastingHolds } : services
 }

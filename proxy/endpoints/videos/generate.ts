@@ -8,6 +8,7 @@ import type { VideoJobFields } from '../../jobs/videoStore.ts'
 import type { Limits } from '../../limits.ts'
 import type { Exchange } from '../../server/exchange.ts'
 import { ownerOf, type Serve } from '../run/serve.ts'
+import { lastingServices } from '../run/services.ts'
 import { type AdmittedVideo, admitVideo } from './admit.ts'
 import type { VideoJobs } from './jobs.ts'
 import { readVideoRequest, type VideoRequest } from './request.ts'
@@ -31,7 +32,7 @@ export function videoServe({ catalog, jobs }: VideoParts): Serve {
     const admitted = admitVideo(request, principal, model, health, limits, exchange.startedAtMs)
     const readToken = paid === undefined ? '' : newSecret('rt')
     const job = newJob(exchange, principal, admitted, services.owner, readToken)
-    const run = new VideoRun(exchange, principal, { admitted, job, jobs, readToken }, services)
+    const run = new VideoRun(exchange, principal, { admitted, job, jobs, readToken }, lastingServices(services))
     // Who only asks for the price takes no place.
     if (paid?.isUnpaid) await paid.quote(run)
     await open(jobs, job, limits)

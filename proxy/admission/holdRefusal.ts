@@ -1,0 +1,62 @@
+import { type ErrorCode, GatewayError } from '../../contract/errors/errors.ts'
+import { formatUsd } from '../../contract/money/units.ts'
+import { HoldCode } from '../../contract/wire/scripts.ts'
+import type { HoldWaiter } from './holds.ts'
+
+/**
+ * What a client is told whose hold was refused.
+ * @param code HoldCode
+ * @param retryMs after which its key's rate lets it pass
+ * @param onFault told of what is no refusal but a fault
+ */
+export function holdRefusal(
+  waiter: Pick<HoldWaiter, 'requestId' | 'principal' | 'leastUnits'>,
+  code: number,
+  retryMs: number,
+  onFault: (error: unknown) => void,
+): GatewayError {
+  const cap = CAP_REFUSALS.get(code)
+  if (cap !== undefined) return new GatewayError(cap.code, { message: cap.message(formatUsd(waiter.leastUnits)) })
+  switch (code) {
+    case HoldCode.RATE:
+      return new GatewayError('rate_limited', { retryAfterSeconds: Math.max(1, Math.ceil(retryMs / 1000)) })
+    case HoldCode.NO_ACCOUNT:
+      onFault(new Error(`account ${waiter.principal.accountId} is not loaded in Redis`))
+      return new GatewayError('admission_unavailable', { retryAfterSeconds: 1 })
+    case HoldCode.CLOSED:
+    case HoldCode.BACKLOG:
+      return new GatewayError('admission_unavailable', { retryAfterSeconds: 2 })
+    default:
+      onFault(new Error(`the hold of ${waiter.requestId} was refused with code ${code}`))
+      return new GatewayError('internal_error')
+  }
+}
+
+/** A refusal by what there is to spend; its message is told the least that would have to be held, in USD. */
+interface CapRefusal {
+  readonly code: ErrorCode
+  message(usd: string): string
+}
+
+const CAP_REFUSALS: ReadonlyMap<number, CapRefusal> = new Map<number, CapRefusal>([
+  [HoldCode.BALANCE, { code: 'insufficient_balance', message: notCovered('balance', 'add funds') }],
+  [HoldCode.CAP_HOUR, capRefusal('hourly')],
+  [HoldCode.CAP_DAY, capRefusal('daily')],
+  [HoldCode.CAP_MONTH, capRefusal('monthly')],
+  [HoldCode.BUDGET, { code: 'key_budget_exceeded', message: notCovered("key's budget", 'raise it, use another key') }],
+  [HoldCode.PLATFORM_CAP_HOUR, capRefusal('hourly', 'platform key')],
+  [HoldCode.PLATFORM_CAP_DAY, capRefusal('daily', 'platform key')],
+  [HoldCode.PLATFORM_CAP_MONTH, capRefusal('monthly', 'platform key')],
+  [HoldCode.PLATFORM_BUDGET, { code: 'key_budget_exceeded', message: notCovered("platform key's budget", 'raise it') }],
+])
+
+function capRefusal(window: string, key = 'key'): CapRefusal {
+  const message = notCovered(`${key}'s ${window} cap`, 'raise the cap, wait for the next period')
+  return { code: 'spend_limit_exceeded', message }
+}
+
+function notCovered(what: string, remedy: string): CapRefusal['message'] {
+  return (usd) =>
+    `The ${what} does not cover the ${usd} USD that this request has to hold; ${remedy}, or ask for less, ` +
+    'for example with a lower max_tokens.'
+}

@@ -1,0 +1,137 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Limits } from '../../limits.ts'
+import { type JournalListener, notifyUnwritten, notifyWritten } from './listener.ts'
+import type { Segment } from './segment.ts'
+import { DiskSegment } from './segmentFile.ts'
+
+/** A block on its way to the disk. */
+interface Chunk {
+  readonly segment: Segment
+  readonly bytes: Buffer
+  /** Those who wait for the disk. */
+  readonly listeners: readonly JournalListener[]
+}
+
+export interface DiskMirrorOptions {
+  readonly folder: string
+  /** Whoever waits is told once the device itself has it. */
+  readonly sync: boolean
+  readonly limits: Limits
+  readonly onFault: (error: unknown) => void
+}
+
+/**
+ * Writes the journal to disk, one write at a time, in the thread pool. While the disk is slow, what comes gathers in
+ * memory up to a bound; while it fails, what has gathered is written to another file once one can be made.
+ */
+export class DiskMirror {
+  private readonly options: DiskMirrorOptions
+  private queue: Chunk[] = []
+  /** Bytes that the disk does not have yet. */
+  private lagBytes = 0
+  private isFailing = false
+  private nextFile = 1
+  private current: { readonly segment: Segment; readonly disk: DiskSegment } | undefined
+  private running: Promise<void> | undefined
+  private stopped = false
+
+  constructor(options: DiskMirrorOptions) {
+    this.options = options
+  }
+
+  /** The disk takes what it is given, and is not far behind. */
+  get keepsUp(): boolean {
+    return !this.isFailing && this.lagBytes <= this.options.limits.journalLagBytesMax
+  }
+
+  /** @param bytes kept until they are written */
+  add(segment: Segment, bytes: Buffer, listeners: readonly JournalListener[]): void {
+    this.queue.push({ segment, bytes, listeners })
+    this.lagBytes += bytes.length
+    this.running ??= this.run()
+  }
+
+  /** Resolves once everything is on disk, or the disk has refused it. */
+  async stop(): Promise<void> {
+    this.stopped = true
+    await this.running
+    await this.current?.disk.close().catch(this.options.onFault)
+  }
+
+  private async run(): Promise<void> {
+    while (this.queue.length > 0) {
+      const chunks = this.takeOfOneSegment()
+      try {
+        await this.write(chunks)
+        this.written(chunks)
+      } catch (error) {
+        this.failed(chunks, error)
+        if (this.stopped) break
+        await sleep(this.options.limits.journalRetryMs, undefined, { ref: false })
+      }
+    }
+    this.running = undefined
+  }
+
+  private takeOfOneSegment(): Chunk[] {
+    const segment = this.queue[0]?.segment
+    const end = this.queue.findIndex((chunk) => chunk.segment !== segment)
+    const count = end < 0 ? this.queue.length : end
+    return this.queue.splice(0, count)
+  }
+
+  private async write(chunks: readonly Chunk[]): Promise<void> {
+    const [first] = chunks
+    if (first === undefined) return
+    const disk = await this.diskOf(first.segment)
+    await disk.write(chunks.length === 1 ? first.bytes : Buffer.concat(chunks.map(({ bytes }) => bytes)))
+    if (this.options.sync) await disk.sync()
+  }
+
+  private async diskOf(segment: Segment): Promise<DiskSegment> {
+    if (this.current?.segment === segment) return this.current.disk
+    const before = this.current
+    this.current = undefined
+    if (before !== undefined) {
+      await before.disk.close()
+      this.complete(before.segment)
+    }
+    const disk = await DiskSegment.create(this.options.folder, this.nextFile++)
+    segment.disks.push(disk)
+    this.current = { segment, disk }
+    return disk
+  }
+
+  /** The disk has all of a segment, so that memory need not keep it. */
+  private complete(segment: Segment): void {
+    const { memory } = segment
+    segment.memory = null
+    try {
+      memory?.close()
+      memory?.remove()
+    } catch (error) {
+      this.options.onFault(error)
+    }
+  }
+
+  private written(chunks: readonly Chunk[]): void {
+    this.isFailing = false
+    for (const { bytes, listeners } of chunks) {
+      this.lagBytes -= bytes.length
+      for (const listener of listeners) notifyWritten(listener, this.options.onFault)
+    }
+  }
+
+  // Part of a block may be in the file, behind which nothing could be read: what follows goes to another one.
+  private failed(chunks: readonly Chunk[], error: unknown): void {
+    if (!this.isFailing) this.options.onFault(error)
+    this.isFailing = true
+    const { current } = this
+    this.current = undefined
+    current?.disk.close().catch(() => undefined)
+    for (const { listeners } of chunks) {
+      for (const listener of listeners) notifyUnwritten(listener, error, this.options.onFault)
+    }
+    this.queue.unshift(...chunks.map((chunk) => ({ ...chunk, listeners: [] })))
+  }
+}

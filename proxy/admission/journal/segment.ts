@@ -1,0 +1,29 @@
+import type { DiskSegment, MemorySegment } from './segmentFile.ts'
+
+/** A stretch of the journal, with what has to happen before it can go. */
+export class Segment {
+  bytes = 0
+  /** Openings in it whose requests have not ended. */
+  openCount = 0
+  memory: MemorySegment | null
+  /** Part of a block is at its end, behind which nothing could be read. */
+  isMemoryTorn = false
+  /** More than one where writing to the first one failed. */
+  readonly disks: DiskSegment[] = []
+  /** The newest ending in it, by shard. */
+  private readonly lastSeqs = new Map<number, number>()
+
+  constructor(memory: MemorySegment | null) {
+    this.memory = memory
+  }
+
+  noteEnding(shard: number, seq: number): void {
+    this.lastSeqs.set(shard, seq)
+  }
+
+  /** @param booked the newest booked ending, by shard */
+  isBooked(booked: ReadonlyMap<number, number>): boolean {
+    for (const [shard, seq] of this.lastSeqs) if ((booked.get(shard) ?? 0) < seq) return false
+    return true
+  }
+}

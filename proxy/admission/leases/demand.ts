@@ -1,0 +1,39 @@
+/** What a key used lately, in stretches of time, for how much to lease beyond what requests wait for. */
+export class Demand {
+  private startMs = 0
+  private units = 0
+  private requests = 0
+  private unitsBefore = 0
+  private requestsBefore = 0
+
+  /** Notes a hold. @param stretchMs the same in every call */
+  note(units: number, nowMs: number, stretchMs: number): void {
+    this.advance(nowMs, stretchMs)
+    this.units += units
+    this.requests++
+  }
+
+  /**
+   * What the key may need for the next stretches: twice what it used in the busier of the last two; nothing for a key
+   * that is used now and then, which pays for each hold by itself.
+   */
+  next(nowMs: number, stretchMs: number, requestsMin: number): { units: number; requests: number } {
+    this.advance(nowMs, stretchMs)
+    const requests = Math.max(this.requests, this.requestsBefore)
+    if (requests < requestsMin) return NOTHING
+    return { units: 2 * Math.max(this.units, this.unitsBefore), requests: 2 * requests }
+  }
+
+  private advance(nowMs: number, stretchMs: number): void {
+    const age = nowMs - this.startMs
+    if (age < stretchMs) return
+    const isNext = age < 2 * stretchMs
+    this.unitsBefore = isNext ? this.units : 0
+    this.requestsBefore = isNext ? this.requests : 0
+    this.units = 0
+    this.requests = 0
+    this.startMs = nowMs
+  }
+}
+
+const NOTHING = { units: 0, requests: 0 } as const

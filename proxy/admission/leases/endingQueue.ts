@@ -1,0 +1,103 @@
+import type { LeasedEnding } from './batch.ts'
+import type { LeaseContext } from './leaseContext.ts'
+import type { EndedHold } from './openHold.ts'
+
+/** Somebody who is told once Redis has an ending, or after a while that it takes longer. */
+interface WaitingForRedis {
+  readonly ended: EndedHold
+  readonly timer: NodeJS.Timeout
+}
+
+/** The endings of a shard that Redis has not taken, in the order of their numbers. */
+export class EndingQueue {
+  private readonly context: LeaseContext
+  private endings: LeasedEnding[] = []
+  private deliveredSeq = 0
+  private waiting: WaitingForRedis[] = []
+
+  constructor(context: LeaseContext) {
+    this.context = context
+  }
+
+  get length(): number {
+    return this.endings.length
+  }
+
+  get all(): readonly LeasedEnding[] {
+    return this.endings
+  }
+
+  /** Of the ending that is added next. */
+  get nextSeq(): number {
+    return this.deliveredSeq + this.endings.length + 1
+  }
+
+  add(ending: LeasedEnding): void {
+    this.endings.push(ending)
+  }
+
+  /** The oldest, at most `count`. */
+  first(count: number): readonly LeasedEnding[] {
+    return this.endings.length <= count ? [...this.endings] : this.endings.slice(0, count)
+  }
+
+  /** Redis has taken the oldest `count`. */
+  delivered(count: number): void {
+    this.endings.splice(0, count)
+    this.deliveredSeq += count
+    this.tellWaiting()
+  }
+
+  /** Redis says which one it took last. */
+  trim(deliveredSeq: number): void {
+    if (deliveredSeq > this.deliveredSeq) this.delivered(deliveredSeq - this.deliveredSeq)
+  }
+
+  /**
+   * Has everything delivered again that is not booked, because Redis may have lost it.
+   * @throws the error of the file system when what was delivered cannot be read
+   */
+  async goBackTo(bookedSeq: number, shard: number): Promise<void> {
+    if (bookedSeq >= this.deliveredSeq) {
+      this.trim(bookedSeq)
+      return
+    }
+    const { deliveredSeq } = this
+    const again = await this.context.journaled(shard, bookedSeq, deliveredSeq)
+    if (again.length !== deliveredSeq - bookedSeq) {
+      // What the book has is behind, and what was delivered is not in the journal: its numbers cannot be given again.
+      this.context.onFault(new Error(`endings of shard ${shard} from ${bookedSeq + 1} are not in the journal`))
+      return
+    }
+    this.endings = [...again, ...this.endings]
+    this.deliveredSeq = bookedSeq
+  }
+
+  /** Tells somebody once the ending is delivered. */
+  waitForRedis(ended: EndedHold): void {
+    const timer = setTimeout(() => {
+      this.waiting = this.waiting.filter((one) => one.ended !== ended)
+      this.tell(ended, () => ended.onDelayed())
+    }, this.context.limits.settleTimeoutMs)
+    this.waiting.push({ ended, timer })
+  }
+
+  private tellWaiting(): void {
+    if (this.waiting.length === 0) return
+    const told = this.waiting.filter(({ ended }) => ended.ending.seq <= this.deliveredSeq)
+    this.waiting = this.waiting.filter(({ ended }) => ended.ending.seq > this.deliveredSeq)
+    for (const { ended, timer } of told) {
+      clearTimeout(timer)
+      this.tell(ended, () => ended.onWritten())
+    }
+  }
+
+  private tell(ended: EndedHold, call: () => void): void {
+    try {
+      call()
+    } catch (error) {
+      this.context.onFault(error)
+      ended.onCrashed(error)
+    }
+  }
+}

@@ -1,0 +1,206 @@
+import { HoldCode } from '../../../contract/wire/scripts.ts'
+import type { Principal } from '../../access/principal.ts'
+import type { HoldWaiter } from '../holds.ts'
+import { Demand } from './demand.ts'
+import { Lease } from './lease.ts'
+import type { LeaseAnswer, LeaseAsk } from './leaseCall.ts'
+import type { LeaseContext } from './leaseContext.ts'
+import type { Parts } from './parts.ts'
+
+const HOUR_MS = 3_600_000
+/** A lease keeps up to this many times what the key may need, before some of it is given back. */
+const SLACK = 2
+
+/** What a key's leases need of their shard. */
+export interface KeyShard {
+  /** Has the shard ask Redis for this key. */
+  want(key: KeyLeases): void
+  /** A request has its hold. */
+  opened(waiter: HoldWaiter, lease: Lease, parts: Parts, units: number): void
+  /** The lease under this name, which is kept until Redis has all of it back. */
+  leaseOf(accountId: string, keys: string, hour: number): Lease
+}
+
+/** The requests of one key in this process, and the lease that they are held on. */
+export class KeyLeases {
+  readonly keyId: string
+  lease: Lease | undefined
+  private principal: Principal
+  private waiting: HoldWaiter[] = []
+  private permits = 0
+  private usedAtMs = 0
+  /** Until when what others have leased is waited for; 0 while it is not. */
+  private recallUntilMs = 0
+  private readonly demand = new Demand()
+  private readonly shard: KeyShard
+  private readonly context: LeaseContext
+
+  constructor(principal: Principal, shard: KeyShard, context: LeaseContext) {
+    this.keyId = principal.keyId
+    this.principal = principal
+    this.shard = shard
+    this.context = context
+  }
+
+  get accountId(): string {
+    return this.principal.accountId
+  }
+
+  /** Holds for a request, at once where the lease has it. */
+  take(waiter: HoldWaiter, nowMs: number): void {
+    if (waiter.principal !== this.principal) this.follow(waiter.principal, nowMs)
+    if (this.waiting.length === 0 && this.tryHold(waiter, nowMs)) return
+    this.waiting.push(waiter)
+    if (this.waiting.length === 1) this.shard.want(this)
+  }
+
+  /** What is to be asked for now; undefined when nobody waits any more. */
+  ask(nowMs: number): LeaseAsk | undefined {
+    const [first] = this.waiting
+    if (first === undefined) return undefined
+    const free = this.usable(nowMs)?.free(nowMs) ?? 0
+    let wantUnits = -free
+    for (const waiter of this.waiting) wantUnits += waiter.wantUnits
+    const { leaseDemandMs, leaseDemandRequests } = this.context.limits
+    const isExact = this.context.isExact(this.accountId)
+    const extra = isExact ? { units: 0, requests: 0 } : this.demand.next(nowMs, leaseDemandMs, leaseDemandRequests)
+    return {
+      principal: this.principal,
+      waiting: Math.max(0, this.waiting.length - this.permits),
+      leastUnits: Math.max(0, first.leastUnits - free),
+      wantUnits: Math.max(0, wantUnits),
+      extraUnits: extra.units,
+      extraPermits: extra.requests,
+    }
+  }
+
+  /** Takes what Redis answered to `ask`. @param nowMs its clock, by which the lease is counted */
+  answered(answer: LeaseAnswer, nowMs: number): void {
+    if (answer.code !== HoldCode.OK) {
+      this.refused(answer, nowMs)
+      return
+    }
+    this.recallUntilMs = 0
+    this.permits += answer.permits
+    const lease = this.leaseAt(nowMs)
+    lease.add(answer.coinUnits, answer.grants)
+    this.serve(lease, nowMs)
+    if (this.waiting.length > 0) this.shard.want(this)
+  }
+
+  /** Refuses everybody who waits. */
+  refuseAll(code: number, retryMs = 0): void {
+    const { waiting } = this
+    this.waiting = []
+    for (const waiter of waiting) this.context.refuse(waiter, code, retryMs)
+  }
+
+  /** Asks again for those who wait for what others have leased. */
+  retry(): void {
+    if (this.waiting.length > 0) this.shard.want(this)
+  }
+
+  /** Gives up what the key does not need now, or all that nobody holds. */
+  giveUp(nowMs: number, all = false): void {
+    const { lease } = this
+    if (lease === undefined) return
+    const { leaseDemandMs, leaseDemandRequests } = this.context.limits
+    const isOver = all || nowMs >= lease.endMs || this.context.isExact(this.accountId)
+    const keep = isOver ? 0 : this.demand.next(nowMs, leaseDemandMs, leaseDemandRequests).units
+    if (keep === 0 || lease.free(nowMs) > SLACK * keep) lease.giveUp(keep, nowMs)
+    if (nowMs >= lease.endMs) this.lease = undefined
+  }
+
+  /** Permits that nobody uses, as `count,interval` for the call that gives them back; empty for none. */
+  takePermits(nowMs: number): string {
+    if (this.permits < 1 || this.waiting.length > 0 || !this.isIdle(nowMs)) return ''
+    const { permits } = this
+    this.permits = 0
+    const interval = this.principal.caps.texts.at(-1)?.split(',', 1)[0] ?? ''
+    return interval === '' ? '' : `${permits},${interval}`
+  }
+
+  /** Nothing of it is needed any more. */
+  isDone(nowMs: number): boolean {
+    return this.waiting.length === 0 && this.permits === 0 && this.isIdle(nowMs) && (this.lease?.outUnits ?? 0) === 0
+  }
+
+  private isIdle(nowMs: number): boolean {
+    return nowMs - this.usedAtMs >= this.context.limits.leaseIdleMs
+  }
+
+  /** The key has changed: what it leased under its old caps goes back first. */
+  private follow(principal: Principal, nowMs: number): void {
+    this.principal = principal
+    this.permits = 0
+    this.lease?.giveUp(0, nowMs)
+  }
+
+  private usable(nowMs: number): Lease | undefined {
+    const { lease } = this
+    return lease !== undefined && nowMs < lease.endMs && this.context.mayUse ? lease : undefined
+  }
+
+  private tryHold(waiter: HoldWaiter, nowMs: number): boolean {
+    const lease = this.usable(nowMs)
+    if (lease === undefined || this.permits < 1 || lease.free(nowMs) < waiter.wantUnits) return false
+    this.hold(waiter, lease, waiter.wantUnits, nowMs)
+    return true
+  }
+
+  private hold(waiter: HoldWaiter, lease: Lease, units: number, nowMs: number): void {
+    this.permits--
+    this.usedAtMs = nowMs
+    this.demand.note(units, nowMs, this.context.limits.leaseDemandMs)
+    this.shard.opened(waiter, lease, lease.hold(units, nowMs), units)
+  }
+
+  private leaseAt(nowMs: number): Lease {
+    const { platform, keyId, accountId } = this.principal
+    const keys = platform === null ? keyId : `${keyId}/${platform.keyId}`
+    const lease = this.shard.leaseOf(accountId, keys, Math.floor(nowMs / HOUR_MS))
+    if (this.lease !== lease) this.lease?.giveUp(0, nowMs)
+    this.lease = lease
+    return lease
+  }
+
+  /** The first that waits may get less than it wants, as what was leased is what there is; the others ask again. */
+  private serve(lease: Lease, nowMs: number): void {
+    let served = 0
+    for (const waiter of this.waiting) {
+      const free = lease.free(nowMs)
+      const units = served === 0 && free >= waiter.leastUnits ? Math.min(waiter.wantUnits, free) : waiter.wantUnits
+      if (this.permits < 1 || units > free) break
+      served++
+      this.hold(waiter, lease, units, nowMs)
+    }
+    this.waiting.splice(0, served)
+  }
+
+  private refused({ code, units, retryMs, outUnits }: LeaseAnswer, nowMs: number): void {
+    if (code === HoldCode.RATE || code === HoldCode.NO_ACCOUNT || code === HoldCode.BACKLOG) {
+      this.refuseAll(code, retryMs)
+      return
+    }
+    if (this.mayComeBack(outUnits, nowMs)) return
+    this.recallUntilMs = 0
+    const left = units + (this.usable(nowMs)?.free(nowMs) ?? 0)
+    const refused = this.waiting.filter((waiter) => waiter.leastUnits > left)
+    this.waiting = this.waiting.filter((waiter) => waiter.leastUnits <= left)
+    for (const waiter of refused) this.context.refuse(waiter, code, 0)
+    if (this.waiting.length > 0) this.shard.want(this)
+  }
+
+  /** Calls back what others have leased of the account and do not use, unless that was waited for already. */
+  private mayComeBack(outUnits: number, nowMs: number): boolean {
+    if (this.recallUntilMs === 0) {
+      if (outUnits <= 0) return false
+      this.recallUntilMs = nowMs + this.context.limits.recallWaitMs
+      this.context.recall(this.accountId)
+    } else if (nowMs >= this.recallUntilMs) {
+      return false
+    }
+    this.context.retrySoon(this)
+    return true
+  }
+}

@@ -1,0 +1,75 @@
+import type { ScriptArgument, ScriptKey } from '../../../contract/wire/scripts.ts'
+import type { Principal } from '../../access/principal.ts'
+
+const HEAD = 2
+const PER_ITEM = 7
+
+/** What is asked for one key. */
+export interface LeaseAsk {
+  readonly principal: Principal
+  /** Requests that wait. */
+  readonly waiting: number
+  /** The least that the first of them can do with. */
+  readonly leastUnits: number
+  /** What all of them want. */
+  readonly wantUnits: number
+  readonly extraUnits: number
+  readonly extraPermits: number
+}
+
+/** What was answered for one key. */
+export interface LeaseAnswer {
+  /** HoldCode */
+  readonly code: number
+  /** Leased, or what was left where it was refused. */
+  readonly units: number
+  readonly retryMs: number
+  /** Requests that may run by the key's rate. */
+  readonly permits: number
+  readonly coinUnits: number
+  readonly grants: { grantId: string; expiresAtMs: number; units: number }[]
+  /** Of the account, over all processes. */
+  readonly outUnits: number
+}
+
+/** Keys and arguments of lease.lua behind those of the shard and the call. */
+export function leaseArguments(asks: readonly LeaseAsk[]): { keys: ScriptKey[]; args: ScriptArgument[] } {
+  const keys: ScriptKey[] = []
+  const args: ScriptArgument[] = [asks.length]
+  for (const { principal, ...ask } of asks) {
+    keys.push(principal.keys)
+    args.push(principal.ids, ask.waiting, ask.leastUnits, ask.wantUnits, ask.extraUnits, ask.extraPermits)
+    args.push(principal.caps)
+  }
+  for (const [i, { principal }] of asks.entries()) {
+    if (principal.platform === null) continue
+    keys.push(principal.platform.countersKey)
+    args.push(i, principal.platform.caps)
+  }
+  return { keys, args }
+}
+
+/** The answers, in the order of the asks. @throws Error when Redis answers another number of them */
+export function leaseAnswers(reply: readonly unknown[], count: number): LeaseAnswer[] {
+  if (reply.length !== HEAD + count * PER_ITEM) throw new Error(`lease.lua answered ${reply.length} values`)
+  return Array.from({ length: count }, (_, i) => {
+    const [code, units, retryMs, permits, coinUnits, grants, outUnits] = reply.slice(HEAD + i * PER_ITEM)
+    return {
+      code: Number(code),
+      units: Number(units),
+      retryMs: Number(retryMs),
+      permits: Number(permits),
+      coinUnits: Number(coinUnits),
+      grants: parseGrants(String(grants)),
+      outUnits: Number(outUnits),
+    }
+  })
+}
+
+function parseGrants(text: string): LeaseAnswer['grants'] {
+  if (text === '') return []
+  return text.split(';').map((grant) => {
+    const [grantId = '', expiresAtMs, units] = grant.split(',')
+    return { grantId, expiresAtMs: Number(expiresAtMs), units: Number(units) }
+  })
+}

@@ -1,0 +1,45 @@
+import type { Script } from '../../../contract/wire/scripts.ts'
+import type { Limits } from '../../limits.ts'
+import type { HoldWaiter } from '../holds.ts'
+import type { Journal } from '../journal/journal.ts'
+import type { LeasedEnding } from './batch.ts'
+import type { KeyLeases } from './keyLeases.ts'
+import type { RedisClock } from './redisClock.ts'
+
+/** The scripts of leases, on a connection. */
+export interface LeaseScripts {
+  readonly lease: Script
+  readonly deliver: Script
+  readonly syncLeases: Script
+  readonly reportLeases: Script
+}
+
+/** What the leases of a process have in common. */
+export interface LeaseContext {
+  readonly owner: string
+  readonly scripts: LeaseScripts
+  readonly limits: Limits
+  readonly clock: RedisClock
+  readonly journal: Journal
+  /** A call can reach Redis now. */
+  readonly connected: () => boolean
+  /** Redis has answered lately, so that nobody takes this process for gone. */
+  readonly mayUse: boolean
+  /** The account is leased hold by hold for now. */
+  isExact(accountId: string): boolean
+  refuse(waiter: HoldWaiter, code: number, retryMs: number): void
+  /** Calls back what all processes have leased of an account and do not use. */
+  recall(accountId: string): void
+  /** Has a key ask again in a moment. */
+  retrySoon(key: KeyLeases): void
+  /** Redis has answered a call that was sent at this time, by performance.now(). */
+  answered(sentAtMs: number, redisMs: number): void
+  /** How far the endings of this process are booked, by shard. @throws while control cannot say */
+  booked(): Promise<ReadonlyMap<number, number>>
+  /**
+   * The endings of a shard with numbers above `afterSeq`, up to `lastSeq`, as they stand in the journal.
+   * @throws the error of the file system
+   */
+  journaled(shard: number, afterSeq: number, lastSeq: number): Promise<LeasedEnding[]>
+  readonly onFault: (error: unknown) => void
+}

@@ -1,0 +1,210 @@
+import { HoldCode } from '../../../contract/wire/scripts.ts'
+import { SHARD_COUNT, shardOf } from '../../../contract/wire/redisKeys.ts'
+import type { FixedArguments } from '../../../contract/wire/scriptArguments.ts'
+import { checkDeadlines } from '../../checkDeadlines.ts'
+import type { Limits } from '../../limits.ts'
+import type { Ending, EndingWaiter, Settling } from '../ending.ts'
+import { holdRefusal } from '../holdRefusal.ts'
+import type { Holding, HoldWaiter } from '../holds.ts'
+import type { Journal } from '../journal/journal.ts'
+import { notifyWaiter } from '../notifyWaiter.ts'
+import type { LeasedEnding } from './batch.ts'
+import type { KeyLeases } from './keyLeases.ts'
+import type { LeaseContext, LeaseScripts } from './leaseContext.ts'
+import { OpenHolds } from './openHolds.ts'
+import { RecentEndings } from './recentEndings.ts'
+import { RedisClock } from './redisClock.ts'
+import { ShardLeases } from './shardLeases.ts'
+
+/** Steps in which what others have leased is waited for. */
+const RECALL_STEPS = 5
+
+export interface LeasesOptions {
+  readonly owner: string
+  readonly scripts: LeaseScripts
+  readonly limits: Limits
+  readonly journal: Journal
+  readonly connected: () => boolean
+  readonly booked: LeaseContext['booked']
+  readonly journaled: LeaseContext['journaled']
+  /** Publishes that an account is called back. */
+  readonly publishRecall: (accountId: string) => void
+  /** Ends what is held in Redis by itself. */
+  readonly singles: Settling
+  readonly onFault: (error: unknown) => void
+}
+
+/** What a process has leased, for its metrics. */
+export interface LeaseCounts {
+  readonly leases: number
+  readonly outUnits: number
+  readonly openHolds: number
+  readonly undelivered: number
+  readonly recalls: number
+}
+
+/**
+ * Holds requests on units that this process has leased, and ends them: arithmetic and a line in the journal. Redis is
+ * asked for leases and told of endings in the background, a batch at a time.
+ */
+export class Leases implements Holding, Settling {
+  private readonly options: LeasesOptions
+  private readonly clock = new RedisClock()
+  private readonly open: OpenHolds
+  private readonly shards: readonly ShardLeases[]
+  private readonly recent: RecentEndings
+  private readonly exactUntilMs = new Map<string, number>()
+  private readonly timers: readonly NodeJS.Timeout[]
+  private heardAtMs = Number.NEGATIVE_INFINITY
+  private recalls = 0
+
+  constructor(options: LeasesOptions) {
+    this.options = options
+    const { limits } = options
+    this.open = new OpenHolds(options.journal, this.clock)
+    this.recent = new RecentEndings(limits.endedKnownMax)
+    const context = this.newContext()
+    this.shards = Array.from({ length: SHARD_COUNT }, (_, shard) => new ShardLeases(shard, context, this.open))
+    this.timers = [
+      checkDeadlines(limits.leaseDeliverMs, () => this.tick()),
+      checkDeadlines(limits.leaseDemandMs, () => this.review()),
+    ]
+  }
+
+  take(waiter: HoldWaiter): void {
+    const shard = this.shards[waiter.principal.shard]
+    if (shard === undefined || !this.options.journal.accepts) this.refuseLater(waiter)
+    else shard.take(waiter, this.clock.now())
+  }
+
+  end(ending: Ending, keys: FixedArguments, waiter: EndingWaiter | null): void {
+    const hold = this.open.get(ending.requestId)
+    if (hold === undefined) {
+      this.options.singles.end(ending, keys, waiter)
+      return
+    }
+    this.open.remove(hold)
+    this.recent.add(ending.requestId, ending.shard)
+    this.shards[ending.shard]?.end(hold, ending.chargeUnits, ending.settlement, waiter)
+  }
+
+  /** Redis has answered something else in time. @param sentAtMs by performance.now() */
+  heard(sentAtMs: number, redisMs: number): void {
+    this.heardAtMs = Math.max(this.heardAtMs, sentAtMs)
+    this.clock.note(sentAtMs, redisMs)
+  }
+
+  /** Gives back what of an account is idle, and leases it hold by hold for a while. */
+  recalled(accountId: string): void {
+    this.exactUntilMs.set(accountId, performance.now() + this.options.limits.recallExactMs)
+    this.shards[shardOf(accountId)]?.recall(accountId)
+  }
+
+  /**
+   * Whether a request is or was served here.
+   * @returns undefined when it was not; what has ended is on its way to the book then
+   */
+  asked(requestId: string): 'open' | 'ended' | undefined {
+    if (this.open.get(requestId) !== undefined) return 'open'
+    const shard = this.recent.shardOf(requestId)
+    if (shard === undefined) return undefined
+    this.shards[shard]?.deliverSoon()
+    return 'ended'
+  }
+
+  /** Tells a loading of the admission state what this process has out. @throws when that cannot be done */
+  async reportTo(load: string): Promise<void> {
+    await Promise.all(this.shards.filter((shard) => !shard.isIdle).map((shard) => shard.reportTo(load)))
+  }
+
+  /** The book has endings up to these numbers, by shard. */
+  noteBooked(booked: ReadonlyMap<number, number>): void {
+    const { journal } = this.options
+    journal.trim(booked)
+    const pinned = journal.pinned(booked)
+    if (pinned !== undefined) this.open.writeAgain(pinned)
+  }
+
+  get counts(): LeaseCounts {
+    return {
+      leases: this.shards.reduce((sum, shard) => sum + shard.leaseCount, 0),
+      outUnits: this.shards.reduce((sum, shard) => sum + shard.outUnits, 0),
+      openHolds: this.open.size,
+      undelivered: this.undelivered,
+      recalls: this.recalls,
+    }
+  }
+
+  /** Endings that Redis does not have yet. */
+  get undelivered(): number {
+    return this.shards.reduce((sum, shard) => sum + shard.undelivered, 0)
+  }
+
+  /** Gives everything back. @returns whether Redis has all of it before `timeoutMs` */
+  async stop(timeoutMs: number): Promise<boolean> {
+    const untilMs = performance.now() + timeoutMs
+    while (!this.shards.every((shard) => shard.isIdle) && performance.now() < untilMs) {
+      for (const shard of this.shards) {
+        if (shard.isIdle) continue
+        shard.review(Number.POSITIVE_INFINITY, true)
+        shard.tick()
+      }
+      await new Promise((resolve) => setTimeout(resolve, 1))
+    }
+    for (const timer of this.timers) clearInterval(timer)
+    return this.shards.every((shard) => shard.isIdle)
+  }
+
+  private tick(): void {
+    for (const shard of this.shards) shard.tick()
+  }
+
+  private review(): void {
+    const nowMs = this.clock.now()
+    for (const shard of this.shards) if (!shard.isIdle) shard.review(nowMs)
+    for (const [accountId, untilMs] of this.exactUntilMs) {
+      if (untilMs < performance.now()) this.exactUntilMs.delete(accountId)
+    }
+  }
+
+  private refuseLater(waiter: HoldWaiter): void {
+    setImmediate(() => this.refuse(waiter, HoldCode.CLOSED, 0))
+  }
+
+  private refuse(waiter: HoldWaiter, code: number, retryMs: number): void {
+    const { onFault } = this.options
+    const error = holdRefusal(waiter, code, retryMs, onFault)
+    notifyWaiter(waiter, (told) => told.onHoldRefused(error), onFault)
+  }
+
+  private recall(accountId: string): void {
+    this.recalls++
+    this.exactUntilMs.set(accountId, performance.now() + this.options.limits.recallExactMs)
+    this.options.publishRecall(accountId)
+  }
+
+  private newContext(): LeaseContext {
+    const { options, clock } = this
+    const { owner, scripts, limits, journal, connected, booked, journaled, onFault } = options
+    const silent = (): boolean => performance.now() - this.heardAtMs >= limits.leaseSilenceMs
+    return {
+      owner,
+      scripts,
+      limits,
+      clock,
+      journal,
+      connected,
+      get mayUse() {
+        return !silent()
+      },
+      isExact: (accountId) => this.exactUntilMs.has(accountId),
+      refuse: (waiter, code, retryMs) => this.refuse(waiter, code, retryMs),
+      recall: (accountId) => this.recall(accountId),
+      retrySoon: (key: KeyLeases) => setTimeout(() => key.retry(), limits.recallWaitMs / RECALL_STEPS),
+      answered: (sentAtMs, redisMs) => this.heard(sentAtMs, redisMs),
+      booked,
+      journaled: (shard, afterSeq, lastSeq): Promise<LeasedEnding[]> => journaled(shard, afterSeq, lastSeq),
+      onFault,
+    }
+  }
+}

@@ -1,0 +1,91 @@
+import { GatewayError } from '../../../contract/errors/errors.ts'
+import type { EndingWaiter } from '../ending.ts'
+import type { HoldWaiter } from '../holds.ts'
+import type { JournalListener } from '../journal/listener.ts'
+import type { Segment } from '../journal/segment.ts'
+import type { LeasedEnding } from './batch.ts'
+import type { Lease } from './lease.ts'
+import type { Parts } from './parts.ts'
+
+/** A request that holds units of a lease; told once its opening is in the journal. */
+export class OpenHold implements JournalListener {
+  readonly waiter: HoldWaiter
+  readonly lease: Lease
+  readonly parts: Parts
+  readonly units: number
+  /** On Redis's clock. */
+  readonly heldAtMs: number
+  /** Of the journal, where its opening is. */
+  segment: Segment | undefined
+  private readonly onRefused: (hold: OpenHold) => void
+
+  /** @param onRefused called when the opening could not be written, before the waiter is told */
+  constructor(
+    waiter: HoldWaiter,
+    lease: Lease,
+    parts: Parts,
+    units: number,
+    heldAtMs: number,
+    onRefused: (hold: OpenHold) => void,
+  ) {
+    this.waiter = waiter
+    this.lease = lease
+    this.parts = parts
+    this.units = units
+    this.heldAtMs = heldAtMs
+    this.onRefused = onRefused
+  }
+
+  onWritten(): void {
+    this.waiter.onHeld(this.units, this.heldAtMs)
+  }
+
+  onUnwritten(cause: unknown): void {
+    this.onRefused(this)
+    this.waiter.onHoldRefused(new GatewayError('admission_unavailable', { retryAfterSeconds: 1, cause }))
+  }
+
+  onCrashed(error: unknown): void {
+    this.waiter.onCrashed(error)
+  }
+}
+
+/** A request that has ended; its client is told once the ending is in the journal. */
+export class EndedHold implements JournalListener {
+  readonly ending: LeasedEnding
+  readonly chargedUnits: number
+  private readonly waiter: EndingWaiter | null
+  private readonly onLeft: (ended: EndedHold) => void
+
+  /** @param onLeft called when the ending could not be written: the waiter is told once Redis has it */
+  constructor(
+    ending: LeasedEnding,
+    chargedUnits: number,
+    waiter: EndingWaiter | null,
+    onLeft: (ended: EndedHold) => void,
+  ) {
+    this.ending = ending
+    this.chargedUnits = chargedUnits
+    this.waiter = waiter
+    this.onLeft = onLeft
+  }
+
+  onWritten(): void {
+    this.waiter?.onSettled(this.chargedUnits)
+  }
+
+  onUnwritten(): void {
+    if (this.waiter !== null) this.onLeft(this)
+  }
+
+  onDelayed(): void {
+    this.waiter?.onSettleDelayed(false)
+  }
+
+  onCrashed(error: unknown): void {
+    this.waiter?.onCrashed(error)
+  }
+}
+
+/** Whoever waits for the opening of a request that is written again needs not be told. */
+export const NOBODY: JournalListener = { onWritten() {}, onUnwritten() {}, onCrashed() {} }

@@ -1,0 +1,67 @@
+import type { HoldWaiter } from '../holds.ts'
+import type { Journal } from '../journal/journal.ts'
+import type { JournalListener } from '../journal/listener.ts'
+import { openingText } from '../journal/records.ts'
+import type { Segment } from '../journal/segment.ts'
+import type { Lease } from './lease.ts'
+import { NOBODY, OpenHold } from './openHold.ts'
+import { NO_PARTS, type Parts, splitText } from './parts.ts'
+import type { RedisClock } from './redisClock.ts'
+
+/** The requests of a process that hold units of leases. */
+export class OpenHolds {
+  private readonly holds = new Map<string, OpenHold>()
+  private readonly journal: Journal
+  private readonly clock: RedisClock
+  private readonly onRefused = (hold: OpenHold): void => {
+    hold.lease.release(hold.parts, NO_PARTS)
+    this.remove(hold)
+  }
+
+  constructor(journal: Journal, clock: RedisClock) {
+    this.journal = journal
+    this.clock = clock
+  }
+
+  get size(): number {
+    return this.holds.size
+  }
+
+  get(requestId: string): OpenHold | undefined {
+    return this.holds.get(requestId)
+  }
+
+  /** Notes a hold; its request is told once that is in the journal. */
+  add(waiter: HoldWaiter, lease: Lease, parts: Parts, units: number): void {
+    const hold = new OpenHold(waiter, lease, parts, units, this.clock.now(), this.onRefused)
+    this.holds.set(waiter.requestId, hold)
+    this.write(hold, hold)
+  }
+
+  /** The request has ended. */
+  remove(hold: OpenHold): void {
+    this.holds.delete(hold.waiter.requestId)
+    if (hold.segment !== undefined) hold.segment.openCount--
+    hold.segment = undefined
+  }
+
+  *ofShard(shard: number): Generator<OpenHold> {
+    for (const hold of this.holds.values()) if (hold.lease.name.shard === shard) yield hold
+  }
+
+  /** Writes the openings that a segment is kept for to the journal's end, so that it can go. */
+  writeAgain(segment: Segment): void {
+    for (const hold of this.holds.values()) {
+      if (hold.segment !== segment) continue
+      segment.openCount--
+      this.write(hold, NOBODY)
+    }
+  }
+
+  private write(hold: OpenHold, listener: JournalListener): void {
+    const { waiter, lease, parts, heldAtMs } = hold
+    const record = openingText(lease.text, waiter.requestId, splitText(parts), heldAtMs, waiter.holdMeta)
+    hold.segment = this.journal.append(record, listener)
+    hold.segment.openCount++
+  }
+}

@@ -1,0 +1,24 @@
+/** The requests that ended here last, for who asks where one is. */
+export class RecentEndings {
+  private readonly max: number
+  private readonly ids: string[] = []
+  private readonly shards = new Map<string, number>()
+  private next = 0
+
+  constructor(max: number) {
+    this.max = max
+  }
+
+  add(requestId: string, shard: number): void {
+    const oldest = this.ids[this.next]
+    if (oldest !== undefined) this.shards.delete(oldest)
+    this.ids[this.next] = requestId
+    this.shards.set(requestId, shard)
+    this.next = (this.next + 1) % this.max
+  }
+
+  /** @returns undefined for a request that did not end here lately */
+  shardOf(requestId: string): number | undefined {
+    return this.shards.get(requestId)
+  }
+}

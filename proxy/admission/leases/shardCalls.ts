@@ -1,0 +1,138 @@
+import { accountKeys, epochKey, leasesKey, ledgerStream, loadGuardKey } from '../../../contract/wire/redisKeys.ts'
+import { LeaseCode, type Script, type ScriptArgument, type ScriptKey } from '../../../contract/wire/scripts.ts'
+import { batchText, deliverArguments, type GivenBack, type LeasedEnding } from './batch.ts'
+import { hourOf, keyIdOf, type LeaseOrigin } from './lease.ts'
+import { type LeaseAnswer, type LeaseAsk, leaseAnswers, leaseArguments } from './leaseCall.ts'
+import type { LeaseContext, LeaseScripts } from './leaseContext.ts'
+import { grantsText, type Parts, parseSplit } from './parts.ts'
+import { monthOfHour } from './monthOfHour.ts'
+
+const HOURS_PER_DAY = 24
+
+/** A lease, and units of it. */
+export interface LeasedParts {
+  readonly origin: LeaseOrigin
+  readonly field: string
+  readonly parts: Parts
+}
+
+/** What Redis answered to a call that it took. */
+interface Taken {
+  readonly code: typeof LeaseCode.OK
+  /** On Redis's clock. */
+  readonly nowMs: number
+}
+
+/** Why a call was not taken; it did nothing. */
+export interface NotTaken {
+  readonly code: Exclude<(typeof LeaseCode)[keyof typeof LeaseCode], typeof LeaseCode.OK>
+}
+
+/** What the calls need of those who make them. */
+export type CallContext = Pick<LeaseContext, 'owner' | 'scripts' | 'limits' | 'answered'>
+
+/** The calls of one process to one shard of the admission state. Each has a number, by which one that comes late is known. */
+export class ShardCalls {
+  /** In which the leases were taken; empty while it is not known. */
+  epoch = ''
+  /** The epoch in force, as the last call that was refused for its epoch learned. */
+  inForce = ''
+  private readonly shard: number
+  private readonly context: CallContext
+  private readonly fixed: readonly [string, string, string]
+  private lastCall = 0
+
+  constructor(shard: number, context: CallContext) {
+    this.shard = shard
+    this.context = context
+    this.fixed = [epochKey(shard), leasesKey(shard, context.owner), ledgerStream(shard)]
+  }
+
+  /** Goes on for an owner that has made calls up to this number. */
+  resume(lastCall: number): void {
+    this.lastCall = lastCall
+  }
+
+  /** @throws the error of a call whose answer was lost; it may have been taken */
+  async lease(asks: readonly LeaseAsk[]): Promise<(Taken & { readonly answers: LeaseAnswer[] }) | NotTaken> {
+    const { keys, args } = leaseArguments(asks)
+    const { ledgerStreamEntriesMax } = this.context.limits
+    const reply = await this.call('lease', [...this.fixed, ...keys], [ledgerStreamEntriesMax, ...args])
+    if (!isTaken(reply)) return this.notTaken(reply[0], reply[2])
+    return { code: reply[0], nowMs: reply[1], answers: leaseAnswers(reply, asks.length) }
+  }
+
+  /** @throws as `lease` */
+  async deliver(endings: readonly LeasedEnding[], given: readonly GivenBack[]): Promise<Taken | NotTaken> {
+    const { keys, args } = deliverArguments(endings, given)
+    const batch = endings.length === 0 ? '' : Buffer.from(batchText(this.context.owner, endings), 'latin1')
+    const range = [endings[0]?.seq ?? 0, endings.at(-1)?.seq ?? 0]
+    const reply = await this.call('deliver', [...this.fixed, ...keys], [...range, batch, ...args])
+    return isTaken(reply) ? { code: reply[0], nowMs: reply[1] } : this.notTaken(reply[0], reply[3])
+  }
+
+  /**
+   * What Redis has, once no earlier call can change it any more.
+   * @throws as `lease`
+   */
+  async sync(): Promise<(Taken & { readonly deliveredSeq: number; readonly leases: LeasedParts[] }) | NotTaken> {
+    const reply = await this.call('syncLeases', this.fixed.slice(0, 2), [])
+    if (!isTaken(reply)) return this.notTaken(reply[0], reply[3])
+    return { code: reply[0], nowMs: reply[1], deliveredSeq: Number(reply[2]), leases: this.leasesIn(reply.slice(4)) }
+  }
+
+  /**
+   * Tells Redis what is out.
+   * @param load the loading that asks; '' while admission is open
+   * @throws as `lease`
+   */
+  async report(load: string, bookedSeq: number, leases: readonly LeasedParts[]): Promise<Taken | NotTaken> {
+    const keys: ScriptKey[] = [...this.fixed.slice(0, 2), loadGuardKey(this.shard)]
+    const args: ScriptArgument[] = [bookedSeq]
+    for (const { origin, field, parts } of leases) {
+      const { accountId, hour } = origin
+      keys.push(accountKeys(this.shard, accountId, keyIdOf(origin)))
+      args.push(field, accountId, origin.keys, hour, Math.floor(hour / HOURS_PER_DAY), monthOfHour(hour))
+      args.push(`${parts.coinUnits}|${grantsText(parts.grants)}`)
+    }
+    this.epoch = load
+    const reply = await this.call('reportLeases', keys, args)
+    if (!isTaken(reply)) return this.notTaken(reply[0], reply[2])
+    this.epoch = String(reply[2])
+    return { code: reply[0], nowMs: reply[1] }
+  }
+
+  private async call(name: keyof LeaseScripts, keys: ScriptKey[], args: ScriptArgument[]): Promise<Reply> {
+    const script: Script = this.context.scripts[name]
+    const sentAtMs = performance.now()
+    this.lastCall++
+    const reply = (await script(keys, [this.epoch, this.lastCall, ...args])) as Reply
+    this.context.answered(sentAtMs, reply[1])
+    return reply
+  }
+
+  private notTaken(code: number, epoch: unknown): NotTaken {
+    const known = Object.values(LeaseCode).find((one) => one === code)
+    if (known === undefined || known === LeaseCode.OK) throw new Error(`a script of leases answered code ${code}`)
+    if (known === LeaseCode.UNKNOWN_EPOCH) this.inForce = String(epoch ?? '')
+    return { code: known }
+  }
+
+  private leasesIn(fields: readonly unknown[]): LeasedParts[] {
+    const leases: LeasedParts[] = []
+    for (let i = 0; i + 1 < fields.length; i += 2) {
+      const field = String(fields[i])
+      const [accountId = '', keys = '', , , , coin, grants = ''] = String(fields[i + 1]).split('|')
+      if (!field.startsWith('L:')) continue
+      const parts = { coinUnits: Number(coin), grants: parseSplit(grants).grants }
+      leases.push({ origin: { shard: this.shard, accountId, keys, hour: hourOf(field) }, field, parts })
+    }
+    return leases
+  }
+}
+
+type Reply = [code: number, nowMs: number, ...rest: unknown[]]
+
+function isTaken(reply: Reply): reply is [typeof LeaseCode.OK, number, ...unknown[]] {
+  return reply[0] === LeaseCode.OK
+}

@@ -1,0 +1,342 @@
+import { HoldCode, LeaseCode } from '../../../contract/wire/scripts.ts'
+import type { EndingWaiter } from '../ending.ts'
+import type { HoldWaiter } from '../holds.ts'
+import { endingText } from '../journal/records.ts'
+import type { GivenBack, LeasedEnding } from './batch.ts'
+import { EndingQueue } from './endingQueue.ts'
+import { KeyLeases, type KeyShard } from './keyLeases.ts'
+import { Lease, type LeaseIdentity, leaseField } from './lease.ts'
+import type { LeaseContext } from './leaseContext.ts'
+import { EndedHold, type OpenHold } from './openHold.ts'
+import type { OpenHolds } from './openHolds.ts'
+import { chargeParts, NO_PARTS, type Parts, PartsSum, splitText, unitsOf } from './parts.ts'
+import { type LeasedParts, type NotTaken, ShardCalls } from './shardCalls.ts'
+
+/**
+ * The leases of a process in one shard. Its calls to Redis come one after the other, so that each finds what the one before
+ * left; what a turn of the event loop asks for is one call.
+ */
+export class ShardLeases implements KeyShard {
+  readonly shard: number
+  private readonly context: LeaseContext
+  private readonly open: OpenHolds
+  private readonly calls: ShardCalls
+  private readonly keys = new Map<string, KeyLeases>()
+  /** By name; kept while Redis has something out for them. */
+  private readonly leases = new Map<string, Lease>()
+  private readonly endings: EndingQueue
+  private wanting = new Set<KeyLeases>()
+  private scheduled = false
+  private running: Promise<void> | undefined
+  /** Something is to be delivered or given back in the next call. */
+  private isDue = false
+  /** The answer to a call was lost. */
+  private isUnsure = false
+  /** Redis does not know what is out. */
+  private mustReport = false
+  private retryAtMs = 0
+  private readonly start = (): void => {
+    this.scheduled = false
+    this.running ??= this.run()
+  }
+
+  constructor(shard: number, context: LeaseContext, open: OpenHolds) {
+    this.shard = shard
+    this.context = context
+    this.open = open
+    this.calls = new ShardCalls(shard, context)
+    this.endings = new EndingQueue(context)
+  }
+
+  /** Nothing of it is out, open or undelivered. */
+  get isIdle(): boolean {
+    return this.running === undefined && this.endings.length === 0 && this.leases.size === 0 && this.keys.size === 0
+  }
+
+  get undelivered(): number {
+    return this.endings.length
+  }
+
+  /** Units that this process has out. */
+  get outUnits(): number {
+    let units = 0
+    for (const lease of this.leases.values()) units += lease.outUnits
+    return units
+  }
+
+  get leaseCount(): number {
+    return this.leases.size
+  }
+
+  take(waiter: HoldWaiter, nowMs: number): void {
+    let key = this.keys.get(waiter.principal.keyId)
+    if (key === undefined) {
+      key = new KeyLeases(waiter.principal, this, this.context)
+      this.keys.set(key.keyId, key)
+    }
+    key.take(waiter, nowMs)
+  }
+
+  /**
+   * Ends a request.
+   * @param chargeUnits a part of the hold, or below zero for nothing
+   * @param settlement a Settlement message, one character a byte
+   */
+  end(hold: OpenHold, chargeUnits: number, settlement: string, waiter: EndingWaiter | null): void {
+    const { lease, parts, heldAtMs } = hold
+    const charged = chargeUnits > 0 ? chargeParts(parts, chargeUnits) : NO_PARTS
+    lease.release(parts, charged)
+    const ending: LeasedEnding = {
+      lease: lease.name,
+      requestId: hold.waiter.requestId,
+      seq: this.endings.nextSeq,
+      voided: chargeUnits < 0,
+      heldAtMs,
+      charged,
+      split: splitText(charged),
+      settlement,
+    }
+    this.endings.add(ending)
+    const ended = new EndedHold(ending, Math.max(0, chargeUnits), waiter, (left) => {
+      this.endings.waitForRedis(left)
+      this.deliverSoon()
+    })
+    this.context.journal.append(endingText(lease.text, ending), ended).noteEnding(this.shard, ending.seq)
+    this.isDue = true
+  }
+
+  want(key: KeyLeases): void {
+    this.wanting.add(key)
+    this.schedule()
+  }
+
+  opened(waiter: HoldWaiter, lease: Lease, parts: Parts, units: number): void {
+    this.open.add(waiter, lease, parts, units)
+  }
+
+  leaseOf(accountId: string, keys: string, hour: number): Lease {
+    const field = leaseField(keys, hour)
+    const known = this.leases.get(field)
+    if (known !== undefined) return known
+    const lease = new Lease({ shard: this.shard, accountId, keys, hour })
+    this.leases.set(field, lease)
+    return lease
+  }
+
+  /** Gives back at once what of an account nobody holds. */
+  recall(accountId: string): void {
+    const nowMs = this.context.clock.now()
+    for (const key of this.keys.values()) if (key.accountId === accountId) key.giveUp(nowMs, true)
+    this.deliverSoon()
+  }
+
+  /** Gives up what the keys do not need now. @param all that nobody holds */
+  review(nowMs: number, all = false): void {
+    for (const key of this.keys.values()) {
+      key.giveUp(nowMs, all)
+      if (key.isDone(nowMs)) this.keys.delete(key.keyId)
+    }
+    this.isDue = true
+  }
+
+  /** Has what is there delivered in the next call. */
+  deliverSoon(): void {
+    this.isDue = true
+    this.schedule()
+  }
+
+  /** Delivers what is due; called again and again. */
+  tick(): void {
+    if (this.isDue || this.wanting.size > 0 || this.isUnsure || this.mustReport) this.schedule()
+  }
+
+  /**
+   * Tells a loading of the admission state what is out, so that it reckons with it. What is free here is void from now on.
+   * @throws while that cannot be done; to be tried again
+   */
+  async reportTo(load: string): Promise<void> {
+    await this.running
+    this.running = this.reportNow(load).finally(() => {
+      this.running = undefined
+    })
+    await this.running
+  }
+
+  private schedule(): void {
+    if (this.scheduled) return
+    this.scheduled = true
+    setImmediate(this.start)
+  }
+
+  private async run(): Promise<void> {
+    try {
+      while (await this.step());
+    } catch (error) {
+      this.context.onFault(error)
+      this.isUnsure = true
+      this.refuseWanting(HoldCode.CLOSED)
+      this.pause()
+    } finally {
+      this.running = undefined
+    }
+  }
+
+  /** @returns whether there may be more to do now */
+  private async step(): Promise<boolean> {
+    if (!this.context.connected() || performance.now() < this.retryAtMs) {
+      this.refuseWanting(HoldCode.CLOSED)
+      return false
+    }
+    if (this.mustReport) return this.reportNow('').then(() => true)
+    if (this.isUnsure) return this.sync()
+    if (this.wanting.size > 0) return this.lease()
+    return this.isDue && this.deliver()
+  }
+
+  private async lease(): Promise<boolean> {
+    const nowMs = this.context.clock.now()
+    const keys: KeyLeases[] = []
+    for (const key of this.wanting) if (keys.length < this.context.limits.holdBatchMax) keys.push(key)
+    for (const key of keys) this.wanting.delete(key)
+    const asked = keys.flatMap((key) => {
+      const ask = key.ask(nowMs)
+      return ask === undefined ? [] : [{ key, ask }]
+    })
+    if (asked.length === 0) return true
+    try {
+      const done = await this.calls.lease(asked.map(({ ask }) => ask))
+      if (done.code !== LeaseCode.OK) {
+        for (const { key } of asked) this.wanting.add(key)
+        return this.notTaken(done)
+      }
+      for (const [i, { key }] of asked.entries()) {
+        const answer = done.answers[i]
+        if (answer !== undefined) key.answered(answer, done.nowMs)
+      }
+      return true
+    } catch (error) {
+      for (const { key } of asked) this.wanting.add(key)
+      throw error
+    }
+  }
+
+  private async deliver(): Promise<boolean> {
+    this.isDue = false
+    const nowMs = this.context.clock.now()
+    const endings = this.endings.first(this.context.limits.leaseDeliverBatchMax)
+    for (const { lease } of endings) this.keys.get(lease.keyId)?.giveUp(nowMs)
+    const given = this.takeGivenUp(nowMs)
+    if (endings.length === 0 && given.length === 0) return false
+    const done = await this.calls.deliver(endings, given)
+    if (done.code !== LeaseCode.OK) {
+      this.isDue = true
+      for (const { lease, units } of given) this.leases.get(lease.field)?.giveUpAgain(units)
+      return this.notTaken(done)
+    }
+    for (const { lease, charged } of endings) this.backToRedis(lease.field, unitsOf(charged))
+    for (const { lease, units } of given) this.backToRedis(lease.field, unitsOf(units))
+    this.endings.delivered(endings.length)
+    if (this.endings.length > 0) this.isDue = true
+    return true
+  }
+
+  private takeGivenUp(nowMs: number): GivenBack[] {
+    const given: GivenBack[] = []
+    for (const lease of this.leases.values()) {
+      if (nowMs >= lease.endMs) lease.giveUp(0, nowMs)
+      const permits = this.keys.get(lease.name.keyId)?.takePermits(nowMs) ?? ''
+      if (lease.hasGivenUp || permits !== '') given.push({ lease: lease.name, units: lease.takeGivenUp(), permits })
+    }
+    return given
+  }
+
+  private backToRedis(field: string, units: number): void {
+    const lease = this.leases.get(field)
+    if (lease === undefined) return
+    lease.outUnits -= units
+    if (lease.outUnits === 0) this.leases.delete(field)
+  }
+
+  private async sync(): Promise<boolean> {
+    const done = await this.calls.sync()
+    if (done.code !== LeaseCode.OK) return this.notTaken(done)
+    this.endings.trim(done.deliveredSeq)
+    const used = this.used()
+    for (const { origin, field, parts } of done.leases) {
+      this.leaseOf(origin.accountId, origin.keys, origin.hour).reconcile(parts, used.get(field)?.parts ?? NO_PARTS)
+    }
+    const known = new Set(done.leases.map(({ field }) => field))
+    for (const lease of this.leases.values()) if (!known.has(lease.field)) lease.reconcile(NO_PARTS, NO_PARTS)
+    for (const [field, lease] of this.leases) if (lease.outUnits === 0) this.leases.delete(field)
+    this.isUnsure = false
+    this.isDue = true
+    return true
+  }
+
+  private async reportNow(load: string): Promise<void> {
+    const bookedSeq = (await this.context.booked()).get(this.shard) ?? 0
+    await this.endings.goBackTo(bookedSeq, this.shard)
+    const used = this.used()
+    for (const lease of this.leases.values()) lease.voidFree(used.get(lease.field)?.parts ?? NO_PARTS)
+    const done = await this.calls.report(load, bookedSeq, [...used.values()])
+    if (done.code !== LeaseCode.OK) {
+      if (load !== '') throw new Error(`the leases of shard ${this.shard} could not be reported: code ${done.code}`)
+      this.notTaken(done)
+      return
+    }
+    for (const { origin } of used.values()) this.leaseOf(origin.accountId, origin.keys, origin.hour)
+    for (const [field, lease] of this.leases) {
+      if (!used.has(field)) this.leases.delete(field)
+      else lease.voidFree(used.get(field)?.parts ?? NO_PARTS)
+    }
+    this.mustReport = false
+    this.isUnsure = false
+    this.retryAtMs = 0
+    this.isDue = true
+  }
+
+  /** What is held, or charged and not delivered, by lease. */
+  private used(): Map<string, LeasedParts> {
+    const sums = new Map<string, LeasedParts & { readonly parts: PartsSum }>()
+    const add = (lease: LeaseIdentity, parts: Parts): void => {
+      const known = sums.get(lease.field) ?? { origin: lease, field: lease.field, parts: new PartsSum() }
+      sums.set(lease.field, known)
+      known.parts.add(parts)
+    }
+    for (const { lease, parts } of this.open.ofShard(this.shard)) add(lease.name, parts)
+    for (const { lease, charged } of this.endings.all) add(lease, charged)
+    for (const [field, { parts }] of sums) if (parts.units === 0) sums.delete(field)
+    return sums
+  }
+
+  private notTaken({ code }: NotTaken): boolean {
+    switch (code) {
+      case LeaseCode.UNKNOWN_EPOCH:
+        // After a report there is none to compare with: this is the one that it was made for.
+        if (this.calls.epoch === '' || this.leases.size === 0) this.calls.epoch = this.calls.inForce
+        else this.mustReport = true
+        return true
+      case LeaseCode.OWNER_CLOSED:
+        this.mustReport = true
+        return true
+      case LeaseCode.STALE:
+        this.isUnsure = true
+        return true
+      default:
+        this.refuseWanting(HoldCode.CLOSED)
+        this.pause()
+        return false
+    }
+  }
+
+  private refuseWanting(code: number): void {
+    const { wanting } = this
+    this.wanting = new Set()
+    for (const key of wanting) key.refuseAll(code)
+  }
+
+  private pause(): void {
+    this.retryAtMs = performance.now() + this.context.limits.settleRetryMs
+    this.isDue = true
+  }
+}

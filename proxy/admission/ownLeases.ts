@@ -1,0 +1,132 @@
+import { join } from 'node:path'
+import type { Redis } from 'ioredis'
+import {
+  ASK_CHANNEL,
+  askedKey,
+  RECALL_CHANNEL,
+  REPORT_CHANNEL,
+  REPORTED_KEY,
+} from '../../contract/wire/redisKeys.ts'
+import { defineScript } from '../../contract/wire/scripts.ts'
+import type { RpcClient } from '../bus/rpcClient.ts'
+import type { ProxyConfig } from '../config.ts'
+import type { Limits } from '../limits.ts'
+import type { Settling } from './ending.ts'
+import { journalName } from './journal/journalName.ts'
+import { Journal } from './journal/journal.ts'
+import { readJournal } from './journal/readJournal.ts'
+import type { EndingRecord } from './journal/records.ts'
+import type { LeasedEnding } from './leases/batch.ts'
+import { hourOf, keyIdOf } from './leases/lease.ts'
+import { Leases } from './leases/leases.ts'
+import { parseSplit } from './leases/parts.ts'
+
+export interface OwnLeasesOptions {
+  readonly config: Pick<ProxyConfig, 'journalFolder' | 'journalMemoryFolder' | 'journalSync'>
+  readonly owner: string
+  readonly commands: Redis
+  readonly subscriber: Redis
+  readonly rpc: Pick<RpcClient, 'call'>
+  readonly limits: Limits
+  readonly connected: () => boolean
+  readonly singles: Settling
+  readonly onFault: (error: unknown) => void
+}
+
+/** The leases of this process with their journal, as the rest of the installation reaches them. */
+export class OwnLeases {
+  readonly leases: Leases
+  readonly journal: Journal
+  private readonly options: OwnLeasesOptions
+  /** A loading that is reported to now. */
+  private reporting: string | undefined
+
+  constructor(options: OwnLeasesOptions) {
+    const { config, owner, commands, limits, connected, singles, onFault } = options
+    this.options = options
+    const name = journalName(owner, process.pid)
+    const diskFolder = join(config.journalFolder, name)
+    const memoryFolder = config.journalMemoryFolder === null ? null : join(config.journalMemoryFolder, name)
+    this.journal = new Journal({ memoryFolder, diskFolder, sync: config.journalSync, limits, onFault })
+    const folders = memoryFolder === null ? [diskFolder] : [memoryFolder, diskFolder]
+    this.leases = new Leases({
+      owner,
+      scripts: {
+        lease: defineScript(commands, 'lease'),
+        deliver: defineScript(commands, 'deliver'),
+        syncLeases: defineScript(commands, 'syncLeases'),
+        reportLeases: defineScript(commands, 'reportLeases'),
+      },
+      limits,
+      journal: this.journal,
+      connected,
+      booked: () => this.booked(),
+      journaled: (shard, afterSeq, lastSeq) => journaled(folders, shard, afterSeq, lastSeq),
+      publishRecall: (accountId) => commands.publish(RECALL_CHANNEL, accountId).catch(onFault),
+      singles,
+      onFault,
+    })
+  }
+
+  /** Listens to recalls, to questions for requests, and to loadings of the admission state. */
+  async start(): Promise<void> {
+    const { subscriber } = this.options
+    subscriber.on('messageBuffer', (channel: Buffer, message: Buffer) => this.heard(String(channel), String(message)))
+    await subscriber.subscribe(RECALL_CHANNEL, ASK_CHANNEL, REPORT_CHANNEL)
+  }
+
+  /** Gives all leases back and ends the journal. @returns whether Redis has everything */
+  async stop(timeoutMs: number): Promise<boolean> {
+    const isDone = await this.leases.stop(timeoutMs)
+    await this.journal.stop()
+    return isDone
+  }
+
+  private heard(channel: string, message: string): void {
+    if (channel === RECALL_CHANNEL) this.leases.recalled(message)
+    else if (channel === ASK_CHANNEL) this.answer(message)
+    else if (channel === REPORT_CHANNEL) this.reportTo(message).catch(this.options.onFault)
+  }
+
+  private answer(requestId: string): void {
+    const state = this.leases.asked(requestId)
+    if (state === undefined) return
+    const { commands, limits, onFault } = this.options
+    commands.set(askedKey(requestId), state, 'PX', limits.askedMs).catch(onFault)
+  }
+
+  /** It is asked again and again until it is answered. */
+  private async reportTo(load: string): Promise<void> {
+    if (this.reporting === load) return
+    this.reporting = load
+    try {
+      await this.leases.reportTo(load)
+      await this.options.commands.hset(REPORTED_KEY, this.options.owner, load)
+    } finally {
+      this.reporting = undefined
+    }
+  }
+
+  private async booked(): Promise<ReadonlyMap<number, number>> {
+    const { booked } = await this.options.rpc.call('ping', { observed: [], owner: this.options.owner })
+    return new Map(booked.map(({ shard, seq }) => [shard ?? 0, seq ?? 0]))
+  }
+}
+
+async function journaled(
+  folders: readonly string[],
+  shard: number,
+  afterSeq: number,
+  lastSeq: number,
+): Promise<LeasedEnding[]> {
+  const { endings } = await readJournal(folders)
+  const own = endings.get(shard) ?? []
+  return own.filter(({ seq }) => seq > afterSeq && seq <= lastSeq).map(leasedEnding)
+}
+
+/** An ending as it was before it was written. */
+export function leasedEnding(record: EndingRecord): LeasedEnding {
+  const { shard, field, accountId, keys, requestId, seq, voided, heldAtMs, split, settlement } = record
+  const lease = { shard, field, accountId, keys, keyId: keyIdOf({ keys }), hour: hourOf(field) }
+  return { lease, requestId, seq, voided, heldAtMs, charged: parseSplit(split), split, settlement }
+}
