@@ -134,6 +134,10 @@ export const PROXY_LIMITS = {
   journalPinnedMax: 8,
   /** The wait before a disk that failed is tried again, in milliseconds. */
   journalRetryMs: 250,
+  /** The time from one look for journals of processes that are gone to the next, in milliseconds. */
+  replayScanMs: 1_000,
+  /** The time from one question whether such a journal is booked to the next, in milliseconds. */
+  replayPollMs: 200,
   // Video jobs.
   /** How long a job that was opened counts although its hold is not seen yet, in milliseconds. */
   videoOpenGraceMs: 10_000,

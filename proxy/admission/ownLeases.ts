@@ -14,12 +14,10 @@ import type { Limits } from '../limits.ts'
 import type { Settling } from './ending.ts'
 import { journalName } from './journal/journalName.ts'
 import { Journal } from './journal/journal.ts'
+import { leasedEnding } from './journal/leasedEnding.ts'
 import { readJournal } from './journal/readJournal.ts'
-import type { EndingRecord } from './journal/records.ts'
 import type { LeasedEnding } from './leases/batch.ts'
-import { hourOf, keyIdOf } from './leases/lease.ts'
 import { Leases } from './leases/leases.ts'
-import { parseSplit } from './leases/parts.ts'
 
 export interface OwnLeasesOptions {
   readonly config: Pick<ProxyConfig, 'journalFolder' | 'journalMemoryFolder' | 'journalSync'>
@@ -122,11 +120,4 @@ async function journaled(
   const { endings } = await readJournal(folders)
   const own = endings.get(shard) ?? []
   return own.filter(({ seq }) => seq > afterSeq && seq <= lastSeq).map(leasedEnding)
-}
-
-/** An ending as it was before it was written. */
-export function leasedEnding(record: EndingRecord): LeasedEnding {
-  const { shard, field, accountId, keys, requestId, seq, voided, heldAtMs, split, settlement } = record
-  const lease = { shard, field, accountId, keys, keyId: keyIdOf({ keys }), hour: hourOf(field) }
-  return { lease, requestId, seq, voided, heldAtMs, charged: parseSplit(split), split, settlement }
 }

@@ -23,6 +23,8 @@ interface Worker {
   /** Its place among the workers, from 0; its replacement takes the same. */
   readonly slot: number
   ready: boolean
+  /** As the worker is known to the rest of the installation; empty until it is ready. */
+  owner: string
   drained: boolean
   last: WorkerSnapshot | undefined
   readonly snapshots: Map<number, (data: WorkerSnapshot | undefined) => void>
@@ -39,13 +41,16 @@ export class WorkerProcesses {
   private readonly config: ProxyConfig
   private readonly limits: Limits
   private readonly log: Logger
+  private readonly onEnded: () => void
   private readonly workers = new Set<Worker>()
   private stopping = false
   private failuresInRow = 0
   private port: number
   private nextSnapshot = 1
 
-  constructor(config: ProxyConfig, limits: Limits, log: Logger) {
+  /** @param onEnded told when a worker's process has ended */
+  constructor(config: ProxyConfig, limits: Limits, log: Logger, onEnded: () => void) {
+    this.onEnded = onEnded
     this.config = config
     this.limits = limits
     this.log = log
@@ -61,6 +66,11 @@ export class WorkerProcesses {
     this.port = await this.spawn(0)
     await Promise.all(Array.from({ length: this.config.workers - 1 }, (_, i) => this.spawn(i + 1)))
     return this.port
+  }
+
+  /** The workers that live, as the rest of the installation knows them. */
+  get owners(): ReadonlySet<string> {
+    return new Set([...this.workers].map(({ owner }) => owner))
   }
 
   /** Lets every worker drain and end; those that do not are killed after their time. */
@@ -87,7 +97,7 @@ export class WorkerProcesses {
     const env = { ...process.env, PORT: String(this.port), UWS_HTTP_MAX_HEADERS_SIZE: String(HEADER_BYTES_MAX) }
     const execArgv = [...process.execArgv, ...YOUNG_SPACE]
     const child = fork(WORKER_FILE, [], { env, execArgv, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
-    const worker: Worker = { child, slot, ready: false, drained: false, last: undefined, snapshots: new Map() }
+    const worker: Worker = { child, slot, ready: false, owner: '', drained: false, last: undefined, snapshots: new Map() }
     this.workers.add(worker)
     return new Promise((resolve, reject) => {
       child.on('message', (message: WorkerToMain) => {
@@ -102,11 +112,13 @@ export class WorkerProcesses {
           return
         }
         worker.ready = true
+        worker.owner = message.ready.owner
         this.failuresInRow = 0
         resolve(message.ready.port)
       })
       child.on('exit', (code, signal) => {
         this.workers.delete(worker)
+        this.onEnded()
         this.retire(worker)
         this.releaseDrained(worker)
         if (this.stopping) return

@@ -1,0 +1,11 @@
+import type { LeasedEnding } from '../leases/batch.ts'
+import { hourOf, keyIdOf } from '../leases/lease.ts'
+import { parseSplit } from '../leases/parts.ts'
+import type { EndingRecord } from './records.ts'
+
+/** An ending as it was before it was written to the journal. */
+export function leasedEnding(record: EndingRecord): LeasedEnding {
+  const { shard, field, accountId, keys, requestId, seq, voided, heldAtMs, split, settlement } = record
+  const lease = { shard, field, accountId, keys, keyId: keyIdOf({ keys }), hour: hourOf(field) }
+  return { lease, requestId, seq, voided, heldAtMs, charged: parseSplit(split), split, settlement }
+}

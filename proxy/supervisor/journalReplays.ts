@@ -1,0 +1,175 @@
+import { readdir, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Redis } from 'ioredis'
+import type { Logger } from 'pino'
+import { OWNERS_KEY } from '../../contract/wire/redisKeys.ts'
+import { defineScript } from '../../contract/wire/scripts.ts'
+import { journalName, parseJournalName } from '../admission/journal/journalName.ts'
+import { isMissing, readJournal } from '../admission/journal/readJournal.ts'
+import type { RpcClient } from '../bus/rpcClient.ts'
+import type { ProxyConfig } from '../config.ts'
+import type { Limits } from '../limits.ts'
+import { OwnerReplay } from './ownerReplay.ts'
+
+export interface JournalReplaysOptions {
+  readonly config: Pick<ProxyConfig, 'journalFolder' | 'journalMemoryFolder'>
+  readonly redis: Redis
+  readonly rpc: Pick<RpcClient, 'call'>
+  readonly limits: Limits
+  readonly log: Logger
+  /** The processes that this one keeps, by their owner's name. */
+  readonly living: () => ReadonlySet<string>
+}
+
+/**
+ * Takes over the journals of processes that are gone, of this proxy and of earlier ones over the same folder. A journal is
+ * taken over by giving its folder the name of this process, so that of two supervisors one has it.
+ */
+export class JournalReplays {
+  private readonly options: JournalReplaysOptions
+  private readonly stopping = new AbortController()
+  private readonly folders: readonly string[]
+  /** Owners whose processes seem to live and that Redis does not know, since when. */
+  private readonly unheardSinceMs = new Map<string, number>()
+  private running: Promise<void> = Promise.resolve()
+  private wake: (() => void) | undefined
+  private finishing = false
+
+  constructor(options: JournalReplaysOptions) {
+    this.options = options
+    const { journalFolder, journalMemoryFolder } = options.config
+    this.folders = journalMemoryFolder === null ? [journalFolder] : [journalFolder, journalMemoryFolder]
+  }
+
+  start(): void {
+    this.running = this.run()
+  }
+
+  /** Looks at once: a process has just ended. */
+  lookNow(): void {
+    this.wake?.()
+  }
+
+  /** Delivers what is left, for as long as `timeoutMs`; the next start takes up the rest. */
+  async finish(timeoutMs: number): Promise<void> {
+    this.finishing = true
+    this.wake?.()
+    const timer = setTimeout(() => this.stopping.abort(), timeoutMs)
+    await this.running
+    if (!this.stopping.signal.aborted) await this.replayAll().catch((error: unknown) => this.noteFault('journals', error))
+    clearTimeout(timer)
+    this.stopping.abort()
+  }
+
+  private async replayAll(): Promise<void> {
+    for (const owner of await this.goneOwners()) await this.tryReplay(owner)
+  }
+
+  private async run(): Promise<void> {
+    const { signal } = this.stopping
+    while (!signal.aborted && !this.finishing) {
+      await this.replayAll().catch((error: unknown) => this.noteFault('looking for journals', error))
+      await new Promise<void>((resolve) => {
+        this.wake = resolve
+        sleep(this.options.limits.replayScanMs, undefined, { signal }).then(resolve, resolve)
+      })
+    }
+  }
+
+  private async tryReplay(owner: string): Promise<void> {
+    const { log, redis, rpc, limits } = this.options
+    const { signal } = this.stopping
+    try {
+      const folders = await this.takeOver(owner)
+      if (folders.length === 0) return
+      const content = await readJournal(folders)
+      const booked = async (): Promise<ReadonlyMap<number, number>> => {
+        const reply = await rpc.call('ping', { observed: [], owner })
+        return new Map(reply.booked.map(({ shard, seq }) => [shard ?? 0, seq ?? 0]))
+      }
+      const scripts = {
+        lease: defineScript(redis, 'lease'),
+        deliver: defineScript(redis, 'deliver'),
+        syncLeases: defineScript(redis, 'syncLeases'),
+        reportLeases: defineScript(redis, 'reportLeases'),
+      }
+      const closeOwner = defineScript(redis, 'closeOwner')
+      await new OwnerReplay({ owner, redis, scripts, closeOwner, limits, booked, signal }).run(content)
+      await redis.zrem(OWNERS_KEY, owner)
+      this.unheardSinceMs.delete(owner)
+      for (const folder of folders) await rm(folder, { recursive: true, force: true })
+      if (content.open.length > 0) log.warn({ owner, requests: content.open.length }, 'requests of a process that is gone were voided')
+    } catch (error) {
+      if (!signal.aborted) this.noteFault(`the journal of ${owner}`, error)
+    }
+  }
+
+  private noteFault(what: string, error: unknown): void {
+    this.options.log.warn({ err: error }, `${what}: trying again`)
+  }
+
+  /** Names of owners whose journals nobody writes any more. */
+  private async goneOwners(): Promise<string[]> {
+    const pids = new Map<string, number[]>()
+    for (const folder of this.folders) {
+      for (const name of await namesIn(folder)) {
+        const journal = parseJournalName(name)
+        if (journal !== undefined) pids.set(journal.owner, [...(pids.get(journal.owner) ?? []), journal.pid])
+      }
+    }
+    const gone: string[] = []
+    for (const [owner, own] of pids) if (await this.isGone(owner, own)) gone.push(owner)
+    return gone
+  }
+
+  /** A process number alone says little: after a restart of the machine it may be that of another process. */
+  private async isGone(owner: string, pids: readonly number[]): Promise<boolean> {
+    const { living, redis, limits } = this.options
+    if (living().has(owner)) return false
+    if (pids.every((pid) => pid === process.pid || !lives(pid))) return true
+    const [score, [seconds, micros]] = await Promise.all([redis.zscore(OWNERS_KEY, owner), redis.time()])
+    const nowMs = Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000)
+    // Redis that was emptied knows nobody, until each has beaten again.
+    const beatAtMs = score === null ? (this.unheardSinceMs.get(owner) ?? nowMs) : Number(score)
+    if (score === null) this.unheardSinceMs.set(owner, beatAtMs)
+    else this.unheardSinceMs.delete(owner)
+    return nowMs - beatAtMs > limits.heartbeatTimeoutMs
+  }
+
+  /** @returns the folders of the journal, which are this process's now; none when somebody else took them */
+  private async takeOver(owner: string): Promise<string[]> {
+    const own: string[] = []
+    for (const folder of this.folders) {
+      for (const name of await namesIn(folder)) {
+        if (parseJournalName(name)?.owner !== owner) continue
+        const path = join(folder, journalName(owner, process.pid))
+        try {
+          if (join(folder, name) !== path) await rename(join(folder, name), path)
+          own.push(path)
+        } catch (error) {
+          if (!isMissing(error)) throw error
+        }
+      }
+    }
+    return own
+  }
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder)
+  } catch (error) {
+    if (isMissing(error)) return []
+    throw error
+  }
+}
+
+function lives(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return error instanceof Error && Reflect.get(error, 'code') === 'EPERM'
+  }
+}

@@ -1,0 +1,121 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Redis } from 'ioredis'
+import { sluice } from '../../contract/wire/generated/messages.js'
+import { decodeHoldMeta } from '../../contract/wire/holdMeta.ts'
+import { epochKey, leasesKey, SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
+import { LeaseCode, type Script } from '../../contract/wire/scripts.ts'
+import type { JournalContent } from '../admission/journal/readJournal.ts'
+import type { EndingRecord, OpeningRecord } from '../admission/journal/records.ts'
+import { leasedEnding } from '../admission/journal/leasedEnding.ts'
+import type { LeasedEnding } from '../admission/leases/batch.ts'
+import { keyIdOf } from '../admission/leases/lease.ts'
+import { parseSplit, unitsOf } from '../admission/leases/parts.ts'
+import { type CallContext, ShardCalls } from '../admission/leases/shardCalls.ts'
+import { settlementOf } from '../admission/settlementText.ts'
+import type { Limits } from '../limits.ts'
+
+/** Calls that a process had under way when it ended have smaller numbers than it had made plus this. */
+const CALLS_UNDER_WAY = 1_000
+const DURATION_MS_MAX = 2 ** 31 - 1
+
+export interface OwnerReplayOptions {
+  readonly owner: string
+  readonly redis: Redis
+  readonly scripts: CallContext['scripts']
+  readonly closeOwner: Script
+  readonly limits: Limits
+  /** How far the owner's endings are booked, by shard. @throws while control cannot say */
+  readonly booked: () => Promise<ReadonlyMap<number, number>>
+  /** Aborted when the process stops. */
+  readonly signal: AbortSignal
+}
+
+/**
+ * Delivers what a process that is gone has left in its journal: what had ended, and what was open as `orphaned`, which
+ * costs nothing. It can be repeated from the start at any time: each ending keeps its number.
+ */
+export class OwnerReplay {
+  private readonly options: OwnerReplayOptions
+
+  constructor(options: OwnerReplayOptions) {
+    this.options = options
+  }
+
+  /**
+   * Resolves once the book has everything and the owner's leases are given back.
+   * @throws errors of Redis and of calls to control, or when the process stops; to be repeated
+   */
+  async run(content: JournalContent): Promise<void> {
+    const { limits, signal } = this.options
+    const endings = withOrphans(content, Date.now())
+    for (;;) {
+      const booked = await this.options.booked()
+      const left = [...endings].filter(([shard, own]) => (own.at(-1)?.seq ?? 0) > (booked.get(shard) ?? 0))
+      for (const [shard, own] of left) await this.deliver(shard, own, booked.get(shard) ?? 0)
+      if (left.length === 0) break
+      await sleep(limits.replayPollMs, undefined, { signal })
+    }
+    await this.close()
+  }
+
+  private async deliver(shard: number, endings: readonly LeasedEnding[], bookedSeq: number): Promise<void> {
+    const { redis, owner, limits } = this.options
+    const calls = new ShardCalls(shard, { ...this.options, answered: () => {} })
+    calls.resume(Number((await redis.hget(leasesKey(shard, owner), 'op')) ?? 0) + CALLS_UNDER_WAY)
+    calls.epoch = (await redis.get(epochKey(shard))) ?? ''
+    let deliveredSeq = await this.deliveredSeq(calls, bookedSeq)
+    while (deliveredSeq !== undefined) {
+      const after: number = deliveredSeq
+      const batch = endings.filter(({ seq }) => seq > after).slice(0, limits.leaseDeliverBatchMax)
+      if (batch.length === 0) return
+      const done = await calls.deliver(batch, [])
+      if (done.code !== LeaseCode.OK) return
+      deliveredSeq = batch.at(-1)?.seq
+    }
+  }
+
+  /** @returns the last ending that Redis has; undefined while it takes none */
+  private async deliveredSeq(calls: ShardCalls, bookedSeq: number): Promise<number | undefined> {
+    const known = await calls.sync()
+    if (known.code === LeaseCode.OK && known.deliveredSeq >= bookedSeq) return known.deliveredSeq
+    if (known.code === LeaseCode.CLOSED) return undefined
+    // Redis has lost the owner, or its leases were given back: what it charged is taken from what is free.
+    const reported = await calls.report('', bookedSeq, [])
+    return reported.code === LeaseCode.OK ? bookedSeq : undefined
+  }
+
+  private async close(): Promise<void> {
+    const { closeOwner, owner, limits } = this.options
+    const keptSeconds = Math.ceil(limits.ownerKeptMs / 1_000)
+    for (let shard = 0; shard < SHARD_COUNT; shard++) {
+      const [code] = (await closeOwner([epochKey(shard), leasesKey(shard, owner)], [keptSeconds])) as [number, number]
+      if (code !== LeaseCode.OK) throw new Error(`admission is closed; the leases of ${owner} are given back later`)
+    }
+  }
+}
+
+/** All endings by shard; those of open requests follow the others. */
+function withOrphans({ open, endings }: JournalContent, nowMs: number): Map<number, LeasedEnding[]> {
+  const byShard = new Map([...endings].map(([shard, own]) => [shard, own.map(leasedEnding)]))
+  for (const opening of open) {
+    const own = byShard.get(opening.shard) ?? []
+    byShard.set(opening.shard, own)
+    own.push(leasedEnding(orphan(opening, (own.at(-1)?.seq ?? 0) + 1, nowMs)))
+  }
+  return byShard
+}
+
+function orphan(opening: OpeningRecord, seq: number, nowMs: number): EndingRecord {
+  const { requestId, accountId, keys, heldAtMs, split, holdMeta } = opening
+  const settlement = sluice.Settlement.encode({
+    requestId,
+    accountId,
+    keyId: keyIdOf({ keys }),
+    ...decodeHoldMeta(holdMeta),
+    status: sluice.Status.ORPHANED,
+    holdUnits: unitsOf(parseSplit(split)),
+    startedAtMs: heldAtMs,
+    durationMs: Math.min(Math.max(nowMs - heldAtMs, 0), DURATION_MS_MAX),
+  }).finish()
+  return { ...opening, kind: 'ending', seq, voided: true, split: '', settlement: settlementOf(settlement) }
+}
