@@ -1,7 +1,9 @@
 import type { Redis } from 'ioredis'
 import { ledgerStream } from '../../contract/wire/redisKeys.ts'
 import { bookBatch } from '../book/settlement/bookBatch.ts'
-import { parseEntry, type RawEntry } from '../book/settlement/entry.ts'
+import type { RawEntry } from '../book/settlement/entry.ts'
+import { entriesOf, inParts, openEntry } from '../book/settlement/openEntry.ts'
+import { ReadSize } from '../book/settlement/readSize.ts'
 import { removeEntries } from '../book/settlement/streamReader.ts'
 import type { Limits } from '../limits.ts'
 import type { Pool } from '../runtime/db/pool.ts'
@@ -17,11 +19,19 @@ export async function readStream(redis: Redis, shard: number, from: string, coun
 
 /** Books everything in a shard's stream. Whatever the consumer is booking at the same time is booked once. */
 export async function drainStream(redis: Redis, pool: Pool, shard: number, limits: Limits): Promise<void> {
+  const size = new ReadSize(limits.settlementReadMin, limits.settlementBatchMax)
   for (;;) {
-    const entries = await readStream(redis, shard, '-', limits.settlementBatchMax)
+    const entries = (await readStream(redis, shard, '-', size.countPerStream)).map(openEntry)
     if (entries.length === 0) return
-    await bookBatch(pool, entries.map(parseEntry))
-    await removeEntries(redis, entries, limits)
+    size.note(entries)
+    for (const part of inParts(entries, limits.settlementBatchMax)) {
+      await bookBatch(pool, part.flatMap(entriesOf))
+      await removeEntries(
+        redis,
+        part.map((entry) => entry.raw),
+        limits,
+      )
+    }
   }
 }
 

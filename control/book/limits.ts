@@ -1,6 +1,6 @@
 /** The limits of settling into the book. */
 export const BOOK_LIMITS = {
-  /** Ended requests that are booked in one transaction. */
+  /** Ended requests that are booked in one transaction; those of one stream entry stay together, however many they are. */
   settlementBatchMax: 3_000,
   /** Entries that are read from a ledger stream at once at least. */
   settlementReadMin: 32,
@@ -12,6 +12,8 @@ export const BOOK_LIMITS = {
   settlementBlockMs: 1_000,
   /** The wait before a batch or a read that failed is tried again, in milliseconds. */
   settlementRetryMs: 500,
+  /** How long the book remembers how far it is with the endings of a proxy process that is gone, in milliseconds. */
+  ownerPositionsKeptMs: 2_592_000_000,
   /** Open grants of credits that an account may have. */
   grantsPerAccountMax: 64,
 } as const

@@ -23,6 +23,7 @@ function add(total: Booked, part: Booked): void {
   total.shortfallUnits += part.shortfallUnits
   total.rejects.push(...part.rejects)
   total.dirtyShards.push(...part.dirtyShards)
+  total.gaps.push(...part.gaps)
 }
 
 /**
@@ -38,7 +39,8 @@ export async function bookBatch(pool: Pool, entries: readonly Entry[]): Promise<
     if (!isCausedByContent(error) || first === undefined) throw error
     if (entries.length === 1) {
       if (first.kind === 'malformed') throw error
-      return bookEntries(pool, [{ kind: 'malformed', raw: first.raw, reason: (error as Error).message }])
+      const { raw, delivered } = first
+      return bookEntries(pool, [{ kind: 'malformed', raw, delivered, reason: (error as Error).message }])
     }
     const half = entries.length >> 1
     const booked = await bookBatch(pool, entries.slice(0, half))

@@ -3,12 +3,14 @@ import { compareStreamIds, parseStreamId } from '../../../contract/wire/streamId
 import { GATEWAY, recordActivity } from '../../runtime/activity/activity.ts'
 import { intArray, textArray } from '../../runtime/db/arrays.ts'
 import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
+import { together } from '../../runtime/db/together.ts'
 import { grantAccount } from '../ledger/accounts.ts'
 import { postTransfers, type Transfer } from '../ledger/postTransfers.ts'
 import { appendLeaves, lockHead } from '../usagelog/head.ts'
 import { chargesOf, expiryRef, lockBalances } from './charges.ts'
-import type { Entry } from './entry.ts'
+import type { BookableEntry, Entry, RawEntry } from './entry.ts'
 import { addKeyUsage } from './keyUsage.ts'
+import { type Gap, OwnerPositions } from './ownerPositions.ts'
 import { advancePositions, readPositions, type StreamPosition } from './positions.ts'
 import { insertReceipts } from './receipt.ts'
 import { keepRejects, type Reject } from './rejects.ts'
@@ -18,18 +20,18 @@ import { addUsageDays } from './usageDays.ts'
 export interface Booked {
   /** Receipts written now. */
   receipts: number
-  /** Entries that had been booked before. */
+  /** Endings and expiries that had been booked before. */
   duplicates: number
   readonly rejects: Reject[]
   shortfallUnits: number
   /** Shards whose admission state has to be loaded again. */
   readonly dirtyShards: number[]
+  /** Owners of whose endings some are booked now and some before them are not. */
+  readonly gaps: Gap[]
 }
 
-type BookableEntry = Exclude<Entry, { kind: 'malformed' }>
-
 /**
- * Books a batch in one transaction: receipts, transfers, places in the usage log, usage, stream positions, rejects.
+ * Books a batch in one transaction: receipts, transfers, places in the usage log, usage, positions, rejects.
  * Repeating it changes nothing, whatever part of it was booked before.
  * @throws the database error; nothing is booked then, or (connection lost at the commit) everything is
  */
@@ -42,10 +44,11 @@ export async function bookEntries(pool: Pool, entries: readonly Entry[]): Promis
     const receipts = charges.ended.map((entry) => entry.receipt)
     const rejects = [...sorted.rejects, ...charges.rejects]
     const dirty = new Set([...sorted.driftedShards, ...charges.shortShards])
-    for (const reject of rejects) dirty.add(reject.raw.shard)
+    for (const { from } of rejects) dirty.add(from.raw.shard)
 
     // Each statement runs while the values of the next are put into their form.
-    await Promise.all([
+    const [gaps] = await together([
+      known.owners.advance(client, entries),
       insertReceipts(client, frontier.size, receipts),
       postTransfers(client, charges.transfers),
       appendLeaves(
@@ -55,10 +58,7 @@ export async function bookEntries(pool: Pool, entries: readonly Entry[]): Promis
       ),
       addKeyUsage(client, receipts),
       addUsageDays(client, receipts),
-      advancePositions(
-        client,
-        entries.map((entry) => entry.raw),
-      ),
+      advancePositions(client, rawsOf(entries)),
       markDirty(client, [...dirty]),
     ])
     await noteExpiries(client, charges.transfers)
@@ -69,8 +69,16 @@ export async function bookEntries(pool: Pool, entries: readonly Entry[]): Promis
       rejects,
       shortfallUnits: charges.shortfallUnits,
       dirtyShards: [...dirty],
+      gaps,
     }
   })
+}
+
+/** The stream entries, each once where its endings follow each other. */
+function rawsOf(entries: readonly Entry[]): RawEntry[] {
+  const raws: RawEntry[] = []
+  for (const { raw } of entries) if (raws.at(-1) !== raw) raws.push(raw)
+  return raws
 }
 
 /** Credits that expired are shown among the account's activity. */
@@ -104,40 +112,48 @@ interface Known {
   /** Names of requests and expiries that are booked. */
   readonly booked: Set<string>
   readonly positions: Map<number, StreamPosition>
+  readonly owners: OwnerPositions
   /** By ledger account, which stay locked. */
   readonly balances: Map<string, number>
 }
 
 async function readKnown(client: Client, entries: readonly Entry[]): Promise<Known> {
-  const [booked, positions, balances] = await Promise.all([
+  const [booked, positions, owners, balances] = await Promise.all([
     bookedAmong(client, entries),
     readPositions(client),
+    OwnerPositions.read(client, entries),
     lockBalances(client, entries),
   ])
-  return { booked, positions, balances }
+  return { booked, positions, owners, balances }
 }
 
-function leaveOutBooked(entries: readonly Entry[], { booked, positions }: Known): Sorted {
+function leaveOutBooked(entries: readonly Entry[], { booked, positions, owners }: Known): Sorted {
   const sorted: Sorted = { fresh: [], duplicates: 0, rejects: [], driftedShards: new Set() }
-  const firstEntry = new Map<string, string>()
+  const firstEntry = new Map<string, Entry>()
+  let age: EntryAge | undefined
   for (const entry of entries) {
-    if (entry.kind === 'malformed') {
-      sorted.rejects.push({ raw: entry.raw, reason: entry.reason })
-      continue
-    }
-    const name = nameOf(entry)
+    const { raw } = entry
+    if (age?.raw !== raw) age = ageOf(raw, positions)
+    const name = entry.kind === 'malformed' ? '' : nameOf(entry)
     const earlier = firstEntry.get(name)
-    if (earlier === undefined && !booked.has(name)) {
-      firstEntry.set(name, entry.raw.id)
+    if (owners.has(entry) || earlier !== undefined || booked.has(name)) {
+      sorted.duplicates++
+      const isRepeated = earlier === undefined ? age.isUnread : !isSame(earlier, entry)
+      if (isRepeated) sorted.driftedShards.add(raw.shard)
+    } else if (entry.kind === 'malformed') {
+      sorted.rejects.push({ from: entry, reason: entry.reason })
+    } else {
+      firstEntry.set(name, entry)
       sorted.fresh.push(entry)
-      if (isLate(entry, positions)) sorted.driftedShards.add(entry.raw.shard)
-      continue
+      if (age.isLate) sorted.driftedShards.add(raw.shard)
     }
-    sorted.duplicates++
-    const repeated = earlier === undefined ? isUnread(entry, positions) : earlier !== entry.raw.id
-    if (repeated) sorted.driftedShards.add(entry.raw.shard)
   }
   return sorted
+}
+
+/** Whether the same was given twice, in place of a second ending of one request. */
+function isSame(one: Entry, other: Entry): boolean {
+  return one.raw.id === other.raw.id && one.delivered?.seq === other.delivered?.seq
 }
 
 /** What a request or an expiry is booked by. */
@@ -161,15 +177,20 @@ async function bookedAmong(client: Client, entries: readonly Entry[]): Promise<S
   return new Set(found.rows.map((row) => row.name))
 }
 
-/** A duplicate newer than all that was booked of its stream is no repeated delivery but a second entry. */
-function isUnread(entry: BookableEntry, positions: Map<number, StreamPosition>): boolean {
-  const position = positions.get(entry.raw.shard)
-  return position === undefined || compareStreamIds(parseStreamId(entry.raw.id), position.last) > 0
+/** What the positions of its stream say of an entry, and so of all that it carries. */
+interface EntryAge {
+  readonly raw: RawEntry
+  /** Newer than all that was booked: a duplicate in it is no repeated delivery but a second entry. */
+  readonly isUnread: boolean
+  /** Read before the admission state was loaded from the book: what was loaded lacks what is booked of it only now. */
+  readonly isLate: boolean
 }
 
-/** Read before the admission state was loaded from the book, and booked after it: what was loaded lacks this entry. */
-function isLate(entry: BookableEntry, positions: Map<number, StreamPosition>): boolean {
-  return parseStreamId(entry.raw.id).ms <= (positions.get(entry.raw.shard)?.loadedMs ?? -1)
+function ageOf(raw: RawEntry, positions: Map<number, StreamPosition>): EntryAge {
+  const position = positions.get(raw.shard)
+  const id = parseStreamId(raw.id)
+  const isUnread = position === undefined || compareStreamIds(id, position.last) > 0
+  return { raw, isUnread, isLate: position !== undefined && id.ms <= position.loadedMs }
 }
 
 async function markDirty(client: Client, shards: readonly number[]): Promise<void> {

@@ -2,12 +2,12 @@ import { textArray } from '../../runtime/db/arrays.ts'
 import type { Client } from '../../runtime/db/pool.ts'
 import { grantAccount, HOUSE, REVENUE } from '../ledger/accounts.ts'
 import type { Transfer } from '../ledger/postTransfers.ts'
-import type { Entry } from './entry.ts'
+import type { BookableEntry, EndedEntry, Entry } from './entry.ts'
 import type { Reject } from './rejects.ts'
 
 export interface Charges {
   /** Those whose receipts may be written. */
-  readonly ended: Extract<Entry, { kind: 'ended' }>[]
+  readonly ended: EndedEntry[]
   readonly transfers: Transfer[]
   readonly rejects: Reject[]
   /** Charged or expired beyond what the book has: admission had lost writes. The house bears the charges. */
@@ -15,8 +15,6 @@ export interface Charges {
   /** Shards with such an account. */
   readonly shortShards: Set<number>
 }
-
-type BookableEntry = Exclude<Entry, { kind: 'malformed' }>
 
 /**
  * Turns entries into transfers that the balances cover. An entry of an unknown account or grant is rejected whole.
@@ -29,7 +27,7 @@ export function chargesOf(entries: readonly BookableEntry[], balances: Map<strin
       entry.kind === 'ended' ? entry.parts : [{ ledgerAccount: grantAccount(entry.grantId), units: entry.units }]
     const unknown = parts.find((part) => !balances.has(part.ledgerAccount))
     if (unknown !== undefined) {
-      charges.rejects.push({ raw: entry.raw, reason: `the ledger has no account ${unknown.ledgerAccount}` })
+      charges.rejects.push({ from: entry, reason: `the ledger has no account ${unknown.ledgerAccount}` })
       continue
     }
     if (entry.kind === 'ended') charges.ended.push(entry)

@@ -6,9 +6,11 @@ import type { Limits } from '../../limits.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
 import { bookBatch } from './bookBatch.ts'
 import type { Booked } from './bookEntries.ts'
-import { type Entry, parseEntry, type RawEntry } from './entry.ts'
+import type { Entry } from './entry.ts'
+import { entriesOf, inParts, type OpenEntry, openEntry, sizeOf } from './openEntry.ts'
 import { Pipeline } from './pipeline.ts'
 import { ReadSize } from './readSize.ts'
+import { rejectName } from './rejects.ts'
 import { claimIdle, ensureGroups, forgetDeadConsumers, leaveGroup, readGroup, removeEntries } from './streamReader.ts'
 
 /** Counters since the start, for metrics. */
@@ -37,7 +39,7 @@ export interface SettlementOptions {
 /** Entries of each stream that are taken up again at once, after a crash. */
 const PENDING_COUNT = 64
 const DEAD_CONSUMER_MS = 3_600_000
-/** Entries that are parsed before what the database has answered meanwhile is looked at. */
+/** Endings that are parsed before what the database has answered meanwhile is looked at. */
 const PARSED_AT_ONCE = 64
 
 class Stopped extends Error {}
@@ -119,18 +121,18 @@ export class SettlementConsumer {
     for (;;) {
       const pending = await readGroup(this.reader, this.options.consumer, '0', PENDING_COUNT, 0)
       if (pending.length === 0 || this.stopped) return
-      await this.book(pending)
+      await this.book(pending.map(openEntry))
       // What is not acknowledged would be read again.
       await this.finish()
     }
   }
 
   private async follow(): Promise<void> {
-    let ahead: Promise<RawEntry[]> | undefined
+    let ahead: Promise<OpenEntry[]> | undefined
     while (!this.stopped) {
       const entries = await (ahead ?? this.read(this.options.limits.settlementBlockMs))
       // With a backlog the next entries are read while these are being booked; otherwise waiting makes larger batches.
-      ahead = entries.length >= this.options.limits.settlementBatchMax ? this.read(0) : undefined
+      ahead = sizeOf(entries) >= this.options.limits.settlementBatchMax ? this.read(0) : undefined
       ahead?.catch(() => {})
       await this.book(entries)
       await this.claim()
@@ -143,17 +145,20 @@ export class SettlementConsumer {
     await this.finish()
   }
 
-  private async read(blockMs: number): Promise<RawEntry[]> {
-    const { consumer } = this.options
-    const size = this.size
-    const entries = await readGroup(this.reader, consumer, '>', size.countPerStream, blockMs)
-    let more = size.note(entries)
-    while (more && entries.length < this.options.limits.settlementBatchMax) {
-      const next = await readGroup(this.reader, consumer, '>', size.countPerStream, 0)
-      more = size.note(next)
+  private async read(blockMs: number): Promise<OpenEntry[]> {
+    const entries = await this.readOnce(blockMs)
+    let more = this.size.note(entries)
+    while (more && sizeOf(entries) < this.options.limits.settlementBatchMax) {
+      const next = await this.readOnce(0)
+      more = this.size.note(next)
       entries.push(...next)
     }
     return entries
+  }
+
+  private async readOnce(blockMs: number): Promise<OpenEntry[]> {
+    const { reader, options, size } = this
+    return (await readGroup(reader, options.consumer, '>', size.countPerStream, blockMs)).map(openEntry)
   }
 
   private async claim(): Promise<void> {
@@ -165,20 +170,19 @@ export class SettlementConsumer {
     for (;;) {
       const claimed = await claimIdle(this.commands, consumer, this.options.limits.settlementClaimIdleMs, PENDING_COUNT)
       if (claimed.length === 0 || this.stopped) return
-      await this.book(claimed)
+      await this.book(claimed.map(openEntry))
       await this.finish()
     }
   }
 
   /** Begins to book entries; while a batch is being booked, the next is read and the one before is removed. */
-  private async book(entries: readonly RawEntry[]): Promise<void> {
-    const size = Math.ceil(entries.length / Math.ceil(entries.length / this.options.limits.settlementBatchMax))
-    for (let i = 0; i < entries.length; i += size) {
-      const batch = entries.slice(i, i + size)
-      const parsed = await parsedInTurns(batch)
+  private async book(entries: readonly OpenEntry[]): Promise<void> {
+    for (const part of inParts(entries, this.options.limits.settlementBatchMax)) {
+      const parsed = await parsedInTurns(part)
+      const raws = part.map((entry) => entry.raw)
       await this.booking.begin(async () => {
         if (parsed.length > 0) this.count(await this.untilBooked(() => bookBatch(this.options.pool, parsed)))
-        await this.removal.begin(() => removeEntries(this.commands, batch, this.options.limits))
+        await this.removal.begin(() => removeEntries(this.commands, raws, this.options.limits))
       })
     }
   }
@@ -213,8 +217,11 @@ export class SettlementConsumer {
     this.stats.duplicates += booked.duplicates
     this.stats.rejects += booked.rejects.length
     this.stats.shortfallUnits += booked.shortfallUnits
-    for (const { raw, reason } of booked.rejects) {
-      log.error({ shard: raw.shard, entry: raw.id, reason }, 'settlement: entry rejected')
+    for (const { from, reason } of booked.rejects) {
+      log.error({ shard: from.raw.shard, entry: rejectName(from), reason }, 'settlement: entry rejected')
+    }
+    for (const { owner, shard, seq, ahead } of booked.gaps) {
+      log.warn({ owner, shard, seq, ahead }, 'settlement: endings are booked before others that precede them')
     }
     if (booked.shortfallUnits > 0) {
       log.error({ units: booked.shortfallUnits }, 'settlement: charges beyond the balances of the book')
@@ -229,14 +236,15 @@ export class SettlementConsumer {
 }
 
 /** Parses entries without keeping the database waiting, which books the batch before them. */
-async function parsedInTurns(batch: readonly RawEntry[]): Promise<Entry[]> {
+async function parsedInTurns(entries: readonly OpenEntry[]): Promise<Entry[]> {
   const parsed: Entry[] = []
-  for (let i = 0; i < batch.length; i += PARSED_AT_ONCE) {
-    if (i > 0) await turn()
-    for (const entry of batch.slice(i, i + PARSED_AT_ONCE)) {
-      // Deleted entries carry nothing; they only have to be acknowledged.
-      if (entry.fields !== null) parsed.push(parseEntry(entry))
+  let parsedBefore = 0
+  for (const entry of entries) {
+    if (parsed.length - parsedBefore >= PARSED_AT_ONCE) {
+      parsedBefore = parsed.length
+      await turn()
     }
+    parsed.push(...entriesOf(entry))
   }
   return parsed
 }

@@ -18,10 +18,37 @@ export interface ChargePart {
   readonly units: number
 }
 
-export type Entry =
-  | { readonly kind: 'ended'; readonly raw: RawEntry; readonly receipt: Receipt; readonly parts: ChargePart[] }
-  | { readonly kind: 'expired'; readonly raw: RawEntry; readonly grantId: string; readonly units: number }
-  | { readonly kind: 'malformed'; readonly raw: RawEntry; readonly reason: string }
+/** An ending as a proxy process has numbered and delivered it, one of those that an entry carries. */
+export interface Delivered {
+  readonly owner: string
+  readonly seq: number
+  /** The Ended message as it came. */
+  readonly bytes: Uint8Array
+}
+
+/** Where something to be booked comes from. */
+export interface EntrySource {
+  readonly raw: RawEntry
+  /** Absent where the entry carries one thing alone. */
+  readonly delivered?: Delivered
+}
+
+export interface EndedEntry extends EntrySource {
+  readonly kind: 'ended'
+  readonly receipt: Receipt
+  readonly parts: ChargePart[]
+}
+export interface ExpiredEntry extends EntrySource {
+  readonly kind: 'expired'
+  readonly grantId: string
+  readonly units: number
+}
+export interface MalformedEntry extends EntrySource {
+  readonly kind: 'malformed'
+  readonly reason: string
+}
+export type Entry = EndedEntry | ExpiredEntry | MalformedEntry
+export type BookableEntry = EndedEntry | ExpiredEntry
 
 const STATUS_NAMES = namesOf(STATUS)
 const USAGE_SOURCE_NAMES = namesOf(USAGE_SOURCE)
@@ -33,7 +60,8 @@ const CHARGED = 0x63 // c
 const HELD_AT = 0x74 // t
 const SPLIT = 0x73 // s
 const EXPIRED_GRANT = 0x78 // x
-type Field = typeof SETTLEMENT | typeof CHARGED | typeof HELD_AT | typeof SPLIT | typeof EXPIRED_GRANT
+export const ENDINGS = 0x62 // b
+type Field = typeof SETTLEMENT | typeof CHARGED | typeof HELD_AT | typeof SPLIT | typeof EXPIRED_GRANT | typeof ENDINGS
 
 const TEXT_MAX = 256
 /** The largest of PostgreSQL's integer. */
@@ -43,7 +71,17 @@ const CONTROL_CHARACTER = /[\u0000-\u001f\u007f]/
 
 class Malformed extends Error {}
 
-/** Reads one entry. Never throws: what can not be read comes back as malformed, with the reason. */
+/** How a request ended, with what Redis or the proxy says of its charge. */
+export interface EndingFacts {
+  readonly settlement: sluice.Settlement
+  /** Units, or -1 where nothing is charged. */
+  readonly charged: number
+  readonly heldAtMs: number
+  /** grantId=units,...,coin=units */
+  readonly split: string
+}
+
+/** Reads an entry that carries one thing. Never throws: what can not be read comes back as malformed, with the reason. */
 export function parseEntry(raw: RawEntry): Entry {
   try {
     return fieldOf(raw, EXPIRED_GRANT) === undefined ? parseEnded(raw) : parseExpired(raw)
@@ -52,8 +90,19 @@ export function parseEntry(raw: RawEntry): Entry {
   }
 }
 
+/** @throws Error with the reason why it cannot be booked */
+export function endedEntry(from: EntrySource, { settlement, charged, heldAtMs, split }: EndingFacts): EndedEntry {
+  const receipt = receiptOf(settlement, charged, heldAtMs, split)
+  const parts = partsOf(receipt.split, receipt.accountId)
+  let units = 0
+  for (const part of parts) units += part.units
+  if (units !== receipt.chargeUnits) throw new Malformed(`the split is ${units} units, the charge ${charged}`)
+  if (receipt.chargeUnits > receipt.holdUnits) throw new Malformed(`charged ${charged} of ${receipt.holdUnits} held`)
+  return { kind: 'ended', raw: from.raw, delivered: from.delivered, receipt, parts }
+}
+
 /** The value of the field that has this one character for its name. */
-function fieldOf(raw: RawEntry, name: Field): Buffer | undefined {
+export function fieldOf(raw: RawEntry, name: Field): Buffer | undefined {
   const values = raw.fields ?? []
   for (let i = 0; i + 1 < values.length; i += 2) {
     const found = values[i]
@@ -73,13 +122,7 @@ function parseEnded(raw: RawEntry): Entry {
   const settlement = sluice.Settlement.decode(encoded)
   const charged = integer('c', String(fieldOf(raw, CHARGED)), -1)
   const heldAtMs = integer('t', String(fieldOf(raw, HELD_AT)), 0)
-  const receipt = receiptOf(settlement, charged, heldAtMs, String(fieldOf(raw, SPLIT) ?? ''))
-  const parts = partsOf(receipt.split, receipt.accountId)
-  let units = 0
-  for (const part of parts) units += part.units
-  if (units !== receipt.chargeUnits) throw new Malformed(`the split is ${units} units, the charge ${charged}`)
-  if (receipt.chargeUnits > receipt.holdUnits) throw new Malformed(`charged ${charged} of ${receipt.holdUnits} held`)
-  return { kind: 'ended', raw, receipt, parts }
+  return endedEntry({ raw }, { settlement, charged, heldAtMs, split: String(fieldOf(raw, SPLIT) ?? '') })
 }
 
 function receiptOf(settlement: sluice.Settlement, charged: number, heldAtMs: number, split: string): Receipt {
@@ -134,7 +177,8 @@ function partsOf(split: string, accountId: string): ChargePart[] {
   })
 }
 
-function identifier(name: string, value: string): string {
+/** @throws Error where it is empty, too long or has control characters */
+export function identifier(name: string, value: string): string {
   if (value === '') throw new Malformed(`${name} is empty`)
   return printable(name, value)
 }
@@ -145,7 +189,8 @@ function printable(name: string, value: string): string {
   return value
 }
 
-function amount(name: string, value: number, max: number = Number.MAX_SAFE_INTEGER): number {
+/** @throws Error where it is no amount up to `max` */
+export function amount(name: string, value: number, max: number = Number.MAX_SAFE_INTEGER): number {
   if (!Number.isSafeInteger(value) || value < 0 || value > max) throw new Malformed(`${name} is out of range: ${value}`)
   return value
 }

@@ -1,4 +1,7 @@
-import type { RawEntry } from './entry.ts'
+import { type OpenEntry, sizeOf } from './openEntry.ts'
+
+/** Entries of each stream that a read begins with at most: each may carry hundreds of endings. */
+const FIRST_MAX = 4
 
 /**
  * How many entries of each stream the next read asks for. Redis answers nobody while it hands entries out, so reads
@@ -11,13 +14,13 @@ export class ReadSize {
   private readonly most: number
 
   /**
-   * @param fewest entries of all streams together that the first read is to bring
-   * @param most entries of all streams together that a read is to grow to
+   * @param fewest endings of all streams together that the first read is to bring
+   * @param most endings of all streams together that a read is to grow to
    */
   constructor(fewest: number, most: number) {
     this.fewest = fewest
     this.most = most
-    this.countPerStream = fewest
+    this.countPerStream = Math.min(fewest, FIRST_MAX)
   }
 
   /**
@@ -25,25 +28,27 @@ export class ReadSize {
    * @param entries those of one stream behind each other
    * @returns whether a stream may have more
    */
-  note(entries: readonly RawEntry[]): boolean {
+  note(entries: readonly OpenEntry[]): boolean {
     if (entries.length === 0) return false
     const { streams, longest } = countRuns(entries)
+    const size = sizeOf(entries)
     if (longest < this.countPerStream) {
-      this.countPerStream = Math.max(1, Math.floor(this.fewest / streams))
+      const perEntry = Math.max(1, size / entries.length)
+      this.countPerStream = Math.max(1, Math.min(Math.floor(this.fewest / streams / perEntry), FIRST_MAX))
       return false
     }
-    if (entries.length < this.most) this.countPerStream = Math.min(this.countPerStream * 2, this.most)
-    else if (entries.length > this.most * 2) this.countPerStream = Math.max(this.countPerStream >> 1, 1)
+    if (size < this.most) this.countPerStream = Math.min(this.countPerStream * 2, this.most)
+    else if (size > this.most * 2) this.countPerStream = Math.max(this.countPerStream >> 1, 1)
     return true
   }
 }
 
-function countRuns(entries: readonly RawEntry[]): { streams: number; longest: number } {
+function countRuns(entries: readonly OpenEntry[]): { streams: number; longest: number } {
   let streams = 0
   let longest = 0
   let length = 0
-  for (const [i, { shard }] of entries.entries()) {
-    if (entries[i - 1]?.shard === shard) length++
+  for (const [i, { raw }] of entries.entries()) {
+    if (entries[i - 1]?.raw.shard === raw.shard) length++
     else {
       streams++
       length = 1

@@ -1,13 +1,30 @@
 import type { Queryable } from '../../runtime/db/pool.ts'
-import type { RawEntry } from './entry.ts'
+import type { EntrySource, RawEntry } from './entry.ts'
 
 export interface Reject {
-  readonly raw: RawEntry
+  readonly from: EntrySource
   readonly reason: string
 }
 
+interface Content {
+  readonly settlement: Uint8Array | null
+  readonly fields: string
+}
+
+/** How a reject is called: the id of its stream entry, and its number where that carries several endings. */
+export function rejectName({ raw, delivered }: EntrySource): string {
+  return delivered === undefined ? raw.id : `${raw.id}/${delivered.seq}`
+}
+
+/** An ending as it came, or all of its stream entry that carries one thing. */
+function contentOf({ raw, delivered }: EntrySource): Content {
+  if (delivered === undefined) return contentOfEntry(raw)
+  const owner = Buffer.from(delivered.owner).toString('base64')
+  return { settlement: delivered.bytes, fields: JSON.stringify([['owner', owner]]) }
+}
+
 /** The settlement as it came, and the other fields as JSON text of [name, value in base64] pairs. */
-function contentOf(raw: RawEntry): { settlement: Buffer | null; fields: string } {
+function contentOfEntry(raw: RawEntry): Content {
   const values = raw.fields ?? []
   let settlement: Buffer | null = null
   const fields: [string, string][] = []
@@ -22,12 +39,12 @@ function contentOf(raw: RawEntry): { settlement: Buffer | null; fields: string }
 
 /** Keeps entries that can not be booked, with all their bytes, so that the streams go on and nothing is lost. */
 export async function keepRejects(client: Queryable, rejects: readonly Reject[]): Promise<void> {
-  for (const { raw, reason } of rejects) {
-    const { settlement, fields } = contentOf(raw)
+  for (const { from, reason } of rejects) {
+    const { settlement, fields } = contentOf(from)
     await client.query(
       `INSERT INTO settlement_rejects (shard, entry_id, reason, settlement, fields) VALUES ($1, $2, $3, $4, $5)
        ON CONFLICT DO NOTHING`,
-      [raw.shard, raw.id, reason.replaceAll('\u0000', '').slice(0, 1_000), settlement, fields],
+      [from.raw.shard, rejectName(from), reason.replaceAll('\u0000', '').slice(0, 1_000), settlement, fields],
     )
   }
 }

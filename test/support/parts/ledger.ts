@@ -22,7 +22,8 @@ import { ensureAdmission } from '../../../control/admission/keeper.ts'
 import { runAudit } from '../../../control/audit/runAudit.ts'
 import { creditCoin } from '../../../control/book/ledger/creditCoin.ts'
 import { openAccount } from '../../../control/book/ledger/openAccount.ts'
-import { type Entry, parseEntry } from '../../../control/book/settlement/entry.ts'
+import type { Entry } from '../../../control/book/settlement/entry.ts'
+import { parseEntries } from '../../../control/book/settlement/openEntry.ts'
 import { ensureGroups, readGroup } from '../../../control/book/settlement/streamReader.ts'
 import { migrate } from '../../../control/runtime/db/migrate.ts'
 import { createPool, type Pool, withTransaction } from '../../../control/runtime/db/pool.ts'
@@ -95,7 +96,7 @@ export async function drainAll({ pool, redis }: Book): Promise<void> {
 /** What waits in the streams, as a consumer has it in hand that has not booked it yet. */
 export async function takeInHand({ redis }: Book, consumer = 'slow'): Promise<Entry[]> {
   await ensureGroups(redis)
-  return (await readGroup(redis, consumer, '>', 100, 0)).map(parseEntry)
+  return parseEntries(await readGroup(redis, consumer, '>', 100, 0))
 }
 
 /** Settles with defaults for what a test does not care about. */

@@ -16,7 +16,7 @@ function gather(size: ReadSize, streams: number[]): number[] {
     const entries = streams.flatMap((left, shard) => {
       const count = Math.min(left, size.countPerStream)
       streams[shard] = left - count
-      return Array.from({ length: count }, (_, i) => ({ shard, id: `${i}-0`, fields: null }))
+      return Array.from({ length: count }, (_, i) => ({ raw: { shard, id: `${i}-0`, fields: null }, size: 1 }))
     })
     lengths.push(entries.length)
     more = size.note(entries)
@@ -26,7 +26,7 @@ function gather(size: ReadSize, streams: number[]): number[] {
 
 test('what little there is comes in short reads, however often', () => {
   const size = new ReadSize(FEWEST, MOST)
-  for (let i = 0; i < 5; i++) assert.deepEqual(gather(size, [57]), [32, 25])
+  for (let i = 0; i < 5; i++) assert.deepEqual(gather(size, [57]), [4, 8, 16, 29])
 })
 
 test('many busy streams share what one read brings', () => {

@@ -1,0 +1,142 @@
+import { intArray, textArray } from '../../runtime/db/arrays.ts'
+import type { Client, Queryable } from '../../runtime/db/pool.ts'
+import type { Entry, RawEntry } from './entry.ts'
+
+/** Endings first to last of one owner and shard. */
+interface Run {
+  readonly first: number
+  readonly last: number
+}
+
+/** How far the endings of one owner are booked in one shard. */
+export interface Progress {
+  /** All up to this one are booked. */
+  readonly seq: number
+  /** Booked behind a gap, ascending; several controls book side by side, so that one may be ahead of another. */
+  readonly ahead: readonly Run[]
+}
+
+const NOTHING: Progress = { seq: 0, ahead: [] }
+
+/** Endings that are booked while some before them are not. */
+export interface Gap extends Progress {
+  readonly owner: string
+  readonly shard: number
+}
+
+/** Adds endings to those that are booked. */
+export function addRun({ seq, ahead }: Progress, run: Run): Progress {
+  let upTo = seq
+  const left: Run[] = []
+  for (const next of [...ahead, run].sort((a, b) => a.first - b.first)) {
+    const before = left.at(-1)
+    if (next.first <= upTo + 1) upTo = Math.max(upTo, next.last)
+    else if (before === undefined || next.first > before.last + 1) left.push(next)
+    else left[left.length - 1] = { first: before.first, last: Math.max(before.last, next.last) }
+  }
+  return { seq: upTo, ahead: left }
+}
+
+interface Row {
+  readonly owner: string
+  readonly shard: number
+  readonly seq: number
+  readonly ahead: number[]
+}
+
+/** How far the endings of owners are booked, read and written in the transaction that books more of them. */
+export class OwnerPositions {
+  private readonly known: Map<string, Row & { progress: Progress }>
+  private lastRaw: RawEntry | undefined
+  private lastProgress = NOTHING
+
+  private constructor(rows: readonly Row[]) {
+    this.known = new Map(
+      rows.map((row) => {
+        const ahead: Run[] = []
+        for (let i = 0; i + 1 < row.ahead.length; i += 2) {
+          ahead.push({ first: Number(row.ahead[i]), last: Number(row.ahead[i + 1]) })
+        }
+        return [nameOf(row.owner, row.shard), { ...row, progress: { seq: row.seq, ahead } }]
+      }),
+    )
+  }
+
+  /** Reads the positions of all owners that have endings among the entries. */
+  static async read(client: Queryable, entries: readonly Entry[]): Promise<OwnerPositions> {
+    const pairs = new Map<string, { owner: string; shard: number }>()
+    eachRun(entries, ({ owner, shard }) => pairs.set(nameOf(owner, shard), { owner, shard }))
+    if (pairs.size === 0) return new OwnerPositions([])
+    const wanted = [...pairs.values()]
+    const found = await client.query<Row>({
+      name: 'settlement_owner_positions',
+      text: `SELECT p.* FROM unnest($1::text[], $2::smallint[]) AS wanted (owner, shard)
+             JOIN owner_positions p USING (owner, shard)`,
+      values: [textArray(wanted.map(({ owner }) => owner)), intArray(wanted.map(({ shard }) => shard))],
+    })
+    return new OwnerPositions(found.rows)
+  }
+
+  /** Whether an ending was booked before; false for what is none. */
+  has({ raw, delivered }: Entry): boolean {
+    if (delivered === undefined) return false
+    if (raw !== this.lastRaw) {
+      this.lastRaw = raw
+      this.lastProgress = this.known.get(nameOf(delivered.owner, raw.shard))?.progress ?? NOTHING
+    }
+    const { seq, ahead } = this.lastProgress
+    return delivered.seq <= seq || ahead.some(({ first, last }) => first <= delivered.seq && delivered.seq <= last)
+  }
+
+  /** Writes down that all these are booked, whatever became of them. @returns gaps that were not there before */
+  async advance(client: Client, entries: readonly Entry[]): Promise<Gap[]> {
+    const changed = new Map<string, Gap>()
+    eachRun(entries, ({ owner, shard, ...run }) => {
+      const name = nameOf(owner, shard)
+      const progress = changed.get(name) ?? this.known.get(name)?.progress ?? NOTHING
+      changed.set(name, { owner, shard, ...addRun(progress, run) })
+    })
+    if (changed.size > 0) await write(client, [...changed.values()])
+    return [...changed].flatMap(([name, gap]) => {
+      const before = this.known.get(name)?.progress ?? NOTHING
+      return gap.ahead.length > before.ahead.length ? [gap] : []
+    })
+  }
+}
+
+async function write(client: Client, rows: readonly Gap[]): Promise<void> {
+  const ahead = rows.map((row) => intArray(row.ahead.flatMap(({ first, last }) => [first, last])))
+  await client.query({
+    name: 'settlement_owner_advance',
+    text: `INSERT INTO owner_positions (owner, shard, seq, ahead)
+           SELECT owner, shard, seq, ahead::bigint[] FROM unnest($1::text[], $2::smallint[], $3::bigint[], $4::text[])
+             AS row (owner, shard, seq, ahead)
+           ON CONFLICT (owner, shard) DO UPDATE
+             SET seq = excluded.seq, ahead = excluded.ahead, booked_at = excluded.booked_at`,
+    values: [
+      textArray(rows.map(({ owner }) => owner)),
+      intArray(rows.map(({ shard }) => shard)),
+      intArray(rows.map(({ seq }) => seq)),
+      textArray(ahead),
+    ],
+  })
+}
+
+const nameOf = (owner: string, shard: number): string => `${shard} ${owner}`
+
+/** Calls `found` once for all endings that follow each other in one stream entry, which is nearly always all of it. */
+function eachRun(entries: readonly Entry[], found: (run: Run & { owner: string; shard: number }) => void): void {
+  for (let i = 0; i < entries.length; ) {
+    const { raw, delivered } = entries[i] as Entry
+    let next = i + 1
+    if (delivered !== undefined) {
+      let last = delivered.seq
+      while (entries[next]?.raw === raw && entries[next]?.delivered?.seq === last + 1) {
+        last++
+        next++
+      }
+      found({ owner: delivered.owner, shard: raw.shard, first: delivered.seq, last })
+    }
+    i = next
+  }
+}
