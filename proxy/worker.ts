@@ -75,7 +75,7 @@ const seen = new SeenState({
   counters: metrics.counters,
   limits,
 })
-const pulse = new Pulse(rpc, limits.pulseIntervalMs, seen)
+const pulse = new Pulse({ rpc, intervalMs: limits.pulseIntervalMs, seen, owner, onBooked: () => {} })
 const keys = new KeyCache(rpc, limits)
 const catalog = new CatalogStore({
   redis: commands,

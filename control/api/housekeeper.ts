@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { forgetOwners } from '../book/settlement/proxyOwners.ts'
 import type { Limits } from '../limits.ts'
 import type { Pool, Queryable } from '../runtime/db/pool.ts'
 import { Loop } from '../runtime/loop.ts'
@@ -7,7 +8,7 @@ import { forgetIdempotencyKeys } from './idempotency.ts'
 /** Tables whose rows end at `expires_at`, with their keys. */
 const EXPIRING = { sessions: 'id', used_nonces: 'nonce', link_codes: 'hash' } as const
 
-/** Removes what has expired and is only kept by its row: sessions, used nonces, link codes, Idempotency-Keys. */
+/** Removes what has expired and is only kept by its row: sessions, used nonces, link codes, Idempotency-Keys, proxies that are gone. */
 export class Housekeeper {
   private readonly loop: Loop
 
@@ -24,7 +25,7 @@ export class Housekeeper {
 
 /** Removes a bounded number of expired rows of each kind. @returns whether there may be more */
 export async function removeExpired(db: Queryable, limits: Limits): Promise<boolean> {
-  let removedMost = await forgetIdempotencyKeys(db, limits)
+  let removedMost = Math.max(await forgetIdempotencyKeys(db, limits), await forgetOwners(db, limits))
   for (const [table, key] of Object.entries(EXPIRING)) {
     const removed = await db.query(
       `DELETE FROM ${table} WHERE ${key} IN (SELECT ${key} FROM ${table} WHERE expires_at <= now() LIMIT $1)`,

@@ -3,6 +3,7 @@ import { sluice } from '../../contract/wire/generated/messages.js'
 import { epochKey } from '../../contract/wire/redisKeys.ts'
 import { settleLost } from '../admission/settleLost.ts'
 import type { BatchService } from '../batch/batchService.ts'
+import { noteOwner } from '../book/settlement/proxyOwners.ts'
 import { sheetJson, sheetListJson } from '../catalog/pricing/sheetReads.ts'
 import type { ObservedDays } from '../catalog/status/observedDays.ts'
 import { balanceJson } from '../customers/accounts/accountJson.ts'
@@ -26,14 +27,14 @@ export function rpcHandlers(
   const receipts = new ReceiptReader(pool, redis, limits)
   const api = newAccountApi({ ...parts, receipts })
   return {
-    ping: async ({ observed }) => {
-      const [isOpen] = await Promise.all([redis.exists(epochKey(0)), pool.query('SELECT 1')])
+    ping: async ({ observed, owner }) => {
+      const [isOpen, booked] = await Promise.all([redis.exists(epochKey(0)), noteOwner(pool, owner)])
       const seen = observed.map((record) => observedOf(sluice.ObservedRecord.create(record)))
       observedDays.add(
         seen.filter((entry) => entry !== undefined),
         Date.now(),
       )
-      return { chain: chain.state, admissionClosed: isOpen === 0 }
+      return { chain: chain.state, admissionClosed: isOpen === 0, booked }
     },
     resolve_key: ({ keyHash }) => resolveKey(pool, keyHash),
     get_receipt: ({ requestId, keyId }) => receipts.single(requestId, keyId),

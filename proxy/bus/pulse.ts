@@ -1,5 +1,6 @@
 import type { Observed } from '../../contract/api/observedDays.ts'
 import { CHAIN_HEALTHS, type ChainHealth } from '../../contract/wire/chainHealth.ts'
+import { sluice } from '../../contract/wire/generated/messages.js'
 import type { RpcClient } from './rpcClient.ts'
 
 /** What this process sees of the service. */
@@ -12,6 +13,19 @@ export interface Seen {
   keep(observed: readonly Observed[]): void
 }
 
+export interface PulseOptions {
+  readonly rpc: Pick<RpcClient, 'call'>
+  readonly intervalMs: number
+  /** Asked before each pulse, and told to control with it. */
+  readonly seen: Seen
+  /** The process that lives, and perhaps has leases; '' for one that has none. */
+  readonly owner: string
+  /** Told how far the endings of the owner are booked, by shard; a shard without endings is absent. */
+  readonly onBooked: (positions: readonly BookedPosition[]) => void
+}
+
+export type BookedPosition = Readonly<Pick<sluice.BookedPosition, 'shard' | 'seq'>>
+
 /** Asks control now and then whether it and its database are well, so that /health answers without asking. */
 export class Pulse {
   /** The last answer was a good one. */
@@ -22,16 +36,11 @@ export class Pulse {
   /** At the last answer control was loading the state that holds are taken on, so that nothing could be held for. */
   admissionClosed = false
 
-  private readonly rpc: RpcClient
-  private readonly intervalMs: number
-  private readonly seen: Seen
+  private readonly options: PulseOptions
   private timer: NodeJS.Timeout | undefined
 
-  /** @param seen asked before each pulse, and told to control with it */
-  constructor(rpc: RpcClient, intervalMs: number, seen: Seen) {
-    this.seen = seen
-    this.rpc = rpc
-    this.intervalMs = intervalMs
+  constructor(options: PulseOptions) {
+    this.options = options
   }
 
   start(): void {
@@ -43,24 +52,28 @@ export class Pulse {
   }
 
   private ask(): void {
-    this.seen.observe()
-    const observed = this.seen.take()
-    this.rpc
-      .call('ping', { observed: [...observed] })
+    const { rpc, seen, owner, onBooked, intervalMs } = this.options
+    seen.observe()
+    const observed = seen.take()
+    rpc
+      .call('ping', { observed: [...observed], owner })
       .then(
-        ({ chain, admissionClosed }) => {
+        ({ chain, admissionClosed, booked }) => {
           this.admissionClosed = admissionClosed
           this.alive = true
           this.chain = CHAIN_HEALTHS.find((state) => state === chain) ?? 'not_configured'
+          return booked
         },
         () => {
           this.alive = false
-          this.seen.keep(observed)
+          seen.keep(observed)
           if (this.chain === 'ok') this.chain = 'unavailable'
+          return undefined
         },
       )
-      .then(() => {
-        this.timer = setTimeout(() => this.ask(), this.intervalMs)
+      .then((booked) => {
+        this.timer = setTimeout(() => this.ask(), intervalMs)
+        if (booked !== undefined) onBooked(booked.map((position) => sluice.BookedPosition.create(position)))
       })
   }
 }

@@ -1,0 +1,48 @@
+import type { sluice } from '../../../contract/wire/generated/messages.js'
+import type { Limits } from '../../limits.ts'
+import type { Queryable } from '../../runtime/db/pool.ts'
+
+const NOTE = `
+  WITH seen AS (
+    INSERT INTO proxy_owners (owner) VALUES ($1) ON CONFLICT (owner) DO UPDATE SET seen_at = excluded.seen_at
+  )
+  SELECT shard, seq FROM owner_positions WHERE owner = $1 ORDER BY shard`
+
+/**
+ * Notes that a proxy process lives.
+ * @param owner '' for a caller that has no leases
+ * @returns how far its endings are booked, by shard
+ */
+export async function noteOwner(db: Queryable, owner: string): Promise<sluice.IBookedPosition[]> {
+  if (owner === '') {
+    await db.query('SELECT 1')
+    return []
+  }
+  const found = await db.query<{ shard: number; seq: number }>({
+    name: 'proxy_owner_seen',
+    text: NOTE,
+    values: [owner],
+  })
+  return found.rows
+}
+
+/**
+ * Forgets proxy processes that are gone for long, and how far their endings are booked.
+ * @returns rows removed, at most limits.housekeepingBatchMax of each kind
+ */
+export async function forgetOwners(db: Queryable, limits: Limits): Promise<number> {
+  const most = limits.housekeepingBatchMax
+  const owners = await db.query(
+    `DELETE FROM proxy_owners WHERE owner IN (
+       SELECT owner FROM proxy_owners WHERE seen_at < now() - $1 * interval '1 ms' LIMIT $2)`,
+    [limits.ownerKeptMs, most],
+  )
+  const positions = await db.query(
+    `DELETE FROM owner_positions WHERE (owner, shard) IN (
+       SELECT owner, shard FROM owner_positions p
+       WHERE booked_at < now() - $1 * interval '1 ms' AND NOT EXISTS (SELECT FROM proxy_owners o WHERE o.owner = p.owner)
+       LIMIT $2)`,
+    [limits.ownerPositionsKeptMs, most],
+  )
+  return Math.max(owners.rowCount ?? 0, positions.rowCount ?? 0)
+}
