@@ -1,12 +1,15 @@
 import type { DebitRecord } from './debitRecord.ts'
 import type { HoldRecord } from './holdRecord.ts'
+import { type LeaseRecord, unitsOf } from './leaseRecord.ts'
 import type { Windows } from './windows.ts'
 
-/** What open holds and debits have in their hands, by account, grant and key. */
+/** What open holds, leases and debits have in their hands, by account, grant and key. */
 export class HeldParts {
   readonly coinUnits = new Map<string, number>()
   readonly grantUnits = new Map<string, number>()
-  /** By key: units of holds counted in the current hour, day and month, and in the key's life. */
+  /** By account: units of coin and grants that are out in leases. */
+  readonly outUnits = new Map<string, number>()
+  /** By key: units of holds and leases counted in the current hour, day and month, and in the key's life. */
   readonly keyUnits = new Map<string, KeySpending>()
   private readonly windows: Windows
 
@@ -18,6 +21,14 @@ export class HeldParts {
     increase(this.coinUnits, hold.accountId, hold.coinUnits)
     for (const { grantId, units } of hold.grants) increase(this.grantUnits, grantId, units)
     this.spend(hold, hold.holdUnits)
+  }
+
+  addLease(lease: LeaseRecord): void {
+    const units = unitsOf(lease)
+    increase(this.coinUnits, lease.accountId, lease.coinUnits)
+    for (const { grantId, units: part } of lease.grants) increase(this.grantUnits, grantId, part)
+    increase(this.outUnits, lease.accountId, units)
+    this.spend(lease, units)
   }
 
   /** @param isBooked whether the charges by key, which are read from the book, have it already */
@@ -41,7 +52,7 @@ export class HeldParts {
     return key
   }
 
-  private spend(from: HoldRecord | DebitRecord, units: number): void {
+  private spend(from: HoldRecord | LeaseRecord | DebitRecord, units: number): void {
     this.count(this.keyOf(from.keyId), from, units)
     if (from.platformKeyId !== '') this.count(this.keyOf(from.platformKeyId), from, units)
   }

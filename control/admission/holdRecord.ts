@@ -43,7 +43,8 @@ export function parseHold(shard: number, owner: string, requestId: string, text:
   }
 }
 
-function partsOf(text: string): { grantId: string; units: number }[] {
+/** Reads `grantId=units,...`. */
+export function partsOf(text: string): { grantId: string; units: number }[] {
   if (text === '') return []
   return text.split(',').map((part) => {
     const [grantId = '', units] = part.split('=')

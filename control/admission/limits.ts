@@ -10,6 +10,12 @@ export const ADMISSION_LIMITS = {
   admissionApplyMs: 500,
   /** Rows that are read or written at once while a shard is loaded. */
   admissionLoadBatchMax: 500,
+  /** The time from one call for the reports of leases to the next while a loading waits for them, in milliseconds. */
+  leaseReportAskMs: 200,
+  /** The time from one look at who has reported to the next, in milliseconds. */
+  leaseReportPollMs: 20,
+  /** How long a loading waits where nobody hears its calls; proxies that have lost Redis are back by then, in milliseconds. */
+  leaseReportersMs: 1_200,
   /** The time from one look for holds that nobody will end to the next, in milliseconds. */
   orphanCheckMs: 1_000,
   /** The time from one look at every hold there is to the next, in milliseconds. */

@@ -2,23 +2,32 @@ import type { Redis } from 'ioredis'
 import { type HoldRecord, parseHold } from './holdRecord.ts'
 
 const SCAN_COUNT = 1_000
-const HOLDS_KEY = /^holds:\{s(\d\d)\}:(.+)$/
+const OWNED_KEY = /^(?:holds|leases):\{s(\d\d)\}:(.+)$/
 
-/** Where the holds of one proxy process in one shard are. */
-export interface HoldsKey {
+/** Where the holds or leases of one proxy process in one shard are. */
+export interface OwnedKey {
   readonly key: string
   readonly shard: number
   readonly owner: string
 }
 
-/** Every hash of holds there is, also of owners that no longer live. Goes over all keys of Redis in small steps. */
-export async function scanHoldsKeys(redis: Redis, pattern = 'holds:*'): Promise<HoldsKey[]> {
-  const found = new Map<string, HoldsKey>()
+/**
+ * Every hash of holds there is, also of owners that no longer live. Goes over all keys of Redis in small steps.
+ * @param shard the only one that is looked for; all when absent
+ */
+export function scanHoldsKeys(redis: Redis, shard?: number): Promise<OwnedKey[]> {
+  return scanOwnedKeys(redis, 'holds', shard)
+}
+
+/** As `scanHoldsKeys`, for what owners have of either kind. */
+export async function scanOwnedKeys(redis: Redis, kind: 'holds' | 'leases', shard?: number): Promise<OwnedKey[]> {
+  const pattern = shard === undefined ? `${kind}:*` : `${kind}:{s${shard.toString().padStart(2, '0')}}:*`
+  const found = new Map<string, OwnedKey>()
   let cursor = '0'
   do {
     const [next, keys] = await redis.scan(cursor, 'MATCH', pattern, 'COUNT', SCAN_COUNT)
     for (const key of keys) {
-      const match = HOLDS_KEY.exec(key)
+      const match = OWNED_KEY.exec(key)
       if (match !== null) found.set(key, { key, shard: Number(match[1]), owner: match[2] ?? '' })
     }
     cursor = next
@@ -27,7 +36,7 @@ export async function scanHoldsKeys(redis: Redis, pattern = 'holds:*'): Promise<
 }
 
 /** The holds in one hash, a page at a time. One that changes meanwhile may come twice or not at all. */
-export async function* readHolds(redis: Redis, { key, shard, owner }: HoldsKey): AsyncGenerator<HoldRecord[]> {
+export async function* readHolds(redis: Redis, { key, shard, owner }: OwnedKey): AsyncGenerator<HoldRecord[]> {
   let cursor = '0'
   do {
     const [next, fields] = await redis.hscan(key, cursor, 'COUNT', SCAN_COUNT)

@@ -8,7 +8,8 @@ import { type Client, type Pool, withTransaction } from '../runtime/db/pool.ts'
 import { readDebits } from './debitRecord.ts'
 import { drainStream, lastEntryId } from './drainStream.ts'
 import { HeldParts } from './heldParts.ts'
-import { type HoldsKey, readHolds } from './listHolds.ts'
+import { listLeases } from './leaseRecord.ts'
+import { type OwnedKey, readHolds } from './listHolds.ts'
 import type { ShardWriter, Write } from './shardWriter.ts'
 import { readSubKeySpending } from './subKeySpending.ts'
 import { windowsAt } from './windows.ts'
@@ -20,9 +21,19 @@ export interface ShardLoad {
   readonly shard: number
   /** When the shard was closed, on Redis's clock. */
   readonly closedMs: number
-  /** Every hash of holds in the shard. */
-  readonly holdsKeys: readonly HoldsKey[]
+  /** Every hash of holds in the shard, and every one of leases. */
+  readonly holdsKeys: readonly OwnedKey[]
+  readonly leasesKeys: readonly OwnedKey[]
+  /** Who has reported to this loading what of its leases it needs; nobody where leases stay as they are. */
+  readonly reports?: LeaseReports
   readonly limits: Limits
+}
+
+/** What proxy processes have reported of their leases; see askOwners.ts. */
+export interface LeaseReports {
+  /** The number that they were asked with. */
+  readonly loadNumber: number
+  readonly owners: ReadonlySet<string>
 }
 
 interface AccountRow {
@@ -40,15 +51,21 @@ interface KeyRow {
   readonly life: number
 }
 
-/**
- * Loads one closed shard of the admission state from the book. What waits in its stream is booked first; holds stay,
- * except those whose request the book knows to have ended, and what they hold is not free.
- */
-export async function loadShard(load: ShardLoad): Promise<void> {
+/** Books what waits in the stream of a closed shard, and what of it somebody has in hand. */
+export async function bookStream(load: Pick<ShardLoad, 'redis' | 'pool' | 'shard' | 'closedMs' | 'limits'>): Promise<void> {
   await drainStream(load.redis, load.pool, load.shard, load.limits)
   await rememberPosition(load)
+}
+
+/**
+ * Loads one closed shard of the admission state from the book, once what waited in its stream is booked. Holds stay, except
+ * those whose request the book knows to have ended, and leases, except those that their owners no longer need; what they
+ * have in their hands is not free.
+ */
+export async function loadShard(load: ShardLoad): Promise<void> {
   const held = new HeldParts(windowsAt(load.closedMs))
   for (const key of load.holdsKeys) await keepOpenHolds(load, key, held)
+  for (const key of load.leasesKeys) await keepLeases(load, key, held)
   await keepOpenDebits(load, held)
   await withTransaction(load.pool, async (client) => {
     // Balances and event numbers have to be of the same moment.
@@ -59,7 +76,7 @@ export async function loadShard(load: ShardLoad): Promise<void> {
   })
 }
 
-async function keepOpenHolds(load: ShardLoad, key: HoldsKey, held: HeldParts): Promise<void> {
+async function keepOpenHolds(load: ShardLoad, key: OwnedKey, held: HeldParts): Promise<void> {
   const seen = new Set<string>()
   for await (const page of readHolds(load.redis, key)) {
     const ended = await load.pool.query<{ request_id: string }>(
@@ -74,6 +91,20 @@ async function keepOpenHolds(load: ShardLoad, key: HoldsKey, held: HeldParts): P
       held.add(hold)
     }
   }
+}
+
+/** An owner that has reported to this loading, though not in this shard, needs nothing of what Redis has for it here. */
+async function keepLeases(load: ShardLoad, key: OwnedKey, held: HeldParts): Promise<void> {
+  const { redis, writer, shard, reports } = load
+  const leases = await listLeases(redis, [key])
+  if (reports?.owners.has(key.owner) && (await redis.hget(key.key, 'load')) !== String(reports.loadNumber)) {
+    const fields = leases.map((lease) => lease.field)
+    for (let i = 0; i < fields.length; i += load.limits.admissionLoadBatchMax) {
+      await writer.write(shard, [['HDEL', key.key, ...fields.slice(i, i + load.limits.admissionLoadBatchMax)]])
+    }
+    return
+  }
+  for (const lease of leases) held.addLease(lease)
 }
 
 /**
@@ -110,12 +141,12 @@ async function loadAccounts(load: ShardLoad, client: Client, held: HeldParts): P
     )
     const writes = found.rows.map((row): Write => {
       const coin = row.coin - (held.coinUnits.get(row.account_id) ?? 0)
-      // A grant that holds go beyond can only be shown as empty; the house bears what the book then lacks.
       const grants = (row.grants ?? []).map(
-        ({ id, expires, units }) => `${id},${expires},${Math.max(0, units - (held.grantUnits.get(id) ?? 0))}`,
+        ({ id, expires, units }) => `${id},${expires},${units - (held.grantUnits.get(id) ?? 0)}`,
       )
       const key = accountKey(load.shard, row.account_id)
-      return ['HSET', key, 'coin', coin, 'g', grants.join(';'), 'seq', row.seq]
+      const out = held.outUnits.get(row.account_id) ?? 0
+      return ['HSET', key, 'coin', coin, 'g', grants.join(';'), 'seq', row.seq, 'out', out]
     })
     if (writes.length > 0) await load.writer.write(load.shard, writes)
     if (found.rows.length < load.limits.admissionLoadBatchMax) return
@@ -179,7 +210,7 @@ async function loadKeys(load: ShardLoad, client: Client, held: HeldParts): Promi
  * read of it before and is booked from here on marks the shard; what is being booked is waited for, so that the balances
  * that are read next have it.
  */
-async function rememberPosition(load: ShardLoad): Promise<void> {
+async function rememberPosition(load: Parameters<typeof bookStream>[0]): Promise<void> {
   const last = parseStreamId((await lastEntryId(load.redis, load.shard)) ?? '0-0')
   await withTransaction(load.pool, async (client) => {
     await lockHead(client)

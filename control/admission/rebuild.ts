@@ -3,13 +3,16 @@ import { newId } from '../../contract/wire/ids.ts'
 import { BATCH_OWNER, OWNERS_KEY, SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
 import type { Limits } from '../limits.ts'
 import type { Pool } from '../runtime/db/pool.ts'
-import { type HoldsKey, scanHoldsKeys } from './listHolds.ts'
-import { loadShard } from './loadShard.ts'
+import { askOwners } from './askOwners.ts'
+import { scanLeasesKeys } from './leaseRecord.ts'
+import { type OwnedKey, scanHoldsKeys } from './listHolds.ts'
+import { bookStream, type LeaseReports, loadShard } from './loadShard.ts'
 import { ShardWriter, type Write } from './shardWriter.ts'
 
 const SHARDS = Array.from({ length: SHARD_COUNT }, (_, shard) => shard)
 const STATE_KEY = /^(?:acct|key):\{s(\d\d)\}:/
 
+/** Each loading has a number that is greater than those of all before. */
 async function nextWriter(redis: Redis, pool: Pool): Promise<ShardWriter> {
   const drawn = await pool.query<{ number: number }>(`SELECT nextval('admission_loads') AS number`)
   const number = drawn.rows[0]?.number
@@ -37,21 +40,39 @@ export async function rebuildAll(
   // need not have seen what a shard is marked for meanwhile.
   await pool.query('DELETE FROM admission_dirty')
   await clearState(redis, writer, limits)
-  const holdsKeys = await scanHoldsKeys(redis)
-  await adoptOwners(redis, holdsKeys)
-  for (const shard of SHARDS) {
-    const own = holdsKeys.filter((key) => key.shard === shard)
-    await loadShard({ redis, pool, writer, shard, closedMs: closedMs[shard] ?? 0, holdsKeys: own, limits })
-  }
+  // Before the owners read how far their endings are booked, so that nothing of the streams is delivered once more.
+  for (const shard of SHARDS) await bookStream({ redis, pool, shard, closedMs: closedMs[shard] ?? 0, limits })
+  const owners = await askOwners(redis, pool, writer.loadNumber, limits)
+  const loader = await nextWriter(redis, pool)
+  await loadAll(redis, pool, loader, { loadNumber: writer.loadNumber, owners }, limits)
   await beforeOpen()
   const epoch = newId('evt')
   await pool.query('UPDATE admission_state SET epoch = $1, redis_run_id = $2', [epoch, runId])
-  await Promise.all(SHARDS.map((shard) => writer.open(shard, epoch)))
+  await Promise.all(SHARDS.map((shard) => loader.open(shard, epoch)))
   return epoch
 }
 
+/** Loads all shards. The number of the writer is a later one than owners report to, so that late reports are refused. */
+async function loadAll(
+  redis: Redis,
+  pool: Pool,
+  writer: ShardWriter,
+  reports: LeaseReports,
+  limits: Limits,
+): Promise<void> {
+  const closedMs = await Promise.all(SHARDS.map((shard) => writer.close(shard)))
+  const holdsKeys = await scanHoldsKeys(redis)
+  const leasesKeys = await scanLeasesKeys(redis)
+  await adoptOwners(redis, [...holdsKeys, ...leasesKeys])
+  const ofShard = (keys: readonly OwnedKey[], shard: number) => keys.filter((key) => key.shard === shard)
+  for (const shard of SHARDS) {
+    const owned = { holdsKeys: ofShard(holdsKeys, shard), leasesKeys: ofShard(leasesKeys, shard) }
+    await loadShard({ redis, pool, writer, shard, closedMs: closedMs[shard] ?? 0, ...owned, reports, limits })
+  }
+}
+
 /**
- * Loads single shards anew; the others stay open meanwhile. To be called under the admission lock.
+ * Loads single shards anew; the others stay open meanwhile, and leases stay as they are. To be called under the admission lock.
  * @param epoch the epoch in force, which the shards open with again
  */
 export async function reloadShards(
@@ -66,8 +87,9 @@ export async function reloadShards(
     const closedMs = await writer.close(shard)
     // After the closing: if this process ends here, the closed shard itself is the mark.
     await pool.query('DELETE FROM admission_dirty WHERE shard = $1', [shard])
-    const holdsKeys = await scanHoldsKeys(redis, `holds:{s${shard.toString().padStart(2, '0')}}:*`)
-    await loadShard({ redis, pool, writer, shard, closedMs, holdsKeys, limits })
+    await bookStream({ redis, pool, shard, closedMs, limits })
+    const [holdsKeys, leasesKeys] = [await scanHoldsKeys(redis, shard), await scanLeasesKeys(redis, shard)]
+    await loadShard({ redis, pool, writer, shard, closedMs, holdsKeys, leasesKeys, limits })
     await writer.open(shard, epoch)
   }
 }
@@ -91,9 +113,9 @@ async function clearState(redis: Redis, writer: ShardWriter, limits: Limits): Pr
   } while (cursor !== '0')
 }
 
-/** Has the owners of these holds watched, also those that Redis forgot. A living one goes on beating. */
-export async function adoptOwners(redis: Redis, holdsKeys: readonly HoldsKey[]): Promise<void> {
-  const owners = new Set(holdsKeys.map((key) => key.owner))
+/** Has the owners of these holds and leases watched, also those that Redis forgot. A living one goes on beating. */
+export async function adoptOwners(redis: Redis, keys: readonly OwnedKey[]): Promise<void> {
+  const owners = new Set(keys.map((key) => key.owner))
   // No process beats for the holds of batch jobs: their jobs end them.
   owners.delete(BATCH_OWNER)
   for (const owner of owners) await redis.zadd(OWNERS_KEY, 'NX', 0, owner)

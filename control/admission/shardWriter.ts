@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import { epochKey } from '../../contract/wire/redisKeys.ts'
+import { epochKey, loadGuardKey } from '../../contract/wire/redisKeys.ts'
 import type { Script } from '../../contract/wire/scripts.ts'
 import { controlScript } from './scripts.ts'
 
@@ -11,14 +11,13 @@ export class OutdatedLoadError extends Error {
   override name = 'OutdatedLoadError'
 }
 
-const guardKey = (shard: number): string => `load:{s${shard.toString().padStart(2, '0')}}`
-
 /** Writes to the shards in the name of one loading; refused once a later loading has begun. */
 export class ShardWriter {
   private readonly script: Script
-  private readonly loadNumber: number
+  /** Grows with every loading, over all controls. */
+  readonly loadNumber: number
 
-  /** @param loadNumber grows with every loading, over all controls */
+  /** @param loadNumber greater than that of every loading before */
   constructor(redis: Redis, loadNumber: number) {
     this.script = controlScript(redis, 'guarded')
     this.loadNumber = loadNumber
@@ -36,7 +35,7 @@ export class ShardWriter {
     const encoded = JSON.stringify(
       writes.map(([command, key, ...args]) => [command, places.get(key), ...args.map(String)]),
     )
-    const timeMs = Number(await this.script([guardKey(shard), ...keys], [this.loadNumber, encoded]))
+    const timeMs = Number(await this.script([loadGuardKey(shard), ...keys], [this.loadNumber, encoded]))
     if (timeMs < 0) throw new OutdatedLoadError(`a later loading of shard ${shard} has begun`)
     return timeMs
   }

@@ -15,7 +15,7 @@ local grants = account[3] or ''
 if ARGV[3] ~= '' then
   local expires, placed, parts = tonumber(ARGV[4]), false, {}
   local new = ARGV[3] .. ',' .. ARGV[4] .. ',' .. ARGV[5]
-  for id, exp, free in string.gmatch(grants, '([^,;]+),(%d+),(%d+)') do
+  for id, exp, free in string.gmatch(grants, '([^,;]+),(%d+),(%-?%d+)') do
     if not placed and tonumber(exp) > expires then
       parts[#parts + 1] = new
       placed = true

@@ -45,7 +45,7 @@ redis.call('HSET', KEYS[2], 'op', ARGV[2])
 for i = 0, tonumber(ARGV[6]) - 1 do
   local k, a = 4 + i * ITEM_KEYS, 7 + i * ITEM_ARGS
   local text = redis.call('HGET', KEYS[2], ARGV[a])
-  settleLease(k, a, text and parseLease(text) or newLease(ARGV[a + 1], ARGV[a + 2]))
+  settleLease(k, a, text and parseLease(text) or newLease(ARGV[a], ARGV[a + 1], ARGV[a + 2]))
   if ARGV[a + 7] ~= '' then givePermitsBack(k, ARGV[a + 7]) end
 end
 if to > 0 then

@@ -41,7 +41,7 @@ local windowsText = hourText .. '|' .. dayText .. '|' .. monthText
 
 local function parseGrants(text)
   local grants = {}
-  for id, expires, free in string.gmatch(text, '([^,;]+),(%d+),(%d+)') do
+  for id, expires, free in string.gmatch(text, '([^,;]+),(%d+),(%-?%d+)') do
     grants[#grants + 1] = { id, tonumber(expires), tonumber(free) }
   end
   return grants

@@ -47,7 +47,7 @@ end
 local function addToLease(accountId, keys, coin, parts)
   local field = 'L:' .. string.match(keys, '^[^/]*') .. ':' .. hourText
   local text = redis.call('HGET', KEYS[2], field)
-  local lease = text and parseLease(text) or newLease(accountId, keys)
+  local lease = text and parseLease(text) or newLease(field, accountId, keys)
   lease.coin = lease.coin + coin
   for id, units in pairs(parts) do lease.parts[id] = (lease.parts[id] or 0) + units end
   writeLease(KEYS[2], field, lease)

@@ -40,7 +40,7 @@ local function release(accountKey, coinPart, parts, charge)
   if left > 0 then split = format(split == '' and '%scoin=%d' or '%s,coin=%d', split, left) end
   if coinPart > left then redis.call('HINCRBY', accountKey, 'coin', format('%d', coinPart - left)) end
   if back then
-    local grants = string.gsub(redis.call('HGET', accountKey, 'g') or '', '([^,;]+),(%d+),(%d+)',
+    local grants = string.gsub(redis.call('HGET', accountKey, 'g') or '', '([^,;]+),(%d+),(%-?%d+)',
       function(id, expires, free)
         if back[id] then return format('%s,%s,%d', id, expires, tonumber(free) + back[id]) end
       end)

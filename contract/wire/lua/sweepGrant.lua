@@ -6,10 +6,10 @@ local grants = redis.call('HGET', KEYS[1], 'g') or ''
 local time = redis.call('TIME')
 local nowMs = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local parts, taken = {}, -1
-for id, expires, free in string.gmatch(grants, '([^,;]+),(%d+),(%d+)') do
+for id, expires, free in string.gmatch(grants, '([^,;]+),(%d+),(%-?%d+)') do
   if id == ARGV[2] and ARGV[1] == 'drop' and tonumber(free) == 0 then
     taken = 0
-  elseif id == ARGV[2] and ARGV[1] == 'expire' and tonumber(expires) <= nowMs then
+  elseif id == ARGV[2] and ARGV[1] == 'expire' and tonumber(expires) <= nowMs and tonumber(free) >= 0 then
     taken = tonumber(free)
     parts[#parts + 1] = id .. ',' .. expires .. ',0'
   else

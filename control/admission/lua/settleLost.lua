@@ -34,8 +34,8 @@ end
 
 local asked = tonumber(ARGV[2])
 local left, split = math.max(asked, 0), {}
-local grants = string.gsub(account[2] or '', '([^,;]+),(%d+),(%d+)', function(id, expires, free)
-  if left == 0 or tonumber(expires) <= nowMs or tonumber(free) == 0 then return nil end
+local grants = string.gsub(account[2] or '', '([^,;]+),(%d+),(%-?%d+)', function(id, expires, free)
+  if left == 0 or tonumber(expires) <= nowMs or tonumber(free) <= 0 then return nil end
   local part = math.min(left, tonumber(free))
   left = left - part
   split[#split + 1] = id .. '=' .. int(part)

@@ -9,11 +9,18 @@ local function spentOf(c)
     c[5] == monthText and tonumber(c[6]) or 0, tonumber(c[7] or 0)
 end
 
--- Counts units in the windows of now; negative ones are given back.
+-- Counts units in those of the windows that have not passed.
+local function countIn(key, hour, day, month, units)
+  local hourSpent, daySpent, monthSpent, life = spentOf(readCounters(key))
+  if hour == hourText then hourSpent = hourSpent + units end
+  if day == dayText then daySpent = daySpent + units end
+  if month == monthText then monthSpent = monthSpent + units end
+  redis.call('HSET', key, 'hw', hourText, 'dw', dayText, 'mw', monthText, 'hs', format('%d', hourSpent),
+    'ds', format('%d', daySpent), 'ms', format('%d', monthSpent), 'bs', format('%d', life + units))
+end
+
 local function countNow(key, units)
-  local hour, day, month, life = spentOf(readCounters(key))
-  redis.call('HSET', key, 'hw', hourText, 'dw', dayText, 'mw', monthText, 'hs', format('%d', hour + units),
-    'ds', format('%d', day + units), 'ms', format('%d', month + units), 'bs', format('%d', life + units))
+  countIn(key, hourText, dayText, monthText, units)
 end
 
 -- Takes units out of the windows that they were counted in; windows that have passed are left alone.

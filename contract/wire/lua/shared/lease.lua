@@ -1,5 +1,6 @@
--- Leases of an owner in a shard, one hash: `op` number of its last call, `seq` last ending that it delivered, `closed` once
--- its leases were taken back, and by lease (`L:keyId:hour`) what of it is out: `accountId|keys|hour|day|month|coin|grantId=units,...`.
+-- Leases of an owner in a shard, one hash: `op` number of its last call, `seq` last ending that it delivered, `load` number
+-- of the loading that it was last reported to, `closed` once its leases were taken back, and by lease (`L:keyId:hour`) what
+-- of it is out: `accountId|keys|hour|day|month|coin|grantId=units,...`.
 local STALE, CLOSED, UNKNOWN_EPOCH, OWNER_CLOSED = 20, 9, 21, 22
 
 local function parseLease(text)
@@ -8,8 +9,14 @@ local function parseLease(text)
   return { account = accountId, keys = keys, hour = hour, day = day, month = month, coin = tonumber(coin), parts = parseParts(parts) }
 end
 
-local function newLease(accountId, keys)
-  return { account = accountId, keys = keys, hour = hourText, day = dayText, month = monthText, coin = 0, parts = {} }
+-- The windows of a lease are those of the hour in its name, as the book counts what was held in that hour.
+local function newLease(field, accountId, keys)
+  local hour = tonumber(string.match(field, ':(%d+)$'))
+  local day = math.floor(hour / 24)
+  return {
+    account = accountId, keys = keys, hour = format('%d', hour), day = format('%d', day), month = format('%d', monthOf(day)),
+    coin = 0, parts = {},
+  }
 end
 
 local function writeLease(key, field, lease)
@@ -38,12 +45,12 @@ local function refusalOf(epochKey, leasesKey, epoch, op)
   return nil
 end
 
--- Takes units off the counters of the windows that a lease was counted in; less than nothing counts more, in those of now.
+-- Takes units off the counters of the windows that a lease was counted in; less than nothing counts more.
 local function uncount(key, lease, units)
   if units > 0 then
     refundWindows(key, lease.hour, lease.day, lease.month, units)
   elseif units < 0 then
-    countNow(key, -units)
+    countIn(key, lease.hour, lease.day, lease.month, -units)
   end
 end
 

@@ -1,0 +1,55 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Redis } from 'ioredis'
+import { REPORT_CHANNEL, REPORTED_KEY } from '../../contract/wire/redisKeys.ts'
+import type { Limits } from '../limits.ts'
+import type { Pool } from '../runtime/db/pool.ts'
+
+/**
+ * Asks the proxy processes, while admission is closed, to write what they need of their leases into the shards, and waits
+ * until all that live have, within limits.leaseReportMs. To be called once the streams are booked, because they report what
+ * is not booked. One that is not heard reports when admission is open; what Redis has of its leases stays out until then.
+ * @param loadNumber that of the loading, which has closed the shards
+ * @returns those that have reported
+ */
+export async function askOwners(
+  redis: Redis,
+  pool: Pool,
+  loadNumber: number,
+  limits: Limits,
+): Promise<ReadonlySet<string>> {
+  const beganMs = performance.now()
+  await redis.del(REPORTED_KEY)
+  let askAtMs = beganMs
+  let receivers = 0
+  for (;;) {
+    const reported = await reportedTo(redis, loadNumber)
+    const living = await lastLiving(pool, limits)
+    const tookMs = performance.now() - beganMs
+    const isDone = living.every((owner) => reported.has(owner))
+    const isAlone = receivers === 0 && reported.size === 0 && tookMs >= limits.leaseReportersMs
+    if (isDone || isAlone || tookMs >= limits.leaseReportMs) return reported
+    if (performance.now() >= askAtMs) {
+      receivers = await redis.publish(REPORT_CHANNEL, String(loadNumber))
+      askAtMs = performance.now() + limits.leaseReportAskMs
+    }
+    await sleep(limits.leaseReportPollMs)
+  }
+}
+
+async function reportedTo(redis: Redis, loadNumber: number): Promise<Set<string>> {
+  const reports = Object.entries(await redis.hgetall(REPORTED_KEY))
+  return new Set(reports.filter(([, number]) => number === String(loadNumber)).map(([owner]) => owner))
+}
+
+/**
+ * Who lived when control last heard of anybody: after a while without control nobody has been seen of late, and proxies may
+ * have served on leases all the same.
+ */
+async function lastLiving(pool: Pool, limits: Limits): Promise<string[]> {
+  const found = await pool.query<{ owner: string }>(
+    `SELECT owner FROM proxy_owners
+     WHERE seen_at > (SELECT max(seen_at) FROM proxy_owners) - make_interval(secs => $1)`,
+    [limits.heartbeatTimeoutMs / 1_000],
+  )
+  return found.rows.map((row) => row.owner)
+}

@@ -1,0 +1,85 @@
+import type { Redis } from 'ioredis'
+import { partsOf } from './holdRecord.ts'
+import { type OwnedKey, scanOwnedKeys } from './listHolds.ts'
+import { keysOf } from './spendingKeys.ts'
+
+const SCAN_COUNT = 1_000
+const LEASE_FIELD = /^L:/
+const FORM = /^([^|]*)\|([^|]*)\|(\d+)\|(\d+)\|(\d+)\|(\d+)\|([^|]*)$/
+
+/** What of a lease is out, as Redis keeps it; see contract/wire/lua/README.md. */
+export interface LeaseRecord {
+  /** Its name in the hash of its owner. */
+  readonly field: string
+  readonly owner: string
+  readonly shard: number
+  readonly accountId: string
+  readonly keyId: string
+  /** The platform key that it counts against as well, when the key is a sub-key; else empty. */
+  readonly platformKeyId: string
+  /** Hour, day and month that it is counted in, numbers since 1970. */
+  readonly hour: number
+  readonly day: number
+  readonly month: number
+  /** What of it came from coin, and from which grants. */
+  readonly coinUnits: number
+  readonly grants: { grantId: string; units: number }[]
+}
+
+/** Units that are out in a lease. */
+export function unitsOf({ coinUnits, grants }: LeaseRecord): number {
+  return grants.reduce((sum, { units }) => sum + units, coinUnits)
+}
+
+/**
+ * Every hash of leases there is, also of owners that no longer live. Goes over all keys of Redis in small steps.
+ * @param shard the only one that is looked for; all when absent
+ */
+export function scanLeasesKeys(redis: Redis, shard?: number): Promise<OwnedKey[]> {
+  return scanOwnedKeys(redis, 'leases', shard)
+}
+
+/** The leases in one hash, a page at a time. One that changes meanwhile may come twice or not at all. */
+export async function* readLeases(redis: Redis, { key, shard, owner }: OwnedKey): AsyncGenerator<LeaseRecord[]> {
+  let cursor = '0'
+  do {
+    const [next, fields] = await redis.hscan(key, cursor, 'COUNT', SCAN_COUNT)
+    const leases: LeaseRecord[] = []
+    for (let i = 0; i + 1 < fields.length; i += 2) {
+      const lease = parseLease(shard, owner, fields[i] ?? '', fields[i + 1] ?? '')
+      if (lease !== undefined) leases.push(lease)
+    }
+    if (leases.length > 0) yield leases
+    cursor = next
+  } while (cursor !== '0')
+}
+
+/** All leases in some hashes, each once. */
+export async function listLeases(redis: Redis, keys: readonly OwnedKey[]): Promise<LeaseRecord[]> {
+  const found = new Map<string, LeaseRecord>()
+  for (const key of keys) {
+    for await (const page of readLeases(redis, key)) {
+      for (const lease of page) found.set(`${key.key} ${lease.field}`, lease)
+    }
+  }
+  return [...found.values()]
+}
+
+/** @returns undefined when the field is no lease, or its text does not have the form that lease.lua writes */
+function parseLease(shard: number, owner: string, field: string, text: string): LeaseRecord | undefined {
+  const match = LEASE_FIELD.test(field) ? FORM.exec(text) : null
+  if (match === null) return undefined
+  const [, accountId = '', keys = '', hour, day, month, coin, parts = ''] = match
+  return {
+    field,
+    owner,
+    shard,
+    accountId,
+    ...keysOf(keys),
+    hour: Number(hour),
+    day: Number(day),
+    month: Number(month),
+    coinUnits: Number(coin),
+    grants: partsOf(parts),
+  }
+}

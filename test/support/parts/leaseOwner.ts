@@ -1,0 +1,263 @@
+import type { Redis } from 'ioredis'
+import { sluice } from '../../../contract/wire/generated/messages.js'
+import { newId } from '../../../contract/wire/ids.ts'
+import {
+  accountKey,
+  epochKey,
+  keyCountersKey,
+  leasesKey,
+  ledgerStream,
+  loadGuardKey,
+  shardOf,
+} from '../../../contract/wire/redisKeys.ts'
+import { defineScript, type Script } from '../../../contract/wire/scripts.ts'
+
+/** Caps of a key as lease.lua takes them; '' is no cap. */
+export type Caps = readonly [hour: number | '', day: number | '', month: number | '', budget: number | '']
+export const NO_CAPS: Caps = ['', '', '', '']
+
+/** What is asked of lease.lua for one key. */
+export interface LeaseWish {
+  readonly accountId: string
+  readonly keyId?: string
+  readonly want: number
+  /** Of the first request that waits; `want` when absent. */
+  readonly least?: number
+  readonly waiting?: number
+  readonly extraUnits?: number
+  readonly extraPermits?: number
+  readonly caps?: Caps
+  /** "interval,burst" in microseconds. */
+  readonly rate?: string
+  readonly platform?: { readonly keyId: string; readonly caps: Caps }
+}
+
+export interface Leased {
+  readonly code: number
+  readonly units: number
+  readonly retryAfterMs: number
+  readonly permits: number
+  readonly coin: number
+  readonly grants: { readonly id: string; readonly expiresAtMs: number; readonly units: number }[]
+  readonly out: number
+}
+
+/** Units of coin and of grants. */
+export interface Pots {
+  readonly coin?: number
+  readonly grants?: Readonly<Record<string, number>>
+}
+
+/** One lease in a call of deliver.lua. */
+export interface LeaseChange {
+  readonly accountId: string
+  readonly keyId?: string
+  readonly platformKeyId?: string
+  /** The name of the lease; that of this hour when absent. */
+  readonly field?: string
+  readonly charged?: Pots
+  readonly returned?: Pots
+  /** "count,interval". */
+  readonly permits?: string
+}
+
+/** One lease in a call of reportLeases.lua. */
+export interface LeaseReport extends Omit<LeaseChange, 'charged' | 'returned' | 'permits'> {
+  readonly hour?: number
+  readonly day?: number
+  readonly month?: number
+  readonly out: Pots
+}
+
+/** What the calls of deliver.lua, syncLeases.lua and reportLeases.lua answer a whole call with. */
+export interface CallAnswer {
+  readonly code: number
+  readonly delivered: number
+}
+
+/** The key of an account in tests that do not care which. */
+export const keyOf = (accountId: string): string => accountId.replace('acct', 'key')
+
+const partsText = (grants: Readonly<Record<string, number>> = {}): string =>
+  Object.entries(grants)
+    .map(([id, units]) => `${id}=${units}`)
+    .join(',')
+
+/** What a worker of the proxy is to Redis: leases units, delivers endings, reports, by the scripts of the contract. */
+export class LeaseOwner {
+  readonly owner: string
+  /** The epoch that this owner knows; read by `open`. */
+  epoch = ''
+  /** Number of the last call. */
+  op = 0
+  /** By shard, the number of the last ending that was delivered. */
+  readonly seqs = new Map<number, number>()
+  private readonly redis: Redis
+  private readonly scripts: Record<'lease' | 'deliver' | 'syncLeases' | 'reportLeases' | 'heartbeat', Script>
+
+  constructor(redis: Redis, owner: string = newId('own')) {
+    this.redis = redis
+    this.owner = owner
+    this.scripts = {
+      lease: defineScript(redis, 'lease'),
+      deliver: defineScript(redis, 'deliver'),
+      syncLeases: defineScript(redis, 'syncLeases'),
+      reportLeases: defineScript(redis, 'reportLeases'),
+      heartbeat: defineScript(redis, 'heartbeat'),
+    }
+  }
+
+  /** Reads the epoch in force. */
+  async open(shard = 0): Promise<void> {
+    this.epoch = (await this.redis.get(epochKey(shard))) ?? ''
+  }
+
+  async beat(): Promise<void> {
+    await this.scripts.heartbeat(['owners'], [this.owner])
+  }
+
+  /** Leases for keys of one shard. @returns the code of the call, and what became of each wish when it is 0 */
+  async lease(
+    wishes: readonly LeaseWish[],
+    { op = ++this.op, streamMax = 1_000_000 } = {},
+  ): Promise<[number, Leased[]]> {
+    const shard = shardOf(wishes[0]?.accountId ?? '')
+    const keys = [epochKey(shard), leasesKey(shard, this.owner), ledgerStream(shard)]
+    const args: (string | number)[] = [this.epoch, op, streamMax, wishes.length]
+    for (const wish of wishes) {
+      keys.push(accountKey(shard, wish.accountId), keyCountersKey(shard, wish.keyId ?? keyOf(wish.accountId)))
+      args.push(wish.accountId, wish.keyId ?? keyOf(wish.accountId), wish.waiting ?? 1, wish.least ?? wish.want)
+      args.push(wish.want, wish.extraUnits ?? 0, wish.extraPermits ?? 0, ...(wish.caps ?? NO_CAPS), wish.rate ?? '')
+    }
+    for (const [place, { platform }] of wishes.entries()) {
+      if (platform === undefined) continue
+      keys.push(keyCountersKey(shard, platform.keyId))
+      args.push(place, platform.keyId, ...platform.caps)
+    }
+    const [code, , ...fields] = (await this.scripts.lease(keys, args)) as [number, number, ...unknown[]]
+    if (code !== 0) return [code, []]
+    return [code, wishes.map((_, i) => leasedOf(fields.slice(i * 7, i * 7 + 7)))]
+  }
+
+  /** Leases for one key. @returns its part of the answer */
+  async leaseOne(wish: LeaseWish): Promise<Leased> {
+    const [code, [leased]] = await this.lease([wish])
+    if (leased === undefined) throw new Error(`lease.lua answered ${code}`)
+    return leased
+  }
+
+  /**
+   * Delivers endings and what leases of one shard no longer need.
+   * @param options `from` and `to`, the numbers of the endings, which follow the last one when absent
+   */
+  async deliver(
+    shard: number,
+    endings: readonly sluice.IEnded[],
+    changes: readonly LeaseChange[] = [],
+    options: { op?: number; from?: number } = {},
+  ): Promise<CallAnswer> {
+    const { op = ++this.op, from = (this.seqs.get(shard) ?? 0) + 1 } = options
+    const to = from + endings.length - 1
+    const batch = sluice.EndingBatch.encode({ owner: this.owner, from, endings: [...endings] }).finish()
+    const keys = [epochKey(shard), leasesKey(shard, this.owner), ledgerStream(shard)]
+    const numbers = endings.length === 0 ? [0, 0] : [from, to]
+    const args: (string | number | Buffer)[] = [this.epoch, op, ...numbers, Buffer.from(batch), changes.length]
+    for (const change of changes) {
+      keys.push(...changeKeys(shard, change))
+      const { charged, returned, permits = '' } = change
+      args.push(change.field ?? (await this.fieldNow(change)), change.accountId, keysText(change))
+      args.push(
+        charged?.coin ?? 0,
+        partsText(charged?.grants),
+        returned?.coin ?? 0,
+        partsText(returned?.grants),
+        permits,
+      )
+    }
+    const [code, , delivered] = (await this.scripts.deliver(keys, args)) as number[]
+    if (code === 0 && endings.length > 0) this.seqs.set(shard, to)
+    return { code: Number(code), delivered: Number(delivered) }
+  }
+
+  /** @returns the code, the last ending that was delivered, and the texts of the leases by name */
+  async sync(shard: number, op = ++this.op): Promise<CallAnswer & { leases: Map<string, string> }> {
+    const keys = [epochKey(shard), leasesKey(shard, this.owner)]
+    const reply = (await this.scripts.syncLeases(keys, [this.epoch, op])) as (number | string)[]
+    const leases = new Map<string, string>()
+    for (let i = 4; i + 1 < reply.length; i += 2) {
+      if (String(reply[i]).startsWith('L:')) leases.set(String(reply[i]), String(reply[i + 1]))
+    }
+    return { code: Number(reply[0]), delivered: Number(reply[2]), leases }
+  }
+
+  /** Reports what of its leases is in open holds and in endings that are not booked. @param load '' while admission is open */
+  async report(
+    shard: number,
+    leases: readonly LeaseReport[],
+    { load = '' as number | '', op = ++this.op, bookedSeq = 0 } = {},
+  ): Promise<number> {
+    const keys = [epochKey(shard), leasesKey(shard, this.owner), loadGuardKey(shard)]
+    const args: (string | number)[] = [load, op, bookedSeq]
+    const now = await this.windowsNow()
+    for (const lease of leases) {
+      keys.push(...changeKeys(shard, lease))
+      args.push(lease.field ?? (await this.fieldNow(lease)), lease.accountId, keysText(lease))
+      args.push(lease.hour ?? now.hour, lease.day ?? now.day, lease.month ?? now.month)
+      args.push(`${lease.out.coin ?? 0}|${partsText(lease.out.grants)}`)
+    }
+    const [code] = (await this.scripts.reportLeases(keys, args)) as number[]
+    return Number(code)
+  }
+
+  /** The texts of the leases in a shard, by name. */
+  async leases(shard: number): Promise<Record<string, string>> {
+    const fields = await this.redis.hgetall(leasesKey(shard, this.owner))
+    return Object.fromEntries(Object.entries(fields).filter(([name]) => name.startsWith('L:')))
+  }
+
+  /** The name of a key's lease in this hour of Redis's clock. */
+  async fieldNow({ accountId, keyId = keyOf(accountId) }: { accountId: string; keyId?: string }): Promise<string> {
+    return `L:${keyId}:${(await this.windowsNow()).hour}`
+  }
+
+  private async windowsNow(): Promise<{ hour: number; day: number; month: number }> {
+    const nowMs = Number((await this.redis.time())[0]) * 1_000
+    const date = new Date(nowMs)
+    const month = (date.getUTCFullYear() - 1970) * 12 + date.getUTCMonth()
+    return { hour: Math.floor(nowMs / 3_600_000), day: Math.floor(nowMs / 86_400_000), month }
+  }
+}
+
+function leasedOf(fields: readonly unknown[]): Leased {
+  const [code, units, retryAfterMs, permits, coin, grants, out] = fields
+  const parts = String(grants)
+    .split(';')
+    .filter((part) => part !== '')
+  return {
+    code: Number(code),
+    units: Number(units),
+    retryAfterMs: Number(retryAfterMs),
+    permits: Number(permits),
+    coin: Number(coin),
+    grants: parts.map((part) => {
+      const [id = '', expiresAtMs, free] = part.split(',')
+      return { id, expiresAtMs: Number(expiresAtMs), units: Number(free) }
+    }),
+    out: Number(out),
+  }
+}
+
+function changeKeys(
+  shard: number,
+  { accountId, keyId = keyOf(accountId) }: { accountId: string; keyId?: string },
+): string[] {
+  return [accountKey(shard, accountId), keyCountersKey(shard, keyId)]
+}
+
+function keysText({
+  accountId,
+  keyId = keyOf(accountId),
+  platformKeyId,
+}: Pick<LeaseChange, 'accountId' | 'keyId' | 'platformKeyId'>): string {
+  return platformKeyId === undefined ? keyId : `${keyId}/${platformKeyId}`
+}
