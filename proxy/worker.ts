@@ -18,7 +18,7 @@ import { UnmeteredHolds, UnmeteredSettlements } from './admission/unmetered.ts'
 import { FeedReader } from './bus/feedReader.ts'
 import { parseRedisAddress } from './bus/link/redisAddress.ts'
 import { RedisLink } from './bus/link/redisLink.ts'
-import { Pulse } from './bus/pulse.ts'
+import { type BookedPosition, Pulse } from './bus/pulse.ts'
 import { RpcClient } from './bus/rpcClient.ts'
 import { disabledRoutes } from './catalog/catalog.ts'
 import { CatalogStore } from './catalog/catalogStore.ts'
@@ -75,7 +75,7 @@ const seen = new SeenState({
   counters: metrics.counters,
   limits,
 })
-const pulse = new Pulse({ rpc, intervalMs: limits.pulseIntervalMs, seen, owner, onBooked: () => {} })
+const pulse = new Pulse({ rpc, intervalMs: limits.pulseIntervalMs, seen, owner, onBooked: noteBooked })
 const keys = new KeyCache(rpc, limits)
 const catalog = new CatalogStore({
   redis: commands,
@@ -224,6 +224,10 @@ async function settleLost(ending: Ending): Promise<number> {
   const settlement = settlementBytes(ending.settlement)
   const { chargeUnits } = await rpc.call('settle_lost', { settlement, shard })
   return chargeUnits
+}
+
+function noteBooked(positions: readonly BookedPosition[]): void {
+  leases.noteBooked(new Map(positions.map(({ shard, seq }) => [shard, seq])))
 }
 
 function tell(message: WorkerToMain): void {
