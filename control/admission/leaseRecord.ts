@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
 import { partsOf } from './holdRecord.ts'
-import { type OwnedKey, scanOwnedKeys } from './listHolds.ts'
+import { type Owned, type OwnedKey, scanOwnedKeys } from './listHolds.ts'
 import { keysOf } from './spendingKeys.ts'
 
 const SCAN_COUNT = 1_000
@@ -31,12 +31,9 @@ export function unitsOf({ coinUnits, grants }: LeaseRecord): number {
   return grants.reduce((sum, { units }) => sum + units, coinUnits)
 }
 
-/**
- * Every hash of leases there is, also of owners that no longer live. Goes over all keys of Redis in small steps.
- * @param shard the only one that is looked for; all when absent
- */
-export function scanLeasesKeys(redis: Redis, shard?: number): Promise<OwnedKey[]> {
-  return scanOwnedKeys(redis, 'leases', shard)
+/** Every hash of leases there is, also of owners that no longer live. Goes over all keys of Redis in small steps. */
+export function scanLeasesKeys(redis: Redis, owned: Owned = {}): Promise<OwnedKey[]> {
+  return scanOwnedKeys(redis, 'leases', owned)
 }
 
 /** The leases in one hash, a page at a time. One that changes meanwhile may come twice or not at all. */

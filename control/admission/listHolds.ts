@@ -11,17 +11,22 @@ export interface OwnedKey {
   readonly owner: string
 }
 
-/**
- * Every hash of holds there is, also of owners that no longer live. Goes over all keys of Redis in small steps.
- * @param shard the only one that is looked for; all when absent
- */
-export function scanHoldsKeys(redis: Redis, shard?: number): Promise<OwnedKey[]> {
-  return scanOwnedKeys(redis, 'holds', shard)
+/** Of which shard and owner something is; of all where absent. */
+export type Owned = Partial<Pick<OwnedKey, 'shard' | 'owner'>>
+
+/** Every hash of holds there is, also of owners that no longer live. Goes over all keys of Redis in small steps. */
+export function scanHoldsKeys(redis: Redis, owned: Owned = {}): Promise<OwnedKey[]> {
+  return scanOwnedKeys(redis, 'holds', owned)
 }
 
 /** As `scanHoldsKeys`, for what owners have of either kind. */
-export async function scanOwnedKeys(redis: Redis, kind: 'holds' | 'leases', shard?: number): Promise<OwnedKey[]> {
-  const pattern = shard === undefined ? `${kind}:*` : `${kind}:{s${shard.toString().padStart(2, '0')}}:*`
+export async function scanOwnedKeys(
+  redis: Redis,
+  kind: 'holds' | 'leases',
+  { shard, owner = '*' }: Owned,
+): Promise<OwnedKey[]> {
+  const tag = shard === undefined ? '*' : `{s${shard.toString().padStart(2, '0')}}`
+  const pattern = `${kind}:${tag}:${owner}`
   const found = new Map<string, OwnedKey>()
   let cursor = '0'
   do {

@@ -52,7 +52,9 @@ interface KeyRow {
 }
 
 /** Books what waits in the stream of a closed shard, and what of it somebody has in hand. */
-export async function bookStream(load: Pick<ShardLoad, 'redis' | 'pool' | 'shard' | 'closedMs' | 'limits'>): Promise<void> {
+export async function bookStream(
+  load: Pick<ShardLoad, 'redis' | 'pool' | 'shard' | 'closedMs' | 'limits'>,
+): Promise<void> {
   await drainStream(load.redis, load.pool, load.shard, load.limits)
   await rememberPosition(load)
 }

@@ -88,7 +88,7 @@ export async function reloadShards(
     // After the closing: if this process ends here, the closed shard itself is the mark.
     await pool.query('DELETE FROM admission_dirty WHERE shard = $1', [shard])
     await bookStream({ redis, pool, shard, closedMs, limits })
-    const [holdsKeys, leasesKeys] = [await scanHoldsKeys(redis, shard), await scanLeasesKeys(redis, shard)]
+    const [holdsKeys, leasesKeys] = [await scanHoldsKeys(redis, { shard }), await scanLeasesKeys(redis, { shard })]
     await loadShard({ redis, pool, writer, shard, closedMs, holdsKeys, leasesKeys, limits })
     await writer.open(shard, epoch)
   }

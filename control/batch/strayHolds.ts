@@ -14,7 +14,7 @@ import { endAgain } from './unbooked.ts'
 
 /** Every hold of a batch job. */
 export async function* batchHolds(redis: Redis): AsyncGenerator<HoldRecord[]> {
-  for (const key of await scanHoldsKeys(redis, `holds:*:${BATCH_OWNER}`)) yield* readHolds(redis, key)
+  for (const key of await scanHoldsKeys(redis, { owner: BATCH_OWNER })) yield* readHolds(redis, key)
 }
 
 /** Those of the holds that no open job stands for. */
