@@ -15,6 +15,7 @@ import { compareKeys, shareSpending } from './admissionKeys.ts'
 import { checkBatchHolds } from './batchChecks.ts'
 import { type AuditCheck, Faults } from './check.ts'
 import { addDebits } from './debitChecks.ts'
+import { checkDeliveries, readDeliveries } from './deliveryChecks.ts'
 import { inSnapshot } from './snapshot.ts'
 import { readUnread } from './unread.ts'
 
@@ -37,6 +38,7 @@ export async function checkAdmission(pool: Pool, redis: Redis, limits: Limits): 
 async function compareOnce(client: Client, redis: Redis, limits: Limits): Promise<AuditCheck[]> {
   const nowMs = await redisNowMs(redis)
   const windows = windowsAt(nowMs)
+  const deliveries = await readDeliveries(client, redis)
   const unread = await readUnread(client, redis, limits)
   const holds = await listHolds(redis)
   const held = new HeldParts(windows)
@@ -58,6 +60,7 @@ async function compareOnce(client: Client, redis: Redis, limits: Limits): Promis
       ok: true,
       detail: `${unread.entries} entries not booked yet, ${unread.booked} booked and not removed, ${unread.pending} pending`,
     },
+    checkDeliveries(deliveries, unread),
     debits,
     await checkEnded(client, holds, limits),
     await checkOwners(redis, own, nowMs, limits),

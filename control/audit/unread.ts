@@ -3,17 +3,24 @@ import { LEDGER_GROUP, ledgerStream, SHARD_COUNT } from '../../contract/wire/red
 import { readStream } from '../admission/drainStream.ts'
 import { increase } from '../admission/heldParts.ts'
 import { expiryRef } from '../book/settlement/charges.ts'
-import { type Entry, parseEntry } from '../book/settlement/entry.ts'
+import type { Entry } from '../book/settlement/entry.ts'
+import { entriesOf, openEntry } from '../book/settlement/openEntry.ts'
+import { eachRun, OwnerPositions, type OwnerRun } from '../book/settlement/ownerPositions.ts'
+import { ReadSize } from '../book/settlement/readSize.ts'
 import type { Limits } from '../limits.ts'
 import { textArray } from '../runtime/db/arrays.ts'
 import type { Queryable } from '../runtime/db/pool.ts'
 
 /** What the streams hold that is not in the book. */
 export interface Unread {
+  /** Endings and expiries. */
   entries: number
-  /** Entries in the streams that are booked already and only wait to be removed. */
+  /** Of what is in the streams, what is booked already and only waits to be removed. */
   booked: number
+  /** Stream entries that were given to a control. */
   pending: number
+  /** Endings that proxies have delivered, booked or not. */
+  readonly runs: OwnerRun[]
   /** Units by ledger account. */
   readonly units: Map<string, number>
   /** By key, its charges with the hour of their hold. */
@@ -22,14 +29,16 @@ export interface Unread {
 
 /** Reads all streams, a page at a time. */
 export async function readUnread(client: Queryable, redis: Redis, limits: Limits): Promise<Unread> {
-  const unread: Unread = { entries: 0, booked: 0, pending: 0, units: new Map(), keyCharges: new Map() }
+  const unread: Unread = { entries: 0, booked: 0, pending: 0, runs: [], units: new Map(), keyCharges: new Map() }
   for (let shard = 0; shard < SHARD_COUNT; shard++) {
     unread.pending += await pendingOf(redis, shard)
+    const size = new ReadSize(limits.settlementReadMin, limits.auditPageMax)
     for (let from = '-'; ; ) {
-      const page = await readStream(redis, shard, from, limits.auditPageMax)
-      await addPage(client, page.map(parseEntry), unread)
-      if (page.length < limits.auditPageMax) break
-      from = `(${page.at(-1)?.id}`
+      const page = (await readStream(redis, shard, from, size.countPerStream)).map(openEntry)
+      if (page.length === 0) break
+      size.note(page)
+      await addPage(client, page.flatMap(entriesOf), unread)
+      from = `(${page.at(-1)?.raw.id}`
     }
   }
   return unread
@@ -55,8 +64,10 @@ async function addPage(client: Queryable, entries: readonly Entry[], unread: Unr
     [textArray(names)],
   )
   const booked = new Set(found.rows.map((row) => row.name))
+  const owners = await OwnerPositions.read(client, entries)
+  eachRun(entries, (run) => unread.runs.push(run))
   for (const [i, entry] of entries.entries()) {
-    if (booked.has(names[i] ?? '')) {
+    if (owners.has(entry) || booked.has(names[i] ?? '')) {
       unread.booked++
       continue
     }

@@ -71,7 +71,7 @@ async function sampleHolds(redis: Redis, shards: readonly number[]): Promise<{ c
       count += size
       if (size === 0) continue
       const [, fields] = await redis.hscan(holdsKey(shard, owner), '0', 'COUNT', HOLDS_READ_MAX)
-      // The second part of a hold is when it was taken; see contract/lua/README.md.
+      // The second part of a hold is when it was taken; see contract/wire/lua/README.md.
       for (let i = 1; i < fields.length; i += 2) oldestMs = Math.min(oldestMs, Number(fields[i]?.split('|')[1]))
     }
   }

@@ -155,7 +155,11 @@ export class ControlMetrics {
   private addBacklog(): void {
     const add = (name: string, help: string, value: (sample: BacklogSample) => number) =>
       this.addGauge(name, help, () => value(this.backlog))
-    add('ledger_stream_entries', 'Ended requests not yet booked', (sample) => sample.ledgerEntries)
+    add(
+      'ledger_stream_entries',
+      'Entries of the ledger streams, each of one ended request or of many',
+      (sample) => sample.ledgerEntries,
+    )
     add('ledger_stream_pending', 'Of these, given to a consumer', (sample) => sample.ledgerPending)
     add('settlement_lag_seconds', 'Age of the oldest of these', (sample) => sample.ledgerLagMs / 1_000)
     add('rpc_stream_entries', 'Calls waiting or under way', (sample) => sample.rpcEntries)

@@ -1,19 +1,13 @@
 import { join } from 'node:path'
 import type { Redis } from 'ioredis'
-import {
-  ASK_CHANNEL,
-  askedKey,
-  RECALL_CHANNEL,
-  REPORT_CHANNEL,
-  REPORTED_KEY,
-} from '../../contract/wire/redisKeys.ts'
+import { ASK_CHANNEL, askedKey, RECALL_CHANNEL, REPORT_CHANNEL, REPORTED_KEY } from '../../contract/wire/redisKeys.ts'
 import { defineScript } from '../../contract/wire/scripts.ts'
 import type { RpcClient } from '../bus/rpcClient.ts'
 import type { ProxyConfig } from '../config.ts'
 import type { Limits } from '../limits.ts'
 import type { Settling } from './ending.ts'
-import { journalName } from './journal/journalName.ts'
 import { Journal } from './journal/journal.ts'
+import { journalName } from './journal/journalName.ts'
 import { leasedEnding } from './journal/leasedEnding.ts'
 import { readJournal } from './journal/readJournal.ts'
 import type { LeasedEnding } from './leases/batch.ts'

@@ -57,7 +57,8 @@ export class JournalReplays {
     this.wake?.()
     const timer = setTimeout(() => this.stopping.abort(), timeoutMs)
     await this.running
-    if (!this.stopping.signal.aborted) await this.replayAll().catch((error: unknown) => this.noteFault('journals', error))
+    if (!this.stopping.signal.aborted)
+      await this.replayAll().catch((error: unknown) => this.noteFault('journals', error))
     clearTimeout(timer)
     this.stopping.abort()
   }
@@ -99,7 +100,8 @@ export class JournalReplays {
       await redis.zrem(OWNERS_KEY, owner)
       this.unheardSinceMs.delete(owner)
       for (const folder of folders) await rm(folder, { recursive: true, force: true })
-      if (content.open.length > 0) log.warn({ owner, requests: content.open.length }, 'requests of a process that is gone were voided')
+      if (content.open.length > 0)
+        log.warn({ owner, requests: content.open.length }, 'requests of a process that is gone were voided')
     } catch (error) {
       if (!signal.aborted) this.noteFault(`the journal of ${owner}`, error)
     }

@@ -97,7 +97,15 @@ export class WorkerProcesses {
     const env = { ...process.env, PORT: String(this.port), UWS_HTTP_MAX_HEADERS_SIZE: String(HEADER_BYTES_MAX) }
     const execArgv = [...process.execArgv, ...YOUNG_SPACE]
     const child = fork(WORKER_FILE, [], { env, execArgv, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
-    const worker: Worker = { child, slot, ready: false, owner: '', drained: false, last: undefined, snapshots: new Map() }
+    const worker: Worker = {
+      child,
+      slot,
+      ready: false,
+      owner: '',
+      drained: false,
+      last: undefined,
+      snapshots: new Map(),
+    }
     this.workers.add(worker)
     return new Promise((resolve, reject) => {
       child.on('message', (message: WorkerToMain) => {

@@ -10,7 +10,7 @@ import { appendLeaves, lockHead } from '../usagelog/head.ts'
 import { chargesOf, expiryRef, lockBalances } from './charges.ts'
 import type { BookableEntry, Entry, RawEntry } from './entry.ts'
 import { addKeyUsage } from './keyUsage.ts'
-import { type Gap, OwnerPositions } from './ownerPositions.ts'
+import { type OwnerPosition, OwnerPositions } from './ownerPositions.ts'
 import { advancePositions, readPositions, type StreamPosition } from './positions.ts'
 import { insertReceipts } from './receipt.ts'
 import { keepRejects, type Reject } from './rejects.ts'
@@ -27,7 +27,7 @@ export interface Booked {
   /** Shards whose admission state has to be loaded again. */
   readonly dirtyShards: number[]
   /** Owners of whose endings some are booked now and some before them are not. */
-  readonly gaps: Gap[]
+  readonly gaps: OwnerPosition[]
 }
 
 /**

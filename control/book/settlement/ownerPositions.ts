@@ -16,10 +16,15 @@ export interface Progress {
   readonly ahead: readonly Run[]
 }
 
+/** Endings of one owner that follow each other in a shard. */
+export interface OwnerRun extends Run {
+  readonly owner: string
+  readonly shard: number
+}
+
 const NOTHING: Progress = { seq: 0, ahead: [] }
 
-/** Endings that are booked while some before them are not. */
-export interface Gap extends Progress {
+export interface OwnerPosition extends Progress {
   readonly owner: string
   readonly shard: number
 }
@@ -41,25 +46,18 @@ interface Row {
   readonly owner: string
   readonly shard: number
   readonly seq: number
-  readonly ahead: number[]
+  /** As text: the driver leaves arrays of bigint so. */
+  readonly ahead: readonly (string | number)[]
 }
 
 /** How far the endings of owners are booked, read and written in the transaction that books more of them. */
 export class OwnerPositions {
-  private readonly known: Map<string, Row & { progress: Progress }>
+  private readonly known: Map<string, Progress>
   private lastRaw: RawEntry | undefined
   private lastProgress = NOTHING
 
-  private constructor(rows: readonly Row[]) {
-    this.known = new Map(
-      rows.map((row) => {
-        const ahead: Run[] = []
-        for (let i = 0; i + 1 < row.ahead.length; i += 2) {
-          ahead.push({ first: Number(row.ahead[i]), last: Number(row.ahead[i + 1]) })
-        }
-        return [nameOf(row.owner, row.shard), { ...row, progress: { seq: row.seq, ahead } }]
-      }),
-    )
+  private constructor(positions: readonly OwnerPosition[]) {
+    this.known = new Map(positions.map((position) => [nameOf(position.owner, position.shard), position]))
   }
 
   /** Reads the positions of all owners that have endings among the entries. */
@@ -70,11 +68,11 @@ export class OwnerPositions {
     const wanted = [...pairs.values()]
     const found = await client.query<Row>({
       name: 'settlement_owner_positions',
-      text: `SELECT p.* FROM unnest($1::text[], $2::smallint[]) AS wanted (owner, shard)
+      text: `SELECT p.owner, p.shard, p.seq, p.ahead FROM unnest($1::text[], $2::smallint[]) AS wanted (owner, shard)
              JOIN owner_positions p USING (owner, shard)`,
       values: [textArray(wanted.map(({ owner }) => owner)), intArray(wanted.map(({ shard }) => shard))],
     })
-    return new OwnerPositions(found.rows)
+    return new OwnerPositions(found.rows.map(positionOf))
   }
 
   /** Whether an ending was booked before; false for what is none. */
@@ -82,29 +80,44 @@ export class OwnerPositions {
     if (delivered === undefined) return false
     if (raw !== this.lastRaw) {
       this.lastRaw = raw
-      this.lastProgress = this.known.get(nameOf(delivered.owner, raw.shard))?.progress ?? NOTHING
+      this.lastProgress = this.known.get(nameOf(delivered.owner, raw.shard)) ?? NOTHING
     }
     const { seq, ahead } = this.lastProgress
     return delivered.seq <= seq || ahead.some(({ first, last }) => first <= delivered.seq && delivered.seq <= last)
   }
 
   /** Writes down that all these are booked, whatever became of them. @returns gaps that were not there before */
-  async advance(client: Client, entries: readonly Entry[]): Promise<Gap[]> {
-    const changed = new Map<string, Gap>()
+  async advance(client: Client, entries: readonly Entry[]): Promise<OwnerPosition[]> {
+    const changed = new Map<string, OwnerPosition>()
     eachRun(entries, ({ owner, shard, ...run }) => {
       const name = nameOf(owner, shard)
-      const progress = changed.get(name) ?? this.known.get(name)?.progress ?? NOTHING
+      const progress = changed.get(name) ?? this.known.get(name) ?? NOTHING
       changed.set(name, { owner, shard, ...addRun(progress, run) })
     })
     if (changed.size > 0) await write(client, [...changed.values()])
     return [...changed].flatMap(([name, gap]) => {
-      const before = this.known.get(name)?.progress ?? NOTHING
+      const before = this.known.get(name) ?? NOTHING
       return gap.ahead.length > before.ahead.length ? [gap] : []
     })
   }
 }
 
-async function write(client: Client, rows: readonly Gap[]): Promise<void> {
+/** Reads the positions of proxy processes that are not gone for long, and of those with endings behind a gap. */
+export async function readOpenPositions(client: Queryable): Promise<OwnerPosition[]> {
+  const found = await client.query<Row>(
+    `SELECT owner, shard, seq, ahead FROM owner_positions p
+     WHERE ahead <> '{}' OR EXISTS (SELECT FROM proxy_owners o WHERE o.owner = p.owner)`,
+  )
+  return found.rows.map(positionOf)
+}
+
+function positionOf({ owner, shard, seq, ahead }: Row): OwnerPosition {
+  const runs: Run[] = []
+  for (let i = 0; i + 1 < ahead.length; i += 2) runs.push({ first: Number(ahead[i]), last: Number(ahead[i + 1]) })
+  return { owner, shard, seq, ahead: runs }
+}
+
+async function write(client: Client, rows: readonly OwnerPosition[]): Promise<void> {
   const ahead = rows.map((row) => intArray(row.ahead.flatMap(({ first, last }) => [first, last])))
   await client.query({
     name: 'settlement_owner_advance',
@@ -125,7 +138,7 @@ async function write(client: Client, rows: readonly Gap[]): Promise<void> {
 const nameOf = (owner: string, shard: number): string => `${shard} ${owner}`
 
 /** Calls `found` once for all endings that follow each other in one stream entry, which is nearly always all of it. */
-function eachRun(entries: readonly Entry[], found: (run: Run & { owner: string; shard: number }) => void): void {
+export function eachRun(entries: readonly Entry[], found: (run: OwnerRun) => void): void {
   for (let i = 0; i < entries.length; ) {
     const { raw, delivered } = entries[i] as Entry
     let next = i + 1

@@ -1,6 +1,6 @@
-import { HoldCode } from '../../../contract/wire/scripts.ts'
 import { SHARD_COUNT, shardOf } from '../../../contract/wire/redisKeys.ts'
 import type { FixedArguments } from '../../../contract/wire/scriptArguments.ts'
+import { HoldCode } from '../../../contract/wire/scripts.ts'
 import { checkDeadlines } from '../../checkDeadlines.ts'
 import type { Limits } from '../../limits.ts'
 import type { Ending, EndingWaiter, Settling } from '../ending.ts'

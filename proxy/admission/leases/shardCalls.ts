@@ -4,8 +4,8 @@ import { batchText, deliverArguments, type GivenBack, type LeasedEnding } from '
 import { hourOf, keyIdOf, type LeaseOrigin } from './lease.ts'
 import { type LeaseAnswer, type LeaseAsk, leaseAnswers, leaseArguments } from './leaseCall.ts'
 import type { LeaseContext, LeaseScripts } from './leaseContext.ts'
-import { grantsText, type Parts, parseSplit } from './parts.ts'
 import { monthOfHour } from './monthOfHour.ts'
+import { grantsText, type Parts, parseSplit } from './parts.ts'
 
 const HOURS_PER_DAY = 24
 

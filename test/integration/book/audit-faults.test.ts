@@ -1,9 +1,18 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { accountKey, epochKey, keyCountersKey, shardOf } from '../../../contract/wire/redisKeys.ts'
+import {
+  accountKey,
+  epochKey,
+  keyCountersKey,
+  leasesKey,
+  ledgerStream,
+  shardOf,
+} from '../../../contract/wire/redisKeys.ts'
 import { runAudit } from '../../../control/audit/runAudit.ts'
+import { noteOwner } from '../../../control/book/settlement/proxyOwners.ts'
 import { withTransaction } from '../../../control/runtime/db/pool.ts'
 import { ledgerLimits as limits } from '../../support/limits.ts'
+import { appendEndings, endedOf } from '../../support/parts/endings.ts'
 import {
   assertCleanAudit,
   type Book,
@@ -208,4 +217,27 @@ test('charges that wait in a stream are part of what the audit expects', async (
     [],
   )
   assert.match(checks.find((check) => check.name === 'streams are read')?.detail ?? '', /^1 entries not booked yet/)
+})
+
+test('the audit finds endings that are missing between delivery and book', async () => {
+  const missing = ['every ending that was delivered is booked or waits']
+  const shard = shardOf(accountId)
+  const charged = () => endedOf({ accountId, charge: -1 })
+  await appendEndings(book.redis, accountId, proxy.owner, 1, [charged(), charged()])
+  await noteOwner(book.pool, proxy.owner)
+  await drainAll(book)
+  await book.redis.hset(leasesKey(shard, proxy.owner), 'seq', 3)
+  assert.deepEqual(await failedChecks(), missing)
+  const id = await appendEndings(book.redis, accountId, proxy.owner, 3, [charged()])
+  await assertCleanAudit(book)
+  await appendEndings(book.redis, accountId, proxy.owner, 4, [charged()])
+  await book.redis.xdel(ledgerStream(shard), id)
+  assert.deepEqual(await failedChecks(), missing)
+  await drainAll(book)
+  assert.deepEqual(await failedChecks(), missing)
+  await appendEndings(book.redis, accountId, proxy.owner, 3, [charged()])
+  await assertCleanAudit(book)
+  await drainAll(book)
+  await book.redis.del(leasesKey(shard, proxy.owner))
+  await assertCleanAudit(book)
 })

@@ -1,0 +1,46 @@
+import type { Redis } from 'ioredis'
+import { leasesKey } from '../../contract/wire/redisKeys.ts'
+import { answersOf } from '../admission/scripts.ts'
+import { addRun, type OwnerPosition, readOpenPositions } from '../book/settlement/ownerPositions.ts'
+import type { Client } from '../runtime/db/pool.ts'
+import { type AuditCheck, Faults } from './check.ts'
+import type { Unread } from './unread.ts'
+
+/** What a proxy process has delivered to a shard, and how far that is booked. */
+export interface Delivery {
+  readonly position: OwnerPosition
+  /** Number of the last ending that Redis took. */
+  readonly deliveredSeq: number
+}
+
+/** Reads what living proxies have delivered. To be read before the streams, which have more by then but never less. */
+export async function readDeliveries(client: Client, redis: Redis): Promise<Delivery[]> {
+  const positions = await readOpenPositions(client)
+  const pipeline = redis.pipeline()
+  for (const { owner, shard } of positions) pipeline.hget(leasesKey(shard, owner), 'seq')
+  const found = answersOf(await pipeline.exec())
+  return positions.map((position, i) => ({ position, deliveredSeq: Number(found[i] ?? 0) }))
+}
+
+/** Every ending that was delivered is booked, or waits in its stream: no number is missing. */
+export function checkDeliveries(deliveries: readonly Delivery[], unread: Unread): AuditCheck {
+  const faults = new Faults()
+  const known = new Map(deliveries.map((delivery) => [nameOf(delivery.position), delivery]))
+  for (const { owner, shard, ...run } of unread.runs) {
+    const before = known.get(nameOf({ owner, shard })) ?? {
+      position: { owner, shard, seq: 0, ahead: [] },
+      deliveredSeq: 0,
+    }
+    known.set(nameOf({ owner, shard }), { ...before, position: { owner, shard, ...addRun(before.position, run) } })
+  }
+  for (const { position, deliveredSeq } of known.values()) {
+    const { owner, shard, seq, ahead } = position
+    const next = ahead[0]
+    if (next !== undefined)
+      faults.add(`${owner} in shard ${shard}: endings ${seq + 1} to ${next.first - 1} are missing`)
+    else if (deliveredSeq > seq) faults.add(`${owner} in shard ${shard}: ending ${deliveredSeq} is lost behind ${seq}`)
+  }
+  return faults.check('every ending that was delivered is booked or waits', `${known.size} positions of proxies`)
+}
+
+const nameOf = ({ owner, shard }: { owner: string; shard: number }): string => `${shard} ${owner}`
