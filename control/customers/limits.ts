@@ -4,6 +4,10 @@ export const CUSTOMER_LIMITS = {
   keyChangePollMs: 250,
   /** How long a question for a receipt waits while its request is under way, in milliseconds. */
   receiptWaitMs: 2_000,
+  /** How long such a question waits for a proxy process that knows of the request, in milliseconds. */
+  receiptAskMs: 300,
+  /** Such questions without a key that are asked, or wait, at once in one control. */
+  receiptPublicAsksMax: 4,
   /** The most of one CPU that checking signatures may take, in percent. */
   signatureCpuPercent: 25,
   /** Signatures that wait to be checked once there has been overload for signatureOverloadMs. */

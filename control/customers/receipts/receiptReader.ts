@@ -9,8 +9,10 @@ import { inclusionProof } from '../../book/usagelog/inclusionProof.ts'
 import { CoinPrices } from '../../catalog/pricing/sheetReads.ts'
 import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
+import { askProxies } from './askProxies.ts'
 import { idTimeMs } from './idTime.ts'
 import { isUnderWay, isUnderWayAnywhere } from './isUnderWay.ts'
+import { Places } from './places.ts'
 import {
   logEntry,
   PAID_QUERY,
@@ -23,7 +25,8 @@ import {
 
 const POLL_MS = 40
 const PAGE_DEFAULT = 20
-const PUBLIC_WAITS_MAX = 2
+/** The part of the places that questions of one key may take. */
+const PART_OF_KEY = 0.75
 
 /** Which receipts of whom; an empty key means all keys of the account. */
 export interface ReceiptQuery {
@@ -40,8 +43,9 @@ export class ReceiptReader {
   private readonly db: Queryable
   private readonly redis: Redis
   private readonly coins: CoinPrices
-  private waiting = 0
-  private waitingPublic = 0
+  /** Waiting occupies a place among the reads; half of those stay free for reads that need no waiting. */
+  private readonly places: Places
+  private readonly publicPlaces: Places
   private readonly limits: Limits
 
   constructor(db: Queryable, redis: Redis, limits: Limits) {
@@ -49,6 +53,9 @@ export class ReceiptReader {
     this.db = db
     this.redis = redis
     this.coins = new CoinPrices(db)
+    const most = limits.rpcConcurrencyMax / 4
+    this.places = new Places(most, most * PART_OF_KEY)
+    this.publicPlaces = new Places(limits.receiptPublicAsksMax)
   }
 
   /**
@@ -99,32 +106,33 @@ export class ReceiptReader {
   }
 
   private async awaitRow(requestId: string, keyId: string): Promise<ReceiptRow> {
-    // Waiting occupies a place among the reads; half of the places stay free for those that need no waiting.
-    const mayWait = this.waiting < this.limits.rpcConcurrencyMax / 4 && (await this.isUnderWay(requestId, keyId))
-    if (!mayWait) throw new GatewayError('receipt_not_found')
-    this.waiting++
-    try {
-      return await this.pollRow(requestId)
-    } finally {
-      this.waiting--
-    }
+    if (!isYounger(requestId, this.limits.holdAgeMaxMs)) throw new GatewayError('receipt_not_found')
+    const row = await this.places.use(keyId, () => this.awaitKnown(requestId, () => this.isUnderWay(requestId, keyId)))
+    if (row === undefined) throw notYet()
+    return row
   }
 
   /**
-   * Anybody may ask for ids that were never given out. Of those that look fresh, few are looked for in Redis at a time,
-   * and none more often than once in a pause, because who does not know the account has to look everywhere.
+   * Anybody may ask for ids that were never given out. Of those that look fresh, few are looked for at a time, each for a
+   * while, because who does not know the account has to look everywhere.
    */
   private async awaitPublicRow(requestId: string): Promise<ReceiptRow> {
-    const fresh = Math.abs(Date.now() - idTimeMs(requestId)) < this.limits.totalTimeoutMs
-    if (!fresh || this.waitingPublic >= PUBLIC_WAITS_MAX) throw new GatewayError('receipt_not_found')
-    this.waitingPublic++
-    try {
-      const [known] = await Promise.all([isUnderWayAnywhere(this.redis, requestId, this.limits), sleep(POLL_MS)])
-      if (!known) throw new GatewayError('receipt_not_found')
-      return await this.pollRow(requestId)
-    } finally {
-      this.waitingPublic--
-    }
+    if (!isYounger(requestId, this.limits.totalTimeoutMs)) throw new GatewayError('receipt_not_found')
+    const row = await this.publicPlaces.use('', () =>
+      this.awaitKnown(requestId, () => isUnderWayAnywhere(this.redis, requestId, this.limits)),
+    )
+    if (row === undefined) throw new GatewayError('receipt_not_found')
+    return row
+  }
+
+  /** Waits for a row that Redis or a proxy process knows to come. @throws GatewayError receipt_not_found */
+  private async awaitKnown(requestId: string, isInRedis: () => Promise<boolean>): Promise<ReceiptRow> {
+    const isKnown = await eitherOf(isInRedis(), askProxies(this.redis, requestId, this.limits))
+    if (isKnown) return this.pollRow(requestId)
+    // A proxy process forgets what is booked, which may have been while it was asked.
+    const row = await this.row(requestId)
+    if (row === undefined) throw new GatewayError('receipt_not_found')
+    return row
   }
 
   private async pollRow(requestId: string): Promise<ReceiptRow> {
@@ -135,8 +143,7 @@ export class ReceiptReader {
       const row = await this.row(requestId)
       if (row !== undefined) return row
     }
-    const message = 'This request has not ended or is not booked yet; try again in a moment.'
-    throw new GatewayError('receipt_not_found', { message })
+    throw notYet()
   }
 
   private async isUnderWay(requestId: string, keyId: string): Promise<boolean> {
@@ -157,4 +164,23 @@ export class ReceiptReader {
     const found = await this.db.query<ReceiptRow>(text, [query.keyId || query.accountId, after, limit])
     return found.rows
   }
+}
+
+/** Whether an id was made within this time; clocks may differ, so that it may seem to come from the future. */
+function isYounger(requestId: string, ageMs: number): boolean {
+  return Math.abs(Date.now() - idTimeMs(requestId)) < ageMs
+}
+
+function notYet(): GatewayError {
+  const message = 'This request has not ended or is not booked yet; try again in a moment.'
+  return new GatewayError('receipt_not_found', { message })
+}
+
+/** Whether one of two is true, as soon as one is. */
+async function eitherOf(one: Promise<boolean>, other: Promise<boolean>): Promise<boolean> {
+  const whenTrue = (promise: Promise<boolean>) => promise.then((isTrue) => isTrue || Promise.reject(isTrue))
+  const both = Promise.all([one, other])
+  // A failure that nobody waits for any more is none.
+  both.catch(() => {})
+  return Promise.any([whenTrue(one), whenTrue(other)]).catch(async () => (await both).includes(true))
 }

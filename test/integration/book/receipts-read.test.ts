@@ -106,12 +106,12 @@ test('the public read needs no key, another key is refused', async () => {
   await assert.rejects(reader.single(id, keyIds[1] ?? ''), { code: 'permission_denied', status: 403 })
 })
 
-test('ids that are none, and ids of nothing, are told at once', async () => {
+test('ids that are none, and ids of nothing, are told to be so', async () => {
   // What was waited for is refused in other words.
-  const atOnce = { code: 'receipt_not_found', message: new GatewayError('receipt_not_found').message, status: 404 }
-  await assert.rejects(reader.single("req_' OR 1=1", ''), atOnce)
-  await assert.rejects(reader.single(newId('req'), keyIds[0] ?? ''), atOnce)
-  await assert.rejects(reader.single(newId('req', Date.now() - 86_400_000), ''), atOnce)
+  const unknown = { code: 'receipt_not_found', message: new GatewayError('receipt_not_found').message, status: 404 }
+  await assert.rejects(reader.single("req_' OR 1=1", ''), unknown)
+  await assert.rejects(reader.single(newId('req'), keyIds[0] ?? ''), unknown)
+  await assert.rejects(reader.single(newId('req', Date.now() - 86_400_000), ''), unknown)
 })
 
 test('a receipt that is on its way is waited for, one that does not come is given up', async () => {

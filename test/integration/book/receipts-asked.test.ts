@@ -1,0 +1,114 @@
+// Goal: a receipt can be read as soon as it was shown, although the book and Redis do not know of it yet.
+// Method: the receipt reader over real stores, and proxy processes played by a subscriber that answers as they do.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Redis } from 'ioredis'
+import { pino } from 'pino'
+import { GatewayError } from '../../../contract/errors/errors.ts'
+import { newId } from '../../../contract/wire/ids.ts'
+import { ASK_CHANNEL, askedKey } from '../../../contract/wire/redisKeys.ts'
+import { SettlementConsumer } from '../../../control/book/settlement/consumer.ts'
+import { parseCatalog } from '../../../control/catalog/pricing/catalogFile.ts'
+import { publishCatalog } from '../../../control/catalog/pricing/publish.ts'
+import { openNewAccount } from '../../../control/customers/accounts/accounts.ts'
+import { createKey } from '../../../control/customers/keys/keys.ts'
+import { ReceiptReader } from '../../../control/customers/receipts/receiptReader.ts'
+import { limitsWith } from '../../support/limits.ts'
+import { appendEndings, endedOf } from '../../support/parts/endings.ts'
+import { type Book, startBook, until } from '../../support/parts/ledger.ts'
+import { testCatalog } from '../../support/testCatalog.ts'
+
+const limits = limitsWith({ settlementBlockMs: 100, receiptWaitMs: 300 })
+
+let book: Book
+let subscriber: Redis
+let settlement: SettlementConsumer
+let reader: ReceiptReader
+let accountId: string
+let keyId: string
+/** What the proxies do about an id that is asked for. */
+let answer: (requestId: string) => unknown = () => {}
+const asked: string[] = []
+
+before(async () => {
+  book = await startBook()
+  const { pool, redis, redisServer } = book
+  await publishCatalog(pool, parseCatalog('catalog.yaml', testCatalog('http://127.0.0.1:1/v1')), limits)
+  accountId = await openNewAccount(pool, limits, { coinUnits: 1_000_000 })
+  keyId = (await createKey(pool, accountId)).key.id
+  const log = pino({ enabled: false })
+  settlement = new SettlementConsumer({ redisUrl: redisServer.url, pool, log, consumer: 'test', limits })
+  reader = new ReceiptReader(pool, redis, limits)
+  subscriber = redis.duplicate()
+  subscriber.on('message', (_channel, requestId) => {
+    asked.push(requestId)
+    answer(requestId)
+  })
+  await subscriber.subscribe(ASK_CHANNEL)
+})
+
+after(async () => {
+  subscriber.disconnect()
+  await settlement.stop()
+  await book.stop()
+})
+
+const ended = (requestId: string) => endedOf({ accountId, charge: 7, requestId, settlement: { keyId } })
+const deliver = (requestId: string) => appendEndings(book.redis, accountId, newId('own'), 1, [ended(requestId)])
+const tell = (requestId: string, state: 'open' | 'ended') => book.redis.set(askedKey(requestId), state, 'PX', 5_000)
+const unknown = { code: 'receipt_not_found', message: new GatewayError('receipt_not_found').message }
+
+test('a proxy that has shown a receipt delivers it when it is asked for, with the key and without', async () => {
+  answer = (requestId) => Promise.all([tell(requestId, 'ended'), deliver(requestId)])
+  for (const asker of [keyId, '']) {
+    const receipt = JSON.parse(await reader.single(newId('req'), asker))
+    assert.equal(receipt.cost.units, '7')
+  }
+})
+
+test('a request that is served is said not to have ended', async () => {
+  answer = (requestId) => tell(requestId, 'open')
+  for (const asker of [keyId, '']) {
+    await assert.rejects(reader.single(newId('req'), asker), { code: 'receipt_not_found', message: /not ended/ })
+  }
+})
+
+test('what is booked while nobody answers is found', async () => {
+  answer = deliver
+  assert.equal(JSON.parse(await reader.single(newId('req'), keyId)).cost.units, '7')
+})
+
+test('nobody is asked for ids that are too old to be open, or no ids', async () => {
+  answer = () => {}
+  asked.length = 0
+  const old = Date.now() - limits.holdAgeMaxMs - 1_000
+  await assert.rejects(reader.single(newId('req', old), keyId), unknown)
+  await assert.rejects(reader.single(newId('req', old), ''), unknown)
+  await assert.rejects(reader.single('req_1', keyId), unknown)
+  const fresh = newId('req')
+  await assert.rejects(reader.single(fresh, keyId), unknown)
+  await until('the fresh one is asked for', async () => asked.length > 0)
+  assert.deepEqual(asked, [fresh])
+})
+
+test('few ids that nobody knows are asked for at once, and those of one key leave room for others', async () => {
+  const askedAtOnce = async (asker: string, count: number) => {
+    const [open, over] = [new Set<string>(), new Set<string>()]
+    let most = 0
+    answer = (requestId) => {
+      if (!over.has(requestId)) open.add(requestId)
+      most = Math.max(most, open.size)
+    }
+    const read = async () => {
+      const requestId = newId('req')
+      const error = await reader.single(requestId, asker).catch((thrown: unknown) => thrown)
+      assert.ok(error instanceof GatewayError && error.code === 'receipt_not_found')
+      over.add(requestId)
+      open.delete(requestId)
+    }
+    await Promise.all(Array.from({ length: count }, read))
+    return most
+  }
+  assert.equal(await askedAtOnce('', 30), limits.receiptPublicAsksMax)
+  assert.equal(await askedAtOnce(keyId, 30), (limits.rpcConcurrencyMax / 4) * 0.75)
+})

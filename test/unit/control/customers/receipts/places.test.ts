@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Places } from '../../../../../control/customers/receipts/places.ts'
+
+test('no more than the places are used at once, and by one caller no more than its part', async () => {
+  const places = new Places(3, 2)
+  const ends: (() => void)[] = []
+  const take = (caller: string) => places.use(caller, () => new Promise<string>((end) => ends.push(() => end(caller))))
+  const taken = [take('a'), take('a'), take('a'), take('b'), take('b')]
+  assert.equal(ends.length, 3)
+  for (const end of ends.splice(0)) end()
+  assert.deepEqual(await Promise.all(taken), ['a', 'a', undefined, 'b', undefined])
+  const again = take('a')
+  assert.equal(ends.length, 1)
+  ends[0]?.()
+  assert.equal(await again, 'a')
+})
+
+test('a place is free again after what failed in it', async () => {
+  const places = new Places(1)
+  for (let i = 0; i < 3; i++) {
+    await assert.rejects(
+      places.use('a', () => Promise.reject(new Error('failed'))),
+      /failed/,
+    )
+  }
+  assert.equal(await places.use('a', async () => 'done'), 'done')
+})
