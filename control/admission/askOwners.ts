@@ -18,12 +18,13 @@ export async function askOwners(
   limits: Limits,
 ): Promise<ReadonlySet<string>> {
   const beganMs = performance.now()
+  // Read once: those who are heard while it waits are seen later than those who are waited for.
+  const living = await lastLiving(pool, limits)
   await redis.del(REPORTED_KEY)
   let askAtMs = beganMs
   let receivers = 0
   for (;;) {
     const reported = await reportedTo(redis, loadNumber)
-    const living = await lastLiving(pool, limits)
     const tookMs = performance.now() - beganMs
     const isDone = living.every((owner) => reported.has(owner))
     const isAlone = receivers === 0 && reported.size === 0 && tookMs >= limits.leaseReportersMs

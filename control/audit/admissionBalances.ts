@@ -23,7 +23,7 @@ interface EventRow {
   readonly grant_id: string | null
 }
 
-type RedisAccount = [coin: string | null, grants: string | null, seq: string | null]
+type RedisAccount = [coin: string | null, grants: string | null, seq: string | null, out: string | null]
 
 const PAGE = `
   SELECT a.account_id, a.shard, l.balance AS coin,
@@ -33,8 +33,9 @@ const PAGE = `
   WHERE a.account_id > $1 ORDER BY a.account_id LIMIT $2`
 
 /**
- * Compares every account in Redis with the book: what is free and what is held have to be what the book has, less what
- * waits in the streams and what waits in the outbox.
+ * Compares every account in Redis with the book: what is free, what is held and what is out in leases have to be what the
+ * book has, less what waits in the streams and what waits in the outbox. What the account says is out has to be the sum of
+ * its leases.
  * @returns how many accounts there are
  */
 export async function compareBalances(
@@ -49,7 +50,7 @@ export async function compareBalances(
   for (let after = ''; ; ) {
     const page = await client.query<AccountRow>(PAGE, [after, limits.auditPageMax])
     const pipeline = redis.pipeline()
-    for (const row of page.rows) pipeline.hmget(accountKey(row.shard, row.account_id), 'coin', 'g', 'seq')
+    for (const row of page.rows) pipeline.hmget(accountKey(row.shard, row.account_id), 'coin', 'g', 'seq', 'out')
     const accounts = answersOf(await pipeline.exec()) as RedisAccount[]
     const events = await client.query<EventRow>(
       'SELECT account_id, seq, coin_delta, grant_id FROM admission_events WHERE account_id = ANY ($1::text[])',
@@ -57,7 +58,7 @@ export async function compareBalances(
     )
     for (const [i, row] of page.rows.entries()) {
       const own = events.rows.filter((event) => event.account_id === row.account_id)
-      compareAccount(row, accounts[i] ?? [null, null, null], own, unread, held, faults)
+      compareAccount(row, accounts[i] ?? [null, null, null, null], own, unread, held, faults)
     }
     count += page.rows.length
     if (page.rows.length < limits.auditPageMax) return count
@@ -67,7 +68,7 @@ export async function compareBalances(
 
 function compareAccount(
   row: AccountRow,
-  [coin, grants, seq]: RedisAccount,
+  [coin, grants, seq, out]: RedisAccount,
   events: readonly EventRow[],
   unread: Unread,
   held: HeldParts,
@@ -81,6 +82,9 @@ function compareAccount(
   const has = Number(coin ?? 0) + (held.coinUnits.get(row.account_id) ?? 0)
   const owns = row.coin - fromUnread(coinAccount(row.account_id)) - waitingCoin
   if (has !== owns) faults.add(`${row.account_id} has ${has} coin in Redis, ${owns} by the book`)
+
+  const leased = held.outUnits.get(row.account_id) ?? 0
+  if (Number(out ?? 0) !== leased) faults.add(`${row.account_id} has ${out} out in leases, which have ${leased}`)
 
   const free = new Map<string, number>()
   for (const grant of (grants ?? '').split(';')) {

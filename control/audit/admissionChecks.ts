@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis'
 import { BATCH_OWNER, epochKey, OWNERS_KEY, SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
 import { HeldParts } from '../admission/heldParts.ts'
 import type { HoldRecord } from '../admission/holdRecord.ts'
+import { listLeases, scanLeasesKeys } from '../admission/leaseRecord.ts'
 import { listHolds } from '../admission/listHolds.ts'
 import { answersOf } from '../admission/scripts.ts'
 import { windowsAt } from '../admission/windows.ts'
@@ -16,6 +17,7 @@ import { checkBatchHolds } from './batchChecks.ts'
 import { type AuditCheck, Faults } from './check.ts'
 import { addDebits } from './debitChecks.ts'
 import { checkDeliveries, readDeliveries } from './deliveryChecks.ts'
+import { checkLeaseOwners } from './leaseChecks.ts'
 import { inSnapshot } from './snapshot.ts'
 import { readUnread } from './unread.ts'
 
@@ -43,12 +45,15 @@ async function compareOnce(client: Client, redis: Redis, limits: Limits): Promis
   const holds = await listHolds(redis)
   const held = new HeldParts(windows)
   for (const hold of holds) held.add(hold)
+  const leases = await listLeases(redis, await scanLeasesKeys(redis))
+  for (const lease of leases) held.addLease(lease)
   const ofBatches = holds.filter((hold) => hold.owner === BATCH_OWNER)
   const own = holds.filter((hold) => hold.owner !== BATCH_OWNER)
   const debits = await addDebits(client, redis, held, nowMs, limits)
   const balances = new Faults()
   const accounts = await compareBalances(client, redis, unread, held, balances, limits)
   const shared = await shareSpending(client, windows, unread, held)
+  const beats = await readBeats(redis)
   const counters = new Faults()
   const keys = await compareKeys({ client, redis, windows, unread, held, shared }, counters, limits)
   return [
@@ -63,8 +68,9 @@ async function compareOnce(client: Client, redis: Redis, limits: Limits): Promis
     checkDeliveries(deliveries, unread),
     debits,
     await checkEnded(client, holds, limits),
-    await checkOwners(redis, own, nowMs, limits),
+    checkOwners(own, beats, nowMs, limits),
     checkAges(own, nowMs, limits),
+    checkLeaseOwners(leases, beats, nowMs, limits),
     await checkBatchHolds(client, ofBatches, nowMs, limits),
   ]
 }
@@ -96,16 +102,21 @@ async function checkEnded(client: Client, holds: readonly HoldRecord[], limits: 
   return faults.check('no ended request is held', `${holds.length} holds`)
 }
 
-async function checkOwners(
-  redis: Redis,
-  holds: readonly HoldRecord[],
-  nowMs: number,
-  limits: Limits,
-): Promise<AuditCheck> {
-  const faults = new Faults()
+/** The last heartbeat of each proxy process, on Redis's clock. */
+async function readBeats(redis: Redis): Promise<Map<string, number>> {
   const replies = await redis.zrange(OWNERS_KEY, '0', '-1', 'WITHSCORES')
   const beats = new Map<string, number>()
   for (let i = 0; i + 1 < replies.length; i += 2) beats.set(replies[i] ?? '', Number(replies[i + 1]))
+  return beats
+}
+
+function checkOwners(
+  holds: readonly HoldRecord[],
+  beats: ReadonlyMap<string, number>,
+  nowMs: number,
+  limits: Limits,
+): AuditCheck {
+  const faults = new Faults()
   for (const { requestId, owner } of holds) {
     const beat = beats.get(owner)
     if (beat === undefined) faults.add(`${requestId} of ${owner}, which is unknown`)

@@ -3,7 +3,7 @@ import type { sluice } from '../../../contract/wire/generated/messages.js'
 import { RECALL_CHANNEL, REPORT_CHANNEL, REPORTED_KEY, shardOf } from '../../../contract/wire/redisKeys.ts'
 import { LeaseCode } from '../../../contract/wire/scripts.ts'
 import { noteOwner } from '../../../control/book/settlement/proxyOwners.ts'
-import { itemOf } from '../present.ts'
+import { itemOf, present } from '../present.ts'
 import { LeaseOwner, type LeaseWish, type Pots } from './leaseOwner.ts'
 import { endingOf } from './leaseState.ts'
 import type { Book } from './ledger.ts'
@@ -26,7 +26,7 @@ interface Ending extends Held {
 
 /**
  * A worker of the proxy in small: takes holds on its leases, delivers their endings, and answers the channels of Redis. What a
- * journal would have is in its memory, so that `new LeaseWorker(book, dead.owner)` plays nobody's replay.
+ * journal would have is in its memory.
  */
 export class LeaseWorker {
   readonly calls: LeaseOwner
@@ -84,7 +84,7 @@ export class LeaseWorker {
     const code = await this.lease(wish)
     if (code !== LeaseCode.OK) throw new Error(`lease.lua answered ${code}`)
     const field = await this.calls.fieldNow(wish)
-    const free = itemOf([this.free.get(field)], 0)
+    const free = present(this.free.get(field))
     const parts = taken(free.parts, units)
     this.free.set(field, { ...free, parts: added(free.parts, parts, -1) })
     const id = `${this.open.size}-${field}-${this.endings.length}`
@@ -94,7 +94,7 @@ export class LeaseWorker {
 
   /** Ends a request: charged in memory, and what is left of its hold free there. */
   end(id: string, units: number): void {
-    const held = itemOf([this.open.get(id)], 0)
+    const held = present(this.open.get(id))
     this.open.delete(id)
     const charged = taken(held.parts, units)
     const free = this.free.get(held.field) ?? { ...held, parts: {} }
