@@ -1,12 +1,21 @@
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
-import { BATCH_OWNER, holdsKey, OWNERS_KEY, SHARD_COUNT, settleKeys } from '../../contract/wire/redisKeys.ts'
-import { defineScript, type Script, SettleCode } from '../../contract/wire/scripts.ts'
+import {
+  BATCH_OWNER,
+  epochKey,
+  holdsKey,
+  leasesKey,
+  OWNERS_KEY,
+  SHARD_COUNT,
+  settleKeys,
+} from '../../contract/wire/redisKeys.ts'
+import { defineScript, LeaseCode, type Script, SettleCode } from '../../contract/wire/scripts.ts'
 import type { Limits } from '../limits.ts'
 import { Loop } from '../runtime/loop.ts'
 import { redisNowMs } from '../runtime/redisClock.ts'
 import type { HoldRecord } from './holdRecord.ts'
-import { readHolds, scanHoldsKeys } from './listHolds.ts'
+import { scanLeasesKeys } from './leaseRecord.ts'
+import { type OwnedKey, readHolds, scanHoldsKeys } from './listHolds.ts'
 import { orphanSettlement } from './orphanSettlement.ts'
 import { adoptOwners } from './rebuild.ts'
 import { answersOf, controlScript } from './scripts.ts'
@@ -20,16 +29,20 @@ interface Observation {
 }
 
 /**
- * Voids the holds of proxy processes that stopped heart-beating, and holds older than any request can be.
+ * Voids the holds of proxy processes that stopped heart-beating and takes their leases back, and voids holds older than any
+ * request can be. It is the last to do so: who stands by a process that ends, or starts over its journal, knows more.
  * A process counts as gone when this one watched its heartbeat stand still for limits.heartbeatTimeoutMs over an
  * unbroken connection; neither an outage of Redis nor a jump of its clock voids the holds of the living.
  */
 export class OrphanVoider {
   /** Holds voided since the start. */
   voided = 0
+  /** Units taken back from leases since the start. */
+  takenBackUnits = 0
   private readonly redis: Redis
   private readonly log: Logger
   private readonly settle: Script
+  private readonly closeOwner: Script
   private readonly forget: Script
   private readonly loop: Loop
   private readonly observed = new Map<string, Observation>()
@@ -43,6 +56,7 @@ export class OrphanVoider {
     this.redis = options.redis
     this.log = options.log
     this.settle = defineScript(options.redis, 'settle')
+    this.closeOwner = defineScript(options.redis, 'closeOwner')
     this.forget = controlScript(options.redis, 'forgetOwner')
     options.redis.on('close', this.onBreak)
     this.loop = new Loop('orphaned holds', options.limits.orphanCheckMs, options.log, (signal) => this.pass(signal))
@@ -61,7 +75,7 @@ export class OrphanVoider {
     }
     for (const [owner, score] of await this.goneOwners()) {
       if (signal.aborted) return
-      await this.voidOwner(owner, score)
+      await this.endOwner(owner, score)
     }
   }
 
@@ -83,7 +97,14 @@ export class OrphanVoider {
     })
   }
 
-  private async voidOwner(owner: string, score: string): Promise<void> {
+  private async endOwner(owner: string, score: string): Promise<void> {
+    const left = (await this.voidOwner(owner)) + (await this.takeBack(owner))
+    // While admission is closed its holds and leases stay, and so does the owner, for the next pass.
+    if (left === 0) await this.forget([OWNERS_KEY], [owner, score])
+  }
+
+  /** @returns how many holds could not be ended now */
+  private async voidOwner(owner: string): Promise<number> {
     const pipeline = this.redis.pipeline()
     for (let shard = 0; shard < SHARD_COUNT; shard++) pipeline.hlen(holdsKey(shard, owner))
     const sizes = answersOf(await pipeline.exec())
@@ -94,14 +115,32 @@ export class OrphanVoider {
         left += await this.voidHolds(page)
       }
     }
-    // While admission is closed its holds stay, and so does the owner, for the next pass.
-    if (left === 0) await this.forget([OWNERS_KEY], [owner, score])
+    return left
   }
 
-  /** Finds the holds of owners that are not in `owners`, and holds that outlived every time limit. */
+  /** @returns in how many shards its leases could not be taken back now */
+  private async takeBack(owner: string): Promise<number> {
+    const pipeline = this.redis.pipeline()
+    for (let shard = 0; shard < SHARD_COUNT; shard++) pipeline.exists(leasesKey(shard, owner))
+    const isThere = answersOf(await pipeline.exec())
+    let left = 0
+    for (let shard = 0; shard < SHARD_COUNT; shard++) {
+      if (isThere[shard] === 0) continue
+      const keys = [epochKey(shard), leasesKey(shard, owner)]
+      const keptSeconds = Math.ceil(this.limits.ownerKeptMs / 1_000)
+      const [code, units] = (await this.closeOwner(keys, [keptSeconds])) as [number, number]
+      if (code !== LeaseCode.OK) left++
+      if (units === 0) continue
+      this.takenBackUnits += units
+      this.log.warn({ shard, owner, units }, 'the leases of a proxy process that is gone were taken back')
+    }
+    return left
+  }
+
+  /** Finds what owners have that are not in `owners`, and holds that outlived every time limit. */
   private async scan(signal: AbortSignal): Promise<void> {
     const keys = (await scanHoldsKeys(this.redis)).filter((key) => key.owner !== BATCH_OWNER)
-    await adoptOwners(this.redis, keys)
+    await adoptOwners(this.redis, [...keys, ...(await this.leasesInUse())])
     const oldestMs = (await redisNowMs(this.redis)) - this.limits.holdAgeMaxMs
     for (const key of keys) {
       for await (const page of readHolds(this.redis, key)) {
@@ -109,6 +148,15 @@ export class OrphanVoider {
         await this.voidHolds(page.filter((hold) => hold.heldAtMs < oldestMs))
       }
     }
+  }
+
+  /** Leases that were not taken back. What is left of the others passes away by itself. */
+  private async leasesInUse(): Promise<OwnedKey[]> {
+    const keys = await scanLeasesKeys(this.redis)
+    const pipeline = this.redis.pipeline()
+    for (const { key } of keys) pipeline.hexists(key, 'closed')
+    const isClosed = answersOf(await pipeline.exec())
+    return keys.filter((_, place) => isClosed[place] === 0)
   }
 
   /** @returns how many could not be ended now */

@@ -1,13 +1,18 @@
-// Goal: the holds of a process that has died are voided, and those of the living are not, whatever Redis does meanwhile.
+// Goal: the holds of a process that has died are voided and its leases taken back, and those of the living are not, whatever
+// Redis does meanwhile.
 // Method: proxies that beat or stop beating, over a real book and a real Redis.
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { SettleCode } from '../../../contract/wire/scripts.ts'
+import { epochKey, leasesKey, shardOf } from '../../../contract/wire/redisKeys.ts'
+import { LeaseCode, SettleCode } from '../../../contract/wire/scripts.ts'
 import { listHolds } from '../../../control/admission/listHolds.ts'
 import { OrphanVoider } from '../../../control/admission/orphanVoider.ts'
 import { balanceOf } from '../../../control/book/ledger/balanceOf.ts'
 import { ledgerLimits as limits } from '../../support/limits.ts'
+import { LeaseOwner } from '../../support/parts/leaseOwner.ts'
+import { accountState } from '../../support/parts/leaseState.ts'
+import { LeaseWorker } from '../../support/parts/leaseWorker.ts'
 import {
   assertCleanAudit,
   type Book,
@@ -73,6 +78,61 @@ test('holds of a process that stopped heart-beating are voided, those of the liv
     [ofDead, ofUnknown].sort().map((request_id) => ({ request_id, ...orphan })),
   )
   assert.equal((await balanceOf(book.pool, accountId))?.coinUnits, 950)
+  await assertCleanAudit(book)
+})
+
+test('leases of a process that stopped heart-beating are taken back once, those of the living are not', async () => {
+  const accountId = await fundedAccount(book, 1_000)
+  const shard = shardOf(accountId)
+  const dead = await LeaseWorker.start(book)
+  const unknown = await LeaseWorker.start(book)
+  await book.redis.zrem('owners', unknown.owner)
+  const living = new LeaseOwner(book.redis, proxy.owner)
+  await living.open()
+  const lateId = await dead.hold(accountId, 60)
+  await unknown.lease({ accountId, want: 200 })
+  await living.leaseOne({ accountId, want: 100 })
+  const voider = new OrphanVoider({ redis: book.redis, log, limits })
+  try {
+    await until('the leases of the dead are free', async () => (await accountState(book.redis, accountId)).out === 100)
+    await until('they are forgotten', async () => (await book.redis.zcard('owners')) === 1)
+    assert.equal(voider.takenBackUnits, 260)
+    await assertCleanAudit(book)
+    const keptMs = await book.redis.pttl(leasesKey(shard, dead.owner))
+    await sleep(3 * limits.ownerScanMs)
+    assert.ok((await book.redis.pttl(leasesKey(shard, dead.owner))) < keptMs, 'what was taken back passes away')
+    assert.deepEqual(await accountState(book.redis, accountId), { coin: 900, grants: {}, out: 100 })
+    // Its journal may turn up after all.
+    dead.end(lateId, 50)
+    assert.equal(await dead.deliver(shard), LeaseCode.OWNER_CLOSED)
+    await dead.report('')
+    await dead.calls.open()
+    assert.equal(await dead.deliver(shard), LeaseCode.OK)
+    await drainAll(book)
+    assert.equal((await balanceOf(book.pool, accountId))?.coinUnits, 950)
+    await assertCleanAudit(book)
+  } finally {
+    await voider.stop()
+    for (const worker of [dead, unknown]) worker.stop()
+  }
+})
+
+test('while admission is closed the leases of the dead stay, and are taken back when it opens', async () => {
+  const accountId = await fundedAccount(book, 1_000)
+  const dead = await LeaseWorker.start(book)
+  await dead.lease({ accountId, want: 60 })
+  dead.stop()
+  await book.redis.del(epochKey(shardOf(accountId)))
+  const voider = new OrphanVoider({ redis: book.redis, log, limits })
+  try {
+    await sleep(limits.heartbeatTimeoutMs + 300)
+    assert.equal((await accountState(book.redis, accountId)).out, 60)
+    assert.notEqual(await book.redis.zscore('owners', dead.owner), null)
+    await ensureOpen(book)
+    await until('its leases are free', async () => (await accountState(book.redis, accountId)).out === 0)
+  } finally {
+    await voider.stop()
+  }
   await assertCleanAudit(book)
 })
 
