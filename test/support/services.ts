@@ -16,6 +16,8 @@ const TEMPLATE = 'book_template'
 /** A server that a test may kill and bring back at the same address with the same data. */
 export interface TestServer {
   readonly url: string
+  /** Its data. */
+  readonly dir: string
   readonly pid: () => number | undefined
   kill9(): Promise<void>
   /** Starts it again after `kill9`, or stops and starts it. */
@@ -89,6 +91,7 @@ export async function startTestRedis({ onSocket = false } = {}): Promise<TestSer
   const redis = await startRedis({ dir, logFile: join(dir, 'redis.log'), program: redisProgram, limits, ...socket })
   return {
     url: redis.url,
+    dir,
     pid: () => redis.process.pid,
     kill9: () => redis.process.kill9(),
     restart: async () => {
@@ -113,6 +116,7 @@ export async function startTestPostgres(): Promise<TestServer> {
   })
   return {
     url: await postgres.provideDatabase('sluice'),
+    dir,
     pid: () => postgres.process.pid,
     kill9: () => postgres.process.kill9(),
     restart: async () => {

@@ -193,14 +193,17 @@ export class Stack {
     return { accountId, apiKey }
   }
 
-  /** Waits until no hold is open and every ended request is in the book. */
+  /** Waits until no hold is open, no lease is out and every ended request is in the book. */
   settled(timeoutMs: number = SETTLED_TIMEOUT_MS): Promise<void> {
     return this.withRedis((redis) =>
       until(
-        'no hold is open and the ledger streams are empty',
+        'no hold is open, no lease is out and the ledger streams are empty',
         async () => {
           // Holds first: a hold that ends between the two looks is in a stream at the second.
           if ((await redis.keys('holds:*')).length > 0) return false
+          const owners = await redis.keys('leases:*')
+          const fields = await Promise.all(owners.map((key) => redis.hkeys(key)))
+          if (fields.flat().some((field) => field.startsWith('L:'))) return false
           const pipeline = redis.pipeline()
           for (let shard = 0; shard < SHARD_COUNT; shard++) pipeline.xlen(ledgerStream(shard))
           const lengths = await pipeline.exec()

@@ -11,6 +11,7 @@ const RETRY_PAUSE_MS = 50
 
 /** What the clients of a workload saw. */
 export interface WorkloadResult {
+  readonly account: TestAccount
   /** Answers that were whole: their receipts. */
   readonly answered: Receipt[]
   /** Refusals by status. */
@@ -74,19 +75,37 @@ export function startWorkload(
     stop: async () => {
       stopped = true
       await Promise.all(running)
-      return { answered, refused, broken }
+      return { account, answered, refused, broken }
     },
   }
 }
 
-/** Asserts that each whole answer was charged what the provider's log says, and that no receipt came twice. */
+/**
+ * Asserts that each whole answer was charged what the provider's log says, that no receipt came twice, and that every
+ * receipt that a client saw is in the book with the same charge.
+ */
 export async function assertWorkload(stack: Stack, result: WorkloadResult, leastAnswered: number): Promise<void> {
   assert.ok(result.answered.length >= leastAnswered, `only ${result.answered.length} answers: ${describe(result)}`)
   const log = await stack.provider.log()
   const ids = new Set(result.answered.map((receipt) => receipt.request_id))
   assert.equal(ids.size, result.answered.length)
+  const booked = await bookedCharges(stack, result.account)
+  for (const { request_id, cost } of result.answered) assert.equal(booked.get(request_id), cost.units, request_id)
   for (const receipt of result.answered)
     if (receipt.status === 'ok' && receipt.usage_source === 'reported') assertReconciled(receipt, log)
+}
+
+/** The units that each request of an account was charged, by the book. */
+async function bookedCharges(stack: Stack, { apiKey }: TestAccount): Promise<Map<string, string>> {
+  const found = new Map<string, string>()
+  for (let after = ''; ; ) {
+    const path = `/v1/receipts?limit=100${after === '' ? '' : `&after=${after}`}`
+    const response = await fetch(stack.baseUrl + path, { headers: { authorization: `Bearer ${apiKey}` } })
+    const page = (await response.json()) as { data: Receipt[]; has_more: boolean }
+    for (const { request_id, cost } of page.data) found.set(request_id, cost.units)
+    if (!page.has_more) return found
+    after = itemOf(page.data, page.data.length - 1).request_id
+  }
 }
 
 /** Numbers of a workload for the message of a failed test. */

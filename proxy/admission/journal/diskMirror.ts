@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Limits } from '../../limits.ts'
 import { type JournalListener, notifyUnwritten, notifyWritten } from './listener.ts'
 import type { Segment } from './segment.ts'
-import { DiskSegment } from './segmentFile.ts'
+import { type DiskFile, DiskSegment } from './segmentFile.ts'
 
 /** A block on its way to the disk. */
 interface Chunk {
@@ -14,6 +14,8 @@ interface Chunk {
 
 export interface DiskMirrorOptions {
   readonly folder: string
+  /** Makes a file; one on the disk of this machine when absent. */
+  readonly createDisk?: (folder: string, number: number) => Promise<DiskFile>
   /** Whoever waits is told once the device itself has it. */
   readonly sync: boolean
   readonly limits: Limits
@@ -31,9 +33,9 @@ export class DiskMirror {
   private lagBytes = 0
   private isFailing = false
   private nextFile = 1
-  private current: { readonly segment: Segment; readonly disk: DiskSegment } | undefined
+  private current: { readonly segment: Segment; readonly disk: DiskFile } | undefined
   private running: Promise<void> | undefined
-  private stopped = false
+  private readonly stopping = new AbortController()
 
   constructor(options: DiskMirrorOptions) {
     this.options = options
@@ -53,7 +55,7 @@ export class DiskMirror {
 
   /** Resolves once everything is on disk, or the disk has refused it. */
   async stop(): Promise<void> {
-    this.stopped = true
+    this.stopping.abort()
     await this.running
     await this.current?.disk.close().catch(this.options.onFault)
   }
@@ -66,8 +68,9 @@ export class DiskMirror {
         this.written(chunks)
       } catch (error) {
         this.failed(chunks, error)
-        if (this.stopped) break
-        await sleep(this.options.limits.journalRetryMs, undefined, { ref: false })
+        const { signal } = this.stopping
+        if (signal.aborted) break
+        await sleep(this.options.limits.journalRetryMs, undefined, { signal }).catch(() => undefined)
       }
     }
     this.running = undefined
@@ -88,7 +91,7 @@ export class DiskMirror {
     if (this.options.sync) await disk.sync()
   }
 
-  private async diskOf(segment: Segment): Promise<DiskSegment> {
+  private async diskOf(segment: Segment): Promise<DiskFile> {
     if (this.current?.segment === segment) return this.current.disk
     const before = this.current
     this.current = undefined
@@ -96,7 +99,8 @@ export class DiskMirror {
       await before.disk.close()
       this.complete(before.segment)
     }
-    const disk = await DiskSegment.create(this.options.folder, this.nextFile++)
+    const { createDisk = DiskSegment.create, folder } = this.options
+    const disk = await createDisk(folder, this.nextFile++)
     segment.disks.push(disk)
     this.current = { segment, disk }
     return disk

@@ -1,6 +1,6 @@
 import type { Limits } from '../../limits.ts'
 import { BlockWriter } from './block.ts'
-import { DiskMirror } from './diskMirror.ts'
+import { DiskMirror, type DiskMirrorOptions } from './diskMirror.ts'
 import { type JournalListener, notifyWritten } from './listener.ts'
 import { Segment } from './segment.ts'
 import { MemorySegment } from './segmentFile.ts'
@@ -11,6 +11,8 @@ export interface JournalOptions {
   readonly diskFolder: string
   /** Everybody waits until the device has it, so that it survives a loss of power. */
   readonly sync: boolean
+  /** Of the mirror. */
+  readonly createDisk?: DiskMirrorOptions['createDisk']
   readonly limits: Limits
   readonly onFault: (error: unknown) => void
 }
@@ -43,8 +45,8 @@ export class Journal {
 
   constructor(options: JournalOptions) {
     this.options = options
-    const { diskFolder, sync, limits, onFault } = options
-    this.mirror = new DiskMirror({ folder: diskFolder, sync, limits, onFault })
+    const { diskFolder: folder, createDisk, sync, limits, onFault } = options
+    this.mirror = new DiskMirror({ folder, sync, limits, onFault, ...(createDisk && { createDisk }) })
   }
 
   /** Requests may be opened: the journal can be written, keeps up, and is not full. */

@@ -1,4 +1,4 @@
-import type { DiskSegment, MemorySegment } from './segmentFile.ts'
+import type { DiskFile, MemorySegment } from './segmentFile.ts'
 
 /** A stretch of the journal, with what has to happen before it can go. */
 export class Segment {
@@ -9,7 +9,7 @@ export class Segment {
   /** Part of a block is at its end, behind which nothing could be read. */
   isMemoryTorn = false
   /** More than one where writing to the first one failed. */
-  readonly disks: DiskSegment[] = []
+  readonly disks: DiskFile[] = []
   /** The newest ending in it, by shard. */
   private readonly lastSeqs = new Map<number, number>()
 

@@ -42,8 +42,17 @@ export class MemorySegment {
   }
 }
 
+/** A segment on a disk. Every call rejects with the error of the file system. */
+export interface DiskFile {
+  write(bytes: Buffer): Promise<void>
+  /** Resolves once the device itself has what was written. */
+  sync(): Promise<void>
+  close(): Promise<void>
+  remove(): Promise<void>
+}
+
 /** A segment on disk: written by the thread pool, so that a slow device keeps nobody waiting but those who ask for it. */
-export class DiskSegment {
+export class DiskSegment implements DiskFile {
   private readonly path: string
   private readonly handle: FileHandle
 

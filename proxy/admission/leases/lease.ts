@@ -117,15 +117,16 @@ export class Lease {
 
   /** Gives up what is free beyond `keepUnits`: coin first, as it is the last to be spent. */
   giveUp(keepUnits: number, nowMs: number): void {
-    let excess = this.freeCoin + this.freeGrants.reduce((sum, grant) => sum + grant.units, 0) - keepUnits
+    let excess = this.free(nowMs) - keepUnits
     const coin = Math.max(0, Math.min(excess, this.freeCoin))
     this.freeCoin -= coin
     this.givenUpCoin += coin
     excess -= coin
     for (const grant of this.freeGrants.toReversed()) {
-      const part = grant.expiresAtMs <= nowMs ? grant.units : Math.max(0, Math.min(excess, grant.units))
+      const isOver = grant.expiresAtMs <= nowMs
+      const part = isOver ? grant.units : Math.max(0, Math.min(excess, grant.units))
       grant.units -= part
-      excess -= part
+      if (!isOver) excess -= part
       this.giveUpGrant(grant.grantId, part)
     }
     if (this.freeGrants.length > 0) this.freeGrants = this.freeGrants.filter(({ units }) => units > 0)

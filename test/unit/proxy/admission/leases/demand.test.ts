@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Demand } from '../../../../../proxy/admission/leases/demand.ts'
+
+const STRETCH = 250
+const REQUESTS = 4
+
+test('a key that is used now and then needs nothing in advance', () => {
+  const demand = new Demand()
+  for (let i = 0; i < 3; i++) demand.note(100, 1_000 + i, STRETCH)
+  assert.deepEqual(demand.next(1_010, STRETCH, REQUESTS), { units: 0, requests: 0 })
+})
+
+test('a key that is used steadily needs twice what it used in the busier of the last stretches', () => {
+  const demand = new Demand()
+  for (let i = 0; i < 8; i++) demand.note(100, 1_000 + i, STRETCH)
+  assert.deepEqual(demand.next(1_010, STRETCH, REQUESTS), { units: 1_600, requests: 16 })
+  for (let i = 0; i < 4; i++) demand.note(10, 1_300 + i, STRETCH)
+  assert.deepEqual(demand.next(1_310, STRETCH, REQUESTS), { units: 1_600, requests: 16 })
+})
+
+test('what is two stretches ago no longer counts', () => {
+  const demand = new Demand()
+  for (let i = 0; i < 8; i++) demand.note(100, 1_000 + i, STRETCH)
+  assert.deepEqual(demand.next(1_000 + 2 * STRETCH, STRETCH, REQUESTS), { units: 0, requests: 0 })
+})

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { Lease, leaseField } from '../../../../../proxy/admission/leases/lease.ts'
+import { chargeParts, NO_PARTS, type Parts, PartsSum, unitsOf } from '../../../../../proxy/admission/leases/parts.ts'
+
+const HOUR = 498_718
+const NOW = HOUR * 3_600_000
+
+function newLease(coinUnits: number, grants: { grantId: string; expiresAtMs: number; units: number }[] = []): Lease {
+  const lease = new Lease({ shard: 1, accountId: 'acc', keys: 'key_1/key_0', hour: HOUR })
+  lease.add(coinUnits, grants)
+  return lease
+}
+
+test('a lease is named by its key and its hour, and ends with the hour', () => {
+  assert.equal(leaseField('key_1/key_0', HOUR), `L:key_1:${HOUR}`)
+  assert.equal(newLease(1).endMs, (HOUR + 1) * 3_600_000)
+})
+
+test('grants are held before coin, the soonest to expire first, and none that has expired', () => {
+  const lease = newLease(100, [
+    { grantId: 'late', expiresAtMs: NOW + 200, units: 10 },
+    { grantId: 'soon', expiresAtMs: NOW + 100, units: 5 },
+    { grantId: 'gone', expiresAtMs: NOW, units: 50 },
+  ])
+  assert.equal(lease.free(NOW), 115)
+  assert.deepEqual(lease.hold(12, NOW), {
+    coinUnits: 0,
+    grants: [
+      { grantId: 'soon', units: 5 },
+      { grantId: 'late', units: 7 },
+    ],
+  })
+  assert.deepEqual(lease.hold(8, NOW), { coinUnits: 5, grants: [{ grantId: 'late', units: 3 }] })
+})
+
+test('what was not charged is free again, of the pot that it came from', () => {
+  const lease = newLease(100, [{ grantId: 'g', expiresAtMs: NOW + 100, units: 10 }])
+  const held = lease.hold(30, NOW)
+  const charged = chargeParts(held, 4)
+  assert.deepEqual(charged, { coinUnits: 0, grants: [{ grantId: 'g', units: 4 }] })
+  lease.release(held, charged)
+  assert.equal(lease.free(NOW), 106)
+  assert.deepEqual(lease.hold(7, NOW), { coinUnits: 1, grants: [{ grantId: 'g', units: 6 }] })
+})
+
+test('what is given up is coin first, and expired grants in any case', () => {
+  const lease = newLease(10, [
+    { grantId: 'g', expiresAtMs: NOW + 100, units: 10 },
+    { grantId: 'gone', expiresAtMs: NOW, units: 3 },
+  ])
+  lease.giveUp(5, NOW)
+  const given = lease.takeGivenUp()
+  assert.equal(given.coinUnits, 10)
+  assert.deepEqual(new Map(given.grants.map(({ grantId, units }) => [grantId, units])), new Map([['gone', 3], ['g', 5]]))
+  assert.equal(lease.free(NOW), 5)
+  assert.equal(lease.hasGivenUp, false)
+})
+
+test('a grant that comes back after it was given up is given up as well', () => {
+  const lease = newLease(0, [{ grantId: 'g', expiresAtMs: NOW + 100, units: 10 }])
+  const held = lease.hold(4, NOW)
+  lease.giveUp(0, NOW)
+  assert.deepEqual(lease.takeGivenUp(), { coinUnits: 0, grants: [{ grantId: 'g', units: 6 }] })
+  lease.release(held, NO_PARTS)
+  assert.deepEqual(lease.takeGivenUp(), { coinUnits: 0, grants: [{ grantId: 'g', units: 4 }] })
+})
+
+test('after a lost answer all that is out and not used is given up', () => {
+  const lease = newLease(10)
+  lease.reconcile({ coinUnits: 25, grants: [{ grantId: 'g', units: 3 }] }, { coinUnits: 4, grants: [] })
+  assert.equal(lease.free(NOW), 0)
+  assert.equal(lease.outUnits, 28)
+  assert.deepEqual(lease.takeGivenUp(), { coinUnits: 21, grants: [{ grantId: 'g', units: 3 }] })
+})
+
+test('no sequence of holds, charges and returns makes or loses a unit of any pot', () => {
+  const grant = fc.record({ grantId: fc.constantFrom('a', 'b', 'c'), units: fc.nat(50), lifeMs: fc.integer({ min: -5, max: 50 }) })
+  const step = fc.oneof(
+    fc.record({ kind: fc.constant('add' as const), coin: fc.nat(50), grant }),
+    fc.record({ kind: fc.constant('hold' as const), units: fc.nat(60) }),
+    fc.record({ kind: fc.constant('end' as const), place: fc.nat(9), share: fc.double({ min: 0, max: 1, noNaN: true }) }),
+    fc.record({ kind: fc.constant('giveUp' as const), keep: fc.nat(40) }),
+    fc.record({ kind: fc.constant('return' as const) }),
+    fc.record({ kind: fc.constant('pass' as const), ms: fc.nat(10) }),
+  )
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      const lease = newLease(0)
+      const leased = new PartsSum()
+      const gone = new PartsSum()
+      const open: Parts[] = []
+      // A grant has one expiry, whenever it is leased.
+      const expiries = new Map<string, number>()
+      let nowMs = NOW
+      for (const one of steps) {
+        if (one.kind === 'add') {
+          const { grantId, units, lifeMs } = one.grant
+          const expiresAtMs = expiries.get(grantId) ?? nowMs + lifeMs
+          expiries.set(grantId, expiresAtMs)
+          lease.add(one.coin, [{ grantId, expiresAtMs, units }])
+          leased.add({ coinUnits: one.coin, grants: [{ grantId, units }] })
+        } else if (one.kind === 'hold') {
+          const units = Math.min(one.units, lease.free(nowMs))
+          const held = lease.hold(units, nowMs)
+          assert.equal(unitsOf(held), units)
+          open.push(held)
+        } else if (one.kind === 'end' && open.length > 0) {
+          const [held] = open.splice(one.place % open.length, 1)
+          assert.ok(held !== undefined)
+          const charged = chargeParts(held, Math.floor(unitsOf(held) * one.share))
+          lease.release(held, charged)
+          gone.add(charged)
+        } else if (one.kind === 'giveUp') {
+          lease.giveUp(one.keep, nowMs)
+        } else if (one.kind === 'return') {
+          gone.add(lease.takeGivenUp())
+        } else if (one.kind === 'pass') {
+          nowMs += one.ms
+        }
+      }
+      for (const held of open) lease.release(held, NO_PARTS)
+      lease.giveUp(0, nowMs)
+      gone.add(lease.takeGivenUp())
+      assert.equal(gone.coinUnits, leased.coinUnits)
+      for (const { grantId, units } of leased.grants) assert.equal(gone.ofGrant(grantId), units)
+    }),
+  )
+})
