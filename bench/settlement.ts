@@ -1,5 +1,5 @@
 // How fast ended requests get from the ledger streams into the book, to the commit.
-// node dist/bench/settlement.js [receipts] [accounts] [--json]
+// node dist/bench/settlement.js [receipts] [accounts] [endings of a stream entry, 1 as single holds have] [--json]
 
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,7 +10,7 @@ import { pino } from 'pino'
 import { sluice } from '../contract/wire/generated/messages.js'
 import { newId } from '../contract/wire/ids.ts'
 import { connectRedis } from '../contract/wire/redis.ts'
-import { ledgerStream, shardOf } from '../contract/wire/redisKeys.ts'
+import { ledgerStream, SHARD_COUNT, shardOf } from '../contract/wire/redisKeys.ts'
 import { creditCoin } from '../control/book/ledger/creditCoin.ts'
 import { openAccount } from '../control/book/ledger/openAccount.ts'
 import { SettlementConsumer } from '../control/book/settlement/consumer.ts'
@@ -24,6 +24,7 @@ import type { SettlementResult } from './results.ts'
 const CREDIT_UNITS = 1_000_000_000_000
 const FILL_BATCH = 2_000
 const TIMEOUT_MS = 60_000
+const ENDINGS_OF_ENTRY = 16
 
 /** What the streams were filled with. */
 interface Filled {
@@ -44,8 +45,8 @@ async function openAccounts(pool: Pool, count: number): Promise<string[]> {
   return ids
 }
 
-function settlementOf(accountId: string, chargeUnits: number): Uint8Array {
-  return sluice.Settlement.encode({
+function settlementOf(accountId: string, chargeUnits: number): sluice.ISettlement {
+  return {
     requestId: newId('req'),
     accountId,
     keyId: accountId.replace('acct', 'key'),
@@ -62,10 +63,46 @@ function settlementOf(accountId: string, chargeUnits: number): Uint8Array {
     startedAtMs: Date.now(),
     firstByteMs: 210,
     durationMs: 3_100,
-  }).finish()
+  }
 }
 
-async function fillStreams(redis: Redis, accounts: readonly string[], count: number): Promise<Filled> {
+/** What a single hold leaves in its stream, as settle.lua writes it. */
+function singleFields(settlement: sluice.ISettlement): (string | number | Buffer)[] {
+  const { chargeUnits: charge } = settlement
+  const encoded = Buffer.from(sluice.Settlement.encode(settlement).finish())
+  return ['e', encoded, 'c', Number(charge), 't', Date.now(), 's', `coin=${charge}`]
+}
+
+/** What one proxy process delivers to a shard, as deliver.lua writes it. */
+class Delivery {
+  private readonly owner: string
+  private from = 1
+  private endings: sluice.IEnded[] = []
+
+  constructor(owner: string) {
+    this.owner = owner
+  }
+
+  /** @returns how many endings wait for `fields` */
+  add(settlement: sluice.ISettlement): number {
+    return this.endings.push({ settlement, heldAtMs: Date.now(), split: `coin=${settlement.chargeUnits}` })
+  }
+
+  fields(): (string | Buffer)[] {
+    const { owner, from, endings } = this
+    this.from += endings.length
+    this.endings = []
+    return ['b', Buffer.from(sluice.EndingBatch.encode({ owner, from, endings }).finish())]
+  }
+
+  get isEmpty(): boolean {
+    return this.endings.length === 0
+  }
+}
+
+async function fillStreams(redis: Redis, accounts: readonly string[], count: number, ofEntry: number): Promise<Filled> {
+  const owner = newId('own')
+  const deliveries = Array.from({ length: SHARD_COUNT }, () => new Delivery(owner))
   let units = 0
   for (let from = 0; from < count; from += FILL_BATCH) {
     const pipeline = redis.pipeline()
@@ -73,11 +110,16 @@ async function fillStreams(redis: Redis, accounts: readonly string[], count: num
       const accountId = accounts[Math.floor(Math.random() * accounts.length)] as string
       const charge = 1 + Math.floor(Math.random() * 1_000_000)
       units += charge
-      const settlement = Buffer.from(settlementOf(accountId, charge))
-      const fields = ['e', settlement, 'c', charge, 't', Date.now(), 's', `coin=${charge}`]
-      pipeline.xadd(ledgerStream(shardOf(accountId)), '*', ...fields)
+      const settlement = settlementOf(accountId, charge)
+      const shard = shardOf(accountId)
+      const delivery = deliveries[shard] as Delivery
+      if (ofEntry === 1) pipeline.xadd(ledgerStream(shard), '*', ...singleFields(settlement))
+      else if (delivery.add(settlement) >= ofEntry) pipeline.xadd(ledgerStream(shard), '*', ...delivery.fields())
     }
     for (const [error] of (await pipeline.exec()) ?? []) if (error !== null) throw error
+  }
+  for (const [shard, delivery] of deliveries.entries()) {
+    if (!delivery.isEmpty) await redis.xadd(ledgerStream(shard), '*', ...delivery.fields())
   }
   return { receipts: count, units }
 }
@@ -114,7 +156,10 @@ async function measure(pool: Pool, redisUrl: string, filled: Filled): Promise<nu
 }
 
 async function main(): Promise<void> {
-  const [count = 100_000, accountCount = 1_000] = process.argv.slice(2).filter(isNumber).map(Number)
+  const [count = 100_000, accountCount = 1_000, ofEntry = ENDINGS_OF_ENTRY] = process.argv
+    .slice(2)
+    .filter(isNumber)
+    .map(Number)
   const dir = mkdtempSync(join(tmpdir(), 'sluice-bench-settlement-'))
   // PostgreSQL runs as another user when this program runs as root.
   chmodSync(dir, 0o755)
@@ -124,7 +169,7 @@ async function main(): Promise<void> {
   const redis = connectRedis(redisServer.url, 'wait')
   try {
     await migrate(pool)
-    const filled = await fillStreams(redis, await openAccounts(pool, accountCount), count)
+    const filled = await fillStreams(redis, await openAccounts(pool, accountCount), count, ofEntry)
     const cpu = process.cpuUsage()
     const elapsedMs = await measure(pool, redisServer.url, filled)
     const { user, system } = process.cpuUsage(cpu)
