@@ -2,6 +2,7 @@
 // cut off, or out of order.
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
+import fc from 'fast-check'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { newId } from '../../../contract/wire/ids.ts'
 import { ledgerStream, SHARD_COUNT, shardOf } from '../../../contract/wire/redisKeys.ts'
@@ -24,6 +25,7 @@ import {
   takeInHand,
   until,
 } from '../../support/parts/ledger.ts'
+import { present } from '../../support/present.ts'
 
 const limits = limitsWith({
   settlementBlockMs: 100,
@@ -247,4 +249,46 @@ test('proxies are noted as living, and forgotten when they are gone for long', a
   await forgetOwners(book.pool, limits)
   assert.deepEqual([await rows('proxy_owners', gone), await rows('owner_positions', gone)], [0, 0])
   assert.deepEqual([await rows('proxy_owners', living), await rows('owner_positions', living)], [1, 1])
+})
+
+test('whatever is delivered again, in whatever pieces and order, every ending is booked once', async () => {
+  const LAST = 12
+  const piece = fc.record({
+    owner: fc.nat({ max: 1 }),
+    from: fc.integer({ min: 1, max: LAST }),
+    count: fc.integer({ min: 1, max: 6 }),
+    isLost: fc.boolean(),
+  })
+  let entries = 0
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.array(piece, { minLength: 1, maxLength: 3 }), { maxLength: 8 }), async (batches) => {
+      const accountId = await newAccount(book.pool, 10_000)
+      const owners = [0, 1].map(() => ({
+        id: newId('own'),
+        endings: someEnded(accountId, LAST),
+        booked: new Set<number>(),
+      }))
+      for (const batch of batches) {
+        const handedOver = batch.flatMap(({ owner, from, count }) => {
+          const { id, endings } = present(owners[owner])
+          return handed(accountId, `2-${++entries}`, id, from, endings.slice(from - 1, from - 1 + count))
+        })
+        for (const { delivered } of handedOver) {
+          owners.find(({ id }) => id === delivered?.owner)?.booked.add(delivered?.seq ?? 0)
+        }
+        await bookBatch(book.pool, handedOver)
+        // The answer to the commit was lost.
+        if (batch[0]?.isLost) await bookBatch(book.pool, handedOver)
+      }
+      for (const { id, booked } of owners) {
+        let seq = 0
+        while (booked.has(seq + 1)) seq++
+        assert.equal((await seqOf(id, accountId)) ?? 0, seq)
+      }
+      const booked = owners.reduce((sum, owner) => sum + owner.booked.size, 0)
+      assert.equal(await receipts(accountId), booked)
+      assert.equal(await coinOf(accountId), 10_000 - booked * 10)
+    }),
+    { numRuns: 40 },
+  )
 })
