@@ -22,6 +22,10 @@ export const ADMISSION_LIMITS = {
   ownerScanMs: 60_000,
   /** The time from one removal of grants that are spent or have expired to the next, in milliseconds. */
   grantSweepMs: 60_000,
+  /** How long a debit waits for units that idle in leases when it lacks them, in milliseconds. */
+  recallMs: 50,
+  /** The time from one try to take them to the next, in milliseconds. */
+  recallStepMs: 5,
   /** The time that Redis has to take a debit, in milliseconds; a transaction waits for it. */
   debitTakeMs: 1_000,
   /** The time from one look for debits that were left behind to the next, in milliseconds. */

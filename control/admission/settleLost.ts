@@ -13,13 +13,14 @@ import type { Limits } from '../limits.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { redisNowMs } from '../runtime/redisClock.ts'
 import { readStream } from './drainStream.ts'
+import { takeRecalling } from './recall.ts'
 import { controlScript } from './scripts.ts'
 import { windowsAt } from './windows.ts'
 
 const MINUTE_MS = 60_000
 const CLOCK_ATTEMPTS = 5
 /** Codes that settleLost.lua answers with. */
-const LostCode = { CHARGED: 0, ENDED_BEFORE: 1, CLOSED: 2, NO_ACCOUNT: 3, CLOCK_RAN_ON: 4 } as const
+const LostCode = { CHARGED: 0, ENDED_BEFORE: 1, CLOSED: 2, NO_ACCOUNT: 3, CLOCK_RAN_ON: 4, OUT_IN_LEASES: 5 } as const
 
 const scripts = new WeakMap<Redis, ReturnType<typeof controlScript>>()
 
@@ -61,7 +62,13 @@ export async function endLost(redis: Redis, pool: Pool, encoded: Uint8Array, lim
   if (booked.rows[0] !== undefined) return booked.rows[0]
   const platformKeyId = await platformKeyOf(pool, settlement.keyId)
   for (let attempt = 0; attempt < CLOCK_ATTEMPTS; attempt++) {
-    const [code, units] = await charge(redis, settlement, platformKeyId, encoded, limits)
+    const [code, units] = await takeRecalling(
+      redis,
+      settlement.accountId,
+      limits,
+      (isLast) => charge(redis, { settlement, platformKeyId, encoded, waits: !isLast }, limits),
+      ([answer]) => answer === LostCode.OUT_IN_LEASES,
+    )
     if (code === LostCode.CHARGED || code === LostCode.ENDED_BEFORE) {
       return { chargedUnits: Math.max(0, units), voided: units < 0 }
     }
@@ -91,11 +98,17 @@ async function platformKeyOf(pool: Pool, keyId: string): Promise<string> {
   return found.rows[0]?.platform_key_id ?? ''
 }
 
+interface LostCharge {
+  readonly settlement: sluice.Settlement
+  readonly platformKeyId: string
+  readonly encoded: Uint8Array
+  /** Nothing is charged while leases may give back what lacks. */
+  readonly waits: boolean
+}
+
 async function charge(
   redis: Redis,
-  settlement: sluice.Settlement,
-  platformKeyId: string,
-  encoded: Uint8Array,
+  { settlement, platformKeyId, encoded, waits }: LostCharge,
   limits: Limits,
 ): Promise<[code: number, units: number]> {
   const shard = shardOf(settlement.accountId)
@@ -120,6 +133,7 @@ async function charge(
       limits.rememberResultMinutes,
       windowsAt(nowMs).month,
       platformKeyId,
+      waits ? 1 : 0,
     ],
   )
   return reply as [number, number]

@@ -18,6 +18,7 @@ import { CliContext, CommandError } from './context.ts'
 import { HOLDS } from './holds.ts'
 import { INCIDENT } from './incident.ts'
 import { KEY } from './key.ts'
+import { LEASES } from './leases.ts'
 import { LINK } from './link.ts'
 import { buildProgram, isHelp } from './program.ts'
 import { PROVIDER } from './provider.ts'
@@ -45,6 +46,7 @@ export const COMMANDS: readonly (CommandGroup | Command)[] = [
   TRAIL,
   AUDIT,
   HOLDS,
+  LEASES,
 ]
 const TOLD_IN_A_LINE = [
   CommandError,

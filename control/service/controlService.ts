@@ -28,6 +28,7 @@ import { migrate } from '../runtime/db/migrate.ts'
 import { createPool, type Pool } from '../runtime/db/pool.ts'
 import { sampleBacklog } from './backlog.ts'
 import { addressForLog, type Environment } from './environment.ts'
+import { sampleLeases } from './leaseSample.ts'
 import { ControlMetrics } from './metrics.ts'
 import { newPayments } from './newPayments.ts'
 import { requireRedisVersion } from './redisVersion.ts'
@@ -45,6 +46,9 @@ export class ControlService {
   private readonly catalog: CatalogKeeper
   private payments: PaymentsService | undefined
   private readonly debits: Debits
+  /** While admission was never open in this process, nobody ends what others left, and events wait. */
+  private orphans: OrphanVoider | undefined
+  private events: EventDispatcher | undefined
   /** What `stop` has to end. */
   private readonly running: Array<{ name: string; stop: () => Promise<void> }> = []
   private readonly limits: Limits
@@ -84,10 +88,11 @@ export class ControlService {
     await this.catalog.start()
     this.running.push({ name: 'catalog', stop: () => this.catalog.stop() })
     const settlement = this.startSettlement()
-    const { orphans, events } = await this.openAdmission(signal)
     const metrics = new ControlMetrics({
       settlement: () => settlement.stats,
-      orphansVoided: () => orphans.voided,
+      orphansVoided: () => this.orphans?.voided ?? 0,
+      takenBackUnits: () => this.orphans?.takenBackUnits ?? 0,
+      leases: () => sampleLeases(this.redis),
       backlog: () => sampleBacklog(this.redis),
       ...(this.environment.payments && {
         openMoney: () => countOpenMoney(this.pool),
@@ -106,7 +111,7 @@ export class ControlService {
       redis: this.redis,
       log: this.log,
       debits: this.debits,
-      applyToAdmission: (accountIds) => events.applyNow(accountIds),
+      applyToAdmission: async (accountIds) => (await this.events?.applyNow(accountIds)) ?? false,
       environment: this.environment,
       payments: this.payments,
       batches,
@@ -124,6 +129,8 @@ export class ControlService {
     })
     rpc.start()
     this.running.push({ name: 'rpc', stop: () => rpc.stop(this.limits.shutdownTimeoutMs / 2) })
+    // Proxies that served on their leases meanwhile ask how far they are booked before the state is loaded.
+    await this.openAdmission(signal)
     const jobs = { pool: this.pool, log: this.log, limits: this.limits }
     for (const job of [
       new Housekeeper(jobs),
@@ -207,7 +214,7 @@ export class ControlService {
   }
 
   /** Admission opens only over a state that is known to match the book. */
-  private async openAdmission(signal: AbortSignal): Promise<{ orphans: OrphanVoider; events: EventDispatcher }> {
+  private async openAdmission(signal: AbortSignal): Promise<void> {
     const options = {
       pool: this.pool,
       redis: this.redis,
@@ -224,16 +231,16 @@ export class ControlService {
       },
       this.limits,
     )
-    const orphans = new OrphanVoider(options)
-    const events = new EventDispatcher(options)
+    this.orphans = new OrphanVoider(options)
+    this.events = new EventDispatcher(options)
     const debits = new DebitKeeper({ ...options, debits: this.debits })
     const announcer = new KeyAnnouncer(options)
-    const loops = [new AdmissionKeeper(options), events, new GrantSweeper(options), debits, orphans, announcer]
+    const keepers = [new AdmissionKeeper(options), new GrantSweeper(options), debits, announcer]
+    const loops = [this.orphans, this.events, ...keepers]
     this.running.push({
       name: 'admission',
       stop: async () => void (await Promise.all(loops.map((loop) => loop.stop()))),
     })
-    return { orphans, events }
   }
 
   /** A connection that waits for Redis has no answer and no error; the time limit turns that into one. */

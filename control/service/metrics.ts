@@ -6,6 +6,7 @@ import type { SettlementStats } from '../book/settlement/consumer.ts'
 import { NO_OPEN_MONEY, type OpenMoney } from '../onchain/payments/openMoney.ts'
 import type { RpcObserver } from '../runtime/bus/rpcServer.ts'
 import { type BacklogSample, EMPTY_BACKLOG } from './backlog.ts'
+import { type LeaseSample, NO_LEASES } from './leaseSample.ts'
 
 const RPC_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
 
@@ -14,6 +15,10 @@ export interface MetricsSources {
   settlement(): SettlementStats
   /** Holds voided because their proxy was gone. */
   orphansVoided(): number
+  /** Units taken back from leases because their proxy was gone. */
+  takenBackUnits(): number
+  /** Reads Redis; a rejection leaves the last numbers. */
+  leases(): Promise<LeaseSample>
   /** Reads Redis; a rejection leaves the last numbers. */
   backlog(): Promise<BacklogSample>
   /** Reads the book; absent when no payments are taken. A rejection leaves the last numbers. */
@@ -31,6 +36,7 @@ export class ControlMetrics {
   private readonly rpcSeconds: Histogram<'operation'>
   private readonly server: Server
   private backlog = EMPTY_BACKLOG
+  private leases = NO_LEASES
   private openMoney = NO_OPEN_MONEY
   private batches = NO_BATCHES
 
@@ -52,6 +58,7 @@ export class ControlMetrics {
     })
     this.addSettlement(sources)
     this.addBacklog()
+    this.addLeases()
     if (sources.openMoney !== undefined) this.addOpenMoney()
     if (sources.paymentsRefused !== undefined) this.addRefusals(sources.paymentsRefused)
     this.addBatches()
@@ -90,6 +97,7 @@ export class ControlMetrics {
 
   private async text(sources: MetricsSources): Promise<string> {
     this.backlog = await sources.backlog().catch(() => this.backlog)
+    this.leases = await sources.leases().catch(() => this.leases)
     this.openMoney = (await sources.openMoney?.().catch(() => undefined)) ?? this.openMoney
     this.batches = await sources.batches().catch(() => this.batches)
     return this.registry.metrics()
@@ -106,6 +114,7 @@ export class ControlMetrics {
     add('retries', 'Batches and reads repeated after an error', 'retries')
     add('shortfall_units', 'Units charged beyond what the book had', 'shortfallUnits')
     this.addTotal('orphans_voided', 'Holds voided because their proxy was gone', sources.orphansVoided)
+    this.addTotal('leases_taken_back_units', 'Units of leases whose proxy was gone', sources.takenBackUnits)
   }
 
   /** A total that its owner counts and that only grows; it is read out when asked for. */
@@ -165,6 +174,14 @@ export class ControlMetrics {
     add('rpc_stream_entries', 'Calls waiting or under way', (sample) => sample.rpcEntries)
     add('holds_open', 'Holds not ended yet', (sample) => sample.holdsOpen)
     add('hold_oldest_seconds', 'Age of the oldest hold', (sample) => sample.holdOldestMs / 1_000)
+  }
+
+  private addLeases(): void {
+    this.addGauge('lease_owners', 'Proxy processes that have something leased', () => this.leases.owners)
+    this.addGauge('leases', 'Leases of which something is out', () => this.leases.leases)
+    this.addGauge('leases_out_units', 'Units out in leases: free, held, or charged and not delivered', () => {
+      return this.leases.units
+    })
   }
 
   private addOpenMoney(): void {

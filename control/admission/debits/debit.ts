@@ -13,6 +13,7 @@ import type { Client, Pool } from '../../runtime/db/pool.ts'
 import type { UndoableTransaction } from '../../runtime/db/undoable.ts'
 import { redisNowMs } from '../../runtime/redisClock.ts'
 import { tryDebitLock } from '../debitLock.ts'
+import { takeRecalling } from '../recall.ts'
 import { controlScript } from '../scripts.ts'
 import { keysText } from '../spendingKeys.ts'
 import { windowsAt } from '../windows.ts'
@@ -20,12 +21,24 @@ import { windowsAt } from '../windows.ts'
 /** A code of takeDebit.lua that no hold has: an hour began between reading the clock and the call. */
 const CLOCK_RAN_ON = 20
 const CLOCK_ATTEMPTS = 3
+const CAP_CODES: ReadonlySet<number> = new Set([
+  HoldCode.CAP_HOUR,
+  HoldCode.CAP_DAY,
+  HoldCode.CAP_MONTH,
+  HoldCode.BUDGET,
+  HoldCode.PLATFORM_CAP_HOUR,
+  HoldCode.PLATFORM_CAP_DAY,
+  HoldCode.PLATFORM_CAP_MONTH,
+  HoldCode.PLATFORM_BUDGET,
+])
 
 /** What takeDebit.lua answers. */
 interface Taken {
   readonly code: number
   readonly left: number
   readonly nowMs: number
+  /** Units of the account that are out in leases. */
+  readonly out: number
 }
 
 /** Coin that leaves an account for another ledger account. */
@@ -104,7 +117,12 @@ export class Debits {
     return Number(await this.giveBack([...accountKeysOf(debit), ...countersOf(debit)], [debit.id])) >= 0
   }
 
-  private async takeInRedis(debit: Debit): Promise<Taken> {
+  private takeInRedis(debit: Debit): Promise<Taken> {
+    const take = () => this.takeAtHour(debit)
+    return takeRecalling(this.redis, debit.accountId, this.limits, take, isShort)
+  }
+
+  private async takeAtHour(debit: Debit): Promise<Taken> {
     let taken = await inTime(this.tryTake(debit), this.limits)
     for (let more = CLOCK_ATTEMPTS; taken.code === CLOCK_RAN_ON && more > 1; more--) {
       taken = await inTime(this.tryTake(debit), this.limits)
@@ -116,7 +134,7 @@ export class Debits {
     const { hour, month } = windowsAt(await redisNowMs(this.redis))
     const { spender } = debit
     const keys = keysText({ keyId: spender?.keyId ?? '', platformKeyId: spender?.platform?.keyId ?? '' })
-    const [code, left, nowMs] = (await this.take(
+    const [code, left, nowMs, out] = (await this.take(
       [...accountKeysOf(debit), ...countersOf(debit)],
       [
         debit.id,
@@ -128,9 +146,14 @@ export class Debits {
         ...(spender === undefined ? [] : capArguments(spender.caps)),
         ...(spender?.platform === undefined ? [] : capArguments(spender.platform.caps)),
       ],
-    )) as [number, number, number]
-    return { code, left, nowMs }
+    )) as [number, number, number, number]
+    return { code, left, nowMs, out }
   }
+}
+
+/** Leases have units of the account, which are missing in its balance and counted by its keys. */
+function isShort({ code, out }: Taken): boolean {
+  return out > 0 && (code === HoldCode.BALANCE || CAP_CODES.has(code))
 }
 
 type Spending = Pick<Debit, 'accountId' | 'spender'>

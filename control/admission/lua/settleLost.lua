@@ -2,8 +2,10 @@
 -- to the charge, grants before coin, soonest expiry first, and tells the book.
 -- KEYS: epoch, account, key counters, ledger stream, then the done hashes of this and earlier minutes, newest first.
 -- ARGV: requestId, chargeUnits (-1 voids), Settlement, minutes since 1970 of the first done hash, minutes to remember,
---   months since 1970, id of the platform key when the key is a sub-key, else ''.
--- Returns: code (0 charged now, 1 ended before, 2 closed, 3 no such account, 4 clock ran on, call again), units charged,
+--   months since 1970, id of the platform key when the key is a sub-key, else '', whether it waits for leases to give back
+--   what lacks (1, else 0).
+-- Returns: code (0 charged now, 1 ended before, 2 closed, 3 no such account, 4 clock ran on, call again, 5 leases have what lacks, call
+--   again), units charged,
 --   -1 for a void.
 if redis.call('EXISTS', KEYS[1]) == 0 then return { 2, 0 } end
 local time = redis.call('TIME')
@@ -15,7 +17,7 @@ for i = 5, #KEYS do
   if done == 'v' then return { 1, -1 } end
   if done then return { 1, tonumber(done) } end
 end
-local account = redis.call('HMGET', KEYS[2], 'coin', 'g')
+local account = redis.call('HMGET', KEYS[2], 'coin', 'g', 'out')
 if not account[1] then return { 3, 0 } end
 
 local function int(number)
@@ -44,6 +46,7 @@ end)
 local fromCoin = math.min(left, math.max(tonumber(account[1]), 0))
 left = left - fromCoin
 if fromCoin > 0 then split[#split + 1] = 'coin=' .. int(fromCoin) end
+if left > 0 and ARGV[8] == '1' and tonumber(account[3] or 0) > 0 then return { 5, 0 } end
 local charged = asked < 0 and -1 or asked - left
 if charged > 0 then
   redis.call('HSET', KEYS[2], 'coin', int(tonumber(account[1]) - fromCoin), 'g', grants)

@@ -3,23 +3,23 @@
 -- ARGV: debitId, accountId, keys ('' for none, keyId, keyId/platformKeyId), units, hours and months since 1970 as the
 --   caller read the clock; then for each of the counters capHour, capDay, capMonth, budget ('' for none).
 -- Returns: code (0 taken, 1 balance, 2 to 4 caps, 5 budget, 7 no such account, 8 taken before, 9 closed, 11 to 13 caps and
---   14 budget of the platform key, 20 clock ran on), what was left, nowMs.
+--   14 budget of the platform key, 20 clock ran on), what was left, nowMs, units of the account that are out in leases.
 local time = redis.call('TIME')
 local nowSec = tonumber(time[1])
 local nowMs = nowSec * 1000 + math.floor(tonumber(time[2]) / 1000)
-if redis.call('EXISTS', KEYS[1]) == 0 then return { 9, 0, nowMs } end
-if math.floor(nowSec / 3600) ~= tonumber(ARGV[5]) then return { 20, 0, nowMs } end
-if redis.call('HEXISTS', KEYS[3], ARGV[1]) == 1 then return { 8, 0, nowMs } end
-local coin = redis.call('HGET', KEYS[2], 'coin')
-if not coin then return { 7, 0, nowMs } end
+if redis.call('EXISTS', KEYS[1]) == 0 then return { 9, 0, nowMs, 0 } end
+if math.floor(nowSec / 3600) ~= tonumber(ARGV[5]) then return { 20, 0, nowMs, 0 } end
+if redis.call('HEXISTS', KEYS[3], ARGV[1]) == 1 then return { 8, 0, nowMs, 0 } end
+local account = redis.call('HMGET', KEYS[2], 'coin', 'out')
+if not account[1] then return { 7, 0, nowMs, 0 } end
 
 local function int(number)
   return string.format('%.0f', number)
 end
 
 local units = tonumber(ARGV[4])
-coin = tonumber(coin)
-if coin < units then return { 1, math.max(coin, 0), nowMs } end
+local coin, out = tonumber(account[1]), tonumber(account[2] or 0)
+if coin < units then return { 1, math.max(coin, 0), nowMs, out } end
 
 local hour, day, month = ARGV[5], int(math.floor(nowSec / 86400)), ARGV[6]
 local spentBy = {}
@@ -35,7 +35,7 @@ for k = #KEYS, 4, -1 do
   for i = 1, 4 do
     local cap = ARGV[6 + (k - 4) * 4 + i]
     if cap ~= '' and tonumber(cap) - spent[i] < units then
-      return { (k == 4 and 1 or 10) + i, math.max(tonumber(cap) - spent[i], 0), nowMs }
+      return { (k == 4 and 1 or 10) + i, math.max(tonumber(cap) - spent[i], 0), nowMs, out }
     end
   end
   spentBy[k] = spent
@@ -47,4 +47,4 @@ for k, spent in pairs(spentBy) do
 end
 redis.call('HSET', KEYS[2], 'coin', int(coin - units))
 redis.call('HSET', KEYS[3], ARGV[1], table.concat({ ARGV[4], int(nowMs), ARGV[2], ARGV[3], hour, day, month }, '|'))
-return { 0, coin - units, nowMs }
+return { 0, coin - units, nowMs, out }

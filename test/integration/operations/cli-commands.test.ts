@@ -6,7 +6,7 @@ import type { Redis } from 'ioredis'
 import { pino } from 'pino'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { hashSecret } from '../../../contract/wire/ids.ts'
-import { accountKey, CATALOG_KEY, FEED_STREAM, holdsKey, shardOf } from '../../../contract/wire/redisKeys.ts'
+import { accountKey, CATALOG_KEY, FEED_STREAM, holdsKey, leasesKey, shardOf } from '../../../contract/wire/redisKeys.ts'
 import { ensureAdmission } from '../../../control/admission/keeper.ts'
 import { resolveKey } from '../../../control/customers/keys/resolveKey.ts'
 import { type Pool } from '../../../control/runtime/db/pool.ts'
@@ -221,6 +221,26 @@ test('open holds are listed', async () => {
   const { data } = await ok<{ data: Array<Record<string, string>> }>('holds', 'list')
   assert.deepEqual([data[0]?.['request_id'], data[0]?.['usd'], data[0]?.['owner']], ['req_1', '0.0000015', 'own_x'])
   await redis.del(holdsKey(3, 'own_x'))
+})
+
+test('what is out in leases is listed', async () => {
+  assert.match((await cli('leases', 'list')).stdout, /^nothing is leased$/m)
+  const lease = 'acct_a|key_a/key_b|490000|20416|670|1500|grt_a=500,grt_b=3'
+  await redis.hset(leasesKey(3, 'own_x'), { op: 7, seq: 2, load: 1, 'L:key_a:490000': lease })
+  const { data } = await ok<{ data: Array<Record<string, string>> }>('leases', 'list')
+  assert.deepEqual(data, [
+    {
+      owner: 'own_x',
+      account_id: 'acct_a',
+      key_id: 'key_a',
+      units: '2003',
+      usd: '0.000002003',
+      coin_units: '1500',
+      hour: '2025-11-24T16:00:00.000Z',
+    },
+  ])
+  assert.match((await cli('leases', 'list')).stdout, /^own_x +acct_a +key_a +0\.000002003 +2025-11-24T16/m)
+  await redis.del(leasesKey(3, 'own_x'))
 })
 
 test('the audit says of every invariant whether it holds, and fails when one does not', async () => {

@@ -97,6 +97,8 @@ test('what goes wrong counts by its kind', async () => {
   assert.ok(faults !== undefined && faults >= 2)
 })
 
+const LEASE_GAUGES = ['sluice_control_lease_owners', 'sluice_control_leases', 'sluice_control_leases_out_units']
+
 test('gauges show what runs', async () => {
   const controller = new AbortController()
   const open = Array.from({ length: 5 }, async () => {
@@ -113,7 +115,11 @@ test('gauges show what runs', async () => {
   assert.deepEqual([now.get('sluice_open_requests'), now.get('sluice_workers')], [5, 2])
   assert.ok((now.get('sluice_resident_bytes') ?? 0) > 50e6)
   assert.ok((now.get('sluice_event_loop_delay_p99_ms') ?? -1) >= 0)
-  assert.equal((await samples(stack.controlMetricsUrl)).get('sluice_control_holds_open'), 5)
+  const leased = await samples(stack.controlMetricsUrl)
+  const [owners = 0, leases = 0, units = 0] = LEASE_GAUGES.map((name) => leased.get(name))
+  assert.ok(owners >= 1 && owners <= 2 && leases >= owners && leases <= 5, `${leases} leases of ${owners} owners`)
+  assert.ok(units > 0)
+  assert.equal(leased.get('sluice_control_holds_open'), 0)
   controller.abort()
   await Promise.allSettled(open)
   await until('nothing runs', async () => {
@@ -121,6 +127,10 @@ test('gauges show what runs', async () => {
     return ['sluice_active_runs', 'sluice_open_requests', 'sluice_settlements_waiting'].every(
       (name) => gauges.get(name) === 0,
     )
+  })
+  await until('nothing is leased', async () => {
+    const gauges = await samples(stack.controlMetricsUrl)
+    return LEASE_GAUGES.every((name) => gauges.get(name) === 0)
   })
 })
 
