@@ -30,13 +30,10 @@ async function underWay(): Promise<Promise<Reply | undefined>[]> {
   const calls = Array.from({ length: CALLS }, () =>
     callTool(stack.baseUrl, account.apiKey, 't.slow', input).catch(() => undefined),
   )
-  await stack.withRedis((redis) =>
-    until('all are held', async () => {
-      const keys = await redis.keys('holds:*')
-      const counts = await Promise.all(keys.map((key) => redis.hlen(key)))
-      return counts.reduce((sum, count) => sum + count, 0) === CALLS
-    }),
-  )
+  await until('all are held', async () => {
+    const metrics = await (await fetch(stack.metricsUrl)).text()
+    return /^sluice_active_runs (\d+)$/m.exec(metrics)?.[1] === String(CALLS)
+  })
   return calls
 }
 

@@ -200,10 +200,7 @@ export class Stack {
         'no hold is open, no lease is out and the ledger streams are empty',
         async () => {
           // Holds first: a hold that ends between the two looks is in a stream at the second.
-          if ((await redis.keys('holds:*')).length > 0) return false
-          const owners = await redis.keys('leases:*')
-          const fields = await Promise.all(owners.map((key) => redis.hkeys(key)))
-          if (fields.flat().some((field) => field.startsWith('L:'))) return false
+          if ((await heldIn(redis)).length > 0) return false
           const pipeline = redis.pipeline()
           for (let shard = 0; shard < SHARD_COUNT; shard++) pipeline.xlen(ledgerStream(shard))
           const lengths = await pipeline.exec()
@@ -212,6 +209,11 @@ export class Stack {
         timeoutMs,
       ),
     )
+  }
+
+  /** What is held in Redis or leased from it, by name. */
+  held(): Promise<string[]> {
+    return this.withRedis(heldIn)
   }
 
   /** Asserts that `sluice audit` finds nothing wrong. */
@@ -290,4 +292,10 @@ export async function until(
     assert.ok(Date.now() < deadlineMs, `after ${timeoutMs} ms still waiting until ${what}`)
     await sleep(POLL_MS)
   }
+}
+
+async function heldIn(redis: Redis): Promise<string[]> {
+  const [holds, owners] = await Promise.all([redis.keys('holds:*'), redis.keys('leases:*')])
+  const leases = await Promise.all(owners.map((key) => redis.hkeys(key)))
+  return [...holds, ...leases.flat().filter((field) => field.startsWith('L:'))]
 }
