@@ -300,6 +300,8 @@ function snapshot(): WorkerSnapshot {
     openRequests: server.open,
     activeRuns: services.active.size,
     settlementsOpen: settlements.openCount + leases.undelivered,
+    leases: leases.counts,
+    journalBytes: own.journal.bytes,
     residentBytes: process.memoryUsage.rss(),
     loopDelayP99Ms: Math.max(0, loopDelay.percentile(99) / 1e6 - LOOP_RESOLUTION_MS),
     vitals: vitals(),

@@ -1,3 +1,4 @@
+import type { LeaseCounts } from './admission/leases/leases.ts'
 import type { RequestCounters } from './metrics/requestMetrics.ts'
 
 /** What one worker reports of itself. */
@@ -6,6 +7,8 @@ export interface WorkerSnapshot {
   readonly openRequests: number
   readonly activeRuns: number
   readonly settlementsOpen: number
+  readonly leases: LeaseCounts
+  readonly journalBytes: number
   readonly residentBytes: number
   readonly loopDelayP99Ms: number
   readonly vitals: { readonly redis: boolean; readonly control: boolean; readonly draining: boolean }

@@ -25,6 +25,13 @@ const GAUGES = [
   ['residentBytes', 'sluice_resident_bytes', 'Resident memory of the workers'],
 ] as const
 
+const LEASE_GAUGES = [
+  ['leases', 'sluice_leases', 'Leases that the workers have units of'],
+  ['outUnits', 'sluice_leased_units', 'Units out in leases (1e-9 USD): free, held, and charged but not delivered'],
+  ['openHolds', 'sluice_leased_holds', 'Requests that hold units of leases'],
+  ['undelivered', 'sluice_endings_undelivered', 'Requests on leases that have ended and that Redis does not know of'],
+] as const
+
 const SHARE = 'sluice_worker_requests_total'
 
 /** What the supervisor itself knows of its workers. */
@@ -55,6 +62,17 @@ export async function renderMetrics(
   for (const [field, name, help] of GAUGES) {
     new Gauge({ name, help, registers }).set(snapshots.reduce((sum, snapshot) => sum + snapshot[field], 0))
   }
+  for (const [field, name, help] of LEASE_GAUGES) {
+    new Gauge({ name, help, registers }).set(snapshots.reduce((sum, { leases }) => sum + leases[field], 0))
+  }
+  const recallHelp = 'Accounts whose idle leases the workers have called back'
+  const recalls = snapshots.reduce((sum, { leases }) => sum + leases.recalls, 0)
+  new Gauge({ name: 'sluice_lease_recalls', help: recallHelp, registers }).set(recalls)
+  const lagHelp = 'Age of the oldest request on a lease whose ending is not delivered, from its hold on'
+  const lags = snapshots.map(({ leases }) => leases.deliveryLagMs / 1_000)
+  new Gauge({ name: 'sluice_delivery_lag_seconds', help: lagHelp, registers }).set(Math.max(0, ...lags))
+  const journalBytes = snapshots.reduce((sum, snapshot) => sum + snapshot.journalBytes, 0)
+  new Gauge({ name: 'sluice_journal_bytes', help: 'What the workers keep in their journals', registers }).set(journalBytes)
   const delays = snapshots.map((snapshot) => snapshot.loopDelayP99Ms)
   const delayHelp = 'p99 event-loop delay of the slowest worker'
   new Gauge({ name: 'sluice_event_loop_delay_p99_ms', help: delayHelp, registers }).set(Math.max(0, ...delays))

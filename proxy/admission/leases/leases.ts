@@ -40,7 +40,10 @@ export interface LeaseCounts {
   readonly outUnits: number
   readonly openHolds: number
   readonly undelivered: number
+  /** Accounts that were called back. */
   readonly recalls: number
+  /** Since the oldest request that has ended and that Redis does not know of was held, in milliseconds; 0 for none. */
+  readonly deliveryLagMs: number
 }
 
 /**
@@ -132,7 +135,13 @@ export class Leases implements Holding, Settling {
       openHolds: this.open.size,
       undelivered: this.undelivered,
       recalls: this.recalls,
+      deliveryLagMs: this.deliveryLagMs,
     }
+  }
+
+  private get deliveryLagMs(): number {
+    const oldest = Math.min(...this.shards.map((shard) => shard.oldestHeldAtMs))
+    return Number.isFinite(oldest) ? Math.max(0, this.clock.now() - oldest) : 0
   }
 
   /** Endings that Redis does not have yet. */

@@ -57,6 +57,11 @@ export class ShardLeases implements KeyShard {
     return this.endings.length
   }
 
+  /** When the oldest request was held whose ending Redis does not have; infinity where it has all. */
+  get oldestHeldAtMs(): number {
+    return this.endings.all[0]?.heldAtMs ?? Number.POSITIVE_INFINITY
+  }
+
   /** Units that this process has out. */
   get outUnits(): number {
     let units = 0
