@@ -53,7 +53,13 @@ test('what is given up is coin first, and expired grants in any case', () => {
   lease.giveUp(5, NOW)
   const given = lease.takeGivenUp()
   assert.equal(given.coinUnits, 10)
-  assert.deepEqual(new Map(given.grants.map(({ grantId, units }) => [grantId, units])), new Map([['gone', 3], ['g', 5]]))
+  assert.deepEqual(
+    new Map(given.grants.map(({ grantId, units }) => [grantId, units])),
+    new Map([
+      ['gone', 3],
+      ['g', 5],
+    ]),
+  )
   assert.equal(lease.free(NOW), 5)
   assert.equal(lease.hasGivenUp, false)
 })
@@ -76,11 +82,19 @@ test('after a lost answer all that is out and not used is given up', () => {
 })
 
 test('no sequence of holds, charges and returns makes or loses a unit of any pot', () => {
-  const grant = fc.record({ grantId: fc.constantFrom('a', 'b', 'c'), units: fc.nat(50), lifeMs: fc.integer({ min: -5, max: 50 }) })
+  const grant = fc.record({
+    grantId: fc.constantFrom('a', 'b', 'c'),
+    units: fc.nat(50),
+    lifeMs: fc.integer({ min: -5, max: 50 }),
+  })
   const step = fc.oneof(
     fc.record({ kind: fc.constant('add' as const), coin: fc.nat(50), grant }),
     fc.record({ kind: fc.constant('hold' as const), units: fc.nat(60) }),
-    fc.record({ kind: fc.constant('end' as const), place: fc.nat(9), share: fc.double({ min: 0, max: 1, noNaN: true }) }),
+    fc.record({
+      kind: fc.constant('end' as const),
+      place: fc.nat(9),
+      share: fc.double({ min: 0, max: 1, noNaN: true }),
+    }),
     fc.record({ kind: fc.constant('giveUp' as const), keep: fc.nat(40) }),
     fc.record({ kind: fc.constant('return' as const) }),
     fc.record({ kind: fc.constant('pass' as const), ms: fc.nat(10) }),

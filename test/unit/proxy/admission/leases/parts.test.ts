@@ -7,24 +7,42 @@ test('a split is read as it was written', () => {
     { coinUnits: 0, grants: [] },
     { coinUnits: 5, grants: [] },
     { coinUnits: 0, grants: [{ grantId: 'a', units: 1 }] },
-    { coinUnits: 5, grants: [{ grantId: 'a', units: 1 }, { grantId: 'b', units: 2 }] },
+    {
+      coinUnits: 5,
+      grants: [
+        { grantId: 'a', units: 1 },
+        { grantId: 'b', units: 2 },
+      ],
+    },
   ]
   assert.deepEqual(cases.map(splitText), ['', 'coin=5', 'a=1', 'a=1,b=2,coin=5'])
   for (const parts of cases) assert.deepEqual(parseSplit(splitText(parts)), parts)
 })
 
 test('empty parts are left out', () => {
-  const grants = [{ grantId: 'a', units: 0 }, { grantId: 'b', units: 2 }]
+  const grants = [
+    { grantId: 'a', units: 0 },
+    { grantId: 'b', units: 2 },
+  ]
   assert.equal(grantsText(grants), 'b=2')
   assert.equal(splitText({ coinUnits: 3, grants: [{ grantId: 'a', units: 0 }] }), 'coin=3')
 })
 
 test('a charge takes grants in their order, then coin', () => {
-  const held = { coinUnits: 10, grants: [{ grantId: 'a', units: 3 }, { grantId: 'b', units: 2 }] }
+  const held = {
+    coinUnits: 10,
+    grants: [
+      { grantId: 'a', units: 3 },
+      { grantId: 'b', units: 2 },
+    ],
+  }
   assert.deepEqual(chargeParts(held, 0), { coinUnits: 0, grants: [] })
   assert.deepEqual(chargeParts(held, 4), {
     coinUnits: 0,
-    grants: [{ grantId: 'a', units: 3 }, { grantId: 'b', units: 1 }],
+    grants: [
+      { grantId: 'a', units: 3 },
+      { grantId: 'b', units: 1 },
+    ],
   })
   assert.deepEqual(chargeParts(held, 15), { coinUnits: 10, grants: [...held.grants] })
 })

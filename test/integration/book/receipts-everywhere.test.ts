@@ -1,0 +1,33 @@
+// Goal: a receipt can be read from any process of the proxy as soon as it was shown, with its key and without.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { chat, completion } from '../../support/clients/chatClient.ts'
+import { type Stack, startStack } from '../../support/stack.ts'
+
+const ROUNDS = 10
+
+let stack: Stack
+before(async () => {
+  stack = await startStack({ workers: 2, catalog: { models: [{ id: 'test/small' }] } })
+})
+after(() => stack.finish())
+
+test('a receipt that was just shown is read over other connections', async () => {
+  const { apiKey } = await stack.createAccount()
+  // A connection of its own for each read, so that either process has some.
+  const read = async (path: string, headers: Record<string, string>) => {
+    const url = `${stack.baseUrl}${path}`
+    const reply = await fetch(url, { headers: { connection: 'close', ...headers } })
+    const text = await reply.text()
+    assert.equal(reply.status, 200, text)
+    return JSON.parse(text).request_id
+  }
+  for (let round = 0; round < ROUNDS; round++) {
+    const id = completion(await chat(stack.baseUrl, apiKey, { model: 'test/small' })).receipt?.request_id ?? ''
+    const found = await Promise.all([
+      read(`/v1/receipts/${id}`, { authorization: `Bearer ${apiKey}` }),
+      read(`/x402/v1/receipts/${id}`, {}),
+    ])
+    assert.deepEqual(found, [id, id])
+  }
+})
