@@ -11,7 +11,7 @@ import { KeyCache } from './access/keyCache.ts'
 import { Heartbeat } from './admission/heartbeat.ts'
 import { Holds } from './admission/holds.ts'
 import { Journal } from './admission/journal.ts'
-import { OwnLeases } from './admission/ownLeases.ts'
+import { OwnLeases } from './admission/leases/ownLeases.ts'
 import { type Ending, Settlements } from './admission/settlements.ts'
 import { settlementBytes } from './admission/settlementText.ts'
 import { UnmeteredHolds, UnmeteredSettlements } from './admission/unmetered.ts'
@@ -20,8 +20,8 @@ import { parseRedisAddress } from './bus/link/redisAddress.ts'
 import { RedisLink } from './bus/link/redisLink.ts'
 import { type BookedPosition, Pulse } from './bus/pulse.ts'
 import { RpcClient } from './bus/rpcClient.ts'
-import { disabledRoutes } from './catalog/catalog.ts'
 import { CatalogStore } from './catalog/catalogStore.ts'
+import { noteCatalog } from './catalog/noteCatalog.ts'
 import { readConfig } from './config.ts'
 import type { Vitals } from './endpoints/health.ts'
 import { ActiveRuns } from './endpoints/run/activeRuns.ts'
@@ -44,11 +44,11 @@ import { OutBuffer } from './sse/outBuffer.ts'
 import { IncidentStore } from './status/incidentStore.ts'
 import { SeenState } from './status/seenState.ts'
 import { TokenCounter } from './tokens/tokenCounter.ts'
+import { untilDone } from './untilDone.ts'
 import { newTransport } from './upstream/newTransport.ts'
 import { RouteHealth } from './upstream/routeHealth.ts'
 import type { MainToWorker, WorkerSnapshot, WorkerToMain } from './workerMessages.ts'
 
-const START_RETRY_MS = 200
 // The histogram measures the time between ticks, which this interval is part of.
 const LOOP_RESOLUTION_MS = 20
 
@@ -80,17 +80,7 @@ const keys = new KeyCache(rpc, limits)
 const catalog = new CatalogStore({
   redis: commands,
   environment: process.env,
-  onChange: ({ sheet, providers, models, tools }) => {
-    log.info({ sheet: sheet.version }, 'catalog in force')
-    health.setDisabled(disabledRoutes(models))
-    for (const provider of providers.values()) {
-      if (provider.keyMissing)
-        log.warn({ provider: provider.id }, 'its key is not in the environment; its routes are off')
-    }
-    for (const { id, route } of tools.values()) {
-      if (route.provider.keyMissing) log.warn({ tool: id }, 'its key is not in the environment; it is not sold')
-    }
-  },
+  onChange: (changed) => noteCatalog(changed, health, log),
   onFault: fault('reading the catalog'),
 })
 const incidents = new IncidentStore(commands, fault('reading the incidents'))
@@ -130,13 +120,8 @@ const own = new OwnLeases({
   onFault: fault('leases'),
 })
 const { leases } = own
-const heartbeat = new Heartbeat(
-  defineScript(commands, 'heartbeat'),
-  commands,
-  owner,
-  limits.heartbeatIntervalMs,
-  (sentAtMs, redisMs) => leases.heard(sentAtMs, redisMs),
-)
+const beat = defineScript(commands, 'heartbeat')
+const heartbeat = new Heartbeat(beat, commands, owner, limits.heartbeatIntervalMs, leases.heard)
 const feed = new FeedReader(
   feedRedis,
   {
@@ -234,27 +219,15 @@ function tell(message: WorkerToMain): void {
   process.send?.(message)
 }
 
-async function untilDone(what: string, attempt: () => Promise<boolean>): Promise<void> {
-  for (let attempts = 0; ; attempts++) {
-    try {
-      if (await attempt()) return
-    } catch (error) {
-      log.debug({ err: error }, what)
-    }
-    if (attempts % 25 === 24) log.warn(`still waiting: ${what}`)
-    await sleep(START_RETRY_MS)
-  }
-}
-
 async function start(): Promise<void> {
   loopDelay.enable()
-  await untilDone('Redis to answer', () => heartbeat.start().then(() => true))
-  await untilDone('Redis to take holds', async () => connected())
+  await untilDone(log, 'Redis to answer', () => heartbeat.start().then(() => true))
+  await untilDone(log, 'Redis to take holds', async () => connected())
   await rpc.start()
   await own.start()
   await videos.start()
   await feed.start()
-  await untilDone('control to publish a catalog', () => catalog.refresh())
+  await untilDone(log, 'control to publish a catalog', () => catalog.refresh())
   // What was published while this connection was gone may have been announced in vain.
   commands.on('ready', () => {
     catalog.renew()

@@ -1,7 +1,13 @@
 import { type ErrorCode, GatewayError } from '../../contract/errors/errors.ts'
 import { formatUsd } from '../../contract/money/units.ts'
 import { HoldCode } from '../../contract/wire/scripts.ts'
-import type { HoldWaiter } from './holds.ts'
+
+/** Of a request whose hold was refused, what its client is told of. */
+interface RefusedRequest {
+  readonly requestId: string
+  readonly principal: { readonly accountId: string }
+  readonly leastUnits: number
+}
 
 /**
  * What a client is told whose hold was refused.
@@ -10,7 +16,7 @@ import type { HoldWaiter } from './holds.ts'
  * @param onFault told of what is no refusal but a fault
  */
 export function holdRefusal(
-  waiter: Pick<HoldWaiter, 'requestId' | 'principal' | 'leastUnits'>,
+  waiter: RefusedRequest,
   code: number,
   retryMs: number,
   onFault: (error: unknown) => void,

@@ -72,7 +72,9 @@ export async function renderMetrics(
   const lags = snapshots.map(({ leases }) => leases.deliveryLagMs / 1_000)
   new Gauge({ name: 'sluice_delivery_lag_seconds', help: lagHelp, registers }).set(Math.max(0, ...lags))
   const journalBytes = snapshots.reduce((sum, snapshot) => sum + snapshot.journalBytes, 0)
-  new Gauge({ name: 'sluice_journal_bytes', help: 'What the workers keep in their journals', registers }).set(journalBytes)
+  new Gauge({ name: 'sluice_journal_bytes', help: 'What the workers keep in their journals', registers }).set(
+    journalBytes,
+  )
   const delays = snapshots.map((snapshot) => snapshot.loopDelayP99Ms)
   const delayHelp = 'p99 event-loop delay of the slowest worker'
   new Gauge({ name: 'sluice_event_loop_delay_p99_ms', help: delayHelp, registers }).set(Math.max(0, ...delays))

@@ -27,6 +27,11 @@ export class EndingQueue {
     return this.endings
   }
 
+  /** The number of the last ending that Redis has taken. */
+  get lastDelivered(): number {
+    return this.deliveredSeq
+  }
+
   /** Of the ending that is added next. */
   get nextSeq(): number {
     return this.deliveredSeq + this.endings.length + 1

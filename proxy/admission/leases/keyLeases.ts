@@ -34,6 +34,9 @@ export class KeyLeases {
   private readonly demand = new Demand()
   private readonly shard: KeyShard
   private readonly context: LeaseContext
+  private readonly retry = (): void => {
+    if (this.waiting.length > 0) this.shard.want(this)
+  }
 
   constructor(principal: Principal, shard: KeyShard, context: LeaseContext) {
     this.keyId = principal.keyId
@@ -93,11 +96,6 @@ export class KeyLeases {
     const { waiting } = this
     this.waiting = []
     for (const waiter of waiting) this.context.refuse(waiter, code, retryMs)
-  }
-
-  /** Asks again for those who wait for what others have leased. */
-  retry(): void {
-    if (this.waiting.length > 0) this.shard.want(this)
   }
 
   /** Gives up what the key does not need now, or all that nobody holds. */
@@ -200,7 +198,7 @@ export class KeyLeases {
     } else if (nowMs >= this.recallUntilMs) {
       return false
     }
-    this.context.retrySoon(this)
+    this.context.retrySoon(this.retry)
     return true
   }
 }

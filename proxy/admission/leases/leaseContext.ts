@@ -3,7 +3,6 @@ import type { Limits } from '../../limits.ts'
 import type { HoldWaiter } from '../holds.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { LeasedEnding } from './batch.ts'
-import type { KeyLeases } from './keyLeases.ts'
 import type { RedisClock } from './redisClock.ts'
 
 /** The scripts of leases, on a connection. */
@@ -30,8 +29,8 @@ export interface LeaseContext {
   refuse(waiter: HoldWaiter, code: number, retryMs: number): void
   /** Calls back what all processes have leased of an account and do not use. */
   recall(accountId: string): void
-  /** Has a key ask again in a moment. */
-  retrySoon(key: KeyLeases): void
+  /** Calls back in a moment, in which what others have leased may have come back. */
+  retrySoon(retry: () => void): void
   /** Redis has answered a call that was sent at this time, by performance.now(). */
   answered(sentAtMs: number, redisMs: number): void
   /** How far the endings of this process are booked, by shard. @throws while control cannot say */

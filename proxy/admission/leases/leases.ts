@@ -9,7 +9,6 @@ import type { Holding, HoldWaiter } from '../holds.ts'
 import type { Journal } from '../journal/journal.ts'
 import { notifyWaiter } from '../notifyWaiter.ts'
 import type { LeasedEnding } from './batch.ts'
-import type { KeyLeases } from './keyLeases.ts'
 import type { LeaseContext, LeaseScripts } from './leaseContext.ts'
 import { OpenHolds } from './openHolds.ts'
 import { RecentEndings } from './recentEndings.ts'
@@ -92,7 +91,7 @@ export class Leases implements Holding, Settling {
   }
 
   /** Redis has answered something else in time. @param sentAtMs by performance.now() */
-  heard(sentAtMs: number, redisMs: number): void {
+  readonly heard = (sentAtMs: number, redisMs: number): void => {
     this.heardAtMs = Math.max(this.heardAtMs, sentAtMs)
     this.clock.note(sentAtMs, redisMs)
   }
@@ -117,7 +116,7 @@ export class Leases implements Holding, Settling {
 
   /** Tells a loading of the admission state what this process has out. @throws when that cannot be done */
   async reportTo(load: string): Promise<void> {
-    await Promise.all(this.shards.filter((shard) => !shard.isIdle).map((shard) => shard.reportTo(load)))
+    await Promise.all(this.shards.filter((shard) => shard.mustTell).map((shard) => shard.reportTo(load)))
   }
 
   /** The book has endings up to these numbers, by shard. */
@@ -209,7 +208,7 @@ export class Leases implements Holding, Settling {
       isExact: (accountId) => this.exactUntilMs.has(accountId),
       refuse: (waiter, code, retryMs) => this.refuse(waiter, code, retryMs),
       recall: (accountId) => this.recall(accountId),
-      retrySoon: (key: KeyLeases) => setTimeout(() => key.retry(), limits.recallWaitMs / RECALL_STEPS),
+      retrySoon: (retry) => setTimeout(retry, limits.recallWaitMs / RECALL_STEPS),
       answered: (sentAtMs, redisMs) => this.heard(sentAtMs, redisMs),
       booked,
       journaled: (shard, afterSeq, lastSeq): Promise<LeasedEnding[]> => journaled(shard, afterSeq, lastSeq),

@@ -2,15 +2,16 @@ import { HoldCode, LeaseCode } from '../../../contract/wire/scripts.ts'
 import type { EndingWaiter } from '../ending.ts'
 import type { HoldWaiter } from '../holds.ts'
 import { endingText } from '../journal/records.ts'
-import type { GivenBack, LeasedEnding } from './batch.ts'
+import type { LeasedEnding } from './batch.ts'
 import { EndingQueue } from './endingQueue.ts'
 import { KeyLeases, type KeyShard } from './keyLeases.ts'
-import { Lease, type LeaseIdentity, leaseField } from './lease.ts'
+import type { Lease } from './lease.ts'
 import type { LeaseContext } from './leaseContext.ts'
+import { LeaseTable, type UsedParts, usedParts } from './leaseTable.ts'
 import { EndedHold, type OpenHold } from './openHold.ts'
 import type { OpenHolds } from './openHolds.ts'
-import { chargeParts, NO_PARTS, type Parts, PartsSum, splitText, unitsOf } from './parts.ts'
-import { type LeasedParts, type NotTaken, ShardCalls } from './shardCalls.ts'
+import { chargeParts, NO_PARTS, type Parts, splitText, unitsOf } from './parts.ts'
+import { type NotTaken, ShardCalls } from './shardCalls.ts'
 
 /**
  * The leases of a process in one shard. Its calls to Redis come one after the other, so that each finds what the one before
@@ -22,8 +23,7 @@ export class ShardLeases implements KeyShard {
   private readonly open: OpenHolds
   private readonly calls: ShardCalls
   private readonly keys = new Map<string, KeyLeases>()
-  /** By name; kept while Redis has something out for them. */
-  private readonly leases = new Map<string, Lease>()
+  private readonly leases: LeaseTable
   private readonly endings: EndingQueue
   private wanting = new Set<KeyLeases>()
   private scheduled = false
@@ -45,6 +45,7 @@ export class ShardLeases implements KeyShard {
     this.context = context
     this.open = open
     this.calls = new ShardCalls(shard, context)
+    this.leases = new LeaseTable(shard)
     this.endings = new EndingQueue(context)
   }
 
@@ -64,13 +65,16 @@ export class ShardLeases implements KeyShard {
 
   /** Units that this process has out. */
   get outUnits(): number {
-    let units = 0
-    for (const lease of this.leases.values()) units += lease.outUnits
-    return units
+    return this.leases.outUnits
   }
 
   get leaseCount(): number {
     return this.leases.size
+  }
+
+  /** Redis has to know of it after a loss: something is out, or was delivered. */
+  get mustTell(): boolean {
+    return !this.isIdle || this.endings.lastDelivered > 0
   }
 
   take(waiter: HoldWaiter, nowMs: number): void {
@@ -120,12 +124,7 @@ export class ShardLeases implements KeyShard {
   }
 
   leaseOf(accountId: string, keys: string, hour: number): Lease {
-    const field = leaseField(keys, hour)
-    const known = this.leases.get(field)
-    if (known !== undefined) return known
-    const lease = new Lease({ shard: this.shard, accountId, keys, hour })
-    this.leases.set(field, lease)
-    return lease
+    return this.leases.of(accountId, keys, hour)
   }
 
   /** Gives back at once what of an account nobody holds. */
@@ -230,49 +229,26 @@ export class ShardLeases implements KeyShard {
     const nowMs = this.context.clock.now()
     const endings = this.endings.first(this.context.limits.leaseDeliverBatchMax)
     for (const { lease } of endings) this.keys.get(lease.keyId)?.giveUp(nowMs)
-    const given = this.takeGivenUp(nowMs)
+    const given = this.leases.takeGivenUp(nowMs, (keyId) => this.keys.get(keyId)?.takePermits(nowMs) ?? '')
     if (endings.length === 0 && given.length === 0) return false
     const done = await this.calls.deliver(endings, given)
     if (done.code !== LeaseCode.OK) {
       this.isDue = true
-      for (const { lease, units } of given) this.leases.get(lease.field)?.giveUpAgain(units)
+      this.leases.giveUpAgain(given)
       return this.notTaken(done)
     }
-    for (const { lease, charged } of endings) this.backToRedis(lease.field, unitsOf(charged))
-    for (const { lease, units } of given) this.backToRedis(lease.field, unitsOf(units))
+    for (const { lease, charged } of endings) this.leases.takenBack(lease.field, unitsOf(charged))
+    for (const { lease, units } of given) this.leases.takenBack(lease.field, unitsOf(units))
     this.endings.delivered(endings.length)
     if (this.endings.length > 0) this.isDue = true
     return true
-  }
-
-  private takeGivenUp(nowMs: number): GivenBack[] {
-    const given: GivenBack[] = []
-    for (const lease of this.leases.values()) {
-      if (nowMs >= lease.endMs) lease.giveUp(0, nowMs)
-      const permits = this.keys.get(lease.name.keyId)?.takePermits(nowMs) ?? ''
-      if (lease.hasGivenUp || permits !== '') given.push({ lease: lease.name, units: lease.takeGivenUp(), permits })
-    }
-    return given
-  }
-
-  private backToRedis(field: string, units: number): void {
-    const lease = this.leases.get(field)
-    if (lease === undefined) return
-    lease.outUnits -= units
-    if (lease.outUnits === 0) this.leases.delete(field)
   }
 
   private async sync(): Promise<boolean> {
     const done = await this.calls.sync()
     if (done.code !== LeaseCode.OK) return this.notTaken(done)
     this.endings.trim(done.deliveredSeq)
-    const used = this.used()
-    for (const { origin, field, parts } of done.leases) {
-      this.leaseOf(origin.accountId, origin.keys, origin.hour).reconcile(parts, used.get(field)?.parts ?? NO_PARTS)
-    }
-    const known = new Set(done.leases.map(({ field }) => field))
-    for (const lease of this.leases.values()) if (!known.has(lease.field)) lease.reconcile(NO_PARTS, NO_PARTS)
-    for (const [field, lease] of this.leases) if (lease.outUnits === 0) this.leases.delete(field)
+    this.leases.reconcile(done.leases, this.used())
     this.isUnsure = false
     this.isDue = true
     return true
@@ -282,17 +258,12 @@ export class ShardLeases implements KeyShard {
     const bookedSeq = (await this.context.booked()).get(this.shard) ?? 0
     await this.endings.goBackTo(bookedSeq, this.shard)
     const used = this.used()
-    for (const lease of this.leases.values()) lease.voidFree(used.get(lease.field)?.parts ?? NO_PARTS)
+    this.leases.keepUsed(used)
     const done = await this.calls.report(load, bookedSeq, [...used.values()])
     if (done.code !== LeaseCode.OK) {
       if (load !== '') throw new Error(`the leases of shard ${this.shard} could not be reported: code ${done.code}`)
       this.notTaken(done)
       return
-    }
-    for (const { origin } of used.values()) this.leaseOf(origin.accountId, origin.keys, origin.hour)
-    for (const [field, lease] of this.leases) {
-      if (!used.has(field)) this.leases.delete(field)
-      else lease.voidFree(used.get(field)?.parts ?? NO_PARTS)
     }
     this.mustReport = false
     this.isUnsure = false
@@ -300,25 +271,15 @@ export class ShardLeases implements KeyShard {
     this.isDue = true
   }
 
-  /** What is held, or charged and not delivered, by lease. */
-  private used(): Map<string, LeasedParts> {
-    const sums = new Map<string, LeasedParts & { readonly parts: PartsSum }>()
-    const add = (lease: LeaseIdentity, parts: Parts): void => {
-      const known = sums.get(lease.field) ?? { origin: lease, field: lease.field, parts: new PartsSum() }
-      sums.set(lease.field, known)
-      known.parts.add(parts)
-    }
-    for (const { lease, parts } of this.open.ofShard(this.shard)) add(lease.name, parts)
-    for (const { lease, charged } of this.endings.all) add(lease, charged)
-    for (const [field, { parts }] of sums) if (parts.units === 0) sums.delete(field)
-    return sums
+  private used(): UsedParts {
+    return usedParts(this.open.ofShard(this.shard), this.endings.all)
   }
 
   private notTaken({ code }: NotTaken): boolean {
     switch (code) {
       case LeaseCode.UNKNOWN_EPOCH:
-        // After a report there is none to compare with: this is the one that it was made for.
-        if (this.calls.epoch === '' || this.leases.size === 0) this.calls.epoch = this.calls.inForce
+        // Before the first lease there is none to compare with, and after a report this is the one that it was made for.
+        if (this.calls.epoch === '') this.calls.epoch = this.calls.inForce
         else this.mustReport = true
         return true
       case LeaseCode.OWNER_CLOSED:

@@ -1,7 +1,7 @@
-import type { LeasedEnding } from '../leases/batch.ts'
-import { hourOf, keyIdOf } from '../leases/lease.ts'
-import { parseSplit } from '../leases/parts.ts'
-import type { EndingRecord } from './records.ts'
+import type { EndingRecord } from '../journal/records.ts'
+import type { LeasedEnding } from './batch.ts'
+import { hourOf, keyIdOf } from './lease.ts'
+import { parseSplit } from './parts.ts'
 
 /** An ending as it was before it was written to the journal. */
 export function leasedEnding(record: EndingRecord): LeasedEnding {

@@ -1,17 +1,23 @@
 import { join } from 'node:path'
 import type { Redis } from 'ioredis'
-import { ASK_CHANNEL, askedKey, RECALL_CHANNEL, REPORT_CHANNEL, REPORTED_KEY } from '../../contract/wire/redisKeys.ts'
-import { defineScript } from '../../contract/wire/scripts.ts'
-import type { RpcClient } from '../bus/rpcClient.ts'
-import type { ProxyConfig } from '../config.ts'
-import type { Limits } from '../limits.ts'
-import type { Settling } from './ending.ts'
-import { Journal } from './journal/journal.ts'
-import { journalName } from './journal/journalName.ts'
-import { leasedEnding } from './journal/leasedEnding.ts'
-import { readJournal } from './journal/readJournal.ts'
-import type { LeasedEnding } from './leases/batch.ts'
-import { Leases } from './leases/leases.ts'
+import {
+  ASK_CHANNEL,
+  askedKey,
+  RECALL_CHANNEL,
+  REPORT_CHANNEL,
+  REPORTED_KEY,
+} from '../../../contract/wire/redisKeys.ts'
+import { defineScript } from '../../../contract/wire/scripts.ts'
+import type { RpcClient } from '../../bus/rpcClient.ts'
+import type { ProxyConfig } from '../../config.ts'
+import type { Limits } from '../../limits.ts'
+import type { Settling } from '../ending.ts'
+import { Journal } from '../journal/journal.ts'
+import { journalName } from '../journal/journalName.ts'
+import { readJournal } from '../journal/readJournal.ts'
+import type { LeasedEnding } from './batch.ts'
+import { leasedEnding } from './leasedEnding.ts'
+import { Leases } from './leases.ts'
 
 export interface OwnLeasesOptions {
   readonly config: Pick<ProxyConfig, 'journalFolder' | 'journalMemoryFolder' | 'journalSync'>

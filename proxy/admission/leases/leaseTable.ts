@@ -1,0 +1,98 @@
+import type { GivenBack, LeasedEnding } from './batch.ts'
+import { Lease, type LeaseIdentity, leaseField } from './lease.ts'
+import type { OpenHold } from './openHold.ts'
+import { NO_PARTS, type Parts, PartsSum } from './parts.ts'
+import type { LeasedParts } from './shardCalls.ts'
+
+/** What is held, or charged and not delivered, by the name of its lease. */
+export type UsedParts = ReadonlyMap<string, LeasedParts>
+
+/** The leases of a shard, each for as long as Redis has something out for it. */
+export class LeaseTable {
+  private readonly shard: number
+  private readonly leases = new Map<string, Lease>()
+
+  constructor(shard: number) {
+    this.shard = shard
+  }
+
+  get size(): number {
+    return this.leases.size
+  }
+
+  get outUnits(): number {
+    let units = 0
+    for (const lease of this.leases.values()) units += lease.outUnits
+    return units
+  }
+
+  /** The lease of a key in an hour; a new one when there is none. */
+  of(accountId: string, keys: string, hour: number): Lease {
+    const field = leaseField(keys, hour)
+    const known = this.leases.get(field)
+    if (known !== undefined) return known
+    const lease = new Lease({ shard: this.shard, accountId, keys, hour })
+    this.leases.set(field, lease)
+    return lease
+  }
+
+  /**
+   * What the leases give back now; those whose hour is over give all.
+   * @param permitsOf permits of a key that nobody uses, as `count,interval`
+   */
+  takeGivenUp(nowMs: number, permitsOf: (keyId: string) => string): GivenBack[] {
+    const given: GivenBack[] = []
+    for (const lease of this.leases.values()) {
+      if (nowMs >= lease.endMs) lease.giveUp(0, nowMs)
+      const permits = permitsOf(lease.name.keyId)
+      if (lease.hasGivenUp || permits !== '') given.push({ lease: lease.name, units: lease.takeGivenUp(), permits })
+    }
+    return given
+  }
+
+  /** What was to be given back was not taken. */
+  giveUpAgain(given: readonly GivenBack[]): void {
+    for (const { lease, units } of given) this.leases.get(lease.field)?.giveUpAgain(units)
+  }
+
+  /** Redis has these units of a lease back. */
+  takenBack(field: string, units: number): void {
+    const lease = this.leases.get(field)
+    if (lease === undefined) return
+    lease.outUnits -= units
+    if (lease.outUnits === 0) this.leases.delete(field)
+  }
+
+  /** Follows what Redis has out, after calls whose answers were lost. */
+  reconcile(out: readonly LeasedParts[], used: UsedParts): void {
+    for (const { origin, field, parts } of out) {
+      this.of(origin.accountId, origin.keys, origin.hour).reconcile(parts, used.get(field)?.parts ?? NO_PARTS)
+    }
+    const known = new Set(out.map(({ field }) => field))
+    for (const lease of this.leases.values()) if (!known.has(lease.field)) lease.reconcile(NO_PARTS, NO_PARTS)
+    for (const [field, lease] of this.leases) if (lease.outUnits === 0) this.leases.delete(field)
+  }
+
+  /** Redis has, or will have, out what is used and nothing else. */
+  keepUsed(used: UsedParts): void {
+    for (const { origin } of used.values()) this.of(origin.accountId, origin.keys, origin.hour)
+    for (const [field, lease] of this.leases) {
+      lease.voidFree(used.get(field)?.parts ?? NO_PARTS)
+      if (!used.has(field)) this.leases.delete(field)
+    }
+  }
+}
+
+/** Sums what is used of each lease. */
+export function usedParts(open: Iterable<OpenHold>, endings: readonly LeasedEnding[]): UsedParts {
+  const sums = new Map<string, LeasedParts & { readonly parts: PartsSum }>()
+  const add = (lease: LeaseIdentity, parts: Parts): void => {
+    const known = sums.get(lease.field) ?? { origin: lease, field: lease.field, parts: new PartsSum() }
+    sums.set(lease.field, known)
+    known.parts.add(parts)
+  }
+  for (const { lease, parts } of open) add(lease.name, parts)
+  for (const { lease, charged } of endings) add(lease, charged)
+  for (const [field, { parts }] of sums) if (parts.units === 0) sums.delete(field)
+  return sums
+}
