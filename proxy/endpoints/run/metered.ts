@@ -1,9 +1,9 @@
 import type { Endpoint } from '../../../contract/catalog/catalog.ts'
-import type { Model } from '../../catalog/catalog.ts'
+import type { RATE, TIER } from '../../../contract/wire/settlementNames.ts'
 import type { PricedItem, Route } from '../../catalog/pricedItem.ts'
 
 /** What is held for a request, and who may serve it. */
-export interface Metered<Item extends PricedItem = Model> {
+export interface Metered<Item extends PricedItem = PricedItem> {
   readonly endpoint: Endpoint
   readonly model: Item
   /** In the order they are tried. */
@@ -13,4 +13,8 @@ export interface Metered<Item extends PricedItem = Model> {
   readonly leastUnits: number
   /** The answer is sent as it comes. */
   readonly streamed: boolean
+  /** Which rates the bill is made by; absent are the standard ones. */
+  readonly rate?: keyof typeof RATE
+  /** Whose prices the bill is made by; absent are those of the key. */
+  readonly tier?: keyof typeof TIER
 }

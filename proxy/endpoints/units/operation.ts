@@ -75,7 +75,7 @@ export interface Operation<Request extends UnitRequest, Plan extends UnitPlan> {
   readonly Run: new (
     exchange: Exchange,
     principal: Principal,
-    metered: Metered,
+    metered: Metered<Model>,
     plan: Plan,
     services: RunServices,
   ) => MeteredRun

@@ -1,4 +1,5 @@
 import type { Principal } from '../../access/principal.ts'
+import type { Model } from '../../catalog/catalog.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import { openaiHeaders } from '../../dialects/openai/openaiHeaders.ts'
 import type { BodyLease, Exchange } from '../../server/exchange.ts'
@@ -14,7 +15,7 @@ export abstract class UnitRun<Plan extends UnitPlan> extends DetachableRun {
   protected readonly plan: Plan
   private readonly upload: BodyLease | undefined
 
-  constructor(exchange: Exchange, principal: Principal, metered: Metered, plan: Plan, services: RunServices) {
+  constructor(exchange: Exchange, principal: Principal, metered: Metered<Model>, plan: Plan, services: RunServices) {
     super(exchange, principal, metered, services)
     this.plan = plan
     // The file may be sent again to another route after its client has gone.
