@@ -111,11 +111,11 @@ export class ProviderCall implements AttemptListener {
     return true
   }
 
-  /** Awaits the rest of the answer for a moment. @param onTimeout called if nothing has ended the request by then */
+  /** Awaits the rest of the answer for a moment. @param onTimeout called if nothing has decided the request by then */
   linger(onTimeout: () => void): void {
     this.lingering = setTimeout(() => {
       try {
-        onTimeout()
+        if (isServed(this.run.phase)) onTimeout()
       } catch (error) {
         this.run.crash(error)
       }
