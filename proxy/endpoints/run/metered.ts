@@ -3,9 +3,9 @@ import type { RATE, TIER } from '../../../contract/wire/settlementNames.ts'
 import type { PricedItem, Route } from '../../catalog/pricedItem.ts'
 
 /** What is held for a request, and who may serve it. */
-export interface Metered<Item extends PricedItem = PricedItem> {
+export interface Metered {
   readonly endpoint: Endpoint
-  readonly model: Item
+  readonly model: PricedItem
   /** In the order they are tried. */
   readonly routes: readonly Route[]
   /** The worst case, and the least that the hold may shrink to. */
