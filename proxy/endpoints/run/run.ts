@@ -215,8 +215,19 @@ export class Run implements CallingRun, HoldListener, GoneListener, ActiveRun {
 
   private settleCrashed(begun: boolean, fault: GatewayError): void {
     if (this.current === 'settling' || this.current === 'done') return
-    if (begun) this.settle('partial', this.operation.billOfPart?.() ?? NO_BILL, fault.code)
-    else this.settle('failed', NO_BILL, fault.code)
+    const bill = begun ? this.billOfPart() : null
+    if (bill === null) this.settle('failed', NO_BILL, fault.code)
+    else this.settle('partial', bill, fault.code)
+  }
+
+  /** @returns null where the operation cannot say what the answer costs so far, which is then not charged */
+  private billOfPart(): Bill | null {
+    try {
+      return this.operation.billOfPart?.() ?? NO_BILL
+    } catch (error) {
+      this.noteCrash(error)
+      return null
+    }
   }
 
   private closeAfter(rest: void | Promise<void>): void {
