@@ -52,11 +52,14 @@ export const metered: Metered = {
   streamed: false,
 }
 
+const limits = limitsWith({ lingerMs: 20, detachedRequestsMax: 1, breakerFailures: Number.MAX_SAFE_INTEGER })
+const known = { privacyKnown: true, settingsKnown: true }
+const record = sluice.KeyRecord.create({ ...known, keyId: 'key_1', accountId: 'acct_1', shard: 7 })
+const keyPrincipal = toPrincipal(record, limits)
+
 /** A key. @param agent its policy where it is an agent's */
 export function testPrincipal(agent: AgentPolicy | null = null): Principal {
-  const known = { privacyKnown: true, settingsKnown: true }
-  const record = sluice.KeyRecord.create({ ...known, keyId: 'key_1', accountId: 'acct_1', shard: 7 })
-  return { ...toPrincipal(record, limitsWith({})), agent }
+  return { ...keyPrincipal, agent }
 }
 
 /** A request to a provider for a route, whatever the route. */
@@ -104,7 +107,6 @@ export class RunWorld {
   readonly services: RunServices
 
   constructor() {
-    const limits = limitsWith({ lingerMs: 20, detachedRequestsMax: 1, breakerFailures: Number.MAX_SAFE_INTEGER })
     this.passes = () => ({ wantUnits: 500, approvalId: '' })
     this.services = {
       limits,
