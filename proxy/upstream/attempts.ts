@@ -175,14 +175,14 @@ export class Attempts implements UpstreamListener {
     this.options.onFault(this.route, failure.message)
     if (this.committed) {
       this.over = true
-      this.options.listener.onBroken(failure)
+      this.tell(() => this.options.listener.onBroken(failure))
       return
     }
     const mayMoveOn = mayMoveOnAfterFailure(this.options.rule, failure.kind)
     // A connection that was kept alive may have died unseen; the same route gets one more chance on a new one.
     if (failure.kind === 'reset' && mayMoveOn && !this.last && !this.headSeen && !this.resetRetried) {
       this.resetRetried = true
-      this.send(this.route, true)
+      this.tell(() => this.send(this.route, true))
       return
     }
     const timedOut = failure.kind.endsWith('_timeout') && failure.kind !== 'connect_timeout'
@@ -213,6 +213,15 @@ export class Attempts implements UpstreamListener {
     this.moveOn(refusal, mayMoveOnAfterStatus(rule, status))
   }
 
+  /** Calls the listener where the transport would have to deal with what it throws. */
+  private tell(call: () => void): void {
+    try {
+      call()
+    } catch (error) {
+      this.crashed(error)
+    }
+  }
+
   private crashed(error: unknown): void {
     this.cancel()
     this.options.listener.onCrashed(error)
@@ -229,11 +238,11 @@ export class Attempts implements UpstreamListener {
     const left = this.tried < limits.routeAttemptsMax && nowMs < this.deadlineMs
     if (other !== undefined && refusal.elsewhere && mayMoveOn && left && !this.last) {
       this.next++
-      this.send(other, false)
+      this.tell(() => this.send(other, false))
       return
     }
     this.over = true
-    listener.onRefused(refusal.error)
+    this.tell(() => listener.onRefused(refusal.error))
   }
 
   private send(route: Route, fresh: boolean): void {

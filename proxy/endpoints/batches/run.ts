@@ -4,15 +4,14 @@ import { ownAddress } from '../../../contract/net/ownAddress.ts'
 import { BATCH_OWNER } from '../../../contract/wire/redisKeys.ts'
 import type { Principal } from '../../access/principal.ts'
 import { grantedOutputTokens } from '../../admission/holdSize.ts'
-import type { Route } from '../../catalog/pricedItem.ts'
 import type { ChatFields } from '../../dialects/shared/chatRequest.ts'
 import { type BatchJobs, type BatchSubmission, MAYBE_TAKEN } from '../../jobs/batchJobs.ts'
 import { type Exchange, JSON_TYPE } from '../../server/exchange.ts'
-import type { UpstreamRequest } from '../../upstream/transport/transport.ts'
 import type { Admitted } from '../chat/admit.ts'
 import type { StartBatch } from '../chat/chat.ts'
-import { type Bill, NO_BILL } from '../run/bill.ts'
-import { MeteredRun } from '../run/meteredRun.ts'
+import { NO_BILL } from '../run/bill.ts'
+import type { Metered } from '../run/metered.ts'
+import { Run, type RunListener } from '../run/run.ts'
 import { lastingServices, type RunServices } from '../run/services.ts'
 
 /** Starts batch jobs: requests for chat completions that are answered with a job. */
@@ -28,8 +27,8 @@ export function batchStart(batches: BatchJobs): StartBatch {
 }
 
 /** The submission of a batch job: its hold is taken like any other, and handed over to control with the job. */
-class BatchRun extends MeteredRun {
-  protected override readonly rate = 'batch'
+class BatchRun implements RunListener {
+  private readonly run: Run
   private readonly request: ChatFields
   private readonly admitted: Admitted
   private readonly body: Buffer
@@ -47,7 +46,8 @@ class BatchRun extends MeteredRun {
   ) {
     const { model, routes, size } = admitted
     const { wantUnits, leastUnits } = size
-    super(exchange, principal, { endpoint: 'chat', model, routes, wantUnits, leastUnits, streamed: false }, services)
+    const metered: Metered = { endpoint: 'chat', model, routes, wantUnits, leastUnits, streamed: false, rate: 'batch' }
+    this.run = new Run(exchange, principal, metered, services, this)
     this.request = request
     this.admitted = admitted
     this.body = body
@@ -55,44 +55,51 @@ class BatchRun extends MeteredRun {
     this.baseUrl = ownAddress(services.publicUrl, exchange.head.host)
   }
 
-  protected override serve(): void {
-    this.handOver().catch((error: unknown) => this.onCrashed(error))
+  start(): void {
+    this.run.start()
   }
 
-  private async handOver(): Promise<void> {
-    const job = this.submission()
+  // A job that is being handed over is handed over to its end, whoever waits for the answer: that takes moments.
+  serve(heldUnits: number): void {
+    this.handOver(heldUnits).catch((error: unknown) => this.run.crash(error))
+  }
+
+  private async handOver(heldUnits: number): Promise<void> {
+    const { run } = this
+    const job = this.submission(heldUnits)
     try {
       const taken = await this.batches.submit(job)
-      this.ending = true
-      this.close()
-      this.exchange.answer(202, JSON_TYPE, this.jobJson(taken?.createdAtMs || Date.now(), taken?.webhookSecret ?? ''))
+      run.handOver()
+      const body = this.jobJson(heldUnits, taken?.createdAtMs || Date.now(), taken?.webhookSecret ?? '')
+      run.exchange.answer(202, JSON_TYPE, body)
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error
       this.giveUp(error)
-      this.failWith(error)
     }
   }
 
   /** Gives the hold up as soon as Redis takes that, and with it a job that control may have taken before Redis went away. */
   private giveUp(error: GatewayError): void {
-    const ending = this.decide('failed', NO_BILL, error.code)
-    this.deliver(ending)
-    if (error.cause !== MAYBE_TAKEN) return
-    this.services.settlements.end({ ...ending, owner: BATCH_OWNER }, this.principal.keys, null)
+    const { run } = this
+    const outcome = run.decide('failed', NO_BILL, error.code)
+    run.deliver(outcome)
+    if (error.cause === MAYBE_TAKEN) run.hold.endAs(BATCH_OWNER, outcome)
+    run.fail(error)
   }
 
-  private submission(): BatchSubmission {
-    const { principal, model, request, exchange } = this
-    const { routes, size } = this.admitted
+  private submission(heldUnits: number): BatchSubmission {
+    const { request } = this
+    const { principal, exchange, hold } = this.run
+    const { model, routes, size } = this.admitted
     return {
-      requestId: this.requestId,
+      requestId: hold.requestId,
       accountId: principal.accountId,
       keyId: principal.keyId,
       model: model.id,
       sheetVersion: model.sheet.version,
       coinUsdUnits: model.sheet.coinUsdUnits,
-      holdUnits: this.heldUnits,
-      heldAtMs: this.heldAtMs,
+      holdUnits: heldUnits,
+      heldAtMs: hold.heldAtMs,
       startedAtMs: exchange.startedAtMs,
       rates: model.ratesBatch as BatchSubmission['rates'],
       routes: routes.map(({ provider, upstreamModel }) => ({
@@ -100,28 +107,29 @@ class BatchRun extends MeteredRun {
         model: upstreamModel,
         limitName: provider.maxTokensField || request.maxTokensName,
       })) as NonNullable<BatchSubmission['routes']>,
-      maxTokens: grantedOutputTokens(size, this.heldUnits),
+      maxTokens: grantedOutputTokens(size, heldUnits),
       context: model.context,
       maxOutput: model.maxOutput,
       promptBytes: request.prompt.textBytes,
       promptExtraTokens: request.prompt.images * model.imageTokens,
       body: this.body,
       webhookUrl: request.webhookUrl ?? '',
-      approvalId: this.approval?.id ?? '',
+      approvalId: hold.approvalId,
       baseUrl: this.baseUrl,
     }
   }
 
-  private jobJson(createdAtMs: number, webhookSecret: string): string {
-    const { model, request } = this
+  private jobJson(heldUnits: number, createdAtMs: number, webhookSecret: string): string {
+    const { request, run } = this
+    const { model } = this.admitted
     return batchJobJson({
-      requestId: this.requestId,
+      requestId: run.hold.requestId,
       status: 'submitted',
       model: model.id,
       createdAtMs,
-      deadlineMs: createdAtMs + this.services.limits.batchLifetimeMs,
+      deadlineMs: createdAtMs + run.services.limits.batchLifetimeMs,
       endedAtMs: null,
-      holdUnits: this.heldUnits,
+      holdUnits: heldUnits,
       coinUsdUnits: model.sheet.coinUsdUnits,
       sheetVersion: model.sheet.version,
       rates: model.ratesBatch ?? {},
@@ -131,31 +139,5 @@ class BatchRun extends MeteredRun {
       webhookSecret,
       baseUrl: this.baseUrl,
     })
-  }
-
-  onSettled(): void {
-    this.close()
-  }
-
-  onSettleDelayed(): void {
-    this.close()
-  }
-
-  // A job that is being handed over is handed over to its end, whoever waits for the answer: that takes moments.
-  onGone(): void {}
-  cut(): void {}
-
-  // No provider is asked from here.
-  onData(): void {}
-  onEnd(): void {}
-  onBroken(): void {}
-  protected answerBegins(): void {}
-
-  protected makeRequest(route: Route): UpstreamRequest {
-    throw new Error(`a batch job asks ${route.id} through control`)
-  }
-
-  protected billOfPart(): Bill {
-    return NO_BILL
   }
 }

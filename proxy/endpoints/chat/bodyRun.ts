@@ -1,59 +1,80 @@
+import type { Principal } from '../../access/principal.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import type { WholeAnswer } from '../../dialects/shared/codec.ts'
-import { JSON_TYPE } from '../../server/exchange.ts'
-import { AnswerBody } from '../../upstream/answerBody.ts'
-import { refusalOfError } from '../../upstream/providerErrors.ts'
-import type { UpstreamHeaders } from '../../upstream/transport/transport.ts'
-import { ChatRun } from './run.ts'
+import { type Exchange, JSON_TYPE } from '../../server/exchange.ts'
+import type { UpstreamRequest } from '../../upstream/transport/transport.ts'
+import type { Bill } from '../run/bill.ts'
+import type { Outcome } from '../run/outcome.ts'
+import type { ProviderCall } from '../run/providerCall.ts'
+import { Run, type RunListener } from '../run/run.ts'
+import type { RunServices } from '../run/services.ts'
+import { WholeCall, type WholeListener } from '../run/wholeCall.ts'
+import { billOf, NOTHING_PRODUCED, settleUsed } from './chatBill.ts'
+import { type ChatOrder, meteredOf } from './order.ts'
+import { ProviderRequests } from './providerRequests.ts'
 
 /** A chat request that is answered in one piece. */
-export class BodyRun extends ChatRun {
-  private readonly body = new AnswerBody()
+export class BodyRun implements RunListener, WholeListener {
+  private readonly run: Run
+  private readonly call: ProviderCall
+  private readonly order: ChatOrder
+  private readonly requests: ProviderRequests
   private answer: WholeAnswer | undefined
 
-  onData(bytes: Buffer): void {
-    if (this.ending) return
-    this.noteFirstByte()
-    if (!this.body.add(bytes, this.services.limits.responseBodyBytesMax)) this.attempts?.reject(refusalOfError(null))
+  constructor(exchange: Exchange, principal: Principal, order: ChatOrder, services: RunServices) {
+    this.run = new Run(exchange, principal, meteredOf(order), services, this)
+    this.call = new WholeCall(this.run, this, services.limits.responseBodyBytesMax).call
+    this.order = order
+    this.requests = new ProviderRequests(this.run, order)
   }
 
-  onEnd(): void {
-    if (this.ending) return
-    const answer = this.codec.answer(this.body.take(), this.answerContext)
+  start(): void {
+    this.run.start()
+  }
+
+  serve(heldUnits: number): void {
+    this.requests.grant(heldUnits)
+    this.call.start()
+  }
+
+  makeRequest(route: Route, totalTimeoutMs: number, fresh: boolean): UpstreamRequest {
+    return this.requests.make(route, totalTimeoutMs, fresh)
+  }
+
+  onWhole(body: Buffer): void {
+    const answer = this.requests.codec.answer(body, this.requests.answerContext)
     if ('rejected' in answer) {
-      this.attempts?.reject(answer.rejected)
+      this.call.reject(answer.rejected)
       return
     }
-    this.attempts?.commit()
+    this.call.commit()
     this.answer = answer
-    this.outputFrames = 1
-    this.outputBytes = answer.outputBytes
-    const written = answer.usage === null ? answer.written() : undefined
-    this.settleUsed('ok', answer.usage, false, this.detached ? 'client_gone' : null, written)
+    const { usage, outputBytes } = answer
+    const written = usage === null ? answer.written() : undefined
+    const produced = { usage, outputFrames: 1, outputBytes, framesAtUsage: 1 }
+    settleUsed(this.run, this.order, produced, 'ok', this.call.detached ? 'client_gone' : null, written)
   }
 
-  onBroken(): void {
-    // The commit is the last thing that happens to an answer in one piece, so nothing can break after it.
+  // Providers bill an answer in one piece whether or not anybody waits for it, so it is read to its end.
+  onGone(): void {
+    if (!this.call.detach()) this.run.leave(this.billOfPart())
   }
 
-  onSettled(chargedUnits: number): void {
-    this.close()
+  onCut(): void {
+    this.run.cutUnanswered()
+  }
+
+  onSettled(outcome: Outcome, chargedUnits: number): void {
     if (this.answer === undefined) return
-    const body = this.answer.text(this.bill.usage, this.receipt(chargedUnits))
-    this.exchange.answer(200, JSON_TYPE, body, ['x-cost-units', String(chargedUnits)])
+    const body = this.answer.text(outcome.bill.usage, outcome.receipt(chargedUnits))
+    this.run.exchange.answer(200, JSON_TYPE, body, ['x-cost-units', String(chargedUnits)])
   }
 
-  onSettleDelayed(): void {
-    this.close()
-    if (this.answer !== undefined) this.exchange.answer(200, JSON_TYPE, this.answer.text(this.bill.usage, ''))
+  onSettleDelayed({ bill }: Outcome): void {
+    if (this.answer !== undefined) this.run.exchange.answer(200, JSON_TYPE, this.answer.text(bill.usage, ''))
   }
 
-  override onAttempt(route: Route): void {
-    super.onAttempt(route)
-    this.body.clear()
-  }
-
-  protected answerBegins(headers: UpstreamHeaders): void {
-    if (headers.unreadable === true) this.attempts?.reject(refusalOfError(null))
+  billOfPart(): Bill {
+    return billOf(this.order, NOTHING_PRODUCED)
   }
 }

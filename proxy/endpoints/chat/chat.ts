@@ -58,7 +58,7 @@ export function chatServe(
     const source = await LargeSource.of(body, endpoint, admitted.model, admitted.routes)
     const Kind = request.stream ? StreamRun : BodyRun
     // Nothing was held yet, so a client that has left meanwhile leaves nothing behind.
-    if (!exchange.gone) new Kind(exchange, principal, request, admitted, surface, services, source).start()
+    if (!exchange.gone) new Kind(exchange, principal, { request, admitted, surface, source }, services).start()
   }
   return (exchange, body, principal, services) => {
     const large = services.large.of(body, ownerOf(services))
@@ -76,6 +76,7 @@ export function chatServe(
     const Kind = request.stream ? StreamRun : BodyRun
     // The address of an image is forwarded as it was checked, never as the bytes that it came in.
     const cut = request.prompt.linkedImages ? null : cutRequest(body, longStrings, surface, limits)
-    new Kind(exchange, principal, request, admitted, surface, services, new SmallSource(request, cut)).start()
+    const source = new SmallSource(request, cut)
+    new Kind(exchange, principal, { request, admitted, surface, source }, services).start()
   }
 }

@@ -1,130 +1,165 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
+import type { Principal } from '../../access/principal.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import type { RelayStream } from '../../dialects/shared/relayStream.ts'
-import type { DrainListener } from '../../server/exchange.ts'
+import type { DrainListener, Exchange } from '../../server/exchange.ts'
 import type { OutBuffer } from '../../sse/outBuffer.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
-import type { UpstreamHeaders } from '../../upstream/transport/transport.ts'
-import { ChatRun } from './run.ts'
+import type { UpstreamHeaders, UpstreamRequest } from '../../upstream/transport/transport.ts'
+import type { Bill } from '../run/bill.ts'
+import type { Outcome } from '../run/outcome.ts'
+import type { CallListener, ProviderCall } from '../run/providerCall.ts'
+import { Run, type RunListener } from '../run/run.ts'
+import type { RunServices } from '../run/services.ts'
+import { billOf, NOTHING_PRODUCED, settleUsed } from './chatBill.ts'
+import { type ChatOrder, meteredOf } from './order.ts'
+import { ProviderRequests } from './providerRequests.ts'
 
 const NOTHING = Buffer.alloc(0)
 const EVENT_STREAM = 'text/event-stream'
 
 /** A streamed chat request: chunks go through as they come, the receipt and the end follow the settlement. */
-export class StreamRun extends ChatRun implements DrainListener {
+export class StreamRun implements RunListener, CallListener, DrainListener {
+  private readonly run: Run
+  private readonly call: ProviderCall
+  private readonly order: ChatOrder
+  private readonly requests: ProviderRequests
   private stream: RelayStream | undefined
   private preamble: Buffer[] = []
   private preambleBytes = 0
-  private committed = false
+  /** The client has seen the beginning of the answer. */
+  private begun = false
   /** The error that the client is told before the stream ends. */
   private fault: GatewayError | null = null
-  private lingering: NodeJS.Timeout | undefined
+
+  constructor(exchange: Exchange, principal: Principal, order: ChatOrder, services: RunServices) {
+    this.run = new Run(exchange, principal, meteredOf(order), services, this)
+    this.call = this.run.callFor(this)
+    this.order = order
+    this.requests = new ProviderRequests(this.run, order)
+  }
+
+  start(): void {
+    this.run.start()
+  }
+
+  serve(heldUnits: number): void {
+    this.requests.grant(heldUnits)
+    this.call.start()
+  }
+
+  makeRequest(route: Route, totalTimeoutMs: number, fresh: boolean): UpstreamRequest {
+    return this.requests.make(route, totalTimeoutMs, fresh)
+  }
+
+  onAttempt(): void {
+    this.stream = undefined
+    this.preamble = []
+    this.preambleBytes = 0
+  }
+
+  onAnswer(headers: UpstreamHeaders): void {
+    this.stream = this.requests.codec.stream(this.requests.answerContext)
+    const type = headers.get('content-type')?.toLowerCase() ?? EVENT_STREAM
+    if (!type.startsWith(EVENT_STREAM) || headers.unreadable === true) this.call.reject(refusalOfError(null))
+    else if (this.call.detached) this.leave()
+  }
 
   onData(bytes: Buffer): void {
     const { stream } = this
-    if (this.ending || stream === undefined) return
-    this.noteFirstByte()
-    const out = this.services.outgoing
+    if (stream === undefined) return
+    const out = this.run.services.outgoing
     out.clear()
     stream.push(bytes, out)
-    this.pass(out)
+    this.pass(stream, out)
     if (stream.state === 'broken') this.brokeOff(stream)
     else if (stream.state === 'done') this.streamEnded(stream)
   }
 
   onEnd(): void {
     const { stream } = this
-    if (this.ending || stream === undefined) return
-    const out = this.services.outgoing
+    if (stream === undefined) return
+    const out = this.run.services.outgoing
     out.clear()
     stream.finish(out)
-    this.pass(out)
+    this.pass(stream, out)
     if (stream.state === 'broken') this.brokeOff(stream)
     else this.streamEnded(stream)
   }
 
   onBroken(): void {
-    if (this.ending || this.stream === undefined) return
-    if (this.stream.finished) this.complete(this.stream)
+    if (this.stream?.finished === true) this.complete(this.stream)
     else this.interrupt()
   }
 
   onDrain(): void {
-    this.attempts?.resume()
+    this.call.resume()
   }
 
-  override onGone(): void {
-    // Before the hold is answered there is nothing to end yet; its answer finds the client gone.
-    if (this.ending || this.attempts === undefined) return
+  onGone(): void {
     // Providers bill the prompts that they take, and the head of the answer says whether this one was taken. Where all
     // output is there and only its bill is missing, that is worth a moment.
+    const isTaken = this.run.phase !== 'calling'
     const awaitsUsage = this.stream?.finished === true && this.stream.usage === null
-    if ((this.headSeen && !awaitsUsage) || !this.detach()) {
-      this.leave()
+    if ((isTaken && !awaitsUsage) || !this.call.detach()) this.leave()
+    else if (isTaken) this.call.linger(() => this.leave())
+  }
+
+  onCut(): void {
+    if (this.run.phase !== 'committed') {
+      this.run.cutUnanswered()
       return
     }
-    if (!this.headSeen) return
-    this.lingering = setTimeout(() => this.leave(), this.services.limits.lingerMs)
-    this.attempts.resume()
+    this.fault = new GatewayError('stream_cut')
+    this.run.cutOff(this.fault.code)
   }
 
-  override onAttempt(route: Route): void {
-    super.onAttempt(route)
-    this.stream = undefined
-    this.preamble = []
-    this.preambleBytes = 0
+  onSettled(outcome: Outcome, chargedUnits: number): void {
+    this.finishStream(outcome, outcome.receipt(chargedUnits))
   }
 
-  override cut(): void {
-    if (this.ending) return
-    this.fault = new GatewayError(this.committed ? 'stream_cut' : 'gateway_restarting')
-    this.cutOff(this.fault.code)
-    if (!this.committed) this.failWith(this.fault)
+  onSettleDelayed(outcome: Outcome): void {
+    this.finishStream(outcome, '')
   }
 
-  onSettled(chargedUnits: number): void {
-    this.finishStream(this.receipt(chargedUnits))
+  // Of what a fault of the gateway itself cut off, the client pays for the prompt alone.
+  billOfPart(): Bill {
+    return billOf(this.order, NOTHING_PRODUCED)
   }
 
-  onSettleDelayed(): void {
-    this.finishStream('')
-  }
-
-  protected answerBegins(headers: UpstreamHeaders): void {
-    this.stream = this.codec.stream(this.answerContext)
-    const type = headers.get('content-type')?.toLowerCase() ?? EVENT_STREAM
-    if (!type.startsWith(EVENT_STREAM) || headers.unreadable === true) this.attempts?.reject(refusalOfError(null))
-    else if (this.detached) this.leave()
+  faultEvents(fault: GatewayError): string {
+    return this.order.surface.faultEvents(fault)
   }
 
   // Until the first real output another route may still serve, so what came before it is kept back.
-  private pass(out: OutBuffer): void {
-    const { stream } = this
-    if (stream === undefined || out.length === 0) return
-    const waiting = stream.state === 'waiting'
-    if (!this.committed && waiting && this.preambleBytes + out.length <= this.services.limits.preambleBytesMax) {
-      this.preamble.push(Buffer.from(out.view()))
-      this.preambleBytes += out.length
-      return
+  private pass(stream: RelayStream, out: OutBuffer): void {
+    if (out.length === 0) return
+    if (!this.begun) {
+      const bytesMax = this.run.services.limits.preambleBytesMax
+      if (stream.state === 'waiting' && this.preambleBytes + out.length <= bytesMax) {
+        this.preamble.push(Buffer.from(out.view()))
+        this.preambleBytes += out.length
+        return
+      }
+      if (!this.begin(stream)) return
     }
-    if (!this.committed && !this.commit(stream)) return
     this.send(out.view())
   }
 
   private brokeOff(stream: RelayStream): void {
-    if (this.committed) this.interrupt()
-    else this.attempts?.reject(refusalOfError(stream.error))
+    if (this.begun) this.interrupt()
+    else this.call.reject(refusalOfError(stream.error))
   }
 
-  private commit(stream: RelayStream): boolean {
+  private begin(stream: RelayStream): boolean {
     // What broke off or ended without any output is no answer; a stream that ends at once must say what it cost.
     const { state } = stream
     const empty = stream.outputFrames === 0 && !stream.finished
     if (empty && (state === 'broken' || (state === 'done' && stream.usage === null))) return false
-    this.committed = true
-    this.attempts?.commit()
-    this.services.metrics.counters.streams++
-    this.exchange.beginStream()
+    this.begun = true
+    this.call.commit()
+    this.run.services.metrics.counters.streams++
+    this.run.exchange.beginStream()
     return true
   }
 
@@ -132,16 +167,17 @@ export class StreamRun extends ChatRun implements DrainListener {
     const bytes = this.preambleBytes > 0 ? Buffer.concat([...this.preamble, fresh]) : fresh
     this.preamble = []
     this.preambleBytes = 0
-    this.services.metrics.counters.chunksOut++
-    if (this.exchange.write(bytes)) return
-    this.attempts?.pause()
-    this.exchange.setDrainListener(this)
+    const { exchange, services } = this.run
+    services.metrics.counters.chunksOut++
+    if (exchange.write(bytes)) return
+    this.call.pause()
+    exchange.setDrainListener(this)
   }
 
   private streamEnded(stream: RelayStream): void {
     const whole = stream.complete || (stream.state === 'done' && stream.usage !== null)
-    if (!this.committed && !(whole && this.commit(stream))) {
-      this.attempts?.reject(refusalOfError(null))
+    if (!this.begun && !(whole && this.begin(stream))) {
+      this.call.reject(refusalOfError(null))
       return
     }
     if (this.preambleBytes > 0) this.send(NOTHING)
@@ -150,52 +186,32 @@ export class StreamRun extends ChatRun implements DrainListener {
   }
 
   private complete(stream: RelayStream): void {
-    this.noteOutput()
-    this.settleUsed('ok', stream.usage, followed(stream), this.exchange.gone ? 'client_gone' : null)
+    settleUsed(this.run, this.order, stream, 'ok', this.run.exchange.gone ? 'client_gone' : null)
   }
 
   private interrupt(): void {
     this.fault = new GatewayError('stream_interrupted')
-    this.services.metrics.noteError('stream_interrupted')
-    this.attempts?.cancel()
+    this.run.services.metrics.noteError('stream_interrupted')
     this.endPartly('stream_interrupted')
   }
 
   private leave(): void {
-    this.attempts?.cancel()
     this.endPartly('client_gone')
   }
 
   private endPartly(errorCode: string): void {
-    const { stream } = this
-    this.noteOutput()
-    this.settleUsed('partial', stream?.usage ?? null, stream !== undefined && followed(stream), errorCode)
+    this.call.cancel()
+    settleUsed(this.run, this.order, this.stream ?? NOTHING_PRODUCED, 'partial', errorCode)
   }
 
-  private noteOutput(): void {
-    this.outputFrames = this.stream?.outputFrames ?? 0
-    this.outputBytes = this.stream?.outputBytes ?? 0
-  }
-
-  protected override close(): void {
-    clearTimeout(this.lingering)
-    this.lingering = undefined
-    super.close()
-  }
-
-  private finishStream(receipt: string): void {
-    this.close()
-    if (!this.committed || this.exchange.gone || this.stream === undefined) return
-    const { startedAtMs } = this.exchange
-    const tail = this.stream.tail({ usage: this.bill.usage, fault: this.fault, receipt, startedAtMs })
-    const out = this.services.outgoing
+  private finishStream({ bill }: Outcome, receipt: string): void {
+    const { exchange, services } = this.run
+    if (!this.begun || exchange.gone || this.stream === undefined) return
+    const { startedAtMs } = exchange
+    const tail = this.stream.tail({ usage: bill.usage, fault: this.fault, receipt, startedAtMs })
+    const out = services.outgoing
     out.clear()
     out.appendText(tail)
-    this.exchange.end(out.view())
+    exchange.end(out.view())
   }
-}
-
-/** Whether output came after the last report of what was used. */
-function followed(stream: RelayStream): boolean {
-  return stream.outputFrames > stream.framesAtUsage
 }

@@ -1,5 +1,4 @@
 import type { AgentPolicy } from '../../access/principal.ts'
-import type { PricedItem } from '../../catalog/pricedItem.ts'
 import type { Exchange } from '../../server/exchange.ts'
 import { bodyHash } from './bodyHash.ts'
 import type { Metered } from './metered.ts'
@@ -26,7 +25,7 @@ export class AgentApproval {
    * @returns the units that the request may hold at most
    * @throws GatewayError when the policy refuses it, or an approval is needed first
    */
-  async pass(policy: AgentPolicy, agentId: string, exchange: Exchange, metered: Metered<PricedItem>): Promise<number> {
+  async pass(policy: AgentPolicy, agentId: string, exchange: Exchange, metered: Metered): Promise<number> {
     const { approvalId, contentType } = exchange.head
     const pass = await this.services.agents.pass(policy, {
       agentId,

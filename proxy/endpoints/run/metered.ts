@@ -1,11 +1,11 @@
 import type { Endpoint } from '../../../contract/catalog/catalog.ts'
-import type { Model } from '../../catalog/catalog.ts'
+import type { RATE, TIER } from '../../../contract/wire/settlementNames.ts'
 import type { PricedItem, Route } from '../../catalog/pricedItem.ts'
 
 /** What is held for a request, and who may serve it. */
-export interface Metered<Item extends PricedItem = Model> {
+export interface Metered {
   readonly endpoint: Endpoint
-  readonly model: Item
+  readonly model: PricedItem
   /** In the order they are tried. */
   readonly routes: readonly Route[]
   /** The worst case, and the least that the hold may shrink to. */
@@ -13,4 +13,8 @@ export interface Metered<Item extends PricedItem = Model> {
   readonly leastUnits: number
   /** The answer is sent as it comes. */
   readonly streamed: boolean
+  /** Which rates the bill is made by; absent are the standard ones. */
+  readonly rate?: keyof typeof RATE
+  /** Whose prices the bill is made by; absent are those of the key. */
+  readonly tier?: keyof typeof TIER
 }

@@ -11,8 +11,11 @@ import { AnswerBody } from '../../upstream/answerBody.ts'
 import type { Classify } from '../../upstream/attempts.ts'
 import { HeaderBlock } from '../../upstream/transport/headerBlock.ts'
 import type { UpstreamHeaders, UpstreamRequest } from '../../upstream/transport/transport.ts'
-import { type Bill, NO_BILL } from '../run/bill.ts'
-import { DetachableRun } from '../run/detachableRun.ts'
+import type { Bill } from '../run/bill.ts'
+import type { Metered } from '../run/metered.ts'
+import type { Outcome } from '../run/outcome.ts'
+import type { CallListener, ProviderCall } from '../run/providerCall.ts'
+import { Run, type RunListener } from '../run/run.ts'
 import type { RunServices } from '../run/services.ts'
 import { readAnswer, reportedResults } from './answer.ts'
 import { mayBePublic } from './publicUrl.ts'
@@ -31,49 +34,57 @@ export interface PricedToolCall {
  * One call of a priced tool. Its upstream bills what it answers: what fails before that costs nothing, and what fails
  * after it costs what the upstream billed, without the margin.
  */
-export class ToolRun extends DetachableRun<Tool> {
-  protected override readonly crashCode = 'tool_error'
-  protected override readonly classify: Classify = (status, body, retryAfterMs) => {
+export class ToolRun implements RunListener, CallListener {
+  readonly crashCode = 'tool_error'
+  readonly classify: Classify = (status, body, retryAfterMs) => {
     this.refusedBody = body
     return classifyToolRefusal(status, body, retryAfterMs)
   }
 
-  /** Tools have no prices of a private tier. */
-  protected override get tier(): 'standard' {
-    return 'standard'
-  }
-
-  private readonly call: PricedToolCall
+  private readonly run: Run
+  private readonly call: ProviderCall
+  private readonly order: PricedToolCall
   private readonly body = new AnswerBody()
   private refusedBody = ''
   /** JSON text without the brace at its end, for the receipt to be put in. */
   private answer: string | undefined
   private failure: GatewayError | undefined
 
-  constructor(exchange: Exchange, principal: Principal, call: PricedToolCall, services: RunServices) {
-    const { tool, holdUnits } = call
-    const held = { wantUnits: holdUnits, leastUnits: holdUnits }
-    super(
-      exchange,
-      principal,
-      { endpoint: 'tools', model: tool, routes: [tool.route], ...held, streamed: false },
-      services,
-    )
-    this.call = call
+  constructor(exchange: Exchange, principal: Principal, order: PricedToolCall, services: RunServices) {
+    const { tool, holdUnits } = order
+    const metered: Metered = {
+      endpoint: 'tools',
+      model: tool,
+      routes: [tool.route],
+      wantUnits: holdUnits,
+      leastUnits: holdUnits,
+      streamed: false,
+      // Tools have no prices of a private tier.
+      tier: 'standard',
+    }
+    this.run = new Run(exchange, principal, metered, services, this)
+    this.call = this.run.callFor(this)
+    this.order = order
+  }
+
+  start(): void {
+    this.run.start()
+  }
+
+  serve(): void {
+    this.call.start()
   }
 
   onData(bytes: Buffer): void {
-    if (this.ending) return
-    this.noteFirstByte()
-    if (this.body.add(bytes, this.services.limits.toolAnswerBytesMax)) return
-    this.attempts?.cancel()
+    if (this.body.add(bytes, this.run.services.limits.toolAnswerBytesMax)) return
+    this.call.cancel()
     this.failAnswered()
   }
 
   onEnd(): void {
-    if (this.ending) return
-    const { tool, resultsMax } = this.call
-    const parsed = parseAnswer(this.body.take(), this.services.limits.jsonDepthMax)
+    const { tool, resultsMax } = this.order
+    const { services, hold } = this.run
+    const parsed = parseAnswer(this.body.take(), services.limits.jsonDepthMax)
     const answer = parsed === null ? null : readAnswer(parsed, tool.places, resultsMax)
     if (answer === null) {
       this.failAnswered(parsed === null ? 0 : (reportedResults(parsed, tool.places, resultsMax) ?? 0))
@@ -86,50 +97,56 @@ export class ToolRun extends DetachableRun<Tool> {
       return
     }
     const output = JSON.stringify(answer.output)
-    this.answer = `{"id":"${this.requestId}","object":"tool.result","tool":${JSON.stringify(tool.id)},"output":${output}`
+    this.answer = `{"id":"${hold.requestId}","object":"tool.result","tool":${JSON.stringify(tool.id)},"output":${output}`
     const quantity = tool.unit === 'result' ? answer.billed : 1
     const units = toolUnits(tool.price, answer.billed)
-    this.settle('ok', { units, usage: NO_USAGE, quantity, source: 'reported' }, this.detached ? 'client_gone' : null)
+    const bill: Bill = { units, usage: NO_USAGE, quantity, source: 'reported' }
+    this.run.settle('ok', bill, this.call.detached ? 'client_gone' : null)
   }
 
   onBroken(): void {
-    if (!this.ending) this.failAnswered()
+    this.failAnswered()
   }
 
-  override onRefused(refused: GatewayError): void {
-    if (this.ending) return
+  onRefused(refused: GatewayError): void {
     const error = toolError(refused)
     const billed = parseObject(this.refusedBody)
-    const { tool, resultsMax } = this.call
+    const { tool, resultsMax } = this.order
     const results = billed === null ? null : reportedResults(billed, tool.places, resultsMax)
     if (error.row === 'tool_upstream_error' && results !== null) {
       this.failAnswered(results, error)
       return
     }
-    this.settle('failed', NO_BILL, error.code)
-    this.failWith(error)
+    this.run.refuse(error)
   }
 
-  onSettled(chargedUnits: number): void {
-    this.close()
+  // Providers bill an answer in one piece whether or not anybody waits for it, so it is read to its end.
+  onGone(): void {
+    if (!this.call.detach()) this.run.leave(this.billOfPart())
+  }
+
+  onCut(): void {
+    this.run.cutUnanswered()
+  }
+
+  onSettled(outcome: Outcome, chargedUnits: number): void {
     const headers = ['x-cost-units', String(chargedUnits)]
-    if (this.failure !== undefined) this.failWith(this.failure, headers)
+    if (this.failure !== undefined) this.run.fail(this.failure, headers)
     else if (this.answer !== undefined) {
-      const body = `${this.answer},"receipt":${this.receipt(chargedUnits)}}`
-      this.exchange.answer(200, JSON_TYPE, body, headers)
+      const body = `${this.answer},"receipt":${outcome.receipt(chargedUnits)}}`
+      this.run.exchange.answer(200, JSON_TYPE, body, headers)
     }
   }
 
   onSettleDelayed(): void {
-    this.close()
-    if (this.failure !== undefined) this.failWith(this.failure)
-    else if (this.answer !== undefined) this.exchange.answer(200, JSON_TYPE, `${this.answer}}`)
+    if (this.failure !== undefined) this.run.fail(this.failure)
+    else if (this.answer !== undefined) this.run.exchange.answer(200, JSON_TYPE, `${this.answer}}`)
   }
 
-  protected makeRequest(_route: unknown, totalTimeoutMs: number, fresh: boolean): UpstreamRequest {
-    const { tool, input } = this.call
+  makeRequest(_route: unknown, totalTimeoutMs: number, fresh: boolean): UpstreamRequest {
+    const { tool, input } = this.order
     const { provider } = tool.route
-    const { limits } = this.services
+    const { limits } = this.run.services
     const asked = fillTemplate(tool.request, input)
     const isGet = tool.method === 'GET'
     const headers = ['accept', 'application/json', 'accept-encoding', 'identity']
@@ -144,7 +161,7 @@ export class ToolRun extends DetachableRun<Tool> {
       method: tool.method,
       fresh,
       headers: new HeaderBlock(headers),
-      requestId: this.requestId,
+      requestId: this.run.hold.requestId,
       path: `${provider.basePath}${tool.path}${isGet ? queryOf(asked) : ''}` || '/',
       body: isGet ? null : JSON.stringify(asked),
       connectTimeoutMs: limits.connectTimeoutMs,
@@ -155,25 +172,25 @@ export class ToolRun extends DetachableRun<Tool> {
   }
 
   // With the head of an answer the upstream has taken the call, and bills it.
-  protected answerBegins(headers: UpstreamHeaders): void {
-    this.attempts?.commit()
+  onAnswer(headers: UpstreamHeaders): void {
+    this.call.commit()
     if (headers.unreadable !== true) return
-    this.attempts?.cancel()
+    this.call.cancel()
     this.failAnswered()
   }
 
-  protected billOfPart(): Bill {
+  billOfPart(): Bill {
     return this.billAtCost(0)
   }
 
   /** Ends a call that the upstream has answered, and billed, without a result. @param results that it billed */
   private failAnswered(results = 0, error = new GatewayError('tool_upstream_error')): void {
     this.failure = error
-    this.settle('partial', this.billAtCost(results), error.code)
+    this.run.settle('partial', this.billAtCost(results), error.code)
   }
 
   private billAtCost(results: number): Bill {
-    const { tool } = this.call
+    const { tool } = this.order
     const quantity = tool.unit === 'result' ? results : 1
     return { units: toolUnits(tool.cost, results), usage: NO_USAGE, quantity, source: 'reported' }
   }

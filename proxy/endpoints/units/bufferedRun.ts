@@ -1,60 +1,81 @@
+import type { Principal } from '../../access/principal.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
-import { AnswerBody } from '../../upstream/answerBody.ts'
-import { refusalOfError } from '../../upstream/providerErrors.ts'
-import type { UpstreamHeaders } from '../../upstream/transport/transport.ts'
+import type { BodyLease, Exchange } from '../../server/exchange.ts'
+import type { UpstreamRequest } from '../../upstream/transport/transport.ts'
 import type { Bill } from '../run/bill.ts'
+import type { Metered } from '../run/metered.ts'
+import type { Outcome } from '../run/outcome.ts'
+import type { ProviderCall } from '../run/providerCall.ts'
+import { Run, type RunListener } from '../run/run.ts'
+import type { RunServices } from '../run/services.ts'
+import { WholeCall, type WholeListener } from '../run/wholeCall.ts'
 import type { BufferedAnswer, BufferedPlan } from './operation.ts'
-import { UnitRun } from './unitRun.ts'
+import { unitRequest } from './unitRequest.ts'
 
 /** A request whose answer comes in one piece. */
-export class BufferedRun extends UnitRun<BufferedPlan> {
-  private readonly body = new AnswerBody()
+export class BufferedRun implements RunListener, WholeListener {
+  private readonly run: Run
+  private readonly call: ProviderCall
+  private readonly plan: BufferedPlan
+  private readonly upload: BodyLease | undefined
   private answer: BufferedAnswer | undefined
 
-  override onAttempt(route: Route): void {
-    super.onAttempt(route)
-    this.body.clear()
+  constructor(exchange: Exchange, principal: Principal, metered: Metered, plan: BufferedPlan, services: RunServices) {
+    this.run = new Run(exchange, principal, metered, services, this)
+    this.call = new WholeCall(this.run, this, services.limits.responseBodyBytesMax).call
+    this.plan = plan
+    // The file may be sent again to another route after its client has gone.
+    this.upload = exchange.takeBody()
   }
 
-  protected answerBegins(headers: UpstreamHeaders): void {
-    if (headers.unreadable === true) this.attempts?.reject(refusalOfError(null))
+  start(): void {
+    this.run.start()
   }
 
-  onData(bytes: Buffer): void {
-    if (this.ending) return
-    this.noteFirstByte()
-    if (!this.body.add(bytes, this.services.limits.responseBodyBytesMax)) this.attempts?.reject(refusalOfError(null))
+  serve(): void {
+    this.call.start()
   }
 
-  onEnd(): void {
-    if (this.ending) return
-    const answer = this.plan.answer(this.body.take())
+  makeRequest(route: Route, totalTimeoutMs: number, fresh: boolean): UpstreamRequest {
+    return unitRequest(this.run, this.plan, route, totalTimeoutMs, fresh)
+  }
+
+  onWhole(body: Buffer): void {
+    const answer = this.plan.answer(body)
     if ('rejected' in answer) {
-      this.attempts?.reject(answer.rejected)
+      this.call.reject(answer.rejected)
       return
     }
-    this.attempts?.commit()
+    this.call.commit()
     this.answer = answer
-    this.settle('ok', answer.bill, this.detached ? 'client_gone' : null)
+    this.run.settle('ok', answer.bill, this.call.detached ? 'client_gone' : null)
   }
 
-  onBroken(): void {
-    // The commit is the last thing that happens to an answer in one piece, so nothing can break after it.
+  // Providers bill an answer in one piece whether or not anybody waits for it, so it is read to its end.
+  onGone(): void {
+    if (!this.call.detach()) this.run.leave(this.billOfPart())
   }
 
-  onSettled(chargedUnits: number): void {
-    this.close()
+  onCut(): void {
+    this.run.cutUnanswered()
+  }
+
+  onSettled(outcome: Outcome, chargedUnits: number): void {
     if (this.answer === undefined) return
-    const body = this.answer.body(this.receipt(chargedUnits))
-    this.exchange.answer(200, this.answer.contentType, body, ['x-cost-units', String(chargedUnits)])
+    const { contentType } = this.answer
+    const body = this.answer.body(outcome.receipt(chargedUnits))
+    this.run.exchange.answer(200, contentType, body, ['x-cost-units', String(chargedUnits)])
   }
 
   onSettleDelayed(): void {
-    this.close()
-    if (this.answer !== undefined) this.exchange.answer(200, this.answer.contentType, this.answer.body(''))
+    if (this.answer !== undefined) this.run.exchange.answer(200, this.answer.contentType, this.answer.body(''))
   }
 
-  protected billOfPart(): Bill {
+  onDone(): void {
+    this.upload?.release()
+  }
+
+  billOfPart(): Bill {
     return this.plan.billUnseen
   }
 }

@@ -1,10 +1,15 @@
-import { GatewayError } from '../../../contract/errors/errors.ts'
-import type { DrainListener } from '../../server/exchange.ts'
+import type { Principal } from '../../access/principal.ts'
+import type { Route } from '../../catalog/pricedItem.ts'
+import type { BodyLease, DrainListener, Exchange } from '../../server/exchange.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
-import type { UpstreamHeaders } from '../../upstream/transport/transport.ts'
+import type { UpstreamHeaders, UpstreamRequest } from '../../upstream/transport/transport.ts'
 import type { Bill } from '../run/bill.ts'
+import type { Metered } from '../run/metered.ts'
+import type { CallListener, ProviderCall } from '../run/providerCall.ts'
+import { Run, type RunListener } from '../run/run.ts'
+import type { RunServices } from '../run/services.ts'
 import type { BytePlan } from './operation.ts'
-import { UnitRun } from './unitRun.ts'
+import { unitRequest } from './unitRequest.ts'
 
 const NOTHING = Buffer.alloc(0)
 const MEDIA_TYPE = /^(?:audio\/[a-z0-9.+-]{1,64}|application\/octet-stream)(?:;.*)?$/i
@@ -14,63 +19,85 @@ const AUDIO_TYPE = /^audio\/[a-z0-9.+-]{1,64}/i
  * A request whose answer is bytes that go through as they come. The provider bills for what it was sent, so from its
  * first byte on the whole price is due, however the answer ends.
  */
-export class ByteRun extends UnitRun<BytePlan> implements DrainListener {
+export class ByteRun implements RunListener, CallListener, DrainListener {
+  private readonly run: Run
+  private readonly call: ProviderCall
+  private readonly plan: BytePlan
+  private readonly upload: BodyLease | undefined
   private contentType = ''
-  private committed = false
+  /** The client has seen the beginning of the answer. */
+  private begun = false
   /** The answer broke off, which its client learns from a connection that breaks off too. */
   private broken = false
 
-  protected answerBegins(headers: UpstreamHeaders): void {
+  constructor(exchange: Exchange, principal: Principal, metered: Metered, plan: BytePlan, services: RunServices) {
+    this.run = new Run(exchange, principal, metered, services, this)
+    this.call = this.run.callFor(this)
+    this.plan = plan
+    // It may be sent again to another route after its client has gone.
+    this.upload = exchange.takeBody()
+  }
+
+  start(): void {
+    this.run.start()
+  }
+
+  serve(): void {
+    this.call.start()
+  }
+
+  makeRequest(route: Route, totalTimeoutMs: number, fresh: boolean): UpstreamRequest {
+    return unitRequest(this.run, this.plan, route, totalTimeoutMs, fresh)
+  }
+
+  onAnswer(headers: UpstreamHeaders): void {
     const type = headers.get('content-type') ?? 'application/octet-stream'
     if (headers.unreadable === true || !MEDIA_TYPE.test(type)) {
-      this.attempts?.reject(refusalOfError(null))
+      this.call.reject(refusalOfError(null))
       return
     }
     this.contentType = AUDIO_TYPE.exec(type)?.[0].toLowerCase() ?? this.plan.contentType
     // The provider has taken the request, and nobody waits for what it says.
-    if (this.detached) this.leave()
+    if (this.call.detached) this.run.leave(this.plan.bill)
   }
 
   onData(bytes: Buffer): void {
-    if (this.ending || bytes.length === 0) return
-    this.noteFirstByte()
-    if (!this.committed) this.commit()
-    this.services.metrics.counters.chunksOut++
-    if (this.exchange.write(bytes)) return
-    this.attempts?.pause()
-    this.exchange.setDrainListener(this)
+    const { exchange, services } = this.run
+    if (!this.begun) this.begin()
+    services.metrics.counters.chunksOut++
+    if (exchange.write(bytes)) return
+    this.call.pause()
+    exchange.setDrainListener(this)
   }
 
   onEnd(): void {
-    if (this.ending) return
-    if (this.committed) this.settle('ok', this.plan.bill, null)
-    else this.attempts?.reject(refusalOfError(null))
+    if (this.begun) this.run.settle('ok', this.plan.bill, null)
+    else this.call.reject(refusalOfError(null))
   }
 
   onBroken(): void {
-    if (this.ending) return
     this.broken = true
-    this.services.metrics.noteError('stream_interrupted')
-    this.settle('partial', this.plan.bill, 'stream_interrupted')
+    this.run.services.metrics.noteError('stream_interrupted')
+    this.run.settle('partial', this.plan.bill, 'stream_interrupted')
   }
 
   onDrain(): void {
-    this.attempts?.resume()
+    this.call.resume()
   }
 
-  override onGone(): void {
-    if (this.ending || this.attempts === undefined) return
-    // Whether the provider takes the request decides what it costs. Without room to wait for that, it counts as taken.
-    if (!this.headSeen && this.detach()) return
-    this.leave()
+  // Whether the provider takes the request decides what it costs. Without room to wait for that, it counts as taken.
+  onGone(): void {
+    if (this.run.phase === 'calling' && this.call.detach()) return
+    this.run.leave(this.plan.bill)
   }
 
-  override cut(): void {
-    if (this.ending) return
-    const fault = new GatewayError(this.committed ? 'stream_cut' : 'gateway_restarting')
+  onCut(): void {
+    if (this.run.phase !== 'committed') {
+      this.run.cutUnanswered()
+      return
+    }
     this.broken = true
-    this.cutOff(fault.code)
-    if (!this.committed) this.failWith(fault)
+    this.run.cutOff('stream_cut')
   }
 
   onSettled(): void {
@@ -81,26 +108,24 @@ export class ByteRun extends UnitRun<BytePlan> implements DrainListener {
     this.finish()
   }
 
-  protected billOfPart(): Bill {
+  onDone(): void {
+    this.upload?.release()
+  }
+
+  billOfPart(): Bill {
     return this.plan.bill
   }
 
-  private commit(): void {
-    this.committed = true
-    this.attempts?.commit()
-    this.services.metrics.counters.streams++
-    this.exchange.beginStream(['x-cost-units', String(this.plan.bill.units)], this.contentType)
-  }
-
-  private leave(): void {
-    this.attempts?.cancel()
-    this.settle('partial', this.plan.bill, 'client_gone')
+  private begin(): void {
+    this.begun = true
+    this.call.commit()
+    this.run.services.metrics.counters.streams++
+    this.run.exchange.beginStream(['x-cost-units', String(this.plan.bill.units)], this.contentType)
   }
 
   private finish(): void {
-    this.close()
-    if (!this.committed) return
-    if (this.broken) this.exchange.breakOff()
-    else this.exchange.end(NOTHING)
+    if (!this.begun) return
+    if (this.broken) this.run.exchange.breakOff()
+    else this.run.exchange.end(NOTHING)
   }
 }

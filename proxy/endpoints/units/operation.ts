@@ -9,7 +9,6 @@ import type { Exchange, RequestHead } from '../../server/exchange.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { Bill } from '../run/bill.ts'
 import type { Metered } from '../run/metered.ts'
-import type { MeteredRun } from '../run/meteredRun.ts'
 import type { RunServices } from '../run/services.ts'
 
 /** A request that is sound by itself; what depends on the model is checked against it later. */
@@ -72,13 +71,14 @@ export interface Operation<Request extends UnitRequest, Plan extends UnitPlan> {
   readonly upload: boolean
   /** Its answer is sent as it comes. */
   readonly streamed: boolean
+  /** Carries a request from its hold on. */
   readonly Run: new (
     exchange: Exchange,
     principal: Principal,
     metered: Metered,
     plan: Plan,
     services: RunServices,
-  ) => MeteredRun
+  ) => { start(): void }
   /** @throws GatewayError 400 with the field at fault */
   read(body: Buffer, head: RequestHead, limits: Limits): Request
   /** @throws GatewayError with the code of the rule that the request breaks; nothing is held then */

@@ -34,7 +34,7 @@ export function videoServe({ catalog, jobs }: VideoParts): Serve {
     const job = newJob(exchange, principal, admitted, services.owner, readToken)
     const run = new VideoRun(exchange, principal, { admitted, job, jobs, readToken }, lastingServices(services))
     // Who only asks for the price takes no place.
-    if (paid?.isUnpaid) await paid.quote(run)
+    if (paid?.isUnpaid) await paid.quote(run.hold)
     await open(jobs, job, limits)
     run.start()
   }

@@ -1,0 +1,83 @@
+import { chargeUnits, type TokenUsage } from '../../../contract/money/charge.ts'
+import { estimateUsage } from '../../../contract/money/estimate.ts'
+import type { TokenCounter } from '../../tokens/tokenCounter.ts'
+import type { Bill } from '../run/bill.ts'
+import type { Run } from '../run/run.ts'
+import type { ChatOrder } from './order.ts'
+
+/** What of an answer its bill is made by. */
+export interface Produced {
+  /** What the provider reported last; null has it estimated. */
+  readonly usage: TokenUsage | null
+  readonly outputFrames: number
+  readonly outputBytes: number
+  /** Output frames that had come when the usage was reported. */
+  readonly framesAtUsage: number
+}
+
+/** Nothing but the prompt is billed. */
+export const NOTHING_PRODUCED: Produced = { usage: null, outputFrames: 0, outputBytes: 0, framesAtUsage: 0 }
+
+/** What an answer costs: by what the provider reported, else by an estimate. */
+export function billOf(order: ChatOrder, produced: Produced): Bill {
+  const { usage, outputFrames, framesAtUsage } = produced
+  const outputFollowed = usage !== null && outputFrames > framesAtUsage
+  const billed = usage === null || outputFollowed ? estimated(order, produced) : usage
+  const source = usage === null || outputFollowed ? 'estimated' : 'reported'
+  return { units: chargeUnits(order.admitted.rates, billed), usage: billed, quantity: 0, source }
+}
+
+/**
+ * What an answer costs whose usage was not reported, by the tokenizer if it answers in time.
+ * @param written what the model wrote, where it was kept
+ */
+export async function countedBill(
+  order: ChatOrder,
+  produced: Produced,
+  tokens: TokenCounter,
+  written: string | undefined,
+): Promise<Bill> {
+  const bill = billOf(order, produced)
+  const { admitted, source } = order
+  const { text, extraTokens } = await source.prompt(admitted.model.imageTokens)
+  const counts = await tokens.countSoon(written === undefined ? [text] : [text, written])
+  if (counts === null) return bill
+  const [input = 0, output = bill.usage.output] = counts
+  const usage = { ...bill.usage, input: input + extraTokens, output }
+  return { ...bill, units: chargeUnits(admitted.rates, usage), usage }
+}
+
+/**
+ * Ends a request with what was used. Where the provider has not reported it, the tokenizer is asked first, for as long
+ * as a client may wait.
+ * @param written what the model wrote, where it was kept
+ */
+export function settleUsed(
+  run: Run,
+  order: ChatOrder,
+  produced: Produced,
+  status: 'ok' | 'partial',
+  errorCode: string | null,
+  written?: string,
+): void {
+  if (produced.usage !== null) {
+    run.settle(status, billOf(order, produced), errorCode)
+    return
+  }
+  run.beginEnding()
+  countedBill(order, produced, run.services.tokens, written)
+    .then((bill) => run.settle(status, bill, errorCode))
+    .catch((error: unknown) => run.crash(error))
+}
+
+// A report that output followed says too little of it, but no less than it says.
+function estimated(order: ChatOrder, { usage, outputFrames, outputBytes }: Produced): TokenUsage {
+  const { prompt } = order.request
+  const estimate = estimateUsage({
+    promptBytes: prompt.textBytes,
+    promptExtraTokens: prompt.images * order.admitted.model.imageTokens,
+    frames: outputFrames,
+    outputBytes,
+  })
+  return usage === null ? estimate : { ...usage, output: Math.max(usage.output, estimate.output) }
+}

@@ -1,0 +1,59 @@
+import type { Dialect } from '../../../contract/catalog/catalog.ts'
+import { grantedOutputTokens } from '../../admission/holdSize.ts'
+import type { Route } from '../../catalog/pricedItem.ts'
+import type { AnswerContext, ChatCodec, ProviderRequestBuilder } from '../../dialects/shared/codec.ts'
+import { postRequest } from '../../upstream/providerRequest.ts'
+import type { UpstreamRequest } from '../../upstream/transport/transport.ts'
+import type { RunContext } from '../run/context.ts'
+import type { ChatOrder } from './order.ts'
+
+/** What providers are asked for a chat request, and how their answers read: each dialect by its codec. */
+export class ProviderRequests {
+  private readonly run: RunContext
+  private readonly order: ChatOrder
+  private dialect: Dialect = 'openai'
+  private builder: ProviderRequestBuilder | undefined
+  private maxTokens = 0
+
+  constructor(run: RunContext, order: ChatOrder) {
+    this.run = run
+    this.order = order
+  }
+
+  /** The codec for the provider that is being asked. */
+  get codec(): ChatCodec {
+    const { surface } = this.order
+    const codec = surface.codecs[this.dialect]
+    if (codec === undefined) throw new Error(`${surface.endpoint} is not served over ${this.dialect}`)
+    return codec
+  }
+
+  /** Whose answer is read. */
+  get answerContext(): AnswerContext {
+    const { exchange, services } = this.run
+    const { admitted, request } = this.order
+    const { id: requestId, startedAtMs } = exchange
+    return { requestId, startedAtMs, model: admitted.model, request, limits: services.limits }
+  }
+
+  /** Bounds the output by what the hold pays for; called once, before the first request is made. */
+  grant(heldUnits: number): void {
+    this.maxTokens = grantedOutputTokens(this.order.admitted.size, heldUnits)
+  }
+
+  /** Writes the request for a provider, anew where it speaks another dialect than the last one. */
+  make(route: Route, totalTimeoutMs: number, fresh: boolean): UpstreamRequest {
+    const { provider } = route
+    if (this.builder === undefined || this.dialect !== provider.dialect) this.builder = this.write(provider.dialect)
+    const asked = this.builder.make(route, this.maxTokens)
+    return postRequest(provider, asked, this.run.services.limits, totalTimeoutMs, fresh)
+  }
+
+  private write(dialect: Dialect): ProviderRequestBuilder {
+    this.dialect = dialect
+    const { source, admitted, request } = this.order
+    const { codec } = this
+    const printed = source.print(dialect, codec, admitted.model)
+    return codec.ask(request, this.run.exchange.id, admitted.model, printed)
+  }
+}

@@ -1,0 +1,149 @@
+import { GatewayError } from '../../../contract/errors/errors.ts'
+import type { ReceiptPaid } from '../../../contract/money/receipt.ts'
+import { encodeHoldMeta } from '../../../contract/wire/holdMeta.ts'
+import type { AgentPolicy, Principal } from '../../access/principal.ts'
+import type { Ending, EndingWaiter } from '../../admission/ending.ts'
+import type { HoldWaiter } from '../../admission/holds.ts'
+import { AgentApproval } from './agentApproval.ts'
+import type { RunContext } from './context.ts'
+
+/** Hears of a hold: one of the first three calls follows its taking, one of the next two its ending. */
+export interface HoldListener {
+  /** It is granted. */
+  onHeld(): void
+  /** It is refused. The error's cause is LOST_ANSWER where it may stand all the same. */
+  onHoldRefused(error: GatewayError): void
+  /** It was not asked for in the end, because the request has ended meanwhile. */
+  onHoldSpared(): void
+  /** The ledger has accepted its ending, with what was really charged. */
+  onSettled(chargedUnits: number): void
+  /** As of EndingWaiter: what is charged is not known yet, or `givenUp` nothing. */
+  onSettleDelayed(givenUp: boolean): void
+  /** One of the other calls threw. */
+  onCrashed(error: unknown): void
+}
+
+/** What ends a hold. */
+export interface HoldEnd {
+  /** Units to charge, or -1 to void the hold. */
+  readonly chargeUnits: number
+  /** From settlementText. */
+  readonly settlement: string
+}
+
+/**
+ * The life of a request's hold, whatever serves the request: it is taken once an agent's policy allows it, and ended
+ * once. For a request that pays for itself, taking it is paying.
+ */
+export class HoldLife implements HoldWaiter, EndingWaiter {
+  readonly requestId: string
+  readonly principal: Principal
+  wantUnits: number
+  readonly leastUnits: number
+  readonly holdMeta: string
+  /** What is held; 0 before it is. */
+  heldUnits = 0
+  /** On Redis's clock, as the book has it. */
+  heldAtMs = 0
+
+  private readonly run: RunContext
+  private readonly listener: HoldListener
+  /** The approval by which an agent's request runs; null for requests of other keys. */
+  private approval: AgentApproval | null = null
+
+  constructor(run: RunContext, listener: HoldListener) {
+    const { model, endpoint, streamed, wantUnits, leastUnits } = run.metered
+    this.run = run
+    this.listener = listener
+    this.requestId = run.exchange.id
+    this.principal = run.principal
+    this.wantUnits = wantUnits
+    this.leastUnits = leastUnits
+    this.holdMeta = encodeHoldMeta({ model: model.id, endpoint, sheetVersion: model.sheet.version, streamed })
+  }
+
+  /** The approval in use; '' for none. */
+  get approvalId(): string {
+    return this.approval?.id ?? ''
+  }
+
+  /** What was paid, for a request that pays for itself. */
+  get paid(): ReceiptPaid | undefined {
+    return this.run.services.paid?.receipt
+  }
+
+  /** Asks for the hold; the listener is told of the answer. */
+  take(): void {
+    const { agent } = this.principal
+    if (agent === null) this.run.services.holds.take(this)
+    else this.takeWithin(agent).catch((error: unknown) => this.listener.onCrashed(error))
+  }
+
+  /** Leaves the approval of a request that is not charged to the next attempt; it may be called more than once. */
+  release(): void {
+    this.approval?.release()
+  }
+
+  /** Ends the hold; the listener is told how that went. */
+  end(end: HoldEnd): void {
+    const { services } = this.run
+    services.settlements.end(this.endingOf(services.owner, end), this.principal.keys, this)
+  }
+
+  /** Ends it, unheard, in the name of another owner, who may have it by now. */
+  endAs(owner: string, end: HoldEnd): void {
+    this.run.services.settlements.end(this.endingOf(owner, end), this.principal.keys, null)
+  }
+
+  onHeld(heldUnits: number, heldAtMs: number): void {
+    this.heldUnits = heldUnits
+    this.heldAtMs = heldAtMs
+    this.listener.onHeld()
+  }
+
+  onHoldRefused(error: GatewayError): void {
+    this.listener.onHoldRefused(error)
+  }
+
+  onSettled(chargedUnits: number): void {
+    this.listener.onSettled(chargedUnits)
+  }
+
+  onSettleDelayed(givenUp: boolean): void {
+    this.listener.onSettleDelayed(givenUp)
+  }
+
+  onCrashed(error: unknown): void {
+    this.listener.onCrashed(error)
+  }
+
+  private async takeWithin(policy: AgentPolicy): Promise<void> {
+    const { exchange, services, metered } = this.run
+    const approval = new AgentApproval(services, this.requestId)
+    this.approval = approval
+    try {
+      this.wantUnits = await approval.pass(policy, this.principal.accountId, exchange, metered)
+    } catch (error) {
+      this.refuse(error)
+      return
+    }
+    if (!exchange.gone && this.run.phase === 'admitting') {
+      services.holds.take(this)
+      return
+    }
+    approval.release()
+    this.listener.onHoldSpared()
+  }
+
+  private refuse(error: unknown): void {
+    const isKnown = error instanceof GatewayError
+    if (!isKnown) this.run.services.onCrash(error, this.requestId)
+    if (this.run.phase !== 'admitting') this.listener.onHoldSpared()
+    else this.listener.onHoldRefused(isKnown ? error : new GatewayError('internal_error'))
+  }
+
+  private endingOf(owner: string, { chargeUnits, settlement }: HoldEnd): Ending {
+    const { accountId, keyId, shard } = this.principal
+    return { requestId: this.requestId, owner, accountId, keyId, shard, chargeUnits, settlement }
+  }
+}

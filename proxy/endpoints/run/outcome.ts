@@ -1,0 +1,140 @@
+import { receiptJson } from '../../../contract/money/receipt.ts'
+import { RATE, STATUS, TIER, USAGE_SOURCE } from '../../../contract/wire/settlementNames.ts'
+import type { Principal } from '../../access/principal.ts'
+import { settlementText } from '../../admission/settlementText.ts'
+import type { RequestCounters } from '../../metrics/requestMetrics.ts'
+import type { Bill, RunStatus } from './bill.ts'
+import type { RunContext } from './context.ts'
+import type { HoldEnd, HoldLife } from './holdLife.ts'
+
+const VOID = -1
+
+/** Who served a request, and since when. */
+export interface ServedBy {
+  /** The provider that answered; '' for none. */
+  readonly provider: string
+  /** From the request's arrival; 0 before there is any. */
+  readonly firstByteMs: number
+}
+
+/** A request that no provider has answered. */
+export const NOBODY: ServedBy = { provider: '', firstByteMs: 0 }
+
+/**
+ * What has become of a request, fixed when that is decided, so that the client's receipt and the book's show the same.
+ * The bill counts for `ok` and `partial`, and never beyond the hold; the others void it.
+ */
+export class Outcome implements HoldEnd {
+  readonly status: RunStatus
+  readonly bill: Bill
+  readonly errorCode: string | null
+  /** The bill was more than the hold. */
+  readonly clamped: boolean
+  readonly chargeUnits: number
+  /** For the ledger. */
+  readonly settlement: string
+
+  private readonly run: RunContext
+  private readonly hold: HoldLife
+  private readonly durationMs: number
+
+  constructor(
+    run: RunContext,
+    hold: HoldLife,
+    servedBy: ServedBy,
+    status: RunStatus,
+    bill: Bill,
+    errorCode: string | null,
+  ) {
+    this.run = run
+    this.hold = hold
+    this.status = status
+    this.bill = bill
+    this.errorCode = errorCode
+    const { heldUnits } = hold
+    this.clamped = this.isCharged && bill.units > heldUnits
+    this.chargeUnits = this.isCharged ? Math.min(bill.units, heldUnits) : VOID
+    this.durationMs = Math.max(0, Date.now() - run.exchange.startedAtMs)
+    this.settlement = this.settlementText(servedBy)
+  }
+
+  /** Whether anything is charged; if not, the hold is voided. */
+  get isCharged(): boolean {
+    return this.status === 'ok' || this.status === 'partial'
+  }
+
+  /** Notes it among the counters of the process. */
+  count(counters: RequestCounters): void {
+    counters.ended[this.status]++
+    if (this.clamped) counters.clamped++
+    if (this.bill.source === 'estimated') counters.estimated++
+    if (this.chargeUnits > 0) counters.chargedUnits += this.chargeUnits
+  }
+
+  /** The receipt, as JSON. @param chargedUnits what the ledger has accepted */
+  receipt(chargedUnits: number): string {
+    const { bill, hold } = this
+    const { metered, principal } = this.run
+    const { model } = metered
+    const { paid } = hold
+    return receiptJson({
+      requestId: hold.requestId,
+      status: this.status,
+      model: model.id,
+      endpoint: metered.endpoint,
+      sheetVersion: model.sheet.version,
+      rate: metered.rate ?? 'standard',
+      tier: metered.tier ?? tierOf(principal),
+      costUnits: chargedUnits,
+      holdUnits: hold.heldUnits,
+      coinUsdUnits: model.sheet.coinUsdUnits,
+      usage: bill.usage,
+      quantity: bill.quantity,
+      unit: bill.quantity > 0 ? model.unit : '',
+      size: bill.size ?? '',
+      usageSource: bill.source,
+      clamped: this.clamped,
+      streamed: metered.streamed,
+      createdMs: hold.heldAtMs,
+      durationMs: this.durationMs,
+      errorCode: this.errorCode,
+      ...(paid && { paid }),
+    })
+  }
+
+  private settlementText({ provider, firstByteMs }: ServedBy): string {
+    const { bill, hold } = this
+    const { metered, principal, exchange } = this.run
+    const { model } = metered
+    return settlementText({
+      requestId: hold.requestId,
+      accountId: principal.accountId,
+      keyId: principal.keyId,
+      model: model.id,
+      endpoint: metered.endpoint,
+      provider,
+      sheetVersion: model.sheet.version,
+      status: STATUS[this.status],
+      errorCode: this.errorCode ?? '',
+      streamed: metered.streamed,
+      holdUnits: hold.heldUnits,
+      chargeUnits: Math.max(0, this.chargeUnits),
+      usage: bill.usage,
+      quantity: bill.quantity,
+      unit: bill.quantity > 0 ? model.unit : '',
+      size: bill.size ?? '',
+      usageSource: USAGE_SOURCE[bill.source],
+      clamped: this.clamped,
+      startedAtMs: exchange.startedAtMs,
+      firstByteMs,
+      durationMs: this.durationMs,
+      rate: RATE[metered.rate ?? 'standard'],
+      tier: TIER[metered.tier ?? tierOf(principal)],
+    })
+  }
+}
+
+/** Whose prices a key pays. */
+function tierOf({ privateTier }: Principal): keyof typeof TIER {
+  return privateTier ? 'private' : 'standard'
+}

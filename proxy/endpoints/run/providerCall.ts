@@ -1,0 +1,172 @@
+import type { GatewayError } from '../../../contract/errors/errors.ts'
+import type { Route } from '../../catalog/pricedItem.ts'
+import { type AttemptListener, Attempts, type Classify } from '../../upstream/attempts.ts'
+import { ruleOf } from '../../upstream/operationRules.ts'
+import type { Refusal } from '../../upstream/refusal.ts'
+import type { UpstreamHeaders, UpstreamRequest } from '../../upstream/transport/transport.ts'
+import type { RunContext } from './context.ts'
+import { isServed } from './phase.ts'
+
+/** What asks providers, and hears their answer. Once the end of the request is decided nothing more is heard. */
+export interface CallListener {
+  makeRequest(route: Route, totalTimeoutMs: number, fresh: boolean): UpstreamRequest
+  /** A route is asked; whatever an earlier one delivered is void. Phase `calling`. */
+  onAttempt?(): void
+  /** The route answers 2xx. Phase `answering`. */
+  onAnswer(headers: UpstreamHeaders): void
+  /** Bytes of the answer, never none, lent for the time of the call. Phase `answering` or `committed`. */
+  onData(bytes: Buffer): void
+  /** The answer is whole. Phase `answering` or `committed`. */
+  onEnd(): void
+  /** The answer broke off. Phase `committed`; absent where nothing of the answer is awaited after that. */
+  onBroken?(): void
+  /** No route is left, or the request is at fault. Phase `calling` or `answering`; absent where nothing is charged then. */
+  onRefused?(error: GatewayError): void
+  /** Sorts error answers; absent for those of a model's provider. */
+  readonly classify?: Classify
+}
+
+/** The request that a call is made for. */
+export interface CallingRun extends RunContext {
+  /** Ends it without a charge, with an error for its client. */
+  refuse(error: GatewayError): void
+  /** Ends it by a fault of the gateway itself. */
+  crash(error: unknown): void
+}
+
+/**
+ * The call to a provider, over the routes that may serve a request: who answers, since when, whether the answer counts,
+ * and whether it is awaited by a client at all. It knows nothing of money.
+ */
+export class ProviderCall implements AttemptListener {
+  /** The provider that answers; '' before one does. */
+  provider = ''
+  /** From the request's arrival; 0 before there is any. */
+  firstByteMs = 0
+  /** The client has gone, and the answer is awaited all the same. */
+  detached = false
+  /** The route that is asked; null before any is. */
+  route: Route | null = null
+
+  private readonly run: CallingRun
+  private readonly listener: CallListener
+  private attempts: Attempts | null = null
+  private lingering: NodeJS.Timeout | undefined
+
+  constructor(run: CallingRun, listener: CallListener) {
+    this.run = run
+    this.listener = listener
+  }
+
+  /** Asks the first route; once, when the request is held. */
+  start(): void {
+    const { services, metered, principal } = this.run
+    const { listener } = this
+    this.attempts = new Attempts({
+      transport: services.transport,
+      health: services.health,
+      limits: services.limits,
+      rule: ruleOf(metered.endpoint, services.paid !== undefined),
+      accountId: principal.accountId,
+      routes: metered.routes,
+      makeRequest: (route, totalTimeoutMs, fresh) => listener.makeRequest(route, totalTimeoutMs, fresh),
+      listener: this,
+      onFault: services.onRouteFault,
+      classify: listener.classify,
+    })
+    this.attempts.start()
+  }
+
+  /** The answer counts: from here on there is no other route. */
+  commit(): void {
+    this.run.enter('committed')
+    this.attempts?.commit()
+  }
+
+  /** The answer is of no use before it counts; the next route is asked. */
+  reject(refusal: Refusal): void {
+    this.attempts?.reject(refusal)
+  }
+
+  /** Gives the call up; nothing more is heard of it. */
+  cancel(): void {
+    this.attempts?.cancel()
+  }
+
+  pause(): void {
+    this.attempts?.pause()
+  }
+
+  resume(): void {
+    this.attempts?.resume()
+  }
+
+  /** Goes on without a client, over the attempt that is under way, if there is room. @returns whether it does */
+  detach(): boolean {
+    const { metrics, limits } = this.run.services
+    if (metrics.counters.detached >= limits.detachedRequestsMax) return false
+    metrics.counters.detached++
+    this.detached = true
+    this.attempts?.makeLast()
+    return true
+  }
+
+  /** Awaits the rest of the answer for a moment. @param onTimeout called if nothing has decided the request by then */
+  linger(onTimeout: () => void): void {
+    this.lingering = setTimeout(() => {
+      try {
+        if (isServed(this.run.phase)) onTimeout()
+      } catch (error) {
+        this.run.crash(error)
+      }
+    }, this.run.services.limits.lingerMs)
+    this.attempts?.resume()
+  }
+
+  /** Nothing is awaited any more; the place of a request without a client is free. */
+  close(): void {
+    clearTimeout(this.lingering)
+    this.lingering = undefined
+    if (!this.detached) return
+    this.detached = false
+    this.run.services.metrics.counters.detached--
+  }
+
+  onAttempt(route: Route): void {
+    if (this.run.phase !== 'calling') this.run.enter('calling')
+    this.provider = ''
+    this.route = route
+    this.listener.onAttempt?.()
+  }
+
+  onAnswer(route: Route, headers: UpstreamHeaders): void {
+    this.run.enter('answering')
+    this.provider = route.provider.id
+    this.listener.onAnswer(headers)
+  }
+
+  onData(bytes: Buffer): void {
+    const { phase } = this.run
+    if ((phase !== 'committed' && phase !== 'answering') || bytes.length === 0) return
+    if (this.firstByteMs === 0) this.firstByteMs = Math.max(1, Date.now() - this.run.exchange.startedAtMs)
+    this.listener.onData(bytes)
+  }
+
+  onEnd(): void {
+    if (isServed(this.run.phase)) this.listener.onEnd()
+  }
+
+  onBroken(): void {
+    if (isServed(this.run.phase)) this.listener.onBroken?.()
+  }
+
+  onRefused(error: GatewayError): void {
+    if (!isServed(this.run.phase)) return
+    if (this.listener.onRefused === undefined) this.run.refuse(error)
+    else this.listener.onRefused(error)
+  }
+
+  onCrashed(error: unknown): void {
+    this.run.crash(error)
+  }
+}

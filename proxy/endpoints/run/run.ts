@@ -1,0 +1,267 @@
+import { type ErrorCode, GatewayError } from '../../../contract/errors/errors.ts'
+import type { Principal } from '../../access/principal.ts'
+import { LOST_ANSWER } from '../../admission/holds.ts'
+import type { Exchange, GoneListener, HeaderList } from '../../server/exchange.ts'
+import type { ActiveRun } from './activeRuns.ts'
+import { type Bill, NO_BILL, type RunStatus } from './bill.ts'
+import { HoldLife, type HoldListener } from './holdLife.ts'
+import type { Metered } from './metered.ts'
+import { NOBODY, Outcome } from './outcome.ts'
+import { assertChange, isDecided, isServed, type Phase } from './phase.ts'
+import { type CallingRun, type CallListener, ProviderCall } from './providerCall.ts'
+import type { RunServices } from './services.ts'
+
+/** An operation, as its run tells it what happens to its request. */
+export interface RunListener {
+  /** The hold is granted: whoever serves the request is asked. Phase `calling`. */
+  serve(heldUnits: number): void
+  /** The client has left while the request was served; absent where it goes on all the same. */
+  onGone?(): void
+  /** The process leaves, in any phase but `done`; absent where the request ends in moments all the same. */
+  onCut?(): void
+  /** The outcome is in the ledger: the client gets the rest of its answer. The run is done when that has resolved. */
+  onSettled?(outcome: Outcome, chargedUnits: number): void | Promise<void>
+  /**
+   * The ledger takes long, or has given the request up: the client gets the rest of its answer without a receipt. The
+   * run is done when that has resolved.
+   */
+  onSettleDelayed?(outcome: Outcome, givenUp: boolean): void | Promise<void>
+  /** The run is done; called once. What the operation holds is let go. */
+  onDone?(): void
+  /** What was produced so far costs, when a fault of the gateway ends an answer that has begun; absent is nothing. */
+  billOfPart?(): Bill
+  /** What tells the client of an answer that has begun about a fault, and ends it; absent breaks the answer off. */
+  faultEvents?(fault: GatewayError): string
+  /** What the client is told of a fault of the gateway itself; absent is internal_error. */
+  readonly crashCode?: ErrorCode
+}
+
+/**
+ * A metered request: it brings the life of its hold, the call to a provider and the outcome together, and knows how far
+ * it has come. An operation has a run, and is told by it.
+ */
+export class Run implements CallingRun, HoldListener, GoneListener, ActiveRun {
+  activeIndex = -1
+  readonly exchange: Exchange
+  readonly principal: Principal
+  readonly metered: Metered
+  readonly services: RunServices
+  readonly hold: HoldLife
+
+  private readonly operation: RunListener
+  private call: ProviderCall | null = null
+  private outcome: Outcome | null = null
+  private current: Phase = 'admitting'
+
+  constructor(
+    exchange: Exchange,
+    principal: Principal,
+    metered: Metered,
+    services: RunServices,
+    operation: RunListener,
+  ) {
+    this.exchange = exchange
+    this.principal = principal
+    this.metered = metered
+    this.services = services
+    this.operation = operation
+    this.hold = new HoldLife(this, this)
+  }
+
+  get phase(): Phase {
+    return this.current
+  }
+
+  enter(phase: Phase): void {
+    assertChange(this.current, phase)
+    this.current = phase
+  }
+
+  /** The call by which the request is served; an operation that asks no provider has none. */
+  callFor(listener: CallListener): ProviderCall {
+    this.call = new ProviderCall(this, listener)
+    return this.call
+  }
+
+  /** Takes the hold; everything else follows from its answer. */
+  start(): void {
+    this.services.active.add(this)
+    this.exchange.setGoneListener(this)
+    this.hold.take()
+  }
+
+  /** The end is decided, but not yet what it costs: nothing that arrives changes it any more. */
+  beginEnding(): void {
+    if (this.current !== 'ending') this.enter('ending')
+  }
+
+  /** Fixes the outcome, for `deliver` to settle; one that replaces another has to come before that. */
+  decide(status: RunStatus, bill: Bill, errorCode: string | null): Outcome {
+    this.beginEnding()
+    const outcome = new Outcome(this, this.hold, this.call ?? NOBODY, status, bill, errorCode)
+    if (!outcome.isCharged) this.hold.release()
+    this.outcome = outcome
+    return outcome
+  }
+
+  /** Settles the outcome, once; the operation is told when the ledger has accepted it. */
+  deliver(outcome: Outcome): void {
+    this.enter('settling')
+    outcome.count(this.services.metrics.counters)
+    this.hold.end(outcome)
+  }
+
+  /** Ends the request: fixes the outcome and settles it. */
+  settle(status: RunStatus, bill: Bill, errorCode: string | null): void {
+    this.deliver(this.decide(status, bill, errorCode))
+  }
+
+  /** Gives the hold to somebody else, who ends it: the request is done. */
+  handOver(): void {
+    this.beginEnding()
+    this.enter('settling')
+    this.close()
+  }
+
+  /** Gives up an answer for which nobody waits any more. */
+  leave(bill: Bill): void {
+    this.call?.cancel()
+    this.settle('partial', bill, 'client_gone')
+  }
+
+  /** Ends a request because the process leaves. Before its hold is answered there is nothing to settle yet. */
+  cutOff(errorCode: string | null): void {
+    this.call?.cancel()
+    if (this.current === 'admitting') this.enter('ending')
+    else this.settle('cut', NO_BILL, errorCode)
+  }
+
+  /** The same, for a client that has seen nothing of its answer. */
+  cutUnanswered(): void {
+    if (isDecided(this.current)) return
+    const fault = new GatewayError('gateway_restarting')
+    this.cutOff(fault.code)
+    this.fail(fault)
+  }
+
+  refuse(error: GatewayError): void {
+    this.settle('failed', NO_BILL, error.code)
+    this.fail(error)
+  }
+
+  /** Tells the client of an error in place of an answer. */
+  fail(error: GatewayError, headers?: HeaderList): void {
+    this.services.metrics.noteError(error.row)
+    this.exchange.fail(error, headers)
+  }
+
+  crash(error: unknown): void {
+    const { exchange, operation } = this
+    this.noteCrash(error)
+    this.call?.cancel()
+    const fault = new GatewayError(operation.crashCode ?? 'internal_error')
+    const { begun } = exchange
+    this.attempt(() => this.settleCrashed(begun, fault))
+    this.attempt(() => this.close())
+    if (!begun) this.fail(fault)
+    else if (operation.faultEvents === undefined) exchange.breakOff()
+    else exchange.end(Buffer.from(operation.faultEvents(fault)))
+  }
+
+  onHeld(): void {
+    if (this.exchange.gone || this.current !== 'admitting') {
+      this.settle('failed', NO_BILL, 'client_gone')
+      return
+    }
+    this.enter('calling')
+    this.services.metrics.noteOverhead(performance.now() - this.exchange.arrivedAt)
+    this.operation.serve(this.hold.heldUnits)
+  }
+
+  onHoldRefused(error: GatewayError): void {
+    this.services.metrics.counters.holdsRefused++
+    if (error.cause === LOST_ANSWER) this.settle('failed', NO_BILL, error.code)
+    this.hold.release()
+    this.close()
+    this.fail(error)
+  }
+
+  onHoldSpared(): void {
+    this.close()
+  }
+
+  onSettled(chargedUnits: number): void {
+    if (this.current === 'done' || this.outcome === null) return
+    this.closeAfter(this.operation.onSettled?.(this.outcome, chargedUnits))
+  }
+
+  onSettleDelayed(givenUp: boolean): void {
+    if (this.current === 'done' || this.outcome === null) return
+    this.closeAfter(this.operation.onSettleDelayed?.(this.outcome, givenUp))
+  }
+
+  onCrashed(error: unknown): void {
+    this.crash(error)
+  }
+
+  // Before the hold is answered there is nothing to end yet; its answer finds the client gone.
+  onGone(): void {
+    if (isServed(this.current)) this.guarded(() => this.operation.onGone?.())
+  }
+
+  cut(): void {
+    this.guarded(() => this.operation.onCut?.())
+  }
+
+  private settleCrashed(begun: boolean, fault: GatewayError): void {
+    if (this.current === 'settling' || this.current === 'done') return
+    const bill = begun ? this.billOfPart() : null
+    if (bill === null) this.settle('failed', NO_BILL, fault.code)
+    else this.settle('partial', bill, fault.code)
+  }
+
+  /** @returns null where the operation cannot say what the answer costs so far, which is then not charged */
+  private billOfPart(): Bill | null {
+    try {
+      return this.operation.billOfPart?.() ?? NO_BILL
+    } catch (error) {
+      this.noteCrash(error)
+      return null
+    }
+  }
+
+  private closeAfter(rest: void | Promise<void>): void {
+    if (rest === undefined) this.close()
+    else rest.then(() => this.close()).catch((error: unknown) => this.crash(error))
+  }
+
+  private close(): void {
+    if (this.current === 'done') return
+    this.enter('done')
+    this.services.active.remove(this)
+    this.call?.close()
+    this.operation.onDone?.()
+  }
+
+  /** Calls the operation where nobody else catches what it throws. */
+  private guarded(call: () => void): void {
+    try {
+      call()
+    } catch (error) {
+      this.crash(error)
+    }
+  }
+
+  /** A step of the end by a fault, after which the others are taken all the same. */
+  private attempt(step: () => void): void {
+    try {
+      step()
+    } catch (error) {
+      this.noteCrash(error)
+    }
+  }
+
+  private noteCrash(error: unknown): void {
+    this.services.onCrash(error, this.hold.requestId)
+  }
+}

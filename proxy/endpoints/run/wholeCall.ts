@@ -1,0 +1,57 @@
+import type { GatewayError } from '../../../contract/errors/errors.ts'
+import type { Route } from '../../catalog/pricedItem.ts'
+import { AnswerBody } from '../../upstream/answerBody.ts'
+import { refusalOfError } from '../../upstream/providerErrors.ts'
+import type { UpstreamHeaders, UpstreamRequest } from '../../upstream/transport/transport.ts'
+import type { CallListener, ProviderCall } from './providerCall.ts'
+import type { Run } from './run.ts'
+
+/** What asks providers for an answer in one piece. */
+export interface WholeListener {
+  makeRequest(route: Route, totalTimeoutMs: number, fresh: boolean): UpstreamRequest
+  /** The answer is there. Phase `answering`: it is either committed or rejected. */
+  onWhole(body: Buffer): void
+  /** As of CallListener. */
+  onRefused?(error: GatewayError): void
+}
+
+/** A call whose answer is read to its end before anything becomes of it; one that is too long is rejected. */
+export class WholeCall implements CallListener {
+  readonly call: ProviderCall
+  private readonly run: Run
+  private readonly listener: WholeListener
+  private readonly bytesMax: number
+  private readonly body = new AnswerBody()
+
+  constructor(run: Run, listener: WholeListener, bytesMax: number) {
+    this.run = run
+    this.listener = listener
+    this.bytesMax = bytesMax
+    this.call = run.callFor(this)
+  }
+
+  makeRequest(route: Route, totalTimeoutMs: number, fresh: boolean): UpstreamRequest {
+    return this.listener.makeRequest(route, totalTimeoutMs, fresh)
+  }
+
+  onAttempt(): void {
+    this.body.clear()
+  }
+
+  onAnswer(headers: UpstreamHeaders): void {
+    if (headers.unreadable === true) this.call.reject(refusalOfError(null))
+  }
+
+  onData(bytes: Buffer): void {
+    if (!this.body.add(bytes, this.bytesMax)) this.call.reject(refusalOfError(null))
+  }
+
+  onEnd(): void {
+    this.listener.onWhole(this.body.take())
+  }
+
+  onRefused(error: GatewayError): void {
+    if (this.listener.onRefused === undefined) this.run.refuse(error)
+    else this.listener.onRefused(error)
+  }
+}

@@ -1,0 +1,87 @@
+// What has become of a request, as a value: what is charged by status, bill and hold, and that the receipt and the
+// settlement say the same.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { NO_USAGE } from '../../../../../contract/money/charge.ts'
+import { sluice } from '../../../../../contract/wire/generated/messages.js'
+import { settlementBytes } from '../../../../../proxy/admission/settlementText.ts'
+import type { Bill, RunStatus } from '../../../../../proxy/endpoints/run/bill.ts'
+import { HoldLife, type HoldListener } from '../../../../../proxy/endpoints/run/holdLife.ts'
+import type { Metered } from '../../../../../proxy/endpoints/run/metered.ts'
+import { NOBODY, Outcome } from '../../../../../proxy/endpoints/run/outcome.ts'
+import { newCounters } from '../../../../../proxy/metrics/requestMetrics.ts'
+import { RecordedExchange } from '../../../../support/parts/recordedExchange.ts'
+import { metered, RunWorld, testPrincipal } from '../../../../support/parts/runWorld.ts'
+
+const billOf = (units: number): Bill => ({ units, usage: NO_USAGE, quantity: 2, source: 'estimated' })
+
+function outcomeOf(status: RunStatus, units: number, changes: Partial<Metered> = {}, privateTier = false): Outcome {
+  const { services } = new RunWorld()
+  const principal = { ...testPrincipal(), privateTier }
+  const exchange = new RecordedExchange()
+  const run = {
+    exchange,
+    principal,
+    metered: { ...metered, ...changes },
+    services,
+    phase: 'ending' as const,
+    enter: () => assert.fail('an outcome does not decide how far its request is'),
+  }
+  const hold = new HoldLife(run, {} as HoldListener)
+  hold.heldUnits = 100
+  hold.heldAtMs = 5
+  const errorCode = status === 'ok' ? null : 'client_gone'
+  return new Outcome(run, hold, { provider: 'mock', firstByteMs: 9 }, status, billOf(units), errorCode)
+}
+
+const CHARGED: [status: RunStatus, bill: number, charge: number, clamped: boolean][] = [
+  ['ok', 40, 40, false],
+  ['ok', 100, 100, false],
+  ['ok', 101, 100, true],
+  ['partial', 0, 0, false],
+  ['partial', 300, 100, true],
+  ['failed', 40, -1, false],
+  ['failed', 300, -1, false],
+  ['cut', 40, -1, false],
+]
+for (const [status, bill, charge, clamped] of CHARGED) {
+  test(`a bill of ${bill} for what is ${status} charges ${charge} of 100 that are held`, () => {
+    const outcome = outcomeOf(status, bill)
+    assert.deepEqual([outcome.chargeUnits, outcome.clamped, outcome.isCharged], [charge, clamped, charge >= 0])
+    const counters = newCounters()
+    outcome.count(counters)
+    assert.deepEqual(
+      [counters.ended[status], counters.clamped, counters.estimated, counters.chargedUnits],
+      [1, Number(clamped), 1, Math.max(0, charge)],
+    )
+  })
+}
+
+test('the receipt and the settlement show the same', () => {
+  const outcome = outcomeOf('partial', 300)
+  const booked = sluice.Settlement.decode(settlementBytes(outcome.settlement))
+  const receipt = JSON.parse(outcome.receipt(outcome.chargeUnits)) as Record<string, unknown>
+  const cost = receipt['cost'] as { units: string }
+  assert.deepEqual([booked.chargeUnits, cost.units], [100, '100'])
+  assert.deepEqual([booked.durationMs, booked.errorCode], [receipt['duration_ms'], 'client_gone'])
+  assert.deepEqual([booked.status, receipt['status']], [sluice.Status.PARTIAL, 'partial'])
+  assert.deepEqual([booked.provider, booked.firstByteMs, booked.holdUnits], ['mock', 9, 100])
+})
+
+const PRICES: [changes: Partial<Metered>, privateTier: boolean, rate: number, tier: number][] = [
+  [{}, false, sluice.Rate.STANDARD_RATE, sluice.Tier.STANDARD_TIER],
+  [{}, true, sluice.Rate.STANDARD_RATE, sluice.Tier.PRIVATE_TIER],
+  [{ tier: 'standard' }, true, sluice.Rate.STANDARD_RATE, sluice.Tier.STANDARD_TIER],
+  [{ rate: 'batch' }, false, sluice.Rate.BATCH_RATE, sluice.Tier.STANDARD_TIER],
+]
+for (const [changes, privateTier, rate, tier] of PRICES) {
+  test(`prices are those of ${JSON.stringify({ privateTier, ...changes })}`, () => {
+    const outcome = outcomeOf('ok', 1, changes, privateTier)
+    const booked = sluice.Settlement.decode(settlementBytes(outcome.settlement))
+    assert.deepEqual([booked.rate, booked.tier], [rate, tier])
+  })
+}
+
+test('nobody has answered a request that no provider was asked for', () => {
+  assert.deepEqual(NOBODY, { provider: '', firstByteMs: 0 })
+})

@@ -1,0 +1,208 @@
+// The call to a provider by itself: what the listener hears in which phase, over routes that fail and answer, and what a
+// client that has left makes of it. It knows nothing of money.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { GatewayError } from '../../../../../contract/errors/errors.ts'
+import { assertChange, type Phase } from '../../../../../proxy/endpoints/run/phase.ts'
+import { type CallingRun, type CallListener, ProviderCall } from '../../../../../proxy/endpoints/run/providerCall.ts'
+import { TransportFailure } from '../../../../../proxy/upstream/transport/transport.ts'
+import { RecordedExchange } from '../../../../support/parts/recordedExchange.ts'
+import { metered, RunWorld, testPrincipal, testRequest } from '../../../../support/parts/runWorld.ts'
+
+const HEADERS = { get: () => undefined }
+const RESET = new TransportFailure('malformed')
+
+class Play implements CallingRun, CallListener {
+  readonly world = new RunWorld()
+  readonly exchange = new RecordedExchange()
+  readonly principal = testPrincipal()
+  readonly metered = metered
+  readonly services = this.world.services
+  readonly call = new ProviderCall(this, this)
+  readonly heard: string[] = []
+  readonly crashes: unknown[] = []
+  readonly makeRequest = testRequest
+  phase: Phase = 'calling'
+
+  enter(to: Phase): void {
+    assertChange(this.phase, to)
+    this.phase = to
+  }
+
+  refuse(error: GatewayError): void {
+    this.heard.push(`refused ${error.row}`)
+  }
+
+  crash(error: unknown): void {
+    this.crashes.push(error)
+    this.call.cancel()
+  }
+
+  onAttempt(): void {
+    this.note('attempt')
+  }
+
+  onAnswer(): void {
+    this.note(`answer of ${this.call.provider}`)
+  }
+
+  onData(bytes: Buffer): void {
+    this.note(`data ${bytes.toString()}`)
+  }
+
+  onEnd(): void {
+    this.note('end')
+  }
+
+  onBroken(): void {
+    this.note('broken')
+  }
+
+  private note(what: string): void {
+    this.heard.push(`${this.phase}: ${what}`)
+  }
+}
+
+function started(): Play {
+  const play = new Play()
+  play.call.start()
+  return play
+}
+
+test('a call goes from its routes to the answer that counts', () => {
+  const play = started()
+  const { call, world } = play
+  world.call.listener.onHead(200, HEADERS)
+  world.call.listener.onFailure(RESET)
+  assert.equal(call.provider, '')
+  world.call.listener.onHead(200, HEADERS)
+  world.call.listener.onData(Buffer.from('a'))
+  call.commit()
+  world.call.listener.onData(Buffer.alloc(0))
+  world.call.listener.onData(Buffer.from('b'))
+  world.call.listener.onEnd()
+  assert.deepEqual(play.heard, [
+    'calling: attempt',
+    'answering: answer of mock',
+    'calling: attempt',
+    'answering: answer of mock',
+    'answering: data a',
+    'committed: data b',
+    'committed: end',
+  ])
+  assert.deepEqual([call.provider, call.route?.id, call.firstByteMs > 0], ['mock', 'mock/1', true])
+})
+
+test('what breaks off is told once it counts; before that the next route is asked, and the last one refuses', () => {
+  const committed = started()
+  committed.world.call.listener.onHead(200, HEADERS)
+  committed.call.commit()
+  committed.world.call.listener.onFailure(RESET)
+  assert.equal(committed.heard.at(-1), 'committed: broken')
+  const refused = started()
+  refused.world.call.listener.onFailure(RESET)
+  refused.world.call.listener.onFailure(RESET)
+  assert.deepEqual(refused.heard, ['calling: attempt', 'calling: attempt', 'refused upstream_unavailable'])
+})
+
+test('once the end is decided nothing is heard of the answer', () => {
+  const play = started()
+  const { listener } = play.world.call
+  listener.onHead(200, HEADERS)
+  play.call.commit()
+  const before = play.heard.length
+  play.enter('ending')
+  listener.onData(Buffer.from('x'))
+  listener.onEnd()
+  listener.onFailure(RESET)
+  assert.equal(play.heard.length, before)
+})
+
+test('an answer that counts cannot be taken back, nor count twice: a wrong change ends the request', () => {
+  const play = started()
+  const { listener } = play.world.call
+  listener.onHead(200, HEADERS)
+  play.call.commit()
+  assert.throws(() => play.call.commit(), /committed cannot be committed/)
+  play.onData = () => play.call.commit()
+  listener.onData(Buffer.from('x'))
+  assert.match(String(play.crashes), /committed cannot be committed/)
+  assert.equal(play.world.call.cancelled, true)
+})
+
+for (const [what, deed] of [
+  ['breaks off', (play: Play) => play.call.commit()],
+  ['is refused', () => undefined],
+] as const) {
+  test(`a listener that fails on an answer that ${what} ends the request, not the process`, () => {
+    const play = started()
+    const fail = (): never => {
+      throw new Error('failed')
+    }
+    play.onBroken = fail
+    play.refuse = fail
+    play.world.call.listener.onHead(200, HEADERS)
+    deed(play)
+    for (const call of [...play.world.calls]) call.listener.onFailure(RESET)
+    play.world.call.listener.onFailure(RESET)
+    assert.deepEqual(play.crashes.map(String), ['Error: failed'])
+  })
+}
+
+test('a request that cannot be written for the next route ends by a fault', () => {
+  const play = started()
+  Object.assign(play, {
+    makeRequest: () => {
+      throw new Error('cannot be written')
+    },
+  })
+  play.world.call.listener.onFailure(RESET)
+  assert.deepEqual(play.crashes.map(String), ['Error: cannot be written'])
+})
+
+test('as many answers as there is room for are awaited without a client, over one more attempt', () => {
+  const play = started()
+  const { counters } = play.world.metrics
+  assert.deepEqual([play.call.detach(), counters.detached, play.call.detached], [true, 1, true])
+  assert.equal(new ProviderCall(play, play).detach(), false)
+  play.world.call.listener.onFailure(RESET)
+  assert.equal(play.heard.at(-1), 'refused upstream_unavailable')
+  play.call.close()
+  play.call.close()
+  assert.deepEqual([counters.detached, play.call.detached], [0, false])
+})
+
+test('an answer is awaited for a moment, unless its end is decided before', ({ mock }) => {
+  mock.timers.enable({ apis: ['setTimeout'] })
+  const play = started()
+  let times = 0
+  play.call.linger(() => times++)
+  mock.timers.tick(play.services.limits.lingerMs)
+  assert.equal(times, 1)
+  play.call.linger(() => times++)
+  play.enter('ending')
+  mock.timers.tick(play.services.limits.lingerMs)
+  play.call.linger(() => times++)
+  play.call.close()
+  mock.timers.tick(play.services.limits.lingerMs)
+  assert.equal(times, 1)
+})
+
+test('a fault when the moment is over ends the request', ({ mock }) => {
+  mock.timers.enable({ apis: ['setTimeout'] })
+  const play = started()
+  play.call.linger(() => {
+    throw new Error('failed')
+  })
+  mock.timers.tick(play.services.limits.lingerMs)
+  assert.deepEqual(play.crashes.map(String), ['Error: failed'])
+})
+
+test('an operation of its own deals with refusals itself', () => {
+  const play = started()
+  const seen: unknown[] = []
+  Object.assign(play, { onRefused: (error: unknown) => void seen.push(error) })
+  for (let i = 0; i < metered.routes.length; i++) play.world.call.listener.onFailure(RESET)
+  assert.ok(seen[0] instanceof GatewayError)
+  assert.equal(play.heard.includes('refused upstream_unavailable'), false)
+})
