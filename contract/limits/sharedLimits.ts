@@ -7,8 +7,8 @@ export const SHARED_LIMITS = {
   rememberResultMinutes: 5,
   /** How long a proxy whose hold was lost with Redis may take to report how the request ended, in milliseconds. */
   lostHoldWatchMs: 20_000,
-  /** Entries of a ledger stream; beyond them no more requests are admitted. */
-  ledgerStreamEntriesMax: 1_000_000,
+  /** Entries of a ledger stream, most of them deliveries of many requests; beyond them no more are admitted. */
+  ledgerStreamEntriesMax: 100_000,
   /** The age at which a hold is voided whoever took it, in milliseconds. */
   holdAgeMaxMs: 3_600_000,
   /** The time from one heartbeat of a proxy process to the next, in milliseconds. */

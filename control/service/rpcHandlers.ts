@@ -3,7 +3,7 @@ import { sluice } from '../../contract/wire/generated/messages.js'
 import { epochKey } from '../../contract/wire/redisKeys.ts'
 import { settleLost } from '../admission/settleLost.ts'
 import type { BatchService } from '../batch/batchService.ts'
-import { noteOwner } from '../book/settlement/proxyOwners.ts'
+import { bookedPositions, noteOwner } from '../book/settlement/proxyOwners.ts'
 import { sheetJson, sheetListJson } from '../catalog/pricing/sheetReads.ts'
 import type { ObservedDays } from '../catalog/status/observedDays.ts'
 import { balanceJson } from '../customers/accounts/accountJson.ts'
@@ -27,8 +27,9 @@ export function rpcHandlers(
   const receipts = new ReceiptReader(pool, redis, limits)
   const api = newAccountApi({ ...parts, receipts })
   return {
-    ping: async ({ observed, owner }) => {
-      const [isOpen, booked] = await Promise.all([redis.exists(epochKey(0)), noteOwner(pool, owner)])
+    ping: async ({ observed, owner, ended }) => {
+      const positions = ended ? bookedPositions(pool, owner) : noteOwner(pool, owner)
+      const [isOpen, booked] = await Promise.all([redis.exists(epochKey(0)), positions])
       const seen = observed.map((record) => observedOf(sluice.ObservedRecord.create(record)))
       observedDays.add(
         seen.filter((entry) => entry !== undefined),

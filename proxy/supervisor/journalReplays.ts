@@ -86,7 +86,7 @@ export class JournalReplays {
       if (folders.length === 0) return
       const content = await readJournal(folders)
       const booked = async (): Promise<ReadonlyMap<number, number>> => {
-        const reply = await rpc.call('ping', { observed: [], owner })
+        const reply = await rpc.call('ping', { observed: [], owner, ended: true })
         return new Map(reply.booked.map(({ shard, seq }) => [shard ?? 0, seq ?? 0]))
       }
       const scripts = {

@@ -9,9 +9,8 @@ const NOTE = `
   SELECT shard, seq FROM owner_positions WHERE owner = $1 ORDER BY shard`
 
 /**
- * Notes that a proxy process lives.
+ * How far the endings of a proxy process are booked, by shard; notes that it lives.
  * @param owner '' for a caller that has no leases
- * @returns how far its endings are booked, by shard
  */
 export async function noteOwner(db: Queryable, owner: string): Promise<sluice.IBookedPosition[]> {
   if (owner === '') {
@@ -21,6 +20,16 @@ export async function noteOwner(db: Queryable, owner: string): Promise<sluice.IB
   const found = await db.query<{ shard: number; seq: number }>({
     name: 'proxy_owner_seen',
     text: NOTE,
+    values: [owner],
+  })
+  return found.rows
+}
+
+/** How far the endings of a proxy process that has ended are booked, by shard. */
+export async function bookedPositions(db: Queryable, owner: string): Promise<sluice.IBookedPosition[]> {
+  const found = await db.query<{ shard: number; seq: number }>({
+    name: 'proxy_owner_booked',
+    text: 'SELECT shard, seq FROM owner_positions WHERE owner = $1 ORDER BY shard',
     values: [owner],
   })
   return found.rows

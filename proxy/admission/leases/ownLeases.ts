@@ -38,6 +38,8 @@ export class OwnLeases {
   private readonly options: OwnLeasesOptions
   /** A loading that is reported to now. */
   private reporting: string | undefined
+  /** A question to control that has no answer yet. */
+  private asking: Promise<ReadonlyMap<number, number>> | undefined
 
   constructor(options: OwnLeasesOptions) {
     const { config, owner, commands, limits, connected, singles, onFault } = options
@@ -105,7 +107,15 @@ export class OwnLeases {
     }
   }
 
-  private async booked(): Promise<ReadonlyMap<number, number>> {
+  /** All shards that ask at once are told by one answer. */
+  private booked(): Promise<ReadonlyMap<number, number>> {
+    this.asking ??= this.askBooked().finally(() => {
+      this.asking = undefined
+    })
+    return this.asking
+  }
+
+  private async askBooked(): Promise<ReadonlyMap<number, number>> {
     const { booked } = await this.options.rpc.call('ping', { observed: [], owner: this.options.owner })
     return new Map(booked.map(({ shard, seq }) => [shard ?? 0, seq ?? 0]))
   }

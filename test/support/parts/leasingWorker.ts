@@ -1,0 +1,166 @@
+import { join } from 'node:path'
+import type { Redis } from 'ioredis'
+import type { GatewayError } from '../../../contract/errors/errors.ts'
+import { sluice } from '../../../contract/wire/generated/messages.js'
+import { encodeHoldMeta } from '../../../contract/wire/holdMeta.ts'
+import { newId } from '../../../contract/wire/ids.ts'
+import { connectRedis } from '../../../contract/wire/redis.ts'
+import { shardOf } from '../../../contract/wire/redisKeys.ts'
+import { defineScript } from '../../../contract/wire/scripts.ts'
+import { noteOwner } from '../../../control/book/settlement/proxyOwners.ts'
+import type { Pool } from '../../../control/runtime/db/pool.ts'
+import { type Principal, toPrincipal } from '../../../proxy/access/principal.ts'
+import { Heartbeat } from '../../../proxy/admission/heartbeat.ts'
+import { journalName } from '../../../proxy/admission/journal/journalName.ts'
+import { readJournal } from '../../../proxy/admission/journal/readJournal.ts'
+import { OwnLeases } from '../../../proxy/admission/leases/ownLeases.ts'
+import type { RpcClient } from '../../../proxy/bus/rpcClient.ts'
+import { OwnerReplay } from '../../../proxy/supervisor/ownerReplay.ts'
+import { limitsWith } from '../limits.ts'
+
+const LIMITS = limitsWith({ leaseDeliverMs: 5, leaseDemandMs: 20, leaseIdleMs: 40, replayPollMs: 5, settleRetryMs: 10 })
+const META = { model: 'acme/chat-small', endpoint: 'chat', sheetVersion: 1, streamed: false }
+
+/** A request on a lease, as its run would have it. */
+export interface LeasedRequest {
+  readonly requestId: string
+  readonly principal: Principal
+  readonly heldUnits: number
+}
+
+/** Control as the worker asks it. */
+function controlOf(pool: Pool): Pick<RpcClient, 'call'> {
+  const ping = async (_operation: string, { owner = '' }: { owner?: string }) =>
+    sluice.PingReply.create({ booked: await noteOwner(pool, owner) })
+  return { call: ping as unknown as RpcClient['call'] }
+}
+
+/** The leases of one worker process, without its server. */
+export class LeasingWorker {
+  readonly owner = newId('own')
+  private readonly commands: Redis
+  private readonly subscriber: Redis
+  private readonly own: OwnLeases
+  private readonly heartbeat: Heartbeat
+  private readonly pool: Pool
+  private readonly folder: string
+
+  private constructor(redisUrl: string, pool: Pool, folder: string) {
+    this.pool = pool
+    this.folder = folder
+    this.commands = connectRedis(redisUrl, { failAfterMs: 5_000 })
+    this.subscriber = connectRedis(redisUrl, 'wait')
+    for (const redis of [this.commands, this.subscriber]) redis.on('error', () => {})
+    this.own = new OwnLeases({
+      config: { journalFolder: join(folder, 'disk'), journalMemoryFolder: join(folder, 'memory'), journalSync: false },
+      owner: this.owner,
+      commands: this.commands,
+      subscriber: this.subscriber,
+      rpc: controlOf(pool),
+      limits: LIMITS,
+      connected: () => this.commands.status === 'ready',
+      singles: { end: () => {} },
+      onFault: () => {},
+    })
+    const beat = defineScript(this.commands, 'heartbeat')
+    this.heartbeat = new Heartbeat(beat, this.commands, this.owner, 200, this.own.leases.heard)
+  }
+
+  static async start(redisUrl: string, pool: Pool, folder: string): Promise<LeasingWorker> {
+    const worker = new LeasingWorker(redisUrl, pool, folder)
+    await new Promise((resolve) => worker.commands.once('ready', resolve))
+    await worker.heartbeat.start()
+    await noteOwner(pool, worker.owner)
+    await worker.own.start()
+    return worker
+  }
+
+  /** Holds for a request. @returns the refusal where there is none */
+  take(accountId: string, keyId: string, units: number): Promise<LeasedRequest | GatewayError> {
+    const requestId = newId('req')
+    const shard = shardOf(accountId)
+    const record = { keyId, accountId, shard, privacyKnown: true, settingsKnown: true }
+    const principal = toPrincipal(sluice.KeyRecord.create(record), LIMITS)
+    return new Promise((resolve, reject) => {
+      this.own.leases.take({
+        requestId,
+        principal,
+        wantUnits: units,
+        leastUnits: units,
+        holdMeta: encodeHoldMeta(META),
+        onHeld: (heldUnits) => resolve({ requestId, principal, heldUnits }),
+        onHoldRefused: resolve,
+        onCrashed: reject,
+      })
+    })
+  }
+
+  /** Ends a request. Resolves once its receipt may be shown. */
+  end({ requestId, principal, heldUnits }: LeasedRequest, chargeUnits: number): Promise<void> {
+    const { accountId, keyId, shard } = principal
+    const settlement = sluice.Settlement.encode({
+      ...META,
+      requestId,
+      accountId,
+      keyId,
+      provider: 'mock',
+      status: sluice.Status.OK,
+      holdUnits: heldUnits,
+      chargeUnits,
+      startedAtMs: Date.now(),
+    }).finish()
+    const ending = { requestId, owner: this.owner, accountId, keyId, shard, chargeUnits }
+    return new Promise((resolve, reject) => {
+      this.own.leases.end({ ...ending, settlement: Buffer.from(settlement).toString('latin1') }, principal.keys, {
+        onSettled: () => resolve(),
+        onSettleDelayed: () => reject(new Error('the journal could not be written')),
+        onCrashed: reject,
+      })
+    })
+  }
+
+  /** Breaks its connection, which comes back. */
+  breakConnection(): void {
+    this.commands.stream.destroy()
+  }
+
+  get isConnected(): boolean {
+    return this.commands.status === 'ready'
+  }
+
+  /** As kill -9. */
+  async kill(): Promise<void> {
+    this.commands.disconnect()
+    this.subscriber.disconnect()
+    await this.own.stop(0)
+    await this.heartbeat.stop().catch(() => undefined)
+  }
+
+  /** Gives everything back. */
+  async stop(): Promise<boolean> {
+    const isDone = await this.own.stop(10_000)
+    await this.heartbeat.stop()
+    this.commands.disconnect()
+    this.subscriber.disconnect()
+    return isDone
+  }
+
+  /** What its supervisor does after its death. */
+  async replay(redis: Redis): Promise<void> {
+    const name = journalName(this.owner, process.pid)
+    const content = await readJournal([join(this.folder, 'memory', name), join(this.folder, 'disk', name)])
+    const scripts = {
+      lease: defineScript(redis, 'lease'),
+      deliver: defineScript(redis, 'deliver'),
+      syncLeases: defineScript(redis, 'syncLeases'),
+      reportLeases: defineScript(redis, 'reportLeases'),
+    }
+    const closeOwner = defineScript(redis, 'closeOwner')
+    const booked = async () =>
+      new Map((await noteOwner(this.pool, this.owner)).map(({ shard, seq }) => [shard ?? 0, seq ?? 0]))
+    const { signal } = new AbortController()
+    await new OwnerReplay({ owner: this.owner, redis, scripts, closeOwner, limits: LIMITS, booked, signal }).run(
+      content,
+    )
+  }
+}
