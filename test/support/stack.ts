@@ -38,6 +38,8 @@ export interface StackOptions {
   readonly catalog?: TestCatalogOptions | ((providerUrl: string) => string)
   /** Processes of the proxy. */
   readonly workers?: number
+  /** Whole proxies, each with that many processes. Default: 1. */
+  readonly proxies?: number
   readonly limits?: LimitChanges
   /** For control and proxy. */
   readonly env?: NodeJS.ProcessEnv
@@ -70,6 +72,8 @@ export class Stack {
   readonly postgres: TestServer | undefined
   readonly control: TestProcess
   readonly proxy: TestProcess
+  /** Those beside `proxy`, over the same data folder. */
+  readonly moreProxies: readonly TestProcess[]
   readonly providerProcess: TestProcess
   private readonly commands: CliProcess
 
@@ -102,11 +106,20 @@ export class Stack {
     this.commands = new CliProcess(env)
     this.control = new TestProcess('control', 'control/main.js', [], dir, env)
     this.proxy = new TestProcess('proxy', 'proxy/main.js', [], dir, env)
+    this.moreProxies = Array.from(
+      { length: (options.proxies ?? 1) - 1 },
+      (_, i) => new TestProcess(`proxy${i + 2}`, 'proxy/main.js', [], dir, env),
+    )
   }
 
   /** Without /v1. */
   get baseUrl(): string {
     return `http://127.0.0.1:${this.proxy.port}`
+  }
+
+  /** Of every proxy. */
+  get baseUrls(): string[] {
+    return [this.proxy, ...this.moreProxies].map(({ port }) => `http://127.0.0.1:${port}`)
   }
 
   get metricsUrl(): string {
@@ -252,7 +265,7 @@ export class Stack {
 
   /** Stops everything and removes its data. */
   async stop(): Promise<void> {
-    await this.proxy.stop()
+    await Promise.all([this.proxy, ...this.moreProxies].map((proxy) => proxy.stop()))
     await Promise.all([this.control.stop(), this.providerProcess.stop(), this.commands.stop()])
     await Promise.all([this.redis.stop(), this.postgres?.stop()])
     removeTempDir(this.dir)
@@ -272,7 +285,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     stack.writeCatalog(options.catalog ?? {})
     stack.prepareCommands()
     await stack.control.start()
-    await stack.proxy.start()
+    await Promise.all([stack.proxy, ...stack.moreProxies].map((proxy) => proxy.start()))
     await stack.ready()
     return stack
   } catch (error) {

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { api } from '../../support/clients/apiClient.ts'
 import { assertError, chat, type ErrorBody, type Receipt } from '../../support/clients/chatClient.ts'
 import { postBy } from '../../support/clients/socketClient.ts'
+import { itemOf } from '../../support/present.ts'
 import { type Stack, startStack, type TestAccount } from '../../support/stack.ts'
 
 const REQUESTS = 1_000
@@ -25,14 +26,14 @@ interface Answer {
 }
 
 /** One request; half of them are streamed. */
-async function send(stack: Stack, agent: Agent, apiKey: string, stream: boolean): Promise<Answer> {
+async function send(baseUrl: string, agent: Agent, apiKey: string, stream: boolean): Promise<Answer> {
   const body = {
     model: 'test/exact',
     stream,
     max_tokens: OUTPUT_TOKENS,
     messages: [{ role: 'user', content: 'hello' }],
   }
-  const { status, text } = await postBy(agent, `${stack.baseUrl}/v1/chat/completions`, apiKey, body)
+  const { status, text } = await postBy(agent, `${baseUrl}/v1/chat/completions`, apiKey, body)
   return read(status, text, stream)
 }
 
@@ -45,13 +46,16 @@ function read(status: number, text: string, stream: boolean): Answer {
   return { status, code: null, chargedUnits: Number(receipt.cost.units) }
 }
 
-/** Sends the requests by these keys in turn. */
+/** Sends the requests by these keys in turn, to the proxies in turn. */
 async function sendAll(stack: Stack, apiKeys: readonly string[]): Promise<Answer[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: REQUESTS })
+  const { baseUrls } = stack
+  const one = (i: number): Promise<Answer> => {
+    const place = Math.floor(i / 2) % baseUrls.length
+    return send(itemOf(baseUrls, place), agent, itemOf(apiKeys, i % apiKeys.length), i % 2 === 0)
+  }
   try {
-    return await Promise.all(
-      Array.from({ length: REQUESTS }, (_, i) => send(stack, agent, apiKeys[i % apiKeys.length] ?? '', i % 2 === 0)),
-    )
+    return await Promise.all(Array.from({ length: REQUESTS }, (_, i) => one(i)))
   } finally {
     agent.destroy()
   }
@@ -86,13 +90,15 @@ async function exactlyTen(
   assert.equal(await balanceUnits(stack, account), startUnits - SERVED * HOLD_UNITS)
 }
 
-for (const workers of [1, 2]) {
-  describe(`1,000 requests at once, workers: ${workers}`, () => {
+for (const proxies of [1, 2]) {
+  const workers = proxies
+  describe(`1,000 requests at once, proxies: ${proxies}, workers of each: ${workers}`, () => {
     let stack: Stack
 
     before(async () => {
       stack = await startStack({
         workers,
+        proxies,
         // The charge is the hold to the last unit, and no request ends before all have arrived.
         catalog: {
           models: [{ id: 'test/exact', upstream: `mock,ttft=300,prompt=${PROMPT_TOKENS},completion=${OUTPUT_TOKENS}` }],
