@@ -4,7 +4,7 @@ import { pino } from 'pino'
 import { worstState } from '../contract/api/incidents.ts'
 import { newSignal } from '../contract/std/signal.ts'
 import { newId } from '../contract/wire/ids.ts'
-import { connectRedis } from '../contract/wire/redis.ts'
+import { clusterOf, connectRedis } from '../contract/wire/redis.ts'
 import { defineScript, type ScriptName } from '../contract/wire/scripts.ts'
 import { WorkerPool } from '../workers/pool.ts'
 import { KeyCache } from './access/keyCache.ts'
@@ -84,7 +84,7 @@ const catalog = new CatalogStore({
   onFault: fault('reading the catalog'),
 })
 const incidents = new IncidentStore(commands, fault('reading the incidents'))
-const address = config.redisCluster ? null : parseRedisAddress(config.redisUrl)
+const address = parseRedisAddress(config.redisUrl)
 const link = address === null ? undefined : new RedisLink({ address, limits, onFault: fault('redis link') })
 const script = (name: ScriptName) => link?.script(name) ?? defineScript(commands, name)
 const schedule = link?.schedule ?? ((work: () => void) => void setImmediate(work))
@@ -94,7 +94,7 @@ const holds = new Holds({
   schedule,
   owner,
   limits,
-  perShard: config.redisCluster,
+  perShard: clusterOf(commands) !== undefined,
   connected,
   onFault: fault('taking holds'),
 })
@@ -102,7 +102,7 @@ const settlements = new Settlements({
   script: script('settle'),
   schedule,
   limits,
-  perShard: config.redisCluster,
+  perShard: clusterOf(commands) !== undefined,
   journal: new Journal(config.journalFolder, limits, fault('settlement journal')),
   connected,
   settleLost,

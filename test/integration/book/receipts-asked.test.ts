@@ -1,8 +1,8 @@
+import type { Redis } from '../../../contract/wire/redis.ts'
 // Goal: a receipt can be read as soon as it was shown, although the book and Redis do not know of it yet.
 // Method: the receipt reader over real stores, and proxy processes played by a subscriber that answers as they do.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { Redis } from 'ioredis'
 import { pino } from 'pino'
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import { newId } from '../../../contract/wire/ids.ts'
