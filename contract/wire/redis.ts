@@ -153,7 +153,12 @@ function guardNode(node: SingleRedis, lost: LostConnection): void {
     if (command.name.startsWith('eval')) waitWhileMoving(command)
     return send.call(node, command, stream)
   }
-  if (lost !== 'wait') dropWhenLate(node, () => node.disconnect())
+  if (lost === 'wait') return
+  let isDropped = false
+  dropWhenLate(node, () => {
+    if (!isDropped) node.disconnect()
+    isDropped = true
+  })
 }
 
 const waiting = new WeakSet<Command>()

@@ -1,6 +1,5 @@
-import { connect as connectPlain } from 'node:net'
+import { connect } from 'node:net'
 import { join } from 'node:path'
-import { connect as connectTls } from 'node:tls'
 import { ManagedProcess } from '../../../control/launch/process/managedProcess.ts'
 import { findRedis } from '../../../control/launch/redis.ts'
 import { limits } from '../limits.ts'
@@ -19,8 +18,6 @@ function redisProgram(): string {
 export interface RedisProcessOptions {
   readonly port: number
   readonly settings: Readonly<Record<string, string | number>>
-  /** The port speaks TLS, with this certificate. */
-  readonly tls?: { readonly ca: string }
   /** A Sentinel, whose configuration is this file. */
   readonly sentinel?: string
   /** Another program than the one that other tests run. */
@@ -46,7 +43,7 @@ export class RedisProcess {
       args: sentinel === undefined ? args : [sentinel, '--sentinel', ...args],
       env: process.env,
       logFile: join(dir, 'redis.log'),
-      probe: () => answersPing(options.port, options.tls?.ca),
+      probe: () => answersPing(options.port),
       stopSignal: 'SIGTERM',
       stopTimeoutMs: 5_000,
       limits,
@@ -77,17 +74,16 @@ export function newRedisProcess(options: RedisProcessOptions): RedisProcess {
   return new RedisProcess(makeTempDir('redis'), options)
 }
 
-function answersPing(port: number, ca: string | undefined): Promise<boolean> {
+function answersPing(port: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const address = { host: '127.0.0.1', port }
-    const socket = ca === undefined ? connectPlain(address) : connectTls({ ...address, ca, servername: 'localhost' })
+    const socket = connect({ host: '127.0.0.1', port })
     const finish = (answer: boolean) => {
       socket.destroy()
       resolve(answer)
     }
     socket.setTimeout(PROBE_TIMEOUT_MS, () => finish(false))
-    socket.once(ca === undefined ? 'connect' : 'secureConnect', () => socket.write('PING\r\n'))
-    socket.once('data', (data) => finish(data.toString('latin1').startsWith('+PONG')))
+    socket.once('connect', () => socket.write('PING\r\n'))
+    socket.once('data', (data) => finish(/^(\+PONG|-NOAUTH)/.test(data.toString('latin1'))))
     socket.once('error', () => finish(false))
     socket.once('close', () => finish(false))
   })

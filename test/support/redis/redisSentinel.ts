@@ -18,11 +18,17 @@ export class SentinelServers implements TestServer {
   readonly servers: readonly RedisProcess[]
   readonly sentinels: readonly RedisProcess[]
 
-  constructor(servers: readonly RedisProcess[], sentinels: readonly RedisProcess[]) {
+  private readonly passwords: SentinelPasswords
+
+  constructor(servers: readonly RedisProcess[], sentinels: readonly RedisProcess[], passwords: SentinelPasswords) {
+    this.passwords = passwords
     this.servers = servers
     this.sentinels = sentinels
     const hosts = sentinels.map(({ port }) => `127.0.0.1:${port}`)
-    this.url = `redis+sentinel://${hosts.join(',')}/${MASTER}/0`
+    const { password, sentinelPassword } = passwords
+    const user = password === undefined ? '' : `:${password}@`
+    const query = sentinelPassword === undefined ? '' : `?sentinel_password=${sentinelPassword}`
+    this.url = `redis+sentinel://${user}${hosts.join(',')}/${MASTER}/0${query}`
   }
 
   pid(): number | undefined {
@@ -31,7 +37,7 @@ export class SentinelServers implements TestServer {
 
   /** The server that Sentinel names now. */
   async master(): Promise<RedisProcess> {
-    const [, port] = await ask(itemOf(this.sentinels, 0).port, async (sentinel) => {
+    const [, port] = await ask(itemOf(this.sentinels, 0).port, this.passwords.sentinelPassword, async (sentinel) => {
       return (await sentinel.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', MASTER)) as [string, string]
     })
     const found = this.servers.find((server) => server.port === Number(port))
@@ -52,9 +58,16 @@ export class SentinelServers implements TestServer {
   }
 }
 
+/** Passwords of the servers and of the Sentinels; none when absent. */
+export interface SentinelPasswords {
+  readonly password?: string
+  readonly sentinelPassword?: string
+}
+
 /** Calls `work` with a connection to a server of this machine. */
-export async function ask<T>(port: number, work: (redis: Redis) => Promise<T>): Promise<T> {
-  const redis = new Redis(port, '127.0.0.1', { protocol: 2, maxRetriesPerRequest: 20 })
+async function ask<T>(port: number, password: string | undefined, work: (redis: Redis) => Promise<T>): Promise<T> {
+  const signIn = password === undefined ? {} : { password }
+  const redis = new Redis(port, '127.0.0.1', { protocol: 2, maxRetriesPerRequest: 20, ...signIn })
   redis.on('error', () => {})
   try {
     return await work(redis)
@@ -64,13 +77,15 @@ export async function ask<T>(port: number, work: (redis: Redis) => Promise<T>): 
 }
 
 /** Starts a master with a replica and three Sentinels, and waits until these know of both. */
-export async function startTestSentinel(): Promise<SentinelServers> {
-  const master = await startServer({})
-  const replica = await startServer({ replicaof: `127.0.0.1 ${master.port}` })
-  const sentinels = await Promise.all([1, 2, 3].map(() => startSentinel(master.port)))
+export async function startTestSentinel(passwords: SentinelPasswords = {}): Promise<SentinelServers> {
+  const { password, sentinelPassword } = passwords
+  const signIn: Record<string, string> = password === undefined ? {} : { requirepass: password, masterauth: password }
+  const master = await startServer(signIn)
+  const replica = await startServer({ ...signIn, replicaof: `127.0.0.1 ${master.port}` })
+  const sentinels = await Promise.all([1, 2, 3].map(() => startSentinel(master.port, passwords)))
   for (const { port } of sentinels) {
     await until('the Sentinel knows the replica and the others', () =>
-      ask(port, async (sentinel) => {
+      ask(port, sentinelPassword, async (sentinel) => {
         const fields = (await sentinel.call('SENTINEL', 'MASTER', MASTER)) as string[]
         const field = (name: string) => fields[fields.indexOf(name) + 1]
         return field('num-slaves') === '1' && field('num-other-sentinels') === '2'
@@ -78,9 +93,9 @@ export async function startTestSentinel(): Promise<SentinelServers> {
     )
   }
   await until('the replica is in step', () =>
-    ask(replica.port, async (redis) => /master_link_status:up/.test(await redis.info('replication'))),
+    ask(replica.port, password, async (redis) => /master_link_status:up/.test(await redis.info('replication'))),
   )
-  return new SentinelServers([master, replica], sentinels)
+  return new SentinelServers([master, replica], sentinels, passwords)
 }
 
 async function startServer(settings: Readonly<Record<string, string>>): Promise<RedisProcess> {
@@ -91,7 +106,10 @@ async function startServer(settings: Readonly<Record<string, string>>): Promise<
   return server
 }
 
-async function startSentinel(masterPort: number): Promise<RedisProcess> {
+async function startSentinel(
+  masterPort: number,
+  { password, sentinelPassword }: SentinelPasswords,
+): Promise<RedisProcess> {
   const port = await freePort()
   const dir = makeTempDir('redis')
   const file = join(dir, 'sentinel.conf')
@@ -101,6 +119,10 @@ async function startSentinel(masterPort: number): Promise<RedisProcess> {
     `sentinel down-after-milliseconds ${MASTER} ${DOWN_AFTER_MS}`,
     `sentinel failover-timeout ${MASTER} ${FAILOVER_TIMEOUT_MS}`,
   ]
+  if (password !== undefined) lines.push(`sentinel auth-pass ${MASTER} ${password}`)
+  if (sentinelPassword !== undefined) {
+    lines.push(`requirepass ${sentinelPassword}`, `sentinel sentinel-pass ${sentinelPassword}`)
+  }
   writeFileSync(file, `${lines.join('\n')}\n`)
   const sentinel = new RedisProcess(dir, { port, settings: {}, sentinel: file })
   await sentinel.start()
