@@ -1,5 +1,5 @@
-import { pipelineOf } from '../../contract/wire/redisShards.ts'
 import type { Logger } from 'pino'
+import type { Redis } from '../../contract/wire/redis.ts'
 import {
   BATCH_OWNER,
   epochKey,
@@ -9,6 +9,7 @@ import {
   SHARD_COUNT,
   settleKeys,
 } from '../../contract/wire/redisKeys.ts'
+import { pipelineOf } from '../../contract/wire/redisShards.ts'
 import { defineScript, LeaseCode, type Script, SettleCode } from '../../contract/wire/scripts.ts'
 import type { Limits } from '../limits.ts'
 import { Loop } from '../runtime/loop.ts'

@@ -1,6 +1,6 @@
-import { pipelineOf } from '../../contract/wire/redisShards.ts'
 import type { Redis } from '../../contract/wire/redis.ts'
 import { leasesKey } from '../../contract/wire/redisKeys.ts'
+import { pipelineOf } from '../../contract/wire/redisShards.ts'
 import { answersOf } from '../admission/scripts.ts'
 import { addRun, type OwnerPosition, readOpenPositions } from '../book/settlement/ownerPositions.ts'
 import type { Client } from '../runtime/db/pool.ts'

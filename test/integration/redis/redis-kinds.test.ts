@@ -30,6 +30,7 @@ async function startServer(dir: string, url: string, options: RedisProcessOption
   await server.start()
   return {
     url,
+    dir,
     pid: () => server.pid,
     kill9: () => server.kill9(),
     restart: () => server.start(),

@@ -27,6 +27,11 @@ export class TestCluster implements TestServer {
     this.url = `redis+cluster://${nodes.map((node) => `127.0.0.1:${node.process.port}`).join(',')}`
   }
 
+  /** Of the first node. */
+  get dir(): string {
+    return itemOf(this.nodes, 0).process.dir
+  }
+
   pid(): number | undefined {
     return itemOf(this.nodes, 0).process.pid
   }

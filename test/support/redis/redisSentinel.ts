@@ -31,6 +31,11 @@ export class SentinelServers implements TestServer {
     this.url = `redis+sentinel://${user}${hosts.join(',')}/${MASTER}/0${query}`
   }
 
+  /** Of the first server. */
+  get dir(): string {
+    return itemOf(this.servers, 0).dir
+  }
+
   pid(): number | undefined {
     return itemOf(this.servers, 0).pid
   }
