@@ -52,7 +52,7 @@ export function connectRedis(url: string, lost: LostConnection): Redis {
   const redis = place.kind === 'sentinel' ? connectSentinel(place, options) : connectServer(place, options)
   // ioredis forgets commands that it neither resends nor retries, and their promises would never settle.
   redis.on('close', () => rejectLost(redis))
-  if (lost !== 'wait') dropWhenLate(redis, (connection) => connection?.destroy(LATE))
+  if (lost !== 'wait') dropWhenLate(redis, lost, (connection) => connection?.destroy(LATE))
   return redis
 }
 
@@ -67,7 +67,7 @@ function bounds(lost: LostConnection): RedisOptions {
     protocol: 2,
     autoResendUnfulfilledCommands: false,
     noDelay: true,
-    ...(lost === 'wait' ? { socketTimeout: SILENCE_MAX_MS } : { commandTimeout: lost.failAfterMs }),
+    ...(lost === 'wait' ? { socketTimeout: SILENCE_MAX_MS } : {}),
   }
 }
 
@@ -155,7 +155,7 @@ function guardNode(node: SingleRedis, lost: LostConnection): void {
   }
   if (lost === 'wait') return
   let isDropped = false
-  dropWhenLate(node, () => {
+  dropWhenLate(node, lost, () => {
     if (!isDropped) node.disconnect()
     isDropped = true
   })
@@ -189,20 +189,34 @@ function failWhileDown(cluster: Cluster): void {
   }
 }
 
+/** Until when commands have time, by the clock of performance.now(), and the connection that they were last sent on. */
+const sent = new WeakMap<Command, { readonly untilMs: number; readonly by: SingleRedis }>()
+
 /**
- * A command that timed out stays in the buffer of its connection, as does every one sent after it; with a Redis that
- * hangs, that buffer has no bound. Dropping the connection frees it and shows that there is no Redis to send to.
+ * Rejects commands that have no answer in time. Such a one stays in the buffer of its connection, as does every one sent
+ * after it; with a Redis that hangs, that buffer has no bound. Dropping the connection frees it and shows that there is no
+ * Redis to send to.
+ * @param drop is given the connection; none before the first one
  */
-function dropWhenLate(redis: SingleRedis, drop: (connection: SingleRedis['stream'] | undefined) => void): void {
+function dropWhenLate(
+  redis: SingleRedis,
+  { failAfterMs }: Exclude<LostConnection, 'wait'>,
+  drop: (connection: SingleRedis['stream'] | undefined) => void,
+): void {
   const send = redis.sendCommand
   redis.sendCommand = (command, stream) => {
-    // Before the first connection there is none.
     const connection: SingleRedis['stream'] | undefined = redis.stream
-    const answer = send.call(redis, command, stream)
-    command.promise.catch((error: unknown) => {
-      if (!(error instanceof Error) || error.message !== 'Command timed out') return
+    const untilMs = sent.get(command)?.untilMs ?? performance.now() + failAfterMs
+    sent.set(command, { untilMs, by: redis })
+    const late = (): void => {
+      if (command.isSettled || sent.get(command)?.by !== redis) return
+      command.reject(LATE)
       drop(connection?.destroyed === true ? undefined : connection)
-    })
-    return answer
+    }
+    // After the socket is read: a process that stood still must not give up an answer that is there.
+    const timer = setTimeout(() => setImmediate(late), Math.max(0, untilMs - performance.now()))
+    const clear = (): void => clearTimeout(timer)
+    command.promise.then(clear, clear)
+    return send.call(redis, command, stream)
   }
 }
