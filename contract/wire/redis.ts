@@ -50,8 +50,7 @@ export function connectRedis(url: string, lost: LostConnection): Redis {
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
   }
   const redis = place.kind === 'sentinel' ? connectSentinel(place, options) : connectServer(place, options)
-  // ioredis forgets commands that it neither resends nor retries, and their promises would never settle.
-  redis.on('close', () => rejectLost(redis))
+  rejectLost(redis)
   if (lost !== 'wait') dropWhenLate(redis, lost, (connection) => connection?.destroy(LATE))
   return redis
 }
@@ -137,15 +136,20 @@ const LATE = new Error('Redis did not answer in time; its connection is dropped'
 
 type Flush = (error: Error, queues: { offlineQueue: boolean }) => void
 
+/**
+ * ioredis forgets commands that it neither resends nor retries, and their promises would never settle; a cluster repeats
+ * what fails because a connection is closed, which may only be what was never sent.
+ */
 function rejectLost(redis: SingleRedis): void {
   const flushQueue = Reflect.get(redis, 'flushQueue') as Flush
-  flushQueue.call(redis, new Error('the connection to Redis was lost'), { offlineQueue: false })
+  const reject = (): void =>
+    flushQueue.call(redis, new Error('the connection to Redis was lost'), { offlineQueue: false })
+  redis.on('connect', () => redis.stream.prependOnceListener('close', reject))
 }
 
 /** Keeps the promises of `connectRedis` on the connection to one node, which the cluster makes and removes. */
 function guardNode(node: SingleRedis, lost: LostConnection): void {
-  // The cluster repeats what fails because a connection is closed: that may only be what was never sent.
-  node.on('connect', () => node.stream.prependOnceListener('close', () => rejectLost(node)))
+  rejectLost(node)
   const send = node.sendCommand
   node.sendCommand = (command, stream) => {
     // What was given up in a queue does not leave it any more.
