@@ -5,12 +5,12 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Redis } from 'ioredis'
 import { pino } from 'pino'
 import { sluice } from '../contract/wire/generated/messages.js'
 import { newId } from '../contract/wire/ids.ts'
-import { connectRedis } from '../contract/wire/redis.ts'
+import { connectRedis, type Redis } from '../contract/wire/redis.ts'
 import { ledgerStream, SHARD_COUNT, shardOf } from '../contract/wire/redisKeys.ts'
+import { pipelineOf } from '../contract/wire/redisShards.ts'
 import { creditCoin } from '../control/book/ledger/creditCoin.ts'
 import { openAccount } from '../control/book/ledger/openAccount.ts'
 import { SettlementConsumer } from '../control/book/settlement/consumer.ts'
@@ -105,7 +105,7 @@ async function fillStreams(redis: Redis, accounts: readonly string[], count: num
   const deliveries = Array.from({ length: SHARD_COUNT }, () => new Delivery(owner))
   let units = 0
   for (let from = 0; from < count; from += FILL_BATCH) {
-    const pipeline = redis.pipeline()
+    const pipeline = pipelineOf(redis)
     for (let i = from; i < Math.min(count, from + FILL_BATCH); i++) {
       const accountId = accounts[Math.floor(Math.random() * accounts.length)] as string
       const charge = 1 + Math.floor(Math.random() * 1_000_000)

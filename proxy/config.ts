@@ -15,8 +15,6 @@ export interface ProxyConfig {
   readonly workers: number
   readonly metricsPort: number
   readonly redisUrl: string
-  /** Redis Cluster: every call stays in one shard. */
-  readonly redisCluster: boolean
   /** Shared with control: seals what is sent between them. */
   readonly busKey: Buffer
   /** How providers are reached. */
@@ -50,7 +48,6 @@ export function readConfig(environment: NodeJS.ProcessEnv): ProxyConfig {
     workers: variables.SLUICE_WORKERS,
     metricsPort: variables.SLUICE_METRICS_PORT,
     redisUrl: variables.REDIS_URL ?? REDIS_URL,
-    redisCluster: variables.SLUICE_REDIS_CLUSTER === '1',
     busKey: Buffer.from(variables.SLUICE_BUS_KEY, 'hex'),
     transport: variables.SLUICE_TRANSPORT,
     journalFolder: join(variables.SLUICE_DATA, 'journal'),

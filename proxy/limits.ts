@@ -91,8 +91,6 @@ export const PROXY_LIMITS = {
   breakerOpenMs: 10_000,
 
   // Settlements.
-  /** An answer of Redis to the scripts of the hot path, in bytes. */
-  redisReplyBytesMax: 1_048_576,
   /** The wait before settlements that Redis did not take are sent again, at first, in milliseconds. */
   settleRetryMs: 250,
   /** The same at most, in milliseconds. */

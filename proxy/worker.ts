@@ -4,8 +4,8 @@ import { pino } from 'pino'
 import { worstState } from '../contract/api/incidents.ts'
 import { newSignal } from '../contract/std/signal.ts'
 import { newId } from '../contract/wire/ids.ts'
-import { connectRedis } from '../contract/wire/redis.ts'
-import { defineScript, type ScriptName } from '../contract/wire/scripts.ts'
+import { clusterOf, connectRedis } from '../contract/wire/redis.ts'
+import { defineScript } from '../contract/wire/scripts.ts'
 import { WorkerPool } from '../workers/pool.ts'
 import { KeyCache } from './access/keyCache.ts'
 import { Heartbeat } from './admission/heartbeat.ts'
@@ -16,8 +16,6 @@ import { type Ending, Settlements } from './admission/settlements.ts'
 import { settlementBytes } from './admission/settlementText.ts'
 import { UnmeteredHolds, UnmeteredSettlements } from './admission/unmetered.ts'
 import { FeedReader } from './bus/feedReader.ts'
-import { parseRedisAddress } from './bus/link/redisAddress.ts'
-import { RedisLink } from './bus/link/redisLink.ts'
 import { type BookedPosition, Pulse } from './bus/pulse.ts'
 import { RpcClient } from './bus/rpcClient.ts'
 import { CatalogStore } from './catalog/catalogStore.ts'
@@ -84,25 +82,22 @@ const catalog = new CatalogStore({
   onFault: fault('reading the catalog'),
 })
 const incidents = new IncidentStore(commands, fault('reading the incidents'))
-const address = config.redisCluster ? null : parseRedisAddress(config.redisUrl)
-const link = address === null ? undefined : new RedisLink({ address, limits, onFault: fault('redis link') })
-const script = (name: ScriptName) => link?.script(name) ?? defineScript(commands, name)
-const schedule = link?.schedule ?? ((work: () => void) => void setImmediate(work))
-const connected = () => commands.status === 'ready' && link?.connected !== false
+const schedule = (work: () => void) => void setImmediate(work)
+const connected = () => commands.status === 'ready'
 const holds = new Holds({
-  script: script('hold'),
+  script: defineScript(commands, 'hold'),
   schedule,
   owner,
   limits,
-  perShard: config.redisCluster,
+  perShard: clusterOf(commands) !== undefined,
   connected,
   onFault: fault('taking holds'),
 })
 const settlements = new Settlements({
-  script: script('settle'),
+  script: defineScript(commands, 'settle'),
   schedule,
   limits,
-  perShard: config.redisCluster,
+  perShard: clusterOf(commands) !== undefined,
   journal: new Journal(config.journalFolder, limits, fault('settlement journal')),
   connected,
   settleLost,

@@ -31,6 +31,10 @@ const RULES = [
       folderOf(from, 'proxy') !== undefined && !isIn(from, 'proxy/endpoints') && isIn(to, 'proxy/endpoints'),
   },
   {
+    why: 'Redis is reached through contract/wire/redis.ts alone',
+    breaks: (from, to) => to === 'ioredis' && !isHarness(from) && !isIn(from, 'contract/wire'),
+  },
+  {
     why: 'programs are started, not imported',
     breaks: (from, to) =>
       /^(proxy|control)\/(main|worker|cli)\.ts$/.test(to) && !isHarness(from) && !/^[^/]+\/[^/]+$/.test(from),

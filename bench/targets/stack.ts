@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connectRedis } from '../../contract/wire/redis.ts'
 import { ledgerStream, SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
+import { pipelineOf } from '../../contract/wire/redisShards.ts'
 import { compiled } from '../../control/launch/paths.ts'
 import type { PostgresServer } from '../../control/launch/postgres.ts'
 import { startPostgres } from '../../control/launch/postgres.ts'
@@ -150,7 +151,7 @@ async function untilBooked(redisUrl: string): Promise<void> {
   const redis = connectRedis(redisUrl, 'wait')
   try {
     for (const untilMs = Date.now() + DRAIN_TIMEOUT_MS; Date.now() < untilMs; await sleep(POLL_MS)) {
-      const pipeline = redis.pipeline()
+      const pipeline = pipelineOf(redis)
       for (let shard = 0; shard < SHARD_COUNT; shard++) pipeline.xlen(ledgerStream(shard))
       const lengths = (await pipeline.exec()) ?? []
       if (lengths.every(([error, length]) => error === null && length === 0)) return

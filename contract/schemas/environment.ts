@@ -27,7 +27,6 @@ export interface Variables {
   readonly SLUICE_JOURNAL_SYNC?: '1' | '0'
   readonly SLUICE_METRICS_PORT: number
   readonly SLUICE_CONTROL_METRICS_PORT: number
-  readonly SLUICE_REDIS_CLUSTER?: '1' | '0'
   readonly LOG_LEVEL: string
   readonly SLUICE_BENCH_UNMETERED?: '1'
 }

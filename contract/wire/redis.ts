@@ -1,52 +1,226 @@
-import { Redis } from 'ioredis'
+import type { EventEmitter } from 'node:events'
+import { Cluster, type ClusterOptions, type Command, type RedisOptions, Redis as SingleRedis } from 'ioredis'
+import { isIpAddress } from '../net/ipAddress.ts'
+import { type ClusterPlace, parseRedisUrl, type SentinelPlace, type ServerPlace } from './redisUrl.ts'
 
-const RECONNECT_DELAY_MAX_MS = 1_000
+type Commands = Pick<SingleRedis, keyof SingleRedis & keyof Cluster>
+type OfOneServer = 'pipeline' | 'multi' | 'scan' | 'duplicate' | 'status'
+
+/**
+ * A connection to Redis of any kind. What goes to keys of several shards in one write, and what goes over all keys, is in
+ * redisShards.ts, because a cluster takes neither as one command.
+ */
+export type Redis = Omit<Commands, keyof EventEmitter | OfOneServer> &
+  Pick<EventEmitter, 'on' | 'once' | 'off'> & { readonly status: string }
 
 /** Whether calls wait for a lost connection to come back, or fail: at once, and without an answer after so long. */
 export type LostConnection = 'wait' | { readonly failAfterMs: number }
 
+const RECONNECT_DELAY_MAX_MS = 1_000
+const CONNECT_TIMEOUT_MS = 2_000
+/** A server that owes an answer for so long is hung, and its connection is given up. No read blocks for as long. */
+const SILENCE_MAX_MS = 15_000
+/** In a cluster, the wait before a command that did not run is sent again, and how often that is done. */
+const CLUSTER_RETRY_MS = 100
+const CLUSTER_MOVED_MS = 20
+const CLUSTER_RETRIES_MAX = 160
+const REDIRECTIONS_MAX = 40
+/** The time from one reading of who owns which slots to the next; what is moved in between is found by redirects. */
+const SLOTS_REFRESH_MS = 2_000
+
+const reconnectDelayMs = (attempt: number): number => Math.min(attempt * 50, RECONNECT_DELAY_MAX_MS)
+
 /**
  * Connects to Redis. The connection restores itself; commands that were under way when it broke are rejected, never
- * sent again, because a script may have run.
- * @param url redis:// or rediss:// address, or unix:///path of a socket
+ * sent again, because a script may have run. What a server refused to run and sent elsewhere is sent there.
+ * @param url as `parseRedisUrl` reads it: one server, the master that Sentinel names, or a cluster
  * @param lost what a command does while there is no connection; one that fails also has a bounded time to answer, and
  *   a connection on which an answer is that late is given up
+ * @throws Error when the address is not usable
  */
 export function connectRedis(url: string, lost: LostConnection): Redis {
-  const redis = new Redis(url, {
-    // In the newer protocol, raw calls answer stream reads in another shape.
-    protocol: 2,
+  const place = parseRedisUrl(url)
+  if (place.kind === 'cluster') return connectCluster(place, lost)
+  const options = {
+    ...bounds(lost),
     enableOfflineQueue: lost === 'wait',
     maxRetriesPerRequest: lost === 'wait' ? null : 0,
-    autoResendUnfulfilledCommands: false,
-    retryStrategy: (attempt) => Math.min(attempt * 50, RECONNECT_DELAY_MAX_MS),
-    noDelay: true,
-    ...(lost === 'wait' ? {} : { commandTimeout: lost.failAfterMs }),
-  })
-  // ioredis forgets commands that it neither resends nor retries, and their promises would never settle.
-  const flushQueue = Reflect.get(redis, 'flushQueue') as (error: Error, queues: { offlineQueue: boolean }) => void
-  redis.on('close', () =>
-    flushQueue.call(redis, new Error('the connection to Redis was lost'), { offlineQueue: false }),
-  )
-  if (lost !== 'wait') dropWhenLate(redis)
+    retryStrategy: reconnectDelayMs,
+    // A master that became a replica has not done what it refuses; its place in the network may lead to the new one.
+    reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
+  }
+  const redis = place.kind === 'sentinel' ? connectSentinel(place, options) : connectServer(place, options)
+  rejectLost(redis)
+  if (lost !== 'wait') dropWhenLate(redis, lost, (connection) => connection?.destroy(LATE))
   return redis
 }
 
+/** The cluster behind a connection; undefined when there is one server at a time. */
+export function clusterOf(redis: object): Cluster | undefined {
+  return redis instanceof Cluster ? redis : undefined
+}
+
+function bounds(lost: LostConnection): RedisOptions {
+  return {
+    // In the newer protocol, raw calls answer stream reads in another shape.
+    protocol: 2,
+    autoResendUnfulfilledCommands: false,
+    noDelay: true,
+    ...(lost === 'wait' ? { socketTimeout: SILENCE_MAX_MS } : {}),
+  }
+}
+
+function connectServer({ url, host, tls }: ServerPlace, options: RedisOptions): SingleRedis {
+  const address = url.startsWith('unix://') ? url.slice('unix://'.length) : url
+  return new SingleRedis(address, { ...options, ...tlsOf(tls, host) })
+}
+
+function connectSentinel(place: SentinelPlace, options: RedisOptions): SingleRedis {
+  const { sentinels, master, database, username, password, sentinelUsername, sentinelPassword, tls } = place
+  return new SingleRedis({
+    ...options,
+    sentinels: [...sentinels],
+    name: master,
+    db: database,
+    // A master that was replaced may go on to serve whoever stays with it.
+    failoverDetector: true,
+    sentinelRetryStrategy: reconnectDelayMs,
+    sentinelReconnectStrategy: reconnectDelayMs,
+    sentinelCommandTimeout: CONNECT_TIMEOUT_MS,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password }),
+    ...(sentinelUsername === undefined ? {} : { sentinelUsername }),
+    ...(sentinelPassword === undefined ? {} : { sentinelPassword }),
+    ...(tls ? { tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true } : {}),
+  })
+}
+
+function connectCluster({ nodes, username, password, tls }: ClusterPlace, lost: LostConnection): Cluster {
+  const options: ClusterOptions = {
+    clusterRetryStrategy: reconnectDelayMs,
+    slotsRefreshInterval: SLOTS_REFRESH_MS,
+    slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
+    // Names stay names, because certificates are for names.
+    dnsLookup: (address, callback) => callback(null, address),
+    // A node that is not connected yet takes commands; how long they wait there is bounded as that for an answer is.
+    enableOfflineQueue: true,
+    retryDelayOnMoved: CLUSTER_MOVED_MS,
+    retryDelayOnFailover: lost === 'wait' ? CLUSTER_RETRY_MS : 0,
+    retryDelayOnClusterDown: lost === 'wait' ? CLUSTER_RETRY_MS : 0,
+    retryDelayOnTryAgain: CLUSTER_RETRY_MS,
+    maxRedirections: lost === 'wait' ? CLUSTER_RETRIES_MAX : REDIRECTIONS_MAX,
+    redisOptions: {
+      ...bounds(lost),
+      connectTimeout: CONNECT_TIMEOUT_MS,
+      ...(username === undefined ? {} : { username }),
+      ...(password === undefined ? {} : { password }),
+      ...tlsOf(tls, ''),
+    },
+  }
+  const cluster = new Cluster([...nodes], options)
+  cluster.on('+node', (node: SingleRedis) => {
+    if (tls) Object.assign(node.options, tlsOf(true, node.options.host ?? ''))
+    guardNode(node, lost)
+  })
+  if (lost !== 'wait') failWhileDown(cluster)
+  return cluster
+}
+
+function tlsOf(tls: boolean, host: string): RedisOptions {
+  if (!tls) return {}
+  return { tls: host === '' || isIpAddress(host) ? {} : { servername: host } }
+}
+
+const LATE = new Error('Redis did not answer in time; its connection is dropped')
+
+type Flush = (error: Error, queues: { offlineQueue: boolean }) => void
+
 /**
- * A command that timed out stays in the buffer of its connection, as does every one sent after it; with a Redis that
- * hangs, that buffer has no bound. Dropping the connection frees it and shows that there is no Redis to send to.
+ * ioredis forgets commands that it neither resends nor retries, and their promises would never settle; a cluster repeats
+ * what fails because a connection is closed, which may only be what was never sent.
  */
-function dropWhenLate(redis: Redis): void {
+function rejectLost(redis: SingleRedis): void {
+  const flushQueue = Reflect.get(redis, 'flushQueue') as Flush
+  const reject = (): void =>
+    flushQueue.call(redis, new Error('the connection to Redis was lost'), { offlineQueue: false })
+  redis.on('connect', () => redis.stream.prependOnceListener('close', reject))
+}
+
+/** Keeps the promises of `connectRedis` on the connection to one node, which the cluster makes and removes. */
+function guardNode(node: SingleRedis, lost: LostConnection): void {
+  rejectLost(node)
+  const send = node.sendCommand
+  node.sendCommand = (command, stream) => {
+    // What was given up in a queue does not leave it any more.
+    if (command.isSettled) return command.promise
+    if (command.name.startsWith('eval')) waitWhileMoving(command)
+    return send.call(node, command, stream)
+  }
+  if (lost === 'wait') return
+  let isDropped = false
+  dropWhenLate(node, lost, () => {
+    if (!isDropped) node.disconnect()
+    isDropped = true
+  })
+}
+
+const waiting = new WeakSet<Command>()
+
+/**
+ * A script runs on the node that owns its slot alone, never on one that is being given it, which may lack keys that the
+ * script does not name before it runs. Until the slot has moved, its calls are sent again after a while.
+ */
+function waitWhileMoving(command: Command): void {
+  if (waiting.has(command)) return
+  waiting.add(command)
+  const reject = command.reject
+  command.reject = (error) => {
+    const isMoving = error.message.startsWith('ASK ') || /non local key/.test(error.message)
+    reject.call(command, isMoving ? new Error('TRYAGAIN the slot is moving to another node') : error)
+  }
+}
+
+/** While no node is known, ioredis would keep commands without a bound in time. */
+function failWhileDown(cluster: Cluster): void {
+  const send = cluster.sendCommand
+  cluster.sendCommand = (command, stream, node) => {
+    if (cluster.status !== 'ready' && command.name !== 'cluster') {
+      command.reject(new Error('there is no connection to the Redis Cluster'))
+      return command.promise
+    }
+    return send.call(cluster, command, stream, node)
+  }
+}
+
+/** Until when commands have time, by the clock of performance.now(), and the connection that they were last sent on. */
+const sent = new WeakMap<Command, { readonly untilMs: number; readonly by: SingleRedis }>()
+
+/**
+ * Rejects commands that have no answer in time. Such a one stays in the buffer of its connection, as does every one sent
+ * after it; with a Redis that hangs, that buffer has no bound. Dropping the connection frees it and shows that there is no
+ * Redis to send to.
+ * @param drop is given the connection; none before the first one
+ */
+function dropWhenLate(
+  redis: SingleRedis,
+  { failAfterMs }: Exclude<LostConnection, 'wait'>,
+  drop: (connection: SingleRedis['stream'] | undefined) => void,
+): void {
   const send = redis.sendCommand
   redis.sendCommand = (command, stream) => {
-    const connection = redis.stream
-    const answer = send.call(redis, command, stream)
-    command.promise.catch((error: unknown) => {
-      if (!(error instanceof Error) || error.message !== 'Command timed out') return
-      // Before the first connection there is none.
-      if (connection?.destroyed === false)
-        connection.destroy(new Error('Redis did not answer in time; its connection is dropped'))
-    })
-    return answer
+    const connection: SingleRedis['stream'] | undefined = redis.stream
+    const untilMs = sent.get(command)?.untilMs ?? performance.now() + failAfterMs
+    sent.set(command, { untilMs, by: redis })
+    const late = (): void => {
+      if (command.isSettled || sent.get(command)?.by !== redis) return
+      command.reject(LATE)
+      drop(connection?.destroyed === true ? undefined : connection)
+    }
+    // After the socket is read: a process that stood still must not give up an answer that is there.
+    const timer = setTimeout(() => setImmediate(late), Math.max(0, untilMs - performance.now()))
+    const clear = (): void => clearTimeout(timer)
+    command.promise.then(clear, clear)
+    return send.call(redis, command, stream)
   }
 }

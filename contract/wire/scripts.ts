@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { Redis } from 'ioredis'
+import { clusterOf, type Redis } from './redis.ts'
 import { ByteText, FixedArguments } from './scriptArguments.ts'
 
 export type ScriptName =
@@ -13,6 +13,7 @@ export type ScriptName =
   | 'reportLeases'
   | 'closeOwner'
   | 'heartbeat'
+  | 'serverOf'
   | 'videoOpen'
   | 'videoWrite'
   | 'videoRead'
@@ -85,12 +86,25 @@ export function sourceOf(name: ScriptName): string {
 }
 
 /**
+ * Fails before anything is done while the slot of the keys moves to another node of a cluster: a script that began with
+ * some of its keys here and some there could end halfway, because a key that does not exist may be on the other node.
+ * `contract/wire/redis.ts` has such a call repeated.
+ */
+const UNLESS_MOVING = `redis.call('EXISTS', (string.find(KEYS[1], '{', 1, true) and KEYS[1] or '{' .. KEYS[1] .. '}') .. ':none')
+`
+
+/** The text of a script as it is sent on a connection. */
+export function scriptFor(redis: Redis, lua: string): string {
+  return clusterOf(redis) === undefined ? lua : UNLESS_MOVING + lua
+}
+
+/**
  * Makes a script of `lua/` callable on a connection.
  * @returns a function of keys and arguments; it rejects with the Redis error
  */
 export function defineScript(redis: Redis, name: ScriptName): Script {
   const command = `sluice_${name}`
-  redis.defineCommand(command, { lua: sourceOf(name) })
+  redis.defineCommand(command, { lua: scriptFor(redis, sourceOf(name)) })
   const run = Reflect.get(redis, command) as (...args: unknown[]) => Promise<unknown>
   return (keys, args) => runOnce(redis, run, keys, args)
 }

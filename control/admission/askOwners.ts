@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Redis } from 'ioredis'
+import type { Redis } from '../../contract/wire/redis.ts'
 import { REPORT_CHANNEL, REPORTED_KEY } from '../../contract/wire/redisKeys.ts'
+import { subscribersOf } from '../../contract/wire/redisShards.ts'
 import type { Limits } from '../limits.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 
@@ -30,7 +31,8 @@ export async function askOwners(
     const isAlone = receivers === 0 && reported.size === 0 && tookMs >= limits.leaseReportersMs
     if (isDone || isAlone || tookMs >= limits.leaseReportMs) return reported
     if (performance.now() >= askAtMs) {
-      receivers = await redis.publish(REPORT_CHANNEL, String(loadNumber))
+      await redis.publish(REPORT_CHANNEL, String(loadNumber))
+      receivers = await subscribersOf(redis, REPORT_CHANNEL)
       askAtMs = performance.now() + limits.leaseReportAskMs
     }
     await sleep(limits.leaseReportPollMs)

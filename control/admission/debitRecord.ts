@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis'
+import type { Redis } from '../../contract/wire/redis.ts'
 import { debitsKey } from '../../contract/wire/redisKeys.ts'
 import { keysOf } from './spendingKeys.ts'
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
+import type { Redis } from '../../contract/wire/redis.ts'
 import { accountKey, debitsKey, shardOf } from '../../contract/wire/redisKeys.ts'
 import { defineScript, type Script } from '../../contract/wire/scripts.ts'
 import type { Limits } from '../limits.ts'

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis'
+import type { Redis } from '../../contract/wire/redis.ts'
 import { ledgerStream } from '../../contract/wire/redisKeys.ts'
 import { bookBatch } from '../book/settlement/bookBatch.ts'
 import type { RawEntry } from '../book/settlement/entry.ts'

@@ -1,6 +1,7 @@
-import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
+import type { Redis } from '../../contract/wire/redis.ts'
 import { epochKey, ledgerStream, SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
+import { onServersChange, pipelineOf } from '../../contract/wire/redisShards.ts'
 import { compareStreamIds, parseStreamId } from '../../contract/wire/streamId.ts'
 import { readPositions } from '../book/settlement/positions.ts'
 import type { Limits } from '../limits.ts'
@@ -10,9 +11,10 @@ import { Loop } from '../runtime/loop.ts'
 import { withoutDebits } from './debitLock.ts'
 import { rebuildAll, reloadShards } from './rebuild.ts'
 import { answersOf } from './scripts.ts'
+import { areKnown, serversOf } from './servers.ts'
 
 const FIRST_TIME = 'admission opens for the first time'
-const REDIS_RESTARTED = 'Redis was started again'
+const REDIS_RESTARTED = 'Redis was started again, or another server took over'
 
 export interface AdmissionOptions {
   readonly pool: Pool
@@ -49,8 +51,8 @@ export async function ensureAdmission(options: AdmissionOptions): Promise<Admiss
       const isUsual = fault === FIRST_TIME || (fault === REDIS_RESTARTED && !serving)
       const level = isUsual ? 'info' : 'warn'
       log[level]({ reason: fault }, 'admission is closed until its state is loaded from the book')
-      const runId = await runIdOf(redis)
-      const epoch = await withoutDebits(pool, () => rebuildAll(redis, pool, runId, beforeOpen, options.limits))
+      const servers = await serversOf(redis)
+      const epoch = await withoutDebits(pool, () => rebuildAll(redis, pool, servers, beforeOpen, options.limits))
       log.info({ epoch, tookMs: Math.round(performance.now() - begin) }, 'admission is open')
       return 'rebuilt'
     }
@@ -66,16 +68,14 @@ export async function ensureAdmission(options: AdmissionOptions): Promise<Admiss
 
 /** Keeps `ensureAdmission` true while control runs: at intervals, and whenever the connection comes back. */
 export class AdmissionKeeper {
-  private readonly options: AdmissionOptions
   private readonly loop: Loop
-  private readonly onReady = (): void => this.wake()
+  private readonly endWatch: () => void
 
   constructor(options: AdmissionOptions) {
-    this.options = options
     this.loop = new Loop('admission', options.limits.admissionCheckMs, options.log, async () => {
       if (options.redis.status === 'ready') await ensureAdmission({ ...options, serving: true })
     })
-    options.redis.on('ready', this.onReady)
+    this.endWatch = onServersChange(options.redis, () => this.wake())
   }
 
   wake(): void {
@@ -83,7 +83,7 @@ export class AdmissionKeeper {
   }
 
   async stop(): Promise<void> {
-    this.options.redis.off('ready', this.onReady)
+    this.endWatch()
     await this.loop.stop()
   }
 }
@@ -98,21 +98,14 @@ async function dirtyShards(pool: Pool): Promise<number[]> {
   return found.rows.map((row) => row.shard)
 }
 
-/** Changes with every start of a Redis server; https://redis.io/docs/latest/commands/info/ */
-async function runIdOf(redis: Redis): Promise<string> {
-  const match = /^run_id:(\w+)/m.exec(await redis.info('server'))
-  if (match?.[1] === undefined) throw new Error('Redis does not tell its run_id')
-  return match[1]
-}
-
 /** @returns why the admission state can not be trusted; undefined when it can */
 async function findFault(redis: Redis, pool: Pool): Promise<string | undefined> {
   const state = await stateOf(pool)
   if (state.epoch === '') return FIRST_TIME
-  if ((await runIdOf(redis)) !== state.redis_run_id) return REDIS_RESTARTED
+  if (!areKnown(await serversOf(redis), state.redis_run_id)) return REDIS_RESTARTED
   // The book first: its positions only grow, so that a stream read later can not seem to be behind.
   const positions = await readPositions(pool)
-  const pipeline = redis.pipeline()
+  const pipeline = pipelineOf(redis)
   for (let shard = 0; shard < SHARD_COUNT; shard++) pipeline.get(epochKey(shard))
   const epochs = answersOf(await pipeline.exec())
   const other = epochs.findIndex((epoch) => epoch !== state.epoch)
@@ -125,7 +118,7 @@ async function findLostEntries(
   positions: Awaited<ReturnType<typeof readPositions>>,
 ): Promise<string | undefined> {
   const shards = [...positions].filter(([, { last }]) => last.ms > 0)
-  const pipeline = redis.pipeline()
+  const pipeline = pipelineOf(redis)
   for (const [shard] of shards) pipeline.xinfo('STREAM', ledgerStream(shard))
   const infos = (await pipeline.exec()) ?? []
   for (const [i, [shard, { last }]] of shards.entries()) {

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis'
+import type { Redis } from '../../contract/wire/redis.ts'
 import { partsOf } from './holdRecord.ts'
 import { type Owned, type OwnedKey, scanOwnedKeys } from './listHolds.ts'
 import { keysOf } from './spendingKeys.ts'

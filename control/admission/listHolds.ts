@@ -1,4 +1,5 @@
-import type { Redis } from 'ioredis'
+import type { Redis } from '../../contract/wire/redis.ts'
+import { scanKeys } from '../../contract/wire/redisShards.ts'
 import { type HoldRecord, parseHold } from './holdRecord.ts'
 
 const SCAN_COUNT = 1_000
@@ -28,15 +29,12 @@ export async function scanOwnedKeys(
   const tag = shard === undefined ? '*' : `{s${shard.toString().padStart(2, '0')}}`
   const pattern = `${kind}:${tag}:${owner}`
   const found = new Map<string, OwnedKey>()
-  let cursor = '0'
-  do {
-    const [next, keys] = await redis.scan(cursor, 'MATCH', pattern, 'COUNT', SCAN_COUNT)
+  for await (const keys of scanKeys(redis, { match: pattern, count: SCAN_COUNT })) {
     for (const key of keys) {
       const match = OWNED_KEY.exec(key)
       if (match !== null) found.set(key, { key, shard: Number(match[1]), owner: match[2] ?? '' })
     }
-    cursor = next
-  } while (cursor !== '0')
+  }
   return [...found.values()]
 }
 

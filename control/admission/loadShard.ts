@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis'
+import type { Redis } from '../../contract/wire/redis.ts'
 import { accountKey, debitsKey, keyCountersKey } from '../../contract/wire/redisKeys.ts'
 import { parseStreamId } from '../../contract/wire/streamId.ts'
 import { lockHead } from '../book/usagelog/head.ts'

@@ -1,5 +1,5 @@
-import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
+import type { Redis } from '../../contract/wire/redis.ts'
 import {
   BATCH_OWNER,
   epochKey,
@@ -9,6 +9,7 @@ import {
   SHARD_COUNT,
   settleKeys,
 } from '../../contract/wire/redisKeys.ts'
+import { pipelineOf } from '../../contract/wire/redisShards.ts'
 import { defineScript, LeaseCode, type Script, SettleCode } from '../../contract/wire/scripts.ts'
 import type { Limits } from '../limits.ts'
 import { Loop } from '../runtime/loop.ts'
@@ -105,7 +106,7 @@ export class OrphanVoider {
 
   /** @returns how many holds could not be ended now */
   private async voidOwner(owner: string): Promise<number> {
-    const pipeline = this.redis.pipeline()
+    const pipeline = pipelineOf(this.redis)
     for (let shard = 0; shard < SHARD_COUNT; shard++) pipeline.hlen(holdsKey(shard, owner))
     const sizes = answersOf(await pipeline.exec())
     let left = 0
@@ -120,7 +121,7 @@ export class OrphanVoider {
 
   /** @returns in how many shards its leases could not be taken back now */
   private async takeBack(owner: string): Promise<number> {
-    const pipeline = this.redis.pipeline()
+    const pipeline = pipelineOf(this.redis)
     for (let shard = 0; shard < SHARD_COUNT; shard++) pipeline.exists(leasesKey(shard, owner))
     const isThere = answersOf(await pipeline.exec())
     let left = 0
@@ -153,7 +154,7 @@ export class OrphanVoider {
   /** Leases that were not taken back. What is left of the others passes away by itself. */
   private async leasesInUse(): Promise<OwnedKey[]> {
     const keys = await scanLeasesKeys(this.redis)
-    const pipeline = this.redis.pipeline()
+    const pipeline = pipelineOf(this.redis)
     for (const { key } of keys) pipeline.hexists(key, 'closed')
     const isClosed = answersOf(await pipeline.exec())
     return keys.filter((_, place) => isClosed[place] === 0)

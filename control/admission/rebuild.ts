@@ -1,6 +1,7 @@
-import type { Redis } from 'ioredis'
 import { newId } from '../../contract/wire/ids.ts'
+import type { Redis } from '../../contract/wire/redis.ts'
 import { BATCH_OWNER, OWNERS_KEY, SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
+import { scanKeys } from '../../contract/wire/redisShards.ts'
 import type { Limits } from '../limits.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { askOwners } from './askOwners.ts'
@@ -23,14 +24,14 @@ async function nextWriter(redis: Redis, pool: Pool): Promise<ShardWriter> {
 /**
  * Makes the whole admission state anew from the book and opens admission with a new epoch. To be called under the
  * admission lock.
- * @param runId identity of the Redis process, remembered with the epoch
+ * @param servers as `serversOf` returned them before, remembered with the epoch
  * @param beforeOpen brings back what else the proxies need from Redis
  * @returns the epoch
  */
 export async function rebuildAll(
   redis: Redis,
   pool: Pool,
-  runId: string,
+  servers: string,
   beforeOpen: () => Promise<void>,
   limits: Limits,
 ): Promise<string> {
@@ -47,7 +48,7 @@ export async function rebuildAll(
   await loadAll(redis, pool, loader, { loadNumber: writer.loadNumber, owners }, limits)
   await beforeOpen()
   const epoch = newId('evt')
-  await pool.query('UPDATE admission_state SET epoch = $1, redis_run_id = $2', [epoch, runId])
+  await pool.query('UPDATE admission_state SET epoch = $1, redis_run_id = $2', [epoch, servers])
   await Promise.all(SHARDS.map((shard) => loader.open(shard, epoch)))
   return epoch
 }
@@ -96,9 +97,7 @@ export async function reloadShards(
 
 /** Removes every account and every key counter; those that the book knows are written again. */
 async function clearState(redis: Redis, writer: ShardWriter, limits: Limits): Promise<void> {
-  let cursor = '0'
-  do {
-    const [next, keys] = await redis.scan(cursor, 'COUNT', limits.admissionLoadBatchMax)
+  for await (const keys of scanKeys(redis, { count: limits.admissionLoadBatchMax })) {
     const byShard = new Map<number, Write[]>()
     for (const key of keys) {
       const match = STATE_KEY.exec(key)
@@ -109,8 +108,7 @@ async function clearState(redis: Redis, writer: ShardWriter, limits: Limits): Pr
       writes.push(['UNLINK', key])
     }
     await Promise.all([...byShard].map(([shard, writes]) => writer.write(shard, writes)))
-    cursor = next
-  } while (cursor !== '0')
+  }
 }
 
 /** Has the owners of these holds and leases watched, also those that Redis forgot. A living one goes on beating. */

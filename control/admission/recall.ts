@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Redis } from 'ioredis'
+import type { Redis } from '../../contract/wire/redis.ts'
 import { RECALL_CHANNEL } from '../../contract/wire/redisKeys.ts'
 import type { Limits } from '../limits.ts'
 

@@ -1,13 +1,14 @@
 import { readFileSync } from 'node:fs'
-import type { Redis } from 'ioredis'
-import type { Script } from '../../contract/wire/scripts.ts'
+import type { Redis } from '../../contract/wire/redis.ts'
+import { type Script, scriptFor } from '../../contract/wire/scripts.ts'
 
 type ControlScriptName = 'guarded' | 'forgetOwner' | 'settleLost' | 'takeDebit' | 'giveBack' | 'payHold' | 'handOver'
 
 /** Makes a script that only control runs callable on a connection. @returns a function of keys and arguments */
 export function controlScript(redis: Redis, name: ControlScriptName): Script {
   const command = `sluice_control_${name}`
-  redis.defineCommand(command, { lua: readFileSync(new URL(`./lua/${name}.lua`, import.meta.url), 'utf8') })
+  const lua = readFileSync(new URL(`./lua/${name}.lua`, import.meta.url), 'utf8')
+  redis.defineCommand(command, { lua: scriptFor(redis, lua) })
   const run = Reflect.get(redis, command) as (...args: unknown[]) => Promise<unknown>
   return (keys, args) => run.call(redis, keys.length, ...keys, ...args)
 }

@@ -1,6 +1,6 @@
-import type { Redis } from 'ioredis'
 import { GatewayError } from '../../contract/errors/errors.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
+import type { Redis } from '../../contract/wire/redis.ts'
 import {
   accountKey,
   donePrefix,

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis'
+import type { Redis } from '../../contract/wire/redis.ts'
 import { epochKey, loadGuardKey } from '../../contract/wire/redisKeys.ts'
 import type { Script } from '../../contract/wire/scripts.ts'
 import { controlScript } from './scripts.ts'

@@ -1,5 +1,6 @@
-import type { Redis } from 'ioredis'
+import type { Redis } from '../../contract/wire/redis.ts'
 import { accountKey } from '../../contract/wire/redisKeys.ts'
+import { pipelineOf } from '../../contract/wire/redisShards.ts'
 import type { HeldParts } from '../admission/heldParts.ts'
 import { answersOf } from '../admission/scripts.ts'
 import { coinAccount, grantAccount } from '../book/ledger/accounts.ts'
@@ -49,7 +50,7 @@ export async function compareBalances(
   let count = 0
   for (let after = ''; ; ) {
     const page = await client.query<AccountRow>(PAGE, [after, limits.auditPageMax])
-    const pipeline = redis.pipeline()
+    const pipeline = pipelineOf(redis)
     for (const row of page.rows) pipeline.hmget(accountKey(row.shard, row.account_id), 'coin', 'g', 'seq', 'out')
     const accounts = answersOf(await pipeline.exec()) as RedisAccount[]
     const events = await client.query<EventRow>(

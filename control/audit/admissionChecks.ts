@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Redis } from 'ioredis'
+import type { Redis } from '../../contract/wire/redis.ts'
 import { BATCH_OWNER, epochKey, OWNERS_KEY, SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
+import { pipelineOf } from '../../contract/wire/redisShards.ts'
 import { HeldParts } from '../admission/heldParts.ts'
 import type { HoldRecord } from '../admission/holdRecord.ts'
 import { listLeases, scanLeasesKeys } from '../admission/leaseRecord.ts'
@@ -79,7 +80,7 @@ async function checkEpochs(client: Client, redis: Redis): Promise<AuditCheck> {
   const faults = new Faults()
   const state = await client.query<{ epoch: string }>('SELECT epoch FROM admission_state')
   const epoch = state.rows[0]?.epoch ?? ''
-  const pipeline = redis.pipeline()
+  const pipeline = pipelineOf(redis)
   for (let shard = 0; shard < SHARD_COUNT; shard++) pipeline.get(epochKey(shard))
   for (const [shard, found] of answersOf(await pipeline.exec()).entries()) {
     if (found === null || found !== epoch) faults.add(`shard ${shard} has ${found ?? 'no'} epoch, the book ${epoch}`)

@@ -1,5 +1,6 @@
-import type { Redis } from 'ioredis'
+import type { Redis } from '../../contract/wire/redis.ts'
 import { keyCountersKey, shardOf } from '../../contract/wire/redisKeys.ts'
+import { pipelineOf } from '../../contract/wire/redisShards.ts'
 import type { HeldParts, KeySpending } from '../admission/heldParts.ts'
 import { answersOf } from '../admission/scripts.ts'
 import { readSubKeySpending } from '../admission/subKeySpending.ts'
@@ -95,7 +96,7 @@ export async function compareKeys(spent: Spent, faults: Faults, limits: Limits):
 }
 
 async function comparePage(spent: Spent, rows: readonly KeyRow[], faults: Faults): Promise<void> {
-  const pipeline = spent.redis.pipeline()
+  const pipeline = pipelineOf(spent.redis)
   for (const row of rows) {
     pipeline.hmget(keyCountersKey(row.shard, row.key_id), 'hw', 'hs', 'dw', 'ds', 'mw', 'ms', 'bs')
   }

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis'
+import type { Redis } from '../../contract/wire/redis.ts'
 import { SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
 import { type DebitRecord, readDebits } from '../admission/debitRecord.ts'
 import type { HeldParts } from '../admission/heldParts.ts'

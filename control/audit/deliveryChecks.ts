@@ -1,5 +1,6 @@
-import type { Redis } from 'ioredis'
+import type { Redis } from '../../contract/wire/redis.ts'
 import { leasesKey } from '../../contract/wire/redisKeys.ts'
+import { pipelineOf } from '../../contract/wire/redisShards.ts'
 import { answersOf } from '../admission/scripts.ts'
 import { addRun, type OwnerPosition, readOpenPositions } from '../book/settlement/ownerPositions.ts'
 import type { Client } from '../runtime/db/pool.ts'
@@ -16,7 +17,7 @@ export interface Delivery {
 /** Reads what living proxies have delivered. To be read before the streams, which have more by then but never less. */
 export async function readDeliveries(client: Client, redis: Redis): Promise<Delivery[]> {
   const positions = await readOpenPositions(client)
-  const pipeline = redis.pipeline()
+  const pipeline = pipelineOf(redis)
   for (const { owner, shard } of positions) pipeline.hget(leasesKey(shard, owner), 'seq')
   const found = answersOf(await pipeline.exec())
   return positions.map((position, i) => ({ position, deliveredSeq: Number(found[i] ?? 0) }))

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis'
+import type { Redis } from '../../contract/wire/redis.ts'
 import type { Limits } from '../limits.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { checkAdmission } from './admissionChecks.ts'

@@ -1,5 +1,5 @@
-import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
+import type { Redis } from '../../contract/wire/redis.ts'
 import { BATCH_OWNER } from '../../contract/wire/redisKeys.ts'
 import type { HoldRecord } from '../admission/holdRecord.ts'
 import { readHolds, scanHoldsKeys } from '../admission/listHolds.ts'

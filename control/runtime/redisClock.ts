@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis'
+import type { Redis } from '../../contract/wire/redis.ts'
 
 /**
  * The time by the clock of Redis, which all parts share, in milliseconds since 1970.

@@ -1,5 +1,5 @@
-import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
+import type { Redis } from '../../contract/wire/redis.ts'
 import type { Debits } from '../admission/debits/debit.ts'
 import { AccountApi } from '../api/accountApi.ts'
 import { batchHandlers } from '../batch/batchHandlers.ts'

@@ -1,5 +1,5 @@
-import type { Redis } from 'ioredis'
 import { CONTRACT_LIMITS } from '../../contract/limits/limits.ts'
+import type { Redis } from '../../contract/wire/redis.ts'
 import { holdsKey, LEDGER_GROUP, ledgerStream, OWNERS_KEY, SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
 import { rpcLanes } from '../../contract/wire/rpcStreams.ts'
 import { redisNowMs } from '../runtime/redisClock.ts'

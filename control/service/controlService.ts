@@ -1,7 +1,6 @@
-import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import { newId } from '../../contract/wire/ids.ts'
-import { connectRedis } from '../../contract/wire/redis.ts'
+import { connectRedis, type Redis } from '../../contract/wire/redis.ts'
 import { Debits } from '../admission/debits/debit.ts'
 import { DebitKeeper } from '../admission/debits/debitKeeper.ts'
 import { EventDispatcher } from '../admission/dispatcher.ts'

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis'
+import type { Redis } from '../../contract/wire/redis.ts'
 import { leasesKey, OWNERS_KEY, SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
 import { readLeases, unitsOf } from '../admission/leaseRecord.ts'
 

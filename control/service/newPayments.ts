@@ -1,5 +1,5 @@
-import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
+import type { Redis } from '../../contract/wire/redis.ts'
 import { coinUsdUnitsInForce } from '../catalog/pricing/coinAmounts.ts'
 import { accountOfWallet } from '../customers/wallets/wallets.ts'
 import type { Limits } from '../limits.ts'

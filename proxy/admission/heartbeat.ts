@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis'
+import type { Redis } from '../../contract/wire/redis.ts'
 import { OWNERS_KEY } from '../../contract/wire/redisKeys.ts'
 import type { Script } from '../../contract/wire/scripts.ts'
 

@@ -1,9 +1,12 @@
-import type { Redis } from 'ioredis'
 import { sluice } from '../../contract/wire/generated/messages.js'
+import { clusterOf, type Redis } from '../../contract/wire/redis.ts'
 import { FEED_STREAM } from '../../contract/wire/redisKeys.ts'
+import { defineScript, type Script } from '../../contract/wire/scripts.ts'
 import { compareStreamIds, parseStreamId } from '../../contract/wire/streamId.ts'
 
 const BLOCK_MS = 5_000
+/** In a cluster, a read that waits does not see what is written to a stream that is moving to another node. */
+const CLUSTER_BLOCK_MS = 1_000
 const READ_COUNT = 512
 const RETRY_MS = 100
 
@@ -19,13 +22,18 @@ type StreamAnswer = [Buffer, [Buffer, Buffer[]][]][] | null
 
 /**
  * Follows control's feed. It remembers its place in the stream, so a lost connection loses no event; when the stream
- * itself is gone or has been trimmed past that place, the listener is told of a gap.
+ * itself is gone or has been trimmed past that place, or another server has taken over, the listener is told of a gap.
  */
 export class FeedReader {
   private readonly redis: Redis
   private readonly listener: FeedListener
   private readonly onError: (error: unknown) => void
   private lastId = '0-0'
+  /** The server that the feed was read from; another one may lack events that this one had. */
+  private server = ''
+  private isUnsure = false
+  private readonly blockMs: number
+  private readonly serverOf: Script
   private stopped = false
   private running: Promise<void> = Promise.resolve()
 
@@ -33,10 +41,13 @@ export class FeedReader {
     this.redis = redis
     this.listener = listener
     this.onError = onError
+    this.serverOf = defineScript(redis, 'serverOf')
+    this.blockMs = clusterOf(redis) === undefined ? BLOCK_MS : CLUSTER_BLOCK_MS
   }
 
   /** Starts at the end of the feed as it is now; read what it announces after this resolves. */
   async start(): Promise<void> {
+    this.server = String(await this.serverOf([FEED_STREAM], []))
     this.lastId = (await this.newestId()) ?? '0-0'
     this.redis.on('ready', () => this.checkGap())
     this.running = this.run()
@@ -51,12 +62,14 @@ export class FeedReader {
   private async run(): Promise<void> {
     while (!this.stopped) {
       try {
+        if (this.isUnsure) await this.findGap()
+        this.isUnsure = false
         const answer = (await this.redis.callBuffer(
           'XREAD',
           'COUNT',
           READ_COUNT,
           'BLOCK',
-          BLOCK_MS,
+          this.blockMs,
           'STREAMS',
           FEED_STREAM,
           this.lastId,
@@ -66,6 +79,7 @@ export class FeedReader {
         if (this.stopped) return
         this.onError(error)
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+        this.isUnsure = true
       }
     }
   }
@@ -92,12 +106,14 @@ export class FeedReader {
   }
 
   private async findGap(): Promise<void> {
+    const server = String(await this.serverOf([FEED_STREAM], []))
     const oldest = (await this.redis.xrange(FEED_STREAM, '-', '+', 'COUNT', 1)) as [string, string[]][]
     const newest = await this.newestId()
     const oldestId = oldest[0]?.[0]
     const lost = newest === undefined || isOlder(newest, this.lastId)
     const trimmed = oldestId !== undefined && this.lastId !== '0-0' && isOlder(this.lastId, oldestId)
-    if (!lost && !trimmed) return
+    if (!lost && !trimmed && server === this.server) return
+    this.server = server
     this.lastId = newest ?? '0-0'
     this.listener.onGap()
   }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Redis } from 'ioredis'
+import type { Redis } from '../../contract/wire/redis.ts'
 
 const RETRY_MS = 100
 const RETRY_MAX_MS = 2_000

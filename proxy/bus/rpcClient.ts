@@ -1,7 +1,7 @@
-import type { Redis } from 'ioredis'
 import { GatewayError } from '../../contract/errors/errors.ts'
 import { CallSeal, replyLabel, requestLabel } from '../../contract/wire/callSeal.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
+import type { Redis } from '../../contract/wire/redis.ts'
 import { rpcReplyChannel } from '../../contract/wire/redisKeys.ts'
 import { errorOf } from '../../contract/wire/refusal.ts'
 import { RPC, type RpcOperation, type RpcReplyRead, type RpcRequest } from '../../contract/wire/rpc.ts'

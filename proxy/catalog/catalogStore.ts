@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis'
+import type { Redis } from '../../contract/wire/redis.ts'
 import { CATALOG_KEY } from '../../contract/wire/redisKeys.ts'
 import { KeptRecord } from '../bus/keptRecord.ts'
 import { type Catalog, decodeCatalog, type Model } from './catalog.ts'

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Redis } from 'ioredis'
 import { type ErrorCode, GatewayError } from '../../contract/errors/errors.ts'
 import type { sluice } from '../../contract/wire/generated/messages.js'
+import type { Redis } from '../../contract/wire/redis.ts'
 import { holdsKey, shardOf } from '../../contract/wire/redisKeys.ts'
 import { ControlUnavailable, type RpcClient } from '../bus/rpcClient.ts'
 import type { Limits } from '../limits.ts'

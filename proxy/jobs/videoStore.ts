@@ -1,6 +1,6 @@
-import type { Redis } from 'ioredis'
 import { requestIdOf, type VideoState, videoIdOf } from '../../contract/catalog/video.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
+import type { Redis } from '../../contract/wire/redis.ts'
 import {
   holdsKey,
   holdsPrefix,

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis'
+import type { Redis } from '../../contract/wire/redis.ts'
 import { videoWakeChannel } from '../../contract/wire/redisKeys.ts'
 
 export interface VideoWakesOptions {

@@ -1,6 +1,6 @@
-import type { Redis } from 'ioredis'
 import { type Incident, incidentOf, type ServiceState, serviceStateOf } from '../../contract/api/incidents.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
+import type { Redis } from '../../contract/wire/redis.ts'
 import { STATUS_KEY } from '../../contract/wire/redisKeys.ts'
 import { KeptRecord } from '../bus/keptRecord.ts'
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Redis } from 'ioredis'
 import { sluice } from '../../contract/wire/generated/messages.js'
 import { decodeHoldMeta } from '../../contract/wire/holdMeta.ts'
+import type { Redis } from '../../contract/wire/redis.ts'
 import { epochKey, leasesKey, SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
 import { LeaseCode, type Script } from '../../contract/wire/scripts.ts'
 import type { JournalContent } from '../admission/journal/readJournal.ts'

@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Redis } from 'ioredis'
-import { connectRedis } from '../../contract/wire/redis.ts'
+import { connectRedis, type Redis } from '../../contract/wire/redis.ts'
 import { migrate } from '../../control/runtime/db/migrate.ts'
 import { createPool, type Pool } from '../../control/runtime/db/pool.ts'
 import { CliProcess } from './cli.ts'

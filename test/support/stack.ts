@@ -2,20 +2,24 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
+import { type Redis as AnyRedis, connectRedis } from '../../contract/wire/redis.ts'
 import { accountKey, ledgerStream, SHARD_COUNT, shardOf } from '../../contract/wire/redisKeys.ts'
+import { pipelineOf } from '../../contract/wire/redisShards.ts'
 import { waitReady } from '../../control/launch/waitReady.ts'
 import type { Served } from '../../mock/main.ts'
 import { CliProcess, type CliResult } from './cli.ts'
+import { heldIn } from './heldIn.ts'
 import { type LimitChanges, limitsText } from './limits.ts'
 import { TEST_BUS_KEY } from './parts/sealedCalls.ts'
 import { freshDatabase, startTestPostgres, startTestRedis, type TestServer } from './services.ts'
 import { makeTempDir, removeTempDir } from './tempDir.ts'
 import { type TestCatalogOptions, testCatalog } from './testCatalog.ts'
 import { TestProcess } from './testProcess.ts'
+import { until } from './until.ts'
 
-const POLL_MS = 50
+export { until } from './until.ts'
+
 const SETTLED_TIMEOUT_MS = 30_000
 // Control that is stopped waits for its last read of the ledger streams.
 const BLOCK_MS = 200
@@ -47,6 +51,8 @@ export interface StackOptions {
   readonly ownPostgres?: boolean
   /** Redis is reached by a Unix domain socket. */
   readonly redisSocket?: boolean
+  /** What REDIS_URL leads to, of any kind, in place of a Redis of the stack's own; it is stopped with the stack. */
+  readonly redis?: TestServer
 }
 
 export interface TestAccount {
@@ -202,19 +208,19 @@ export class Stack {
     assert.equal(result.code, 0, `account create failed: ${result.stderr}`)
     const { account_id: accountId, api_key: apiKey } = result.json as { account_id: string; api_key: string }
     const key = accountKey(shardOf(accountId), accountId)
-    await this.withRedis((redis) => until('the account is in Redis', async () => (await redis.exists(key)) === 1))
+    await this.withAnyRedis((redis) => until('the account is in Redis', async () => (await redis.exists(key)) === 1))
     return { accountId, apiKey }
   }
 
   /** Waits until no hold is open, no lease is out and every ended request is in the book. */
   settled(timeoutMs: number = SETTLED_TIMEOUT_MS): Promise<void> {
-    return this.withRedis((redis) =>
+    return this.withAnyRedis((redis) =>
       until(
         'no hold is open, no lease is out and the ledger streams are empty',
         async () => {
           // Holds first: a hold that ends between the two looks is in a stream at the second.
           if ((await heldIn(redis)).length > 0) return false
-          const pipeline = redis.pipeline()
+          const pipeline = pipelineOf(redis)
           for (let shard = 0; shard < SHARD_COUNT; shard++) pipeline.xlen(ledgerStream(shard))
           const lengths = await pipeline.exec()
           return lengths?.every(([error, length]) => error === null && length === 0) === true
@@ -235,7 +241,18 @@ export class Stack {
     assert.equal(result.code, 0, `audit found:\n${result.stdout}\n${result.stderr}`)
   }
 
-  /** Calls `work` with a connection to the stack's Redis. */
+  /** Calls `work` with a connection of the gateway's own kind, to a Redis of any kind. */
+  async withAnyRedis<T>(work: (redis: AnyRedis) => Promise<T>): Promise<T> {
+    const redis = connectRedis(this.redis.url, 'wait')
+    redis.on('error', () => {})
+    try {
+      return await work(redis)
+    } finally {
+      redis.disconnect()
+    }
+  }
+
+  /** Calls `work` with a connection to the stack's Redis, which is one server. */
   async withRedis<T>(work: (redis: Redis) => Promise<T>): Promise<T> {
     const redis = new Redis(this.redis.url, { maxRetriesPerRequest: 20 })
     redis.on('error', () => {})
@@ -278,7 +295,8 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   mkdirSync(dir, { recursive: true })
   const provider = new TestProcess('provider', 'mock/main.js', ['--port', '0'], dir, {})
   const postgres = options.ownPostgres === true ? await startTestPostgres() : undefined
-  const [redis] = await Promise.all([startTestRedis({ onSocket: options.redisSocket === true }), provider.start()])
+  const started = options.redis ?? startTestRedis({ onSocket: options.redisSocket === true })
+  const [redis] = await Promise.all([started, provider.start()])
   const databaseUrl = postgres?.url ?? (await freshDatabase())
   const stack = new Stack({ dir, databaseUrl, redis, postgres, provider, options })
   try {
@@ -292,23 +310,4 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     await stack.stop()
     throw error
   }
-}
-
-/** Waits until `condition` holds. */
-export async function until(
-  what: string,
-  condition: () => Promise<boolean> | boolean,
-  timeoutMs: number = SETTLED_TIMEOUT_MS,
-): Promise<void> {
-  const deadlineMs = Date.now() + timeoutMs
-  while (!(await condition())) {
-    assert.ok(Date.now() < deadlineMs, `after ${timeoutMs} ms still waiting until ${what}`)
-    await sleep(POLL_MS)
-  }
-}
-
-async function heldIn(redis: Redis): Promise<string[]> {
-  const [holds, owners] = await Promise.all([redis.keys('holds:*'), redis.keys('leases:*')])
-  const leases = await Promise.all(owners.map((key) => redis.hkeys(key)))
-  return [...holds, ...leases.flat().filter((field) => field.startsWith('L:'))]
 }

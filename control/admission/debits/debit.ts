@@ -1,5 +1,5 @@
-import type { Redis } from 'ioredis'
 import { GatewayError } from '../../../contract/errors/errors.ts'
+import type { Redis } from '../../../contract/wire/redis.ts'
 import { accountKey, debitsKey, epochKey, keyCountersKey, shardOf } from '../../../contract/wire/redisKeys.ts'
 import { HoldCode, type Script } from '../../../contract/wire/scripts.ts'
 import { coinAccount } from '../../book/ledger/accounts.ts'

@@ -1,6 +1,7 @@
-import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
+import type { Redis } from '../../../contract/wire/redis.ts'
 import { debitsKey, SHARD_COUNT } from '../../../contract/wire/redisKeys.ts'
+import { pipelineOf } from '../../../contract/wire/redisShards.ts'
 import { NO_CAPS } from '../../book/ledger/spendingCaps.ts'
 import type { Limits } from '../../limits.ts'
 import { textArray } from '../../runtime/db/arrays.ts'
@@ -36,7 +37,7 @@ export class DebitKeeper {
   }
 
   private async pass(signal: AbortSignal): Promise<void> {
-    const pipeline = this.redis.pipeline()
+    const pipeline = pipelineOf(this.redis)
     for (let shard = 0; shard < SHARD_COUNT; shard++) pipeline.hlen(debitsKey(shard))
     const sizes = answersOf(await pipeline.exec())
     const oldestMs = (await redisNowMs(this.redis)) - this.limits.debitVoidMs

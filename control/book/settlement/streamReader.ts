@@ -1,5 +1,7 @@
-import type { Redis } from 'ioredis'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { clusterOf, type Redis } from '../../../contract/wire/redis.ts'
 import { LEDGER_GROUP, ledgerStream, SHARD_COUNT } from '../../../contract/wire/redisKeys.ts'
+import { pipelineOf } from '../../../contract/wire/redisShards.ts'
 import type { Limits } from '../../limits.ts'
 import type { RawEntry } from './entry.ts'
 
@@ -7,6 +9,9 @@ const STREAMS = Array.from({ length: SHARD_COUNT }, (_, shard) => ledgerStream(s
 const SHARD_OF_STREAM = new Map(STREAMS.map((stream, shard) => [stream, shard]))
 /** A read that is this much overdue hangs on a dead connection. */
 const OVERDUE_MS = 3_000
+/** The pauses between two looks at the streams of a cluster while they are empty. */
+const POLL_MIN_MS = 10
+const POLL_MAX_MS = 200
 /** Calls that the entries of one batch are removed by, at most. */
 const REMOVALS_MAX = 16
 
@@ -29,7 +34,7 @@ function answersOf(results: [error: Error | null, result: unknown][] | null): un
 
 /** Creates the consumer group on every stream where it is missing. */
 export async function ensureGroups(redis: Redis): Promise<void> {
-  const pipeline = redis.pipeline()
+  const pipeline = pipelineOf(redis)
   for (const stream of STREAMS) pipeline.xgroup('CREATE', stream, LEDGER_GROUP, '0', 'MKSTREAM')
   for (const [error] of (await pipeline.exec()) ?? []) {
     if (error !== null && !error.message.startsWith('BUSYGROUP')) throw error
@@ -37,7 +42,8 @@ export async function ensureGroups(redis: Redis): Promise<void> {
 }
 
 /**
- * Reads all streams at once for one consumer of the group.
+ * Reads all streams at once for one consumer of the group. A cluster, whose slots a read can not wait over, is asked again and
+ * again meanwhile, less and less often.
  * @param from '>' for entries that nobody was given yet, '0' for those given to this consumer and not acknowledged
  * @param countPerStream most entries of each stream
  * @param blockMs how long to wait for the first one; 0 does not wait
@@ -49,30 +55,55 @@ export async function readGroup(
   countPerStream: number,
   blockMs: number,
 ): Promise<RawEntry[]> {
-  const wait = blockMs > 0 ? ['BLOCK', blockMs] : []
-  const call = redis.callBuffer('XREADGROUP', [
-    'GROUP',
-    LEDGER_GROUP,
-    consumer,
-    'COUNT',
-    countPerStream,
-    ...wait,
-    'STREAMS',
-    ...STREAMS,
-    ...STREAMS.map(() => from),
-  ])
+  const head = ['GROUP', LEDGER_GROUP, consumer, 'COUNT', countPerStream]
+  const isCluster = clusterOf(redis) !== undefined
+  const call = isCluster ? pollStreams(redis, head, from, blockMs) : readStreams(redis, head, from, blockMs)
   const overdue = setTimeout(() => redis.disconnect(true), blockMs + OVERDUE_MS)
   try {
-    const replies = (await call) as StreamReply[] | null
-    return (replies ?? []).flatMap(([stream, entries]) => toRaw(SHARD_OF_STREAM.get(String(stream)) ?? -1, entries))
+    return (await call).flatMap(([stream, entries]) => toRaw(SHARD_OF_STREAM.get(String(stream)) ?? -1, entries))
   } finally {
     clearTimeout(overdue)
   }
 }
 
+async function readStreams(
+  redis: Redis,
+  head: readonly (string | number)[],
+  from: string,
+  blockMs: number,
+): Promise<StreamReply[]> {
+  const wait = blockMs > 0 ? ['BLOCK', blockMs] : []
+  const replies = await redis.callBuffer('XREADGROUP', [
+    ...head,
+    ...wait,
+    'STREAMS',
+    ...STREAMS,
+    ...STREAMS.map(() => from),
+  ])
+  return (replies ?? []) as StreamReply[]
+}
+
+async function pollStreams(
+  redis: Redis,
+  head: readonly (string | number)[],
+  from: string,
+  waitMs: number,
+): Promise<StreamReply[]> {
+  const untilMs = performance.now() + waitMs
+  for (let pauseMs = POLL_MIN_MS; ; pauseMs = Math.min(2 * pauseMs, POLL_MAX_MS)) {
+    const pipeline = pipelineOf(redis)
+    for (const stream of STREAMS) pipeline.callBuffer('XREADGROUP', [...head, 'STREAMS', stream, from])
+    const replies = answersOf(await pipeline.exec()) as (StreamReply[] | null)[]
+    const found = replies.flatMap((reply) => reply ?? [])
+    const leftMs = untilMs - performance.now()
+    if (leftMs <= 0 || found.some(([, entries]) => entries.length > 0)) return found
+    await sleep(Math.min(pauseMs, leftMs))
+  }
+}
+
 /** Takes over entries that another consumer was given at least `idleMs` ago and did not acknowledge. */
 export async function claimIdle(redis: Redis, consumer: string, idleMs: number, count: number): Promise<RawEntry[]> {
-  const pipeline = redis.pipeline()
+  const pipeline = pipelineOf(redis)
   for (const stream of STREAMS) {
     pipeline.callBuffer('XAUTOCLAIM', [stream, LEDGER_GROUP, consumer, idleMs, '0-0', 'COUNT', count])
   }
@@ -97,7 +128,7 @@ async function removeAtOnce(redis: Redis, entries: readonly RawEntry[]): Promise
     if (known === undefined) ids.set(shard, [id])
     else known.push(id)
   }
-  const pipeline = redis.pipeline()
+  const pipeline = pipelineOf(redis)
   for (const [shard, list] of ids) {
     pipeline.xdel(ledgerStream(shard), ...list)
     pipeline.xack(ledgerStream(shard), LEDGER_GROUP, ...list)
@@ -107,9 +138,9 @@ async function removeAtOnce(redis: Redis, entries: readonly RawEntry[]): Promise
 
 /** Forgets consumers that died long ago and whose entries others have taken over, so that the groups do not grow. */
 export async function forgetDeadConsumers(redis: Redis, idleMs: number): Promise<void> {
-  const pipeline = redis.pipeline()
+  const pipeline = pipelineOf(redis)
   for (const stream of STREAMS) pipeline.xinfo('CONSUMERS', stream, LEDGER_GROUP)
-  const removal = redis.pipeline()
+  const removal = pipelineOf(redis)
   for (const [shard, consumers] of (answersOf(await pipeline.exec()) as unknown[][][]).entries()) {
     for (const fields of consumers) {
       const field = (name: string): unknown => fields[fields.indexOf(name) + 1]
@@ -122,10 +153,10 @@ export async function forgetDeadConsumers(redis: Redis, idleMs: number): Promise
 
 /** Forgets a consumer that has nothing pending. */
 export async function leaveGroup(redis: Redis, consumer: string): Promise<void> {
-  const pipeline = redis.pipeline()
+  const pipeline = pipelineOf(redis)
   for (const stream of STREAMS) pipeline.xpending(stream, LEDGER_GROUP, '-', '+', 1, consumer)
   const pending = answersOf(await pipeline.exec()) as unknown[][]
-  const removal = redis.pipeline()
+  const removal = pipelineOf(redis)
   pending.forEach((entries, shard) => {
     if (entries.length === 0) removal.xgroup('DELCONSUMER', ledgerStream(shard), LEDGER_GROUP, consumer)
   })

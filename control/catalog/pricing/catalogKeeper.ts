@@ -1,5 +1,5 @@
-import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
+import type { Redis } from '../../../contract/wire/redis.ts'
 import { CATALOG_KEY } from '../../../contract/wire/redisKeys.ts'
 import type { Limits } from '../../limits.ts'
 import { publishCatalogRecord } from '../../runtime/bus/feed.ts'

@@ -1,5 +1,5 @@
-import type { Redis } from 'ioredis'
 import { parseUsd } from '../../../contract/money/units.ts'
+import type { Redis } from '../../../contract/wire/redis.ts'
 import type { ReadHandler, WriteHandler } from '../../api/call.ts'
 import { listJson, pageOf } from '../../api/lists.ts'
 import { type UsageFields, usageQuery } from '../../book/usage/usageQuery.ts'

@@ -1,5 +1,5 @@
-import type { Redis } from 'ioredis'
 import { formatUsd } from '../../../contract/money/units.ts'
+import type { Redis } from '../../../contract/wire/redis.ts'
 import { coinText, coinUsdUnitsInForce, sumText } from '../../catalog/pricing/coinAmounts.ts'
 import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'

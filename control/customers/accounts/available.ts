@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis'
+import type { Redis } from '../../../contract/wire/redis.ts'
 import { accountKey, shardOf } from '../../../contract/wire/redisKeys.ts'
 import { redisNowMs } from '../../runtime/redisClock.ts'
 

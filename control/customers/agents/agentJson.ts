@@ -1,5 +1,5 @@
-import type { Redis } from 'ioredis'
 import { formatUsd } from '../../../contract/money/units.ts'
+import type { Redis } from '../../../contract/wire/redis.ts'
 import { balanceOf } from '../../book/ledger/balanceOf.ts'
 import { coinPrice, coinText } from '../../catalog/pricing/coinAmounts.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'

@@ -1,5 +1,5 @@
-import type { Redis } from 'ioredis'
 import { formatUsd } from '../../../contract/money/units.ts'
+import type { Redis } from '../../../contract/wire/redis.ts'
 import { keyCountersKey, shardOf } from '../../../contract/wire/redisKeys.ts'
 import { windowsAt } from '../../admission/windows.ts'
 import { redisNowMs } from '../../runtime/redisClock.ts'

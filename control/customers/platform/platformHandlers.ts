@@ -1,6 +1,6 @@
-import type { Redis } from 'ioredis'
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
 import { isId } from '../../../contract/wire/ids.ts'
+import type { Redis } from '../../../contract/wire/redis.ts'
 import type { ApiCall, ReadHandler, WriteHandler } from '../../api/call.ts'
 import { listJson, pageOf } from '../../api/lists.ts'
 import { type UsageFields, usageQuery } from '../../book/usage/usageQuery.ts'

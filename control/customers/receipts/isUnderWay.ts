@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis'
+import type { Redis } from '../../../contract/wire/redis.ts'
 import { donePrefix, holdsKey, OWNERS_KEY, SHARD_COUNT } from '../../../contract/wire/redisKeys.ts'
 import type { Limits } from '../../limits.ts'
 import { redisNowMs } from '../../runtime/redisClock.ts'

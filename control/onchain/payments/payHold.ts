@@ -1,5 +1,5 @@
-import type { Redis } from 'ioredis'
 import { encodeHoldMeta } from '../../../contract/wire/holdMeta.ts'
+import type { Redis } from '../../../contract/wire/redis.ts'
 import {
   accountKey,
   epochKey,

@@ -1,6 +1,6 @@
-import type { Redis } from 'ioredis'
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { Address } from '../../../contract/payments/address.ts'
+import type { Redis } from '../../../contract/wire/redis.ts'
 import type { Limits } from '../../limits.ts'
 
 const keyOf = (token: Address, payer: Address): string => `refused:${token}:${payer}`

@@ -1,4 +1,3 @@
-import type { Redis } from 'ioredis'
 import { keccak256 } from 'viem'
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import { clientNetwork } from '../../../contract/net/ipAddress.ts'
@@ -7,6 +6,7 @@ import { parseBytes, parseBytes32, parseUint256 } from '../../../contract/paymen
 import { isAssetId, paymentOfMessage, termsToMessage } from '../../../contract/payments/messages.ts'
 import { replayKey } from '../../../contract/payments/signedPayment.ts'
 import type { sluice } from '../../../contract/wire/generated/messages.js'
+import type { Redis } from '../../../contract/wire/redis.ts'
 import type { Limits } from '../../limits.ts'
 import type { RpcHandlers } from '../../runtime/bus/rpcOperations.ts'
 import { redisNowMs } from '../../runtime/redisClock.ts'

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis'
+import type { Redis } from '../../../contract/wire/redis.ts'
 import type { Limits } from '../../limits.ts'
 import { intArray } from '../db/arrays.ts'
 import type { Pool } from '../db/pool.ts'

@@ -1,5 +1,5 @@
-import type { Redis } from 'ioredis'
 import { sluice } from '../../../contract/wire/generated/messages.js'
+import type { Redis } from '../../../contract/wire/redis.ts'
 import { CATALOG_KEY, FEED_STREAM, STATUS_KEY } from '../../../contract/wire/redisKeys.ts'
 import type { Limits } from '../../limits.ts'
 

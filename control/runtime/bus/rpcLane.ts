@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
-import { connectRedis } from '../../../contract/wire/redis.ts'
+import { connectRedis, type Redis } from '../../../contract/wire/redis.ts'
 import { RPC_GROUP } from '../../../contract/wire/redisKeys.ts'
+import { pipelineOf } from '../../../contract/wire/redisShards.ts'
 import type { Limits } from '../../limits.ts'
 import { redisNowMs } from '../redisClock.ts'
 
@@ -110,7 +110,7 @@ export class RpcLane {
   private async serve(id: Buffer, fields: Buffer[], ageMs: number): Promise<void> {
     const { stream, serve } = this.options
     const answer = await serve(fields, ageMs)
-    const write = this.writer.pipeline()
+    const write = pipelineOf(this.writer)
     if (answer !== undefined) write.publish(answer.channel, answer.message)
     await write.xack(stream, RPC_GROUP, id).xdel(stream, id).exec()
   }
@@ -124,8 +124,7 @@ export class RpcLane {
     const claimed = (await this.writer.call('XAUTOCLAIM', ...args)) as [string, string[]]
     const abandoned = claimed[1].filter((id) => !this.underWay.has(id))
     if (abandoned.length > 0) {
-      await this.writer
-        .pipeline()
+      await pipelineOf(this.writer)
         .xack(stream, RPC_GROUP, ...abandoned)
         .xdel(stream, ...abandoned)
         .exec()

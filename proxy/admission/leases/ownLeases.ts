@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { Redis } from 'ioredis'
+import type { Redis } from '../../../contract/wire/redis.ts'
 import {
   ASK_CHANNEL,
   askedKey,

@@ -3,9 +3,8 @@
 
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
-import type { Redis } from 'ioredis'
 import { sluice } from '../../../contract/wire/generated/messages.js'
-import { connectRedis } from '../../../contract/wire/redis.ts'
+import { connectRedis, type Redis } from '../../../contract/wire/redis.ts'
 import {
   accountKey,
   debitsKey,

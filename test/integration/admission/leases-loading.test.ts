@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
+import { connectRedis } from '../../../contract/wire/redis.ts'
 import { accountKey, keyCountersKey, leasesKey, shardOf } from '../../../contract/wire/redisKeys.ts'
 import { LeaseCode } from '../../../contract/wire/scripts.ts'
 import { balanceOf } from '../../../control/book/ledger/balanceOf.ts'
@@ -166,9 +167,9 @@ test('a report that comes when the loading no longer waits is refused', async ()
     const accountId = await fundedAccount(book, 1_000)
     await deaf.hold(accountId, 70)
     await book.redis.flushall()
-    const subscriber = book.redis.duplicate()
+    const subscriber = connectRedis(book.redisServer.url, 'wait')
     let load = ''
-    subscriber.on('message', (_channel, text) => {
+    subscriber.on('message', (_channel: string, text: string) => {
       load = text
     })
     await subscriber.subscribe('report')

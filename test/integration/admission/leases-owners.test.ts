@@ -3,8 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
-import type { Redis } from 'ioredis'
-import { connectRedis } from '../../../contract/wire/redis.ts'
+import { connectRedis, type Redis } from '../../../contract/wire/redis.ts'
 import { epochKey, leasesKey, loadGuardKey, shardOf } from '../../../contract/wire/redisKeys.ts'
 import { defineScript, LeaseCode, type Script } from '../../../contract/wire/scripts.ts'
 import { keyOf, LeaseOwner, NO_CAPS } from '../../support/parts/leaseOwner.ts'

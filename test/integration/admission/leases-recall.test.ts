@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
 import { newId } from '../../../contract/wire/ids.ts'
+import { connectRedis } from '../../../contract/wire/redis.ts'
 import { shardOf } from '../../../contract/wire/redisKeys.ts'
 import { Debits } from '../../../control/admission/debits/debit.ts'
 import { settleLost } from '../../../control/admission/settleLost.ts'
@@ -98,9 +99,9 @@ test('what requests hold is not called back: the debit is refused in bounded tim
 
 test('a debit that no lease could help is refused at once', async () => {
   const accountId = await fundedAccount(book, 1_000)
-  const subscriber = book.redis.duplicate()
+  const subscriber = connectRedis(book.redisServer.url, 'wait')
   const recalls: string[] = []
-  subscriber.on('message', (_channel, text) => recalls.push(text))
+  subscriber.on('message', (_channel: string, text: string) => recalls.push(text))
   await subscriber.subscribe('recall')
   await assert.rejects(debit(accountId, 1_001, undefined, soon), { type: 'insufficient_balance' })
   await subscriber.ping()

@@ -3,8 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
-import type { Redis } from 'ioredis'
-import { connectRedis } from '../../../contract/wire/redis.ts'
+import { connectRedis, type Redis } from '../../../contract/wire/redis.ts'
 import { accountKey, keyCountersKey, ledgerStream, shardOf } from '../../../contract/wire/redisKeys.ts'
 import { HoldCode, LeaseCode } from '../../../contract/wire/scripts.ts'
 import { type Caps, keyOf, LeaseOwner } from '../../support/parts/leaseOwner.ts'

@@ -2,10 +2,10 @@
 // Method: the receipt reader over real stores, and proxy processes played by a subscriber that answers as they do.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { Redis } from 'ioredis'
 import { pino } from 'pino'
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import { newId } from '../../../contract/wire/ids.ts'
+import { connectRedis, type Redis } from '../../../contract/wire/redis.ts'
 import { ASK_CHANNEL, askedKey } from '../../../contract/wire/redisKeys.ts'
 import { SettlementConsumer } from '../../../control/book/settlement/consumer.ts'
 import { parseCatalog } from '../../../control/catalog/pricing/catalogFile.ts'
@@ -39,8 +39,8 @@ before(async () => {
   const log = pino({ enabled: false })
   settlement = new SettlementConsumer({ redisUrl: redisServer.url, pool, log, consumer: 'test', limits })
   reader = new ReceiptReader(pool, redis, limits)
-  subscriber = redis.duplicate()
-  subscriber.on('message', (_channel, requestId) => {
+  subscriber = connectRedis(redisServer.url, 'wait')
+  subscriber.on('message', (_channel: string, requestId: string) => {
     asked.push(requestId)
     answer(requestId)
   })

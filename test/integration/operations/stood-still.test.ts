@@ -3,13 +3,11 @@
 import assert from 'node:assert/strict'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { after, before, test } from 'node:test'
-import type { Redis } from 'ioredis'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { newId } from '../../../contract/wire/ids.ts'
-import { connectRedis } from '../../../contract/wire/redis.ts'
+import { connectRedis, type Redis } from '../../../contract/wire/redis.ts'
 import { RPC_STREAM } from '../../../contract/wire/redisKeys.ts'
-import { parseRedisAddress } from '../../../proxy/bus/link/redisAddress.ts'
-import { RedisLink } from '../../../proxy/bus/link/redisLink.ts'
+import { defineScript } from '../../../contract/wire/scripts.ts'
 import { RpcClient } from '../../../proxy/bus/rpcClient.ts'
 import { checkDeadlines } from '../../../proxy/checkDeadlines.ts'
 import { SocketTransport } from '../../../proxy/upstream/socketTransport.ts'
@@ -112,23 +110,18 @@ test('the answer of a provider is read, not called late', async () => {
 })
 
 test('a Redis that has answered keeps its connection', async () => {
-  const address = parseRedisAddress(server.url)
-  assert.ok(address)
+  const connection = connectRedis(server.url, { failAfterMs: DEADLINE_MS })
   const faults: unknown[] = []
-  const link = new RedisLink({
-    address,
-    limits: { ...limits, redisTimeoutMs: DEADLINE_MS },
-    onFault: (error) => faults.push(error),
-  })
+  connection.on('error', (error) => faults.push(error))
   try {
-    await until('the link is up', () => link.connected)
-    const beat = link.script('heartbeat')
+    await until('the connection is up', () => connection.status === 'ready')
+    const beat = defineScript(connection, 'heartbeat')
     await beat(['owners'], ['own_a'])
     const beaten = await thenStandStill(() => ({ reply: beat(['owners'], ['own_b']) }))
     await beaten.reply
     assert.deepEqual(faults, [])
   } finally {
-    link.close()
+    connection.disconnect()
   }
 })
 

@@ -1,85 +1,41 @@
+// Goal: a cluster of several nodes serves like one server. Method: a whole stack on three masters, whose accounts lie on all
+// of them; slots move while requests run.
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
-import { createConnection } from 'node:net'
-import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { Redis } from 'ioredis'
+import type { Redis } from '../../../contract/wire/redis.ts'
 import { accountKey, shardOf } from '../../../contract/wire/redisKeys.ts'
-import { systemPackagesScript } from '../../../control/launch/paths.ts'
-import { freePort } from '../../../control/launch/process/freePort.ts'
-import { ManagedProcess } from '../../../control/launch/process/managedProcess.ts'
+import { scanKeys } from '../../../contract/wire/redisShards.ts'
 import { chat, chatStream, completion } from '../../support/clients/chatClient.ts'
 import { clipOf, generate, newVideo, releaseVideos, videoIn, videoModel } from '../../support/clients/videoClient.ts'
-import { limits } from '../../support/limits.ts'
+import { startTestCluster, type TestCluster } from '../../support/redis/redisCluster.ts'
 import { type Stack, startStack, type TestAccount, until } from '../../support/stack.ts'
-import { makeTempDir, removeTempDir } from '../../support/tempDir.ts'
+import { assertWorkload, startWorkload, type Workload } from '../../support/workload.ts'
 
 const ACCOUNTS = 6
 const START_UNITS = 1_000_000_000
 
-let dir: string
-let server: ManagedProcess
-let redis: Redis
+let cluster: TestCluster
 let stack: Stack
 
-// One server that owns every slot refuses calls across slots just as a cluster of many does.
 before(async () => {
-  dir = makeTempDir('redis-cluster')
-  const port = await freePort()
-  const clusterPort = await freePort()
-  const pidfile = join(dir, 'redis.pid')
-  const settings = { port, 'cluster-port': clusterPort, bind: '127.0.0.1', dir, pidfile, 'cluster-enabled': 'yes' }
-  server = new ManagedProcess({
-    name: 'Redis',
-    command: execFileSync(process.execPath, [systemPackagesScript, 'redis'], { encoding: 'utf8' }).trim(),
-    args: Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]),
-    env: process.env,
-    logFile: join(dir, 'redis.log'),
-    probe: () => accepts(port),
-    stopSignal: 'SIGTERM',
-    stopTimeoutMs: 5_000,
-    limits,
-  })
-  await server.start()
-  redis = new Redis(port, '127.0.0.1')
-  redis.on('error', () => undefined)
-  await redis.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
-  await until('the cluster has all slots', async () =>
-    /cluster_state:ok/.test(String(await redis.call('CLUSTER', 'INFO'))),
-  )
-  const env = { REDIS_URL: `redis://127.0.0.1:${port}`, SLUICE_REDIS_CLUSTER: '1' }
+  cluster = await startTestCluster({ replicas: 0 })
   const models = [{ id: 'test/small' }, videoModel('test/clip', 'mock,video=held')]
-  stack = await startStack({ env, workers: 2, catalog: { models }, limits: { videoPollMinMs: 50 } })
+  stack = await startStack({ redis: cluster, workers: 2, catalog: { models }, limits: { videoPollMinMs: 50 } })
 })
+after(() => stack.finish())
 
-after(async () => {
-  redis?.disconnect()
-  await stack?.stop()
-  await server?.stop()
-  if (dir !== undefined) removeTempDir(dir)
-})
+const newAccount = (): Promise<TestAccount> => stack.createAccount({ credits: '1' })
 
-function accepts(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = createConnection(port, '127.0.0.1')
-    socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
-    socket.once('connect', () => socket.destroy())
+function freeUnits(accountId: string): Promise<number> {
+  return stack.withAnyRedis(async (redis) => {
+    const grants = (await redis.hget(accountKey(shardOf(accountId), accountId), 'g')) ?? ''
+    return grants.split(';').reduce((sum, grant) => sum + Number(grant.split(',')[2] ?? 0), 0)
   })
 }
 
-/** `Stack.createAccount` looks for the account in the Redis that the stack started; this one is elsewhere. */
-async function newAccount(): Promise<TestAccount> {
-  const { code, json, stderr } = await stack.cli('account', 'create', '--credits', '1')
-  assert.equal(code, 0, stderr)
-  const { account_id: accountId, api_key: apiKey } = json as { account_id: string; api_key: string }
-  const key = accountKey(shardOf(accountId), accountId)
-  await until('the account is in Redis', async () => (await redis.exists(key)) === 1)
-  return { accountId, apiKey }
-}
-
-async function freeUnits(accountId: string): Promise<number> {
-  const grants = (await redis.hget(accountKey(shardOf(accountId), accountId), 'g')) ?? ''
-  return grants.split(';').reduce((sum, grant) => sum + Number(grant.split(',')[2] ?? 0), 0)
+/** What is leased comes back when it is idle. */
+async function untilFree(accountId: string, units: number): Promise<void> {
+  await until(`${accountId} has ${units} free`, async () => (await freeUnits(accountId)) === units)
 }
 
 test('in a cluster, holds and settlements of many accounts at once stay within their slots', async () => {
@@ -99,8 +55,7 @@ test('in a cluster, holds and settlements of many accounts at once stay within t
     }),
   )
   await Promise.all(calls)
-  for (const [accountId, units] of charged) assert.equal(await freeUnits(accountId), START_UNITS - units)
-  assert.deepEqual(await redis.keys('holds:*'), [])
+  for (const [accountId, units] of charged) await untilFree(accountId, START_UNITS - units)
 })
 
 test('in a cluster, video jobs stay within the slots of their accounts', async () => {
@@ -115,6 +70,33 @@ test('in a cluster, video jobs stay within the slots of their accounts', async (
       await videoIn(stack.baseUrl, apiKey, id, ['completed'])
       await clipOf(stack.baseUrl, apiKey, id)
     }
-    assert.equal(await freeUnits(accountId), before - 800_000_000)
+    await untilFree(accountId, before - 800_000_000)
   }
 })
+
+test('slots of accounts move between the nodes while requests run, and every answer is charged once', async () => {
+  const account = await stack.createAccount()
+  const slot = await cluster.slotOf(accountKey(shardOf(account.accountId), account.accountId))
+  const workload = startWorkload(stack, account, ['test/small'], 6)
+  for (const node of [...cluster.nodes, ...cluster.nodes]) {
+    await answersCome(workload)
+    await cluster.moveSlot(slot, node, () => stack.withAnyRedis(keysOfAll))
+  }
+  await answersCome(workload)
+  const result = await workload.stop()
+  assert.equal(result.broken, 0)
+  await stack.settled()
+  await assertWorkload(stack, result, 70)
+})
+
+async function answersCome(workload: Workload): Promise<void> {
+  const seen = workload.answered()
+  await until('answers come', () => workload.answered() >= seen + 10)
+}
+
+/** Going over all keys does not end before the slot has moved, and a slot can not move while this is waited for. */
+async function keysOfAll(redis: Redis): Promise<void> {
+  const pages = scanKeys(redis, { match: 'acct:*', count: 100 })
+  assert.equal((await pages.next()).done, false)
+  await pages.return(undefined)
+}

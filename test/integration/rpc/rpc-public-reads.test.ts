@@ -2,11 +2,10 @@
 // ids that were never given out; the real client and server with reads that do not end.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { Redis } from 'ioredis'
 import { pino } from 'pino'
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import { newId } from '../../../contract/wire/ids.ts'
-import { connectRedis } from '../../../contract/wire/redis.ts'
+import { connectRedis, type Redis } from '../../../contract/wire/redis.ts'
 import { donePrefix, holdsKey, OWNERS_KEY } from '../../../contract/wire/redisKeys.ts'
 import { RPC } from '../../../contract/wire/rpc.ts'
 import { rpcLanes } from '../../../contract/wire/rpcStreams.ts'

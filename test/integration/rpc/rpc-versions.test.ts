@@ -2,11 +2,10 @@
 // lost. Method: the real client with a control that is this test.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { Redis } from 'ioredis'
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { newId } from '../../../contract/wire/ids.ts'
-import { connectRedis } from '../../../contract/wire/redis.ts'
+import { connectRedis, type Redis } from '../../../contract/wire/redis.ts'
 import { RPC, type RpcOperation } from '../../../contract/wire/rpc.ts'
 import { rpcLanes } from '../../../contract/wire/rpcStreams.ts'
 import { RpcClient, UnreadableReply } from '../../../proxy/bus/rpcClient.ts'

@@ -1,6 +1,6 @@
-import type { Redis } from 'ioredis'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { newId } from '../../../contract/wire/ids.ts'
+import type { Redis } from '../../../contract/wire/redis.ts'
 import {
   accountKey,
   epochKey,

@@ -1,5 +1,5 @@
-import type { Redis } from 'ioredis'
 import type { sluice } from '../../../contract/wire/generated/messages.js'
+import { connectRedis, type Redis } from '../../../contract/wire/redis.ts'
 import { RECALL_CHANNEL, REPORT_CHANNEL, REPORTED_KEY, shardOf } from '../../../contract/wire/redisKeys.ts'
 import { LeaseCode } from '../../../contract/wire/scripts.ts'
 import { noteOwner } from '../../../control/book/settlement/proxyOwners.ts'
@@ -41,9 +41,9 @@ export class LeaseWorker {
   constructor(book: Book) {
     this.book = book
     this.calls = new LeaseOwner(book.redis)
-    this.subscriber = book.redis.duplicate()
+    this.subscriber = connectRedis(book.redisServer.url, 'wait')
     this.subscriber.on('error', () => {})
-    this.subscriber.on('message', (channel, text) => {
+    this.subscriber.on('message', (channel: string, text: string) => {
       const work = channel === REPORT_CHANNEL ? this.report(text) : this.returnFree(text)
       work.catch(() => {})
     })

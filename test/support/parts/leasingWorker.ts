@@ -1,10 +1,9 @@
 import { join } from 'node:path'
-import type { Redis } from 'ioredis'
 import type { GatewayError } from '../../../contract/errors/errors.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { encodeHoldMeta } from '../../../contract/wire/holdMeta.ts'
 import { newId } from '../../../contract/wire/ids.ts'
-import { connectRedis } from '../../../contract/wire/redis.ts'
+import { connectRedis, type Redis } from '../../../contract/wire/redis.ts'
 import { shardOf } from '../../../contract/wire/redisKeys.ts'
 import { defineScript } from '../../../contract/wire/scripts.ts'
 import { noteOwner } from '../../../control/book/settlement/proxyOwners.ts'
@@ -121,7 +120,7 @@ export class LeasingWorker {
 
   /** Breaks its connection, which comes back. */
   breakConnection(): void {
-    this.commands.stream.destroy()
+    this.commands.disconnect(true)
   }
 
   get isConnected(): boolean {

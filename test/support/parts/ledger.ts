@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Redis } from 'ioredis'
 import { pino } from 'pino'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { newId } from '../../../contract/wire/ids.ts'
-import { connectRedis } from '../../../contract/wire/redis.ts'
+import { connectRedis, type Redis } from '../../../contract/wire/redis.ts'
 import {
   accountKey,
   epochKey,
@@ -265,7 +264,9 @@ export async function admissionIsOpen(book: Book): Promise<boolean> {
   const state = found.rows[0]
   const epochs = await Promise.all(Array.from({ length: SHARD_COUNT }, (_, shard) => book.redis.get(epochKey(shard))))
   const server = await book.redis.info('server')
-  return epochs.every((epoch) => epoch === state?.epoch) && server.includes(`run_id:${state?.redis_run_id}`)
+  return (
+    epochs.every((epoch) => epoch === state?.epoch) && server.includes(`run_id:${state?.redis_run_id.split('/')[0]}`)
+  )
 }
 
 /** The value in the first column of the only row. */

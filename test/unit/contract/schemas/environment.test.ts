@@ -22,6 +22,8 @@ test('proxy, control and make run take the same addresses of Redis, a socket amo
     'redis://127.0.0.1:6379',
     'rediss://u:p@redis.example.com:6380/1',
     'unix:///run/redis/redis.sock',
+    'redis+cluster://u:p@h1:7000,h2:7001',
+    'rediss+sentinel://:p@h1,h2:26379/master/0?sentinel_password=q',
   ]) {
     const env = { ...BASE, SLUICE_DATA: dir, REDIS_URL: url }
     assert.deepEqual(
@@ -29,13 +31,22 @@ test('proxy, control and make run take the same addresses of Redis, a socket amo
       [url, url, url],
     )
   }
-  for (const url of ['localhost:6379', 'http://127.0.0.1:6379', 'unix://run/redis.sock', 'redis', 'secret']) {
+  for (const url of [
+    'localhost:6379',
+    'http://127.0.0.1:6379',
+    'unix://run/redis.sock',
+    'redis',
+    'secret',
+    'redis://h1:7000,h2:7001',
+    'redis+cluster://h1:7000/1',
+    'redis+sentinel://h1:26379',
+  ]) {
     const env = { ...BASE, SLUICE_DATA: dir, REDIS_URL: url }
     for (const read of [readConfig, readEnvironment, readSettings]) {
       assert.throws(
         () => read(env),
         ({ message }: Error) =>
-          /^REDIS_URL must be an address such as redis:.* or unix:\/\/\/run\/redis\/redis\.sock$/.test(message) &&
+          /^REDIS_URL must be an address such as redis:.* or redis\+cluster:\/\/host1:7000,host2:7000$/.test(message) &&
           !message.includes(`"${url}"`),
         url,
       )
@@ -50,7 +61,6 @@ const WRONG: [variable: string, value: string, text: RegExp][] = [
   ['SLUICE_WORKERS', '0', /^SLUICE_WORKERS must be a number from 1 to 256, not "0"$/],
   ['SLUICE_TRUSTED_PROXIES', '1.5', /^SLUICE_TRUSTED_PROXIES must be a number from 0 to 16, not "1.5"$/],
   ['SLUICE_TRANSPORT', 'curl', /^SLUICE_TRANSPORT must be one of sockets, undici, not "curl"$/],
-  ['SLUICE_REDIS_CLUSTER', 'yes', /^SLUICE_REDIS_CLUSTER must be 1 or 0, not "yes"$/],
   ['SLUICE_PUBLIC_URL', 'gateway.example.com', /^SLUICE_PUBLIC_URL must be an http:\/\/ or https:\/\/ address such as/],
   ['SLUICE_PUBLIC_URL', 'https://', /^SLUICE_PUBLIC_URL must be/],
   ['LOG_LEVEL', 'loud', /^LOG_LEVEL must be one of fatal, .*, not "loud"$/],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { readEnvironment } from '../../../../control/service/environment.ts'
+import { addressForLog, readEnvironment } from '../../../../control/service/environment.ts'
 
 const BUS_KEY = '0a'.repeat(32)
 const BASE = { DATABASE_URL: 'postgres://u@127.0.0.1/x', REDIS_URL: 'redis://127.0.0.1', SLUICE_BUS_KEY: BUS_KEY }
@@ -23,4 +23,16 @@ test('the key of the bus is 64 hex digits; a wrong one is not repeated', () => {
     () => readEnvironment({ ...BASE, SLUICE_BUS_KEY: wrong }),
     ({ message }: Error) => /SLUICE_BUS_KEY must be 64 hex digits/.test(message) && !message.includes(wrong),
   )
+})
+
+test('addresses are logged without user, password and options', () => {
+  for (const [url, logged] of [
+    ['redis://127.0.0.1:6379', 'redis://127.0.0.1:6379'],
+    ['postgres://user:secret@db:5432/sluice?sslmode=require', 'postgres://db:5432/sluice'],
+    ['rediss+cluster://user:secret@h1:7000,h2:7001', 'rediss+cluster://h1:7000,h2:7001'],
+    ['redis+sentinel://:secret@s1,s2/master/0?sentinel_password=secret', 'redis+sentinel://s1,s2/master/0'],
+    ['secret', 'an address that is not a URL'],
+  ]) {
+    assert.equal(addressForLog(url ?? ''), logged)
+  }
 })

@@ -1,0 +1,103 @@
+// Goal: what `connectRedis` promises of one server: commands that are lost are rejected, an answer has a bounded time, an error
+// is that of its own call. Method: a server that is paused, stopped and killed, and that wants a password.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { connectRedis, type Redis } from '../../../contract/wire/redis.ts'
+import { defineScript } from '../../../contract/wire/scripts.ts'
+import { startTestRedis, type TestServer } from '../../support/services.ts'
+import { until } from '../../support/until.ts'
+
+const FAIL_AFTER_MS = 400
+
+let server: TestServer
+let redis: Redis
+const opened: Redis[] = []
+
+before(async () => {
+  server = await startTestRedis()
+  redis = connectRedis(server.url, 'wait')
+  redis.on('error', () => {})
+  opened.push(redis)
+})
+after(async () => {
+  for (const connection of opened) connection.disconnect()
+  await server.stop()
+})
+
+function open(url = server.url): { connection: Redis; faults: Error[] } {
+  const faults: Error[] = []
+  const connection = connectRedis(url, { failAfterMs: FAIL_AFTER_MS })
+  connection.on('error', (error: Error) => faults.push(error))
+  opened.push(connection)
+  return { connection, faults }
+}
+
+async function openReady(url = server.url): Promise<Redis> {
+  const { connection } = open(url)
+  await until('the connection is up', () => connection.status === 'ready')
+  return connection
+}
+
+/** The heartbeat script: sets the score of an owner. */
+const beat = (connection: Redis, owner: string): Promise<unknown> =>
+  defineScript(connection, 'heartbeat')(['owners'], [owner])
+
+test('a script runs, also one that the server has forgotten', async () => {
+  const connection = await openReady()
+  await beat(connection, 'own_a')
+  await redis.script('FLUSH')
+  await beat(connection, 'own_b')
+  assert.equal(await redis.zcard('owners'), 2)
+})
+
+test('an error of a script rejects its call alone', async () => {
+  const connection = await openReady()
+  const settle = defineScript(connection, 'settle')
+  const [bad, good] = await Promise.allSettled([settle(['a'], ['nonsense']), beat(connection, 'own_c')])
+  assert.deepEqual([bad.status, good.status], ['rejected', 'fulfilled'])
+})
+
+test('calls under way when the server dies are rejected, and the connection comes back', async () => {
+  const connection = await openReady()
+  await redis.call('CLIENT', ['PAUSE', '10000'])
+  const lost = assert.rejects(beat(connection, 'own_d'), /the connection to Redis was lost/)
+  await server.kill9()
+  await lost
+  await assert.rejects(beat(connection, 'own_d'), /Stream isn't writeable/)
+  await server.restart()
+  await until('the connection is back', () => connection.status === 'ready')
+  await beat(connection, 'own_d')
+})
+
+test('a server that is late is given up within the bound', async () => {
+  const connection = await openReady()
+  const pid = server.pid() ?? assert.fail()
+  process.kill(pid, 'SIGSTOP')
+  // It answers only after this.
+  await assert.rejects(beat(connection, 'own_e'), /did not answer in time/).finally(() => process.kill(pid, 'SIGCONT'))
+  const isBack = (): Promise<boolean> =>
+    beat(connection, 'own_e').then(
+      () => true,
+      () => false,
+    )
+  await until('the connection is back', isBack)
+})
+
+test('a password and a database are used; a wrong password never connects', async () => {
+  await redis.config('SET', 'requirepass', 'hush')
+  try {
+    const url = new URL(server.url)
+    url.password = 'hush'
+    url.pathname = '/2'
+    await beat(await openReady(url.href), 'own_f')
+    await redis.call('AUTH', ['hush'])
+    assert.equal(await redis.zscore('owners', 'own_f'), null)
+    url.password = 'wrong'
+    const { connection, faults } = open(url.href)
+    await until('it was refused twice', () => faults.length >= 2)
+    await assert.rejects(connection.ping())
+    assert.match(String(faults[0]), /WRONGPASS|NOAUTH|invalid/)
+  } finally {
+    await redis.config('SET', 'requirepass', '')
+  }
+})
