@@ -1,23 +1,32 @@
 // A relay and nothing else, on the parts that the gateway is made of: an HTTP server that takes a request, a socket of
 // Node.js that reads into shared memory, the reader of answers. It authenticates nothing, holds nothing and does not look
-// at events: the least that these parts cost. `node dist/bench/bare.js --upstream PORT`
-import { connect, type Socket } from 'node:net'
+// at events: the least that these parts cost. `node dist/bench/bare.js --upstream PORT --tls-upstream PORT`
+import { connect, type NetConnectOpts, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
 import { parseArgs } from 'node:util'
 import { type HttpResponse, type ListenSocket, listenerPort, newApp } from '../proxy/server/uws.ts'
 import type { ResponseHead } from '../proxy/upstream/h1/responseHead.ts'
 import { ResponseReader, type ResponseSink } from '../proxy/upstream/h1/responseReader.ts'
 
 const HOST = '127.0.0.1'
+const TLS_HOST = 'localhost'
 const READ_BYTES = 65_536
 
-const { values } = parseArgs({ options: { upstream: { type: 'string', default: '0' } } })
-const upstreamPort = Number(values.upstream)
+const { values } = parseArgs({
+  options: { upstream: { type: 'string', default: '0' }, 'tls-upstream': { type: 'string', default: '0' } },
+})
 const sharedRead = Buffer.allocUnsafe(READ_BYTES)
-const idle = new Set<Relay>()
+type OnRead = NonNullable<NetConnectOpts['onread']>
+type Dial = (onread: OnRead) => Socket
+const dialPlain: Dial = (onread) => connect({ host: HOST, port: Number(values.upstream), onread })
+// The types leave out that a connection by TLS takes this option too.
+const dialTls: Dial = (onread) =>
+  connectTls({ host: TLS_HOST, port: Number(values['tls-upstream']), servername: TLS_HOST, ...{ onread } })
 
 /** A connection to the upstream, for one request at a time. */
 class Relay implements ResponseSink {
   private readonly socket: Socket
+  private readonly idle: Set<Relay>
   private readonly reader = new ResponseReader()
   private res: HttpResponse | null = null
   private head: ResponseHead | null = null
@@ -30,16 +39,17 @@ class Relay implements ResponseSink {
     else this.res?.write(this.outgoing)
   }
 
-  constructor() {
+  constructor(dial: Dial, idle: Set<Relay>) {
+    this.idle = idle
     const callback = (length: number): boolean => {
       if (!this.reader.push(sharedRead.subarray(0, length), this)) throw new Error('the answer cannot be read')
       return true
     }
-    this.socket = connect({ host: HOST, port: upstreamPort, onread: { buffer: sharedRead, callback } })
+    this.socket = dial({ buffer: sharedRead, callback })
     this.socket.setNoDelay(true)
     this.socket.on('error', () => this.res?.close())
     // An upstream closes connections that were idle for long.
-    this.socket.on('close', () => idle.delete(this))
+    this.socket.on('close', () => this.idle.delete(this))
   }
 
   send(res: HttpResponse, body: Buffer): void {
@@ -68,29 +78,40 @@ class Relay implements ResponseSink {
     const { res } = this
     if (this.head?.framing !== 'length') res?.cork(() => res.end())
     this.res = null
-    idle.add(this)
+    this.idle.add(this)
   }
 }
 
-function serve(res: HttpResponse): void {
-  let body: Buffer = Buffer.alloc(0)
-  let relay: Relay | undefined
-  res.onAborted(() => relay?.leave())
-  res.onData((part, last) => {
-    body = Buffer.concat([body, Buffer.from(part)])
-    if (!last) return
-    const [waiting] = idle
-    relay = waiting ?? new Relay()
-    idle.delete(relay)
-    relay.send(res, body)
+/** Passes requests on over connections that are made in one way. */
+function serveBy(dial: Dial): (res: HttpResponse) => void {
+  const idle = new Set<Relay>()
+  return (res) => {
+    let body: Buffer = Buffer.alloc(0)
+    let relay: Relay | undefined
+    res.onAborted(() => relay?.leave())
+    res.onData((part, last) => {
+      body = Buffer.concat([body, Buffer.from(part)])
+      if (!last) return
+      const [waiting] = idle
+      relay = waiting ?? new Relay(dial, idle)
+      idle.delete(relay)
+      relay.send(res, body)
+    })
+  }
+}
+
+/** Listens on a free port, which it resolves with. */
+function listen(dial: Dial): Promise<number> {
+  return new Promise((resolve) => {
+    newApp()
+      .post('/*', serveBy(dial))
+      .listen(HOST, 0, (socket) => {
+        if (socket === false) process.exit(1)
+        resolve(listenerPort(socket as unknown as ListenSocket))
+      })
   })
 }
 
-newApp()
-  .post('/*', serve)
-  .listen(HOST, 0, (socket) => {
-    if (socket === false) process.exit(1)
-    process.send?.({ ready: { port: listenerPort(socket as unknown as ListenSocket) } })
-  })
+process.send?.({ ready: { port: await listen(dialPlain), tlsPort: await listen(dialTls) } })
 process.on('SIGTERM', () => process.exit(0))
 process.on('disconnect', () => process.exit(0))

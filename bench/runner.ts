@@ -12,6 +12,8 @@ import type { Stack } from './targets/stack.ts'
 export interface Measured {
   readonly name: TargetName
   readonly target: LoadTarget
+  /** The port whose requests it passes on over TLS, where that is another one. */
+  readonly tlsPort?: number
   readonly pids: readonly number[]
   /** The stack whose book grows with every request, when there is one. */
   readonly stack?: Stack

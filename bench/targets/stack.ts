@@ -17,6 +17,7 @@ import { openAccounts } from '../accounts.ts'
 import { catalogYaml } from '../catalog.ts'
 import { descendants } from '../cpu.ts'
 import { limits } from '../limits.ts'
+import type { ProviderPorts } from './provider.ts'
 
 const STOP_TIMEOUT_MS = 20_000
 const DRAIN_TIMEOUT_MS = 180_000
@@ -27,8 +28,7 @@ const LIMITS = JSON.stringify({ requestsPerMinute: 1_000_000_000, requestBurst: 
 // Lets the profiler in where a port is free, once the worker is sent SIGUSR1; until then it changes nothing.
 const NODE_FLAGS = ['--inspect-port=0']
 
-export interface StackOptions {
-  readonly providerPort: number
+export interface StackOptions extends ProviderPorts {
   /** Accounts that are in the book from the start, beside the one with `apiKey`, and API keys of each. */
   readonly accounts: number
   readonly keysPerAccount: number
@@ -88,7 +88,7 @@ async function startIn(folder: string, options: StackOptions, parts: (() => Prom
   parts.push(() => redis.process.stop())
   const databaseUrl = await postgres.provideDatabase('sluice')
   const keys = await openIn(databaseUrl, options)
-  writeFileSync(join(folder, 'catalog.yaml'), catalogYaml(options.providerPort))
+  writeFileSync(join(folder, 'catalog.yaml'), catalogYaml(options))
   const env = {
     DATABASE_URL: databaseUrl,
     REDIS_URL: redis.url,
@@ -99,6 +99,7 @@ async function startIn(folder: string, options: StackOptions, parts: (() => Prom
     PORT: '0',
     HOST: '127.0.0.1',
     BENCH_API_KEY: 'bench',
+    NODE_EXTRA_CA_CERTS: options.providerCertFile,
     LOG_LEVEL: 'warn',
   }
   const start = async (name: 'control' | 'proxy', changes: NodeJS.ProcessEnv, logFile: string) => {
