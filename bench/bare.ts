@@ -1,37 +1,38 @@
-// A relay and nothing else, on the parts that the gateway is made of: an HTTP server that takes a request, a socket of
-// Node.js that reads into shared memory, the reader of answers. It authenticates nothing, holds nothing and does not look
+// A relay and nothing else, on the parts that the gateway is made of: an HTTP server that takes a request, a wire that
+// reads into shared memory, with or without TLS, the reader of answers. It authenticates nothing, holds nothing and does not look
 // at events: the least that these parts cost. `node dist/bench/bare.js --upstream PORT --tls-upstream PORT`
-import { connect, type NetConnectOpts, type Socket } from 'node:net'
-import { connect as connectTls } from 'node:tls'
+import { createSecureContext } from 'node:tls'
 import { parseArgs } from 'node:util'
+import { readLimits } from '../proxy/limits.ts'
 import { type HttpResponse, type ListenSocket, listenerPort, newApp } from '../proxy/server/uws.ts'
 import type { ResponseHead } from '../proxy/upstream/h1/responseHead.ts'
 import { ResponseReader, type ResponseSink } from '../proxy/upstream/h1/responseReader.ts'
+import { PlainWire } from '../proxy/upstream/h1/wire/plainWire.ts'
+import { TlsSessions } from '../proxy/upstream/h1/wire/tlsSessions.ts'
+import { TlsWire } from '../proxy/upstream/h1/wire/tlsWire.ts'
+import type { Wire, WireListener } from '../proxy/upstream/h1/wire/wire.ts'
 
 const HOST = '127.0.0.1'
 const TLS_HOST = 'localhost'
-const READ_BYTES = 65_536
 
 const { values } = parseArgs({
   options: { upstream: { type: 'string', default: '0' }, 'tls-upstream': { type: 'string', default: '0' } },
 })
-const sharedRead = Buffer.allocUnsafe(READ_BYTES)
-type OnRead = NonNullable<NetConnectOpts['onread']>
-type Dial = (onread: OnRead) => Socket
-const dialPlain: Dial = (onread) => connect({ host: HOST, port: Number(values.upstream), onread })
-// The types leave out that a connection by TLS takes this option too.
-const dialTls: Dial = (onread) =>
-  connectTls({ host: TLS_HOST, port: Number(values['tls-upstream']), servername: TLS_HOST, ...{ onread } })
+const NO_BYTES = Buffer.alloc(0)
+type Dial = (listener: WireListener) => Wire
+const dialPlain: Dial = (listener) => new PlainWire(HOST, Number(values.upstream), listener)
+const tls = { context: createSecureContext(), sessions: new TlsSessions(readLimits(undefined)) }
+const dialTls: Dial = (listener) => new TlsWire(TLS_HOST, Number(values['tls-upstream']), tls, listener)
 
 /** A connection to the upstream, for one request at a time. */
-class Relay implements ResponseSink {
-  private readonly socket: Socket
+class Relay implements ResponseSink, WireListener {
+  private readonly wire: Wire
   private readonly idle: Set<Relay>
   private readonly reader = new ResponseReader()
   private res: HttpResponse | null = null
   private head: ResponseHead | null = null
   private headDue = true
-  private outgoing: Buffer = sharedRead
+  private outgoing: Buffer = NO_BYTES
   private readonly corked = (): void => {
     if (this.headDue) this.res?.writeHeader('content-type', this.head?.get('content-type') ?? '')
     this.headDue = false
@@ -41,15 +42,7 @@ class Relay implements ResponseSink {
 
   constructor(dial: Dial, idle: Set<Relay>) {
     this.idle = idle
-    const callback = (length: number): boolean => {
-      if (!this.reader.push(sharedRead.subarray(0, length), this)) throw new Error('the answer cannot be read')
-      return true
-    }
-    this.socket = dial({ buffer: sharedRead, callback })
-    this.socket.setNoDelay(true)
-    this.socket.on('error', () => this.res?.close())
-    // An upstream closes connections that were idle for long.
-    this.socket.on('close', () => this.idle.delete(this))
+    this.wire = dial(this)
   }
 
   send(res: HttpResponse, body: Buffer): void {
@@ -57,12 +50,28 @@ class Relay implements ResponseSink {
     this.headDue = true
     this.reader.restart()
     const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: ${HOST}\r\ncontent-type: application/json\r\n`
-    this.socket.write(`${head}content-length: ${body.length}\r\n\r\n${body.toString('latin1')}`, 'latin1')
+    this.wire.socket.write(`${head}content-length: ${body.length}\r\n\r\n${body.toString('latin1')}`, 'latin1')
   }
 
   /** The client has gone; what is still to come is read and dropped. */
   leave(): void {
     this.res = null
+  }
+
+  onConnected(): void {}
+
+  onBytes(bytes: Buffer): void {
+    if (!this.reader.push(bytes, this)) throw new Error('the answer cannot be read')
+  }
+
+  // An upstream closes connections that were idle for long.
+  onEnd(): void {
+    this.wire.destroy()
+  }
+
+  onBroken(): void {
+    this.idle.delete(this)
+    this.res?.close()
   }
 
   onResponseHead(head: ResponseHead): void {
