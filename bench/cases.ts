@@ -31,6 +31,8 @@ export interface BenchCase {
   readonly targets: readonly TargetName[]
   /** Requests take the API keys of the stack in turn. */
   readonly rotatesKeys?: boolean
+  /** The provider is reached over TLS. */
+  readonly tls?: boolean
   /** A chunk of every stream is due so often. */
   readonly paceMs?: number
   /** Rounds in which it is measured; undefined is all of them. */
@@ -49,6 +51,9 @@ export const STREAM_FLUSHED = 'stream-flushed'
 export const PROMPT = 'prompt-64k'
 export const IMAGES = 'body-1m'
 export const KEYS = 'keys-1000'
+export const TLS_SMALL = 'tls-small'
+export const TLS_STREAM = 'tls-stream-100'
+export const TLS_FLUSHED = 'tls-stream-flushed'
 export const SHORT_TOKENS = 10
 export const LONG_TOKENS = 200
 export const STREAM_TOKENS = 100
@@ -63,6 +68,7 @@ export const paced = (connections: number): string => `paced-${connections}`
 const GATEWAYS: readonly TargetName[] = ['nginx', 'haproxy', 'proxy-only', 'sluice']
 const ALL = TARGET_NAMES
 const WITHOUT_PORTKEY: readonly TargetName[] = [...GATEWAYS, 'bare', 'direct']
+const OVER_TLS: readonly TargetName[] = [...GATEWAYS, 'bare']
 
 export const CASES: readonly BenchCase[] = [
   whole(SMALL, 'small answer, not streamed', ALL),
@@ -84,6 +90,13 @@ export const CASES: readonly BenchCase[] = [
     rounds: 3,
   },
   { ...whole(KEYS, '1,000 API keys in turn', ['nginx', 'sluice']), rotatesKeys: true, rounds: 3 },
+  { ...whole(TLS_SMALL, 'small answer over TLS', OVER_TLS), tls: true },
+  { ...stream(TLS_STREAM, 'stream of 100 chunks over TLS', STREAM_TOKENS, OVER_TLS), tls: true },
+  {
+    ...stream(TLS_FLUSHED, 'stream of 100 chunks over TLS, each written by itself', STREAM_TOKENS, OVER_TLS),
+    upstreamModel: `mock,chunks=${STREAM_TOKENS},flush`,
+    tls: true,
+  },
   ...PACED_CONNECTIONS.map((connections) => pacedStreams(connections)),
 ]
 

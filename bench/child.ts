@@ -18,11 +18,16 @@ export interface Child {
 
 /**
  * Starts a compiled program beside this one.
+ * @param env what its environment has beside that of this process
  * @throws Error when it ends or stays silent
  */
-export async function startChild(program: string, args: readonly string[]): Promise<Child> {
+export async function startChild(
+  program: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<Child> {
   const path = fileURLToPath(new URL(program, import.meta.url))
-  const child = fork(path, args, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+  const child = fork(path, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
   const ready = await new Promise<Record<string, number>>((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error(`${program} is not ready`)), START_TIMEOUT_MS)
     child.once('message', (message: { ready?: Record<string, number> }) => {

@@ -56,7 +56,7 @@ async function microsPerRequest(world: World, stack: Stack, kind: BenchCase, sec
 async function startSide(start: typeof startStack, world: World, hasPayments: boolean, stops: (() => Promise<void>)[]) {
   const paid = hasPayments ? await PaidTraffic.start(stops) : undefined
   paid?.enter()
-  const options = { providerPort: world.providerPort, accounts: FEW_ACCOUNTS, keysPerAccount: 1, proxyOnly: false }
+  const options = { ...world.ports, accounts: FEW_ACCOUNTS, keysPerAccount: 1, proxyOnly: false }
   const stack = await start(options, stops)
   pinStack(stack, world.cores)
   world.runner.add(stack)

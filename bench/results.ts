@@ -50,6 +50,34 @@ export interface AccountsResult {
   }[]
 }
 
+/** The processes of an installation. */
+export const PROCESS_NAMES = ['proxy', 'redis', 'control', 'postgres'] as const
+export type ProcessName = (typeof PROCESS_NAMES)[number]
+
+/** One load on a whole installation. */
+export interface InstallationLoad {
+  /** Few keys in use all the time, or keys of which each is used once. */
+  readonly keys: 'hot' | 'cold'
+  /** Workers of the one proxy. */
+  readonly workers: number
+  readonly round: number
+  readonly requests: number
+  readonly requestsPerSecond: number
+  /** CPU time of all processes of each kind until all requests were booked. */
+  readonly cpuMicros: Readonly<Record<ProcessName, number>>
+}
+
+/** What a request costs the whole installation. */
+export interface InstallationResult {
+  readonly hotKeys: number
+  /** Keys of one load, of which each is used once. */
+  readonly coldKeys: number
+  readonly connections: number
+  readonly loads: InstallationLoad[]
+  /** CPU time that nginx spent on one of the requests, in microseconds: one figure a round. */
+  readonly nginx: number[]
+}
+
 /** Memory of the gateway after so many requests since the warm-up. */
 export interface MemoryResult {
   readonly samples: { requests: number; residentBytes: number }[]
@@ -95,6 +123,8 @@ export interface BenchResults {
   background: Background
   measurements: Measurement[]
   accounts: AccountsResult | null
+  /** Absent in the results of runs before there was one. */
+  installation?: InstallationResult | null
   memory: MemoryResult | null
   settlement: SettlementResult | null
   allocations: AllocationResult[]

@@ -1,5 +1,6 @@
 import { checkBooks, postgresVersion } from './books.ts'
 import { measureAccounts } from './parts/accounts.ts'
+import { measureInstallation } from './parts/installation.ts'
 import { measureMemory } from './parts/memory.ts'
 import { recordProfiles } from './parts/profile.ts'
 import { measureRounds, progressLine } from './parts/rounds.ts'
@@ -34,6 +35,7 @@ async function measure(settings: Settings, stops: (() => Promise<void>)[]): Prom
     background: 'none',
     measurements: [],
     accounts: null,
+    installation: null,
     memory: null,
     settlement: null,
     allocations: [],
@@ -60,6 +62,11 @@ async function measureParts(
   if (wants('accounts')) {
     const { result, books } = await measureAccounts(settings, world, stops, say)
     results.accounts = result
+    results.books.push(...books)
+  }
+  if (wants('installation')) {
+    const { result, books } = await measureInstallation(settings, world, stops, say)
+    results.installation = result
     results.books.push(...books)
   }
   if (wants('memory')) results.memory = await measureMemory(settings, world)

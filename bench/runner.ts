@@ -12,6 +12,8 @@ import type { Stack } from './targets/stack.ts'
 export interface Measured {
   readonly name: TargetName
   readonly target: LoadTarget
+  /** The port whose requests it passes on over TLS, where that is another one. */
+  readonly tlsPort?: number
   readonly pids: readonly number[]
   /** The stack whose book grows with every request, when there is one. */
   readonly stack?: Stack
@@ -55,10 +57,10 @@ export class Runner {
     return this.runNow(one, options)
   }
 
-  /** Runs a load that is not measured and whose requests wait for control, which is not kept back meanwhile. */
-  async meetKeys(one: Measured, options: LoadOptions): Promise<void> {
+  /** Runs a load whose requests wait for control, which is not kept back meanwhile. */
+  async meetKeys(one: Measured, options: LoadOptions): Promise<Sample> {
     await this.rest()
-    await this.runNow(one, options)
+    return this.runNow(one, options)
   }
 
   private async runNow(one: Measured, options: LoadOptions): Promise<Sample> {

@@ -3,7 +3,7 @@ import type { BenchCase, TargetName } from './cases.ts'
 import { CASES, TARGET_NAMES } from './cases.ts'
 
 /** What is measured beside the cases, in this order. */
-export const PART_NAMES = ['accounts', 'memory', 'profile', 'settlement'] as const
+export const PART_NAMES = ['accounts', 'installation', 'memory', 'profile', 'settlement'] as const
 export type PartName = (typeof PART_NAMES)[number]
 
 /** Less than this shows that things work, and no more. */

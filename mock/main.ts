@@ -10,18 +10,28 @@ export { startProvider } from './server.ts'
 export type { ReportedUsage } from './usage.ts'
 export { clipByte, type VideoJob } from './videos.ts'
 
-/** Runs the mock provider as a process: `node dist/mock/main.js --port 0 [--host H] [--log-file F]`. */
+/**
+ * Runs the mock provider as a process:
+ * `node dist/mock/main.js --port 0 [--host H] [--log-file F] [--tls-key F --tls-cert F]`.
+ */
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
       port: { type: 'string', default: '0' },
       host: { type: 'string', default: '127.0.0.1' },
       'log-file': { type: 'string' },
+      'tls-key': { type: 'string' },
+      'tls-cert': { type: 'string' },
     },
   })
-  const logFile = values['log-file']
-  const port = Number(values.port)
-  const provider = await startProvider({ port, host: values.host, ...(logFile === undefined ? {} : { logFile }) })
+  const { host, 'log-file': logFile, 'tls-key': keyFile, 'tls-cert': certFile } = values
+  const tls = keyFile === undefined || certFile === undefined ? undefined : { keyFile, certFile }
+  const provider = await startProvider({
+    port: Number(values.port),
+    host,
+    ...(logFile === undefined ? {} : { logFile }),
+    ...(tls === undefined ? {} : { tls }),
+  })
   const leave = () => {
     provider.stop()
     process.exit(0)
@@ -32,7 +42,7 @@ async function main(): Promise<void> {
     process.on('disconnect', leave)
     process.send({ ready: { port: provider.port } })
   }
-  process.stdout.write(`mock provider on http://${values.host}:${provider.port}/v1\n`)
+  process.stdout.write(`mock provider on ${tls === undefined ? 'http' : 'https'}://${host}:${provider.port}/v1\n`)
 }
 
 const started = process.argv[1]

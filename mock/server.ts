@@ -20,6 +20,8 @@ export interface ProviderOptions {
   /** 0 takes any free port. */
   readonly port: number
   readonly host?: string
+  /** Has it speak TLS: files with a private key and a certificate, as PEM. */
+  readonly tls?: { readonly keyFile: string; readonly certFile: string }
   /** Served lines are appended to this file as well. */
   readonly logFile?: string
   /** Called with each line of the log as it is written down. */
@@ -42,7 +44,7 @@ export function startProvider(options: ProviderOptions): Promise<Provider> {
   const log = new ServedLog(options.logFile, options.onServed)
   const wheel = new TimerWheel()
   // The package's types leave out close(), which ends the listener and all connections.
-  const app = uws.App() as TemplatedApp & { close(): void }
+  const app = newApp(options.tls) as TemplatedApp & { close(): void }
   addRoutes(app, log, wheel)
   return new Promise((resolve, reject) => {
     app.listen(host, options.port, (socket) => {
@@ -56,6 +58,10 @@ export function startProvider(options: ProviderOptions): Promise<Provider> {
       resolve({ port: uws.us_socket_local_port(socket), log, stop })
     })
   })
+}
+
+function newApp(tls: ProviderOptions['tls']): TemplatedApp {
+  return tls === undefined ? uws.App() : uws.SSLApp({ key_file_name: tls.keyFile, cert_file_name: tls.certFile })
 }
 
 /** How a request is answered that no fault was asked for. */

@@ -75,6 +75,12 @@ export const PROXY_LIMITS = {
   connectionsPerProviderMax: 4_096,
   /** After how long without use a connection is closed, in milliseconds. */
   connectionIdleMs: 25_000,
+  /** Addresses of which a session of TLS is kept for the next connection. */
+  tlsSessionsMax: 512,
+  /** One of these sessions, in bytes. */
+  tlsSessionBytesMax: 16_384,
+  /** After how long a provider has to show its certificate again, however often its sessions went on, in milliseconds. */
+  tlsSessionAgeMs: 3_600_000,
   /** Routes that are tried for one request. */
   routeAttemptsMax: 4,
   /** An answer that is not streamed, in bytes. */

@@ -66,8 +66,8 @@ export async function measureAccounts(
 }
 
 async function startIdle(world: World, accounts: number, stops: (() => Promise<void>)[]): Promise<Stack> {
-  const { providerPort, cores, runner } = world
-  const stack = await startStack({ providerPort, accounts, keysPerAccount: 1, proxyOnly: false }, stops)
+  const { ports, cores, runner } = world
+  const stack = await startStack({ ...ports, accounts, keysPerAccount: 1, proxyOnly: false }, stops)
   pinStack(stack, cores)
   runner.add(stack)
   return stack

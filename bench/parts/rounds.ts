@@ -59,7 +59,9 @@ function targetsOf(kind: BenchCase, world: World): readonly Measured[] {
 
 function optionsOf(kind: BenchCase, one: Measured, { stack }: World): LoadOptions {
   const rotates = kind.rotatesKeys === true && one.stack !== undefined && stack !== undefined
-  const target = rotates ? { ...one.target, keysFile: stack.keysFile(ROTATED_KEYS) } : one.target
+  const keys = rotates ? { keysFile: stack.keysFile(ROTATED_KEYS) } : {}
+  const port = kind.tls === true ? (one.tlsPort ?? one.target.port) : one.target.port
+  const target = { ...one.target, ...keys, port }
   return loadOptions(kind, target, one.name === 'sluice', modelOf(kind, one))
 }
 

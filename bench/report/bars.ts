@@ -1,4 +1,16 @@
-import { LATENCY, PACE_MS, PACED_CONNECTIONS, paced, SMALL, STREAM, STREAM_FLUSHED, STREAM_TOKENS } from '../cases.ts'
+import {
+  LATENCY,
+  PACE_MS,
+  PACED_CONNECTIONS,
+  paced,
+  SMALL,
+  STREAM,
+  STREAM_FLUSHED,
+  STREAM_TOKENS,
+  TLS_FLUSHED,
+  TLS_SMALL,
+  TLS_STREAM,
+} from '../cases.ts'
 import type { BenchResults, Sample } from '../results.ts'
 import { byRound, cpuRatios, growth, medianOf, paired } from './figures.ts'
 import { digits, whole } from './text.ts'
@@ -78,6 +90,7 @@ function cpuBars(results: BenchResults): Judge[] {
     value: medianOf(cpuRatios(results, name, 'sluice', 'nginx')),
   })
   const chunk = `CPU per streamed chunk (${STREAM_TOKENS}-chunk streams), full money path, against nginx`
+  const overTls = `CPU per stream of ${STREAM_TOKENS} chunks over TLS, against nginx with proxy_ssl`
   const bounds = { bar: 1, hope: 0.7 }
   const toPortkey = medianOf(cpuRatios(results, SMALL, 'portkey', 'sluice'))
   return [
@@ -85,6 +98,14 @@ function cpuBars(results: BenchResults): Judge[] {
     { figure: `${chunk}; unpaced, each chunk sent by itself`, ...bounds, ...toNginx(STREAM_FLUSHED) },
     { figure: `${chunk}; unpaced, in bulk`, ...bounds, ...toNginx(STREAM) },
     { figure: `${chunk}; one every ${PACE_MS} ms, 500 streams`, ...bounds, ...toNginx(paced(500)) },
+    {
+      figure: 'CPU per small answer over TLS, against nginx with proxy_ssl',
+      bar: 2.4,
+      hope: 1.9,
+      ...toNginx(TLS_SMALL),
+    },
+    { figure: `${overTls}; each chunk sent by itself`, bar: 1.4, hope: 1, ...toNginx(TLS_FLUSHED) },
+    { figure: `${overTls}; in bulk`, bar: 1.4, hope: 1, ...toNginx(TLS_STREAM) },
     {
       figure: 'CPU per small request, full money path, against Portkey',
       bar: 25,

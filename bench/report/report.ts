@@ -5,6 +5,7 @@ import type { BenchResults } from '../results.ts'
 import { type Bar, bars } from './bars.ts'
 import { cpuSection, rateSection } from './cpuSections.ts'
 import { cpuRatios, median } from './figures.ts'
+import { installationSection } from './installationSection.ts'
 import { profileSection } from './profileSection.ts'
 import { accountsSection, allocationSection, memorySection, settlementSection } from './scaleSections.ts'
 import type { SvgBar, SvgGroup } from './svg.ts'
@@ -41,6 +42,7 @@ export function reportText({ results, profiles, notes, picture }: ReportInput): 
     rateSection(results),
     latencySection(results),
     pacedSection(results),
+    installationSection(results),
     accountsSection(results),
     memorySection(results),
     settlementSection(results),

@@ -1,37 +1,42 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { freePort } from '../../control/launch/process/freePort.ts'
 import type { Program } from './program.ts'
 import { findCommand, startProgram } from './program.ts'
+import { PROVIDER_HOST, type ProviderPorts } from './provider.ts'
 
 /** A running nginx with one worker that passes everything through. */
 export interface Nginx extends Program {
   readonly version: string
   readonly workerPid: number
+  /** Where it goes to the provider over TLS. */
+  readonly tlsPort: number
 }
 
 /**
- * Starts nginx as a plain pass-through to a server on this machine.
+ * Starts nginx as a plain pass-through to the mock provider.
  * @throws Error when it is missing or does not start
  */
-export async function startNginx(upstreamPort: number): Promise<Nginx> {
+export async function startNginx(provider: ProviderPorts): Promise<Nginx> {
   const { command, version } = findCommand('nginx')
+  const tlsPort = await freePort()
   const program = await startProgram({
     name: 'nginx',
     command,
     prepare: (folder, port) => {
       for (const name of ['body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']) mkdirSync(join(folder, name))
-      writeFileSync(join(folder, 'nginx.conf'), nginxConfig(port, upstreamPort))
+      writeFileSync(join(folder, 'nginx.conf'), nginxConfig(port, tlsPort, provider))
       return ['-p', folder, '-c', join(folder, 'nginx.conf'), '-e', join(folder, 'error.log')]
     },
   })
-  return { ...program, version, workerPid: workerOf(program.pid) }
+  return { ...program, version, workerPid: workerOf(program.pid), tlsPort }
 }
 
 /**
  * What nginx's own manual advises for passing streams through fast: kept connections, no buffering, no log. The largest
- * bodies of the benchmark stay in memory.
+ * bodies of the benchmark stay in memory. Over TLS it checks the provider as every client should.
  */
-function nginxConfig(port: number, upstreamPort: number): string {
+function nginxConfig(port: number, tlsPort: number, provider: ProviderPorts): string {
   // Started by root, nginx would hand its worker to a user who cannot read this folder.
   const user = process.getuid?.() === 0 ? 'user root;' : ''
   return `${user}
@@ -53,23 +58,35 @@ http {
   scgi_temp_path scgi;
   client_max_body_size 32m;
   client_body_buffer_size 2m;
-  upstream mock {
-    server 127.0.0.1:${upstreamPort};
-    keepalive 4096;
-    keepalive_requests 1000000000;
-    keepalive_timeout 60s;
-  }
+  proxy_http_version 1.1;
+  proxy_set_header Connection "";
+  proxy_buffering off;
+  proxy_ssl_protocols TLSv1.2 TLSv1.3;
+  proxy_ssl_verify on;
+  proxy_ssl_trusted_certificate ${provider.providerCertFile};
+  proxy_ssl_name ${PROVIDER_HOST};
+  proxy_ssl_server_name on;
+${upstream('plain', provider.providerPort)}
+${upstream('encrypted', provider.providerTlsPort)}
   server {
     listen 127.0.0.1:${port} backlog=4096;
-    location / {
-      proxy_pass http://mock;
-      proxy_http_version 1.1;
-      proxy_set_header Connection "";
-      proxy_buffering off;
-    }
+    location / { proxy_pass http://plain; }
+  }
+  server {
+    listen 127.0.0.1:${tlsPort} backlog=4096;
+    location / { proxy_pass https://encrypted; }
   }
 }
 `
+}
+
+function upstream(name: string, port: number): string {
+  return `  upstream ${name} {
+    server 127.0.0.1:${port};
+    keepalive 4096;
+    keepalive_requests 1000000000;
+    keepalive_timeout 60s;
+  }`
 }
 
 function workerOf(masterPid: number): number {

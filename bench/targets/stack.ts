@@ -10,6 +10,7 @@ import { pipelineOf } from '../../contract/wire/redisShards.ts'
 import { compiled } from '../../control/launch/paths.ts'
 import type { PostgresServer } from '../../control/launch/postgres.ts'
 import { startPostgres } from '../../control/launch/postgres.ts'
+import { freePort } from '../../control/launch/process/freePort.ts'
 import { ManagedProcess } from '../../control/launch/process/managedProcess.ts'
 import { startRedis } from '../../control/launch/redis.ts'
 import { migrate } from '../../control/runtime/db/migrate.ts'
@@ -18,6 +19,7 @@ import { openAccounts } from '../accounts.ts'
 import { catalogYaml } from '../catalog.ts'
 import { descendants } from '../cpu.ts'
 import { limits } from '../limits.ts'
+import type { ProviderPorts } from './provider.ts'
 
 const STOP_TIMEOUT_MS = 20_000
 const DRAIN_TIMEOUT_MS = 180_000
@@ -28,13 +30,14 @@ const LIMITS = JSON.stringify({ requestsPerMinute: 1_000_000_000, requestBurst: 
 // Lets the profiler in where a port is free, once the worker is sent SIGUSR1; until then it changes nothing.
 const NODE_FLAGS = ['--inspect-port=0']
 
-export interface StackOptions {
-  readonly providerPort: number
+export interface StackOptions extends ProviderPorts {
   /** Accounts that are in the book from the start, beside the one with `apiKey`, and API keys of each. */
   readonly accounts: number
   readonly keysPerAccount: number
   /** Whether a second proxy runs that meters nothing. */
   readonly proxyOnly: boolean
+  /** Workers of every proxy; one unless it says otherwise. */
+  readonly workers?: number
 }
 
 /** One proxy of a stack. */
@@ -45,17 +48,18 @@ export interface StackProxy {
   readonly logFile: string
 }
 
-/** Sluice on real parts, with one worker in every proxy. */
+/** Sluice on real parts. */
 export interface Stack {
   readonly proxy: StackProxy
   readonly proxyOnly: StackProxy | undefined
   /** A key of an account with credits. */
   readonly apiKey: string
   /** Writes `count` keys of the accounts that were there from the start into a file, one a line, and names it. */
-  keysFile(count: number): string
+  keysFile(count: number, from?: number): string
   readonly databaseUrl: string
   readonly redisPid: number
   /** Control and PostgreSQL with its backends, as they run now. */
+  pids(): { control: number[]; postgres: number[] }
   backgroundPids(): number[]
   /** Waits until every ended request is booked. */
   booked(): Promise<void>
@@ -89,23 +93,25 @@ async function startIn(folder: string, options: StackOptions, parts: (() => Prom
   parts.push(() => redis.process.stop())
   const databaseUrl = await postgres.provideDatabase('sluice')
   const keys = await openIn(databaseUrl, options)
-  writeFileSync(join(folder, 'catalog.yaml'), catalogYaml(options.providerPort))
+  writeFileSync(join(folder, 'catalog.yaml'), catalogYaml(options))
   const env = {
     DATABASE_URL: databaseUrl,
     REDIS_URL: redis.url,
     SLUICE_BUS_KEY: randomBytes(32).toString('hex'),
     SLUICE_CATALOG: join(folder, 'catalog.yaml'),
     SLUICE_LIMITS: LIMITS,
-    SLUICE_WORKERS: '1',
-    PORT: '0',
+    SLUICE_WORKERS: String(options.workers ?? 1),
     HOST: '127.0.0.1',
     BENCH_API_KEY: 'bench',
+    NODE_EXTRA_CA_CERTS: options.providerCertFile,
     LOG_LEVEL: 'warn',
   }
   const start = async (name: 'control' | 'proxy', changes: NodeJS.ProcessEnv, logFile: string) => {
     const data = `${logFile}.data`
     mkdirSync(data)
-    const started = program(name, { ...env, ...changes, SLUICE_DATA: data }, logFile)
+    // A port that is left to the kernel cannot be shared by workers.
+    const port = { PORT: String(await freePort()) }
+    const started = program(name, { ...env, ...port, ...changes, SLUICE_DATA: data }, logFile)
     parts.push(() => started.stop())
     await started.start()
     return started
@@ -116,18 +122,21 @@ async function startIn(folder: string, options: StackOptions, parts: (() => Prom
     ? await start('proxy', { SLUICE_BENCH_UNMETERED: '1', NODE_ENV: 'benchmark' }, log('proxy-only'))
     : undefined
   const cli = (args: readonly string[]) => runCli(args, env)
+  const withDescendants = ({ pid = 0 }: ManagedProcess) => [pid, ...descendants(pid)]
+  const pids = () => ({ control: withDescendants(control), postgres: withDescendants(postgres.process) })
   return {
     proxy: proxyOf(proxy),
     proxyOnly: proxyOnly && proxyOf(proxyOnly),
     apiKey: await createAccount(cli),
-    keysFile: (count) => {
-      const file = join(folder, `keys-${count}.txt`)
-      writeFileSync(file, `${keys.slice(0, count).join('\n')}\n`)
+    keysFile: (count, from = 0) => {
+      const file = join(folder, `keys-${from}-${count}.txt`)
+      writeFileSync(file, `${keys.slice(from, from + count).join('\n')}\n`)
       return file
     },
     databaseUrl,
     redisPid: redis.process.pid ?? 0,
-    backgroundPids: () => [control, postgres.process].flatMap(({ pid = 0 }) => [pid, ...descendants(pid)]),
+    pids,
+    backgroundPids: () => Object.values(pids()).flat(),
     booked: () => untilBooked(redis.url),
     cli,
   }

@@ -12,6 +12,7 @@ import type { Settings } from '../settings.ts'
 import { startHaproxy } from './haproxy.ts'
 import { startNginx } from './nginx.ts'
 import { startPortkey } from './portkey.ts'
+import { type ProviderPorts, startProviders } from './provider.ts'
 import type { Stack, StackProxy } from './stack.ts'
 import { startStack } from './stack.ts'
 
@@ -25,7 +26,7 @@ export type Cores = BenchResults['pinned']
 
 /** Everything that takes part in a run. */
 export interface World {
-  readonly providerPort: number
+  readonly ports: ProviderPorts
   readonly cores: Cores
   readonly runner: Runner
   /** In the order of a round. */
@@ -45,33 +46,33 @@ export async function startWorld(settings: Settings, stops: (() => Promise<void>
     return part
   }
   stops.push(async () => removeIdleGroup())
-  const provider = keep(await startChild('../mock/main.js', ['--port', '0']))
+  const { plain, tls, ...ports } = await startProviders(stops)
   const load = keep(await startChild('load/main.js', []))
-  const providerPort = provider.ready['port'] ?? 0
-  const cores = pinSupport(provider, load)
+  const cores = pinSupport([plain, tls], load)
   const runner = new Runner(load)
-  const measured: Measured[] = [measuredAt('direct', providerPort, [provider.pid])]
+  const measured: Measured[] = [measuredAt('direct', ports.providerPort, [plain.pid])]
   const versions: Machine['gateways'] = {}
   const starts = (name: TargetName) => settings.targets.includes(name)
   if (starts('nginx')) {
-    const nginx = keep(await startNginx(providerPort))
+    const nginx = keep(await startNginx(ports))
     versions.nginx = nginx.version
     pinMeasured([nginx.pid, nginx.workerPid], cores)
-    measured.push(measuredAt('nginx', nginx.port, [nginx.workerPid]))
+    measured.push({ ...measuredAt('nginx', nginx.port, [nginx.workerPid]), tlsPort: nginx.tlsPort })
   }
   if (starts('haproxy')) {
-    const haproxy = keep(await startHaproxy(providerPort))
+    const haproxy = keep(await startHaproxy(ports))
     versions.haproxy = haproxy.version
     pinMeasured([haproxy.pid], cores)
-    measured.push(measuredAt('haproxy', haproxy.port, [haproxy.pid]))
+    measured.push({ ...measuredAt('haproxy', haproxy.port, [haproxy.pid]), tlsPort: haproxy.tlsPort })
   }
   if (starts('bare')) {
-    const bare = keep(await startChild('bare.js', ['--upstream', String(providerPort)]))
+    const bare = keep(await startBare(ports))
     pinMeasured([bare.pid], cores)
-    measured.push(measuredAt('bare', bare.ready['port'] ?? 0, [bare.pid]))
+    const { port = 0, tlsPort = 0 } = bare.ready
+    measured.push({ ...measuredAt('bare', port, [bare.pid]), tlsPort })
   }
   if (starts('portkey')) {
-    const portkey = keep(await startPortkey(providerPort))
+    const portkey = keep(await startPortkey(ports.providerPort))
     versions.portkey = portkey.version
     pinMeasured([portkey.pid], cores)
     measured.push(measuredAt('portkey', portkey.port, [portkey.pid], { headers: portkey.headers }))
@@ -79,14 +80,14 @@ export async function startWorld(settings: Settings, stops: (() => Promise<void>
   let stack: Stack | undefined
   if (starts('sluice') || starts('proxy-only')) {
     const accounts = { accounts: FEW_ACCOUNTS, keysPerAccount: ROTATED_KEYS / FEW_ACCOUNTS }
-    stack = await startStack({ providerPort, ...accounts, proxyOnly: starts('proxy-only') }, stops)
+    stack = await startStack({ ...ports, ...accounts, proxyOnly: starts('proxy-only') }, stops)
     pinStack(stack, cores)
     runner.add(stack)
     measured.push(sluiceMeasured(stack, stack.proxy))
     if (stack.proxyOnly !== undefined) measured.push(proxyOnlyMeasured(stack, stack.proxyOnly))
   }
   const inOrder = settings.targets.flatMap((name) => measured.filter((one) => one.name === name))
-  return { providerPort, cores, runner, measured: inOrder, stack, versions }
+  return { ports, cores, runner, measured: inOrder, stack, versions }
 }
 
 /** The metered gateway of a stack. */
@@ -121,9 +122,15 @@ function pinMeasured(pids: readonly number[], cores: Cores): void {
   if (cores !== null) for (const pid of pids) pinTo(cores.measured, pid)
 }
 
-function pinSupport(provider: Child, load: Child): Cores {
+function startBare({ providerPort, providerTlsPort, providerCertFile }: ProviderPorts): Promise<Child> {
+  const args = ['--upstream', String(providerPort), '--tls-upstream', String(providerTlsPort)]
+  return startChild('bare.js', args, { NODE_EXTRA_CA_CERTS: providerCertFile })
+}
+
+function pinSupport(providers: readonly Child[], load: Child): Cores {
   const last = availableParallelism() - 1
   if (last < 1) return null
   const cores = { measured: 0, provider: 1, load: Math.min(2, last), others: last }
-  return pinTo(cores.provider, provider.pid) && pinTo(cores.load, load.pid) ? cores : null
+  const pinned = providers.every(({ pid }) => pinTo(cores.provider, pid)) && pinTo(cores.load, load.pid)
+  return pinned ? cores : null
 }

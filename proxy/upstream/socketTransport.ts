@@ -1,9 +1,12 @@
+import { createSecureContext, type SecureContext } from 'node:tls'
 import { withoutBrackets } from '../../contract/net/ipAddress.ts'
 import { checkDeadlines } from '../checkDeadlines.ts'
 import type { Limits } from '../limits.ts'
 import { type BodyDecoder, readCoded } from './bodyDecoder.ts'
-import type { Connection } from './h1/connection.ts'
+import type { Connection, Origin } from './h1/connection.ts'
 import { ConnectionPool } from './h1/pool.ts'
+import { TlsSessions } from './h1/wire/tlsSessions.ts'
+import type { TlsShared } from './h1/wire/tlsWire.ts'
 import {
   type Transport,
   TransportFailure,
@@ -15,15 +18,20 @@ import {
 
 /** Deadlines are checked this often, for all requests at once, instead of by a timer each. */
 const CHECK_MS = 50
+const HTTP_PORT = 80
+const HTTPS_PORT = 443
 
 /** The transport of the hot path: HTTP/1.1 over kept connections, read into memory that all of them share. */
 export class SocketTransport implements Transport {
   private readonly limits: Limits
   private readonly pools = new Map<string, ConnectionPool>()
   private readonly timer: NodeJS.Timeout
+  private readonly tls: TlsShared
 
-  constructor(limits: Limits) {
+  /** @param context whose certificates are trusted; by default those that Node.js trusts */
+  constructor(limits: Limits, context: SecureContext = createSecureContext()) {
     this.limits = limits
+    this.tls = { context, sessions: new TlsSessions(limits) }
     this.timer = checkDeadlines(CHECK_MS, (nowMs) => {
       for (const pool of this.pools.values()) pool.check(nowMs)
     })
@@ -49,15 +57,17 @@ export class SocketTransport implements Transport {
   private poolOf(origin: string): ConnectionPool {
     let pool = this.pools.get(origin)
     if (pool === undefined) {
-      const { protocol, hostname, port } = new URL(origin)
-      const tls = protocol === 'https:'
-      const host = withoutBrackets(hostname)
-      const endpoint = { host, port: port === '' ? (tls ? 443 : 80) : Number(port), tls }
       const { connectionsPerProviderMax: connectionsMax, connectionIdleMs: idleMs } = this.limits
-      pool = new ConnectionPool({ endpoint, connectionsMax, idleMs })
+      pool = new ConnectionPool({ endpoint: this.endpointOf(new URL(origin)), connectionsMax, idleMs })
       this.pools.set(origin, pool)
     }
     return pool
+  }
+
+  private endpointOf({ protocol, hostname, port }: URL): Origin {
+    const host = withoutBrackets(hostname)
+    if (protocol !== 'https:') return { host, port: Number(port || HTTP_PORT) }
+    return { host, port: Number(port || HTTPS_PORT), tls: this.tls }
   }
 }
 

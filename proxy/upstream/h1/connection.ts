@@ -1,5 +1,3 @@
-import { connect as connectPlain, type Socket } from 'node:net'
-import { connect as connectTls } from 'node:tls'
 import {
   type FailureKind,
   isPieces,
@@ -11,19 +9,19 @@ import {
 } from '../transport/transport.ts'
 import type { ResponseHead } from './responseHead.ts'
 import { ResponseReader, type ResponseSink } from './responseReader.ts'
+import { PlainWire } from './wire/plainWire.ts'
+import { type TlsShared, TlsWire } from './wire/tlsWire.ts'
+import type { Wire, WireListener } from './wire/wire.ts'
 
-const READ_BYTES = 65_536
 const AT_ONCE_BYTES = 262_144
 const NEVER = Number.POSITIVE_INFINITY
-
-// All plain sockets of the process read into this memory: a read is parsed to its end before the next one begins.
-const sharedRead = Buffer.allocUnsafe(READ_BYTES)
 
 /** Where connections go. */
 export interface Origin {
   readonly host: string
   readonly port: number
-  readonly tls: boolean
+  /** Absent where the connection is not encrypted. */
+  readonly tls?: TlsShared
 }
 
 /** Told when a connection can take another request, or is gone. */
@@ -33,11 +31,11 @@ export interface ConnectionOwner {
 }
 
 /** One connection to a provider: at most one request at a time, and the deadlines of that request. */
-export class Connection implements ResponseSink {
+export class Connection implements ResponseSink, WireListener {
   /** Since when the connection waits for a request, or 0 while it has one. */
   idleSinceMs = 0
 
-  private readonly socket: Socket
+  private readonly wire: Wire
   private readonly owner: ConnectionOwner
   private readonly reader = new ResponseReader()
   private listener: UpstreamListener | undefined
@@ -55,11 +53,8 @@ export class Connection implements ResponseSink {
 
   constructor(endpoint: Origin, owner: ConnectionOwner) {
     this.owner = owner
-    this.socket = endpoint.tls ? this.openTls(endpoint) : this.openPlain(endpoint)
-    this.socket.setNoDelay(true)
-    this.socket.on('error', (error) => this.broke(error))
-    this.socket.on('end', () => this.peerClosed())
-    this.socket.on('close', () => this.broke(undefined))
+    const { host, port, tls } = endpoint
+    this.wire = tls === undefined ? new PlainWire(host, port, this) : new TlsWire(host, port, tls, this)
   }
 
   /** Sends a request. The connection must have none. */
@@ -79,21 +74,21 @@ export class Connection implements ResponseSink {
 
   pause(): void {
     this.paused = true
-    this.socket.pause()
+    this.wire.pause()
   }
 
   resume(): void {
     if (!this.paused) return
     this.paused = false
     this.lastByteMs = performance.now()
-    this.socket.resume()
+    this.wire.resume()
   }
 
   /** Ends the connection; its listener hears nothing more. */
   destroy(): void {
     this.listener = undefined
     this.request = undefined
-    this.socket.destroy()
+    this.wire.destroy()
     this.release()
   }
 
@@ -121,64 +116,12 @@ export class Connection implements ResponseSink {
     this.reusable = keepAlive
   }
 
-  // A reader that is paused by its client does not make the provider slow.
-  private idleDeadline(request: UpstreamRequest): number {
-    return this.paused ? NEVER : this.lastByteMs + request.idleTimeoutMs
-  }
-
-  private openPlain({ host, port }: Origin): Socket {
-    const callback = (length: number): boolean => {
-      this.received(sharedRead.subarray(0, length))
-      return true
-    }
-    const socket = connectPlain({ host, port, onread: { buffer: sharedRead, callback } })
-    socket.on('connect', () => this.connected())
-    return socket
-  }
-
-  private openTls({ host, port }: Origin): Socket {
-    const socket = connectTls({ host, port, servername: host, ALPNProtocols: ['http/1.1'] })
-    socket.on('secureConnect', () => this.connected())
-    socket.on('data', (bytes: Buffer) => this.received(bytes))
-    return socket
-  }
-
-  private write(request: UpstreamRequest, body: Buffer | string | null): void {
-    const start = head(request)
-    if (body === null) this.socket.write(`${start}\r\n`, 'latin1')
-    else if (typeof body === 'string') {
-      const bytes = Buffer.byteLength(body)
-      // What has one byte a character is written as it is.
-      const encoding = bytes === body.length ? 'latin1' : 'utf8'
-      this.socket.write(`${start}content-length: ${bytes}\r\n\r\n${body}`, encoding)
-    } else {
-      this.socket.write(Buffer.concat([Buffer.from(`${start}content-length: ${body.length}\r\n\r\n`, 'latin1'), body]))
-    }
-  }
-
-  private writePieces(request: UpstreamRequest, pieces: readonly Buffer[]): void {
-    const bytes = piecesBytes(pieces)
-    this.socket.cork()
-    this.socket.write(`${head(request)}content-length: ${bytes}\r\n\r\n`, 'latin1')
-    if (bytes <= AT_ONCE_BYTES) for (const piece of pieces) this.socket.write(piece)
-    else this.writeSlices(request, slicesOf(pieces))
-    this.socket.uncork()
-  }
-
-  /** Writes a slice when the one before it has left, so that no turn of the event loop has much to write. */
-  private writeSlices(request: UpstreamRequest, slices: Iterator<Buffer, void>): void {
-    if (this.request !== request) return
-    const { done, value } = slices.next()
-    this.unsent = done !== true
-    if (done !== true) this.socket.write(value, () => this.writeSlices(request, slices))
-  }
-
-  private connected(): void {
+  onConnected(): void {
     this.open = true
     this.lastByteMs = performance.now()
   }
 
-  private received(bytes: Buffer): void {
+  onBytes(bytes: Buffer): void {
     // Bytes that nobody asked for: whatever they are, they must not be taken for the answer to a later request.
     if (this.request === undefined) {
       this.destroy()
@@ -191,9 +134,51 @@ export class Connection implements ResponseSink {
     else if (!sound) this.fail('malformed')
   }
 
-  private peerClosed(): void {
+  onEnd(): void {
     if (this.request !== undefined && this.reader.close(this) && !this.closed) this.finish(false)
-    this.broke(undefined)
+    this.onBroken(undefined)
+  }
+
+  onBroken(error: Error | undefined): void {
+    if (this.request !== undefined) this.fail(!this.open && error !== undefined ? 'connect' : 'reset', error)
+    else this.destroy()
+  }
+
+  // A reader that is paused by its client does not make the provider slow.
+  private idleDeadline(request: UpstreamRequest): number {
+    return this.paused ? NEVER : this.lastByteMs + request.idleTimeoutMs
+  }
+
+  private write(request: UpstreamRequest, body: Buffer | string | null): void {
+    const start = head(request)
+    const { socket } = this.wire
+    if (body === null) socket.write(`${start}\r\n`, 'latin1')
+    else if (typeof body === 'string') {
+      const bytes = Buffer.byteLength(body)
+      // What has one byte a character is written as it is.
+      const encoding = bytes === body.length ? 'latin1' : 'utf8'
+      socket.write(`${start}content-length: ${bytes}\r\n\r\n${body}`, encoding)
+    } else {
+      socket.write(Buffer.concat([Buffer.from(`${start}content-length: ${body.length}\r\n\r\n`, 'latin1'), body]))
+    }
+  }
+
+  private writePieces(request: UpstreamRequest, pieces: readonly Buffer[]): void {
+    const bytes = piecesBytes(pieces)
+    const { socket } = this.wire
+    socket.cork()
+    socket.write(`${head(request)}content-length: ${bytes}\r\n\r\n`, 'latin1')
+    if (bytes <= AT_ONCE_BYTES) for (const piece of pieces) socket.write(piece)
+    else this.writeSlices(request, slicesOf(pieces))
+    socket.uncork()
+  }
+
+  /** Writes a slice when the one before it has left, so that no turn of the event loop has much to write. */
+  private writeSlices(request: UpstreamRequest, slices: Iterator<Buffer, void>): void {
+    if (this.request !== request) return
+    const { done, value } = slices.next()
+    this.unsent = done !== true
+    if (done !== true) this.wire.socket.write(value, () => this.writeSlices(request, slices))
   }
 
   // The connection is handed on before the listener hears of the end, and only once the whole read has been looked at:
@@ -203,13 +188,16 @@ export class Connection implements ResponseSink {
     this.listener = undefined
     this.request = undefined
     if (this.paused) this.resume()
-    if (sound && this.reusable && !this.unsent && this.socket.writableLength === 0) this.owner.onIdle(this)
-    else this.destroy()
+    if (!sound || !this.reusable || this.unsent) this.destroy()
+    else if (this.wire.socket.writableLength === 0) this.owner.onIdle(this)
+    else setImmediate(() => this.rest())
     listener?.onEnd()
   }
 
-  private broke(error: Error | undefined): void {
-    if (this.request !== undefined) this.fail(!this.open && error !== undefined ? 'connect' : 'reset', error)
+  // What goes out by TLS is said to have left a turn later than it has, when the answer may already be there.
+  private rest(): void {
+    if (this.closed) return
+    if (this.wire.socket.writableLength === 0) this.owner.onIdle(this)
     else this.destroy()
   }
 
@@ -217,7 +205,7 @@ export class Connection implements ResponseSink {
     const { listener } = this
     this.listener = undefined
     this.request = undefined
-    this.socket.destroy()
+    this.wire.destroy()
     this.release()
     listener?.onFailure(new TransportFailure(kind, cause === undefined ? undefined : { cause }))
   }

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { createServer, type Server, type TLSSocket } from 'node:tls'
 import { type TestCertificate, TRUSTED, UNTRUSTED } from '../../support/certificates.ts'
-import { assertError, chat, chatStream, completion } from '../../support/clients/chatClient.ts'
+import { assertError, chat, chatStream, completion, takeApart } from '../../support/clients/chatClient.ts'
 import { type Stack, startStack } from '../../support/stack.ts'
 import { makeTempDir, removeTempDir } from '../../support/tempDir.ts'
 
@@ -52,16 +52,20 @@ providers:
   - { id: trusted, base_url: "https://localhost:${trusted}/v1", dialect: openai, data_policy: none }
   - { id: untrusted, base_url: "https://localhost:${untrusted}/v1", dialect: openai, data_policy: none }
 models:
-${['trusted', 'untrusted']
+${[
+  ['trusted', 'trusted', 'mock,chunks=300'],
+  ['untrusted', 'untrusted', 'mock,chunks=300'],
+  ['slow', 'trusted', 'mock,chunks=300,delay=20'],
+]
   .map(
-    (name) => `  - id: tls/${name}
+    ([name, provider, model]) => `  - id: tls/${name}
     owned_by: test
     modality: chat
     endpoints: [chat]
     context: 128000
     max_output: 16384
     price: { input: "0.15", output: "0.60" }
-    routes: [ { provider: ${name}, model: "mock,chunks=300" } ]
+    routes: [ { provider: ${provider}, model: "${model}" } ]
 `,
   )
   .join('')}`
@@ -111,4 +115,22 @@ test('a kept connection that died is replaced without an error', async () => {
 test('a certificate that nobody trusts is a provider that cannot be reached', async () => {
   const { apiKey } = await stack.createAccount()
   assertError(await chat(stack.baseUrl, apiKey, { model: 'tls/untrusted' }), 502, 'upstream_unavailable')
+})
+
+test('a stream whose connection is cut below TLS is shown as interrupted, and what came is charged', async () => {
+  const { apiKey } = await stack.createAccount()
+  const body = JSON.stringify({ model: 'tls/slow', stream: true, messages: [{ role: 'user', content: 'hello' }] })
+  const headers = { 'content-type': 'application/json', authorization: `Bearer ${apiKey}` }
+  const response = await fetch(`${stack.baseUrl}/v1/chat/completions`, { method: 'POST', headers, body })
+  assert.ok(response.body !== null)
+  let text = ''
+  for await (const part of response.body.pipeThrough(new TextDecoderStream())) {
+    if (text === '') terminators.trusted.dropAll()
+    text += part
+  }
+  const { events, receipt, done } = takeApart({ status: response.status, headers: response.headers, text })
+  assert.equal((events.at(-1)?.['error'] as { code?: string } | undefined)?.code, 'stream_interrupted')
+  assert.equal(done, true)
+  assert.deepEqual([receipt?.status, receipt?.error], ['partial', 'stream_interrupted'])
+  assert.ok(Number(receipt?.cost.units) > 0)
 })

@@ -25,6 +25,20 @@ function wholeResults(): BenchResults {
   return benchResults({
     measurements,
     accounts: { few: 10, many: 100_000, active: 10_000, startSeconds: 9, rounds },
+    installation: {
+      hotKeys: 10,
+      coldKeys: 3_000,
+      connections: 64,
+      nginx: [20],
+      loads: (['hot', 'cold'] as const).map((keys) => ({
+        keys,
+        workers: 1,
+        round: 1,
+        requests: 100,
+        requestsPerSecond: 5_000,
+        cpuMicros: { proxy: 8_000, redis: 4_000, control: 2_000, postgres: keys === 'hot' ? 1_000 : 9_000 },
+      })),
+    },
     memory: { samples: Array.from({ length: 20 }, (_, i) => ({ requests: (i + 1) * 25_000, residentBytes: 2 ** 27 })) },
     settlement: { runs: [{ receipts: 100_000, accounts: 1_000, elapsedMs: 5_000, cpuMicrosPerReceipt: 20 }] },
     allocations: [{ case: SMALL, requests: 10, events: 0, bytes: 10_240, top: [] }],
@@ -148,4 +162,21 @@ test('the picture has a group for every case that was measured and a bar for eve
   const small = elements(svg, 'rect').filter(({ class: series }) => series === 'd')
   assert.equal(small.length, 6)
   assert.doesNotMatch(reportPicture(benchResults()), /NaN|Infinity|undefined/)
+})
+
+test('the whole installation is shown by process, with the process that ends it', () => {
+  const report = text(wholeResults())
+  assert.deepEqual(row(report, 'hot keys, 1 worker'), [
+    'hot keys, 1 worker',
+    '80.0 (4.00x)',
+    '40.0 (2.00x)',
+    '20.0 (1.00x)',
+    '10.0 (0.50x)',
+    '150.0 (7.50x)',
+    '5,000',
+  ])
+  assert.match(report, /Redis ends the installation, at 20,000 requests a second/)
+  assert.match(report, /PostgreSQL ends the installation, at 8,889 requests a second/)
+  assert.deepEqual(row(report, 'Redis').slice(0, 5), ['Redis', '1', '5 (cannot)', '50 (cannot)', '20,000'])
+  assert.doesNotMatch(text(benchResults()), /whole installation/)
 })

@@ -1,0 +1,63 @@
+import type { ProcessName } from '../results.ts'
+
+/** What a core may do in a second, in microseconds: it cannot be busy all of the time and answer soon. */
+const BUSY_MICROS_MAX = 800_000
+
+/** How far a process can be split today. */
+export interface Split {
+  /** The most cores that it can use, on whatever machines. */
+  readonly coresMax: number
+  readonly why: string
+}
+
+/** What stands today; a change of the design changes this. */
+export const SPLITS: Readonly<Record<ProcessName, Split>> = {
+  proxy: { coresMax: Number.POSITIVE_INFINITY, why: 'more workers, more machines' },
+  redis: { coresMax: 1, why: 'one thread of one server; a cluster is not served' },
+  control: { coresMax: Number.POSITIVE_INFINITY, why: 'several controls share the streams' },
+  postgres: { coresMax: 1, why: 'batches are booked one after the other, behind the head of the usage log' },
+}
+
+/** How many cores of a process a rate takes. */
+export interface Need {
+  readonly process: ProcessName
+  readonly cores: number
+  /** It can be split into as many. */
+  readonly possible: boolean
+}
+
+/** The rate at which a process is as busy as it may be on all cores that it can use; infinite where it can be split. */
+export function ceilingOf(microsPerRequest: number, { coresMax }: Split): number {
+  return (coresMax * BUSY_MICROS_MAX) / microsPerRequest
+}
+
+/** The process that ends the whole installation, and at which rate; undefined when all of them can be split. */
+export function firstCeiling(
+  micros: Readonly<Record<ProcessName, number>>,
+  splits: Readonly<Record<ProcessName, Split>>,
+): { readonly process: ProcessName; readonly rate: number } | undefined {
+  const [first] = processes(micros)
+    .map((process) => ({ process, rate: ceilingOf(micros[process], splits[process]) }))
+    .toSorted((a, b) => a.rate - b.rate)
+  return first === undefined || first.rate === Number.POSITIVE_INFINITY ? undefined : first
+}
+
+/**
+ * The cores that a rate takes of every process.
+ * @param micros CPU time of a request by process, in microseconds
+ * @param rate requests a second
+ */
+export function coresFor(
+  micros: Readonly<Record<ProcessName, number>>,
+  splits: Readonly<Record<ProcessName, Split>>,
+  rate: number,
+): Need[] {
+  return processes(micros).map((process) => {
+    const cores = Math.ceil((rate * micros[process]) / BUSY_MICROS_MAX)
+    return { process, cores, possible: cores <= splits[process].coresMax }
+  })
+}
+
+function processes(micros: Readonly<Record<ProcessName, number>>): ProcessName[] {
+  return Object.keys(micros) as ProcessName[]
+}

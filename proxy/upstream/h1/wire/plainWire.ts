@@ -1,0 +1,36 @@
+import { connect, type Socket } from 'node:net'
+import type { Wire, WireListener } from './wire.ts'
+
+const READ_BYTES = 65_536
+
+/** All of them read into this memory: a read is done with before the next one begins. */
+const sharedRead = Buffer.allocUnsafe(READ_BYTES)
+
+/** A TCP connection. */
+export class PlainWire implements Wire {
+  readonly socket: Socket
+
+  constructor(host: string, port: number, listener: WireListener) {
+    const callback = (length: number): boolean => {
+      listener.onBytes(sharedRead.subarray(0, length))
+      return true
+    }
+    this.socket = connect({ host, port, noDelay: true, onread: { buffer: sharedRead, callback } })
+    this.socket.on('connect', () => listener.onConnected())
+    this.socket.on('end', () => listener.onEnd())
+    this.socket.on('error', (error) => listener.onBroken(error))
+    this.socket.on('close', () => listener.onBroken(undefined))
+  }
+
+  pause(): void {
+    this.socket.pause()
+  }
+
+  resume(): void {
+    this.socket.resume()
+  }
+
+  destroy(): void {
+    this.socket.destroy()
+  }
+}

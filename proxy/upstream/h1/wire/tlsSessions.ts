@@ -1,0 +1,54 @@
+/** What bounds the sessions of TLS that are kept. */
+export interface SessionBounds {
+  readonly tlsSessionsMax: number
+  readonly tlsSessionBytesMax: number
+  readonly tlsSessionAgeMs: number
+}
+
+/** A session of TLS that another connection to the same address may go on with. */
+export interface KeptSession {
+  readonly session: Buffer
+  /** Until when the proof of who the other side is counts that was given when the session began. */
+  readonly untilMs: number
+}
+
+/**
+ * Keeps the latest session of TLS of each address, a host with its port: a connection that goes on with it needs no
+ * certificate, no signature and no check of either. Since a certificate ends or is withdrawn, it has to be shown again from
+ * time to time, however many connections have gone on with each other's sessions in between. Times are of the wall clock.
+ */
+export class TlsSessions {
+  private readonly bounds: SessionBounds
+  private readonly kept = new Map<string, KeptSession>()
+
+  constructor(bounds: SessionBounds) {
+    this.bounds = bounds
+  }
+
+  /** The session to go on with at an address. */
+  take(address: string, nowMs: number): KeptSession | undefined {
+    const kept = this.kept.get(address)
+    if (kept === undefined || kept.untilMs > nowMs) return kept
+    this.kept.delete(address)
+    return undefined
+  }
+
+  /** Until when a proof counts that was given now by a certificate that ends then. */
+  provenUntilMs(nowMs: number, certificateEndMs: number): number {
+    return Math.min(nowMs + this.bounds.tlsSessionAgeMs, certificateEndMs)
+  }
+
+  /** Keeps the latest session of an address; where there are too many, the one kept longest ago goes. */
+  keep(address: string, session: Buffer, untilMs: number): void {
+    if (session.length > this.bounds.tlsSessionBytesMax || Number.isNaN(untilMs)) return
+    this.kept.delete(address)
+    this.kept.set(address, { session, untilMs })
+    const [oldest] = this.kept.keys()
+    if (oldest !== undefined && this.kept.size > this.bounds.tlsSessionsMax) this.kept.delete(oldest)
+  }
+
+  /** No connection could be made with this session. */
+  drop(address: string, session: KeptSession): void {
+    if (this.kept.get(address) === session) this.kept.delete(address)
+  }
+}

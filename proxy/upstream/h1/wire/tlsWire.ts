@@ -1,0 +1,132 @@
+import { isIP, type NetConnectOpts } from 'node:net'
+import { type ConnectionOptions, connect, type SecureContext, type TLSSocket } from 'node:tls'
+import type { KeptSession, TlsSessions } from './tlsSessions.ts'
+import { type TurnReader, TurnReads } from './turnReads.ts'
+import type { Wire, WireListener } from './wire.ts'
+
+const reads = new TurnReads()
+
+/** What all connections by TLS share. */
+export interface TlsShared {
+  /** Whom they trust. */
+  readonly context: SecureContext
+  readonly sessions: TlsSessions
+}
+
+/** A connection by TLS to a host that has shown a certificate for its name. */
+export class TlsWire implements Wire, TurnReader {
+  readonly socket: TLSSocket
+  private readonly sessions: TlsSessions
+  private readonly address: string
+  private readonly listener: WireListener
+  private readonly resumed: KeptSession | undefined
+  private secure = false
+  private paused = false
+  /** What was decrypted before the socket stood still. */
+  private held: Buffer[] = []
+  /** The other side has ended, and the listener has yet to hear of it. */
+  private endDue = false
+  private destroyed = false
+
+  constructor(host: string, port: number, { context, sessions }: TlsShared, listener: WireListener) {
+    this.sessions = sessions
+    this.listener = listener
+    this.address = `${host}:${port}`
+    this.resumed = sessions.take(this.address, Date.now())
+    const callback = (length: number): boolean => {
+      reads.add(this, length)
+      return true
+    }
+    this.socket = connect(connectionOptions(host, port, context, this.resumed, { buffer: reads.record, callback }))
+    this.socket.setNoDelay(true)
+    this.socket.on('session', (session: Buffer) => sessions.keep(this.address, session, this.provenUntilMs()))
+    this.socket.on('secureConnect', () => this.connected())
+    this.socket.on('end', () => this.end())
+    this.socket.on('error', (error) => this.broke(error))
+    this.socket.on('close', () => this.broke(undefined))
+  }
+
+  // What was read in this turn before is held as well: it comes through `onTurn`.
+  pause(): void {
+    this.paused = true
+    this.socket.pause()
+  }
+
+  // Whoever resumes is not called back at once, and the socket is read again only when nothing is held any more.
+  resume(): void {
+    this.paused = false
+    if (this.held.length > 0 || this.endDue) setImmediate(() => this.release())
+    else this.socket.resume()
+  }
+
+  destroy(): void {
+    this.destroyed = true
+    reads.drop(this)
+    this.held = []
+    this.endDue = false
+    this.socket.destroy()
+  }
+
+  onTurn(bytes: Buffer): void {
+    if (this.paused || this.held.length > 0) this.held.push(Buffer.from(bytes))
+    else this.listener.onBytes(bytes)
+  }
+
+  private release(): void {
+    if (this.paused || this.destroyed) return
+    const { held } = this
+    this.held = []
+    if (held.length > 0) this.listener.onBytes(Buffer.concat(held))
+    if (this.paused || this.destroyed) return
+    if (!this.endDue) {
+      this.socket.resume()
+      return
+    }
+    this.endDue = false
+    this.listener.onEnd()
+  }
+
+  private connected(): void {
+    this.secure = true
+    this.listener.onConnected()
+  }
+
+  private end(): void {
+    reads.finish(this)
+    if (this.paused || this.held.length > 0) this.endDue = true
+    else this.listener.onEnd()
+  }
+
+  private broke(error: Error | undefined): void {
+    reads.finish(this)
+    if (!this.secure && this.resumed !== undefined) this.sessions.drop(this.address, this.resumed)
+    // Node.js closes a socket whose other side has ended; the listener hears of that end instead.
+    if (!this.endDue) this.listener.onBroken(error)
+  }
+
+  private provenUntilMs(): number {
+    if (this.resumed !== undefined && this.socket.isSessionReused()) return this.resumed.untilMs
+    return this.sessions.provenUntilMs(Date.now(), Date.parse(this.socket.getPeerCertificate().valid_to))
+  }
+}
+
+// The certificate is checked whatever NODE_TLS_REJECT_UNAUTHORIZED says: the request has the provider's key in it.
+function connectionOptions(
+  host: string,
+  port: number,
+  secureContext: SecureContext,
+  resumed: KeptSession | undefined,
+  onread: NetConnectOpts['onread'],
+): ConnectionOptions & Pick<NetConnectOpts, 'onread'> {
+  return {
+    host,
+    port,
+    secureContext,
+    rejectUnauthorized: true,
+    ALPNProtocols: ['http/1.1'],
+    ...(isIP(host) === 0 ? { servername: host } : {}),
+    ...(resumed === undefined ? {} : { session: resumed.session }),
+    // The types leave out that connections by TLS take this option as well.
+    onread,
+  }
+}

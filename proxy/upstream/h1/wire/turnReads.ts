@@ -1,0 +1,62 @@
+/** What OpenSSL decrypts at once: a record. */
+const RECORD_BYTES = 16_384
+const GATHERED_BYTES = 65_536
+
+/** Takes the bytes that were gathered for it. They are only lent for the time of the call. */
+export interface TurnReader {
+  onTurn(bytes: Buffer): void
+}
+
+/**
+ * Gathers what one reader reads in a turn of the event loop. TLS is decrypted by the record, and a provider makes a record
+ * of every event: whoever were handed each by itself would look at each and write each by itself. No memory is needed per
+ * reader, because the loop reads one socket after the other.
+ */
+export class TurnReads {
+  /** Where a record has to be when it is added. */
+  readonly record: Buffer
+  // Both lie in one piece of memory, in which bytes move without an object that says which.
+  private readonly memory = Buffer.allocUnsafe(RECORD_BYTES + GATHERED_BYTES)
+  private reader: TurnReader | undefined
+  private length = 0
+  private due = false
+  private readonly endTurn = (): void => {
+    this.due = false
+    this.handOn()
+  }
+
+  constructor() {
+    this.record = this.memory.subarray(0, RECORD_BYTES)
+  }
+
+  /** Takes the first `length` bytes of `record`. */
+  add(reader: TurnReader, length: number): void {
+    if (this.reader !== reader || this.length + length > GATHERED_BYTES) this.handOn()
+    this.reader = reader
+    this.memory.copyWithin(RECORD_BYTES + this.length, 0, length)
+    this.length += length
+    if (this.due) return
+    this.due = true
+    setImmediate(this.endTurn)
+  }
+
+  /** Hands on at once what a reader has, because something else has come that must not be heard of first. */
+  finish(reader: TurnReader): void {
+    if (this.reader === reader) this.handOn()
+  }
+
+  /** Forgets what a reader has. */
+  drop(reader: TurnReader): void {
+    if (this.reader !== reader) return
+    this.reader = undefined
+    this.length = 0
+  }
+
+  private handOn(): void {
+    const { reader, length } = this
+    if (reader === undefined) return
+    this.reader = undefined
+    this.length = 0
+    reader.onTurn(this.memory.subarray(RECORD_BYTES, RECORD_BYTES + length))
+  }
+}

@@ -1,0 +1,24 @@
+import type { Socket } from 'node:net'
+
+/** What a wire tells. */
+export interface WireListener {
+  /** Bytes can go out. */
+  onConnected(): void
+  /** Bytes are only lent for the time of the call. */
+  onBytes(bytes: Buffer): void
+  /** The other side sends nothing more. */
+  onEnd(): void
+  /** The wire is of no use any more. */
+  onBroken(error: Error | undefined): void
+}
+
+/** A connection below HTTP, read without the copies and the events of streams. */
+export interface Wire {
+  /** For what goes out. */
+  readonly socket: Socket
+  /** Until `resume` nothing comes in. */
+  pause(): void
+  resume(): void
+  /** Ends it; its listener may still hear that it is broken. */
+  destroy(): void
+}
