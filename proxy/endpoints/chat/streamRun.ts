@@ -22,6 +22,9 @@ const EVENT_STREAM = 'text/event-stream'
 export class StreamRun implements RunListener, CallListener, DrainListener {
   private readonly run: Run
   private readonly call: ProviderCall
+  // Of the run, here too for the sake of every chunk.
+  private readonly exchange: Exchange
+  private readonly services: RunServices
   private readonly order: ChatOrder
   private readonly requests: ProviderRequests
   private stream: RelayStream | undefined
@@ -35,6 +38,8 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
   constructor(exchange: Exchange, principal: Principal, order: ChatOrder, services: RunServices) {
     this.run = new Run(exchange, principal, meteredOf(order), services, this)
     this.call = this.run.callFor(this)
+    this.exchange = exchange
+    this.services = services
     this.order = order
     this.requests = new ProviderRequests(this.run, order)
   }
@@ -68,7 +73,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
   onData(bytes: Buffer): void {
     const { stream } = this
     if (stream === undefined) return
-    const out = this.run.services.outgoing
+    const out = this.services.outgoing
     out.clear()
     stream.push(bytes, out)
     this.pass(stream, out)
@@ -79,7 +84,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
   onEnd(): void {
     const { stream } = this
     if (stream === undefined) return
-    const out = this.run.services.outgoing
+    const out = this.services.outgoing
     out.clear()
     stream.finish(out)
     this.pass(stream, out)
@@ -135,7 +140,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
   private pass(stream: RelayStream, out: OutBuffer): void {
     if (out.length === 0) return
     if (!this.begun) {
-      const bytesMax = this.run.services.limits.preambleBytesMax
+      const bytesMax = this.services.limits.preambleBytesMax
       if (stream.state === 'waiting' && this.preambleBytes + out.length <= bytesMax) {
         this.preamble.push(Buffer.from(out.view()))
         this.preambleBytes += out.length
@@ -158,8 +163,8 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
     if (empty && (state === 'broken' || (state === 'done' && stream.usage === null))) return false
     this.begun = true
     this.call.commit()
-    this.run.services.metrics.counters.streams++
-    this.run.exchange.beginStream()
+    this.services.metrics.counters.streams++
+    this.exchange.beginStream()
     return true
   }
 
@@ -167,7 +172,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
     const bytes = this.preambleBytes > 0 ? Buffer.concat([...this.preamble, fresh]) : fresh
     this.preamble = []
     this.preambleBytes = 0
-    const { exchange, services } = this.run
+    const { exchange, services } = this
     services.metrics.counters.chunksOut++
     if (exchange.write(bytes)) return
     this.call.pause()
@@ -186,12 +191,12 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
   }
 
   private complete(stream: RelayStream): void {
-    settleUsed(this.run, this.order, stream, 'ok', this.run.exchange.gone ? 'client_gone' : null)
+    settleUsed(this.run, this.order, stream, 'ok', this.exchange.gone ? 'client_gone' : null)
   }
 
   private interrupt(): void {
     this.fault = new GatewayError('stream_interrupted')
-    this.run.services.metrics.noteError('stream_interrupted')
+    this.services.metrics.noteError('stream_interrupted')
     this.endPartly('stream_interrupted')
   }
 
@@ -205,7 +210,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
   }
 
   private finishStream({ bill }: Outcome, receipt: string): void {
-    const { exchange, services } = this.run
+    const { exchange, services } = this
     if (!this.begun || exchange.gone || this.stream === undefined) return
     const { startedAtMs } = exchange
     const tail = this.stream.tail({ usage: bill.usage, fault: this.fault, receipt, startedAtMs })
