@@ -7,11 +7,11 @@ import { type Redis as AnyRedis, connectRedis } from '../../contract/wire/redis.
 import { accountKey, ledgerStream, SHARD_COUNT, shardOf } from '../../contract/wire/redisKeys.ts'
 import { pipelineOf } from '../../contract/wire/redisShards.ts'
 import { waitReady } from '../../control/launch/waitReady.ts'
-import type { Served } from '../../mock/main.ts'
 import { CliProcess, type CliResult } from './cli.ts'
 import { heldIn } from './heldIn.ts'
 import { type LimitChanges, limitsText } from './limits.ts'
 import { TEST_BUS_KEY } from './parts/sealedCalls.ts'
+import { ProviderControls } from './providerControls.ts'
 import { freshDatabase, startTestPostgres, startTestRedis, type TestServer } from './services.ts'
 import { makeTempDir, removeTempDir } from './tempDir.ts'
 import { type TestCatalogOptions, testCatalog } from './testCatalog.ts'
@@ -97,6 +97,7 @@ export class Stack {
     this.redis = parts.redis
     this.postgres = parts.postgres
     this.providerProcess = parts.provider
+    this.provider = new ProviderControls(parts.provider, () => this.baseUrl)
     const env = {
       DATABASE_URL: parts.databaseUrl,
       REDIS_URL: parts.redis.url,
@@ -146,36 +147,7 @@ export class Stack {
     return { control: this.control, proxy: this.proxy }
   }
 
-  readonly provider = {
-    url: (): string => `http://127.0.0.1:${this.providerProcess.port}/v1`,
-    port: (): number => this.providerProcess.port,
-    /** How many requests the mock provider works on. */
-    open: async (): Promise<number> => {
-      const response = await fetch(`http://127.0.0.1:${this.providerProcess.port}/_stats`)
-      return ((await response.json()) as { open: number }).open
-    },
-    /** Lets every answer that takes its time stand still, until `release`: a test then needs no luck to be in time. */
-    hold: (): Promise<unknown> => fetch(`http://127.0.0.1:${this.providerProcess.port}/_hold`, { method: 'POST' }),
-    release: (): Promise<unknown> =>
-      fetch(`http://127.0.0.1:${this.providerProcess.port}/_release`, { method: 'POST' }),
-    /** Leaves a request when the mock provider works on it, which answers when the gateway's one worker has noticed. */
-    leaveHeld: async (call: { destroy(): unknown }): Promise<void> => {
-      await until('the provider works on it', async () => (await this.provider.open()) > 0)
-      call.destroy()
-      // A worker that answers has seen who left before it was asked.
-      await (await fetch(`${this.baseUrl}/health`)).arrayBuffer()
-      await this.provider.release()
-    },
-    /** What the mock provider served so far. */
-    log: async (): Promise<Served[]> => {
-      const response = await fetch(`http://127.0.0.1:${this.providerProcess.port}/_log`)
-      const text = await response.text()
-      return text
-        .split('\n')
-        .filter((line) => line !== '')
-        .map((line) => JSON.parse(line) as Served)
-    },
-  }
+  readonly provider: ProviderControls
 
   /** Replaces the catalog file; control takes it at its next start. */
   writeCatalog(catalog: NonNullable<StackOptions['catalog']>): void {

@@ -1,0 +1,60 @@
+import type { Served } from '../../mock/main.ts'
+import type { TestProcess } from './testProcess.ts'
+import { until } from './until.ts'
+
+/** What a test does with the mock provider of its stack. */
+export class ProviderControls {
+  private readonly process: TestProcess
+  private readonly gatewayUrl: () => string
+
+  constructor(process: TestProcess, gatewayUrl: () => string) {
+    this.process = process
+    this.gatewayUrl = gatewayUrl
+  }
+
+  port(): number {
+    return this.process.port
+  }
+
+  url(): string {
+    return `${this.origin}/v1`
+  }
+
+  /** How many requests the mock provider works on. */
+  async open(): Promise<number> {
+    const response = await fetch(`${this.origin}/_stats`)
+    return ((await response.json()) as { open: number }).open
+  }
+
+  /** Lets every answer that takes its time stand still, until `release`: a test then needs no luck to be in time. */
+  hold(): Promise<unknown> {
+    return fetch(`${this.origin}/_hold`, { method: 'POST' })
+  }
+
+  release(): Promise<unknown> {
+    return fetch(`${this.origin}/_release`, { method: 'POST' })
+  }
+
+  /** Leaves a request when the mock provider works on it, which answers when the gateway's one worker has noticed. */
+  async leaveHeld(call: { destroy(): unknown }): Promise<void> {
+    await until('the provider works on it', async () => (await this.open()) > 0)
+    call.destroy()
+    // A worker that answers has seen who left before it was asked.
+    await (await fetch(`${this.gatewayUrl()}/health`)).arrayBuffer()
+    await this.release()
+  }
+
+  /** What the mock provider served so far. */
+  async log(): Promise<Served[]> {
+    const response = await fetch(`${this.origin}/_log`)
+    const text = await response.text()
+    return text
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as Served)
+  }
+
+  private get origin(): string {
+    return `http://127.0.0.1:${this.process.port}`
+  }
+}
