@@ -1,4 +1,4 @@
-import { readdir, rename, rm } from 'node:fs/promises'
+import { readdir, rename, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
@@ -55,12 +55,18 @@ export class JournalReplays {
   async finish(timeoutMs: number): Promise<void> {
     this.finishing = true
     this.wake?.()
-    const timer = setTimeout(() => this.stopping.abort(), timeoutMs)
-    await this.running
-    if (!this.stopping.signal.aborted)
-      await this.replayAll().catch((error: unknown) => this.noteFault('journals', error))
-    clearTimeout(timer)
+    const rest = this.running.then(() => this.replayAll())
+    // Calls to a Redis that is away would wait for it.
+    await Promise.race([rest.catch((error: unknown) => this.noteFault('journals', error)), sleep(timeoutMs)])
     this.stopping.abort()
+    await this.removeEmptyMemory()
+  }
+
+  /** Nobody else would ever remove the folder in memory of an installation that is gone. */
+  private async removeEmptyMemory(): Promise<void> {
+    const { journalMemoryFolder } = this.options.config
+    // It refuses while another proxy has something there.
+    if (journalMemoryFolder !== null) await rmdir(journalMemoryFolder).catch(() => undefined)
   }
 
   private async replayAll(): Promise<void> {

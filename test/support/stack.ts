@@ -104,6 +104,7 @@ export class Stack {
       SLUICE_BUS_KEY: TEST_BUS_KEY,
       SLUICE_CATALOG: join(dir, 'catalog.yaml'),
       SLUICE_DATA: dir,
+      SLUICE_JOURNAL_MEMORY: dir,
       SLUICE_LIMITS: limitsText({ ...PATIENCE, settlementBlockMs: BLOCK_MS, ...options.limits }),
       SLUICE_WORKERS: String(options.workers ?? 1),
       SLUICE_TEST_PROVIDER_KEY: 'provider-key',
@@ -200,11 +201,6 @@ export class Stack {
         timeoutMs,
       ),
     )
-  }
-
-  /** What is held in Redis or leased from it, by name. */
-  held(): Promise<string[]> {
-    return this.withRedis(heldIn)
   }
 
   /** Asserts that `sluice audit` finds nothing wrong. */

@@ -79,12 +79,13 @@ export class KeyLeases {
 
   /** Takes what Redis answered to `ask`. @param nowMs its clock, by which the lease is counted */
   answered(answer: LeaseAnswer, nowMs: number): void {
+    // Whoever is refused has used its permit, and whoever waits on need not take another one.
+    this.permits += answer.permits
     if (answer.code !== HoldCode.OK) {
       this.refused(answer, nowMs)
       return
     }
     this.recallUntilMs = 0
-    this.permits += answer.permits
     const lease = this.leaseAt(nowMs)
     lease.add(answer.coinUnits, answer.grants)
     this.serve(lease, nowMs)
@@ -185,6 +186,7 @@ export class KeyLeases {
     const left = units + (this.usable(nowMs)?.free(nowMs) ?? 0)
     const refused = this.waiting.filter((waiter) => waiter.leastUnits > left)
     this.waiting = this.waiting.filter((waiter) => waiter.leastUnits <= left)
+    this.permits = Math.max(0, this.permits - refused.length)
     for (const waiter of refused) this.context.refuse(waiter, code, 0)
     if (this.waiting.length > 0) this.shard.want(this)
   }

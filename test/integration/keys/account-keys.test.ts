@@ -181,6 +181,7 @@ test('the limits of a key show what is used and left, as requests are admitted b
   await patch(key.id, { caps: { day: null } })
   await until('the cap is gone', async () => (await ask(key.api_key, 'test/none')).status !== 402)
   const { receipt } = completion(await ask(key.api_key))
+  await stack.settled()
   const limits = await apiOk<{ caps: Record<string, Json>; budget: Json } & Json>(
     url,
     'GET',

@@ -118,9 +118,11 @@ export class LeasingWorker {
     })
   }
 
-  /** Breaks its connection, which comes back. */
-  breakConnection(): void {
+  /** Breaks its connection; resolves once it is back. */
+  async breakConnection(): Promise<void> {
+    const isBack = new Promise((resolve) => this.commands.once('ready', resolve))
     this.commands.disconnect(true)
+    await isBack
   }
 
   get isConnected(): boolean {

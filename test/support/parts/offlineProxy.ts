@@ -100,6 +100,7 @@ export class OfflineProxy {
       metrics: new RequestMetrics(),
       outgoing: new OutBuffer(),
       holds: new UnmeteredHolds(fault),
+      lastingHolds: new UnmeteredHolds(fault),
       settlements: new UnmeteredSettlements(fault),
       active: new ActiveRuns(),
       large: this.large,

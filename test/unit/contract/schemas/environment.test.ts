@@ -104,6 +104,7 @@ test('unset and empty variables have the defaults of the schema', () => {
     SLUICE_TRANSPORT: 'sockets',
     SLUICE_TRUSTED_PROXIES: 0,
     SLUICE_DATA: '.sluice',
+    SLUICE_JOURNAL_MEMORY: '/dev/shm',
     SLUICE_METRICS_PORT: 0,
     SLUICE_CONTROL_METRICS_PORT: 0,
     LOG_LEVEL: 'info',
