@@ -108,7 +108,7 @@ export const PROXY_LIMITS = {
 
   // Leases.
   /** The time from one delivery of endings of a shard to the next, in milliseconds. */
-  leaseDeliverMs: 25,
+  leaseDeliverMs: 50,
   /** Endings in one delivery. */
   leaseDeliverBatchMax: 256,
   /** The stretch of time that a key's need is judged by, in milliseconds. */
@@ -130,6 +130,8 @@ export const PROXY_LIMITS = {
   // The journal.
   /** One file of the journal, in bytes. */
   journalSegmentBytes: 4_194_304,
+  /** How long the journal is gathered in memory before it is written to disk, in milliseconds. */
+  journalMirrorMs: 20,
   /** What the disk may be behind, in bytes; beyond it no requests are opened. */
   journalLagBytesMax: 16_777_216,
   /** The journal of a process, in bytes; beyond it no requests are opened. */

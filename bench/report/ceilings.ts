@@ -1,3 +1,4 @@
+import { SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
 import type { ProcessName } from '../results.ts'
 
 /** What a core may do in a second, in microseconds: it cannot be busy all of the time and answer soon. */
@@ -13,7 +14,7 @@ export interface Split {
 /** What stands today; a change of the design changes this. */
 export const SPLITS: Readonly<Record<ProcessName, Split>> = {
   proxy: { coresMax: Number.POSITIVE_INFINITY, why: 'more workers, more machines' },
-  redis: { coresMax: 1, why: 'one thread of one server; a cluster is not served' },
+  redis: { coresMax: SHARD_COUNT, why: 'the nodes of a cluster, which share 64 shards' },
   control: { coresMax: Number.POSITIVE_INFINITY, why: 'several controls share the streams' },
   postgres: { coresMax: 1, why: 'batches are booked one after the other, behind the head of the usage log' },
 }

@@ -35,6 +35,9 @@ export class DiskMirror {
   private nextFile = 1
   private current: { readonly segment: Segment; readonly disk: DiskFile } | undefined
   private running: Promise<void> | undefined
+  private timer: NodeJS.Timeout | undefined
+  /** Blocks in the queue, or being written, that somebody waits for. */
+  private awaited = 0
   private readonly stopping = new AbortController()
 
   constructor(options: DiskMirrorOptions) {
@@ -50,18 +53,29 @@ export class DiskMirror {
   add(segment: Segment, bytes: Buffer, listeners: readonly JournalListener[]): void {
     this.queue.push({ segment, bytes, listeners })
     this.lagBytes += bytes.length
-    this.running ??= this.run()
+    if (listeners.length > 0) this.awaited++
+    if (this.awaited > 0) this.start()
+    // A write costs much the same for one block as for hundreds.
+    else this.timer ??= setTimeout(() => this.start(), this.options.limits.journalMirrorMs)
   }
 
   /** Resolves once everything is on disk, or the disk has refused it. */
   async stop(): Promise<void> {
     this.stopping.abort()
     await this.running
+    this.start()
+    await this.running
     await this.current?.disk.close().catch(this.options.onFault)
   }
 
+  private start(): void {
+    clearTimeout(this.timer)
+    this.timer = undefined
+    this.running ??= this.run()
+  }
+
   private async run(): Promise<void> {
-    while (this.queue.length > 0) {
+    for (let isFirst = true; this.queue.length > 0 && (isFirst || this.isUrgent); isFirst = false) {
       const chunks = this.takeOfOneSegment()
       try {
         await this.write(chunks)
@@ -74,6 +88,18 @@ export class DiskMirror {
       }
     }
     this.running = undefined
+    if (this.queue.length > 0 && !this.stopping.signal.aborted) {
+      this.timer ??= setTimeout(() => this.start(), this.options.limits.journalMirrorMs)
+    }
+  }
+
+  /** Somebody waits for what is queued, the disk failed, or a segment is to be completed. */
+  private get isUrgent(): boolean {
+    return this.awaited > 0 || this.isFailing || this.stopping.signal.aborted || this.spansSegments
+  }
+
+  private get spansSegments(): boolean {
+    return this.queue[0]?.segment !== this.queue.at(-1)?.segment
   }
 
   private takeOfOneSegment(): Chunk[] {
@@ -122,6 +148,7 @@ export class DiskMirror {
     this.isFailing = false
     for (const { bytes, listeners } of chunks) {
       this.lagBytes -= bytes.length
+      if (listeners.length > 0) this.awaited--
       for (const listener of listeners) notifyWritten(listener, this.options.onFault)
     }
   }
@@ -134,6 +161,7 @@ export class DiskMirror {
     this.current = undefined
     current?.disk.close().catch(() => undefined)
     for (const { listeners } of chunks) {
+      if (listeners.length > 0) this.awaited--
       for (const listener of listeners) notifyUnwritten(listener, error, this.options.onFault)
     }
     this.queue.unshift(...chunks.map((chunk) => ({ ...chunk, listeners: [] })))

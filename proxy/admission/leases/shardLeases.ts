@@ -1,5 +1,6 @@
 import { HoldCode, LeaseCode } from '../../../contract/wire/scripts.ts'
 import type { EndingWaiter } from '../ending.ts'
+import { flatText } from '../flatText.ts'
 import type { HoldWaiter } from '../holds.ts'
 import { endingText } from '../journal/records.ts'
 import type { LeasedEnding } from './batch.ts'
@@ -103,7 +104,7 @@ export class ShardLeases implements KeyShard {
       heldAtMs,
       charged,
       split: splitText(charged),
-      settlement,
+      settlement: flatText(settlement),
     }
     this.endings.add(ending)
     const ended = new EndedHold(ending, Math.max(0, chargeUnits), waiter, (left) => {
