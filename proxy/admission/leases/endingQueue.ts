@@ -2,6 +2,9 @@ import type { LeasedEnding } from './batch.ts'
 import type { LeaseContext } from './leaseContext.ts'
 import type { EndedHold } from './openHold.ts'
 
+/** What the queue needs of its process. */
+type QueueContext = Pick<LeaseContext, 'limits' | 'journaled' | 'onFault'>
+
 /** Somebody who is told once Redis has an ending, or after a while that it takes longer. */
 interface WaitingForRedis {
   readonly ended: EndedHold
@@ -10,12 +13,12 @@ interface WaitingForRedis {
 
 /** The endings of a shard that Redis has not taken, in the order of their numbers. */
 export class EndingQueue {
-  private readonly context: LeaseContext
+  private readonly context: QueueContext
   private endings: LeasedEnding[] = []
   private deliveredSeq = 0
   private waiting: WaitingForRedis[] = []
 
-  constructor(context: LeaseContext) {
+  constructor(context: QueueContext) {
     this.context = context
   }
 
@@ -59,7 +62,8 @@ export class EndingQueue {
   }
 
   /**
-   * Has everything delivered again that is not booked, because Redis may have lost it.
+   * Has everything delivered again that is not booked, because Redis may have lost it. What the journal does not have
+   * any more stays delivered, and an operator is told.
    * @throws the error of the file system when what was delivered cannot be read
    */
   async goBackTo(bookedSeq: number, shard: number): Promise<void> {
@@ -70,7 +74,7 @@ export class EndingQueue {
     const { deliveredSeq } = this
     const again = await this.context.journaled(shard, bookedSeq, deliveredSeq)
     if (again.length !== deliveredSeq - bookedSeq) {
-      // What the book has is behind, and what was delivered is not in the journal: its numbers cannot be given again.
+      // Their numbers are not given again, because the book may still get to see them: it keeps a gap there.
       this.context.onFault(new Error(`endings of shard ${shard} from ${bookedSeq + 1} are not in the journal`))
       return
     }

@@ -1,11 +1,12 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { EndingWaiter } from '../ending.ts'
+import { flatText } from '../flatText.ts'
 import type { HoldWaiter } from '../holds.ts'
 import type { JournalListener } from '../journal/listener.ts'
 import type { Segment } from '../journal/segment.ts'
 import type { LeasedEnding } from './batch.ts'
 import type { Lease } from './lease.ts'
-import type { Parts } from './parts.ts'
+import { chargeParts, NO_PARTS, type Parts, splitText } from './parts.ts'
 
 /** A request that holds units of a lease; told once its opening is in the journal. */
 export class OpenHold implements JournalListener {
@@ -34,6 +35,27 @@ export class OpenHold implements JournalListener {
     this.units = units
     this.heldAtMs = heldAtMs
     this.onRefused = onRefused
+  }
+
+  /**
+   * Ends it: what is not charged is free on its lease again.
+   * @param seq of the ending, by owner and shard
+   * @param chargeUnits a part of the hold, or below zero for nothing
+   * @param settlement a Settlement message, one character a byte
+   */
+  end(seq: number, chargeUnits: number, settlement: string): LeasedEnding {
+    const charged = chargeUnits > 0 ? chargeParts(this.parts, chargeUnits) : NO_PARTS
+    this.lease.release(this.parts, charged)
+    return {
+      lease: this.lease.name,
+      requestId: this.waiter.requestId,
+      seq,
+      voided: chargeUnits < 0,
+      heldAtMs: this.heldAtMs,
+      charged,
+      split: splitText(charged),
+      settlement: flatText(settlement),
+    }
   }
 
   onWritten(): void {

@@ -1,9 +1,7 @@
 import { HoldCode, LeaseCode } from '../../../contract/wire/scripts.ts'
 import type { EndingWaiter } from '../ending.ts'
-import { flatText } from '../flatText.ts'
 import type { HoldWaiter } from '../holds.ts'
 import { endingText } from '../journal/records.ts'
-import type { LeasedEnding } from './batch.ts'
 import { EndingQueue } from './endingQueue.ts'
 import { KeyLeases, type KeyShard } from './keyLeases.ts'
 import type { Lease } from './lease.ts'
@@ -11,7 +9,7 @@ import type { LeaseContext } from './leaseContext.ts'
 import { LeaseTable, type UsedParts, usedParts } from './leaseTable.ts'
 import { EndedHold, type OpenHold } from './openHold.ts'
 import type { OpenHolds } from './openHolds.ts'
-import { chargeParts, NO_PARTS, type Parts, splitText, unitsOf } from './parts.ts'
+import { type Parts, unitsOf } from './parts.ts'
 import { type NotTaken, ShardCalls } from './shardCalls.ts'
 
 /**
@@ -93,25 +91,13 @@ export class ShardLeases implements KeyShard {
    * @param settlement a Settlement message, one character a byte
    */
   end(hold: OpenHold, chargeUnits: number, settlement: string, waiter: EndingWaiter | null): void {
-    const { lease, parts, heldAtMs } = hold
-    const charged = chargeUnits > 0 ? chargeParts(parts, chargeUnits) : NO_PARTS
-    lease.release(parts, charged)
-    const ending: LeasedEnding = {
-      lease: lease.name,
-      requestId: hold.waiter.requestId,
-      seq: this.endings.nextSeq,
-      voided: chargeUnits < 0,
-      heldAtMs,
-      charged,
-      split: splitText(charged),
-      settlement: flatText(settlement),
-    }
+    const ending = hold.end(this.endings.nextSeq, chargeUnits, settlement)
     this.endings.add(ending)
     const ended = new EndedHold(ending, Math.max(0, chargeUnits), waiter, (left) => {
       this.endings.waitForRedis(left)
       this.deliverSoon()
     })
-    this.context.journal.append(endingText(lease.text, ending), ended).noteEnding(this.shard, ending.seq)
+    this.context.journal.append(endingText(hold.lease.text, ending), ended).noteEnding(this.shard, ending.seq)
     this.isDue = true
   }
 
@@ -248,6 +234,11 @@ export class ShardLeases implements KeyShard {
   private async sync(): Promise<boolean> {
     const done = await this.calls.sync()
     if (done.code !== LeaseCode.OK) return this.notTaken(done)
+    if (done.deliveredSeq < this.endings.lastDelivered) {
+      // Redis went back in time, and control has not noticed yet.
+      this.mustReport = true
+      return true
+    }
     this.endings.trim(done.deliveredSeq)
     this.leases.reconcile(done.leases, this.used())
     this.isUnsure = false
@@ -260,7 +251,7 @@ export class ShardLeases implements KeyShard {
     await this.endings.goBackTo(bookedSeq, this.shard)
     const used = this.used()
     this.leases.keepUsed(used)
-    const done = await this.calls.report(load, bookedSeq, [...used.values()])
+    const done = await this.calls.report(load, this.endings.lastDelivered, [...used.values()])
     if (done.code !== LeaseCode.OK) {
       if (load !== '') throw new Error(`the leases of shard ${this.shard} could not be reported: code ${done.code}`)
       this.notTaken(done)
