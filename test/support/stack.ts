@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { type Redis as AnyRedis, connectRedis } from '../../contract/wire/redis.ts'
-import { accountKey, ledgerStream, SHARD_COUNT, shardOf } from '../../contract/wire/redisKeys.ts'
+import { accountKey, epochKey, ledgerStream, SHARD_COUNT, shardOf } from '../../contract/wire/redisKeys.ts'
 import { pipelineOf } from '../../contract/wire/redisShards.ts'
 import { waitReady } from '../../control/launch/waitReady.ts'
 import { CliProcess, type CliResult } from './cli.ts'
@@ -185,18 +185,20 @@ export class Stack {
     return { accountId, apiKey }
   }
 
-  /** Waits until no hold is open, no lease is out and every ended request is in the book. */
+  /** Waits until admission is open, no hold is, no lease is out and every ended request is in the book. */
   settled(timeoutMs: number = SETTLED_TIMEOUT_MS): Promise<void> {
     return this.withAnyRedis((redis) =>
       until(
-        'no hold is open, no lease is out and the ledger streams are empty',
+        'admission is open, no hold is, no lease is out and the ledger streams are empty',
         async () => {
           // Holds first: a hold that ends between the two looks is in a stream at the second.
           if ((await heldIn(redis)).length > 0) return false
-          const pipeline = pipelineOf(redis)
-          for (let shard = 0; shard < SHARD_COUNT; shard++) pipeline.xlen(ledgerStream(shard))
-          const lengths = await pipeline.exec()
-          return lengths?.every(([error, length]) => error === null && length === 0) === true
+          const [lengths, epochs] = [pipelineOf(redis), pipelineOf(redis)]
+          for (let shard = 0; shard < SHARD_COUNT; shard++) {
+            lengths.xlen(ledgerStream(shard))
+            epochs.exists(epochKey(shard))
+          }
+          return isAll(await lengths.exec(), 0) && isAll(await epochs.exec(), 1)
         },
         timeoutMs,
       ),
@@ -278,4 +280,8 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     await stack.stop()
     throw error
   }
+}
+
+function isAll(answers: readonly [error: Error | null, answer: unknown][] | null, expected: number): boolean {
+  return answers?.every(([error, answer]) => error === null && answer === expected) === true
 }
