@@ -2,12 +2,12 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-const OLDEST = [20, 12]
+const OLDEST = [20, 15]
 /** The versions that the HTTP server's package on npm has native code for. */
 const MAJORS = [20, 22]
 
 /**
- * @param version of Node.js, such as "20.12.0"
+ * @param version of Node.js, such as "20.15.0"
  * @param dependency what package.json says of uWebSockets.js; with the package from npm only Node.js 20 and 22 are supported
  * @returns one sentence for the operator, or undefined when the version is fine
  */

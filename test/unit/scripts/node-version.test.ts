@@ -17,10 +17,10 @@ const NPM_PACKAGE = 'npm:@uwsjs/core@20.51.4'
 const OFFICIAL = 'uNetworking/uWebSockets.js#v20.52.0'
 
 test('only a Node.js that the gateway supports is taken', () => {
-  for (const version of ['20.12.0', '20.19.5', '22.4.1']) assert.equal(refusalOf(version, NPM_PACKAGE), undefined)
-  for (const version of ['18.20.0', '20.11.1']) {
+  for (const version of ['20.15.0', '20.19.5', '22.4.1']) assert.equal(refusalOf(version, NPM_PACKAGE), undefined)
+  for (const version of ['18.20.0', '20.14.0']) {
     for (const dependency of [NPM_PACKAGE, OFFICIAL])
-      assert.match(refusalOf(version, dependency) ?? '', /20\.12 or newer/)
+      assert.match(refusalOf(version, dependency) ?? '', /20\.15 or newer/)
   }
   for (const version of ['21.0.0', '23.1.0', '24.0.0']) {
     assert.match(
@@ -33,7 +33,7 @@ test('only a Node.js that the gateway supports is taken', () => {
 
 test('the package says the same, and this Node.js is taken', () => {
   const { engines, dependencies } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8'))
-  assert.equal(engines.node, '>=20.12 <23')
+  assert.equal(engines.node, '>=20.15 <23')
   assert.equal(refusalOf(process.versions.node, dependencies['uWebSockets.js']), undefined)
   assert.equal(spawnSync(process.execPath, [script]).status, 0)
 })
