@@ -18,6 +18,17 @@ const CATALOG = {
 const NEVER_MS = 600_000
 const OUTAGE_MS = 1_000
 
+/** Lets Redis stand still during `work`. */
+async function withoutRedis(work: () => Promise<void>): Promise<void> {
+  const pid = present(stack.redis.pid())
+  process.kill(pid, 'SIGSTOP')
+  try {
+    await work()
+  } finally {
+    process.kill(pid, 'SIGCONT')
+  }
+}
+
 let stack: Stack
 let account: TestAccount
 
@@ -65,12 +76,12 @@ test('a worker that is killed in the middle of a stream leaves an orphaned recei
 test('while Redis does not answer for a second, a key that spends steadily sees no error', async () => {
   const workload = startWorkload(stack, account, ['test/small'], 8)
   await until('answers come', () => workload.answered() >= 200)
-  const pid = present(stack.redis.pid())
-  process.kill(pid, 'SIGSTOP')
   const before = workload.answered()
-  await sleep(OUTAGE_MS)
-  const during = workload.answered() - before
-  process.kill(pid, 'SIGCONT')
+  let during = 0
+  await withoutRedis(async () => {
+    await sleep(OUTAGE_MS)
+    during = workload.answered() - before
+  })
   const result = await workload.stop()
   assert.ok(during > 0, 'nobody was served meanwhile')
   assert.deepEqual([[...result.refused], result.broken], [[], 0])
@@ -81,14 +92,13 @@ test('while Redis does not answer for a second, a key that spends steadily sees 
 test('receipts that were shown while Redis did not answer are booked, although their worker is killed', async () => {
   const workload = startWorkload(stack, account, ['test/small'], 8)
   await until('answers come', () => workload.answered() >= 200)
-  const redisPid = present(stack.redis.pid())
-  process.kill(redisPid, 'SIGSTOP')
-  const before = workload.answered()
-  await until('receipts are shown', () => workload.answered() >= before + 5)
-  const proxyPid = present(stack.proxy.pid)
-  for (const worker of childrenOf(proxyPid)) process.kill(worker, 'SIGKILL')
-  await stack.proxy.kill9()
-  process.kill(redisPid, 'SIGCONT')
+  await withoutRedis(async () => {
+    const before = workload.answered()
+    await until('receipts are shown', () => workload.answered() >= before + 5)
+    const proxyPid = present(stack.proxy.pid)
+    for (const worker of childrenOf(proxyPid)) process.kill(worker, 'SIGKILL')
+    await stack.proxy.kill9()
+  })
   await stack.proxy.start()
   await stack.ready()
   const result = await workload.stop()

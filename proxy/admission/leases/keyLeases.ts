@@ -10,6 +10,8 @@ import type { Parts } from './parts.ts'
 const HOUR_MS = 3_600_000
 /** A lease keeps up to this many times what the key may need, before some of it is given back. */
 const SLACK = 2
+/** More is leased once less than this part of it is left. */
+const LOW_MARK = 0.5
 
 /** What a key's leases need of their shard. */
 export interface KeyShard {
@@ -29,6 +31,8 @@ export class KeyLeases {
   private waiting: HoldWaiter[] = []
   private permits = 0
   private usedAtMs = 0
+  /** More is leased in advance from then on. */
+  private renewAtMs = 0
   /** Until when what others have leased is waited for; 0 while it is not. */
   private recallUntilMs = 0
   private readonly demand = new Demand()
@@ -57,20 +61,20 @@ export class KeyLeases {
     if (this.waiting.length === 1) this.shard.want(this)
   }
 
-  /** What is to be asked for now; undefined when nobody waits any more. */
+  /** What is to be asked for now; undefined when nobody waits any more, and nobody will soon. */
   ask(nowMs: number): LeaseAsk | undefined {
-    const [first] = this.waiting
-    if (first === undefined) return undefined
     const free = this.usable(nowMs)?.free(nowMs) ?? 0
     let wantUnits = -free
     for (const waiter of this.waiting) wantUnits += waiter.wantUnits
     const { leaseDemandMs, leaseDemandRequests } = this.context.limits
     const isExact = this.context.isExact(this.accountId)
     const extra = isExact ? { units: 0, requests: 0 } : this.demand.next(nowMs, leaseDemandMs, leaseDemandRequests)
+    const [first] = this.waiting
+    if (first === undefined && extra.requests === 0) return undefined
     return {
       principal: this.principal,
       waiting: Math.max(0, this.waiting.length - this.permits),
-      leastUnits: Math.max(0, first.leastUnits - free),
+      leastUnits: Math.max(0, (first?.leastUnits ?? 0) - free),
       wantUnits: Math.max(0, wantUnits),
       extraUnits: extra.units,
       extraPermits: extra.requests,
@@ -152,6 +156,17 @@ export class KeyLeases {
     this.usedAtMs = nowMs
     this.demand.note(units, nowMs, this.context.limits.leaseDemandMs)
     this.shard.opened(waiter, lease, lease.hold(units, nowMs), units)
+    if (this.waiting.length === 0 && nowMs >= this.renewAtMs) this.renewEarly(lease, nowMs)
+  }
+
+  /** Leases more before a key that is used steadily has to wait for it. */
+  private renewEarly(lease: Lease, nowMs: number): void {
+    const { leaseDemandMs, leaseDemandRequests, leaseDeliverMs } = this.context.limits
+    const need = this.demand.next(nowMs, leaseDemandMs, leaseDemandRequests)
+    if (lease.free(nowMs) >= need.units * LOW_MARK && this.permits >= need.requests * LOW_MARK) return
+    if (this.context.isExact(this.accountId)) return
+    this.renewAtMs = nowMs + leaseDeliverMs
+    this.shard.want(this)
   }
 
   private leaseAt(nowMs: number): Lease {
@@ -177,6 +192,7 @@ export class KeyLeases {
   }
 
   private refused({ code, units, retryMs, outUnits }: LeaseAnswer, nowMs: number): void {
+    if (this.waiting.length === 0) return
     if (code === HoldCode.RATE || code === HoldCode.NO_ACCOUNT || code === HoldCode.BACKLOG) {
       this.refuseAll(code, retryMs)
       return
