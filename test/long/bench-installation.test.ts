@@ -1,11 +1,11 @@
 // Goal: the measurement of a whole installation works from end to end, and its figures are those of every process.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { measureInstallation } from '../../../bench/parts/installation.ts'
-import { PROCESS_NAMES } from '../../../bench/results.ts'
-import { readSettings } from '../../../bench/settings.ts'
-import { untilStopped } from '../../../bench/stopping.ts'
-import { startWorld } from '../../../bench/targets/world.ts'
+import { measureInstallation } from '../../bench/parts/installation.ts'
+import { PROCESS_NAMES } from '../../bench/results.ts'
+import { readSettings } from '../../bench/settings.ts'
+import { untilStopped } from '../../bench/stopping.ts'
+import { startWorld } from '../../bench/targets/world.ts'
 
 test('a short run on hot and cold keys has costs of every process, and books that agree', async () => {
   const settings = readSettings(['--quick', '--cases', 'installation'], {})
