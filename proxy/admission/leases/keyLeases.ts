@@ -123,9 +123,9 @@ export class KeyLeases {
     return interval === '' ? '' : `${permits},${interval}`
   }
 
-  /** Nothing of it is needed any more. */
+  /** Nothing of it is needed any more. Permits that are left without a lease are as good as used: the rate forgets them soon. */
   isDone(nowMs: number): boolean {
-    return this.waiting.length === 0 && this.permits === 0 && this.isIdle(nowMs) && (this.lease?.outUnits ?? 0) === 0
+    return this.waiting.length === 0 && this.isIdle(nowMs) && (this.lease?.outUnits ?? 0) === 0
   }
 
   private isIdle(nowMs: number): boolean {

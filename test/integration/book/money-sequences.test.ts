@@ -26,7 +26,7 @@ import { attachReferrer } from '../../../control/customers/referrals/referrals.t
 import { GATEWAY } from '../../../control/runtime/activity/activity.ts'
 import { withTransaction } from '../../../control/runtime/db/pool.ts'
 import { type UndoableTransaction, withUndo } from '../../../control/runtime/db/undoable.ts'
-import { ledgerLimits as limits } from '../../support/limits.ts'
+import { ledgerLimits } from '../../support/limits.ts'
 import {
   admissionIsOpen,
   assertCleanAudit,
@@ -39,6 +39,9 @@ import {
   until,
 } from '../../support/parts/ledger.ts'
 import { ACCOUNTS, batches, type Step } from '../../support/parts/moneySteps.ts'
+
+// As many grants as a sequence has steps.
+const limits = { ...ledgerLimits, grantsPerAccountMax: 1_000 }
 
 const COIN_UNITS = 1_000
 /** A failure depends on timing, so that shrinking would only bury it. */
