@@ -65,6 +65,8 @@ export type Script = (keys: ScriptKey[], args: ScriptArgument[]) => Promise<unkn
 
 /** What a script begins with, of lua/shared/. */
 const SHARED: Partial<Record<ScriptName, readonly string[]>> = {
+  hold: ['time', 'counters', 'pots'],
+  settle: ['time', 'counters'],
   lease: ['time', 'counters', 'pots', 'lease'],
   deliver: ['time', 'counters', 'pots', 'lease'],
   syncLeases: ['time', 'counters', 'pots', 'lease'],

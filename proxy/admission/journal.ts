@@ -12,6 +12,7 @@ import {
 import { join } from 'node:path'
 import type { Limits } from '../limits.ts'
 import type { Ending } from './ending.ts'
+import { processLives } from './processLives.ts'
 import { settlementBytes, settlementOf } from './settlementText.ts'
 
 const NAME = /^settlements-([0-9]+)-([0-9]+)\.jsonl$/
@@ -133,7 +134,7 @@ export class Journal {
     return names.filter((name) => {
       const match = NAME.exec(name)
       if (match === null || this.faulty.has(join(this.folder, name))) return false
-      return Number(match[1]) === process.pid || !lives(Number(match[1]))
+      return Number(match[1]) === process.pid || !processLives(Number(match[1]))
     })
   }
 
@@ -176,14 +177,5 @@ export class Journal {
       this.onFault(new Error(`unreadable line in the settlement journal: ${line}`, { cause: error }))
       return []
     }
-  }
-}
-
-function lives(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return error instanceof Error && Reflect.get(error, 'code') === 'EPERM'
   }
 }

@@ -12,48 +12,7 @@ local OK, BALANCE, CAP_HOUR, CAP_DAY, CAP_MONTH, BUDGET, RATE, NO_ACCOUNT, DUPLI
   0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
 local PLATFORM_CAP_HOUR = 11
 
-local time = redis.call('TIME')
-local nowSec = tonumber(time[1])
-local nowMicros = nowSec * 1000000 + tonumber(time[2])
-local nowMs = math.floor(nowMicros / 1000)
-local hourNow = math.floor(nowSec / 3600)
-local dayNow = math.floor(nowSec / 86400)
-
-local format = string.format
-
--- Months since 1970 by the days-to-civil algorithm, years starting in March.
-local function monthOf(days)
-  local z = days + 719468
-  local era = math.floor(z / 146097)
-  local doe = z - era * 146097
-  local yoe = math.floor((doe - math.floor(doe / 1460) + math.floor(doe / 36524) - math.floor(doe / 146096)) / 365)
-  local doy = doe - (365 * yoe + math.floor(yoe / 4) - math.floor(yoe / 100))
-  local mp = math.floor((5 * doy + 2) / 153)
-  local month = mp < 10 and mp + 2 or mp - 10
-  local year = yoe + era * 400
-  if month < 2 then year = year + 1 end
-  return (year - 1970) * 12 + month
-end
-local monthNow = monthOf(dayNow)
--- Numbers go to Redis as text: what it makes of a Lua number itself goes through a slow general format. %d has 64 bits.
-local hourText, dayText, monthText = format('%d', hourNow), format('%d', dayNow), format('%d', monthNow)
 local windowsText = hourText .. '|' .. dayText .. '|' .. monthText
-
-local function parseGrants(text)
-  local grants = {}
-  for id, expires, free in string.gmatch(text, '([^,;]+),(%d+),(%-?%d+)') do
-    grants[#grants + 1] = { id, tonumber(expires), tonumber(free) }
-  end
-  return grants
-end
-
-local function formatGrants(grants)
-  local parts = {}
-  for i, grant in ipairs(grants) do
-    parts[i] = format('%s,%d,%d', grant[1], grant[2], grant[3])
-  end
-  return table.concat(parts, ';')
-end
 
 -- Takes units from what is left of grants, the soonest to expire first; returns what remains to be taken, and the split.
 local function takeFromGrants(grants, units)
@@ -74,12 +33,6 @@ local function refuse(k, a, tat, code, left)
   if redis.call('HEXISTS', KEYS[k + 3], ARGV[a]) == 1 then return DUPLICATE, 0, 0 end
   if tat then redis.call('HSET', KEYS[k + 2], 'tat', tat) end
   return code, left, 0
-end
-
--- What counters say was spent in the hour, day and month of now, and ever. They are hw, hs, dw, ds, mw, ms, bs.
-local function spentOf(c)
-  return c[1] == hourText and tonumber(c[2]) or 0, c[3] == dayText and tonumber(c[4]) or 0,
-    c[5] == monthText and tonumber(c[6]) or 0, tonumber(c[7] or 0)
 end
 
 -- Shrinks an amount to what four caps leave, the first of them in ARGV[a]. Returns it; or nil, which of the caps (from 0)
@@ -127,7 +80,7 @@ local function holdItem(k, a, p, pa)
 
   local account = redis.call('HMGET', KEYS[k + 1], 'coin', 'g')
   if not account[1] then return NO_ACCOUNT, 0, 0 end
-  local counters = redis.call('HMGET', KEYS[k + 2], 'hw', 'hs', 'dw', 'ds', 'mw', 'ms', 'bs', 'tat')
+  local counters = readCounters(KEYS[k + 2])
 
   local tat
   if ARGV[a + 9] ~= '' then
@@ -159,7 +112,7 @@ local function holdItem(k, a, p, pa)
   local keys, shared, sharedHour, sharedDay, sharedMonth, sharedLife = ARGV[a + 2]
   if p then
     keys = keys .. '/' .. ARGV[pa]
-    shared = redis.call('HMGET', KEYS[p], 'hw', 'hs', 'dw', 'ds', 'mw', 'ms', 'bs')
+    shared = readCounters(KEYS[p])
     sharedHour, sharedDay, sharedMonth, sharedLife = spentOf(shared)
     amount, met, left = withinCaps(pa + 1, amount, least, sharedHour, sharedDay, sharedMonth, sharedLife)
     if not amount then return refuse(k, a, tat, PLATFORM_CAP_HOUR + met, left) end

@@ -2,10 +2,10 @@
 -- it. While admission is closed for a loading, the loading reckons with it; once it is open, it is taken from what is free.
 -- KEYS: epoch, leases of the owner, load guard; then 2 per lease: account, key counters.
 -- ARGV: load number that asks for it ('' when admission is open), number of the call, number of the last booked ending;
---   then 7 per lease: its field, accountId, keys, hour, day, month, what is out as `coin|grantId=units,...`.
+--   then 4 per lease: its field, accountId, keys, what is out as `coin|grantId=units,...`.
 -- Returns: 0 written, 9 admission is closed and no loading asks, 20 another loading asks or a later call of the owner was
 --   seen; nowMs, the epoch.
-local OK, ITEM_KEYS, ITEM_ARGS = 0, 2, 7
+local OK, ITEM_KEYS, ITEM_ARGS = 0, 2, 4
 local epoch = redis.call('GET', KEYS[1])
 if ARGV[1] == '' and not epoch then return { CLOSED, nowMs, '' } end
 if ARGV[1] ~= '' and (epoch or redis.call('GET', KEYS[3]) ~= ARGV[1]) then return { STALE, nowMs, epoch or '' } end
@@ -17,9 +17,8 @@ redis.call('DEL', KEYS[2])
 redis.call('HSET', KEYS[2], 'op', ARGV[2], 'seq', ARGV[3], 'load', ARGV[1])
 for i = 0, math.floor((#ARGV - 3) / ITEM_ARGS) - 1 do
   local k, a = 4 + i * ITEM_KEYS, 4 + i * ITEM_ARGS
-  local coin, parts = string.match(ARGV[a + 6], '^(%d+)|(.*)$')
+  local coin, parts = string.match(ARGV[a + 3], '^(%d+)|(.*)$')
   local lease = newLease(ARGV[a], ARGV[a + 1], ARGV[a + 2])
-  lease.hour, lease.day, lease.month = ARGV[a + 3], ARGV[a + 4], ARGV[a + 5]
   lease.coin, lease.parts = tonumber(coin), parseParts(parts)
   local units = lease.coin + sumOf(lease.parts)
   writeLease(KEYS[2], ARGV[a], lease)

@@ -6,12 +6,8 @@
 local ITEM_KEYS, ITEM_ARGS = 6, 3
 local SETTLED, ALREADY_SETTLED, ALREADY_VOIDED, UNKNOWN, CLOSED = 0, 1, 2, 3, 4
 
-local time = redis.call('TIME')
-local nowMs = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-local minuteNow = math.floor(tonumber(time[1]) / 60)
+local minuteNow = math.floor(nowSec / 60)
 local rememberMinutes = tonumber(ARGV[2])
-
-local format = string.format
 
 local function firstResult(prefix, requestId)
   for back = 0, rememberMinutes do
@@ -47,21 +43,6 @@ local function release(accountKey, coinPart, parts, charge)
     redis.call('HSET', accountKey, 'g', grants)
   end
   return split
-end
-
--- The counters of the platform key stand under the same hash tag as those of its sub-key, named by the hold.
-local function platformCounters(countersKey, platformKeyId)
-  return string.match(countersKey, '^.*:') .. platformKeyId
-end
-
--- A refund goes back to the windows that the hold was counted in; windows that have passed are left alone.
-local function refundWindows(countersKey, hour, day, month, units)
-  local c = redis.call('HMGET', countersKey, 'hw', 'hs', 'dw', 'ds', 'mw', 'ms', 'bs')
-  local writes = { 'bs', format('%d', tonumber(c[7] or 0) - units) }
-  if c[1] == hour then writes[3], writes[4] = 'hs', format('%d', c[2] - units) end
-  if c[3] == day then writes[#writes + 1] = 'ds'; writes[#writes + 1] = format('%d', c[4] - units) end
-  if c[5] == month then writes[#writes + 1] = 'ms'; writes[#writes + 1] = format('%d', c[6] - units) end
-  redis.call('HSET', countersKey, unpack(writes))
 end
 
 local open = {}
@@ -105,7 +86,7 @@ local function settleItem(k, a)
   if amount > charge then
     refundWindows(KEYS[k + 2], hour, day, month, amount - charge)
     if platformKeyId ~= '' then
-      refundWindows(platformCounters(KEYS[k + 2], platformKeyId), hour, day, month, amount - charge)
+      refundWindows(siblingKey(KEYS[k + 2], platformKeyId), hour, day, month, amount - charge)
     end
   end
   redis.call('XADD', KEYS[k + 4], '*', 'e', ARGV[a + 2], 'c', format('%d', charged), 't', heldAt, 's', split)

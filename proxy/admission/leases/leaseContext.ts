@@ -1,17 +1,9 @@
-import type { Script } from '../../../contract/wire/scripts.ts'
 import type { Limits } from '../../limits.ts'
 import type { HoldWaiter } from '../holds.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { LeasedEnding } from './batch.ts'
+import type { LeaseScripts } from './leaseScripts.ts'
 import type { RedisClock } from './redisClock.ts'
-
-/** The scripts of leases, on a connection. */
-export interface LeaseScripts {
-  readonly lease: Script
-  readonly deliver: Script
-  readonly syncLeases: Script
-  readonly reportLeases: Script
-}
 
 /** What the leases of a process have in common. */
 export interface LeaseContext {

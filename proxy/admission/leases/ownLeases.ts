@@ -7,7 +7,6 @@ import {
   REPORT_CHANNEL,
   REPORTED_KEY,
 } from '../../../contract/wire/redisKeys.ts'
-import { defineScript } from '../../../contract/wire/scripts.ts'
 import type { RpcClient } from '../../bus/rpcClient.ts'
 import type { ProxyConfig } from '../../config.ts'
 import type { Limits } from '../../limits.ts'
@@ -15,8 +14,10 @@ import type { Settling } from '../ending.ts'
 import { Journal } from '../journal/journal.ts'
 import { journalName } from '../journal/journalName.ts'
 import { readJournal } from '../journal/readJournal.ts'
+import { askBooked } from './askBooked.ts'
 import type { LeasedEnding } from './batch.ts'
 import { leasedEnding } from './leasedEnding.ts'
+import { leaseScripts } from './leaseScripts.ts'
 import { Leases } from './leases.ts'
 
 export interface OwnLeasesOptions {
@@ -51,12 +52,7 @@ export class OwnLeases {
     const folders = memoryFolder === null ? [diskFolder] : [memoryFolder, diskFolder]
     this.leases = new Leases({
       owner,
-      scripts: {
-        lease: defineScript(commands, 'lease'),
-        deliver: defineScript(commands, 'deliver'),
-        syncLeases: defineScript(commands, 'syncLeases'),
-        reportLeases: defineScript(commands, 'reportLeases'),
-      },
+      scripts: leaseScripts(commands),
       limits,
       journal: this.journal,
       connected,
@@ -109,15 +105,10 @@ export class OwnLeases {
 
   /** All shards that ask at once are told by one answer. */
   private booked(): Promise<ReadonlyMap<number, number>> {
-    this.asking ??= this.askBooked().finally(() => {
+    this.asking ??= askBooked(this.options.rpc, this.options.owner, false).finally(() => {
       this.asking = undefined
     })
     return this.asking
-  }
-
-  private async askBooked(): Promise<ReadonlyMap<number, number>> {
-    const { booked } = await this.options.rpc.call('ping', { observed: [], owner: this.options.owner })
-    return new Map(booked.map(({ shard, seq }) => [shard ?? 0, seq ?? 0]))
   }
 }
 

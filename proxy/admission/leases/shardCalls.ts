@@ -3,11 +3,9 @@ import { LeaseCode, type Script, type ScriptArgument, type ScriptKey } from '../
 import { batchText, deliverArguments, type GivenBack, type LeasedEnding } from './batch.ts'
 import { hourOf, keyIdOf, type LeaseOrigin } from './lease.ts'
 import { type LeaseAnswer, type LeaseAsk, leaseAnswers, leaseArguments } from './leaseCall.ts'
-import type { LeaseContext, LeaseScripts } from './leaseContext.ts'
-import { monthOfHour } from './monthOfHour.ts'
+import type { LeaseContext } from './leaseContext.ts'
+import type { LeaseScripts } from './leaseScripts.ts'
 import { grantsText, type Parts, parseSplit } from './parts.ts'
-
-const HOURS_PER_DAY = 24
 
 /** A lease, and units of it. */
 export interface LeasedParts {
@@ -90,10 +88,9 @@ export class ShardCalls {
     const keys: ScriptKey[] = [...this.fixed.slice(0, 2), loadGuardKey(this.shard)]
     const args: ScriptArgument[] = [bookedSeq]
     for (const { origin, field, parts } of leases) {
-      const { accountId, hour } = origin
+      const { accountId } = origin
       keys.push(accountKeys(this.shard, accountId, keyIdOf(origin)))
-      args.push(field, accountId, origin.keys, hour, Math.floor(hour / HOURS_PER_DAY), monthOfHour(hour))
-      args.push(`${parts.coinUnits}|${grantsText(parts.grants)}`)
+      args.push(field, accountId, origin.keys, `${parts.coinUnits}|${grantsText(parts.grants)}`)
     }
     this.epoch = load
     const reply = await this.call('reportLeases', keys, args)
