@@ -2,7 +2,7 @@
 // Redis does meanwhile.
 // Method: proxies that beat or stop beating, over a real book and a real Redis.
 import assert from 'node:assert/strict'
-import { after, afterEach, before, beforeEach, test } from 'node:test'
+import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { epochKey, leasesKey, shardOf } from '../../../contract/wire/redisKeys.ts'
 import { LeaseCode, SettleCode } from '../../../contract/wire/scripts.ts'
@@ -10,6 +10,7 @@ import { listHolds } from '../../../control/admission/listHolds.ts'
 import { OrphanVoider } from '../../../control/admission/orphanVoider.ts'
 import { balanceOf } from '../../../control/book/ledger/balanceOf.ts'
 import { ledgerLimits as limits } from '../../support/limits.ts'
+import { eachWithProxy } from '../../support/parts/bookWith.ts'
 import { LeaseOwner } from '../../support/parts/leaseOwner.ts'
 import { accountState } from '../../support/parts/leaseState.ts'
 import { LeaseWorker } from '../../support/parts/leaseWorker.ts'
@@ -20,27 +21,16 @@ import {
   ensureOpen,
   fundedAccount,
   log,
-  startBook,
   TestProxy,
   until,
 } from '../../support/parts/ledger.ts'
 
 let book: Book
 let proxy: TestProxy
-let beats: NodeJS.Timeout
-before(async () => {
-  book = await startBook()
+eachWithProxy((parts) => {
+  book = parts.book
+  proxy = parts.proxy
 })
-beforeEach(async () => {
-  proxy = new TestProxy(book.redis)
-  await proxy.beat()
-  // An audit of what it holds finds it alive, however long the test takes.
-  const living = proxy
-  beats = setInterval(() => void living.beat().catch(() => undefined), 50)
-})
-
-afterEach(() => clearInterval(beats))
-after(() => book.stop())
 
 test('holds of a process that stopped heart-beating are voided, those of the living are not', async () => {
   const accountId = await fundedAccount(book, 1_000)

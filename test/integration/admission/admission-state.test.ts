@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, afterEach, before, beforeEach, test } from 'node:test'
+import { test } from 'node:test'
 import { newId } from '../../../contract/wire/ids.ts'
 import {
   accountKey,
@@ -21,6 +21,7 @@ import { bookEntries } from '../../../control/book/settlement/bookEntries.ts'
 import { ensureGroups } from '../../../control/book/settlement/streamReader.ts'
 import { withTransaction } from '../../../control/runtime/db/pool.ts'
 import { ledgerLimits as limits } from '../../support/limits.ts'
+import { eachWithProxy } from '../../support/parts/bookWith.ts'
 import {
   assertCleanAudit,
   type Book,
@@ -32,7 +33,6 @@ import {
   newAccount,
   scalar,
   settlementOf,
-  startBook,
   TestProxy,
   takeInHand,
   until,
@@ -40,19 +40,10 @@ import {
 
 let book: Book
 let proxy: TestProxy
-let beats: NodeJS.Timeout
-before(async () => {
-  book = await startBook()
+eachWithProxy((parts) => {
+  book = parts.book
+  proxy = parts.proxy
 })
-beforeEach(async () => {
-  proxy = new TestProxy(book.redis)
-  await proxy.beat()
-  // An audit of what it holds finds it alive, however long the test takes.
-  const living = proxy
-  beats = setInterval(() => void living.beat().catch(() => undefined), 50)
-})
-afterEach(() => clearInterval(beats))
-after(() => book.stop())
 
 const ensure = () => ensureOpen(book)
 const dispatch = () => dispatchEvents(book)

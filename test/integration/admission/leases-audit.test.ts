@@ -2,41 +2,23 @@
 // Method: workers in small over a real book and a real Redis, whose state is falsified.
 
 import assert from 'node:assert/strict'
-import { after, afterEach, before, beforeEach, test } from 'node:test'
+import { test } from 'node:test'
 import { accountKey, keyCountersKey, leasesKey, shardOf } from '../../../contract/wire/redisKeys.ts'
 import { runAudit } from '../../../control/audit/runAudit.ts'
 import { ledgerLimits } from '../../support/limits.ts'
+import { eachWithWorker } from '../../support/parts/bookWith.ts'
 import { keyOf } from '../../support/parts/leaseOwner.ts'
 import { LeaseWorker } from '../../support/parts/leaseWorker.ts'
-import {
-  assertCleanAudit,
-  type Book,
-  drainAll,
-  ensureOpen,
-  fundedAccount,
-  startBook,
-} from '../../support/parts/ledger.ts'
+import { assertCleanAudit, type Book, drainAll, fundedAccount } from '../../support/parts/ledger.ts'
 
 const limits = { ...ledgerLimits, auditRechecksMax: 1 }
 
 let book: Book
 let worker: LeaseWorker
-let beats: NodeJS.Timeout
-before(async () => {
-  book = await startBook()
-  await ensureOpen(book)
+eachWithWorker((parts) => {
+  book = parts.book
+  worker = parts.worker
 })
-beforeEach(async () => {
-  await book.pool.query('DELETE FROM proxy_owners')
-  worker = await LeaseWorker.start(book)
-  const living = worker
-  beats = setInterval(() => void living.calls.beat().catch(() => undefined), 50)
-})
-afterEach(() => {
-  clearInterval(beats)
-  worker.stop()
-})
-after(() => book.stop())
 
 async function faults(): Promise<string[]> {
   const checks = await runAudit(book.pool, book.redis, limits)

@@ -2,9 +2,9 @@
 // Method: deliver.lua and syncLeases.lua on a real Redis, over accounts that no book knows.
 
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { test } from 'node:test'
 import { sluice } from '../../../contract/wire/generated/messages.js'
-import { connectRedis, type Redis } from '../../../contract/wire/redis.ts'
+import { type Redis } from '../../../contract/wire/redis.ts'
 import {
   accountKey,
   debitsKey,
@@ -15,6 +15,7 @@ import {
 } from '../../../contract/wire/redisKeys.ts'
 import { defineScript, LeaseCode } from '../../../contract/wire/scripts.ts'
 import { keyOf, LeaseOwner, NO_CAPS } from '../../support/parts/leaseOwner.ts'
+import { eachWithOwner, leasedAccount } from '../../support/parts/leaseRedis.ts'
 import {
   accountState,
   closeShards,
@@ -25,31 +26,13 @@ import {
   spentBy,
 } from '../../support/parts/leaseState.ts'
 import { TestProxy } from '../../support/parts/ledger.ts'
-import { startTestRedis, type TestServer } from '../../support/services.ts'
 
-let server: TestServer
 let redis: Redis
 let owner: LeaseOwner
-before(async () => {
-  server = await startTestRedis()
-  redis = connectRedis(server.url, 'wait')
+eachWithOwner((parts) => {
+  redis = parts.redis
+  owner = parts.owner
 })
-beforeEach(async () => {
-  await openShards(redis)
-  owner = new LeaseOwner(redis)
-  await owner.open()
-})
-after(async () => {
-  redis.disconnect()
-  await server.stop()
-})
-
-/** An account with a lease of 400: all of the grant, which has 100, and 300 of coin. 700 of coin are free. */
-async function leasedAccount(): Promise<{ accountId: string; shard: number }> {
-  const accountId = await plainAccount(redis, { coin: 1_000, grants: [{ id: 'grt_a', units: 100 }] })
-  await owner.leaseOne({ accountId, want: 400 })
-  return { accountId, shard: shardOf(accountId) }
-}
 
 async function batches(shard: number): Promise<sluice.EndingBatch[]> {
   const entries = (await redis.callBuffer('XRANGE', [ledgerStream(shard), '-', '+'])) as [Buffer, Buffer[]][]
@@ -60,7 +43,7 @@ async function batches(shard: number): Promise<sluice.EndingBatch[]> {
 }
 
 test('what is charged is gone, what is returned is free again, in its pot and its windows', async () => {
-  const { accountId, shard } = await leasedAccount()
+  const { accountId, shard } = await leasedAccount(redis, owner)
   const endings = [endingOf(accountId, 60, 'grt_a=60'), endingOf(accountId, 20)]
   const change = {
     accountId,
@@ -85,7 +68,7 @@ test('what is charged is gone, what is returned is free again, in its pot and it
 })
 
 test('several leases of a shard in one call, with their platform keys', async () => {
-  const { accountId, shard } = await leasedAccount()
+  const { accountId, shard } = await leasedAccount(redis, owner)
   const other = await plainAccount(redis, { coin: 1_000, shard })
   const platform = { keyId: 'key_of_a_platform', caps: NO_CAPS }
   await owner.leaseOne({ accountId: other, keyId: 'key_sub', want: 500, platform })
@@ -110,7 +93,7 @@ test('several leases of a shard in one call, with their platform keys', async ()
 })
 
 test('endings are taken once and in order', async () => {
-  const { accountId, shard } = await leasedAccount()
+  const { accountId, shard } = await leasedAccount(redis, owner)
   const change = { accountId, charged: { coin: 10 } }
   const early = await owner.deliver(shard, [endingOf(accountId, 10)], [change], { from: 2 })
   assert.deepEqual(early, { code: LeaseCode.STALE, delivered: 0 })
@@ -127,7 +110,7 @@ test('endings are taken once and in order', async () => {
 })
 
 test('units of an hour that has passed leave the windows of now alone', async () => {
-  const { accountId, shard } = await leasedAccount()
+  const { accountId, shard } = await leasedAccount(redis, owner)
   const field = await owner.fieldNow({ accountId })
   const [account, key, hour, day, month, ...rest] = ((await owner.leases(shard))[field] ?? '').split('|')
   const earlier = `L:${key}:${Number(hour) - 1}`
@@ -181,7 +164,7 @@ test('a grant that was charged beyond what it had stays so until the book correc
 })
 
 test('a charge beyond what is out takes the rest of what is free, and nothing is returned twice', async () => {
-  const { accountId, shard } = await leasedAccount()
+  const { accountId, shard } = await leasedAccount(redis, owner)
   await owner.deliver(
     shard,
     [endingOf(accountId, 350)],
@@ -208,7 +191,7 @@ test('permits that were not used are given back to the rate', async () => {
 })
 
 test('while admission is closed, or open with another epoch, nothing is delivered', async () => {
-  const { accountId, shard } = await leasedAccount()
+  const { accountId, shard } = await leasedAccount(redis, owner)
   const deliver = () => owner.deliver(shard, [endingOf(accountId, 5)], [{ accountId, charged: { coin: 5 } }])
   await closeShards(redis)
   assert.deepEqual(await deliver(), { code: LeaseCode.CLOSED, delivered: 0 })
@@ -220,7 +203,7 @@ test('while admission is closed, or open with another epoch, nothing is delivere
 })
 
 test('after an answer that was lost, the owner is told what is out, and the lost call does nothing any more', async () => {
-  const { accountId, shard } = await leasedAccount()
+  const { accountId, shard } = await leasedAccount(redis, owner)
   const lost = owner.op + 1
   const synced = await owner.sync(shard, lost + 1)
   assert.deepEqual([synced.code, synced.delivered, synced.leases.size], [LeaseCode.OK, 0, 1])

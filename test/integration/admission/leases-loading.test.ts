@@ -2,7 +2,7 @@
 // Method: workers in small over a real book and a real Redis that is emptied, set back or started again; then the audit.
 
 import assert from 'node:assert/strict'
-import { after, afterEach, before, beforeEach, test } from 'node:test'
+import { test } from 'node:test'
 import { connectRedis } from '../../../contract/wire/redis.ts'
 import { accountKey, keyCountersKey, leasesKey, shardOf } from '../../../contract/wire/redisKeys.ts'
 import { LeaseCode } from '../../../contract/wire/scripts.ts'
@@ -10,6 +10,7 @@ import { balanceOf } from '../../../control/book/ledger/balanceOf.ts'
 import { grantCredits } from '../../../control/book/ledger/grantCredits.ts'
 import { withTransaction } from '../../../control/runtime/db/pool.ts'
 import { ledgerLimits as limits } from '../../support/limits.ts'
+import { eachWithWorker } from '../../support/parts/bookWith.ts'
 import { keyOf, NO_CAPS } from '../../support/parts/leaseOwner.ts'
 import { accountState, everywhere, spentBy } from '../../support/parts/leaseState.ts'
 import { LeaseWorker } from '../../support/parts/leaseWorker.ts'
@@ -20,28 +21,15 @@ import {
   drainAll,
   ensureOpen,
   fundedAccount,
-  startBook,
   until,
 } from '../../support/parts/ledger.ts'
 
 let book: Book
 let worker: LeaseWorker
-let beats: NodeJS.Timeout
-before(async () => {
-  book = await startBook()
+eachWithWorker((parts) => {
+  book = parts.book
+  worker = parts.worker
 })
-beforeEach(async () => {
-  await book.pool.query('DELETE FROM proxy_owners')
-  await ensureOpen(book)
-  worker = await LeaseWorker.start(book)
-  const living = worker
-  beats = setInterval(() => void living.calls.beat().catch(() => undefined), 50)
-})
-afterEach(() => {
-  clearInterval(beats)
-  worker.stop()
-})
-after(() => book.stop())
 
 interface Leased {
   readonly accountId: string

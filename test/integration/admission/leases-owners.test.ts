@@ -2,11 +2,12 @@
 // Method: reportLeases.lua and closeOwner.lua on a real Redis, over accounts that no book knows.
 
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
-import { connectRedis, type Redis } from '../../../contract/wire/redis.ts'
+import { test } from 'node:test'
+import { type Redis } from '../../../contract/wire/redis.ts'
 import { epochKey, leasesKey, loadGuardKey, shardOf } from '../../../contract/wire/redisKeys.ts'
 import { defineScript, LeaseCode, type Script } from '../../../contract/wire/scripts.ts'
 import { keyOf, LeaseOwner, NO_CAPS } from '../../support/parts/leaseOwner.ts'
+import { eachWithOwner, leasedAccount } from '../../support/parts/leaseRedis.ts'
 import {
   accountState,
   closeShards,
@@ -16,41 +17,23 @@ import {
   plainAccount,
   spentBy,
 } from '../../support/parts/leaseState.ts'
-import { startTestRedis, type TestServer } from '../../support/services.ts'
 
 const KEPT_SECONDS = 100
 
-let server: TestServer
 let redis: Redis
 let owner: LeaseOwner
 let closeOwner: Script
-before(async () => {
-  server = await startTestRedis()
-  redis = connectRedis(server.url, 'wait')
+eachWithOwner((parts) => {
+  redis = parts.redis
+  owner = parts.owner
   closeOwner = defineScript(redis, 'closeOwner')
-})
-beforeEach(async () => {
-  await openShards(redis)
-  owner = new LeaseOwner(redis)
-  await owner.open()
-})
-after(async () => {
-  redis.disconnect()
-  await server.stop()
 })
 
 const close = (shard: number, { owner: id } = owner) =>
   closeOwner([epochKey(shard), leasesKey(shard, id)], [KEPT_SECONDS])
 
-/** An account with a lease of 400: all of the grant, which has 100, and 300 of coin. 700 of coin are free. */
-async function leasedAccount(): Promise<{ accountId: string; shard: number }> {
-  const accountId = await plainAccount(redis, { coin: 1_000, grants: [{ id: 'grt_a', units: 100 }] })
-  await owner.leaseOne({ accountId, want: 400 })
-  return { accountId, shard: shardOf(accountId) }
-}
-
 test('a report while admission is open replaces what was out by what is needed', async () => {
-  const { accountId, shard } = await leasedAccount()
+  const { accountId, shard } = await leasedAccount(redis, owner)
   await owner.deliver(shard, [endingOf(accountId, 50)], [{ accountId, charged: { coin: 50 } }])
   await openShards(redis)
   const out = { coin: 120, grants: { grt_a: 10 } }
@@ -81,10 +64,10 @@ test('what is reported is taken from what is free, below nothing if need be, and
   assert.deepEqual(await spentBy(redis, accountId, 'key_p'), everywhere(0))
 })
 
-test('a report to a loading writes the leases alone, with the windows that they were counted in', async () => {
+test('a report to a loading writes the leases alone, with the windows of the hours in their names', async () => {
   const accountId = await plainAccount(redis, { coin: 1_000 })
   const shard = shardOf(accountId)
-  const lease = { accountId, field: 'L:key:9', hour: 9, day: 8, month: 7, out: { coin: 40, grants: { grt_a: 2 } } }
+  const lease = { accountId, field: 'L:key:5119', out: { coin: 40, grants: { grt_a: 2 } } }
   assert.equal(await owner.report(shard, [lease], { load: 5 }), LeaseCode.STALE, 'admission is open')
   await closeShards(redis)
   await redis.set(loadGuardKey(shard), 5)
@@ -93,7 +76,9 @@ test('a report to a loading writes the leases alone, with the windows that they 
   assert.equal(await owner.report(shard, [lease], { load: 5, bookedSeq: 3 }), LeaseCode.OK)
   assert.deepEqual(await accountState(redis, accountId), { coin: 1_000, grants: {}, out: 0 })
   assert.deepEqual(await spentBy(redis, accountId), everywhere(0))
-  assert.deepEqual(await owner.leases(shard), { 'L:key:9': `${accountId}|${keyOf(accountId)}|9|8|7|40|grt_a=2` })
+  assert.deepEqual(await owner.leases(shard), {
+    'L:key:5119': `${accountId}|${keyOf(accountId)}|5119|213|7|40|grt_a=2`,
+  })
   assert.deepEqual(await redis.hmget(leasesKey(shard, owner.owner), 'seq', 'load'), ['3', '5'])
 })
 
@@ -101,7 +86,7 @@ test('what is reported counts in those of its windows that have not passed', asy
   const accountId = await plainAccount(redis, { coin: 1_000 })
   const shard = shardOf(accountId)
   const lease = { accountId, out: { coin: 40 } }
-  const earlier = { ...lease, field: `L:${keyOf(accountId)}:1`, hour: 1, day: 1, month: 1 }
+  const earlier = { ...lease, field: `L:${keyOf(accountId)}:1` }
   assert.equal(await owner.report(shard, [lease, earlier]), LeaseCode.OK)
   assert.deepEqual(await spentBy(redis, accountId), { hour: 40, day: 40, month: 40, life: 80 })
   await close(shard)
@@ -109,7 +94,7 @@ test('what is reported counts in those of its windows that have not passed', asy
 })
 
 test('a report that was given up does nothing when it comes late', async () => {
-  const { accountId, shard } = await leasedAccount()
+  const { accountId, shard } = await leasedAccount(redis, owner)
   const lost = ++owner.op
   assert.equal(await owner.report(shard, [{ accountId, out: { coin: 20 } }]), LeaseCode.OK)
   await owner.open()
@@ -120,7 +105,7 @@ test('a report that was given up does nothing when it comes late', async () => {
 })
 
 test('the leases of an owner that is gone are taken back, once, with their windows and grants', async () => {
-  const { accountId, shard } = await leasedAccount()
+  const { accountId, shard } = await leasedAccount(redis, owner)
   const platform = { keyId: 'key_of_platform', caps: NO_CAPS }
   await owner.leaseOne({ accountId, keyId: 'key_sub', want: 200, platform })
   const other = new LeaseOwner(redis)
@@ -140,7 +125,7 @@ test('the leases of an owner that is gone are taken back, once, with their windo
 })
 
 test('an owner that was taken for gone is told so, reports, and delivers what it has', async () => {
-  const { accountId, shard } = await leasedAccount()
+  const { accountId, shard } = await leasedAccount(redis, owner)
   await owner.deliver(shard, [endingOf(accountId, 10)], [{ accountId, charged: { coin: 10 } }])
   await close(shard)
   const late = { accountId, charged: { coin: 30 } }
@@ -158,7 +143,7 @@ test('an owner that was taken for gone is told so, reports, and delivers what it
 })
 
 test('while admission is closed, nothing is taken back', async () => {
-  const { accountId, shard } = await leasedAccount()
+  const { accountId, shard } = await leasedAccount(redis, owner)
   await closeShards(redis)
   assert.equal(String(await close(shard)), '9,0')
   assert.equal((await accountState(redis, accountId)).out, 400)

@@ -2,11 +2,12 @@
 // Method: lease.lua on a real Redis, over accounts that no book knows.
 
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
-import { connectRedis, type Redis } from '../../../contract/wire/redis.ts'
+import { test } from 'node:test'
+import { type Redis } from '../../../contract/wire/redis.ts'
 import { accountKey, keyCountersKey, ledgerStream, shardOf } from '../../../contract/wire/redisKeys.ts'
 import { HoldCode, LeaseCode } from '../../../contract/wire/scripts.ts'
 import { type Caps, keyOf, LeaseOwner } from '../../support/parts/leaseOwner.ts'
+import { eachWithOwner } from '../../support/parts/leaseRedis.ts'
 import {
   accountState,
   closeShards,
@@ -15,25 +16,14 @@ import {
   plainAccount,
   spentBy,
 } from '../../support/parts/leaseState.ts'
-import { startTestRedis, type TestServer } from '../../support/services.ts'
 
 const SECOND_MICROS = 1_000_000
 
-let server: TestServer
 let redis: Redis
 let owner: LeaseOwner
-before(async () => {
-  server = await startTestRedis()
-  redis = connectRedis(server.url, 'wait')
-})
-beforeEach(async () => {
-  await openShards(redis)
-  owner = new LeaseOwner(redis)
-  await owner.open()
-})
-after(async () => {
-  redis.disconnect()
-  await server.stop()
+eachWithOwner((parts) => {
+  redis = parts.redis
+  owner = parts.owner
 })
 
 const hourNow = async (): Promise<number> => Math.floor(Number((await redis.time())[0]) / 3_600)

@@ -1,34 +1,11 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import type { Provider, Served } from '../../../mock/main.ts'
-import { startProvider } from '../../../mock/main.ts'
+import { describe, test } from 'node:test'
 import { itemOf } from '../../support/present.ts'
 import { type Chunk, chunks, events } from '../../support/providers/mockAnswers.ts'
+import { ownMock, streamed } from '../../support/providers/ownMock.ts'
 
-let provider: Provider
-const served: Served[] = []
-
-before(async () => {
-  provider = await startProvider({ port: 0, onServed: (line) => served.push(line) })
-})
-after(() => provider.stop())
-
-function ask(model: string, fields: Record<string, unknown> = {}, signal?: AbortSignal): Promise<Response> {
-  return fetch(`http://127.0.0.1:${provider.port}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-request-id': 'req_TEST', authorization: 'Bearer secret' },
-    body: JSON.stringify({ model, messages: [{ role: 'user', content: 'hello' }], ...fields }),
-    ...(signal === undefined ? {} : { signal }),
-  })
-}
-
-const streamed = { stream: true, stream_options: { include_usage: true } }
-
-function lastServed(): Served {
-  const line = served.at(-1)
-  assert.ok(line !== undefined)
-  return line
-}
+const mock = ownMock()
+const { ask, lastServed, served } = mock
 
 test('a flushed stream has the same events, in more pieces', async () => {
   const pieces = async (model: string) => {
@@ -153,7 +130,7 @@ describe('streams of the mock provider', () => {
 
 describe('text completions of the mock provider', () => {
   const complete = (model: string, fields: Record<string, unknown> = {}) =>
-    fetch(`http://127.0.0.1:${provider.port}/v1/completions`, {
+    fetch(`http://127.0.0.1:${mock.provider.port}/v1/completions`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ model, prompt: 'Once upon', ...fields }),
@@ -230,9 +207,12 @@ describe('answers in one piece', () => {
   test('the log is served, and can be read from a number on', async () => {
     await (await ask('mock,chunks=1')).text()
     const last = lastServed()
-    const text = await (await fetch(`http://127.0.0.1:${provider.port}/_log?since=${last.n - 1}`)).text()
+    const text = await (await fetch(`http://127.0.0.1:${mock.provider.port}/_log?since=${last.n - 1}`)).text()
     assert.deepEqual(JSON.parse(text), last)
-    const stats = (await (await fetch(`http://127.0.0.1:${provider.port}/_stats`)).json()) as Record<string, number>
+    const stats = (await (await fetch(`http://127.0.0.1:${mock.provider.port}/_stats`)).json()) as Record<
+      string,
+      number
+    >
     assert.equal(stats['requests'], served.length)
     assert.equal(stats['open'], 0)
   })

@@ -1,33 +1,10 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import type { Provider, Served } from '../../../mock/main.ts'
-import { startProvider } from '../../../mock/main.ts'
+import { describe, test } from 'node:test'
 import { chunks, events, readUntilBroken } from '../../support/providers/mockAnswers.ts'
+import { ownMock, streamed } from '../../support/providers/ownMock.ts'
 
-let provider: Provider
-const served: Served[] = []
-
-before(async () => {
-  provider = await startProvider({ port: 0, onServed: (line) => served.push(line) })
-})
-after(() => provider.stop())
-
-function ask(model: string, fields: Record<string, unknown> = {}, signal?: AbortSignal): Promise<Response> {
-  return fetch(`http://127.0.0.1:${provider.port}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-request-id': 'req_TEST', authorization: 'Bearer secret' },
-    body: JSON.stringify({ model, messages: [{ role: 'user', content: 'hello' }], ...fields }),
-    ...(signal === undefined ? {} : { signal }),
-  })
-}
-
-const streamed = { stream: true, stream_options: { include_usage: true } }
-
-function lastServed(): Served {
-  const line = served.at(-1)
-  assert.ok(line !== undefined)
-  return line
-}
+const mock = ownMock()
+const { ask, lastServed } = mock
 
 describe('faults of the mock provider', () => {
   test('cut breaks the connection, fin ends cleanly, error_in_stream says so', async () => {
@@ -78,9 +55,9 @@ describe('faults of the mock provider', () => {
     const response = await ask('mock,hang=3', streamed, leave.signal)
     const reader = response.body?.getReader()
     await reader?.read()
-    assert.equal(provider.log.stats().open, 1)
+    assert.equal(mock.provider.log.stats().open, 1)
     leave.abort()
-    while (provider.log.stats().open > 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    while (mock.provider.log.stats().open > 0) await new Promise((resolve) => setTimeout(resolve, 5))
     assert.deepEqual([lastServed().outcome, lastServed().frames_sent], ['client_gone', 3])
   })
 })

@@ -63,9 +63,6 @@ export interface LeaseChange {
 
 /** One lease in a call of reportLeases.lua. */
 export interface LeaseReport extends Omit<LeaseChange, 'charged' | 'returned' | 'permits'> {
-  readonly hour?: number
-  readonly day?: number
-  readonly month?: number
   readonly out: Pots
 }
 
@@ -198,11 +195,9 @@ export class LeaseOwner {
   ): Promise<number> {
     const keys = [epochKey(shard), leasesKey(shard, this.owner), loadGuardKey(shard)]
     const args: (string | number)[] = [load, op, bookedSeq]
-    const now = await this.windowsNow()
     for (const lease of leases) {
       keys.push(...changeKeys(shard, lease))
       args.push(lease.field ?? (await this.fieldNow(lease)), lease.accountId, keysText(lease))
-      args.push(lease.hour ?? now.hour, lease.day ?? now.day, lease.month ?? now.month)
       args.push(`${lease.out.coin ?? 0}|${partsText(lease.out.grants)}`)
     }
     const [code] = (await this.scripts.reportLeases(keys, args)) as number[]
@@ -217,14 +212,7 @@ export class LeaseOwner {
 
   /** The name of a key's lease in this hour of Redis's clock. */
   async fieldNow({ accountId, keyId = keyOf(accountId) }: { accountId: string; keyId?: string }): Promise<string> {
-    return `L:${keyId}:${(await this.windowsNow()).hour}`
-  }
-
-  private async windowsNow(): Promise<{ hour: number; day: number; month: number }> {
-    const nowMs = Number((await this.redis.time())[0]) * 1_000
-    const date = new Date(nowMs)
-    const month = (date.getUTCFullYear() - 1970) * 12 + date.getUTCMonth()
-    return { hour: Math.floor(nowMs / 3_600_000), day: Math.floor(nowMs / 86_400_000), month }
+    return `L:${keyId}:${Math.floor(Number((await this.redis.time())[0]) / 3_600)}`
   }
 }
 

@@ -12,6 +12,7 @@ import { type Principal, toPrincipal } from '../../../proxy/access/principal.ts'
 import { Heartbeat } from '../../../proxy/admission/heartbeat.ts'
 import { journalName } from '../../../proxy/admission/journal/journalName.ts'
 import { readJournal } from '../../../proxy/admission/journal/readJournal.ts'
+import { leaseScripts } from '../../../proxy/admission/leases/leaseScripts.ts'
 import { OwnLeases } from '../../../proxy/admission/leases/ownLeases.ts'
 import type { RpcClient } from '../../../proxy/bus/rpcClient.ts'
 import { OwnerReplay } from '../../../proxy/supervisor/ownerReplay.ts'
@@ -150,12 +151,7 @@ export class LeasingWorker {
   async replay(redis: Redis): Promise<void> {
     const name = journalName(this.owner, process.pid)
     const content = await readJournal([join(this.folder, 'memory', name), join(this.folder, 'disk', name)])
-    const scripts = {
-      lease: defineScript(redis, 'lease'),
-      deliver: defineScript(redis, 'deliver'),
-      syncLeases: defineScript(redis, 'syncLeases'),
-      reportLeases: defineScript(redis, 'reportLeases'),
-    }
+    const scripts = leaseScripts(redis)
     const closeOwner = defineScript(redis, 'closeOwner')
     const booked = async () =>
       new Map((await noteOwner(this.pool, this.owner)).map(({ shard, seq }) => [shard ?? 0, seq ?? 0]))

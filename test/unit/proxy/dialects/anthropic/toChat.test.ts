@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { JsonObject } from '../../../../../contract/std/jsonObject.ts'
 import { type MessagesRequest, readMessagesRequest } from '../../../../../proxy/dialects/anthropic/messagesRequest.ts'
-import type { JsonObject } from '../../../../../proxy/json/jsonObject.ts'
 import { limits } from '../../../../support/limits.ts'
 
 const USER = { role: 'user', content: 'hello' }
