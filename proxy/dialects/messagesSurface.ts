@@ -1,5 +1,5 @@
 import type { TokenUsage } from '../../contract/money/charge.ts'
-import type { JsonObject } from '../json/jsonObject.ts'
+import type { JsonObject } from '../../contract/std/jsonObject.ts'
 import { anthropicErrorEvent, stopReasonOf } from './anthropic/anthropicEvents.ts'
 import { inputOf } from './anthropic/anthropicMessages.ts'
 import { anthropicUsageJson } from './anthropic/anthropicUsage.ts'

@@ -1,6 +1,6 @@
 import { GatewayError, invalidRequest } from '../../contract/errors/errors.ts'
+import type { JsonObject } from '../../contract/std/jsonObject.ts'
 import type { Limits } from '../limits.ts'
-import type { JsonObject } from './jsonObject.ts'
 
 /** No word that a provider documents is longer than eight letters. */
 const WORD_CHARACTERS_MAX = 32

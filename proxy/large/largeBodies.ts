@@ -1,4 +1,5 @@
 import { GatewayError } from '../../contract/errors/errors.ts'
+import { errorOf } from '../../contract/wire/refusal.ts'
 import { PoolBusy, WorkerPool } from '../../workers/pool.ts'
 import type { JsonBounds } from '../json/jsonBounds.ts'
 import type { Limits } from '../limits.ts'
@@ -49,7 +50,7 @@ export class LargeBody {
       if (isBusy) throw new GatewayError('too_many_uploads', { retryAfterSeconds: RETRY_SECONDS, cause: error })
       throw error
     })
-    if ('refusal' in reply) throw new GatewayError(reply.refusal.code, reply.refusal.options)
+    if ('refusal' in reply) throw errorOf(reply.refusal)
     return reply.value as LargeTasks[Name]['output']
   }
 }

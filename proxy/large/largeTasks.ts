@@ -1,6 +1,6 @@
 import type { JSONRPCRequest } from '@modelcontextprotocol/server'
 import type { Dialect } from '../../contract/catalog/catalog.ts'
-import type { ErrorCode, GatewayErrorOptions } from '../../contract/errors/errors.ts'
+import type { sluice } from '../../contract/wire/generated/messages.js'
 import type { TextSample } from '../../workers/textSample.ts'
 import type { ChatFields } from '../dialects/shared/chatRequest.ts'
 import type { AskModel, Printed } from '../dialects/shared/codec.ts'
@@ -22,7 +22,7 @@ export interface LargeMessage {
   /** The body that a chat stands for; absent for other requests, and where it is refused. */
   readonly chat?: string
   /** Why a chat is refused. */
-  readonly fault?: { readonly code: ErrorCode; readonly message: string; readonly param?: string }
+  readonly refusal?: sluice.Refusal.$Properties
 }
 
 /** Why a message is answered with an error of the protocol. */
@@ -88,6 +88,4 @@ export type LargeTask = {
 }[LargeTaskName]
 
 /** What the thread answers: a value, or the error that the client is to be shown. */
-export type LargeReply =
-  | { readonly value: unknown }
-  | { readonly refusal: { readonly code: ErrorCode; readonly options: GatewayErrorOptions } }
+export type LargeReply = { readonly value: unknown } | { readonly refusal: sluice.Refusal.$Properties }

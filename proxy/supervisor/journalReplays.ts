@@ -7,6 +7,9 @@ import { OWNERS_KEY } from '../../contract/wire/redisKeys.ts'
 import { defineScript } from '../../contract/wire/scripts.ts'
 import { journalName, parseJournalName } from '../admission/journal/journalName.ts'
 import { isMissing, readJournal } from '../admission/journal/readJournal.ts'
+import { askBooked } from '../admission/leases/askBooked.ts'
+import { leaseScripts } from '../admission/leases/leaseScripts.ts'
+import { processLives } from '../admission/processLives.ts'
 import type { RpcClient } from '../bus/rpcClient.ts'
 import type { ProxyConfig } from '../config.ts'
 import type { Limits } from '../limits.ts'
@@ -91,16 +94,8 @@ export class JournalReplays {
       const folders = await this.takeOver(owner)
       if (folders.length === 0) return
       const content = await readJournal(folders)
-      const booked = async (): Promise<ReadonlyMap<number, number>> => {
-        const reply = await rpc.call('ping', { observed: [], owner, ended: true })
-        return new Map(reply.booked.map(({ shard, seq }) => [shard ?? 0, seq ?? 0]))
-      }
-      const scripts = {
-        lease: defineScript(redis, 'lease'),
-        deliver: defineScript(redis, 'deliver'),
-        syncLeases: defineScript(redis, 'syncLeases'),
-        reportLeases: defineScript(redis, 'reportLeases'),
-      }
+      const booked = () => askBooked(rpc, owner, true)
+      const scripts = leaseScripts(redis)
       const closeOwner = defineScript(redis, 'closeOwner')
       await new OwnerReplay({ owner, redis, scripts, closeOwner, limits, booked, signal }).run(content)
       await redis.zrem(OWNERS_KEY, owner)
@@ -135,7 +130,7 @@ export class JournalReplays {
   private async isGone(owner: string, pids: readonly number[]): Promise<boolean> {
     const { living, redis, limits } = this.options
     if (living().has(owner)) return false
-    if (pids.every((pid) => pid === process.pid || !lives(pid))) return true
+    if (pids.every((pid) => pid === process.pid || !processLives(pid))) return true
     const [score, [seconds, micros]] = await Promise.all([redis.zscore(OWNERS_KEY, owner), redis.time()])
     const nowMs = Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000)
     // Redis that was emptied knows nobody, until each has beaten again.
@@ -170,14 +165,5 @@ async function namesIn(folder: string): Promise<string[]> {
   } catch (error) {
     if (isMissing(error)) return []
     throw error
-  }
-}
-
-function lives(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return error instanceof Error && Reflect.get(error, 'code') === 'EPERM'
   }
 }

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../json/jsonObject.ts'
+import { isJsonObject, type JsonObject } from '../../contract/std/jsonObject.ts'
 
 /** What the formats of chat models put around each message, and around the whole of them, in tokens. */
 const TOKENS_PER_MESSAGE = 4
@@ -38,7 +38,7 @@ function addContent(content: unknown, texts: string[]): number {
   if (!Array.isArray(content)) return 0
   let images = 0
   for (const part of content) {
-    if (!isObject(part)) continue
+    if (!isJsonObject(part)) continue
     if (part['type'] === 'image_url') images++
     addText(part['text'] ?? part['refusal'], texts)
   }
@@ -48,7 +48,7 @@ function addContent(content: unknown, texts: string[]): number {
 function addCalls(calls: unknown, texts: string[]): void {
   if (!Array.isArray(calls)) return
   for (const call of calls) {
-    if (!isObject(call) || !isObject(call['function'])) continue
+    if (!isJsonObject(call) || !isJsonObject(call['function'])) continue
     addText(call['function']['name'], texts)
     addText(call['function']['arguments'], texts)
   }

@@ -1,5 +1,6 @@
 import { usageBounds } from '../../../contract/money/openaiUsage.ts'
-import { isObject, type JsonObject, parseAnswer } from '../../json/jsonObject.ts'
+import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
+import { parseAnswer } from '../../json/jsonObject.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { AnswerContext } from '../shared/codec.ts'
@@ -34,7 +35,7 @@ export function readAnthropicMessage(body: Buffer, context: AnswerContext): Mess
 
 /** The content of an answer. */
 export function blocksIn(answer: JsonObject): JsonObject[] {
-  return Array.isArray(answer['content']) ? answer['content'].filter(isObject) : []
+  return Array.isArray(answer['content']) ? answer['content'].filter(isJsonObject) : []
 }
 
 /** UTF-8 bytes of what the model wrote. */

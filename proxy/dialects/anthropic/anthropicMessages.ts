@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, parseObject } from '../../json/jsonObject.ts'
+import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
 
 /** A prompt in the Messages format. */
 export interface AnthropicPrompt {
@@ -60,7 +60,7 @@ function blockOf(part: JsonObject): JsonObject[] {
 }
 
 function imageSource(image: unknown): JsonObject {
-  const url = String(isObject(image) ? image['url'] : image)
+  const url = String(isJsonObject(image) ? image['url'] : image)
   const found = BASE64_URL.exec(url)
   if (found === null) return { type: 'url', url }
   const [head, mediaType] = found
@@ -68,13 +68,13 @@ function imageSource(image: unknown): JsonObject {
 }
 
 function toolUse(call: JsonObject): JsonObject {
-  const said = isObject(call['function']) ? call['function'] : {}
+  const said = isJsonObject(call['function']) ? call['function'] : {}
   return { type: 'tool_use', id: callId(call['id']), name: said['name'], input: inputOf(String(said['arguments'])) }
 }
 
 /** The arguments of a call as an object. Text that a model left unfinished is not thrown away. */
 export function inputOf(text: string): JsonObject {
-  return parseObject(text) ?? (text.trim() === '' ? {} : { arguments: text })
+  return parseJsonObject(text) ?? (text.trim() === '' ? {} : { arguments: text })
 }
 
 function callId(id: unknown): string {

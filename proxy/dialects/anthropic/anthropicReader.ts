@@ -1,6 +1,6 @@
 import type { TokenUsage } from '../../../contract/money/charge.ts'
 import type { UsageBounds } from '../../../contract/money/openaiUsage.ts'
-import { isObject, type JsonObject, parseObject } from '../../json/jsonObject.ts'
+import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
 import { FrameReader, type FrameSink } from '../../sse/frameReader.ts'
 import { type FinishReason, type MessageReader, type MessageSink, TOOL_CALLS_MAX } from '../shared/message.ts'
 import { AnthropicUsage } from './anthropicUsage.ts'
@@ -58,7 +58,7 @@ export class AnthropicReader implements MessageReader, FrameSink {
   onData(bytes: Buffer, start: number, end: number): void {
     const { sink } = this
     if (this.done || this.broken || sink === undefined) return
-    const event = parseObject(bytes.toString('utf8', start, end))
+    const event = parseJsonObject(bytes.toString('utf8', start, end))
     if (event === null) this.broken = true
     else this.readEvent(event, sink)
   }
@@ -69,20 +69,20 @@ export class AnthropicReader implements MessageReader, FrameSink {
   private readEvent(event: JsonObject, sink: MessageSink): void {
     switch (event['type']) {
       case 'message_start':
-        this.reported.note(isObject(event['message']) ? event['message']['usage'] : null)
+        this.reported.note(isJsonObject(event['message']) ? event['message']['usage'] : null)
         break
       case 'content_block_start':
-        if (isObject(event['content_block'])) this.startBlock(event['index'], event['content_block'], sink)
+        if (isJsonObject(event['content_block'])) this.startBlock(event['index'], event['content_block'], sink)
         break
       case 'content_block_delta':
-        if (isObject(event['delta'])) this.readDelta(event['index'], event['delta'], sink)
+        if (isJsonObject(event['delta'])) this.readDelta(event['index'], event['delta'], sink)
         break
       case 'content_block_stop':
         this.stopBlock(event['index'], sink)
         break
       case 'message_delta':
         this.reported.note(event['usage'])
-        if (isObject(event['delta']) && typeof event['delta']['stop_reason'] === 'string') {
+        if (isJsonObject(event['delta']) && typeof event['delta']['stop_reason'] === 'string') {
           sink.ends(finishOfStop(event['delta']['stop_reason']))
         }
         break

@@ -1,5 +1,5 @@
+import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
-import { isObject, type JsonObject } from '../../json/jsonObject.ts'
 import type { ChatFields, ChatRequest } from '../shared/chatRequest.ts'
 import type { AskModel, Printed, ProviderRequest, ProviderRequestBuilder } from '../shared/codec.ts'
 import { joinedBody } from '../shared/joinedBody.ts'
@@ -63,7 +63,7 @@ export class AnthropicRequestBuilder implements ProviderRequestBuilder {
 
 /** The member `output_config` with the comma behind it, in pieces; none where it would say nothing. */
 function outputConfig(config: unknown, format: string | Uint8Array | undefined): readonly (string | Uint8Array)[] {
-  const stated = isObject(config) ? JSON.stringify(config).slice(1, -1) : ''
+  const stated = isJsonObject(config) ? JSON.stringify(config).slice(1, -1) : ''
   if (format === undefined) return stated === '' ? [] : [`"output_config":{${stated}},`]
   return [`"output_config":{${stated}${stated === '' ? '' : ','}"format":`, format, '},']
 }
@@ -94,6 +94,6 @@ function userOf(user: unknown): JsonObject {
 
 /** Only a schema can be stated; a request for any JSON object says so in its prompt, as that mode asks of it. */
 function formatOf(format: unknown): JsonObject | null {
-  if (!isObject(format) || !isObject(format['json_schema'])) return null
+  if (!isJsonObject(format) || !isJsonObject(format['json_schema'])) return null
   return { type: 'json_schema', schema: format['json_schema']['schema'] }
 }

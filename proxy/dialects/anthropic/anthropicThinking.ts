@@ -1,5 +1,5 @@
 import type { Thinking } from '../../../contract/catalog/catalog.ts'
-import type { JsonObject } from '../../json/jsonObject.ts'
+import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 
 /** The least budget that the format takes. */
 export const THINKING_TOKENS_MIN = 1_024

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../json/jsonObject.ts'
+import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 
 const ANY_INPUT: JsonObject = { type: 'object', properties: {} }
 
@@ -27,19 +27,19 @@ export function forcesTool(toolChoice: unknown): boolean {
 }
 
 function toolOf(tool: unknown): JsonObject {
-  const said = isObject(tool) && isObject(tool['function']) ? tool['function'] : {}
+  const said = isJsonObject(tool) && isJsonObject(tool['function']) ? tool['function'] : {}
   const { name, description, parameters } = said
   return {
     name,
     ...(typeof description === 'string' ? { description } : {}),
-    input_schema: isObject(parameters) ? { type: 'object', ...parameters } : ANY_INPUT,
+    input_schema: isJsonObject(parameters) ? { type: 'object', ...parameters } : ANY_INPUT,
   }
 }
 
 function choiceOf(choice: unknown): JsonObject | null {
   if (choice === 'auto' || choice === 'none') return { type: choice }
   if (choice === 'required') return { type: 'any' }
-  if (!isObject(choice)) return null
-  if (isObject(choice['function'])) return { type: 'tool', name: choice['function']['name'] }
+  if (!isJsonObject(choice)) return null
+  if (isJsonObject(choice['function'])) return { type: 'tool', name: choice['function']['name'] }
   return null
 }

@@ -1,6 +1,6 @@
 import type { TokenUsage } from '../../../contract/money/charge.ts'
 import { countOf, type UsageBounds } from '../../../contract/money/openaiUsage.ts'
-import { isObject, type JsonObject } from '../../json/jsonObject.ts'
+import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 
 /**
  * The usage of a Messages answer. A stream reports it in parts that replace each other member by member: the prompt at
@@ -22,7 +22,7 @@ export class AnthropicUsage {
    * @returns whether it was taken
    */
   note(report: unknown): boolean {
-    if (!isObject(report)) return false
+    if (!isJsonObject(report)) return false
     const stated = { ...this.stated }
     for (const name in report) if (report[name] !== null) stated[name] = report[name]
     const usage = readAnthropicUsage(stated, this.bounds)
@@ -39,9 +39,9 @@ export class AnthropicUsage {
  * @returns null when the report is missing, negative, fractional or absurd
  */
 export function readAnthropicUsage(value: unknown, bounds: UsageBounds): TokenUsage | null {
-  if (!isObject(value)) return null
+  if (!isJsonObject(value)) return null
   const { promptTokensMax, outputTokensMax } = bounds
-  const split = isObject(value['cache_creation']) ? value['cache_creation'] : {}
+  const split = isJsonObject(value['cache_creation']) ? value['cache_creation'] : {}
   const input = countOf(value['input_tokens'], promptTokensMax)
   const output = countOf(value['output_tokens'], outputTokensMax)
   const cachedInput = countOf(value['cache_read_input_tokens'] ?? 0, promptTokensMax)
@@ -50,7 +50,7 @@ export function readAnthropicUsage(value: unknown, bounds: UsageBounds): TokenUs
   if (input === null || output === null || cachedInput === null || hour === null || minutes === null) return null
   const written = countOf(value['cache_creation_input_tokens'] ?? hour + minutes, promptTokensMax)
   if (written === null) return null
-  const details = isObject(value['output_tokens_details']) ? value['output_tokens_details'] : {}
+  const details = isJsonObject(value['output_tokens_details']) ? value['output_tokens_details'] : {}
   const cacheWrite1h = Math.min(hour, written)
   return {
     input,

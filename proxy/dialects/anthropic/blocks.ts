@@ -1,8 +1,8 @@
 import { jsonBytes } from '../../../contract/api/completion.ts'
 import { invalidRequest } from '../../../contract/errors/errors.ts'
+import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isGiven } from '../../json/fields.ts'
-import { isObject, type JsonObject } from '../../json/jsonObject.ts'
 import { readImageUrl } from '../shared/imageUrl.ts'
 import { readText } from '../shared/text.ts'
 import { withCache } from './cacheControl.ts'
@@ -60,7 +60,7 @@ function readBlocks(
   const clean: JsonObject[] = []
   for (const [i, block] of content.entries()) {
     const name = `${field}[${i}]`
-    if (!isObject(block)) throw invalidRequest(`${name} must be an object with a type.`, name)
+    if (!isJsonObject(block)) throw invalidRequest(`${name} must be an object with a type.`, name)
     const { type } = block
     const reader = typeof type === 'string' && Object.hasOwn(readers, type) ? readers[type] : undefined
     if (reader === undefined) {
@@ -138,7 +138,7 @@ function readThinking(block: JsonObject, field: string, size: PromptSize): JsonO
 }
 
 function objectOf(value: unknown, field: string): JsonObject {
-  if (!isObject(value)) throw invalidRequest(`${field} must be an object.`, field)
+  if (!isJsonObject(value)) throw invalidRequest(`${field} must be an object.`, field)
   return value
 }
 

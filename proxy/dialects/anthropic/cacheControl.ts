@@ -1,6 +1,6 @@
 import { invalidRequest } from '../../../contract/errors/errors.ts'
+import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import { isGiven } from '../../json/fields.ts'
-import { isObject, type JsonObject } from '../../json/jsonObject.ts'
 
 const MINUTES: JsonObject = Object.freeze({ type: 'ephemeral' })
 const HOUR: JsonObject = Object.freeze({ type: 'ephemeral', ttl: '1h' })
@@ -16,7 +16,7 @@ export function withCache(block: JsonObject, mark: unknown, field: string): Json
 
 /** @throws GatewayError 400 */
 export function readCacheControl(mark: unknown, field: string): JsonObject {
-  if (!isObject(mark) || mark['type'] !== 'ephemeral') {
+  if (!isJsonObject(mark) || mark['type'] !== 'ephemeral') {
     throw invalidRequest(`${field} must be {type: "ephemeral"}.`, field)
   }
   const { ttl } = mark

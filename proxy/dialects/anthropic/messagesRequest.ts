@@ -1,7 +1,7 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
+import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isGiven, readBoolean, readModel, readName, readPositiveInteger, refuseBatch } from '../../json/fields.ts'
-import { isObject, type JsonObject } from '../../json/jsonObject.ts'
 import type { Limits } from '../../limits.ts'
 import { countOption } from '../openai/options.ts'
 import type { ChatFields, ChatRequest } from '../shared/chatRequest.ts'
@@ -107,7 +107,7 @@ function readMessages(value: unknown, size: PromptSize, limits: Limits): JsonObj
   const messages: JsonObject[] = []
   for (const [i, message] of value.entries()) {
     const field = `messages[${i}]`
-    if (!isObject(message)) throw invalidRequest(`${field} must be an object with role and content.`, field)
+    if (!isJsonObject(message)) throw invalidRequest(`${field} must be an object with role and content.`, field)
     const { role } = message
     if (typeof role !== 'string' || !ROLES.has(role)) {
       throw invalidRequest(`${field}.role must be user, assistant or system.`, `${field}.role`)
@@ -122,7 +122,7 @@ function readMessages(value: unknown, size: PromptSize, limits: Limits): JsonObj
 
 function readMetadata(metadata: unknown, size: PromptSize, limits: Limits): JsonObject | null {
   if (!isGiven(metadata)) return null
-  if (!isObject(metadata)) throw invalidRequest('metadata must be an object.', 'metadata')
+  if (!isJsonObject(metadata)) throw invalidRequest('metadata must be an object.', 'metadata')
   const user = readName(metadata, 'user_id', limits, 'metadata.user_id')
   if (user === null) return null
   countOption(user, size)

@@ -1,8 +1,8 @@
 import { jsonBytes } from '../../../contract/api/completion.ts'
 import { invalidRequest } from '../../../contract/errors/errors.ts'
+import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isGiven, readBoolean, readWord } from '../../json/fields.ts'
-import { isObject, type JsonObject } from '../../json/jsonObject.ts'
 import type { Limits } from '../../limits.ts'
 import { checkStops, countOption } from '../openai/options.ts'
 import { readText } from '../shared/text.ts'
@@ -33,11 +33,12 @@ export function readTools(body: JsonObject, size: PromptSize, limits: Limits): J
 
 function readTool(tool: unknown, i: number): JsonObject | null {
   const field = `tools[${i}]`
-  if (!isObject(tool)) throw invalidRequest(`${field} must be an object {name, input_schema}.`, field)
+  if (!isJsonObject(tool)) throw invalidRequest(`${field} must be an object {name, input_schema}.`, field)
   if (isGiven(tool['type']) && tool['type'] !== 'custom') return null
   const { name, description, input_schema: schema } = tool
   if (typeof name !== 'string' || name === '') throw invalidRequest(`${field}.name must be a string.`, `${field}.name`)
-  if (!isObject(schema)) throw invalidRequest(`${field}.input_schema must be a JSON schema.`, `${field}.input_schema`)
+  if (!isJsonObject(schema))
+    throw invalidRequest(`${field}.input_schema must be a JSON schema.`, `${field}.input_schema`)
   const clean: JsonObject = { name, input_schema: schema }
   if (isGiven(description)) {
     if (typeof description !== 'string')
@@ -49,7 +50,7 @@ function readTool(tool: unknown, i: number): JsonObject | null {
 }
 
 function readChoice(choice: unknown, size: PromptSize): JsonObject {
-  if (!isObject(choice) || !CHOICES.has(choice['type'])) {
+  if (!isJsonObject(choice) || !CHOICES.has(choice['type'])) {
     throw invalidRequest('tool_choice.type must be auto, any, tool or none.', 'tool_choice.type')
   }
   const clean: JsonObject = { type: choice['type'] }
@@ -66,7 +67,7 @@ function readChoice(choice: unknown, size: PromptSize): JsonObject {
  */
 export function readThinking(thinking: unknown, maxTokens: number | null): JsonObject | null {
   if (!isGiven(thinking)) return null
-  if (!isObject(thinking)) throw invalidRequest('thinking must be an object with a type.', 'thinking')
+  if (!isJsonObject(thinking)) throw invalidRequest('thinking must be an object with a type.', 'thinking')
   const { type, budget_tokens: budget, display } = thinking
   if (type !== 'enabled' && !THINKING_TYPES.has(type)) {
     throw invalidRequest('thinking.type must be enabled, adaptive, between_tools or disabled.', 'thinking.type')
@@ -87,7 +88,7 @@ export function readThinking(thinking: unknown, maxTokens: number | null): JsonO
  */
 export function readOutputConfig(config: unknown, size: PromptSize): JsonObject | null {
   if (!isGiven(config)) return null
-  if (!isObject(config)) throw invalidRequest('output_config must be an object.', 'output_config')
+  if (!isJsonObject(config)) throw invalidRequest('output_config must be an object.', 'output_config')
   const { format } = config
   const clean: JsonObject = {}
   const effort = readWord(config['effort'], 'output_config.effort')
@@ -96,7 +97,7 @@ export function readOutputConfig(config: unknown, size: PromptSize): JsonObject 
     clean['effort'] = effort
   }
   if (isGiven(format)) {
-    if (!isObject(format) || format['type'] !== 'json_schema' || !isObject(format['schema'])) {
+    if (!isJsonObject(format) || format['type'] !== 'json_schema' || !isJsonObject(format['schema'])) {
       throw invalidRequest('output_config.format must be {type: "json_schema", schema}.', 'output_config.format')
     }
     size.textBytes += jsonBytes(format['schema'])

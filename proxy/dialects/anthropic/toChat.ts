@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../json/jsonObject.ts'
+import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import { effortOfBudget } from './anthropicThinking.ts'
 
 const SYSTEM_JOINT = '\n\n'
@@ -20,9 +20,9 @@ export function chatBody(native: JsonObject): JsonObject {
   const body: JsonObject = { messages, ...chatTools(native) }
   for (const name of ['temperature', 'top_p', 'top_k']) if (native[name] !== undefined) body[name] = native[name]
   if (Array.isArray(stops) && stops.length > 0) body['stop'] = stops
-  if (isObject(metadata)) body['user'] = metadata['user_id']
-  const { format } = isObject(native['output_config']) ? native['output_config'] : {}
-  if (isObject(format)) {
+  if (isJsonObject(metadata)) body['user'] = metadata['user_id']
+  const { format } = isJsonObject(native['output_config']) ? native['output_config'] : {}
+  if (isJsonObject(format)) {
     body['response_format'] = { type: 'json_schema', json_schema: { name: 'answer', schema: format['schema'] } }
   }
   return body
@@ -30,10 +30,10 @@ export function chatBody(native: JsonObject): JsonObject {
 
 /** The reasoning_effort that a checked Messages body asks for; null where it leaves it open. */
 export function effortFor(native: JsonObject, maxTokens: number): string | null {
-  const thinking = isObject(native['thinking']) ? native['thinking'] : {}
+  const thinking = isJsonObject(native['thinking']) ? native['thinking'] : {}
   if (thinking['type'] === 'disabled') return null
   if (thinking['type'] === 'enabled') return effortOfBudget(Number(thinking['budget_tokens']), maxTokens)
-  const { effort } = isObject(native['output_config']) ? native['output_config'] : {}
+  const { effort } = isJsonObject(native['output_config']) ? native['output_config'] : {}
   return EFFORTS.get(effort) ?? null
 }
 
@@ -108,7 +108,7 @@ function chatTools(native: JsonObject): JsonObject {
   const { tools, tool_choice: choice } = native
   if (!Array.isArray(tools)) return {}
   const members: JsonObject = { tools: (tools as JsonObject[]).map(chatTool) }
-  if (!isObject(choice)) return members
+  if (!isJsonObject(choice)) return members
   const { type, name } = choice
   members['tool_choice'] = type === 'tool' ? { type: 'function', function: { name } } : CHOICES[String(type)]
   if (choice['disable_parallel_tool_use'] === true) members['parallel_tool_calls'] = false

@@ -1,8 +1,8 @@
 import { jsonBytes } from '../../../contract/api/completion.ts'
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
 import { parseWebUrl } from '../../../contract/net/publicUrl.ts'
+import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import { isGiven, readBoolean, readModel, readNumber, readPositiveInteger } from '../../json/fields.ts'
-import { isObject, type JsonObject } from '../../json/jsonObject.ts'
 import type { Limits } from '../../limits.ts'
 import type { ChatRequest } from '../shared/chatRequest.ts'
 import { readPreferences } from '../shared/preferences.ts'
@@ -68,12 +68,12 @@ function refuseFunctions(body: JsonObject): void {
 /** Whether the client wants the usage chunk. @throws GatewayError 400 */
 export function readIncludeUsage(options: unknown): boolean {
   if (!isGiven(options)) return false
-  if (!isObject(options)) throw invalidRequest('stream_options must be an object.', 'stream_options')
+  if (!isJsonObject(options)) throw invalidRequest('stream_options must be an object.', 'stream_options')
   return readBoolean(options, 'include_usage', 'stream_options.include_usage')
 }
 
 function readFunction(said: unknown, i: number): JsonObject {
-  if (isObject(said) && typeof said['name'] === 'string') return said
+  if (isJsonObject(said) && typeof said['name'] === 'string') return said
   const field = `tools[${i}].function`
   throw invalidRequest(`${field} must be an object with the function's name.`, field)
 }
@@ -88,7 +88,7 @@ function addTools(body: JsonObject, forward: JsonObject, limits: Limits): number
     throw invalidRequest(`tools may hold at most ${limits.toolsMax} entries.`, 'tools')
   const functions: JsonObject[] = []
   for (const [i, tool] of (tools as unknown[]).entries()) {
-    if (!isObject(tool)) throw invalidRequest('tools must hold objects {type: "function", function}.', 'tools')
+    if (!isJsonObject(tool)) throw invalidRequest('tools must hold objects {type: "function", function}.', 'tools')
     if (tool['type'] === 'function') functions.push({ type: 'function', function: readFunction(tool['function'], i) })
   }
   if (functions.length === 0) return 0

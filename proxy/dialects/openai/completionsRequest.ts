@@ -1,7 +1,7 @@
 import { invalidRequest } from '../../../contract/errors/errors.ts'
+import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isGiven, readBoolean, readModel, readNumber, readPositiveInteger, refuseBatch } from '../../json/fields.ts'
-import type { JsonObject } from '../../json/jsonObject.ts'
 import type { Limits } from '../../limits.ts'
 import type { ChatRequest } from '../shared/chatRequest.ts'
 import { readPreferences } from '../shared/preferences.ts'

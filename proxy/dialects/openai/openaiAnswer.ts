@@ -7,7 +7,8 @@ import {
 } from '../../../contract/api/completion.ts'
 import type { TokenUsage } from '../../../contract/money/charge.ts'
 import { readUsage, usageBounds } from '../../../contract/money/openaiUsage.ts'
-import { isObject, type JsonObject, parseAnswer } from '../../json/jsonObject.ts'
+import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
+import { parseAnswer } from '../../json/jsonObject.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { AnswerContext, WholeAnswer } from '../shared/codec.ts'
@@ -73,7 +74,7 @@ function readCompletion(body: Buffer, context: AnswerContext, object: string): O
 
 function writtenText(answer: JsonObject): string {
   const written = choicesOf(answer).flatMap(({ text, message }) => {
-    const { content, reasoning_content: reasoning, tool_calls: calls } = isObject(message) ? message : {}
+    const { content, reasoning_content: reasoning, tool_calls: calls } = isJsonObject(message) ? message : {}
     return [text, reasoning, content, ...toolCallTexts(calls)]
   })
   return written.filter((text) => typeof text === 'string' && text !== '').join('\n')

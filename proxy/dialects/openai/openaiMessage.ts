@@ -1,6 +1,7 @@
 import { isErrorAnswer, outputBytes } from '../../../contract/api/completion.ts'
 import { readUsage, usageBounds } from '../../../contract/money/openaiUsage.ts'
-import { isObject, type JsonObject, parseAnswer } from '../../json/jsonObject.ts'
+import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
+import { parseAnswer } from '../../json/jsonObject.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { AnswerContext } from '../shared/codec.ts'
@@ -13,14 +14,14 @@ export function readOpenaiMessage(body: Buffer, context: AnswerContext): Message
   const answer = parseAnswer(body, limits.jsonDepthMax)
   if (answer === null || isErrorAnswer(answer)) return { rejected: refusalOfError(answer?.['error']) }
   const [choice] = answer['choices'] as unknown[]
-  const said = isObject(choice) && isObject(choice['message']) ? choice['message'] : {}
+  const said = isJsonObject(choice) && isJsonObject(choice['message']) ? choice['message'] : {}
   const toolCalls = readCalls(said['tool_calls'])
   return {
     text: textOf(said['content']),
     reasoning: textOf(said['reasoning_content'] ?? said['reasoning']),
     refusal: textOf(said['refusal']),
     toolCalls,
-    finish: finishReason(isObject(choice) ? choice['finish_reason'] : undefined),
+    finish: finishReason(isJsonObject(choice) ? choice['finish_reason'] : undefined),
     usage: readUsage(answer['usage'], usageBounds(model.context, model.maxOutput)),
     outputBytes: outputBytes(answer),
   }
@@ -28,8 +29,8 @@ export function readOpenaiMessage(body: Buffer, context: AnswerContext): Message
 
 function readCalls(calls: unknown): ToolCall[] {
   if (!Array.isArray(calls)) return []
-  return calls.filter(isObject).map((call: JsonObject) => {
-    const said = isObject(call['function']) ? call['function'] : {}
+  return calls.filter(isJsonObject).map((call: JsonObject) => {
+    const said = isJsonObject(call['function']) ? call['function'] : {}
     return { id: textOf(call['id']), name: textOf(said['name']), arguments: textOf(said['arguments']) }
   })
 }

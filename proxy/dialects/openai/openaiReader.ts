@@ -1,6 +1,6 @@
 import type { TokenUsage } from '../../../contract/money/charge.ts'
 import { readUsage, type UsageBounds } from '../../../contract/money/openaiUsage.ts'
-import { isObject, type JsonObject, parseObject } from '../../json/jsonObject.ts'
+import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
 import { FrameReader, type FrameSink } from '../../sse/frameReader.ts'
 import { type FinishReason, type MessageReader, type MessageSink, TOOL_CALLS_MAX } from '../shared/message.ts'
 
@@ -53,14 +53,14 @@ export class OpenaiReader implements MessageReader, FrameSink {
       this.done = true
       return
     }
-    const chunk = parseObject(text)
+    const chunk = parseJsonObject(text)
     if (chunk === null || (chunk['error'] !== undefined && chunk['error'] !== null)) {
       this.error = chunk?.['error'] ?? null
       this.broken = true
       return
     }
     const [choice] = Array.isArray(chunk['choices']) ? (chunk['choices'] as unknown[]) : []
-    if (isObject(choice)) this.readChoice(choice)
+    if (isJsonObject(choice)) this.readChoice(choice)
     // A report covers the output of its own chunk.
     this.usage = readUsage(chunk['usage'], this.bounds) ?? this.usage
   }
@@ -72,7 +72,7 @@ export class OpenaiReader implements MessageReader, FrameSink {
     const { sink } = this
     if (sink === undefined) return
     const delta = choice['delta']
-    if (isObject(delta)) {
+    if (isJsonObject(delta)) {
       const reasoning = delta['reasoning_content'] ?? delta['reasoning']
       if (isText(reasoning)) sink.reasoning(reasoning)
       if (isText(delta['content'])) sink.text(delta['content'])
@@ -85,13 +85,13 @@ export class OpenaiReader implements MessageReader, FrameSink {
 
   private readCalls(calls: readonly unknown[], sink: MessageSink): void {
     for (const [place, call] of calls.entries()) {
-      if (!isObject(call)) continue
+      if (!isJsonObject(call)) continue
       const index = typeof call['index'] === 'number' ? call['index'] : place
       if (!Number.isInteger(index) || index < 0 || index >= TOOL_CALLS_MAX) {
         this.broken = true
         return
       }
-      const said = isObject(call['function']) ? call['function'] : {}
+      const said = isJsonObject(call['function']) ? call['function'] : {}
       if (!this.begun.has(index)) {
         this.begun.add(index)
         sink.toolCall(index, isText(call['id']) ? call['id'] : '', isText(said['name']) ? said['name'] : '')

@@ -1,5 +1,5 @@
+import { isJsonObject } from '../../../contract/std/jsonObject.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
-import { isObject } from '../../json/jsonObject.ts'
 import { providerErrorOf } from '../../upstream/providerErrors.ts'
 import { cleanMessage } from '../../upstream/refusal.ts'
 import type { HeaderBlock } from '../../upstream/transport/headerBlock.ts'
@@ -90,7 +90,7 @@ export function readUpstreamVideo(body: Buffer): UpstreamVideo | null {
   } catch {
     return null
   }
-  if (!isObject(value)) return null
+  if (!isJsonObject(value)) return null
   const { id } = value
   if (typeof id !== 'string' || id === '' || id.length > ID_CHARACTERS_MAX || /[^\x21-\x7e]/.test(id)) return null
   return {

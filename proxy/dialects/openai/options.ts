@@ -1,8 +1,8 @@
 import { jsonBytes } from '../../../contract/api/completion.ts'
 import { invalidRequest } from '../../../contract/errors/errors.ts'
+import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isGiven, readBoolean, readName, readWord } from '../../json/fields.ts'
-import { isObject, type JsonObject } from '../../json/jsonObject.ts'
 import type { Limits } from '../../limits.ts'
 
 const LOGIT_BIAS_MAX = 100
@@ -118,7 +118,7 @@ function countJson(body: JsonObject, name: string, size: PromptSize): void {
 
 function checkLogitBias(body: JsonObject, name: string, _size: PromptSize, limits: Limits): void {
   const bias = body[name]
-  if (!isObject(bias)) throw invalidRequest(`${name} must be an object of token ids and numbers.`, name)
+  if (!isJsonObject(bias)) throw invalidRequest(`${name} must be an object of token ids and numbers.`, name)
   const max = limits.logitBiasEntriesMax
   let entries = 0
   for (const token in bias) {

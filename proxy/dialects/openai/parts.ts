@@ -1,6 +1,6 @@
 import { invalidRequest } from '../../../contract/errors/errors.ts'
+import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
-import { isObject, type JsonObject } from '../../json/jsonObject.ts'
 import { readImageUrl } from '../shared/imageUrl.ts'
 import { readText } from '../shared/text.ts'
 
@@ -15,10 +15,10 @@ export const IMAGE_DETAILS: ReadonlySet<unknown> = new Set(['auto', 'low', 'high
 export function readParts(parts: readonly unknown[], field: string, size: PromptSize): JsonObject[] {
   return parts.map((part, i) => {
     const name = `${field}.content[${i}]`
-    if (!isObject(part)) throw invalidRequest(`${name} must be an object with a type.`, name)
+    if (!isJsonObject(part)) throw invalidRequest(`${name} must be an object with a type.`, name)
     const clean = readPart(part, name, size)
     // A longer cache lifetime has a price of its own at some providers, which the usage they report does not show.
-    if (isObject(part['cache_control'])) clean['cache_control'] = { type: 'ephemeral' }
+    if (isJsonObject(part['cache_control'])) clean['cache_control'] = { type: 'ephemeral' }
     return clean
   })
 }
@@ -39,7 +39,7 @@ function readPart(part: JsonObject, name: string, size: PromptSize): JsonObject 
 
 function readImage(image: unknown, field: string, size: PromptSize): JsonObject {
   if (typeof image === 'string') return { url: readImageUrl(image, field, size) }
-  if (!isObject(image) || typeof image['url'] !== 'string')
+  if (!isJsonObject(image) || typeof image['url'] !== 'string')
     throw invalidRequest(`${field}.url must be a string.`, field)
   const { detail } = image
   const url = readImageUrl(image['url'], `${field}.url`, size)

@@ -1,6 +1,6 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
+import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
-import { isObject, type JsonObject } from '../../json/jsonObject.ts'
 import type { Limits } from '../../limits.ts'
 import { readText } from '../shared/text.ts'
 import { readParts } from './parts.ts'
@@ -29,7 +29,7 @@ export function readMessages(value: unknown, limits: Limits): { messages: readon
 }
 
 function readMessage(message: unknown, field: string, size: PromptSize): JsonObject {
-  if (!isObject(message)) throw invalidRequest(`${field} must be an object with role and content.`, field)
+  if (!isJsonObject(message)) throw invalidRequest(`${field} must be an object with role and content.`, field)
   const role = message['role']
   if (typeof role !== 'string' || !ROLES.has(role)) {
     throw invalidRequest(`${field}.role must be system, developer, user, assistant or tool.`, `${field}.role`)
@@ -66,7 +66,7 @@ function readToolCalls(calls: unknown, field: string, size: PromptSize): JsonObj
   const name = `${field}.tool_calls`
   if (!Array.isArray(calls)) throw invalidRequest(`${name} must be an array.`, name)
   return calls.map((call: unknown) => {
-    if (!isObject(call) || !isObject(call['function'])) {
+    if (!isJsonObject(call) || !isJsonObject(call['function'])) {
       throw invalidRequest(`${name} must hold {id, type: "function", function}.`, name)
     }
     return {

@@ -1,7 +1,7 @@
 import { invalidRequest } from '../../../contract/errors/errors.ts'
+import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isGiven } from '../../json/fields.ts'
-import { isObject, type JsonObject } from '../../json/jsonObject.ts'
 import { IMAGE_DETAILS } from '../openai/parts.ts'
 import { readImageUrl } from '../shared/imageUrl.ts'
 import { readText } from '../shared/text.ts'
@@ -32,7 +32,7 @@ export function readContent(value: unknown, field: string, size: PromptSize): Co
   let refusal = ''
   value.forEach((part: unknown, i) => {
     const name = `${field}[${i}]`
-    if (!isObject(part)) throw invalidRequest(`${name} must be an object with a type.`, name)
+    if (!isJsonObject(part)) throw invalidRequest(`${name} must be an object with a type.`, name)
     switch (part['type']) {
       case 'input_text':
       case 'output_text': {

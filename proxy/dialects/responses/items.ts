@@ -1,7 +1,7 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
+import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isGiven } from '../../json/fields.ts'
-import { isObject, type JsonObject } from '../../json/jsonObject.ts'
 import type { Limits } from '../../limits.ts'
 import { readText } from '../shared/text.ts'
 import { type Content, readContent } from './content.ts'
@@ -46,7 +46,7 @@ function addItems(input: unknown, messages: JsonObject[], size: PromptSize, limi
 }
 
 function addItem(item: unknown, field: string, messages: JsonObject[], size: PromptSize): void {
-  if (!isObject(item)) throw invalidRequest(`${field} must be an object.`, field)
+  if (!isJsonObject(item)) throw invalidRequest(`${field} must be an object.`, field)
   switch (item['type'] ?? impliedType(item)) {
     case 'message':
       addMessage(item, field, messages, size)

@@ -1,5 +1,6 @@
 import { jsonBytes } from '../../../contract/api/completion.ts'
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
+import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import {
   isGiven,
   readBoolean,
@@ -10,7 +11,6 @@ import {
   readWord,
   refuseBatch,
 } from '../../json/fields.ts'
-import { isObject, type JsonObject } from '../../json/jsonObject.ts'
 import type { Limits } from '../../limits.ts'
 import { countOption } from '../openai/options.ts'
 import type { ChatRequest } from '../shared/chatRequest.ts'
@@ -131,7 +131,7 @@ function given(members: JsonObject): JsonObject {
 
 function readReasoning(reasoning: unknown): { effort: string | null; summary: string | null } {
   if (!isGiven(reasoning)) return { effort: null, summary: null }
-  if (!isObject(reasoning)) throw invalidRequest('reasoning must be an object.', 'reasoning')
+  if (!isJsonObject(reasoning)) throw invalidRequest('reasoning must be an object.', 'reasoning')
   const effort = readWord(reasoning['effort'], 'reasoning.effort')
   return { effort, summary: readWord(reasoning['summary'], 'reasoning.summary') }
 }
@@ -139,7 +139,7 @@ function readReasoning(reasoning: unknown): { effort: string | null; summary: st
 function readMetadata(body: JsonObject): unknown {
   const { metadata } = body
   if (!isGiven(metadata)) return {}
-  if (!isObject(metadata)) throw invalidRequest('metadata must be an object of strings.', 'metadata')
+  if (!isJsonObject(metadata)) throw invalidRequest('metadata must be an object of strings.', 'metadata')
   const pairs = Object.entries(metadata)
   const fits = pairs.every(
     ([name, value]) =>

@@ -1,6 +1,6 @@
 import { invalidRequest } from '../../../contract/errors/errors.ts'
+import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import { isGiven, readBoolean, readName, readWord } from '../../json/fields.ts'
-import { isObject, type JsonObject } from '../../json/jsonObject.ts'
 import type { Limits } from '../../limits.ts'
 
 /** How the text of the answer is to be: as a chat has it, and as the response repeats it. */
@@ -16,7 +16,7 @@ export interface TextOptions {
  */
 export function readTextOptions(text: unknown, limits: Limits): TextOptions {
   if (!isGiven(text)) return { forward: {}, echo: { format: { type: 'text' } } }
-  if (!isObject(text)) throw invalidRequest('text must be an object.', 'text')
+  if (!isJsonObject(text)) throw invalidRequest('text must be an object.', 'text')
   const format = readFormat(text['format'], limits)
   const verbosity = readWord(text['verbosity'], 'text.verbosity')
   const forward: JsonObject = { ...format.forward }
@@ -30,10 +30,10 @@ export function readTextOptions(text: unknown, limits: Limits): TextOptions {
 
 function readFormat(format: unknown, limits: Limits): TextOptions {
   if (!isGiven(format)) return { forward: {}, echo: { type: 'text' } }
-  const type = isObject(format) ? format['type'] : undefined
+  const type = isJsonObject(format) ? format['type'] : undefined
   if (type === 'text') return { forward: {}, echo: { type } }
   if (type === 'json_object') return { forward: { response_format: { type } }, echo: { type } }
-  if (type === 'json_schema' && isObject(format)) return readSchema(format, limits)
+  if (type === 'json_schema' && isJsonObject(format)) return readSchema(format, limits)
   throw invalidRequest('text.format.type must be text, json_object or json_schema.', 'text.format.type')
 }
 
@@ -41,7 +41,7 @@ function readSchema(format: JsonObject, limits: Limits): TextOptions {
   const name = readName(format, 'name', limits, 'text.format.name')
   const { schema, description } = format
   if (name === null) throw invalidRequest('text.format.name is missing.', 'text.format.name')
-  if (!isObject(schema)) throw invalidRequest('text.format.schema must be a JSON schema.', 'text.format.schema')
+  if (!isJsonObject(schema)) throw invalidRequest('text.format.schema must be a JSON schema.', 'text.format.schema')
   if (isGiven(description) && typeof description !== 'string') {
     throw invalidRequest('text.format.description must be a string.', 'text.format.description')
   }

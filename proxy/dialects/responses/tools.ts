@@ -1,6 +1,6 @@
 import { invalidRequest } from '../../../contract/errors/errors.ts'
+import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import { isGiven, readBoolean } from '../../json/fields.ts'
-import { isObject, type JsonObject } from '../../json/jsonObject.ts'
 import type { Limits } from '../../limits.ts'
 
 const MODES: ReadonlySet<unknown> = new Set(['none', 'auto', 'required'])
@@ -52,7 +52,7 @@ function readFunctions(tools: unknown, limits: Limits): FunctionTool[] {
   const functions: FunctionTool[] = []
   tools.forEach((tool: unknown, i) => {
     const field = `tools[${i}]`
-    if (!isObject(tool)) throw invalidRequest(`${field} must be an object {type: "function", name, ...}.`, field)
+    if (!isJsonObject(tool)) throw invalidRequest(`${field} must be an object {type: "function", name, ...}.`, field)
     if (tool['type'] === 'function') functions.push(readFunction(tool, field))
   })
   return functions
@@ -69,7 +69,7 @@ function readFunction(tool: JsonObject, field: string): FunctionTool {
     read.description = description
   }
   if (isGiven(parameters)) {
-    if (!isObject(parameters)) throw invalidRequest(`${field}.parameters must be a schema.`, `${field}.parameters`)
+    if (!isJsonObject(parameters)) throw invalidRequest(`${field}.parameters must be a schema.`, `${field}.parameters`)
     read.parameters = parameters
   }
   if (isGiven(strict)) read.strict = readBoolean(tool, 'strict', `${field}.strict`)
@@ -88,11 +88,11 @@ function readChoice(choice: unknown, functions: readonly FunctionTool[]): Choice
     if (choice === 'required') checkSome(functions)
     return { forward: choice, echo: choice, functions }
   }
-  if (isObject(choice) && choice['type'] === 'function') {
+  if (isJsonObject(choice) && choice['type'] === 'function') {
     const name = nameOf(choice, 'tool_choice.name', functions)
     return { forward: { type: 'function', function: { name } }, echo: { type: 'function', name }, functions }
   }
-  if (isObject(choice) && choice['type'] === 'allowed_tools') return readAllowed(choice, functions)
+  if (isJsonObject(choice) && choice['type'] === 'allowed_tools') return readAllowed(choice, functions)
   const message = 'tool_choice must be none, auto, required, or an object of type function or allowed_tools.'
   throw invalidRequest(message, 'tool_choice')
 }
@@ -105,7 +105,7 @@ function readAllowed(choice: JsonObject, functions: readonly FunctionTool[]): Ch
   if (!Array.isArray(tools)) throw invalidRequest('tool_choice.tools must be an array.', 'tool_choice.tools')
   const names = tools
     .map((tool: unknown, i) => ({ tool, field: `tool_choice.tools[${i}]` }))
-    .filter(({ tool }) => isObject(tool) && tool['type'] === 'function')
+    .filter(({ tool }) => isJsonObject(tool) && tool['type'] === 'function')
     .map(({ tool, field }) => nameOf(tool as JsonObject, `${field}.name`, functions))
   const allowed = functions.filter(({ name }) => names.includes(name))
   if (mode === 'required') checkSome(allowed)

@@ -1,5 +1,5 @@
+import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
-import type { JsonObject } from '../../json/jsonObject.ts'
 import type { Preferences } from './preferences.ts'
 
 /** A chat request that is sound by itself; what depends on the model is checked against it later. */

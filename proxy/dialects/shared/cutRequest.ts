@@ -1,7 +1,7 @@
 import { withoutByteOrderMark } from '../../../contract/std/jsonBody.ts'
+import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { Span } from '../../../contract/std/span.ts'
 import { CutJson } from '../../json/cutJson.ts'
-import type { JsonObject } from '../../json/jsonObject.ts'
 import type { Limits } from '../../limits.ts'
 import type { ChatSurface, CutRequest } from './codec.ts'
 

@@ -1,7 +1,7 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
 import type { RateSet } from '../../../contract/money/charge.ts'
 import { formatUsd, parseUsd } from '../../../contract/money/units.ts'
-import { isObject, type JsonObject } from '../../json/jsonObject.ts'
+import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 
 /** A request's own wishes for its routing. Prices are units per million tokens; null is no wish. */
 export interface Preferences {
@@ -24,14 +24,14 @@ const NONE: Preferences = { allowRetention: null, maxInputPrice: null, maxOutput
  */
 export function readPreferences(provider: unknown): Preferences {
   if (provider === undefined || provider === null) return NONE
-  if (!isObject(provider)) throw invalidRequest('provider must be an object.', 'provider')
+  if (!isJsonObject(provider)) throw invalidRequest('provider must be an object.', 'provider')
   const allowRetention = provider['allow_retention'] ?? null
   if (allowRetention !== null && typeof allowRetention !== 'boolean') {
     throw invalidRequest('provider.allow_retention must be true or false.', 'provider.allow_retention')
   }
   const maxPrice = provider['max_price'] ?? null
   if (maxPrice === null) return { ...NONE, allowRetention }
-  if (!isObject(maxPrice)) {
+  if (!isJsonObject(maxPrice)) {
     throw invalidRequest(
       'provider.max_price must be {prompt, completion} in USD per million tokens.',
       'provider.max_price',

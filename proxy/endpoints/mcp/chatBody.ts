@@ -1,6 +1,6 @@
 import { invalidRequest } from '../../../contract/errors/errors.ts'
 import { canonicalJson } from '../../../contract/payments/canonicalJson.ts'
-import type { JsonObject } from '../../json/jsonObject.ts'
+import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 
 /**
  * The body that a call of the tool `chat` stands for: its arguments in their canonical form, so that a client that writes

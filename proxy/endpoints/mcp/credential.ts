@@ -3,7 +3,7 @@ import { parseTime } from '../../../contract/api/time.ts'
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import { toBase64Json, toBase64Url } from '../../../contract/payments/encoding.ts'
 import { canonicalText, isPaymentScheme } from '../../../contract/payments/mpp.ts'
-import { isObject, type JsonObject } from '../../json/jsonObject.ts'
+import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { RequestHead } from '../../server/exchange.ts'
 import { RpcError } from './protocol.ts'
 
@@ -46,16 +46,16 @@ export function readCallCredential(head: RequestHead, meta: JsonObject, path: st
 
 function x402Header(payment: unknown): string {
   if (payment === undefined || payment === null) return ''
-  if (!isObject(payment)) throw malformed(X402_PAYMENT)
+  if (!isJsonObject(payment)) throw malformed(X402_PAYMENT)
   return toBase64Json(payment)
 }
 
 /** Over MCP the members `request` and `opaque` of a challenge are plain objects; elsewhere they are text. */
 function mppHeader(credential: unknown): string {
   if (credential === undefined || credential === null) return ''
-  if (!isObject(credential) || !isObject(credential['challenge'])) throw malformed(MPP_CREDENTIAL)
+  if (!isJsonObject(credential) || !isJsonObject(credential['challenge'])) throw malformed(MPP_CREDENTIAL)
   const { request, opaque, meta: _expanded, ...challenge } = credential['challenge']
-  const text = (value: unknown): unknown => (isObject(value) ? canonicalText(value) : value)
+  const text = (value: unknown): unknown => (isJsonObject(value) ? canonicalText(value) : value)
   const wire = { ...credential, challenge: { ...challenge, request: text(request), opaque: text(opaque) } }
   return `Payment ${toBase64Url(JSON.stringify(wire))}`
 }

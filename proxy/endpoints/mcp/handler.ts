@@ -6,7 +6,8 @@ import {
   PARSE_ERROR,
 } from '@modelcontextprotocol/server'
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import type { JsonObject } from '../../json/jsonObject.ts'
+import type { JsonObject } from '../../../contract/std/jsonObject.ts'
+import { errorOf } from '../../../contract/wire/refusal.ts'
 import type { LargeBody } from '../../large/largeBodies.ts'
 import {
   type Exchange,
@@ -99,12 +100,12 @@ async function readLarge(body: LargeBody): Promise<Received> {
     }
     return message.id === undefined ? refuse() : { id: message.id, request: refuse, chat: null }
   }
-  const { id, request, chat, fault } = message
-  const refusal = fault === undefined ? null : new GatewayError(fault.code, fault)
+  const { id, request, chat, refusal } = message
+  const refused = refusal === undefined ? null : errorOf(refusal)
   return {
     id,
     request: () => request ?? requestOf({ id, method: '', parsed: {} }),
-    chat: chat === undefined ? refusal : Buffer.from(chat.buffer),
+    chat: chat === undefined ? refused : Buffer.from(chat.buffer),
   }
 }
 

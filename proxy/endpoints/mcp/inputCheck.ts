@@ -1,6 +1,6 @@
 import { invalidRequest } from '../../../contract/errors/errors.ts'
+import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import { compileSchema } from '../../../contract/tools/inputSchema.ts'
-import type { JsonObject } from '../../json/jsonObject.ts'
 import { MCP_TOOLS } from './toolList.ts'
 
 const CHECKS = new Map(MCP_TOOLS.map(({ name, inputSchema }) => [name, compileSchema(inputSchema)]))

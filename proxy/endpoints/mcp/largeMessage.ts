@@ -1,6 +1,7 @@
 import { INVALID_PARAMS, type JSONRPCRequest } from '@modelcontextprotocol/server'
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import { isObject, type JsonObject } from '../../json/jsonObject.ts'
+import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
+import { refusalOf } from '../../../contract/wire/refusal.ts'
 import type { LargeMessage, LargeMessageFault } from '../../large/largeTasks.ts'
 import type { Limits } from '../../limits.ts'
 import { chatBody } from './chatBody.ts'
@@ -33,7 +34,7 @@ function messageOf(message: Message): LargeMessage {
   const request = requestOf(message)
   const params = (request.params ?? {}) as JsonObject
   const { name, arguments: given } = params
-  if (request.method !== 'tools/call' || !CHAT_TOOLS.has(name) || !isObject(given)) {
+  if (request.method !== 'tools/call' || !CHAT_TOOLS.has(name) || !isJsonObject(given)) {
     checkSmall(params)
     return { id, request }
   }
@@ -45,8 +46,7 @@ function messageOf(message: Message): LargeMessage {
     return { ...read, chat: chatBody(given) }
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error
-    const { row: code, message: text, param } = error
-    return { ...read, fault: param === null ? { code, message: text } : { code, message: text, param } }
+    return { ...read, refusal: refusalOf(error) }
   }
 }
 

@@ -1,5 +1,5 @@
 import { INVALID_PARAMS, INVALID_REQUEST, type JSONRPCRequest, PARSE_ERROR } from '@modelcontextprotocol/server'
-import { isObject, type JsonObject } from '../../json/jsonObject.ts'
+import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import { objectSpans, spanBytes } from '../../json/jsonSpans.ts'
 import type { Limits } from '../../limits.ts'
 import { RpcError } from './protocol.ts'
@@ -19,9 +19,9 @@ export interface Message {
  */
 export function requestOf({ method, parsed }: Message): JSONRPCRequest {
   const params = parsed['params'] ?? {}
-  if (!isObject(params)) throw new RpcError(INVALID_PARAMS, 'params must be an object.')
+  if (!isJsonObject(params)) throw new RpcError(INVALID_PARAMS, 'params must be an object.')
   const meta = params['_meta'] ?? parsed['_meta'] ?? {}
-  if (!isObject(meta)) throw new RpcError(INVALID_PARAMS, '_meta must be an object.')
+  if (!isJsonObject(meta)) throw new RpcError(INVALID_PARAMS, '_meta must be an object.')
   return { jsonrpc: '2.0', id: 0, method, params: { ...params, _meta: meta } }
 }
 
@@ -33,7 +33,7 @@ export function readMessage(body: Buffer, { jsonDepthMax }: Limits): Message {
   const parsed = parse(body)
   if (Array.isArray(parsed)) throw invalid('Batches are not served; send one message a request.')
   const spans = objectSpans(body, jsonDepthMax)
-  if (!isObject(parsed) || spans === null) throw invalid('Send one JSON-RPC 2.0 message, an object.')
+  if (!isJsonObject(parsed) || spans === null) throw invalid('Send one JSON-RPC 2.0 message, an object.')
   if (parsed['jsonrpc'] !== '2.0') throw invalid('jsonrpc must be "2.0".')
   const { id, method } = parsed
   const idSpan = spans.get('id')

@@ -1,11 +1,11 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import { amountJson } from '../../../contract/money/receipt.ts'
+import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
 import { encodeHoldMeta } from '../../../contract/wire/holdMeta.ts'
 import { payerPrincipal } from '../../access/payerPrincipal.ts'
 import type { Sheet } from '../../catalog/pricedItem.ts'
 import { chatSurface } from '../../dialects/chatSurface.ts'
-import { isObject, type JsonObject, parseObject } from '../../json/jsonObject.ts'
 import { PaidRequest } from '../../payments/paidRequest.ts'
 import { type Admitted, admit } from '../chat/admit.ts'
 import { refuseAdmittedBatch } from '../chat/chat.ts'
@@ -26,7 +26,7 @@ export async function quoteTool(call: McpCall, parts: McpParts): Promise<CallToo
   const large = services.large.of(body, credential.hasKey ? 'customer' : 'stranger')
   const request =
     large === undefined
-      ? chatSurface.read(parseObject(body.toString('utf8')) ?? {}, services.limits)
+      ? chatSurface.read(parseJsonObject(body.toString('utf8')) ?? {}, services.limits)
       : await large.run('chat', { endpoint: 'chat', answers: true })
   const principal = credential.hasKey ? await callerOf(call, keys) : NOBODY
   const model = catalog.model(request.modelId)
@@ -70,10 +70,10 @@ async function offer(
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error
     const asked = paid.onFailure(error)
-    const { quote, payment } = parseObject(asked?.body ?? '') ?? {}
-    if (!isObject(payment)) return undefined
+    const { quote, payment } = parseJsonObject(asked?.body ?? '') ?? {}
+    if (!isJsonObject(payment)) return undefined
     const challenges = Array.isArray(payment['mpp']) ? payment['mpp'].map(expanded) : []
-    const shown = isObject(quote) && { expires_at: quote['expires_at'], minimum_charge: quote['minimum_charge'] }
+    const shown = isJsonObject(quote) && { expires_at: quote['expires_at'], minimum_charge: quote['minimum_charge'] }
     return { ...shown, x402: payment['x402'], mpp: challenges }
   }
 }
@@ -82,5 +82,5 @@ async function offer(
 function priceOf(sheet: Sheet, modelId: string, isPrivate: boolean): JsonObject {
   const listed = sheetDocument(sheet).models.get(modelId)
   const price = isPrivate ? listed?.['price_private'] : listed?.['price']
-  return isObject(price) ? price : {}
+  return isJsonObject(price) ? price : {}
 }

@@ -1,7 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import { GatewayError } from '../../../contract/errors/errors.ts'
+import { parseJsonObject } from '../../../contract/std/jsonObject.ts'
 import { isId } from '../../../contract/wire/ids.ts'
-import { parseObject } from '../../json/jsonObject.ts'
 import { required, serves } from '../models.ts'
 import { callerOf, type McpCall, type McpParts } from './parts.ts'
 import { structured } from './results.ts'
@@ -33,7 +33,7 @@ export async function balanceTool(call: McpCall, { keys, rpc }: McpParts): Promi
   if (platform !== null) {
     throw new GatewayError('permission_denied', { message: 'The sub-key of a platform is not told of its balance.' })
   }
-  const balance = parseObject(await rpc.call('get_balance', { accountId }))
+  const balance = parseJsonObject(await rpc.call('get_balance', { accountId }))
   return structured({ object: 'balance', ...balance })
 }
 
@@ -42,5 +42,5 @@ export async function receiptTool(call: McpCall, { keys, rpc }: McpParts): Promi
   const { id } = call.input
   const keyId = call.credential.hasKey ? (await callerOf(call, keys)).keyId : ''
   if (typeof id !== 'string' || !isId('req', id)) throw new GatewayError('receipt_not_found')
-  return structured(parseObject(await rpc.call('get_receipt', { requestId: id, keyId })) ?? {})
+  return structured(parseJsonObject(await rpc.call('get_receipt', { requestId: id, keyId })) ?? {})
 }

@@ -1,7 +1,7 @@
 import { type CallToolResult, INVALID_PARAMS } from '@modelcontextprotocol/server'
 import { errorBody, type GatewayError } from '../../../contract/errors/errors.ts'
 import { fromBase64Json, fromBase64UrlJson } from '../../../contract/payments/encoding.ts'
-import { isObject, type JsonObject, parseObject } from '../../json/jsonObject.ts'
+import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
 import type { FailureAnswer, HeaderList } from '../../server/exchange.ts'
 import type { CallCredential } from './credential.ts'
 import { PAYMENT_REQUIRED, RpcError, VERIFICATION_FAILED } from './protocol.ts'
@@ -19,7 +19,7 @@ export function structured(content: JsonObject, text = JSON.stringify(content)):
 
 /** An error of the gateway as the result of a call, in the shape that it has everywhere, with its HTTP status. */
 export function errorResult(error: GatewayError, requestId: string): CallToolResult {
-  const body = parseObject(errorBody(error, requestId)) ?? {}
+  const body = parseJsonObject(errorBody(error, requestId)) ?? {}
   const retry = error.retryAfterSeconds === undefined ? {} : { retry_after: error.retryAfterSeconds }
   // What waits for its owner is the approval itself, and says so in its type.
   const content =
@@ -29,7 +29,7 @@ export function errorResult(error: GatewayError, requestId: string): CallToolRes
 
 /** The completion of a chat call, with what tells of its payment. */
 export function chatResult(body: string, headers: HeaderList): CallToolResult {
-  const completion = parseObject(body) ?? {}
+  const completion = parseJsonObject(body) ?? {}
   return withMeta(structured(completion, replyText(completion)), headers)
 }
 
@@ -52,11 +52,11 @@ export function paymentResult(
   { protocol, head }: CallCredential,
   requestId: string,
 ): CallToolResult {
-  const { payment, type, title, status, detail } = parseObject(asked.body) ?? {}
+  const { payment, type, title, status, detail } = parseJsonObject(asked.body) ?? {}
   // What is paid is not asked for again; it goes back.
-  if (!isObject(payment)) return withMeta(errorResult(error, requestId), asked.headers)
+  if (!isJsonObject(payment)) return withMeta(errorResult(error, requestId), asked.headers)
   const { x402, mpp } = payment
-  const required = isObject(x402) ? x402 : {}
+  const required = isJsonObject(x402) ? x402 : {}
   const challenges = Array.isArray(mpp) ? mpp.map(expanded) : []
   const data = { httpStatus: 402, challenges, problem: { type, title, status, detail }, x402: required }
   if (protocol === 'mpp') {
@@ -72,7 +72,7 @@ export function paymentResult(
 
 /** A challenge as MCP carries it: its request is a plain object. */
 export function expanded(challenge: unknown): unknown {
-  if (!isObject(challenge) || typeof challenge['request'] !== 'string') return challenge
+  if (!isJsonObject(challenge) || typeof challenge['request'] !== 'string') return challenge
   return { ...challenge, request: fromBase64UrlJson(challenge['request'], HEADER_BYTES_MAX) ?? {} }
 }
 
@@ -80,8 +80,8 @@ export function expanded(challenge: unknown): unknown {
 function replyText(completion: JsonObject): string {
   const { choices } = completion
   const [first] = Array.isArray(choices) ? (choices as unknown[]) : []
-  const message = isObject(first) ? first['message'] : undefined
-  const content = isObject(message) ? message['content'] : undefined
+  const message = isJsonObject(first) ? first['message'] : undefined
+  const content = isJsonObject(message) ? message['content'] : undefined
   return typeof content === 'string' && content !== '' ? content : JSON.stringify(completion)
 }
 

@@ -1,5 +1,5 @@
 import { type CallToolResult, INTERNAL_ERROR, Server, type ServerOptions } from '@modelcontextprotocol/server'
-import { isObject, type JsonObject } from '../../json/jsonObject.ts'
+import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import { PROTOCOL_VERSIONS, RpcError } from './protocol.ts'
 import { MCP_TOOLS } from './toolList.ts'
 
@@ -32,7 +32,7 @@ export function mcpServer(callTool: CallTool): Server {
   server.setRequestHandler('tools/list', () => ({ tools: [...MCP_TOOLS] }))
   server.setRequestHandler('tools/call', ({ params }) => {
     const { name, arguments: input = {}, _meta: meta } = params
-    return callTool(name, input, isObject(meta) ? meta : {})
+    return callTool(name, input, isJsonObject(meta) ? meta : {})
   })
   return server
 }

@@ -1,5 +1,5 @@
+import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
 import type { Sheet } from '../../catalog/pricedItem.ts'
-import { isObject, type JsonObject, parseObject } from '../../json/jsonObject.ts'
 
 /** A public price sheet, read. */
 export interface SheetDocument {
@@ -15,8 +15,8 @@ const documents = new WeakMap<Sheet, SheetDocument>()
 export function sheetDocument(sheet: Sheet): SheetDocument {
   const known = documents.get(sheet)
   if (known !== undefined) return known
-  const { version, rate_lock: rateLock, models } = parseObject(sheet.json.toString('utf8')) ?? {}
-  const listed = (Array.isArray(models) ? (models as unknown[]) : []).filter(isObject)
+  const { version, rate_lock: rateLock, models } = parseJsonObject(sheet.json.toString('utf8')) ?? {}
+  const listed = (Array.isArray(models) ? (models as unknown[]) : []).filter(isJsonObject)
   const document = { version, rateLock, models: new Map(listed.map((model) => [String(model['id']), model])) }
   documents.set(sheet, document)
   return document

@@ -1,5 +1,6 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import { readJsonBody } from '../../../contract/std/jsonBody.ts'
+import { refusalOf } from '../../../contract/wire/refusal.ts'
 import { sampleText } from '../../../workers/textSample.ts'
 import { readMessagesRequest } from '../../dialects/anthropic/messagesRequest.ts'
 import { messagesOf, printCount } from '../../dialects/anthropic/native.ts'
@@ -30,7 +31,7 @@ export function run(task: LargeTask): LargeReply {
     return { value: perform(task) }
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error
-    return { refusal: { code: error.row, options: optionsOf(error) } }
+    return { refusal: refusalOf(error) }
   }
 }
 
@@ -115,14 +116,4 @@ function shareText(text: string | Uint8Array): Uint8Array {
 
 function bytesOf({ body }: LargeTask): Buffer {
   return Buffer.from(body.buffer, body.byteOffset, body.byteLength)
-}
-
-function optionsOf({ message, param, status, type, retryAfterSeconds }: GatewayError): object {
-  return {
-    message,
-    status,
-    type,
-    ...(param !== null && { param }),
-    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
-  }
 }

@@ -1,5 +1,6 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import { readJsonBody } from '../../../contract/std/jsonBody.ts'
+import { refusalOf } from '../../../contract/wire/refusal.ts'
 import type { UnitEndpoint } from '../../large/largeTasks.ts'
 import { sharedText } from '../../large/sharedBytes.ts'
 import type { Limits } from '../../limits.ts'
@@ -45,7 +46,7 @@ function checkedFrame(image: unknown, limits: Limits): CheckedFrame {
     return { json: sharedText(JSON.stringify(checkFirstFrame(image, limits))) }
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error
-    return { fault: error.row, message: error.message }
+    return { refusal: refusalOf(error) }
   }
 }
 

@@ -1,7 +1,7 @@
 import { countOf } from '../../../contract/money/openaiUsage.ts'
+import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import { valueAt } from '../../../contract/tools/pointer.ts'
 import type { AnswerPlaces } from '../../catalog/tool.ts'
-import { isObject, type JsonObject } from '../../json/jsonObject.ts'
 
 /** A report may exceed what was asked for by this factor before it is taken for a fault. */
 const PLAUSIBLE_FACTOR = 2
@@ -48,7 +48,7 @@ export function reportedResults(answer: JsonObject, { billed }: AnswerPlaces, re
 }
 
 function pick(value: unknown, places: AnswerPlaces['output']): JsonObject {
-  if (!isObject(value)) return {}
+  if (!isJsonObject(value)) return {}
   const members = places.map(([name, pointer]) => [name, valueAt(value, pointer)] as const)
   return Object.fromEntries(members.filter(([, member]) => member !== undefined))
 }

@@ -1,11 +1,12 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import { NO_USAGE } from '../../../contract/money/charge.ts'
+import { isJsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
 import type { ToolInput } from '../../../contract/tools/inputSchema.ts'
 import { toolUnits } from '../../../contract/tools/rates.ts'
 import { fillTemplate } from '../../../contract/tools/template.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Tool } from '../../catalog/tool.ts'
-import { isObject, parseAnswer, parseObject } from '../../json/jsonObject.ts'
+import { parseAnswer } from '../../json/jsonObject.ts'
 import { type Exchange, JSON_TYPE } from '../../server/exchange.ts'
 import { AnswerBody } from '../../upstream/answerBody.ts'
 import type { Classify } from '../../upstream/attempts.ts'
@@ -110,7 +111,7 @@ export class ToolRun implements RunListener, CallListener {
 
   onRefused(refused: GatewayError): void {
     const error = toolError(refused)
-    const billed = parseObject(this.refusedBody)
+    const billed = parseJsonObject(this.refusedBody)
     const { tool, resultsMax } = this.order
     const results = billed === null ? null : reportedResults(billed, tool.places, resultsMax)
     if (error.row === 'tool_upstream_error' && results !== null) {
@@ -199,7 +200,7 @@ export class ToolRun implements RunListener, CallListener {
 /** The members of a request as a query, with its question mark; '' for none. */
 function queryOf(asked: unknown): string {
   const query = new URLSearchParams()
-  for (const [name, value] of Object.entries(isObject(asked) ? asked : {})) {
+  for (const [name, value] of Object.entries(isJsonObject(asked) ? asked : {})) {
     query.append(name, typeof value === 'string' ? value : JSON.stringify(value))
   }
   const text = query.toString()

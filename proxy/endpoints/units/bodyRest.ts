@@ -1,7 +1,7 @@
 import { quoted } from '../../../contract/money/quoted.ts'
+import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import { joinedBody } from '../../dialects/shared/joinedBody.ts'
-import type { JsonObject } from '../../json/jsonObject.ts'
 
 /** What a provider is asked but for the model's name: members of a JSON object with the brace that closes it. */
 export type BodyRest = string | Uint8Array

@@ -2,11 +2,11 @@ import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts
 import { chargeUnits, type ModelRates, NO_USAGE, worstCaseUnits } from '../../../contract/money/charge.ts'
 import { countOf } from '../../../contract/money/openaiUsage.ts'
 import { readJsonBody } from '../../../contract/std/jsonBody.ts'
+import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { Span } from '../../../contract/std/span.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import { readPreferences } from '../../dialects/shared/preferences.ts'
 import { isGiven, readChoice, readModel, readPositiveInteger } from '../../json/fields.ts'
-import { isObject, type JsonObject } from '../../json/jsonObject.ts'
 import { arraySpans, objectSpans, spanBytes, spanValue } from '../../json/jsonSpans.ts'
 import type { Limits } from '../../limits.ts'
 import { JSON_TYPE } from '../../server/exchange.ts'
@@ -175,7 +175,7 @@ class EmbeddingsPlan implements BufferedPlan {
   }
 
   private reportedTokens(usage: unknown): number | null {
-    if (!isObject(usage)) return null
+    if (!isJsonObject(usage)) return null
     return countOf(usage['prompt_tokens'] ?? usage['total_tokens'], this.tokensMax * PLAUSIBLE_FACTOR)
   }
 

@@ -1,5 +1,5 @@
 import { invalidRequest } from '../../../contract/errors/errors.ts'
-import type { JsonObject } from '../../json/jsonObject.ts'
+import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { Form } from '../../upload/form.ts'
 
 const NUMBER = /^-?[0-9]{1,15}(?:\.[0-9]{1,15})?$/

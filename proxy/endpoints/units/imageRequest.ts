@@ -1,8 +1,8 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
 import type { UnitRates } from '../../../contract/money/unitRates.ts'
+import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import { readPreferences } from '../../dialects/shared/preferences.ts'
 import { isGiven, readChoice, readModel, readName, readPositiveInteger, readRequiredText } from '../../json/fields.ts'
-import type { JsonObject } from '../../json/jsonObject.ts'
 import type { Limits } from '../../limits.ts'
 import type { UnitRequest } from './operation.ts'
 

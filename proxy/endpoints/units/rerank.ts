@@ -2,11 +2,11 @@ import { invalidRequest } from '../../../contract/errors/errors.ts'
 import { countOf } from '../../../contract/money/openaiUsage.ts'
 import type { UnitRates } from '../../../contract/money/unitRates.ts'
 import { readJsonBody } from '../../../contract/std/jsonBody.ts'
+import { isJsonObject } from '../../../contract/std/jsonObject.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import { joinedBody } from '../../dialects/shared/joinedBody.ts'
 import { readPreferences } from '../../dialects/shared/preferences.ts'
 import { readBoolean, readModel, readPositiveInteger, readRequiredText } from '../../json/fields.ts'
-import { isObject } from '../../json/jsonObject.ts'
 import type { Limits } from '../../limits.ts'
 import { JSON_TYPE } from '../../server/exchange.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
@@ -80,7 +80,7 @@ function readDocuments(documents: unknown, limits: Limits): string[] {
     throw invalidRequest(`documents may hold at most ${limits.rerankDocumentsMax} texts.`, 'documents')
   }
   return (documents as unknown[]).map((document, index) => {
-    const text = isObject(document) ? document['text'] : document
+    const text = isJsonObject(document) ? document['text'] : document
     if (typeof text === 'string') return text
     throw invalidRequest(`documents[${index}] must be a text or {text}.`, `documents[${index}]`)
   })
@@ -134,7 +134,7 @@ class RerankPlan implements BufferedPlan {
   private around(members: Members, searches: number): readonly [start: string, end: string] {
     const { requestId, model } = this.context
     const usage = members.value('usage')
-    const tokens = isObject(usage) ? countOf(usage['total_tokens'], Number.MAX_SAFE_INTEGER) : null
+    const tokens = isJsonObject(usage) ? countOf(usage['total_tokens'], Number.MAX_SAFE_INTEGER) : null
     return [
       `{"id":"${requestId}","object":"list","model":${JSON.stringify(model.id)},"results":`,
       `,"usage":{${tokens === null ? '' : `"total_tokens":${tokens},`}"search_units":${searches}},` +
@@ -144,8 +144,8 @@ class RerankPlan implements BufferedPlan {
 
   private reportedSearches(members: Members): number | null {
     const meta = members.value('meta')
-    const billed = isObject(meta) ? meta['billed_units'] : undefined
-    return isObject(billed) ? countOf(billed['search_units'], this.searchesMax * PLAUSIBLE_FACTOR) : null
+    const billed = isJsonObject(meta) ? meta['billed_units'] : undefined
+    return isJsonObject(billed) ? countOf(billed['search_units'], this.searchesMax * PLAUSIBLE_FACTOR) : null
   }
 
   // Without a report the price is for the documents that were sent, as the sheet says.

@@ -1,4 +1,4 @@
-import { isObject } from '../../json/jsonObject.ts'
+import { isJsonObject } from '../../../contract/std/jsonObject.ts'
 
 /** A document by its place in the request, and how well it answers the query. */
 export interface Ranked {
@@ -16,7 +16,7 @@ export function readResults(results: unknown, documents: number): Ranked[] | nul
   const ranked: Ranked[] = []
   const seen = new Set<number>()
   for (const result of results as unknown[]) {
-    if (!isObject(result)) return null
+    if (!isJsonObject(result)) return null
     const index = result['index']
     const score = result['relevance_score'] ?? result['score']
     if (typeof index !== 'number' || !Number.isInteger(index) || index < 0 || index >= documents) return null

@@ -1,9 +1,9 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
 import { readJsonBody } from '../../../contract/std/jsonBody.ts'
+import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import { readPreferences } from '../../dialects/shared/preferences.ts'
 import { isGiven, readChoice, readModel, readRequiredText } from '../../json/fields.ts'
-import { isObject, type JsonObject } from '../../json/jsonObject.ts'
 import type { Limits } from '../../limits.ts'
 import type { Bill } from '../run/bill.ts'
 import { type BodyRest, bodyOf, restOf } from './bodyRest.ts'
@@ -71,7 +71,7 @@ export function readSpeech(bytes: Buffer, limits: Limits): SpeechRequest {
 function readVoice(voice: unknown): unknown {
   if (!isGiven(voice)) return USUAL_VOICE
   if (typeof voice === 'string' && voice !== '') return voice
-  if (isObject(voice) && typeof voice['id'] === 'string') return { id: voice['id'] }
+  if (isJsonObject(voice) && typeof voice['id'] === 'string') return { id: voice['id'] }
   throw invalidRequest('voice must be the name of a voice, or {id}.', 'voice')
 }
 

@@ -1,10 +1,10 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
 import type { UnitRates } from '../../../contract/money/unitRates.ts'
+import { isJsonObject } from '../../../contract/std/jsonObject.ts'
 import { type Container, type MeasuredAudio, measureAudio } from '../../audio/measure.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import { readPreferences } from '../../dialects/shared/preferences.ts'
 import { readBoolean, readChoice, readModel } from '../../json/fields.ts'
-import { isObject } from '../../json/jsonObject.ts'
 import type { Limits } from '../../limits.ts'
 import { JSON_TYPE, type RequestHead } from '../../server/exchange.ts'
 import { readForm } from '../../upload/form.ts'
@@ -166,7 +166,7 @@ class TranscriptionPlan implements BufferedPlan {
 /** The duration that an answer states, in `usage` or beside the text; null for none. Tokens are not what is sold. */
 function reportedSeconds(members: Members): number | null {
   const usage = members.value('usage')
-  for (const stated of [isObject(usage) ? usage['seconds'] : undefined, members.value('duration')]) {
+  for (const stated of [isJsonObject(usage) ? usage['seconds'] : undefined, members.value('duration')]) {
     // Some write it as a text.
     const seconds = typeof stated === 'string' && DECIMAL.test(stated) ? Number(stated) : stated
     if (typeof seconds === 'number' && Number.isFinite(seconds) && seconds >= 0) return seconds

@@ -1,4 +1,4 @@
-import { isObject } from '../../json/jsonObject.ts'
+import { isJsonObject } from '../../../contract/std/jsonObject.ts'
 
 const FLOAT_BYTES = 4
 
@@ -11,7 +11,11 @@ export function convertVectors(data: unknown, to: 'float' | 'base64'): Buffer | 
   if (!Array.isArray(data)) return null
   const converted: unknown[] = []
   for (const item of data as unknown[]) {
-    const vector = isObject(item) ? (to === 'base64' ? packed(item['embedding']) : unpacked(item['embedding'])) : null
+    const vector = isJsonObject(item)
+      ? to === 'base64'
+        ? packed(item['embedding'])
+        : unpacked(item['embedding'])
+      : null
     if (vector === null) return null
     converted.push({ ...(item as object), embedding: vector })
   }

@@ -1,5 +1,6 @@
 import type { VideoSettings } from '../../../contract/catalog/video.ts'
 import { GatewayError } from '../../../contract/errors/errors.ts'
+import { errorOf } from '../../../contract/wire/refusal.ts'
 import type { VideoOrder } from '../../dialects/openai/openaiVideos.ts'
 import type { Limits } from '../../limits.ts'
 import { checkFirstFrame } from './firstFrame.ts'
@@ -63,7 +64,7 @@ function imageOf({ image, frame }: VideoRequest, settings: VideoSettings, limits
   if (settings.image === 'none') throw new GatewayError('image_unsupported', { param: 'image' })
   if (frame === undefined) return checkFirstFrame(image, limits)
   if ('json' in frame) return frame.json
-  throw new GatewayError(frame.fault, { message: frame.message, param: 'image' })
+  throw errorOf(frame.refusal)
 }
 
 function aspectRatioOf(sent: unknown, { aspectRatios }: VideoSettings): string {

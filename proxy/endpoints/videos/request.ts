@@ -1,11 +1,12 @@
-import { type ErrorCode, GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
+import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
+import type { JsonObject } from '../../../contract/std/jsonObject.ts'
+import type { sluice } from '../../../contract/wire/generated/messages.js'
 import { type Preferences, readPreferences, refuseMaxPrice } from '../../dialects/shared/preferences.ts'
 import { isGiven, readModel, refuseBatch } from '../../json/fields.ts'
-import type { JsonObject } from '../../json/jsonObject.ts'
 import type { Limits } from '../../limits.ts'
 
 /** A first frame that was checked: the data URL as JSON in UTF-8, or why it is refused. */
-export type CheckedFrame = { readonly json: Uint8Array } | { readonly fault: ErrorCode; readonly message: string }
+export type CheckedFrame = { readonly json: Uint8Array } | { readonly refusal: sluice.Refusal.$Properties }
 
 /** A request for a clip that is sound by itself; what depends on the model is checked against it later. */
 export interface VideoRequest {

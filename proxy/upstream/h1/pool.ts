@@ -34,11 +34,8 @@ export class ConnectionPool implements ConnectionOwner {
   /** Checks the deadlines of every request, and lets connections go that have been idle for long. */
   check(nowMs: number): void {
     for (const connection of this.all) connection.check(nowMs)
-    for (let [oldest] = this.idle; oldest !== undefined; [oldest] = this.idle) {
-      if (oldest.idleSinceMs + this.options.idleMs > nowMs) return
-      this.idle.shift()
-      oldest.destroy()
-    }
+    const idleSinceMs = nowMs - this.options.idleMs
+    while ((this.idle[0]?.idleSinceMs ?? Number.POSITIVE_INFINITY) <= idleSinceMs) this.idle.shift()?.destroy()
   }
 
   destroy(): void {
