@@ -179,7 +179,6 @@ test('where nobody hears, a loading does not wait for those who once lived', asy
   assert.equal(await ensureOpen(book), 'rebuilt')
   const tookMs = performance.now() - beganMs
   assert.ok(tookMs >= limits.leaseReportersMs, `${tookMs} ms`)
-  worker = await LeaseWorker.start(book)
 })
 
 test('a shard that is loaded anew keeps the leases that Redis has, with grants and platform keys', async () => {

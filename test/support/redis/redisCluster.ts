@@ -52,7 +52,7 @@ export class TestCluster implements TestServer {
 
   /** The nodes that are masters with slots now, by their own account. */
   async masters(): Promise<ClusterNode[]> {
-    const owned = await Promise.all(this.nodes.map((node) => ownSlots(node).catch(() => [])))
+    const owned = await this.owned()
     return this.nodes.filter((_, i) => owned[i]?.length !== 0)
   }
 
@@ -62,16 +62,17 @@ export class TestCluster implements TestServer {
 
   /** Who has a slot. */
   async ownerOf(slot: number): Promise<ClusterNode> {
-    for (const node of await this.masters()) {
-      const ranges = await ownSlots(node)
-      if (ranges.some(([from, to]) => from <= slot && slot <= to)) return node
-    }
-    throw new Error(`no node has slot ${slot}`)
+    const owner = await this.ownerIfAny(slot)
+    if (owner === undefined) throw new Error(`no node has slot ${slot}`)
+    return owner
   }
 
   /** Kills a master and waits until its replica has taken its place. */
   async failOver(master: ClusterNode): Promise<void> {
+    const [first = 0] = itemOf(await ownSlots(master), 0)
     await master.process.kill9()
+    // Until a node is taken for failed, its slots count as served.
+    await until('a replica has its slots', async () => (await this.ownerIfAny(first)) !== undefined)
     await this.untilWell()
   }
 
@@ -99,6 +100,16 @@ export class TestCluster implements TestServer {
     }
     // The new owner first, so that nobody owns a slot that it does not know to be its own.
     for (const node of [to, from]) await node.admin.call('CLUSTER', 'SETSLOT', slot, 'NODE', to.id)
+  }
+
+  /** The slots of each node by its own account; none of one that does not answer. */
+  private owned(): Promise<[number, number][][]> {
+    return Promise.all(this.nodes.map((node) => ownSlots(node).catch(() => [])))
+  }
+
+  private async ownerIfAny(slot: number): Promise<ClusterNode | undefined> {
+    const owned = await this.owned()
+    return this.nodes.find((_, i) => owned[i]?.some(([from, to]) => from <= slot && slot <= to))
   }
 
   /** Waits until every living node sees all slots served. */
