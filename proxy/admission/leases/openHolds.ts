@@ -3,6 +3,7 @@ import type { Journal } from '../journal/journal.ts'
 import type { JournalListener } from '../journal/listener.ts'
 import { openingText } from '../journal/records.ts'
 import type { Segment } from '../journal/segment.ts'
+import { SteadyMap } from '../steadyMap.ts'
 import type { Lease } from './lease.ts'
 import { NOBODY, OpenHold } from './openHold.ts'
 import { NO_PARTS, type Parts, splitText } from './parts.ts'
@@ -10,7 +11,7 @@ import type { RedisClock } from './redisClock.ts'
 
 /** The requests of a process that hold units of leases. */
 export class OpenHolds {
-  private readonly holds = new Map<string, OpenHold>()
+  private readonly holds = new SteadyMap<OpenHold>()
   private readonly journal: Journal
   private readonly clock: RedisClock
   private readonly onRefused = (hold: OpenHold): void => {

@@ -1,12 +1,15 @@
+import { SteadyMap } from '../steadyMap.ts'
+
 /** The requests that ended here last, for who asks where one is. */
 export class RecentEndings {
   private readonly max: number
   private readonly ids: string[] = []
-  private readonly shards = new Map<string, number>()
+  private readonly shards: SteadyMap<number>
   private next = 0
 
   constructor(max: number) {
     this.max = max
+    this.shards = new SteadyMap(max)
   }
 
   add(requestId: string, shard: number): void {

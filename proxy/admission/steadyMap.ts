@@ -1,0 +1,98 @@
+const CAPACITY_MIN = 64
+const FNV_OFFSET = 0x811c9dc5
+const FNV_PRIME = 0x01000193
+
+/**
+ * A map by identifier, for entries that come and go with every request. It changes its two arrays in place (linear probing
+ * with backward-shift deletion). A Map that churns is copied now and then, and each copy that it leaves refers to the next
+ * one: once the collector has moved one of them to the old generation, everything that any later one had in it stays alive
+ * until a major collection.
+ */
+export class SteadyMap<V> {
+  private keys: (string | undefined)[]
+  private entries: (V | undefined)[]
+  private mask: number
+  private count = 0
+
+  /** @param expected entries that it has room for without growing */
+  constructor(expected = 0) {
+    let capacity = CAPACITY_MIN
+    while (capacity < expected * 2) capacity *= 2
+    this.keys = new Array<string | undefined>(capacity).fill(undefined)
+    this.entries = new Array<V | undefined>(capacity).fill(undefined)
+    this.mask = capacity - 1
+  }
+
+  get size(): number {
+    return this.count
+  }
+
+  get(key: string): V | undefined {
+    return this.entries[this.placeOf(key)]
+  }
+
+  set(key: string, value: V): void {
+    let at = this.placeOf(key)
+    if (this.keys[at] === undefined) {
+      if ((this.count + 1) * 2 > this.keys.length) {
+        this.grow()
+        at = this.placeOf(key)
+      }
+      this.count++
+    }
+    this.keys[at] = key
+    this.entries[at] = value
+  }
+
+  delete(key: string): boolean {
+    const { keys, entries, mask } = this
+    let hole = this.placeOf(key)
+    if (keys[hole] === undefined) return false
+    this.count--
+    for (let at = (hole + 1) & mask; ; at = (at + 1) & mask) {
+      const moved = keys[at]
+      if (moved === undefined) break
+      // What is as far from its own place as from the hole, or further, fills the hole.
+      if (((at - hashOf(moved)) & mask) < ((at - hole) & mask)) continue
+      keys[hole] = moved
+      entries[hole] = entries[at]
+      hole = at
+    }
+    keys[hole] = undefined
+    entries[hole] = undefined
+    return true
+  }
+
+  /** In no order; an entry that is added or removed meanwhile can make it miss another one. */
+  *values(): Generator<V> {
+    for (const [at, key] of this.keys.entries()) if (key !== undefined) yield this.entries[at] as V
+  }
+
+  /** Where the key is, or would be. */
+  private placeOf(key: string): number {
+    const { keys, mask } = this
+    let at = hashOf(key) & mask
+    while (keys[at] !== undefined && keys[at] !== key) at = (at + 1) & mask
+    return at
+  }
+
+  private grow(): void {
+    const { keys, entries } = this
+    this.keys = new Array<string | undefined>(keys.length * 2).fill(undefined)
+    this.entries = new Array<V | undefined>(keys.length * 2).fill(undefined)
+    this.mask = keys.length * 2 - 1
+    for (const [i, key] of keys.entries()) {
+      if (key === undefined) continue
+      const at = this.placeOf(key)
+      this.keys[at] = key
+      this.entries[at] = entries[i]
+    }
+  }
+}
+
+/** FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv/. */
+function hashOf(key: string): number {
+  let hash = FNV_OFFSET
+  for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), FNV_PRIME)
+  return hash ^ (hash >>> 15)
+}
