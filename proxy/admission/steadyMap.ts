@@ -1,4 +1,5 @@
 const CAPACITY_MIN = 64
+const HASHED_LENGTH = 8
 const FNV_OFFSET = 0x811c9dc5
 const FNV_PRIME = 0x01000193
 
@@ -90,9 +91,11 @@ export class SteadyMap<V> {
   }
 }
 
-/** FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv/. */
+/** FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv/, of the end of an identifier, which is its random part. */
 function hashOf(key: string): number {
   let hash = FNV_OFFSET
-  for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), FNV_PRIME)
+  for (let i = Math.max(0, key.length - HASHED_LENGTH); i < key.length; i++) {
+    hash = Math.imul(hash ^ key.charCodeAt(i), FNV_PRIME)
+  }
   return hash ^ (hash >>> 15)
 }
