@@ -8,7 +8,7 @@ import { startTestCluster, type TestCluster } from '../support/redis/redisCluste
 import { type Stack, startStack, type TestAccount, until } from '../support/stack.ts'
 import { assertWorkload, describe, startWorkload, type Workload } from '../support/workload.ts'
 
-const ROUNDS = process.env['SLUICE_TEST_LONG'] === '1' ? 6 : 1
+const ROUNDS = 6
 const ACCOUNTS = 4
 
 let cluster: TestCluster
