@@ -97,14 +97,10 @@ export const PROXY_LIMITS = {
   breakerOpenMs: 10_000,
 
   // Settlements.
-  /** The wait before settlements that Redis did not take are sent again, at first, in milliseconds. */
+  /** The wait before what Redis did not take is sent again, in milliseconds. */
   settleRetryMs: 250,
-  /** The same at most, in milliseconds. */
-  settleRetryMaxMs: 2_000,
-  /** Settlements that wait for Redis in a process. */
-  settleQueueMax: 10_000,
-  /** The journal of settlements that wait for Redis, in bytes. */
-  settleJournalBytesMax: 1_073_741_824,
+  /** Holds that are looked for in a process because nobody knows whether they were taken. */
+  strayHoldsMax: 10_000,
 
   // Leases.
   /** The time from one delivery of endings of a shard to the next, in milliseconds. */

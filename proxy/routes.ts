@@ -114,7 +114,7 @@ export function routes(parts: RouteParts): RouteEntry[] {
     ...unit('/v1/audio/transcriptions', transcriptions),
     ...unit('/v1/rerank', rerank),
     ...sold('/v1/videos/generations', videoServe({ catalog, jobs: videos }), { drainCode: 'restarting' }),
-    { method: 'GET', path: '/v1/videos/*', handler: videoReadHandler({ keys, catalog, jobs: videos, services }) },
+    { method: 'GET', path: '/v1/videos/*', handler: videoReadHandler({ keys, catalog, jobs: videos, services, rpc }) },
     {
       method: 'POST',
       path: '/mcp',

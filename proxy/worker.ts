@@ -10,10 +10,8 @@ import { WorkerPool } from '../workers/pool.ts'
 import { KeyCache } from './access/keyCache.ts'
 import { Heartbeat } from './admission/heartbeat.ts'
 import { Holds } from './admission/holds.ts'
-import { Journal } from './admission/journal.ts'
 import { OwnLeases } from './admission/leases/ownLeases.ts'
-import { type Ending, Settlements } from './admission/settlements.ts'
-import { settlementBytes } from './admission/settlementText.ts'
+import { StrayHolds } from './admission/strayHolds.ts'
 import { UnmeteredHolds, UnmeteredSettlements } from './admission/unmetered.ts'
 import { FeedReader } from './bus/feedReader.ts'
 import { type BookedPosition, Pulse } from './bus/pulse.ts'
@@ -93,15 +91,12 @@ const holds = new Holds({
   connected,
   onFault: fault('taking holds'),
 })
-const settlements = new Settlements({
+const strays = new StrayHolds({
   script: defineScript(commands, 'settle'),
-  schedule,
   limits,
   perShard: clusterOf(commands) !== undefined,
-  journal: new Journal(config.journalFolder, limits, fault('settlement journal')),
   connected,
-  settleLost,
-  onFault: fault('settling'),
+  onFault: fault('voiding holds'),
 })
 const own = new OwnLeases({
   config,
@@ -111,7 +106,7 @@ const own = new OwnLeases({
   rpc,
   limits,
   connected,
-  singles: settlements,
+  strays,
   onFault: fault('leases'),
 })
 const { leases } = own
@@ -134,6 +129,7 @@ const feed = new FeedReader(
 const services: RunServices = {
   holds: config.unmetered ? new UnmeteredHolds(fault('taking holds')) : leases,
   lastingHolds: holds,
+  singly: (source) => (config.unmetered ? source : leases.singly(source)),
   settlements: config.unmetered ? new UnmeteredSettlements(fault('settling')) : leases,
   transport,
   health,
@@ -199,13 +195,6 @@ const server = new Server({
 })
 const loopDelay = monitorEventLoopDelay({ resolution: LOOP_RESOLUTION_MS })
 
-async function settleLost(ending: Ending): Promise<number> {
-  const { shard } = ending
-  const settlement = settlementBytes(ending.settlement)
-  const { chargeUnits } = await rpc.call('settle_lost', { settlement, shard })
-  return chargeUnits
-}
-
 function noteBooked(positions: readonly BookedPosition[]): void {
   leases.noteBooked(new Map(positions.map(({ shard, seq }) => [shard, seq])))
 }
@@ -230,7 +219,6 @@ async function start(): Promise<void> {
   })
   incidents.renew()
   pulse.start()
-  settlements.replayJournal()
   const port = await server.listen(config.host, config.port)
   if (config.unmetered) log.fatal('METERING IS OFF (SLUICE_BENCH_UNMETERED): requests run unpaid')
   log.info({ host: config.host, port }, 'listening')
@@ -249,9 +237,11 @@ async function stop(): Promise<void> {
   // Leaving first would break the kept connections of clients that are still sent here beside the other workers.
   if (process.connected) await Promise.race([mayLeave.promise, sleep(limits.drainGraceMs + limits.shutdownTimeoutMs)])
   server.close()
-  const [isDelivered] = await Promise.all([own.stop(limits.settleTimeoutMs), settlements.stop(limits.settleTimeoutMs)])
+  const isDelivered = await own.stop(limits.settleTimeoutMs)
+  const isAllVoided = strays.size === 0
+  strays.stop()
   pulse.stop()
-  if (settlements.allAccepted && isDelivered) await heartbeat.stop().catch(fault('signing off'))
+  if (isAllVoided && isDelivered) await heartbeat.stop().catch(fault('signing off'))
   log.info('stopped')
   process.exit(0)
 }
@@ -267,7 +257,7 @@ function snapshot(): WorkerSnapshot {
     counters: metrics.counters,
     openRequests: server.open,
     activeRuns: services.active.size,
-    settlementsOpen: settlements.openCount + leases.undelivered,
+    settlementsOpen: strays.size + leases.undelivered,
     leases: leases.counts,
     journalBytes: own.journal.bytes,
     residentBytes: process.memoryUsage.rss(),

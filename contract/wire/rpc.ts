@@ -29,6 +29,8 @@ const APPROVAL = message(sluice.ApprovalRequest)
 const TABLE = {
   ping: { lane: 'calls', request: message(sluice.PingRequest), reply: message(sluice.PingReply) },
   resolve_key: { lane: 'calls', request: message(sluice.ResolveKeyRequest), reply: message(sluice.KeyRecord) },
+  void_holds: { lane: 'calls', request: message(sluice.VoidHoldsRequest), reply: message(sluice.VoidHoldsReply) },
+  // For proxies of the build before it.
   settle_lost: { lane: 'calls', request: message(sluice.SettleLostRequest), reply: message(sluice.SettleLostReply) },
   get_balance: { lane: 'calls', request: message(sluice.GetBalanceRequest), reply: JSON_TEXT },
   ask_approval: { lane: 'calls', request: APPROVAL, reply: JSON_TEXT },

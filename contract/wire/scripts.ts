@@ -66,9 +66,9 @@ export type Script = (keys: ScriptKey[], args: ScriptArgument[]) => Promise<unkn
 /** What a script begins with, of lua/shared/. */
 const SHARED: Partial<Record<ScriptName, readonly string[]>> = {
   hold: ['time', 'counters', 'pots'],
-  settle: ['time', 'counters'],
+  settle: ['time', 'counters', 'done'],
   lease: ['time', 'counters', 'pots', 'lease'],
-  deliver: ['time', 'counters', 'pots', 'lease'],
+  deliver: ['time', 'counters', 'pots', 'lease', 'done'],
   syncLeases: ['time', 'counters', 'pots', 'lease'],
   reportLeases: ['time', 'counters', 'pots', 'lease'],
   closeOwner: ['time', 'counters', 'pots', 'lease'],

@@ -1,27 +1,16 @@
 import type { Logger } from 'pino'
 import type { Redis } from '../../contract/wire/redis.ts'
-import {
-  BATCH_OWNER,
-  epochKey,
-  holdsKey,
-  leasesKey,
-  OWNERS_KEY,
-  SHARD_COUNT,
-  settleKeys,
-} from '../../contract/wire/redisKeys.ts'
+import { BATCH_OWNER, epochKey, leasesKey, OWNERS_KEY, SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
 import { pipelineOf } from '../../contract/wire/redisShards.ts'
-import { defineScript, LeaseCode, type Script, SettleCode } from '../../contract/wire/scripts.ts'
+import { defineScript, LeaseCode, type Script } from '../../contract/wire/scripts.ts'
 import type { Limits } from '../limits.ts'
 import { Loop } from '../runtime/loop.ts'
 import { redisNowMs } from '../runtime/redisClock.ts'
-import type { HoldRecord } from './holdRecord.ts'
+import type { HoldVoider } from './holdVoider.ts'
 import { scanLeasesKeys } from './leaseRecord.ts'
 import { type OwnedKey, readHolds, scanHoldsKeys } from './listHolds.ts'
-import { orphanSettlement } from './orphanSettlement.ts'
 import { adoptOwners } from './rebuild.ts'
 import { answersOf, controlScript } from './scripts.ts'
-
-const VOID = -1
 
 interface Observation {
   readonly score: string
@@ -29,34 +18,44 @@ interface Observation {
   readonly sinceMs: number
 }
 
+/** A process whose heartbeat was seen to stand still. */
+interface GoneOwner {
+  readonly owner: string
+  readonly score: string
+  readonly forMs: number
+}
+
 /**
- * Voids the holds of proxy processes that stopped heart-beating and takes their leases back, and voids holds older than any
- * request can be. It is the last to do so: who stands by a process that ends, or starts over its journal, knows more.
+ * Takes the leases of proxy processes back that stopped heart-beating, after a longer time voids their holds, and voids
+ * holds older than any request can be. It is the last to do so: who stands by a process that ends, or starts over its
+ * journal, knows more, and a hold that is voided before its journal is read gives somebody back what a receipt shows.
  * A process counts as gone when this one watched its heartbeat stand still for limits.heartbeatTimeoutMs over an
  * unbroken connection; neither an outage of Redis nor a jump of its clock voids the holds of the living.
  */
 export class OrphanVoider {
-  /** Holds voided since the start. */
-  voided = 0
   /** Units taken back from leases since the start. */
   takenBackUnits = 0
   private readonly redis: Redis
   private readonly log: Logger
-  private readonly settle: Script
+  private readonly voider: HoldVoider
   private readonly closeOwner: Script
   private readonly forget: Script
   private readonly loop: Loop
   private readonly observed = new Map<string, Observation>()
   private lastPassMs = Number.NEGATIVE_INFINITY
   private scanAtMs = 0
-  private readonly onBreak = (): void => this.observed.clear()
+  // Processes that were kept from Redis deliver first what has ended.
+  private readonly onBreak = (): void => {
+    this.observed.clear()
+    this.scanAtMs = performance.now() + this.limits.lostHoldWatchMs
+  }
   private readonly limits: Limits
 
-  constructor(options: { redis: Redis; log: Logger; limits: Limits }) {
+  constructor(options: { redis: Redis; log: Logger; voider: HoldVoider; limits: Limits }) {
     this.limits = options.limits
     this.redis = options.redis
     this.log = options.log
-    this.settle = defineScript(options.redis, 'settle')
+    this.voider = options.voider
     this.closeOwner = defineScript(options.redis, 'closeOwner')
     this.forget = controlScript(options.redis, 'forgetOwner')
     options.redis.on('close', this.onBreak)
@@ -74,13 +73,13 @@ export class OrphanVoider {
       this.scanAtMs = performance.now() + this.limits.ownerScanMs
       await this.scan(signal)
     }
-    for (const [owner, score] of await this.goneOwners()) {
+    for (const gone of await this.goneOwners()) {
       if (signal.aborted) return
-      await this.endOwner(owner, score)
+      await this.endOwner(gone)
     }
   }
 
-  private async goneOwners(): Promise<[owner: string, score: string][]> {
+  private async goneOwners(): Promise<GoneOwner[]> {
     const replies = await this.redis.zrange(OWNERS_KEY, '0', '-1', 'WITHSCORES')
     const nowMs = performance.now()
     // Passes further apart were not watched: Redis or this process stood still in between.
@@ -90,33 +89,22 @@ export class OrphanVoider {
     const scores = new Map<string, string>()
     for (let i = 0; i + 1 < replies.length; i += 2) scores.set(replies[i] ?? '', replies[i + 1] ?? '')
     for (const owner of this.observed.keys()) if (!scores.has(owner)) this.observed.delete(owner)
-    return [...scores].filter(([owner, score]) => {
+    const gone: GoneOwner[] = []
+    for (const [owner, score] of scores) {
       const seen = this.observed.get(owner)
-      if (seen?.score === score) return nowMs - seen.sinceMs >= this.limits.heartbeatTimeoutMs
-      this.observed.set(owner, { score, sinceMs: nowMs })
-      return false
-    })
-  }
-
-  private async endOwner(owner: string, score: string): Promise<void> {
-    const left = (await this.voidOwner(owner)) + (await this.takeBack(owner))
-    // While admission is closed its holds and leases stay, and so does the owner, for the next pass.
-    if (left === 0) await this.forget([OWNERS_KEY], [owner, score])
-  }
-
-  /** @returns how many holds could not be ended now */
-  private async voidOwner(owner: string): Promise<number> {
-    const pipeline = pipelineOf(this.redis)
-    for (let shard = 0; shard < SHARD_COUNT; shard++) pipeline.hlen(holdsKey(shard, owner))
-    const sizes = answersOf(await pipeline.exec())
-    let left = 0
-    for (let shard = 0; shard < SHARD_COUNT; shard++) {
-      if (sizes[shard] === 0) continue
-      for await (const page of readHolds(this.redis, { key: holdsKey(shard, owner), shard, owner })) {
-        left += await this.voidHolds(page)
-      }
+      if (seen?.score !== score) this.observed.set(owner, { score, sinceMs: nowMs })
+      else if (nowMs - seen.sinceMs >= this.limits.heartbeatTimeoutMs)
+        gone.push({ owner, score, forMs: nowMs - seen.sinceMs })
     }
-    return left
+    return gone
+  }
+
+  private async endOwner({ owner, score, forMs }: GoneOwner): Promise<void> {
+    const left = await this.takeBack(owner)
+    const isDue = forMs >= this.limits.orphanVoidMs
+    const held = isDue ? await this.voider.voidOwner(owner) : (await this.voider.shardsOf(owner)).length
+    // While admission is closed its holds and leases stay, and so does the owner, for the next pass.
+    if (left + held === 0) await this.forget([OWNERS_KEY], [owner, score])
   }
 
   /** @returns in how many shards its leases could not be taken back now */
@@ -146,7 +134,7 @@ export class OrphanVoider {
     for (const key of keys) {
       for await (const page of readHolds(this.redis, key)) {
         if (signal.aborted) return
-        await this.voidHolds(page.filter((hold) => hold.heldAtMs < oldestMs))
+        await this.voider.voidHolds(page.filter((hold) => hold.heldAtMs < oldestMs))
       }
     }
   }
@@ -158,24 +146,5 @@ export class OrphanVoider {
     for (const { key } of keys) pipeline.hexists(key, 'closed')
     const isClosed = answersOf(await pipeline.exec())
     return keys.filter((_, place) => isClosed[place] === 0)
-  }
-
-  /** @returns how many could not be ended now */
-  private async voidHolds(holds: readonly HoldRecord[]): Promise<number> {
-    let left = 0
-    const nowMs = await redisNowMs(this.redis)
-    for (let i = 0; i < holds.length; i += this.limits.holdBatchMax) {
-      const batch = holds.slice(i, i + this.limits.holdBatchMax)
-      const keys = batch.flatMap(({ shard, accountId, keyId, owner }) => settleKeys(shard, accountId, keyId, owner))
-      const items = batch.flatMap((hold) => [hold.requestId, VOID, orphanSettlement(hold, nowMs)])
-      const reply = (await this.settle(keys, [batch.length, this.limits.rememberResultMinutes, ...items])) as number[]
-      for (const [place, hold] of batch.entries()) {
-        if (reply[place * 2] === SettleCode.CLOSED) left++
-        if (reply[place * 2] !== SettleCode.SETTLED) continue
-        this.voided++
-        this.log.warn({ request: hold.requestId, owner: hold.owner, units: hold.holdUnits }, 'orphaned hold voided')
-      }
-    }
-    return left
   }
 }

@@ -49,9 +49,16 @@ export async function settleLost(redis: Redis, pool: Pool, encoded: Uint8Array, 
  * Ends a request whose hold was lost together with Redis: charges what the account has free, up to the charge, exactly
  * once. A request that the book knows keeps the end it has there.
  * @param encoded the Settlement; a status other than OK and PARTIAL charges nothing
+ * @param isShown somebody was shown the charge before: all of it is charged, and the house bears what the account lacks
  * @throws GatewayError admission_unavailable while that can not be said or done; to be tried again
  */
-export async function endLost(redis: Redis, pool: Pool, encoded: Uint8Array, limits: Limits): Promise<LostEnd> {
+export async function endLost(
+  redis: Redis,
+  pool: Pool,
+  encoded: Uint8Array,
+  limits: Limits,
+  isShown = false,
+): Promise<LostEnd> {
   const settlement = sluice.Settlement.decode(encoded)
   const shard = shardOf(settlement.accountId)
   await requireFreshStream(redis, shard, limits)
@@ -66,7 +73,7 @@ export async function endLost(redis: Redis, pool: Pool, encoded: Uint8Array, lim
       redis,
       settlement.accountId,
       limits,
-      (isLast) => charge(redis, { settlement, platformKeyId, encoded, waits: !isLast }, limits),
+      (isLast) => charge(redis, { settlement, platformKeyId, encoded, waits: !isLast, isShown }, limits),
       ([answer]) => answer === LostCode.OUT_IN_LEASES,
     )
     if (code === LostCode.CHARGED || code === LostCode.ENDED_BEFORE) {
@@ -104,11 +111,12 @@ interface LostCharge {
   readonly encoded: Uint8Array
   /** Nothing is charged while leases may give back what lacks. */
   readonly waits: boolean
+  readonly isShown: boolean
 }
 
 async function charge(
   redis: Redis,
-  { settlement, platformKeyId, encoded, waits }: LostCharge,
+  { settlement, platformKeyId, encoded, waits, isShown }: LostCharge,
   limits: Limits,
 ): Promise<[code: number, units: number]> {
   const shard = shardOf(settlement.accountId)
@@ -134,6 +142,7 @@ async function charge(
       windowsAt(nowMs).month,
       platformKeyId,
       waits ? 1 : 0,
+      isShown ? 1 : 0,
     ],
   )
   return reply as [number, number]

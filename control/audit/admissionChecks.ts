@@ -23,6 +23,8 @@ import { inSnapshot } from './snapshot.ts'
 import { readUnread } from './unread.ts'
 
 const RECHECK_MS = 200
+/** How long the holds of a proxy process may stand beyond the time after which they are voided. */
+const GRACE_MS = 60_000
 
 /**
  * Compares Redis with the book. Money moves while they are read one after the other, so what differs is looked at again
@@ -121,7 +123,7 @@ function checkOwners(
   for (const { requestId, owner } of holds) {
     const beat = beats.get(owner)
     if (beat === undefined) faults.add(`${requestId} of ${owner}, which is unknown`)
-    else if (nowMs - beat > limits.heartbeatTimeoutMs) faults.add(`${requestId} of ${owner}, silent since ${beat}`)
+    else if (nowMs - beat > limits.orphanVoidMs + GRACE_MS) faults.add(`${requestId} of ${owner}, silent since ${beat}`)
   }
   return faults.check('every hold has a living owner', `${holds.length} holds of ${beats.size} owners`)
 }

@@ -54,16 +54,17 @@ export class BatchHolds {
    * Ends the hold of a job, exactly once by its request id.
    * @param chargeUnits what is charged; null charges nothing
    * @param settlement the Settlement message
+   * @param isShown the charge was shown before
    * @returns 'later' while admission is closed
    */
-  async end(job: HoldOf, chargeUnits: number | null, settlement: Buffer): Promise<Ended> {
+  async end(job: HoldOf, chargeUnits: number | null, settlement: Buffer, isShown = false): Promise<Ended> {
     const shard = shardOf(job.accountId)
     const keys = settleKeys(shard, job.accountId, job.keyId, BATCH_OWNER)
     const args = [1, this.limits.rememberResultMinutes, job.id, chargeUnits ?? VOID, settlement]
     const [code, units] = (await this.settle(keys, args)) as [number, number]
     if (code === SettleCode.CLOSED) return 'later'
     // It was ended some time ago, or the hold was lost with Redis. The book knows which.
-    if (code === SettleCode.UNKNOWN) return endLost(this.redis, this.pool, settlement, this.limits)
+    if (code === SettleCode.UNKNOWN) return endLost(this.redis, this.pool, settlement, this.limits, isShown)
     return { chargedUnits: Math.max(0, units), voided: code === SettleCode.ALREADY_VOIDED }
   }
 }

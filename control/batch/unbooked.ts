@@ -44,7 +44,7 @@ export async function endAgain(
   const charge = job.chargeUnits ?? 0
   const told = sluice.Settlement.decode(job.settlement ?? Buffer.alloc(0))
   const settlement = Buffer.from(sluice.Settlement.encode({ ...told, chargeUnits: charge }).finish())
-  const ended = await holds.end(job, isDone ? charge : null, settlement)
+  const ended = await holds.end(job, isDone ? charge : null, settlement, true)
   if (ended === 'later' || !isDone || ended.chargedUnits === charge) return
   log.error({ job: job.id, units: charge, charged: ended.chargedUnits }, 'a batch job was charged less than it showed')
   await pool.query('UPDATE batch_jobs SET charge_units = $2, receipt = $3 WHERE id = $1', [

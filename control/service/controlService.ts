@@ -5,6 +5,7 @@ import { Debits } from '../admission/debits/debit.ts'
 import { DebitKeeper } from '../admission/debits/debitKeeper.ts'
 import { EventDispatcher } from '../admission/dispatcher.ts'
 import { GrantSweeper } from '../admission/grantSweeper.ts'
+import { HoldVoider } from '../admission/holdVoider.ts'
 import { AdmissionKeeper, ensureAdmission } from '../admission/keeper.ts'
 import { OrphanVoider } from '../admission/orphanVoider.ts'
 import { Housekeeper } from '../api/housekeeper.ts'
@@ -45,6 +46,7 @@ export class ControlService {
   private readonly catalog: CatalogKeeper
   private payments: PaymentsService | undefined
   private readonly debits: Debits
+  private readonly voider: HoldVoider
   /** While admission was never open in this process, nobody ends what others left, and events wait. */
   private orphans: OrphanVoider | undefined
   private events: EventDispatcher | undefined
@@ -62,6 +64,7 @@ export class ControlService {
     this.redis = connectRedis(environment.redisUrl, 'wait')
     this.redis.on('error', (error: Error) => log.debug({ reason: error.message }, 'Redis connection'))
     this.debits = new Debits(this.pool, this.redis, limits)
+    this.voider = new HoldVoider({ redis: this.redis, log, limits })
     this.catalog = new CatalogKeeper({ path: environment.catalogPath, pool: this.pool, redis: this.redis, log, limits })
   }
 
@@ -89,7 +92,7 @@ export class ControlService {
     const settlement = this.startSettlement()
     const metrics = new ControlMetrics({
       settlement: () => settlement.stats,
-      orphansVoided: () => this.orphans?.voided ?? 0,
+      orphansVoided: () => this.voider.voided,
       takenBackUnits: () => this.orphans?.takenBackUnits ?? 0,
       leases: () => sampleLeases(this.redis),
       backlog: () => sampleBacklog(this.redis),
@@ -110,6 +113,7 @@ export class ControlService {
       redis: this.redis,
       log: this.log,
       debits: this.debits,
+      voider: this.voider,
       applyToAdmission: async (accountIds) => (await this.events?.applyNow(accountIds)) ?? false,
       environment: this.environment,
       payments: this.payments,
@@ -230,7 +234,7 @@ export class ControlService {
       },
       this.limits,
     )
-    this.orphans = new OrphanVoider(options)
+    this.orphans = new OrphanVoider({ ...options, voider: this.voider })
     this.events = new EventDispatcher(options)
     const debits = new DebitKeeper({ ...options, debits: this.debits })
     const announcer = new KeyAnnouncer(options)

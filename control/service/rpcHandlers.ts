@@ -1,6 +1,7 @@
 import { observedOf } from '../../contract/api/observedDays.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
 import { epochKey } from '../../contract/wire/redisKeys.ts'
+import type { HoldVoider } from '../admission/holdVoider.ts'
 import { settleLost } from '../admission/settleLost.ts'
 import type { BatchService } from '../batch/batchService.ts'
 import { bookedPositions, noteOwner } from '../book/settlement/proxyOwners.ts'
@@ -19,11 +20,12 @@ import { type ApiParts, newAccountApi } from './apiHandlers.ts'
 export function rpcHandlers(
   parts: Omit<ApiParts, 'receipts'> & {
     readonly batches: BatchService
+    readonly voider: HoldVoider
     readonly chain: Pick<ChainState, 'state'>
     readonly observedDays: ObservedDays
   },
 ): RpcHandlers {
-  const { pool, redis, payments, batches, chain, observedDays, limits } = parts
+  const { pool, redis, payments, batches, voider, chain, observedDays, limits } = parts
   const receipts = new ReceiptReader(pool, redis, limits)
   const api = newAccountApi({ ...parts, receipts })
   return {
@@ -42,6 +44,7 @@ export function rpcHandlers(
     get_balance: async ({ accountId }) => JSON.stringify(await balanceJson(pool, redis, accountId)),
     list_sheets: () => sheetListJson(pool),
     get_sheet: ({ version }) => sheetJson(pool, version),
+    void_holds: async ({ owner }) => ({ left: await voider.voidOwner(owner) }),
     settle_lost: async ({ settlement }) => ({ chargeUnits: await settleLost(redis, pool, settlement, limits) }),
     ...approvalRpc(pool, limits),
     account_api: (request, { deadlineMs }) => api.answer(request, deadlineMs),

@@ -1,9 +1,8 @@
-import { accountKeys } from '../../contract/wire/redisKeys.ts'
 import { ByteText, type FixedArguments } from '../../contract/wire/scriptArguments.ts'
 import type { ScriptArgument, ScriptKey } from '../../contract/wire/scripts.ts'
 import type { ShardKeyCache } from './shardKeyCache.ts'
 
-/** The end of a request as it travels to Redis. */
+/** The end of a request. */
 export interface Ending {
   readonly requestId: string
   /** The proxy process that took the hold. */
@@ -19,13 +18,10 @@ export interface Ending {
 
 /** Told once of the ending: by exactly one of the first two, and by the third if that one threw. */
 export interface EndingWaiter {
-  /** Redis has accepted it, with what was really charged. */
+  /** It is in the journal, with what is charged. */
   onSettled(chargedUnits: number): void
-  /**
-   * What is charged is not known yet, or not by this process: the answer goes out without a receipt.
-   * @param givenUp control has given the request up before: nothing is charged, and that stays so
-   */
-  onSettleDelayed(givenUp: boolean): void
+  /** It is not sure yet what is charged: the answer goes out without a receipt. */
+  onSettleDelayed(): void
   /** Telling it failed; the ending itself is looked after. */
   onCrashed(error: unknown): void
 }
@@ -39,27 +35,18 @@ export interface Settling {
   end(ending: Ending, keys: FixedArguments, waiter: EndingWaiter | null): void
 }
 
-/** An ending that Redis has not accepted yet. */
-export interface PendingEnding {
+/** A hold that is to be voided should it stand. */
+export interface StrayEnding {
   readonly ending: Ending
   /** From accountKeys. */
   readonly keys: FixedArguments
-  waiter: EndingWaiter | null
+  /** By performance.now(). */
   readonly sinceMs: number
-  /** It stands in the journal already. */
-  readonly journaled: boolean
-  /** Called once nothing more has to be done for it here. */
-  readonly onDone: (() => void) | null
-}
-
-/** The Redis keys of an ending that comes without the principal of its request. */
-export function keysOfEnding({ shard, accountId, keyId }: Ending): FixedArguments {
-  return accountKeys(shard, accountId, keyId)
 }
 
 /** Keys and arguments of settle.lua for a batch. */
 export function settleCall(
-  batch: readonly PendingEnding[],
+  batch: readonly StrayEnding[],
   rememberMinutes: number,
   shardKeys: ShardKeyCache,
 ): { keys: ScriptKey[]; args: ScriptArgument[] } {
@@ -75,20 +62,20 @@ export function settleCall(
 
 /** Splits endings into calls of `sizeMax`, each of one shard where Redis takes no call across shards. */
 export function inBatches(
-  pendings: readonly PendingEnding[],
+  strays: readonly StrayEnding[],
   sizeMax: number,
   perShard: boolean,
-): Array<readonly PendingEnding[]> {
-  if (pendings.length === 0) return []
-  if (!perShard && pendings.length <= sizeMax) return [pendings]
-  const groups = new Map<number, PendingEnding[]>()
-  for (const pending of pendings) {
-    const group = perShard ? pending.ending.shard : 0
+): Array<readonly StrayEnding[]> {
+  if (strays.length === 0) return []
+  if (!perShard && strays.length <= sizeMax) return [strays]
+  const groups = new Map<number, StrayEnding[]>()
+  for (const stray of strays) {
+    const group = perShard ? stray.ending.shard : 0
     const members = groups.get(group)
-    if (members === undefined) groups.set(group, [pending])
-    else members.push(pending)
+    if (members === undefined) groups.set(group, [stray])
+    else members.push(stray)
   }
-  const batches: PendingEnding[][] = []
+  const batches: StrayEnding[][] = []
   for (const members of groups.values()) {
     for (let from = 0; from < members.length; from += sizeMax) batches.push(members.slice(from, from + sizeMax))
   }

@@ -19,8 +19,11 @@ export interface HoldWaiter {
   readonly leastUnits: number
   /** What control needs to write a receipt should this process die: model,endpoint,sheet version,streamed. */
   readonly holdMeta: string
-  /** @param heldAtMs on Redis's clock */
-  onHeld(heldUnits: number, heldAtMs: number): void
+  /**
+   * @param heldAtMs on Redis's clock
+   * @param split what a hold that Redis keeps by itself was made of, `grantId=units,...,coin=units`
+   */
+  onHeld(heldUnits: number, heldAtMs: number, split?: string): void
   onHoldRefused(error: GatewayError): void
   /** Telling it failed; the hold may stand. */
   onCrashed(error: unknown): void
@@ -103,18 +106,19 @@ export class Holds implements Holding {
     }
     appendPlatforms(batch, keys, args)
     this.options.script(keys, args).then(
-      (reply) => this.deliver(batch, reply as number[]),
+      (reply) => this.deliver(batch, reply as unknown[]),
       (error: unknown) => this.failed(batch, error),
     )
   }
 
-  private deliver(batch: readonly HoldWaiter[], reply: readonly number[]): void {
+  private deliver(batch: readonly HoldWaiter[], reply: readonly unknown[]): void {
     const heldAtMs = reply[0] as number
+    const splits = REPLY_HEAD + batch.length * REPLY_PER_ITEM
     for (const [i, held] of batch.entries()) {
       const at = REPLY_HEAD + i * REPLY_PER_ITEM
       const code = reply[at] as number
       this.notify(held, (waiter) => {
-        if (code === HoldCode.OK) waiter.onHeld(reply[at + 1] as number, heldAtMs)
+        if (code === HoldCode.OK) waiter.onHeld(reply[at + 1] as number, heldAtMs, String(reply[splits + i]))
         else waiter.onHoldRefused(holdRefusal(waiter, code, reply[at + 2] as number, this.options.onFault))
       })
     }

@@ -45,7 +45,7 @@ export class UnmeteredSettlements implements Settling {
   private readonly dropped: NextTurn<EndingWaiter>
 
   constructor(onFault: (error: unknown) => void) {
-    this.dropped = new NextTurn((waiter) => waiter.onSettleDelayed(false), onFault)
+    this.dropped = new NextTurn((waiter) => waiter.onSettleDelayed(), onFault)
   }
 
   end(_ending: unknown, _keys: unknown, waiter: EndingWaiter | null): void {

@@ -9,6 +9,6 @@ export function paidHandler(serve: Serve, payments: PaymentServices, services: R
   return (exchange, body) => {
     services.metrics.counters.requests++
     const paid = new PaidRequest(payments, exchange, body)
-    return serve(exchange, body, payerPrincipal(paid.payer), { ...services, holds: paid, paid })
+    return serve(exchange, body, payerPrincipal(paid.payer), { ...services, holds: services.singly(paid), paid })
   }
 }

@@ -95,7 +95,8 @@ export class PaidRequest implements AnswerDecorator {
     // In the turn in which the request was priced, so that both are by the same sheet.
     this.pay(waiter, this.price(waiter.wantUnits))
       .then(
-        (heldAtMs) => waiter.onHeld(waiter.wantUnits, heldAtMs),
+        // Nobody who pays by the request has credits, so that all of it is coin.
+        (heldAtMs) => waiter.onHeld(waiter.wantUnits, heldAtMs, `coin=${waiter.wantUnits}`),
         (error: unknown) => waiter.onHoldRefused(this.refusal(error)),
       )
       .catch((error: unknown) => {

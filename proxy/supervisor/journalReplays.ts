@@ -97,7 +97,8 @@ export class JournalReplays {
       const booked = () => askBooked(rpc, owner, true)
       const scripts = leaseScripts(redis)
       const closeOwner = defineScript(redis, 'closeOwner')
-      await new OwnerReplay({ owner, redis, scripts, closeOwner, limits, booked, signal }).run(content)
+      const voidHolds = async () => (await rpc.call('void_holds', { owner })).left
+      await new OwnerReplay({ owner, redis, scripts, closeOwner, limits, booked, voidHolds, signal }).run(content)
       await redis.zrem(OWNERS_KEY, owner)
       this.unheardSinceMs.delete(owner)
       for (const folder of folders) await rm(folder, { recursive: true, force: true })

@@ -26,6 +26,8 @@ export interface OwnerReplayOptions {
   readonly limits: Limits
   /** How far the owner's endings are booked, by shard. @throws while control cannot say */
   readonly booked: () => Promise<ReadonlyMap<number, number>>
+  /** Voids the single holds that the owner has. @returns how many could not be voided now. @throws while control cannot say */
+  readonly voidHolds: () => Promise<number>
   /** Aborted when the process stops. */
   readonly signal: AbortSignal
 }
@@ -42,7 +44,7 @@ export class OwnerReplay {
   }
 
   /**
-   * Resolves once the book has everything and the owner's leases are given back.
+   * Resolves once the book has everything and the owner's leases and holds are given back.
    * @throws errors of Redis and of calls to control, or when the process stops; to be repeated
    */
   async run(content: JournalContent): Promise<void> {
@@ -56,6 +58,9 @@ export class OwnerReplay {
       await sleep(limits.replayPollMs, undefined, { signal })
     }
     await this.close()
+    // Whatever it holds by now nobody has seen the end of.
+    const left = await this.options.voidHolds()
+    if (left > 0) throw new Error(`${left} holds of ${this.options.owner} could not be voided yet`)
   }
 
   private async deliver(shard: number, endings: readonly LeasedEnding[], bookedSeq: number): Promise<void> {

@@ -5,11 +5,8 @@ import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { VideoState } from '../../contract/catalog/video.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
-import { shardOf } from '../../contract/wire/redisKeys.ts'
+import { settleKeys, shardOf } from '../../contract/wire/redisKeys.ts'
 import { defineScript, SettleCode } from '../../contract/wire/scripts.ts'
-import { keysOfEnding, settleCall } from '../../proxy/admission/ending.ts'
-import { settlementOf } from '../../proxy/admission/settlementText.ts'
-import { ShardKeyCache } from '../../proxy/admission/shardKeyCache.ts'
 import { assertError, receiptOf } from '../support/clients/chatClient.ts'
 import {
   clipOf,
@@ -262,17 +259,8 @@ test('a job whose hold control voids is given up, and what its provider makes la
         holdUnits: Number(job.hold.units),
         sheetVersion: 1,
       }).finish()
-      const ending = {
-        requestId: job.request_id,
-        owner,
-        accountId,
-        keyId,
-        shard,
-        chargeUnits: -1,
-        settlement: settlementOf(settlement),
-      }
-      const pending = { ending, keys: keysOfEnding(ending), waiter: null, sinceMs: 0, journaled: false, onDone: null }
-      const { keys, args } = settleCall([pending], 5, new ShardKeyCache())
+      const keys = settleKeys(shard, accountId, keyId, owner)
+      const args = [1, 5, job.request_id, -1, Buffer.from(settlement)]
       assert.deepEqual(await defineScript(redis, 'settle')(keys, args), [SettleCode.SETTLED, -1])
     })
     await assertLost(stack, apiKey, job)

@@ -26,6 +26,7 @@ export const ledgerLimits = limitsWith({
   admissionCheckMs: 50,
   orphanCheckMs: 50,
   heartbeatTimeoutMs: 600,
+  orphanVoidMs: 900,
   ownerScanMs: 200,
   grantSweepMs: 50,
   grantsPerAccountMax: 5,

@@ -2,7 +2,8 @@
 -- KEYS: epoch, leases of the owner, ledger stream; then 2 per lease: account, key counters.
 -- ARGV: epoch, number of the call, number of the first and of the last ending (0, 0 for none), the EndingBatch, lease count;
 --   then 8 per lease: its field, accountId, keys, charged coin, charged grants, returned coin, returned grants, permits
---   returned as "count,interval" ('' for none).
+--   returned as "count,interval" ('' for none); then the minutes that first results are remembered. The lease of a request
+--   with a single hold, see shared/lease.lua, stands for that hold and gives all back that is not charged.
 -- Returns: code of the call (0 or one of shared/lease.lua), nowMs, number of the last ending that was delivered.
 local OK, ITEM_KEYS, ITEM_ARGS = 0, 2, 8
 
@@ -13,14 +14,14 @@ local function takeOff(out, charged, returned)
   return left, out - left - charged
 end
 
-local function settleLease(k, a, lease)
+local function settleLease(k, a, lease, isWhole)
   local coin, charged, returned = lease.coin, parseParts(ARGV[a + 4]), parseParts(ARGV[a + 6])
   local back, backParts, gone = 0, {}, coin
-  lease.coin, back = takeOff(coin, tonumber(ARGV[a + 3]), tonumber(ARGV[a + 5]))
+  lease.coin, back = takeOff(coin, tonumber(ARGV[a + 3]), isWhole and coin or tonumber(ARGV[a + 5]))
   gone = gone - lease.coin
   for id in pairs(charged) do lease.parts[id] = lease.parts[id] or 0 end
   for id, out in pairs(lease.parts) do
-    lease.parts[id], backParts[id] = takeOff(out, charged[id] or 0, returned[id] or 0)
+    lease.parts[id], backParts[id] = takeOff(out, charged[id] or 0, isWhole and out or returned[id] or 0)
     gone = gone + out - lease.parts[id]
   end
   writeLease(KEYS[2], ARGV[a], lease)
@@ -28,6 +29,35 @@ local function settleLease(k, a, lease)
   local platformKeyId = platformOf(lease.keys)
   uncount(KEYS[k + 1], lease, back + sumOf(backParts))
   if platformKeyId then uncount(siblingKey(KEYS[k + 1], platformKeyId), lease, back + sumOf(backParts)) end
+end
+
+-- Makes a hold a part of the lease of its request. Returns whether there was one.
+local function takeHold(k, lease, requestId)
+  local holdsKey = holdsKeyOf(KEYS[2])
+  local hold = redis.call('HGET', holdsKey, requestId)
+  if not hold then return false end
+  local coin, parts = string.match(hold, '^%d+|%d+|[^|]*|[^|]*|%d+|%d+|%d+|(%d+)|([^|]*)|')
+  redis.call('HDEL', holdsKey, requestId)
+  lease.coin = lease.coin + tonumber(coin)
+  local units = tonumber(coin)
+  for id, part in pairs(parseParts(parts)) do
+    lease.parts[id] = (lease.parts[id] or 0) + part
+    units = units + part
+  end
+  changeAccount(KEYS[k], 1, 0, {}, units)
+  return true
+end
+
+-- What neither is held nor was reported has been lost with Redis, and is charged to what is free; or somebody else has
+-- ended it, and the book takes the ending that came first.
+local function endSingle(k, a, requestId)
+  local text = redis.call('HGET', KEYS[2], ARGV[a])
+  local lease = text and parseLease(text) or newLease(ARGV[a], ARGV[a + 1], ARGV[a + 2])
+  local minutes, donePrefix = tonumber(ARGV[#ARGV]), 'done:' .. string.match(KEYS[2], '{.-}')
+  if not takeHold(k, lease, requestId) and not text and firstResult(donePrefix, requestId, minutes) then return end
+  settleLease(k, a, lease, true)
+  local charged = tonumber(ARGV[a + 3]) + sumOf(parseParts(ARGV[a + 4]))
+  remember(donePrefix, requestId, charged > 0 and charged or -1, minutes)
 end
 
 local function givePermitsBack(k, text)
@@ -44,8 +74,13 @@ if to > 0 and from ~= delivered + 1 then return { STALE, nowMs, delivered, ARGV[
 redis.call('HSET', KEYS[2], 'op', ARGV[2])
 for i = 0, tonumber(ARGV[6]) - 1 do
   local k, a = 4 + i * ITEM_KEYS, 7 + i * ITEM_ARGS
-  local text = redis.call('HGET', KEYS[2], ARGV[a])
-  settleLease(k, a, text and parseLease(text) or newLease(ARGV[a], ARGV[a + 1], ARGV[a + 2]))
+  local requestId = requestOf(ARGV[a])
+  if requestId then
+    endSingle(k, a, requestId)
+  else
+    local text = redis.call('HGET', KEYS[2], ARGV[a])
+    settleLease(k, a, text and parseLease(text) or newLease(ARGV[a], ARGV[a + 1], ARGV[a + 2]), false)
+  end
   if ARGV[a + 7] ~= '' then givePermitsBack(k, ARGV[a + 7]) end
 end
 if to > 0 then

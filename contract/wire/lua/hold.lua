@@ -6,7 +6,8 @@
 --   microseconds between requests and burst ('' for no rate limit) as "interval,burst", meta;
 --   then 6 per item of a sub-key, in the order of the items: number of the item from 0, id of its platform key, and that
 --   one's capHour, capDay, capMonth, budget
--- Returns: nowMs, then 3 per item: code, heldUnits (or what was left), retryAfterMs.
+-- Returns: nowMs, then 3 per item: code, heldUnits (or what was left), retryAfterMs; then for each item what its hold was
+--   made of, as `grantId=units,...,coin=units` ('' for a refusal).
 local ITEM_KEYS, ITEM_ARGS, PLATFORM_ARGS = 5, 11, 6
 local OK, BALANCE, CAP_HOUR, CAP_DAY, CAP_MONTH, BUDGET, RATE, NO_ACCOUNT, DUPLICATE, CLOSED, BACKLOG =
   0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
@@ -135,7 +136,8 @@ local function holdItem(k, a, p, pa)
   if p then
     count(KEYS[p], shared, sharedHour + amount, sharedDay + amount, sharedMonth + amount, sharedLife + amount)
   end
-  return OK, amount, 0
+  if need > 0 then split = format(split == '' and '%scoin=%d' or '%s,coin=%d', split, need) end
+  return OK, amount, 0, split
 end
 
 local reply = { nowMs }
@@ -144,14 +146,15 @@ local p, pa = 1 + count * ITEM_KEYS, 3 + count * ITEM_ARGS
 local nextSubKey = tonumber(ARGV[pa])
 for i = 0, count - 1 do
   local k = 1 + i * ITEM_KEYS
-  local code, units, retryMs
+  local code, units, retryMs, split
   if i == nextSubKey then
-    code, units, retryMs = holdItem(k, 3 + i * ITEM_ARGS, p, pa + 1)
+    code, units, retryMs, split = holdItem(k, 3 + i * ITEM_ARGS, p, pa + 1)
     p, pa = p + 1, pa + PLATFORM_ARGS
     nextSubKey = tonumber(ARGV[pa])
   else
-    code, units, retryMs = holdItem(k, 3 + i * ITEM_ARGS)
+    code, units, retryMs, split = holdItem(k, 3 + i * ITEM_ARGS)
   end
   reply[2 + i * 3], reply[3 + i * 3], reply[4 + i * 3] = code, units, retryMs
+  reply[2 + count * 3 + i] = split or ''
 end
 return reply

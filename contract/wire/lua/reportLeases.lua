@@ -15,8 +15,11 @@ if tonumber(ARGV[2]) <= tonumber(redis.call('HGET', KEYS[2], 'op') or 0) then re
 if epoch then giveBackLeases(KEYS[2]) end
 redis.call('DEL', KEYS[2])
 redis.call('HSET', KEYS[2], 'op', ARGV[2], 'seq', ARGV[3], 'load', ARGV[1])
-for i = 0, math.floor((#ARGV - 3) / ITEM_ARGS) - 1 do
-  local k, a = 4 + i * ITEM_KEYS, 4 + i * ITEM_ARGS
+
+local function report(k, a)
+  -- A hold that Redis still has is in no lease.
+  local requestId = requestOf(ARGV[a])
+  if requestId and redis.call('HEXISTS', holdsKeyOf(KEYS[2]), requestId) == 1 then return end
   local coin, parts = string.match(ARGV[a + 3], '^(%d+)|(.*)$')
   local lease = newLease(ARGV[a], ARGV[a + 1], ARGV[a + 2])
   lease.coin, lease.parts = tonumber(coin), parseParts(parts)
@@ -28,4 +31,6 @@ for i = 0, math.floor((#ARGV - 3) / ITEM_ARGS) - 1 do
     if platformOf(lease.keys) then uncount(siblingKey(KEYS[k + 1], platformOf(lease.keys)), lease, -units) end
   end
 end
+
+for i = 0, math.floor((#ARGV - 3) / ITEM_ARGS) - 1 do report(4 + i * ITEM_KEYS, 4 + i * ITEM_ARGS) end
 return { OK, nowMs, epoch or '' }

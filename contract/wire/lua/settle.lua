@@ -6,15 +6,12 @@
 local ITEM_KEYS, ITEM_ARGS = 6, 3
 local SETTLED, ALREADY_SETTLED, ALREADY_VOIDED, UNKNOWN, CLOSED = 0, 1, 2, 3, 4
 
-local minuteNow = math.floor(nowSec / 60)
 local rememberMinutes = tonumber(ARGV[2])
 
-local function firstResult(prefix, requestId)
-  for back = 0, rememberMinutes do
-    local done = redis.call('HGET', format('%s:%d', prefix, minuteNow - back), requestId)
-    if done == 'v' then return ALREADY_VOIDED, -1 end
-    if done then return ALREADY_SETTLED, tonumber(done) end
-  end
+local function resultOf(prefix, requestId)
+  local done = firstResult(prefix, requestId, rememberMinutes)
+  if done == 'v' then return ALREADY_VOIDED, -1 end
+  if done then return ALREADY_SETTLED, tonumber(done) end
   return UNKNOWN, 0
 end
 
@@ -51,25 +48,10 @@ local function isOpen(epochKey)
   return open[epochKey]
 end
 
-local doneKeys = {}
-local function remember(prefix, requestId, charged)
-  local doneKey = doneKeys[prefix]
-  local isFirst = doneKey == nil
-  if isFirst then
-    doneKey = format('%s:%d', prefix, minuteNow)
-    doneKeys[prefix] = doneKey
-  end
-  redis.call('HSET', doneKey, requestId, charged < 0 and 'v' or format('%d', charged))
-  -- Only the first entry of this call can be the first one of all.
-  if isFirst and redis.call('HLEN', doneKey) == 1 then
-    redis.call('EXPIRE', doneKey, (rememberMinutes + 2) * 60)
-  end
-end
-
 local function settleItem(k, a)
   local hold = redis.call('HGET', KEYS[k + 3], ARGV[a])
   if not hold then
-    local code, units = firstResult(KEYS[k + 5], ARGV[a])
+    local code, units = resultOf(KEYS[k + 5], ARGV[a])
     if code == UNKNOWN and not isOpen(KEYS[k]) then return CLOSED, 0 end
     return code, units
   end
@@ -90,7 +72,7 @@ local function settleItem(k, a)
     end
   end
   redis.call('XADD', KEYS[k + 4], '*', 'e', ARGV[a + 2], 'c', format('%d', charged), 't', heldAt, 's', split)
-  remember(KEYS[k + 5], ARGV[a], charged)
+  remember(KEYS[k + 5], ARGV[a], charged, rememberMinutes)
   return SETTLED, charged
 end
 

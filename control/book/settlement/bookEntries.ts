@@ -139,7 +139,7 @@ function leaveOutBooked(entries: readonly Entry[], { booked, positions, owners }
     if (owners.has(entry) || earlier !== undefined || booked.has(name)) {
       sorted.duplicates++
       const isRepeated = earlier === undefined ? age.isUnread : !isSame(earlier, entry)
-      if (isRepeated) sorted.driftedShards.add(raw.shard)
+      if (isRepeated && takesUnits(entry)) sorted.driftedShards.add(raw.shard)
     } else if (entry.kind === 'malformed') {
       sorted.rejects.push({ from: entry, reason: entry.reason })
     } else {
@@ -154,6 +154,11 @@ function leaveOutBooked(entries: readonly Entry[], { booked, positions, owners }
 /** Whether the same was given twice, in place of a second ending of one request. */
 function isSame(one: Entry, other: Entry): boolean {
   return one.raw.id === other.raw.id && one.delivered?.seq === other.delivered?.seq
+}
+
+/** Whether admission has taken anything for it: a second ending that charges nothing leaves it as the book has it. */
+function takesUnits(entry: Entry): boolean {
+  return entry.kind !== 'ended' || entry.receipt.chargeUnits > 0
 }
 
 /** What a request or an expiry is booked by. */

@@ -6,6 +6,7 @@ import {
   holdsKey,
   keyCountersKey,
   ledgerStream,
+  OWNERS_KEY,
   shardOf,
 } from '../../../contract/wire/redisKeys.ts'
 import { controlScript } from '../../admission/scripts.ts'
@@ -36,6 +37,8 @@ export type PayHold = { readonly heldAtMs: number } | 'later' | 'late'
 export async function takePaidHold(redis: Redis, pool: Pool, payment: PaymentRow, limits: Limits): Promise<PayHold> {
   const { accountId, id, owner } = payment
   const shard = shardOf(accountId)
+  // Whoever is gone and replayed has nobody who would end the hold.
+  if ((await redis.zscore(OWNERS_KEY, owner)) === null) return 'later'
   const events = await pool.query<{ seq: number; coin_delta: number }>(
     'SELECT seq, coin_delta FROM admission_events WHERE account_id = $1 ORDER BY seq LIMIT $2',
     [accountId, limits.admissionEventsBatchMax],

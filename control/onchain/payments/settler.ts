@@ -182,14 +182,15 @@ export class PaymentSettler {
 
   /** Takes the hold of a payment that has arrived. */
   private async hold(id: string, deadlineMs: number): Promise<Settled> {
-    const { pool, redis, log } = this.options
+    const { pool, redis } = this.options
     for (;;) {
       const payment = await paymentOf(pool, id)
       if (payment === undefined || payment.state === 'failed') throw new GatewayError('settlement_failed')
       if (payment.state !== 'paid') throw new GatewayError('settlement_unconfirmed')
       const hold = await takePaidHold(redis, pool, payment, this.options.limits)
       if (typeof hold === 'object') {
-        markHeld(pool, [id]).catch((error: Error) => log.debug({ err: error }, 'a hold was not noted; it is found'))
+        // Before anybody can serve it: what was held is given up in its own time, should Redis lose the hold.
+        await markHeld(pool, [id])
         return { transaction: await this.hashOf(id), heldAtMs: hold.heldAtMs }
       }
       if (hold === 'late' || performance.now() > deadlineMs) throw new GatewayError('settlement_unconfirmed')

@@ -42,11 +42,19 @@ export function hourOf(field: string): number {
   return Number(field.slice(field.lastIndexOf(':') + 1))
 }
 
+/** What a request's hold is a part of. */
+export interface HeldFrom {
+  readonly name: LeaseIdentity
+  /** What its records in the journal begin with. */
+  readonly text: string
+  /** Takes back what of a hold was not charged. @param charged a part of `held` */
+  release(held: Parts, charged: Parts): void
+}
+
 /** Units of one key that this process may hold in one hour, without asking anybody. All of it is arithmetic. */
-export class Lease {
+export class Lease implements HeldFrom {
   readonly name: LeaseIdentity
   readonly field: string
-  /** What its records in the journal begin with. */
   readonly text: string
   /** From then on nothing may be held on it, on Redis's clock. */
   readonly endMs: number

@@ -3,6 +3,7 @@ import { Lease, type LeaseIdentity, leaseField } from './lease.ts'
 import type { OpenHold } from './openHold.ts'
 import { NO_PARTS, type Parts, PartsSum } from './parts.ts'
 import type { LeasedParts } from './shardCalls.ts'
+import { isSingle } from './singleHold.ts'
 
 /** What is held, or charged and not delivered, by the name of its lease. */
 export type UsedParts = ReadonlyMap<string, LeasedParts>
@@ -75,7 +76,9 @@ export class LeaseTable {
 
   /** Redis has, or will have, out what is used and nothing else. */
   keepUsed(used: UsedParts): void {
-    for (const { origin } of used.values()) this.of(origin.accountId, origin.keys, origin.hour)
+    for (const { origin, field } of used.values()) {
+      if (!isSingle(field)) this.of(origin.accountId, origin.keys, origin.hour)
+    }
     for (const [field, lease] of this.leases) {
       lease.voidFree(used.get(field)?.parts ?? NO_PARTS)
       if (!used.has(field)) this.leases.delete(field)

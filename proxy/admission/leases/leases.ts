@@ -12,9 +12,12 @@ import type { LeasedEnding } from './batch.ts'
 import type { LeaseContext } from './leaseContext.ts'
 import type { LeaseScripts } from './leaseScripts.ts'
 import { OpenHolds } from './openHolds.ts'
+import { parseSplit } from './parts.ts'
 import { RecentEndings } from './recentEndings.ts'
 import { RedisClock } from './redisClock.ts'
 import { ShardLeases } from './shardLeases.ts'
+import { isSingle } from './singleHold.ts'
+import { SingleTaking, withoutCharge } from './singleTaking.ts'
 
 /** Steps in which what others have leased is waited for. */
 const RECALL_STEPS = 5
@@ -29,8 +32,8 @@ export interface LeasesOptions {
   readonly journaled: LeaseContext['journaled']
   /** Publishes that an account is called back. */
   readonly publishRecall: (accountId: string) => void
-  /** Ends what is held in Redis by itself. */
-  readonly singles: Settling
+  /** Ends what this process does not know to be held. */
+  readonly strays: Settling
   readonly onFault: (error: unknown) => void
 }
 
@@ -80,15 +83,36 @@ export class Leases implements Holding, Settling {
     else shard.take(waiter, this.clock.now())
   }
 
+  /**
+   * Has holds that Redis keeps by themselves end like those on leases.
+   * @param source takes them
+   */
+  singly(source: Holding): Holding {
+    const { open } = this
+    return {
+      take: (waiter) => {
+        if (!this.options.journal.accepts) return this.refuseLater(waiter)
+        source.take(
+          new SingleTaking(waiter, (hold, split, units, heldAtMs) => {
+            open.addSingle(waiter, hold, parseSplit(split), units, heldAtMs)
+          }),
+        )
+      },
+    }
+  }
+
   end(ending: Ending, keys: FixedArguments, waiter: EndingWaiter | null): void {
     const hold = this.open.get(ending.requestId)
     if (hold === undefined) {
-      this.options.singles.end(ending, keys, waiter)
+      this.options.strays.end(ending, keys, waiter)
       return
     }
     this.open.remove(hold)
     this.recent.add(ending.requestId, ending.shard)
-    this.shards[ending.shard]?.end(hold, ending.chargeUnits, ending.settlement, waiter)
+    const isLate =
+      waiter !== null && isSingle(hold.lease.name.field) && this.silentMs >= this.options.limits.orphanVoidMs / 2
+    const told = isLate ? withoutCharge(waiter) : waiter
+    this.shards[ending.shard]?.end(hold, ending.chargeUnits, ending.settlement, told)
   }
 
   /** Redis has answered something else in time. @param sentAtMs by performance.now() */
@@ -137,6 +161,11 @@ export class Leases implements Holding, Settling {
       recalls: this.recalls,
       deliveryLagMs: this.deliveryLagMs,
     }
+  }
+
+  /** Since Redis was heard of. */
+  private get silentMs(): number {
+    return performance.now() - this.heardAtMs
   }
 
   private get deliveryLagMs(): number {
@@ -195,7 +224,7 @@ export class Leases implements Holding, Settling {
   private newContext(): LeaseContext {
     const { options, clock } = this
     const { owner, scripts, limits, journal, connected, booked, journaled, onFault } = options
-    const silent = (): boolean => performance.now() - this.heardAtMs >= limits.leaseSilenceMs
+    const silent = (): boolean => this.silentMs >= limits.leaseSilenceMs
     return {
       owner,
       scripts,

@@ -5,25 +5,25 @@ import type { HoldWaiter } from '../holds.ts'
 import type { JournalListener } from '../journal/listener.ts'
 import type { Segment } from '../journal/segment.ts'
 import type { LeasedEnding } from './batch.ts'
-import type { Lease } from './lease.ts'
+import type { HeldFrom } from './lease.ts'
 import { chargeParts, NO_PARTS, type Parts, splitText } from './parts.ts'
 
-/** A request that holds units of a lease; told once its opening is in the journal. */
+/** A request that holds units; of a lease it is told once its opening is in the journal. */
 export class OpenHold implements JournalListener {
   readonly waiter: HoldWaiter
-  readonly lease: Lease
+  readonly lease: HeldFrom
   readonly parts: Parts
   readonly units: number
   /** On Redis's clock. */
   readonly heldAtMs: number
-  /** Of the journal, where its opening is. */
+  /** Of the journal, where its opening is; a single hold has none. */
   segment: Segment | undefined
   private readonly onRefused: (hold: OpenHold) => void
 
   /** @param onRefused called when the opening could not be written, before the waiter is told */
   constructor(
     waiter: HoldWaiter,
-    lease: Lease,
+    lease: HeldFrom,
     parts: Parts,
     units: number,
     heldAtMs: number,
@@ -101,7 +101,7 @@ export class EndedHold implements JournalListener {
   }
 
   onDelayed(): void {
-    this.waiter?.onSettleDelayed(false)
+    this.waiter?.onSettleDelayed()
   }
 
   onCrashed(error: unknown): void {

@@ -4,12 +4,12 @@ import type { JournalListener } from '../journal/listener.ts'
 import { openingText } from '../journal/records.ts'
 import type { Segment } from '../journal/segment.ts'
 import { SteadyMap } from '../steadyMap.ts'
-import type { Lease } from './lease.ts'
+import type { HeldFrom, Lease } from './lease.ts'
 import { NOBODY, OpenHold } from './openHold.ts'
 import { NO_PARTS, type Parts, splitText } from './parts.ts'
 import type { RedisClock } from './redisClock.ts'
 
-/** The requests of a process that hold units of leases. */
+/** The requests of a process that hold units. */
 export class OpenHolds {
   private readonly holds = new SteadyMap<OpenHold>()
   private readonly journal: Journal
@@ -39,11 +39,20 @@ export class OpenHolds {
     this.write(hold, hold)
   }
 
+  /** Notes a hold that Redis has by itself. */
+  addSingle(waiter: HoldWaiter, single: HeldFrom, parts: Parts, units: number, heldAtMs: number): void {
+    this.holds.set(waiter.requestId, new OpenHold(waiter, single, parts, units, heldAtMs, this.onRefused))
+  }
+
   /** The request has ended. */
   remove(hold: OpenHold): void {
     this.holds.delete(hold.waiter.requestId)
     if (hold.segment !== undefined) hold.segment.openCount--
     hold.segment = undefined
+  }
+
+  isIn(shard: number): boolean {
+    return !this.ofShard(shard).next().done
   }
 
   *ofShard(shard: number): Generator<OpenHold> {

@@ -1,3 +1,4 @@
+import { mkdir, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Redis } from '../../../contract/wire/redis.ts'
 import {
@@ -28,7 +29,7 @@ export interface OwnLeasesOptions {
   readonly rpc: Pick<RpcClient, 'call'>
   readonly limits: Limits
   readonly connected: () => boolean
-  readonly singles: Settling
+  readonly strays: Settling
   readonly onFault: (error: unknown) => void
 }
 
@@ -37,16 +38,18 @@ export class OwnLeases {
   readonly leases: Leases
   readonly journal: Journal
   private readonly options: OwnLeasesOptions
+  private readonly diskFolder: string
   /** A loading that is reported to now. */
   private reporting: string | undefined
   /** A question to control that has no answer yet. */
   private asking: Promise<ReadonlyMap<number, number>> | undefined
 
   constructor(options: OwnLeasesOptions) {
-    const { config, owner, commands, limits, connected, singles, onFault } = options
+    const { config, owner, commands, limits, connected, strays, onFault } = options
     this.options = options
     const name = journalName(owner, process.pid)
     const diskFolder = join(config.journalFolder, name)
+    this.diskFolder = diskFolder
     const memoryFolder = config.journalMemoryFolder === null ? null : join(config.journalMemoryFolder, name)
     this.journal = new Journal({ memoryFolder, diskFolder, sync: config.journalSync, limits, onFault })
     const folders = memoryFolder === null ? [diskFolder] : [memoryFolder, diskFolder]
@@ -59,14 +62,16 @@ export class OwnLeases {
       booked: () => this.booked(),
       journaled: (shard, afterSeq, lastSeq) => journaled(folders, shard, afterSeq, lastSeq),
       publishRecall: (accountId) => commands.publish(RECALL_CHANNEL, accountId).catch(onFault),
-      singles,
+      strays,
       onFault,
     })
   }
 
   /** Listens to recalls, to questions for requests, and to loadings of the admission state. */
   async start(): Promise<void> {
-    const { subscriber } = this.options
+    const { subscriber, onFault } = this.options
+    // By this folder whoever starts next knows whose holds are left, also where nothing was written.
+    await mkdir(this.diskFolder, { recursive: true, mode: 0o700 }).catch(onFault)
     subscriber.on('messageBuffer', (channel: Buffer, message: Buffer) => this.heard(String(channel), String(message)))
     await subscriber.subscribe(RECALL_CHANNEL, ASK_CHANNEL, REPORT_CHANNEL)
   }
@@ -75,6 +80,8 @@ export class OwnLeases {
   async stop(timeoutMs: number): Promise<boolean> {
     const isDone = await this.leases.stop(timeoutMs)
     await this.journal.stop()
+    // It refuses while there is something in it.
+    if (isDone) await rmdir(this.diskFolder).catch(() => undefined)
     return isDone
   }
 

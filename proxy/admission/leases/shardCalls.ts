@@ -6,6 +6,7 @@ import { type LeaseAnswer, type LeaseAsk, leaseAnswers, leaseArguments } from '.
 import type { LeaseContext } from './leaseContext.ts'
 import type { LeaseScripts } from './leaseScripts.ts'
 import { grantsText, type Parts, parseSplit } from './parts.ts'
+import { isSingle } from './singleHold.ts'
 
 /** A lease, and units of it. */
 export interface LeasedParts {
@@ -65,6 +66,7 @@ export class ShardCalls {
     const { keys, args } = deliverArguments(endings, given)
     const batch = endings.length === 0 ? '' : Buffer.from(batchText(this.context.owner, endings), 'latin1')
     const range = [endings[0]?.seq ?? 0, endings.at(-1)?.seq ?? 0]
+    args.push(this.context.limits.rememberResultMinutes)
     const reply = await this.call('deliver', [...this.fixed, ...keys], [...range, batch, ...args])
     return isTaken(reply) ? { code: reply[0], nowMs: reply[1] } : this.notTaken(reply[0], reply[3])
   }
@@ -120,7 +122,7 @@ export class ShardCalls {
     for (let i = 0; i + 1 < fields.length; i += 2) {
       const field = String(fields[i])
       const [accountId = '', keys = '', , , , coin, grants = ''] = String(fields[i + 1]).split('|')
-      if (!field.startsWith('L:')) continue
+      if (!field.startsWith('L:') || isSingle(field)) continue
       const parts = { coinUnits: Number(coin), grants: parseSplit(grants).grants }
       leases.push({ origin: { shard: this.shard, accountId, keys, hour: hourOf(field) }, field, parts })
     }

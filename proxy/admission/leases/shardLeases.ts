@@ -71,9 +71,9 @@ export class ShardLeases implements KeyShard {
     return this.leases.size
   }
 
-  /** Redis has to know of it after a loss: something is out, or was delivered. */
+  /** Redis has to know of it after a loss: something is out or held, or was delivered. */
   get mustTell(): boolean {
-    return !this.isIdle || this.endings.lastDelivered > 0
+    return !this.isIdle || this.endings.lastDelivered > 0 || this.open.isIn(this.shard)
   }
 
   take(waiter: HoldWaiter, nowMs: number): void {

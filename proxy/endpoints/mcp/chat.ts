@@ -52,7 +52,7 @@ async function onPayment(call: McpCall, body: Buffer, serve: Serve, parts: McpPa
     body,
     (inner) => {
       const paid = new PaidRequest(payments, inner, body)
-      return serve(inner, body, payerPrincipal(paid.payer), { ...services, holds: paid, paid })
+      return serve(inner, body, payerPrincipal(paid.payer), { ...services, holds: services.singly(paid), paid })
     },
     parts,
   )

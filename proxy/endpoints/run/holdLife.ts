@@ -15,10 +15,10 @@ export interface HoldListener {
   onHoldRefused(error: GatewayError): void
   /** It was not asked for in the end, because the request has ended meanwhile. */
   onHoldSpared(): void
-  /** The ledger has accepted its ending, with what was really charged. */
+  /** Its ending is in the journal, with what is charged. */
   onSettled(chargedUnits: number): void
-  /** As of EndingWaiter: what is charged is not known yet, or `givenUp` nothing. */
-  onSettleDelayed(givenUp: boolean): void
+  /** As of EndingWaiter: it is not sure yet what is charged. */
+  onSettleDelayed(): void
   /** One of the other calls threw. */
   onCrashed(error: unknown): void
 }
@@ -109,8 +109,8 @@ export class HoldLife implements HoldWaiter, EndingWaiter {
     this.listener.onSettled(chargedUnits)
   }
 
-  onSettleDelayed(givenUp: boolean): void {
-    this.listener.onSettleDelayed(givenUp)
+  onSettleDelayed(): void {
+    this.listener.onSettleDelayed()
   }
 
   onCrashed(error: unknown): void {

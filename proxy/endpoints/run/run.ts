@@ -25,7 +25,7 @@ export interface RunListener {
    * The ledger takes long, or has given the request up: the client gets the rest of its answer without a receipt. The
    * run is done when that has resolved.
    */
-  onSettleDelayed?(outcome: Outcome, givenUp: boolean): void | Promise<void>
+  onSettleDelayed?(outcome: Outcome): void | Promise<void>
   /** The run is done; called once. What the operation holds is let go. */
   onDone?(): void
   /** What was produced so far costs, when a fault of the gateway ends an answer that has begun; absent is nothing. */
@@ -195,9 +195,9 @@ export class Run implements CallingRun, HoldListener, GoneListener, ActiveRun {
     this.closeAfter(this.operation.onSettled?.(this.outcome, chargedUnits))
   }
 
-  onSettleDelayed(givenUp: boolean): void {
+  onSettleDelayed(): void {
     if (this.current === 'done' || this.outcome === null) return
-    this.closeAfter(this.operation.onSettleDelayed?.(this.outcome, givenUp))
+    this.closeAfter(this.operation.onSettleDelayed?.(this.outcome))
   }
 
   onCrashed(error: unknown): void {

@@ -25,8 +25,10 @@ export interface PaidFor {
 /** What the requests of one process share. */
 export interface RunServices {
   readonly holds: Holding
-  /** Takes holds that may outlive this process. */
+  /** Takes holds that Redis keeps by themselves, and that may outlive this process. */
   readonly lastingHolds: Holding
+  /** Has what such a source takes end by this process's journal, as holds on leases do. */
+  readonly singly: (source: Holding) => Holding
   /** Of a request that is paid for by itself, what was paid; absent for those on a key. */
   readonly paid?: PaidFor
   readonly settlements: Settling
@@ -49,7 +51,8 @@ export interface RunServices {
   readonly onRouteFault: (route: Pick<Route, 'id' | 'provider'>, reason: string) => void
 }
 
-/** The services of a job, which may outlive this process; one that is paid for by itself has its hold with the payment. */
+/** The services of a job whose hold can be asked for; one that is paid for by itself has its hold with the payment. */
 export function lastingServices(services: RunServices): RunServices {
-  return services.paid === undefined ? { ...services, holds: services.lastingHolds } : services
+  const { paid, singly, lastingHolds } = services
+  return paid === undefined ? { ...services, holds: singly(lastingHolds) } : services
 }

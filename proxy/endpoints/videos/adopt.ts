@@ -1,54 +1,55 @@
 import { VideoState, videoIdOf } from '../../../contract/catalog/video.ts'
-import { shardOf } from '../../../contract/wire/redisKeys.ts'
-import { keysOfEnding } from '../../admission/ending.ts'
-import type { EndingWaiter } from '../../admission/settlements.ts'
-import { settlementOf } from '../../admission/settlementText.ts'
+import { GatewayError } from '../../../contract/errors/errors.ts'
+import type { RpcClient } from '../../bus/rpcClient.ts'
 import type { StoredVideo, VideoStore } from '../../jobs/videoStore.ts'
 import type { RunServices } from '../run/services.ts'
 
+/** What of a receipt says how a request has ended. */
+interface ReceiptEnd {
+  readonly status: string
+  readonly cost: { readonly units: string }
+}
+
 /**
  * Finishes jobs whose clip is made and whose process did not say how the charge went: it was killed, or Redis was away.
- * The settlement stands beside the job, and delivering it once more changes nothing but tells what became of it.
+ * What ended is delivered without it, by its journal or by the settlement that stands beside the job; the book says how.
  */
 export class VideoAdoption {
   private readonly store: VideoStore
   private readonly services: RunServices
+  private readonly rpc: Pick<RpcClient, 'call'>
   private readonly underWay = new Set<string>()
 
-  constructor(store: VideoStore, services: RunServices) {
+  constructor(store: VideoStore, services: RunServices, rpc: Pick<RpcClient, 'call'>) {
     this.store = store
     this.services = services
+    this.rpc = rpc
   }
 
   /** Takes a job up in the background, unless its own process may still be at it. */
-  consider({ job, state, nowMs, madeAtMs }: StoredVideo): void {
+  consider(stored: StoredVideo): void {
     const { settleTimeoutMs, redisTimeoutMs } = this.services.limits
+    const { job, state, nowMs, madeAtMs } = stored
     const videoId = videoIdOf(job.requestId)
     if (state !== VideoState.MADE || nowMs - madeAtMs < settleTimeoutMs + redisTimeoutMs) return
-    if (this.underWay.has(videoId) || job.settlement.length === 0) return
+    if (this.underWay.has(videoId)) return
     this.underWay.add(videoId)
-    const done = (): void => void this.underWay.delete(videoId)
-    const waiter: EndingWaiter = {
-      onSettled: (chargeUnits) => {
-        const receiptJson = chargeUnits === job.chargeUnits ? job.receiptJson : ''
-        this.write({ ...job, chargeUnits, receiptJson }, VideoState.COMPLETED).finally(done)
-      },
-      onSettleDelayed: (givenUp) => {
-        if (givenUp) this.write(job, VideoState.LOST).finally(done)
-        else done()
-      },
-      onCrashed: (error) => {
-        this.services.onCrash(error, job.requestId)
-        done()
-      },
-    }
-    const { requestId, owner, accountId, keyId, chargeUnits } = job
-    const settlement = settlementOf(job.settlement)
-    const ending = { requestId, owner, accountId, keyId, shard: shardOf(accountId), chargeUnits, settlement }
-    this.services.settlements.end(ending, keysOfEnding(ending), waiter)
+    this.finish(stored)
+      .catch((error: unknown) => {
+        // The next read asks again.
+        if (!(error instanceof GatewayError)) this.services.onCrash(error, job.requestId)
+      })
+      .finally(() => this.underWay.delete(videoId))
   }
 
-  private async write(job: Parameters<VideoStore['write']>[0], state: VideoState): Promise<void> {
-    await this.store.write(job, state).catch(() => undefined)
+  /** @throws GatewayError while control does not know or cannot say */
+  private async finish({ job }: StoredVideo): Promise<void> {
+    const { requestId, keyId } = job
+    const receipt = JSON.parse(await this.rpc.call('get_receipt', { requestId, keyId })) as ReceiptEnd
+    const chargeUnits = Number(receipt.cost.units)
+    const receiptJson = chargeUnits === job.chargeUnits ? job.receiptJson : ''
+    const [ended, state] =
+      receipt.status === 'ok' ? [{ ...job, chargeUnits, receiptJson }, VideoState.COMPLETED] : [job, VideoState.LOST]
+    await this.store.write(ended, state).catch(() => undefined)
   }
 }

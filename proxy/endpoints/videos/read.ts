@@ -2,6 +2,7 @@ import { VideoState, videoIdOf } from '../../../contract/catalog/video.ts'
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
 import { ownAddress } from '../../../contract/net/ownAddress.ts'
 import type { KeyCache } from '../../access/keyCache.ts'
+import type { RpcClient } from '../../bus/rpcClient.ts'
 import type { CatalogStore } from '../../catalog/catalogStore.ts'
 import type { StoredVideo } from '../../jobs/videoStore.ts'
 import { type Exchange, type Handler, JSON_TYPE } from '../../server/exchange.ts'
@@ -22,12 +23,13 @@ export interface VideoReadParts {
   readonly catalog: CatalogStore
   readonly jobs: VideoJobs
   readonly services: RunServices
+  readonly rpc: Pick<RpcClient, 'call'>
 }
 
 /** GET /v1/videos/{id}: the state of a job. GET /v1/videos/{id}/content: its clip. Any process can answer. */
 export function videoReadHandler(parts: VideoReadParts): Handler {
-  const { keys, jobs, services } = parts
-  const adoption = new VideoAdoption(jobs.store, services)
+  const { keys, jobs, services, rpc } = parts
+  const adoption = new VideoAdoption(jobs.store, services, rpc)
   const downloads = new Downloads(services.limits)
   return async (exchange) => {
     const rest = exchange.head.path.slice(PREFIX.length)

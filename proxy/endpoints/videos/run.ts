@@ -132,15 +132,11 @@ export class VideoRun implements RunListener, WholeListener, FollowedVideo {
     this.run.fail(new GatewayError('restarting'))
   }
 
+  // Where the charge is not sure yet, the next read of the job asks the book how it went.
   onSettled(outcome: Outcome, chargedUnits: number): void | Promise<void> {
     if (!this.made) return
     this.job = { ...this.job, chargeUnits: chargedUnits, receiptJson: outcome.receipt(chargedUnits) }
     return this.writeSurely(VideoState.COMPLETED).then(() => undefined)
-  }
-
-  // A charge that is still on its way is looked after without this run; the next read of the job asks how it went.
-  onSettleDelayed(_outcome: Outcome, givenUp: boolean): void | Promise<void> {
-    if (this.made && givenUp) return this.writeSurely(VideoState.LOST).then(() => undefined)
   }
 
   onDone(): void {

@@ -7,7 +7,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { epochKey, leasesKey, shardOf } from '../../../contract/wire/redisKeys.ts'
 import { LeaseCode, SettleCode } from '../../../contract/wire/scripts.ts'
 import { listHolds } from '../../../control/admission/listHolds.ts'
-import { OrphanVoider } from '../../../control/admission/orphanVoider.ts'
 import { balanceOf } from '../../../control/book/ledger/balanceOf.ts'
 import { ledgerLimits as limits } from '../../support/limits.ts'
 import { eachWithProxy } from '../../support/parts/bookWith.ts'
@@ -20,7 +19,7 @@ import {
   drainAll,
   ensureOpen,
   fundedAccount,
-  log,
+  orphanVoider,
   TestProxy,
   until,
 } from '../../support/parts/ledger.ts'
@@ -41,7 +40,7 @@ test('holds of a process that stopped heart-beating are voided, those of the liv
   const ofDead = await dead.newHold(accountId, 100)
   const ofUnknown = await unknown.newHold(accountId, 100)
   const ofLiving = await proxy.newHold(accountId, 100)
-  const voider = new OrphanVoider({ redis: book.redis, log, limits })
+  const voider = orphanVoider(book)
   try {
     const owners = async () => new Set((await listHolds(book.redis)).map((hold) => hold.owner))
     await until('the orphans are voided', async () => {
@@ -82,7 +81,7 @@ test('leases of a process that stopped heart-beating are taken back once, those 
   const lateId = await dead.hold(accountId, 60)
   await unknown.lease({ accountId, want: 200 })
   await living.leaseOne({ accountId, want: 100 })
-  const voider = new OrphanVoider({ redis: book.redis, log, limits })
+  const voider = orphanVoider(book)
   try {
     await until('the leases of the dead are free', async () => (await accountState(book.redis, accountId)).out === 100)
     await until('they are forgotten', async () => (await book.redis.zcard('owners')) === 1)
@@ -113,7 +112,7 @@ test('while admission is closed the leases of the dead stay, and are taken back 
   await dead.lease({ accountId, want: 60 })
   dead.stop()
   await book.redis.del(epochKey(shardOf(accountId)))
-  const voider = new OrphanVoider({ redis: book.redis, log, limits })
+  const voider = orphanVoider(book)
   try {
     await sleep(limits.heartbeatTimeoutMs + 300)
     assert.equal((await accountState(book.redis, accountId)).out, 60)
@@ -129,7 +128,7 @@ test('while admission is closed the leases of the dead stay, and are taken back 
 test('an outage of Redis voids nobody who goes on beating afterwards', async () => {
   const accountId = await fundedAccount(book, 1_000)
   const requestId = await proxy.newHold(accountId, 100)
-  const voider = new OrphanVoider({ redis: book.redis, log, limits })
+  const voider = orphanVoider(book)
   try {
     await sleep(200)
     await book.redisServer.kill9()

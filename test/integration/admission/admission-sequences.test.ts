@@ -8,7 +8,6 @@ import { HoldCode, SettleCode } from '../../../contract/wire/scripts.ts'
 import { EventDispatcher } from '../../../control/admission/dispatcher.ts'
 import { GrantSweeper } from '../../../control/admission/grantSweeper.ts'
 import { AdmissionKeeper } from '../../../control/admission/keeper.ts'
-import { OrphanVoider } from '../../../control/admission/orphanVoider.ts'
 import { settleLost } from '../../../control/admission/settleLost.ts'
 import { creditCoin } from '../../../control/book/ledger/creditCoin.ts'
 import { grantCredits } from '../../../control/book/ledger/grantCredits.ts'
@@ -22,6 +21,7 @@ import {
   ensureOpen,
   log,
   newAccount,
+  orphanVoider,
   scalar,
   settlementOf,
   startBook,
@@ -47,7 +47,7 @@ before(async () => {
     new EventDispatcher({ pool, redis, log, limits }),
     new GrantSweeper({ pool, redis, log, limits }),
     new AdmissionKeeper({ pool, redis, log, limits }),
-    new OrphanVoider({ redis, log, limits }),
+    orphanVoider(book),
   ]
   proxy = new TestProxy(redis)
   await proxy.beat()

@@ -11,10 +11,9 @@ import { Debits } from '../../../control/admission/debits/debit.ts'
 import { DebitKeeper } from '../../../control/admission/debits/debitKeeper.ts'
 import { EventDispatcher } from '../../../control/admission/dispatcher.ts'
 import { AdmissionKeeper, ensureAdmission } from '../../../control/admission/keeper.ts'
-import { OrphanVoider } from '../../../control/admission/orphanVoider.ts'
 import { SettlementConsumer } from '../../../control/book/settlement/consumer.ts'
 import { ledgerLimits as limits } from '../../support/limits.ts'
-import { type Book, log, startBook, TestProxy } from '../../support/parts/ledger.ts'
+import { type Book, log, orphanVoider, startBook, TestProxy } from '../../support/parts/ledger.ts'
 import { BUDGET_UNITS, batches, PlatformRun, type Step, SUB_KEYS } from '../../support/parts/platformRun.ts'
 
 /** A failure depends on timing, so that shrinking would only bury it. */
@@ -39,7 +38,7 @@ before(async () => {
     new EventDispatcher({ pool, redis, log, limits }),
     new AdmissionKeeper({ pool, redis, log, limits }),
     new DebitKeeper({ pool, redis, log, debits, limits }),
-    new OrphanVoider({ redis, log, limits }),
+    orphanVoider(book),
   ]
 })
 after(async () => {

@@ -6,10 +6,12 @@ import { newId } from '../../../contract/wire/ids.ts'
 import { connectRedis, type Redis } from '../../../contract/wire/redis.ts'
 import { shardOf } from '../../../contract/wire/redisKeys.ts'
 import { defineScript } from '../../../contract/wire/scripts.ts'
+import { HoldVoider } from '../../../control/admission/holdVoider.ts'
 import { noteOwner } from '../../../control/book/settlement/proxyOwners.ts'
 import type { Pool } from '../../../control/runtime/db/pool.ts'
 import { type Principal, toPrincipal } from '../../../proxy/access/principal.ts'
 import { Heartbeat } from '../../../proxy/admission/heartbeat.ts'
+import { type Holding, Holds } from '../../../proxy/admission/holds.ts'
 import { journalName } from '../../../proxy/admission/journal/journalName.ts'
 import { readJournal } from '../../../proxy/admission/journal/readJournal.ts'
 import { leaseScripts } from '../../../proxy/admission/leases/leaseScripts.ts'
@@ -17,6 +19,7 @@ import { OwnLeases } from '../../../proxy/admission/leases/ownLeases.ts'
 import type { RpcClient } from '../../../proxy/bus/rpcClient.ts'
 import { OwnerReplay } from '../../../proxy/supervisor/ownerReplay.ts'
 import { limitsWith } from '../limits.ts'
+import { log } from './ledger.ts'
 
 const LIMITS = limitsWith({ leaseDeliverMs: 5, leaseDemandMs: 20, leaseIdleMs: 40, replayPollMs: 5, settleRetryMs: 10 })
 const META = { model: 'acme/chat-small', endpoint: 'chat', sheetVersion: 1, streamed: false }
@@ -44,6 +47,7 @@ export class LeasingWorker {
   private readonly heartbeat: Heartbeat
   private readonly pool: Pool
   private readonly folder: string
+  private readonly holds: Holds
 
   private constructor(redisUrl: string, pool: Pool, folder: string) {
     this.pool = pool
@@ -59,7 +63,16 @@ export class LeasingWorker {
       rpc: controlOf(pool),
       limits: LIMITS,
       connected: () => this.commands.status === 'ready',
-      singles: { end: () => {} },
+      strays: { end: () => {} },
+      onFault: () => {},
+    })
+    this.holds = new Holds({
+      script: defineScript(this.commands, 'hold'),
+      schedule: setImmediate,
+      owner: this.owner,
+      limits: LIMITS,
+      connected: () => this.commands.status === 'ready',
+      perShard: false,
       onFault: () => {},
     })
     const beat = defineScript(this.commands, 'heartbeat')
@@ -77,12 +90,31 @@ export class LeasingWorker {
 
   /** Holds for a request. @returns the refusal where there is none */
   take(accountId: string, keyId: string, units: number): Promise<LeasedRequest | GatewayError> {
+    return this.takeFrom(this.own.leases, accountId, keyId, units)
+  }
+
+  /** As `take`, with a hold that Redis keeps by itself. */
+  takeSingly(accountId: string, keyId: string, units: number): Promise<LeasedRequest | GatewayError> {
+    return this.takeFrom(this.own.leases.singly(this.holds), accountId, keyId, units)
+  }
+
+  /** Endings that Redis does not have. */
+  get undelivered(): number {
+    return this.own.leases.undelivered
+  }
+
+  private takeFrom(
+    source: Holding,
+    accountId: string,
+    keyId: string,
+    units: number,
+  ): Promise<LeasedRequest | GatewayError> {
     const requestId = newId('req')
     const shard = shardOf(accountId)
     const record = { keyId, accountId, shard, privacyKnown: true, settingsKnown: true }
     const principal = toPrincipal(sluice.KeyRecord.create(record), LIMITS)
     return new Promise((resolve, reject) => {
-      this.own.leases.take({
+      source.take({
         requestId,
         principal,
         wantUnits: units,
@@ -156,8 +188,9 @@ export class LeasingWorker {
     const booked = async () =>
       new Map((await noteOwner(this.pool, this.owner)).map(({ shard, seq }) => [shard ?? 0, seq ?? 0]))
     const { signal } = new AbortController()
-    await new OwnerReplay({ owner: this.owner, redis, scripts, closeOwner, limits: LIMITS, booked, signal }).run(
-      content,
-    )
+    const voider = new HoldVoider({ redis, log, limits: LIMITS })
+    const voidHolds = () => voider.voidOwner(this.owner)
+    const options = { owner: this.owner, redis, scripts, closeOwner, limits: LIMITS, booked, voidHolds, signal }
+    await new OwnerReplay(options).run(content)
   }
 }

@@ -17,7 +17,9 @@ import {
 import { defineScript } from '../../../contract/wire/scripts.ts'
 import { EventDispatcher } from '../../../control/admission/dispatcher.ts'
 import { drainStream } from '../../../control/admission/drainStream.ts'
+import { HoldVoider } from '../../../control/admission/holdVoider.ts'
 import { ensureAdmission } from '../../../control/admission/keeper.ts'
+import { OrphanVoider } from '../../../control/admission/orphanVoider.ts'
 import { runAudit } from '../../../control/audit/runAudit.ts'
 import { creditCoin } from '../../../control/book/ledger/creditCoin.ts'
 import { openAccount } from '../../../control/book/ledger/openAccount.ts'
@@ -71,6 +73,11 @@ export async function newAccount(pool: Pool, coinUnits: number): Promise<string>
 /** Opens admission, or brings it back to what the book says. @returns what was to be done */
 export const ensureOpen = ({ pool, redis }: Book): ReturnType<typeof ensureAdmission> =>
   ensureAdmission({ pool, redis, log, limits })
+
+/** What ends the holds and leases of those who are gone. */
+export function orphanVoider({ redis }: Pick<Book, 'redis'>): OrphanVoider {
+  return new OrphanVoider({ redis, log, voider: new HoldVoider({ redis, log, limits }), limits })
+}
 
 /** Has Redis take what waits in the outbox. */
 export async function dispatchEvents({ pool, redis }: Book): Promise<void> {

@@ -3,6 +3,7 @@ import { sluice } from '../../../contract/wire/generated/messages.js'
 import { parseCatalog } from '../../../control/catalog/pricing/catalogFile.ts'
 import { encodeRecord } from '../../../control/catalog/pricing/record.ts'
 import { toPrincipal } from '../../../proxy/access/principal.ts'
+import type { Holding } from '../../../proxy/admission/holds.ts'
 import { UnmeteredHolds, UnmeteredSettlements } from '../../../proxy/admission/unmetered.ts'
 import { ControlUnavailable } from '../../../proxy/bus/rpcClient.ts'
 import { decodeCatalog } from '../../../proxy/catalog/catalog.ts'
@@ -101,6 +102,7 @@ export class OfflineProxy {
       outgoing: new OutBuffer(),
       holds: new UnmeteredHolds(fault),
       lastingHolds: new UnmeteredHolds(fault),
+      singly: (source: Holding) => source,
       settlements: new UnmeteredSettlements(fault),
       active: new ActiveRuns(),
       large: this.large,

@@ -29,6 +29,16 @@ local function writeLease(key, field, lease)
   end
 end
 
+-- The request whose single hold a lease has been made of, as `L:requestId:hour` names it; nil for the lease of a key.
+local function requestOf(field)
+  return string.match(field, '^L:(req_[^:]*):')
+end
+
+-- The single holds of the owner of leases.
+local function holdsKeyOf(leasesKey)
+  return 'holds' .. string.sub(leasesKey, 7)
+end
+
 local function platformOf(keys)
   return string.match(keys, '/(.+)$')
 end

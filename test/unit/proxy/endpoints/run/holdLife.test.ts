@@ -19,7 +19,7 @@ class Told implements HoldListener {
   onHoldRefused = (error: GatewayError): void => void this.calls.push(`refused ${error.row}`)
   onHoldSpared = (): void => void this.calls.push('spared')
   onSettled = (units: number): void => void this.calls.push(`settled ${units}`)
-  onSettleDelayed = (givenUp: boolean): void => void this.calls.push(givenUp ? 'given up' : 'delayed')
+  onSettleDelayed = (): void => void this.calls.push('delayed')
   onCrashed = (error: unknown): void => void this.crashes.push(error)
 }
 
@@ -61,8 +61,8 @@ test('its ending names who took it; another owner that may have it is told unhea
   assert.deepEqual(first?.ending, { ...common, owner: 'own_1', chargeUnits: 7 })
   assert.deepEqual([second?.ending, second?.waiter], [{ ...common, owner: 'batches', chargeUnits: -1 }, null])
   first?.waiter?.onSettled(6)
-  first?.waiter?.onSettleDelayed(true)
-  assert.deepEqual(told.calls, ['settled 6', 'given up'])
+  first?.waiter?.onSettleDelayed()
+  assert.deepEqual(told.calls, ['settled 6', 'delayed'])
 })
 
 test("an agent's request holds what its policy allows, by the approval that it used", async () => {

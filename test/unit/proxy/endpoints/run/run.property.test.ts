@@ -137,7 +137,7 @@ class Play {
     this.isTold = true
     this.tell(waiter, () => {
       if (how === 'settled') waiter.onSettled(Math.max(0, this.world.chargeUnits))
-      else waiter.onSettleDelayed(false)
+      else waiter.onSettleDelayed()
     })
   }
 

@@ -113,7 +113,7 @@ test('a request is held, called, answered, settled, told of it, and done', () =>
 test('where the ledger takes long the answer goes out without a receipt', () => {
   const operation = held()
   answer(operation)
-  operation.world.endings[0]?.waiter?.onSettleDelayed(false)
+  operation.world.endings[0]?.waiter?.onSettleDelayed()
   assert.deepEqual([operation.exchange.ends, operation.exchange.text], [['200'], 'no receipt'])
   isDone(operation)
 })

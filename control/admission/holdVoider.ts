@@ -1,0 +1,108 @@
+import type { Logger } from 'pino'
+import { VideoState, videoIdOf } from '../../contract/catalog/video.ts'
+import { sluice } from '../../contract/wire/generated/messages.js'
+import type { Redis } from '../../contract/wire/redis.ts'
+import { BATCH_OWNER, holdsKey, SHARD_COUNT, settleKeys, videoKey } from '../../contract/wire/redisKeys.ts'
+import { pipelineOf } from '../../contract/wire/redisShards.ts'
+import { defineScript, type Script, SettleCode } from '../../contract/wire/scripts.ts'
+import type { Limits } from '../limits.ts'
+import { redisNowMs } from '../runtime/redisClock.ts'
+import type { HoldRecord } from './holdRecord.ts'
+import { readHolds } from './listHolds.ts'
+import { orphanSettlement } from './orphanSettlement.ts'
+import { answersOf } from './scripts.ts'
+
+const VOID = -1
+
+/** How a hold that nobody is there to end ends. */
+interface End {
+  readonly chargeUnits: number
+  readonly settlement: Uint8Array
+}
+
+/** Ends holds of proxy processes that are gone: they are voided, but for those of clips that are made. */
+export class HoldVoider {
+  /** Holds voided since the start. */
+  voided = 0
+  private readonly redis: Redis
+  private readonly log: Logger
+  private readonly limits: Limits
+  private readonly settle: Script
+
+  constructor({ redis, log, limits }: { redis: Redis; log: Logger; limits: Limits }) {
+    this.redis = redis
+    this.log = log
+    this.limits = limits
+    this.settle = defineScript(redis, 'settle')
+  }
+
+  /**
+   * Ends all that a proxy process holds.
+   * @returns how many holds could not be ended now
+   * @throws errors of Redis
+   */
+  async voidOwner(owner: string): Promise<number> {
+    // No process beats for the holds of batch jobs: their jobs end them.
+    if (owner === BATCH_OWNER) return 0
+    let left = 0
+    for (const shard of await this.shardsOf(owner)) {
+      for await (const page of readHolds(this.redis, { key: holdsKey(shard, owner), shard, owner })) {
+        left += await this.voidHolds(page)
+      }
+    }
+    return left
+  }
+
+  /** The shards in which a proxy process has holds. @throws errors of Redis */
+  async shardsOf(owner: string): Promise<number[]> {
+    const pipeline = pipelineOf(this.redis)
+    for (let shard = 0; shard < SHARD_COUNT; shard++) pipeline.exists(holdsKey(shard, owner))
+    const isThere = answersOf(await pipeline.exec())
+    return [...isThere.keys()].filter((shard) => isThere[shard] === 1)
+  }
+
+  /**
+   * Ends holds.
+   * @returns how many could not be ended now
+   * @throws errors of Redis
+   */
+  async voidHolds(holds: readonly HoldRecord[]): Promise<number> {
+    let left = 0
+    const nowMs = await redisNowMs(this.redis)
+    for (let i = 0; i < holds.length; i += this.limits.holdBatchMax) {
+      const batch = holds.slice(i, i + this.limits.holdBatchMax)
+      const keys = batch.flatMap(({ shard, accountId, keyId, owner }) => settleKeys(shard, accountId, keyId, owner))
+      const ends = await Promise.all(batch.map((hold) => this.endOf(hold, nowMs)))
+      const items = ends.flatMap(({ chargeUnits, settlement }, place) => {
+        return [batch[place]?.requestId ?? '', chargeUnits, Buffer.from(settlement)]
+      })
+      const reply = (await this.settle(keys, [batch.length, this.limits.rememberResultMinutes, ...items])) as number[]
+      for (const [place, hold] of batch.entries()) {
+        if (reply[place * 2] === SettleCode.CLOSED) left++
+        if (reply[place * 2] === SettleCode.SETTLED) this.note(hold, reply[place * 2 + 1] ?? VOID)
+      }
+    }
+    return left
+  }
+
+  /** Of a clip that is made, the settlement stands beside its job. */
+  private async endOf(hold: HoldRecord, nowMs: number): Promise<End> {
+    if (hold.endpoint === 'videos') {
+      const key = videoKey(hold.shard, videoIdOf(hold.requestId))
+      const [state, encoded] = await this.redis.hmgetBuffer(key, 's', 'j')
+      const job = encoded && Number(state) === VideoState.MADE ? sluice.VideoJob.decode(encoded) : undefined
+      const { settlement } = job ?? {}
+      if (settlement !== undefined && settlement.length > 0) return { chargeUnits: job?.chargeUnits ?? 0, settlement }
+    }
+    return { chargeUnits: VOID, settlement: orphanSettlement(hold, nowMs) }
+  }
+
+  private note({ requestId, owner, holdUnits }: HoldRecord, chargedUnits: number): void {
+    if (chargedUnits >= 0) {
+      this.log.warn({ request: requestId, owner, units: chargedUnits }, 'a clip of a process that is gone was charged')
+      return
+    }
+    this.voided++
+    this.log.warn({ request: requestId, owner, units: holdUnits }, 'orphaned hold voided')
+  }
+}

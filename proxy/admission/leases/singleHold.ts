@@ -1,0 +1,40 @@
+import { leaseText } from '../journal/records.ts'
+import type { HeldFrom, LeaseIdentity } from './lease.ts'
+
+const HOUR_MS = 3_600_000
+const PREFIX = 'L:req_'
+
+/** Whether a lease has been made of the single hold of a request, which gives it its name. */
+export function isSingle(field: string): boolean {
+  return field.startsWith(PREFIX)
+}
+
+/** Whose hold it is. */
+export interface SingleOrigin {
+  readonly requestId: string
+  readonly shard: number
+  readonly accountId: string
+  /** `keyId`, or `keyId/platformKeyId` of a sub-key. */
+  readonly keys: string
+  readonly keyId: string
+  /** On Redis's clock. */
+  readonly heldAtMs: number
+}
+
+/**
+ * A hold that Redis keeps by itself, because it may outlive this process or because control has taken it. It ends as if it
+ * were all of a lease of its own, which is what Redis makes of it then.
+ */
+export class SingleHold implements HeldFrom {
+  readonly name: LeaseIdentity
+  readonly text: string
+
+  constructor({ requestId, shard, accountId, keys, keyId, heldAtMs }: SingleOrigin) {
+    const hour = Math.floor(heldAtMs / HOUR_MS)
+    this.name = { shard, accountId, keys, keyId, hour, field: `L:${requestId}:${hour}` }
+    this.text = leaseText(this.name)
+  }
+
+  /** What is not charged is free once Redis has the ending. */
+  release(): void {}
+}

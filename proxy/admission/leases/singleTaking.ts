@@ -1,0 +1,53 @@
+import type { GatewayError } from '../../../contract/errors/errors.ts'
+import type { Principal } from '../../access/principal.ts'
+import type { EndingWaiter } from '../ending.ts'
+import type { HoldWaiter } from '../holds.ts'
+import { SingleHold } from './singleHold.ts'
+
+/** A request that waits for a hold which Redis keeps by itself; the hold is noted before the request is told of it. */
+export class SingleTaking implements HoldWaiter {
+  readonly requestId: string
+  readonly principal: Principal
+  readonly wantUnits: number
+  readonly leastUnits: number
+  readonly holdMeta: string
+  private readonly waiter: HoldWaiter
+  private readonly note: (hold: SingleHold, split: string, units: number, heldAtMs: number) => void
+
+  constructor(waiter: HoldWaiter, note: (hold: SingleHold, split: string, units: number, heldAtMs: number) => void) {
+    const { requestId, principal, wantUnits, leastUnits, holdMeta } = waiter
+    this.requestId = requestId
+    this.principal = principal
+    this.wantUnits = wantUnits
+    this.leastUnits = leastUnits
+    this.holdMeta = holdMeta
+    this.waiter = waiter
+    this.note = note
+  }
+
+  onHeld(heldUnits: number, heldAtMs: number, split = `coin=${heldUnits}`): void {
+    const { requestId } = this
+    const { shard, accountId, keyId, platform } = this.principal
+    const keys = platform === null ? keyId : `${keyId}/${platform.keyId}`
+    const hold = new SingleHold({ requestId, shard, accountId, keyId, keys, heldAtMs })
+    this.note(hold, split, heldUnits, heldAtMs)
+    this.waiter.onHeld(heldUnits, heldAtMs)
+  }
+
+  onHoldRefused(error: GatewayError): void {
+    this.waiter.onHoldRefused(error)
+  }
+
+  onCrashed(error: unknown): void {
+    this.waiter.onCrashed(error)
+  }
+}
+
+/** Keeps from somebody what a request is charged, because control may have given the request up by now. */
+export function withoutCharge(waiter: EndingWaiter): EndingWaiter {
+  return {
+    onSettled: () => waiter.onSettleDelayed(),
+    onSettleDelayed: () => waiter.onSettleDelayed(),
+    onCrashed: (error) => waiter.onCrashed(error),
+  }
+}

@@ -1,0 +1,94 @@
+import type { FixedArguments } from '../../contract/wire/scriptArguments.ts'
+import { type Script, SettleCode } from '../../contract/wire/scripts.ts'
+import type { Limits } from '../limits.ts'
+import { type Ending, type EndingWaiter, inBatches, type Settling, type StrayEnding, settleCall } from './ending.ts'
+import { notifyWaiter } from './notifyWaiter.ts'
+import { ShardKeyCache } from './shardKeyCache.ts'
+
+export interface StrayHoldsOptions {
+  /** settle.lua */
+  readonly script: Script
+  readonly limits: Limits
+  readonly perShard: boolean
+  /** Whether a call can reach Redis now; if not, nothing is sent. */
+  readonly connected: () => boolean
+  readonly onFault: (error: unknown) => void
+}
+
+/**
+ * Voids holds that nobody was told of, or that somebody else may have taken over: the answer of the call that took them was
+ * lost, and the call itself may still be on its way. Each is looked for until it is found, or for lostHoldWatchMs. Nobody
+ * is shown a charge for them, so they need no journal: what a process leaves is voided when it is replayed.
+ */
+export class StrayHolds implements Settling {
+  private readonly options: StrayHoldsOptions
+  private readonly shardKeys = new ShardKeyCache()
+  private strays: StrayEnding[] = []
+  private timer: NodeJS.Timeout | undefined
+  private isStopped = false
+
+  constructor(options: StrayHoldsOptions) {
+    this.options = options
+  }
+
+  /** Holds that are looked for. */
+  get size(): number {
+    return this.strays.length
+  }
+
+  end(ending: Ending, keys: FixedArguments, waiter: EndingWaiter | null): void {
+    const { limits, onFault } = this.options
+    const isVoid = ending.chargeUnits < 0
+    if (!isVoid) onFault(new Error(`${ending.requestId} is to be charged and nothing is held for it`))
+    else if (this.strays.length < limits.strayHoldsMax) this.strays.push({ ending, keys, sinceMs: performance.now() })
+    if (waiter !== null) setImmediate(() => notifyWaiter(waiter, (told) => tell(told, isVoid), onFault))
+    this.lookLater(0)
+  }
+
+  stop(): void {
+    this.isStopped = true
+    clearTimeout(this.timer)
+  }
+
+  private lookLater(waitMs: number): void {
+    if (this.isStopped || this.timer !== undefined || this.strays.length === 0) return
+    this.timer = setTimeout(() => {
+      void this.look().finally(() => {
+        this.timer = undefined
+        this.lookLater(this.options.limits.settleRetryMs)
+      })
+    }, waitMs)
+  }
+
+  private async look(): Promise<void> {
+    const { limits, perShard, connected, onFault } = this.options
+    for (const batch of inBatches([...this.strays], limits.holdBatchMax, perShard)) {
+      if (!connected()) return
+      try {
+        await this.voidThose(batch)
+      } catch (error) {
+        onFault(error)
+        return
+      }
+    }
+  }
+
+  private async voidThose(batch: readonly StrayEnding[]): Promise<void> {
+    const { script, limits } = this.options
+    const { keys, args } = settleCall(batch, limits.rememberResultMinutes, this.shardKeys)
+    const reply = (await script(keys, args)) as number[]
+    const nowMs = performance.now()
+    const done = new Set<StrayEnding>()
+    for (const [i, stray] of batch.entries()) {
+      const code = reply[i * 2]
+      const isOver = code === SettleCode.UNKNOWN && nowMs - stray.sinceMs >= limits.lostHoldWatchMs
+      if (isOver || (code !== SettleCode.UNKNOWN && code !== SettleCode.CLOSED)) done.add(stray)
+    }
+    this.strays = this.strays.filter((stray) => !done.has(stray))
+  }
+}
+
+function tell(waiter: EndingWaiter, isVoid: boolean): void {
+  if (isVoid) waiter.onSettled(0)
+  else waiter.onSettleDelayed()
+}
