@@ -1,6 +1,7 @@
 import type { LeasedEnding } from './batch.ts'
 import type { LeaseContext } from './leaseContext.ts'
 import type { EndedHold } from './openHold.ts'
+import { isSingle } from './singleHold.ts'
 
 /** What the queue needs of its process. */
 type QueueContext = Pick<LeaseContext, 'limits' | 'journaled' | 'onFault'>
@@ -16,6 +17,8 @@ export class EndingQueue {
   private readonly context: QueueContext
   private endings: LeasedEnding[] = []
   private deliveredSeq = 0
+  /** The number of the newest ending of a single hold. */
+  private lastSingle = 0
   private waiting: WaitingForRedis[] = []
 
   constructor(context: QueueContext) {
@@ -40,8 +43,14 @@ export class EndingQueue {
     return this.deliveredSeq + this.endings.length + 1
   }
 
+  /** Something is free only once it is delivered: what is not charged of a single hold. */
+  get isUrgent(): boolean {
+    return this.lastSingle > this.deliveredSeq
+  }
+
   add(ending: LeasedEnding): void {
     this.endings.push(ending)
+    if (isSingle(ending.lease.field)) this.lastSingle = ending.seq
   }
 
   /** The oldest, at most `count`. */

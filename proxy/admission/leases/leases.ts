@@ -11,6 +11,7 @@ import { notifyWaiter } from '../notifyWaiter.ts'
 import type { LeasedEnding } from './batch.ts'
 import type { LeaseContext } from './leaseContext.ts'
 import type { LeaseScripts } from './leaseScripts.ts'
+import type { OpenHold } from './openHold.ts'
 import { OpenHolds } from './openHolds.ts'
 import { parseSplit } from './parts.ts'
 import { RecentEndings } from './recentEndings.ts'
@@ -109,10 +110,8 @@ export class Leases implements Holding, Settling {
     }
     this.open.remove(hold)
     this.recent.add(ending.requestId, ending.shard)
-    const isLate =
-      waiter !== null && isSingle(hold.lease.name.field) && this.silentMs >= this.options.limits.orphanVoidMs / 2
-    const told = isLate ? withoutCharge(waiter) : waiter
-    this.shards[ending.shard]?.end(hold, ending.chargeUnits, ending.settlement, told)
+    if (isSingle(hold.lease.name.field)) this.endSingle(hold, ending, waiter)
+    else this.shards[ending.shard]?.end(hold, ending.chargeUnits, ending.settlement, waiter)
   }
 
   /** Redis has answered something else in time. @param sentAtMs by performance.now() */
@@ -191,6 +190,14 @@ export class Leases implements Holding, Settling {
     }
     for (const timer of this.timers) clearInterval(timer)
     return this.shards.every((shard) => shard.isIdle)
+  }
+
+  /** What such a hold does not need is free once it is delivered, so that is done at once. */
+  private endSingle(hold: OpenHold, { shard, chargeUnits, settlement }: Ending, waiter: EndingWaiter | null): void {
+    // After a silence of that length control may give the request up.
+    const isLate = this.silentMs >= this.options.limits.orphanVoidMs / 2
+    this.shards[shard]?.end(hold, chargeUnits, settlement, waiter !== null && isLate ? withoutCharge(waiter) : waiter)
+    this.shards[shard]?.deliverSoon()
   }
 
   private tick(): void {

@@ -180,7 +180,7 @@ export class ShardLeases implements KeyShard {
     }
     if (this.mustReport) return this.reportNow('').then(() => true)
     if (this.isUnsure) return this.sync()
-    if (this.wanting.size > 0) return this.lease()
+    if (this.wanting.size > 0 && !(this.isDue && this.endings.isUrgent)) return this.lease()
     return this.isDue && this.deliver()
   }
 

@@ -127,7 +127,7 @@ export class LeasingWorker {
     })
   }
 
-  /** Ends a request. Resolves once its receipt may be shown. */
+  /** Ends a request. Resolves once its receipt may be shown. @param chargeUnits -1 voids it */
   end({ requestId, principal, heldUnits }: LeasedRequest, chargeUnits: number): Promise<void> {
     const { accountId, keyId, shard } = principal
     const settlement = sluice.Settlement.encode({
@@ -136,9 +136,9 @@ export class LeasingWorker {
       accountId,
       keyId,
       provider: 'mock',
-      status: sluice.Status.OK,
+      status: chargeUnits < 0 ? sluice.Status.FAILED : sluice.Status.OK,
       holdUnits: heldUnits,
-      chargeUnits,
+      chargeUnits: Math.max(0, chargeUnits),
       startedAtMs: Date.now(),
     }).finish()
     const ending = { requestId, owner: this.owner, accountId, keyId, shard, chargeUnits }
