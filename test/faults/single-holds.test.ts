@@ -23,6 +23,7 @@ before(async () => {
   paid = await startPaidStack({
     limits: {
       heartbeatTimeoutMs: NEVER_MS,
+      redisTimeoutMs: 2_000,
       batchTickMs: 50,
       batchGatherMs: 100,
       batchPollMs: 100,
@@ -79,7 +80,7 @@ async function begunStream(): Promise<{ reply: Promise<Reply> }> {
   const header = paymentHeader(await payFor(await quote(paid, PAYING), payer))
   const reply = post(paid, PAYING, header)
   reply.catch(() => undefined)
-  await until('it is served', async () => (await paid.stack.withRedis((redis) => redis.keys('holds:*'))).length > 0)
+  await until('it is served', async () => (await paid.stack.provider.open()) > 0)
   return { reply }
 }
 

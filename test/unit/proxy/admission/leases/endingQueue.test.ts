@@ -91,3 +91,16 @@ test('whoever waits for Redis is told once it has the ending, or that it takes l
   await new Promise((resolve) => setTimeout(resolve, 50))
   assert.deepEqual(told, ['req_1 7', 'req_2 late'])
 })
+
+test('an ending of a single hold is urgent until it is delivered', () => {
+  const { queue } = newQueue([])
+  fill(queue, 1)
+  assert.ok(!queue.isUrgent)
+  queue.add({ ...ending(queue.nextSeq), lease: { ...lease, field: 'L:req_2:5' } })
+  fill(queue, 1)
+  assert.ok(queue.isUrgent)
+  queue.delivered(1)
+  assert.ok(queue.isUrgent)
+  queue.delivered(1)
+  assert.ok(!queue.isUrgent)
+})
