@@ -15,7 +15,11 @@ afterEach(() => running?.stop())
 
 function over(
   codeOf: (requestId: string) => number,
-  { watchMs = 60_000, strayHoldsMax = 10, connected = () => true }: {
+  {
+    watchMs = 60_000,
+    strayHoldsMax = 10,
+    connected = () => true,
+  }: {
     watchMs?: number
     strayHoldsMax?: number
     connected?: () => boolean

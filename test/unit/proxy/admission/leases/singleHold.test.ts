@@ -17,7 +17,14 @@ test('a single hold is a lease of its own, named for its request and the hour it
 
 test('its ending is read from the journal as it was written', () => {
   const hold = new SingleHold({ ...origin, heldAtMs: 498_718 * HOUR_MS + 5 })
-  const ending = { requestId: 'req_1', seq: 3, voided: false, heldAtMs: 5, split: 'grt_1=2,coin=7', settlement: '\x0a|' }
+  const ending = {
+    requestId: 'req_1',
+    seq: 3,
+    voided: false,
+    heldAtMs: 5,
+    split: 'grt_1=2,coin=7',
+    settlement: '\x0a|',
+  }
   const record = parseRecord(endingText(hold.text, ending))
   assert.ok(record?.kind === 'ending')
   assert.deepEqual(leasedEnding(record), {
