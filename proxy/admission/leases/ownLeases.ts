@@ -15,6 +15,7 @@ import type { Settling } from '../ending.ts'
 import { Journal } from '../journal/journal.ts'
 import { journalName } from '../journal/journalName.ts'
 import { readJournal } from '../journal/readJournal.ts'
+import type { StrayHolds } from '../strayHolds.ts'
 import { askBooked } from './askBooked.ts'
 import type { LeasedEnding } from './batch.ts'
 import { leasedEnding } from './leasedEnding.ts'
@@ -29,7 +30,7 @@ export interface OwnLeasesOptions {
   readonly rpc: Pick<RpcClient, 'call'>
   readonly limits: Limits
   readonly connected: () => boolean
-  readonly strays: Settling
+  readonly strays: Settling & Pick<StrayHolds, 'size'>
   readonly onFault: (error: unknown) => void
 }
 
@@ -80,8 +81,8 @@ export class OwnLeases {
   async stop(timeoutMs: number): Promise<boolean> {
     const isDone = await this.leases.stop(timeoutMs)
     await this.journal.stop()
-    // It refuses while there is something in it.
-    if (isDone) await rmdir(this.diskFolder).catch(() => undefined)
+    // It refuses while there is something in it. What is left is for whoever finds it.
+    if (isDone && this.options.strays.size === 0) await rmdir(this.diskFolder).catch(() => undefined)
     return isDone
   }
 

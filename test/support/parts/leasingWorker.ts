@@ -63,7 +63,7 @@ export class LeasingWorker {
       rpc: controlOf(pool),
       limits: LIMITS,
       connected: () => this.commands.status === 'ready',
-      strays: { end: () => {} },
+      strays: { end: () => {}, size: 0 },
       onFault: () => {},
     })
     this.holds = new Holds({
