@@ -119,6 +119,8 @@ export const PROXY_LIMITS = {
   leaseIdleMs: 1_000,
   /** How long leases may be used while Redis does not answer, in milliseconds; less than heartbeatTimeoutMs. */
   leaseSilenceMs: 10_000,
+  /** The time from one question to the next whether control has loaded the state of a Redis that took over, in milliseconds. */
+  serversAskMs: 50,
   /** How long a request waits at most for what other processes have leased to come back, in milliseconds. */
   recallWaitMs: 50,
   /** How long an account is leased hold by hold after such a recall, in milliseconds. */

@@ -11,6 +11,7 @@ import { KeyCache } from './access/keyCache.ts'
 import { Heartbeat } from './admission/heartbeat.ts'
 import { Holds } from './admission/holds.ts'
 import { Journal } from './admission/journal.ts'
+import { KnownServers } from './admission/knownServers.ts'
 import { OwnLeases } from './admission/leases/ownLeases.ts'
 import { type Ending, Settlements } from './admission/settlements.ts'
 import { settlementBytes } from './admission/settlementText.ts'
@@ -61,6 +62,7 @@ const subscriber = connectRedis(config.redisUrl, 'wait')
 const feedRedis = connectRedis(config.redisUrl, 'wait')
 for (const redis of [commands, subscriber, feedRedis]) redis.on('error', fault('redis connection'))
 
+const servers = new KnownServers(commands, limits, fault('asking which Redis this is'))
 const metrics = new RequestMetrics()
 const health = new RouteHealth(limits)
 const transport = await newTransport(config.transport, limits)
@@ -84,13 +86,14 @@ const catalog = new CatalogStore({
 const incidents = new IncidentStore(commands, fault('reading the incidents'))
 const schedule = (work: () => void) => void setImmediate(work)
 const connected = () => commands.status === 'ready'
+const canTake = () => connected() && servers.areKnown
 const holds = new Holds({
   script: defineScript(commands, 'hold'),
   schedule,
   owner,
   limits,
   perShard: clusterOf(commands) !== undefined,
-  connected,
+  connected: canTake,
   onFault: fault('taking holds'),
 })
 const settlements = new Settlements({
@@ -110,7 +113,8 @@ const own = new OwnLeases({
   subscriber,
   rpc,
   limits,
-  connected,
+  connected: canTake,
+  serverChanges: () => servers.changes,
   singles: settlements,
   onFault: fault('leases'),
 })

@@ -60,7 +60,7 @@ export class OwnerReplay {
 
   private async deliver(shard: number, endings: readonly LeasedEnding[], bookedSeq: number): Promise<void> {
     const { redis, owner, limits } = this.options
-    const calls = new ShardCalls(shard, { ...this.options, answered: () => {} })
+    const calls = new ShardCalls(shard, { ...this.options, answered: () => {}, serverChanges: () => 0 })
     calls.resume(Number((await redis.hget(leasesKey(shard, owner), 'op')) ?? 0) + CALLS_UNDER_WAY)
     calls.epoch = (await redis.get(epochKey(shard))) ?? ''
     let deliveredSeq = await this.deliveredSeq(calls, bookedSeq)

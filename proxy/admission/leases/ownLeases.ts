@@ -27,7 +27,9 @@ export interface OwnLeasesOptions {
   readonly subscriber: Redis
   readonly rpc: Pick<RpcClient, 'call'>
   readonly limits: Limits
+  /** A call can reach Redis now, and control has loaded its state. */
   readonly connected: () => boolean
+  readonly serverChanges: () => number
   readonly singles: Settling
   readonly onFault: (error: unknown) => void
 }
@@ -43,7 +45,7 @@ export class OwnLeases {
   private asking: Promise<ReadonlyMap<number, number>> | undefined
 
   constructor(options: OwnLeasesOptions) {
-    const { config, owner, commands, limits, connected, singles, onFault } = options
+    const { config, owner, commands, limits, connected, serverChanges, singles, onFault } = options
     this.options = options
     const name = journalName(owner, process.pid)
     const diskFolder = join(config.journalFolder, name)
@@ -56,6 +58,7 @@ export class OwnLeases {
       limits,
       journal: this.journal,
       connected,
+      serverChanges,
       booked: () => this.booked(),
       journaled: (shard, afterSeq, lastSeq) => journaled(folders, shard, afterSeq, lastSeq),
       publishRecall: (accountId) => commands.publish(RECALL_CHANNEL, accountId).catch(onFault),

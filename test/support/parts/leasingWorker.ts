@@ -59,6 +59,7 @@ export class LeasingWorker {
       rpc: controlOf(pool),
       limits: LIMITS,
       connected: () => this.commands.status === 'ready',
+      serverChanges: () => 0,
       singles: { end: () => {} },
       onFault: () => {},
     })
