@@ -134,6 +134,10 @@ export const PROXY_LIMITS = {
   journalSegmentBytes: 4_194_304,
   /** How long the journal is gathered in memory before it is written to disk, in milliseconds. */
   journalMirrorMs: 20,
+  /** How long a write to the file system in memory may take, before it is left alone for a while, in milliseconds. */
+  journalMemoryWriteMs: 200,
+  /** How long it is left alone, in milliseconds. */
+  journalMemoryRestMs: 60_000,
   /** What the disk may be behind, in bytes; beyond it no requests are opened. */
   journalLagBytesMax: 16_777_216,
   /** The journal of a process, in bytes; beyond it no requests are opened. */
