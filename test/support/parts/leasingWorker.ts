@@ -11,7 +11,7 @@ import type { Pool } from '../../../control/runtime/db/pool.ts'
 import { type Principal, toPrincipal } from '../../../proxy/access/principal.ts'
 import { Heartbeat } from '../../../proxy/admission/heartbeat.ts'
 import { journalName } from '../../../proxy/admission/journal/journalName.ts'
-import { readJournal } from '../../../proxy/admission/journal/readJournal.ts'
+import { type JournalContent, readJournal } from '../../../proxy/admission/journal/readJournal.ts'
 import { leaseScripts } from '../../../proxy/admission/leases/leaseScripts.ts'
 import { OwnLeases } from '../../../proxy/admission/leases/ownLeases.ts'
 import type { RpcClient } from '../../../proxy/bus/rpcClient.ts'
@@ -131,6 +131,11 @@ export class LeasingWorker {
     return this.commands.status === 'ready'
   }
 
+  /** Nothing it does from now on gets to Redis. */
+  cutOff(): void {
+    this.commands.disconnect()
+  }
+
   /** As kill -9. */
   async kill(): Promise<void> {
     this.commands.disconnect()
@@ -148,8 +153,11 @@ export class LeasingWorker {
     return isDone
   }
 
-  /** What its supervisor does after its death. */
-  async replay(redis: Redis): Promise<void> {
+  /**
+   * What its supervisor does after its death.
+   * @param written of what its journal has, what was really written
+   */
+  async replay(redis: Redis, written = (content: JournalContent): JournalContent => content): Promise<void> {
     const name = journalName(this.owner, process.pid)
     const content = await readJournal([join(this.folder, 'memory', name), join(this.folder, 'disk', name)])
     const scripts = leaseScripts(redis)
@@ -157,8 +165,7 @@ export class LeasingWorker {
     const booked = async () =>
       new Map((await noteOwner(this.pool, this.owner)).map(({ shard, seq }) => [shard ?? 0, seq ?? 0]))
     const { signal } = new AbortController()
-    await new OwnerReplay({ owner: this.owner, redis, scripts, closeOwner, limits: LIMITS, booked, signal }).run(
-      content,
-    )
+    const replay = new OwnerReplay({ owner: this.owner, redis, scripts, closeOwner, limits: LIMITS, booked, signal })
+    await replay.run(written(content))
   }
 }
