@@ -1,4 +1,5 @@
-// What a disk that another process writes to as fast as it can adds to small requests, with and without fsync of the journal.
+// What a disk that another process writes to as fast as it can adds to small requests, with and without fsync of the journal;
+// beside it the same process that writes to memory, whose share is that of the CPU time.
 // node dist/bench/disk.js [rounds] [seconds of a measurement]
 
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -16,10 +17,13 @@ import { modelOf, sluiceMeasured } from './targets/world.ts'
 const ROUNDS = Number(process.argv[2] ?? 3)
 const SECONDS = Number(process.argv[3] ?? 5)
 
+const MEMORY = '/dev/shm'
+
 /** One load on a stack of its own kind. */
 interface Row {
   readonly sync: boolean
-  readonly isBusy: boolean
+  /** What else happens. */
+  readonly beside: string
   readonly latencyMs: Quantiles
 }
 
@@ -33,21 +37,19 @@ async function measureStack(sync: boolean, stops: (() => Promise<void>)[]): Prom
   const kind = { ...caseNamed(LATENCY), seconds: SECONDS }
   const options = loadOptions(kind, one.target, true, modelOf(kind, one))
   const rows: Row[] = []
-  await loadOnce(load, options)
+  const measure = async (): Promise<Quantiles> => (await loadOnce(load, options)).latencyMs
+  await measure()
   for (let round = 0; round < ROUNDS; round++) {
-    rows.push({ sync, isBusy: false, latencyMs: (await loadOnce(load, options)).latencyMs })
-    rows.push({
-      sync,
-      isBusy: true,
-      latencyMs: await besideWriter(async () => (await loadOnce(load, options)).latencyMs),
-    })
+    rows.push({ sync, beside: 'nothing', latencyMs: await measure() })
+    rows.push({ sync, beside: 'a writer to memory', latencyMs: await besideWriter(MEMORY, measure) })
+    rows.push({ sync, beside: 'a writer to the disk', latencyMs: await besideWriter(tmpdir(), measure) })
   }
   return rows
 }
 
-/** Runs work while another process fills the disk that the journal is on. */
-async function besideWriter<Result>(work: () => Promise<Result>): Promise<Result> {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-writer-'))
+/** Runs work while another process writes to a file system; the journal is on the one of tmpdir(). */
+async function besideWriter<Result>(root: string, work: () => Promise<Result>): Promise<Result> {
+  const folder = mkdtempSync(join(root, 'sluice-bench-writer-'))
   let writer: Child | undefined
   try {
     writer = await startChild('parts/diskWriter.js', [join(folder, 'filler')])
@@ -60,10 +62,10 @@ async function besideWriter<Result>(work: () => Promise<Result>): Promise<Result
 
 for (const sync of [false, true]) {
   const rows = await untilStopped((stops) => measureStack(sync, stops))
-  for (const { isBusy, latencyMs } of rows) {
+  for (const { beside, latencyMs } of rows) {
     const { count, p50, p99, p999, max } = latencyMs
     const times = [p50, p99, p999, max].map((ms) => ms.toFixed(2)).join(' / ')
-    const what = `${sync ? 'fsync' : 'no fsync'}, disk ${isBusy ? 'busy' : 'quiet'}`
+    const what = `${sync ? 'fsync' : 'no fsync'}, beside ${beside}`
     console.log(`${what}: p50 / p99 / p999 / max ${times} ms of ${count}; load ${loadavg()[0]?.toFixed(1)}`)
   }
 }

@@ -2,6 +2,7 @@ import type { StreamCall } from './clients/streamCall.ts'
 import { hasEnding, openRequest } from './journals.ts'
 import type { LifeWorld } from './lifeWorld.ts'
 import { present } from './present.ts'
+import type { Relay } from './relay.ts'
 import { until } from './until.ts'
 
 /** A request that stands at a step. */
@@ -38,11 +39,7 @@ async function opened(world: LifeWorld): Promise<AtStep> {
   // Only the gateway speaks first on that connection.
   await until('the gateway calls the provider', () => world.providerRelay.keptBytes('client') > 0)
   const requestId = present(await openRequest(world.stack.dir))
-  const letGo = async (isDead: boolean): Promise<void> => {
-    if (isDead) world.providerRelay.breakAll()
-    else world.providerRelay.release()
-  }
-  return { call, requestId, letGo }
+  return { call, requestId, letGo: async (isDead) => letGoOf(world.providerRelay, isDead) }
 }
 
 async function midStream(world: LifeWorld): Promise<AtStep> {
@@ -61,19 +58,16 @@ async function ended(world: LifeWorld): Promise<AtStep> {
   world.clientRelay.hold('server')
   await release(world)
   await until('the ending is written', () => hasEnding(world.stack.dir, requestId))
-  const letGo = async (isDead: boolean): Promise<void> => {
-    if (isDead) world.clientRelay.breakAll()
-    else world.clientRelay.release()
-  }
-  return { call, requestId, letGo }
+  return { call, requestId, letGo: async (isDead) => letGoOf(world.clientRelay, isDead) }
 }
 
 async function shown(world: LifeWorld): Promise<AtStep> {
   const call = await world.askHalf()
-  world.pauseRedis()
+  world.redisRelay.hold('client')
   await release(world)
   await until('the receipt is shown', () => call.receipt !== null)
-  return { call, requestId: call.requestId, letGo: async () => world.resumeRedis() }
+  // A call that is under way would arrive although the process that made it is gone.
+  return { call, requestId: call.requestId, letGo: async (isDead) => letGoOf(world.redisRelay, isDead) }
 }
 
 async function delivered(world: LifeWorld): Promise<AtStep> {
@@ -90,6 +84,11 @@ async function booked(world: LifeWorld): Promise<AtStep> {
   await until('the receipt is shown', () => call.receipt !== null)
   await world.stack.settled()
   return { call, requestId: call.requestId, letGo: async () => undefined }
+}
+
+function letGoOf(relay: Relay, isDead: boolean): void {
+  if (isDead) relay.breakAll()
+  else relay.release()
 }
 
 async function release(world: LifeWorld): Promise<void> {

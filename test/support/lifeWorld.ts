@@ -3,12 +3,16 @@ import { ledgerStream, shardOf } from '../../contract/wire/redisKeys.ts'
 import { StreamCall } from './clients/streamCall.ts'
 import { present } from './present.ts'
 import { Relay } from './relay.ts'
+import { startTestRedis } from './services.ts'
 import { type Stack, type StackOptions, startStack, type TestAccount } from './stack.ts'
 import { testCatalog } from './testCatalog.ts'
 import { until } from './until.ts'
 
 const MODEL = 'test/paced'
 const MODELS = [{ id: MODEL, upstream: 'mock,chunks=6,delay=5' }]
+
+/** Where what is sent can be held back. */
+type Relays = Pick<LifeWorld, 'providerRelay' | 'clientRelay' | 'redisRelay'>
 
 /** A stack whose requests can be stopped at every step of their life: what a step waits for is held back. */
 export class LifeWorld {
@@ -18,13 +22,16 @@ export class LifeWorld {
   readonly providerRelay: Relay
   /** Between a client and the gateway. */
   readonly clientRelay: Relay
+  /** Between Redis and everybody else. */
+  readonly redisRelay: Relay
   private locker: pg.Client | undefined
 
-  private constructor(stack: Stack, account: TestAccount, providerRelay: Relay, clientRelay: Relay) {
+  private constructor(stack: Stack, account: TestAccount, relays: Relays) {
     this.stack = stack
     this.account = account
-    this.providerRelay = providerRelay
-    this.clientRelay = clientRelay
+    this.providerRelay = relays.providerRelay
+    this.clientRelay = relays.clientRelay
+    this.redisRelay = relays.redisRelay
   }
 
   static async start(options: StackOptions): Promise<LifeWorld> {
@@ -35,16 +42,20 @@ export class LifeWorld {
       url.port = String(providerRelay.port)
       return testCatalog(url.href, { models: MODELS })
     }
-    const stack = await startStack({ ...options, catalog })
+    const server = await startTestRedis()
+    const redisRelay = await Relay.start(Number(new URL(server.url).port))
+    const redis = { ...server, url: `redis://127.0.0.1:${redisRelay.port}` }
+    const stack = await startStack({ ...options, catalog, redis })
     const clientRelay = await Relay.start(stack.proxy.port)
-    return new LifeWorld(stack, await stack.createAccount({ coin: '5', credits: '5' }), providerRelay, clientRelay)
+    const account = await stack.createAccount({ coin: '5', credits: '5' })
+    return new LifeWorld(stack, account, { providerRelay, clientRelay, redisRelay })
   }
 
   async finish(): Promise<void> {
     try {
       await this.stack.finish()
     } finally {
-      await Promise.all([this.providerRelay.stop(), this.clientRelay.stop()])
+      await Promise.all([this.providerRelay, this.clientRelay, this.redisRelay].map((relay) => relay.stop()))
     }
   }
 
@@ -60,16 +71,6 @@ export class LifeWorld {
     const call = this.ask()
     await until('the stream has begun', () => call.hasBegun)
     return call
-  }
-
-  /** Lets Redis stand still until it is killed or resumed. */
-  pauseRedis(): void {
-    process.kill(present(this.stack.redis.pid()), 'SIGSTOP')
-  }
-
-  resumeRedis(): void {
-    const pid = this.stack.redis.pid()
-    if (pid !== undefined) process.kill(pid, 'SIGCONT')
   }
 
   /** Lets no receipt be booked; resolves once the lock stands. */
