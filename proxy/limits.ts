@@ -115,6 +115,8 @@ export const PROXY_LIMITS = {
   leaseIdleMs: 1_000,
   /** How long leases may be used while Redis does not answer, in milliseconds; less than heartbeatTimeoutMs. */
   leaseSilenceMs: 10_000,
+  /** The time from one question to the next whether control has loaded the state of a Redis that took over, in milliseconds. */
+  serversAskMs: 50,
   /** How long a request waits at most for what other processes have leased to come back, in milliseconds. */
   recallWaitMs: 50,
   /** How long an account is leased hold by hold after such a recall, in milliseconds. */
@@ -128,6 +130,10 @@ export const PROXY_LIMITS = {
   journalSegmentBytes: 4_194_304,
   /** How long the journal is gathered in memory before it is written to disk, in milliseconds. */
   journalMirrorMs: 20,
+  /** How long a write to the file system in memory may take, before it is left alone for a while, in milliseconds. */
+  journalMemoryWriteMs: 200,
+  /** How long it is left alone, in milliseconds. */
+  journalMemoryRestMs: 60_000,
   /** What the disk may be behind, in bytes; beyond it no requests are opened. */
   journalLagBytesMax: 16_777_216,
   /** The journal of a process, in bytes; beyond it no requests are opened. */

@@ -10,6 +10,7 @@ import { WorkerPool } from '../workers/pool.ts'
 import { KeyCache } from './access/keyCache.ts'
 import { Heartbeat } from './admission/heartbeat.ts'
 import { Holds } from './admission/holds.ts'
+import { KnownServers } from './admission/knownServers.ts'
 import { OwnLeases } from './admission/leases/ownLeases.ts'
 import { StrayHolds } from './admission/strayHolds.ts'
 import { UnmeteredHolds, UnmeteredSettlements } from './admission/unmetered.ts'
@@ -59,6 +60,7 @@ const subscriber = connectRedis(config.redisUrl, 'wait')
 const feedRedis = connectRedis(config.redisUrl, 'wait')
 for (const redis of [commands, subscriber, feedRedis]) redis.on('error', fault('redis connection'))
 
+const servers = new KnownServers(commands, limits, fault('asking which Redis this is'))
 const metrics = new RequestMetrics()
 const health = new RouteHealth(limits)
 const transport = await newTransport(config.transport, limits)
@@ -82,13 +84,14 @@ const catalog = new CatalogStore({
 const incidents = new IncidentStore(commands, fault('reading the incidents'))
 const schedule = (work: () => void) => void setImmediate(work)
 const connected = () => commands.status === 'ready'
+const canTake = () => connected() && servers.areKnown
 const holds = new Holds({
   script: defineScript(commands, 'hold'),
   schedule,
   owner,
   limits,
   perShard: clusterOf(commands) !== undefined,
-  connected,
+  connected: canTake,
   onFault: fault('taking holds'),
 })
 const strays = new StrayHolds({
@@ -105,7 +108,8 @@ const own = new OwnLeases({
   subscriber,
   rpc,
   limits,
-  connected,
+  connected: canTake,
+  serverChanges: () => servers.changes,
   strays,
   onFault: fault('leases'),
 })

@@ -71,6 +71,8 @@ export function settleKeys(shard: number, accountId: string, keyId: string, owne
 export const LEDGER_GROUP = 'control'
 /** The owner of the holds of batch jobs, which are control's and outlive every process. */
 export const BATCH_OWNER = 'batches'
+/** String: the servers for which admission was opened, as `serversOf` names them. */
+export const SERVERS_KEY = 'servers'
 /** Sorted set: proxy processes by their last heartbeat on Redis's clock, in milliseconds. */
 export const OWNERS_KEY = 'owners'
 /** Hash: proxy process to the number of the loading that it has reported its leases to. */

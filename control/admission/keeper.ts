@@ -1,7 +1,8 @@
 import type { Logger } from 'pino'
 import type { Redis } from '../../contract/wire/redis.ts'
-import { epochKey, ledgerStream, SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
+import { epochKey, ledgerStream, SERVERS_KEY, SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
 import { onServersChange, pipelineOf } from '../../contract/wire/redisShards.ts'
+import { areKnown, serversOf } from '../../contract/wire/servers.ts'
 import { compareStreamIds, parseStreamId } from '../../contract/wire/streamId.ts'
 import { readPositions } from '../book/settlement/positions.ts'
 import type { Limits } from '../limits.ts'
@@ -11,7 +12,6 @@ import { Loop } from '../runtime/loop.ts'
 import { withoutDebits } from './debitLock.ts'
 import { rebuildAll, reloadShards } from './rebuild.ts'
 import { answersOf } from './scripts.ts'
-import { areKnown, serversOf } from './servers.ts'
 
 const FIRST_TIME = 'admission opens for the first time'
 const REDIS_RESTARTED = 'Redis was started again, or another server took over'
@@ -107,9 +107,12 @@ async function findFault(redis: Redis, pool: Pool): Promise<string | undefined> 
   const positions = await readPositions(pool)
   const pipeline = pipelineOf(redis)
   for (let shard = 0; shard < SHARD_COUNT; shard++) pipeline.get(epochKey(shard))
+  pipeline.get(SERVERS_KEY)
   const epochs = answersOf(await pipeline.exec())
+  const servers = epochs.pop()
   const other = epochs.findIndex((epoch) => epoch !== state.epoch)
   if (other >= 0) return epochs[other] === null ? `shard ${other} has no epoch` : `shard ${other} has another epoch`
+  if (servers !== state.redis_run_id) return 'Redis names other servers than the book'
   return findLostEntries(redis, positions)
 }
 

@@ -1,6 +1,6 @@
 import { newId } from '../../contract/wire/ids.ts'
 import type { Redis } from '../../contract/wire/redis.ts'
-import { BATCH_OWNER, OWNERS_KEY, SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
+import { BATCH_OWNER, OWNERS_KEY, SERVERS_KEY, SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
 import { scanKeys } from '../../contract/wire/redisShards.ts'
 import type { Limits } from '../limits.ts'
 import type { Pool } from '../runtime/db/pool.ts'
@@ -24,7 +24,7 @@ async function nextWriter(redis: Redis, pool: Pool): Promise<ShardWriter> {
 /**
  * Makes the whole admission state anew from the book and opens admission with a new epoch. To be called under the
  * admission lock.
- * @param servers as `serversOf` returned them before, remembered with the epoch
+ * @param servers as `serversOf` returned them before; remembered with the epoch, and named to the proxies
  * @param beforeOpen brings back what else the proxies need from Redis
  * @returns the epoch
  */
@@ -49,6 +49,7 @@ export async function rebuildAll(
   await beforeOpen()
   const epoch = newId('evt')
   await pool.query('UPDATE admission_state SET epoch = $1, redis_run_id = $2', [epoch, servers])
+  await redis.set(SERVERS_KEY, servers)
   await Promise.all(SHARDS.map((shard) => loader.open(shard, epoch)))
   return epoch
 }

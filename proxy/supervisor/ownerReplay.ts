@@ -9,7 +9,7 @@ import type { EndingRecord, OpeningRecord } from '../admission/journal/records.t
 import type { LeasedEnding } from '../admission/leases/batch.ts'
 import { keyIdOf } from '../admission/leases/lease.ts'
 import { leasedEnding } from '../admission/leases/leasedEnding.ts'
-import { parseSplit, unitsOf } from '../admission/leases/parts.ts'
+import { NO_PARTS, parseSplit, unitsOf } from '../admission/leases/parts.ts'
 import { type CallContext, ShardCalls } from '../admission/leases/shardCalls.ts'
 import { settlementOf } from '../admission/settlementText.ts'
 import type { Limits } from '../limits.ts'
@@ -65,13 +65,13 @@ export class OwnerReplay {
 
   private async deliver(shard: number, endings: readonly LeasedEnding[], bookedSeq: number): Promise<void> {
     const { redis, owner, limits } = this.options
-    const calls = new ShardCalls(shard, { ...this.options, answered: () => {} })
+    const calls = new ShardCalls(shard, { ...this.options, answered: () => {}, serverChanges: () => 0 })
     calls.resume(Number((await redis.hget(leasesKey(shard, owner), 'op')) ?? 0) + CALLS_UNDER_WAY)
     calls.epoch = (await redis.get(epochKey(shard))) ?? ''
     let deliveredSeq = await this.deliveredSeq(calls, bookedSeq)
     while (deliveredSeq !== undefined) {
       const after: number = deliveredSeq
-      const batch = endings.filter(({ seq }) => seq > after).slice(0, limits.leaseDeliverBatchMax)
+      const batch = behind(endings, after).slice(0, limits.leaseDeliverBatchMax)
       if (batch.length === 0) return
       const done = await calls.deliver(batch, [])
       if (done.code !== LeaseCode.OK) return
@@ -97,6 +97,19 @@ export class OwnerReplay {
       if (code !== LeaseCode.OK) throw new Error(`admission is closed; the leases of ${owner} are given back later`)
     }
   }
+}
+
+/**
+ * The endings behind a number, with none missing. A number is missing where neither memory nor disk took its ending, although
+ * they took later ones: the ending behind it stands there as well, charged once, and the book takes it once.
+ */
+function behind(endings: readonly LeasedEnding[], after: number): LeasedEnding[] {
+  const whole: LeasedEnding[] = []
+  for (const ending of endings) {
+    for (let seq = after + whole.length + 1; seq < ending.seq; seq++) whole.push({ ...ending, seq, charged: NO_PARTS })
+    if (ending.seq > after) whole.push(ending)
+  }
+  return whole
 }
 
 /** All endings by shard; those of open requests follow the others. */

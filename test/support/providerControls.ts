@@ -44,9 +44,9 @@ export class ProviderControls {
     await this.release()
   }
 
-  /** What the mock provider served so far. */
-  async log(): Promise<Served[]> {
-    const response = await fetch(`${this.origin}/_log`)
+  /** What the mock provider served so far. @param since number of a line: only those behind it */
+  async log(since = 0): Promise<Served[]> {
+    const response = await fetch(`${this.origin}/_log?since=${since}`)
     const text = await response.text()
     return text
       .split('\n')

@@ -29,12 +29,14 @@ export interface Workload {
 /**
  * Keeps `clients` clients busy, each with one request after another, streamed and not by turns, over the models.
  * Failures are part of it: clients go on after a pause, as a retrying client would.
+ * @param pauseMs between two requests of a client
  */
 export function startWorkload(
   stack: Stack,
   account: TestAccount,
   models: readonly string[],
   clients: number,
+  pauseMs = 0,
 ): Workload {
   const answered: Receipt[] = []
   const refused = new Map<number, number>()
@@ -63,6 +65,7 @@ export function startWorkload(
     for (let turn = first; !stopped; turn += clients) {
       try {
         await one(turn)
+        if (pauseMs > 0) await sleep(pauseMs)
       } catch {
         broken++
         await sleep(RETRY_PAUSE_MS)

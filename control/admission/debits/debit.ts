@@ -93,7 +93,7 @@ export class Debits {
     // Until Redis has refused it, it may be taken, whatever comes back.
     let mayBeTaken = true
     transaction.onRollback(async () => mayBeTaken && this.void(debit, Date.now()))
-    const taken = await this.takeInRedis(debit)
+    const taken = await this.takeInRedis(debit, await serversInBook(client))
     if (taken.code !== HoldCode.OK) {
       mayBeTaken = false
       throw refusalOf(taken)
@@ -117,20 +117,20 @@ export class Debits {
     return Number(await this.giveBack([...accountKeysOf(debit), ...countersOf(debit)], [debit.id])) >= 0
   }
 
-  private takeInRedis(debit: Debit): Promise<Taken> {
-    const take = () => this.takeAtHour(debit)
+  private takeInRedis(debit: Debit, servers: string): Promise<Taken> {
+    const take = () => this.takeAtHour(debit, servers)
     return takeRecalling(this.redis, debit.accountId, this.limits, take, isShort)
   }
 
-  private async takeAtHour(debit: Debit): Promise<Taken> {
-    let taken = await inTime(this.tryTake(debit), this.limits)
+  private async takeAtHour(debit: Debit, servers: string): Promise<Taken> {
+    let taken = await inTime(this.tryTake(debit, servers), this.limits)
     for (let more = CLOCK_ATTEMPTS; taken.code === CLOCK_RAN_ON && more > 1; more--) {
-      taken = await inTime(this.tryTake(debit), this.limits)
+      taken = await inTime(this.tryTake(debit, servers), this.limits)
     }
     return taken
   }
 
-  private async tryTake(debit: Debit): Promise<Taken> {
+  private async tryTake(debit: Debit, servers: string): Promise<Taken> {
     const { hour, month } = windowsAt(await redisNowMs(this.redis))
     const { spender } = debit
     const keys = keysText({ keyId: spender?.keyId ?? '', platformKeyId: spender?.platform?.keyId ?? '' })
@@ -143,6 +143,7 @@ export class Debits {
         debit.units,
         hour,
         month,
+        servers,
         ...(spender === undefined ? [] : capArguments(spender.caps)),
         ...(spender?.platform === undefined ? [] : capArguments(spender.platform.caps)),
       ],
@@ -189,6 +190,12 @@ async function book(client: Client, debit: Debit, takenAtMs: number): Promise<vo
   await appendAdmissionEvent(client, { accountId, coinDeltaUnits: -units, debitId: id })
   if (receiver !== undefined) await appendAdmissionEvent(client, { accountId: receiver, coinDeltaUnits: units })
   if (keyId !== '') await addDebitUsage(client, { keyId, accountId, takenAtMs, units })
+}
+
+/** The servers that the admission state was loaded into; loadings wait for the transaction that asks. */
+async function serversInBook(client: Client): Promise<string> {
+  const found = await client.query<{ redis_run_id: string }>('SELECT redis_run_id FROM admission_state')
+  return found.rows[0]?.redis_run_id ?? ''
 }
 
 function unavailable(): GatewayError {

@@ -1,13 +1,20 @@
 -- Takes coin off an account, so that no request can hold it, until the book has it moved or it is given back.
 -- KEYS: epoch, account, debits; then, when a key spends, its counters, and of a sub-key those of its platform key.
 -- ARGV: debitId, accountId, keys ('' for none, keyId, keyId/platformKeyId), units, hours and months since 1970 as the
---   caller read the clock; then for each of the counters capHour, capDay, capMonth, budget ('' for none).
+--   caller read the clock, the servers that the state was loaded into ('' for any); then for each of the counters capHour, capDay, capMonth, budget ('' for none).
 -- Returns: code (0 taken, 1 balance, 2 to 4 caps, 5 budget, 7 no such account, 8 taken before, 9 closed, 11 to 13 caps and
 --   14 budget of the platform key, 20 clock ran on), what was left, nowMs, units of the account that are out in leases.
 local time = redis.call('TIME')
 local nowSec = tonumber(time[1])
 local nowMs = nowSec * 1000 + math.floor(tonumber(time[2]) / 1000)
 if redis.call('EXISTS', KEYS[1]) == 0 then return { 9, 0, nowMs, 0 } end
+if ARGV[7] ~= '' then
+  -- A server that took over may have coin that was spent.
+  local runId = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)')
+  local replicationId = string.match(redis.call('INFO', 'replication'), 'master_replid:(%w+)')
+  local server = ',' .. (runId or '') .. '/' .. (replicationId or '') .. ','
+  if not string.find(',' .. ARGV[7] .. ',', server, 1, true) then return { 9, 0, nowMs, 0 } end
+end
 if math.floor(nowSec / 3600) ~= tonumber(ARGV[5]) then return { 20, 0, nowMs, 0 } end
 if redis.call('HEXISTS', KEYS[3], ARGV[1]) == 1 then return { 8, 0, nowMs, 0 } end
 local account = redis.call('HMGET', KEYS[2], 'coin', 'out')
@@ -33,7 +40,7 @@ for k = #KEYS, 4, -1 do
     tonumber(c[7] or 0),
   }
   for i = 1, 4 do
-    local cap = ARGV[6 + (k - 4) * 4 + i]
+    local cap = ARGV[7 + (k - 4) * 4 + i]
     if cap ~= '' and tonumber(cap) - spent[i] < units then
       return { (k == 4 and 1 or 10) + i, math.max(tonumber(cap) - spent[i], 0), nowMs, out }
     end

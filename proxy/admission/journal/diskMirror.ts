@@ -12,6 +12,14 @@ interface Chunk {
   readonly listeners: readonly JournalListener[]
 }
 
+/** The file that is written now. */
+interface OpenFile {
+  readonly segment: Segment
+  readonly disk: DiskFile
+  /** A whole block is in it. */
+  isUsed: boolean
+}
+
 export interface DiskMirrorOptions {
   readonly folder: string
   /** Makes a file; one on the disk of this machine when absent. */
@@ -33,7 +41,7 @@ export class DiskMirror {
   private lagBytes = 0
   private isFailing = false
   private nextFile = 1
-  private current: { readonly segment: Segment; readonly disk: DiskFile } | undefined
+  private current: OpenFile | undefined
   private running: Promise<void> | undefined
   private timer: NodeJS.Timeout | undefined
   /** Blocks in the queue, or being written, that somebody waits for. */
@@ -128,7 +136,7 @@ export class DiskMirror {
     const { createDisk = DiskSegment.create, folder } = this.options
     const disk = await createDisk(folder, this.nextFile++)
     segment.disks.push(disk)
-    this.current = { segment, disk }
+    this.current = { segment, disk, isUsed: false }
     return disk
   }
 
@@ -146,6 +154,7 @@ export class DiskMirror {
 
   private written(chunks: readonly Chunk[]): void {
     this.isFailing = false
+    if (this.current !== undefined) this.current.isUsed = true
     for (const { bytes, listeners } of chunks) {
       this.lagBytes -= bytes.length
       if (listeners.length > 0) this.awaited--
@@ -157,13 +166,20 @@ export class DiskMirror {
   private failed(chunks: readonly Chunk[], error: unknown): void {
     if (!this.isFailing) this.options.onFault(error)
     this.isFailing = true
-    const { current } = this
+    if (this.current !== undefined) this.abandon(this.current).catch(() => undefined)
     this.current = undefined
-    current?.disk.close().catch(() => undefined)
-    for (const { listeners } of chunks) {
-      if (listeners.length > 0) this.awaited--
+    // What waits behind them cannot be written either, also where it is of the next segment.
+    const unwritten = [...chunks, ...this.queue]
+    this.queue = unwritten.map((chunk) => ({ ...chunk, listeners: [] }))
+    this.awaited = 0
+    for (const { listeners } of unwritten) {
       for (const listener of listeners) notifyUnwritten(listener, error, this.options.onFault)
     }
-    this.queue.unshift(...chunks.map((chunk) => ({ ...chunk, listeners: [] })))
+  }
+  /** A disk that fails for long would gather a file for each try. */
+  private async abandon({ segment, disk, isUsed }: OpenFile): Promise<void> {
+    if (!isUsed) segment.disks.splice(segment.disks.indexOf(disk), 1)
+    await disk.close()
+    if (!isUsed) await disk.remove()
   }
 }

@@ -30,6 +30,8 @@ export class Journal {
   private current: Segment | undefined
   private nextNumber = 1
   private totalBytes = 0
+  /** Until when segments do without memory, by performance.now(). */
+  private memoryRestsUntilMs = 0
   private readonly flush = (): void => {
     const { listeners, current: segment, options } = this
     if (segment === undefined) return
@@ -112,7 +114,7 @@ export class Journal {
   private newMemory(): MemorySegment | null {
     const { memoryFolder, onFault } = this.options
     const number = this.nextNumber++
-    if (memoryFolder === null) return null
+    if (memoryFolder === null || performance.now() < this.memoryRestsUntilMs) return null
     try {
       return new MemorySegment(memoryFolder, number)
     } catch (error) {
@@ -123,15 +125,26 @@ export class Journal {
 
   /** @returns whether it is there; if not, the disk has to have it before anybody is told */
   private writeToMemory(segment: Segment, block: Buffer): boolean {
-    if (segment.memory === null || segment.isMemoryTorn) return false
+    if (segment.memory === null || segment.isMemoryClosed) return false
+    const beganMs = performance.now()
     try {
       segment.memory.write(block)
-      return true
     } catch (error) {
-      segment.isMemoryTorn = true
+      segment.isMemoryClosed = true
       this.options.onFault(error)
       return false
     }
+    const tookMs = performance.now() - beganMs
+    if (tookMs > this.options.limits.journalMemoryWriteMs) this.restMemory(segment, tookMs)
+    return true
+  }
+
+  /** What is slow is no memory, or swapped out: the event loop waits for it once. */
+  private restMemory(segment: Segment, tookMs: number): void {
+    const { limits, memoryFolder, onFault } = this.options
+    segment.isMemoryClosed = true
+    this.memoryRestsUntilMs = performance.now() + limits.journalMemoryRestMs
+    onFault(new Error(`a write to ${memoryFolder} took ${Math.round(tookMs)} ms; requests wait for the disk instead`))
   }
 
   private remove({ memory, disks }: Segment): void {

@@ -6,8 +6,8 @@ export class Segment {
   /** Openings in it whose requests have not ended. */
   openCount = 0
   memory: MemorySegment | null
-  /** Part of a block is at its end, behind which nothing could be read. */
-  isMemoryTorn = false
+  /** Nothing more is written there: part of a block is at its end, behind which nothing could be read, or it is slow. */
+  isMemoryClosed = false
   /** More than one where writing to the first one failed. */
   readonly disks: DiskFile[] = []
   /** The newest ending in it, by shard. */

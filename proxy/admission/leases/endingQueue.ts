@@ -93,6 +93,11 @@ export class EndingQueue {
 
   /** Tells somebody once the ending is delivered. */
   waitForRedis(ended: EndedHold): void {
+    // A journal that fails may take longer to say so than the delivery took.
+    if (ended.ending.seq <= this.deliveredSeq) {
+      this.tell(ended, () => ended.onWritten())
+      return
+    }
     const timer = setTimeout(() => {
       this.waiting = this.waiting.filter((one) => one.ended !== ended)
       this.tell(ended, () => ended.onDelayed())

@@ -12,8 +12,10 @@ export interface LeaseContext {
   readonly limits: Limits
   readonly clock: RedisClock
   readonly journal: Journal
-  /** A call can reach Redis now. */
+  /** A call can reach Redis now, and control has loaded its state. */
   readonly connected: () => boolean
+  /** Differs from what it was when another server may have answered since. */
+  readonly serverChanges: () => number
   /** Redis has answered lately, so that nobody takes this process for gone. */
   readonly mayUse: boolean
   /** The account is leased hold by hold for now. */

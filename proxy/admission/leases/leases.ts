@@ -29,6 +29,7 @@ export interface LeasesOptions {
   readonly limits: Limits
   readonly journal: Journal
   readonly connected: () => boolean
+  readonly serverChanges: () => number
   readonly booked: LeaseContext['booked']
   readonly journaled: LeaseContext['journaled']
   /** Publishes that an account is called back. */
@@ -230,7 +231,7 @@ export class Leases implements Holding, Settling {
 
   private newContext(): LeaseContext {
     const { options, clock } = this
-    const { owner, scripts, limits, journal, connected, booked, journaled, onFault } = options
+    const { owner, scripts, limits, journal, connected, serverChanges, booked, journaled, onFault } = options
     const silent = (): boolean => this.silentMs >= limits.leaseSilenceMs
     return {
       owner,
@@ -239,6 +240,7 @@ export class Leases implements Holding, Settling {
       clock,
       journal,
       connected,
+      serverChanges,
       get mayUse() {
         return !silent()
       },

@@ -29,7 +29,9 @@ export interface OwnLeasesOptions {
   readonly subscriber: Redis
   readonly rpc: Pick<RpcClient, 'call'>
   readonly limits: Limits
+  /** A call can reach Redis now, and control has loaded its state. */
   readonly connected: () => boolean
+  readonly serverChanges: () => number
   readonly strays: Settling & Pick<StrayHolds, 'size'>
   readonly onFault: (error: unknown) => void
 }
@@ -46,7 +48,7 @@ export class OwnLeases {
   private asking: Promise<ReadonlyMap<number, number>> | undefined
 
   constructor(options: OwnLeasesOptions) {
-    const { config, owner, commands, limits, connected, strays, onFault } = options
+    const { config, owner, commands, limits, connected, serverChanges, strays, onFault } = options
     this.options = options
     const name = journalName(owner, process.pid)
     const diskFolder = join(config.journalFolder, name)
@@ -60,6 +62,7 @@ export class OwnLeases {
       limits,
       journal: this.journal,
       connected,
+      serverChanges,
       booked: () => this.booked(),
       journaled: (shard, afterSeq, lastSeq) => journaled(folders, shard, afterSeq, lastSeq),
       publishRecall: (accountId) => commands.publish(RECALL_CHANNEL, accountId).catch(onFault),

@@ -28,7 +28,7 @@ export interface NotTaken {
 }
 
 /** What the calls need of those who make them. */
-export type CallContext = Pick<LeaseContext, 'owner' | 'scripts' | 'limits' | 'answered'>
+export type CallContext = Pick<LeaseContext, 'owner' | 'scripts' | 'limits' | 'answered' | 'serverChanges'>
 
 /** The calls of one process to one shard of the admission state. Each has a number, by which one that comes late is known. */
 export class ShardCalls {
@@ -104,8 +104,10 @@ export class ShardCalls {
   private async call(name: keyof LeaseScripts, keys: ScriptKey[], args: ScriptArgument[]): Promise<Reply> {
     const script: Script = this.context.scripts[name]
     const sentAtMs = performance.now()
+    const changes = this.context.serverChanges()
     this.lastCall++
     const reply = (await script(keys, [this.epoch, this.lastCall, ...args])) as Reply
+    if (this.context.serverChanges() !== changes) throw new Error('a Redis that took over may have answered')
     this.context.answered(sentAtMs, reply[1])
     return reply
   }

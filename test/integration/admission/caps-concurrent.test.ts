@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { api } from '../../support/clients/apiClient.ts'
+import { AgentClient } from '../../support/clients/agentClient.ts'
+import { api, newOwner } from '../../support/clients/apiClient.ts'
 import { assertError, chat, type ErrorBody, type Receipt } from '../../support/clients/chatClient.ts'
 import { postBy } from '../../support/clients/socketClient.ts'
 import { itemOf } from '../../support/present.ts'
@@ -74,6 +75,16 @@ async function balanceUnits(stack: Stack, { accountId }: TestAccount): Promise<n
 }
 
 /** Exactly ten of the requests are served and charged in full; all others are refused with this code. */
+async function servesTen(stack: Stack, apiKeys: readonly string[], code: string): Promise<void> {
+  const answers = await sendAll(stack, apiKeys)
+  const served = answers.filter((answer) => answer.status === 200)
+  const refused = answers.filter((answer) => answer.status === 402 && answer.code === code)
+  assert.deepEqual([served.length, refused.length], [SERVED, REQUESTS - SERVED])
+  for (const { chargedUnits } of served) assert.equal(chargedUnits, HOLD_UNITS)
+  await stack.settled()
+}
+
+/** As `servesTen`; the account pays for just these. */
 async function exactlyTen(
   stack: Stack,
   account: TestAccount,
@@ -81,12 +92,7 @@ async function exactlyTen(
   startUnits: number,
   apiKeys: readonly string[] = [account.apiKey],
 ): Promise<void> {
-  const answers = await sendAll(stack, apiKeys)
-  const served = answers.filter((answer) => answer.status === 200)
-  const refused = answers.filter((answer) => answer.status === 402 && answer.code === code)
-  assert.deepEqual([served.length, refused.length], [SERVED, REQUESTS - SERVED])
-  for (const { chargedUnits } of served) assert.equal(chargedUnits, HOLD_UNITS)
-  await stack.settled()
+  await servesTen(stack, apiKeys, code)
   assert.equal(await balanceUnits(stack, account), startUnits - SERVED * HOLD_UNITS)
 }
 
@@ -94,6 +100,7 @@ for (const proxies of [1, 2]) {
   const workers = proxies
   describe(`1,000 requests at once, proxies: ${proxies}, workers of each: ${workers}`, () => {
     let stack: Stack
+    let agents: AgentClient
 
     before(async () => {
       stack = await startStack({
@@ -104,6 +111,7 @@ for (const proxies of [1, 2]) {
           models: [{ id: 'test/exact', upstream: `mock,ttft=300,prompt=${PROMPT_TOKENS},completion=${OUTPUT_TOKENS}` }],
         },
       })
+      agents = new AgentClient(stack.baseUrl, await newOwner(stack, { coin: '5' }))
     })
 
     after(() => stack.finish())
@@ -145,6 +153,23 @@ for (const proxies of [1, 2]) {
         const refused = await chat(stack.baseUrl, apiKeys[0] ?? '', { model: 'test/exact', max_tokens: OUTPUT_TOKENS })
         assertError(refused, 402, code)
         assert.match(refused.text, /platform key's/)
+      })
+    }
+
+    const policies = [
+      ['hourly cap', { caps: { hour: EXACT } }, 'spend_limit_exceeded', '1'],
+      ['budget', { budget: EXACT }, 'key_budget_exceeded', '1'],
+      ['coin', {}, 'insufficient_balance', EXACT],
+    ] as const
+    for (const [what, policy, code, coin] of policies) {
+      test(`an agent whose ${what} is for ten is served ten`, async () => {
+        await awayFromTheHour()
+        // The cap of a single request has each of them pass the agent's policy first.
+        const { slug, key } = await agents.make({ ...policy, request_cap: String(HOLD_UNITS / 1e9) })
+        await agents.fund(slug, coin)
+        await servesTen(stack, [key], code)
+        const left = String((Number(coin) * 1e9 - SERVED * HOLD_UNITS) / 1e9)
+        assert.deepEqual(await agents.coinOf(slug), [left, left])
       })
     }
   })

@@ -6,7 +6,7 @@ import { clusterOf, connectRedis, type Redis } from '../../../contract/wire/redi
 import { accountKey, debitsKey, epochKey, leasesKey, SHARD_COUNT } from '../../../contract/wire/redisKeys.ts'
 import { pipelineOf, scanKeys, subscribersOf } from '../../../contract/wire/redisShards.ts'
 import { defineScript } from '../../../contract/wire/scripts.ts'
-import { serversOf } from '../../../control/admission/servers.ts'
+import { serversOf } from '../../../contract/wire/servers.ts'
 import { ensureGroups, readGroup } from '../../../control/book/settlement/streamReader.ts'
 import { type ClusterNode, startTestCluster, type TestCluster } from '../../support/redis/redisCluster.ts'
 import { until } from '../../support/until.ts'

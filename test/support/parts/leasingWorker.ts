@@ -13,7 +13,7 @@ import { type Principal, toPrincipal } from '../../../proxy/access/principal.ts'
 import { Heartbeat } from '../../../proxy/admission/heartbeat.ts'
 import { type Holding, Holds } from '../../../proxy/admission/holds.ts'
 import { journalName } from '../../../proxy/admission/journal/journalName.ts'
-import { readJournal } from '../../../proxy/admission/journal/readJournal.ts'
+import { type JournalContent, readJournal } from '../../../proxy/admission/journal/readJournal.ts'
 import { leaseScripts } from '../../../proxy/admission/leases/leaseScripts.ts'
 import { OwnLeases } from '../../../proxy/admission/leases/ownLeases.ts'
 import type { RpcClient } from '../../../proxy/bus/rpcClient.ts'
@@ -63,6 +63,7 @@ export class LeasingWorker {
       rpc: controlOf(pool),
       limits: LIMITS,
       connected: () => this.commands.status === 'ready',
+      serverChanges: () => 0,
       strays: { end: () => {}, size: 0 },
       onFault: () => {},
     })
@@ -162,6 +163,11 @@ export class LeasingWorker {
     return this.commands.status === 'ready'
   }
 
+  /** Nothing it does from now on gets to Redis. */
+  cutOff(): void {
+    this.commands.disconnect()
+  }
+
   /** As kill -9. */
   async kill(): Promise<void> {
     this.commands.disconnect()
@@ -179,8 +185,11 @@ export class LeasingWorker {
     return isDone
   }
 
-  /** What its supervisor does after its death. */
-  async replay(redis: Redis): Promise<void> {
+  /**
+   * What its supervisor does after its death.
+   * @param written of what its journal has, what was really written
+   */
+  async replay(redis: Redis, written = (content: JournalContent): JournalContent => content): Promise<void> {
     const name = journalName(this.owner, process.pid)
     const content = await readJournal([join(this.folder, 'memory', name), join(this.folder, 'disk', name)])
     const scripts = leaseScripts(redis)
@@ -191,6 +200,6 @@ export class LeasingWorker {
     const voider = new HoldVoider({ redis, log, limits: LIMITS })
     const voidHolds = () => voider.voidOwner(this.owner)
     const options = { owner: this.owner, redis, scripts, closeOwner, limits: LIMITS, booked, voidHolds, signal }
-    await new OwnerReplay(options).run(content)
+    await new OwnerReplay(options).run(written(content))
   }
 }

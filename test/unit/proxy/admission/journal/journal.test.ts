@@ -122,6 +122,45 @@ test('a disk that fails closes the journal to new requests, and gets all of it o
   assert.equal(faults.length, 1)
 })
 
+test('whoever waits behind what a disk refuses is told as well, also in the next segment', async () => {
+  open({ memoryFolder: null, createDisk: () => Promise.reject(new Error('no space')) }, { journalSegmentBytes: 1 })
+  for (let seq = 1; seq <= 3; seq++) {
+    const told = new Told()
+    journal.append(ending(`req_${seq}`, seq), told)
+    await until('it is refused', () => told.news.length > 0, 2_000)
+    assert.deepEqual(told.news, ['unwritten'])
+  }
+})
+
+test('a disk that keeps failing is left with no file for each try', async () => {
+  let tries = 0
+  const createDisk = async (path: string, number: number): Promise<DiskFile> => {
+    const file = await DiskSegment.create(path, number)
+    const write = (bytes: Buffer): Promise<void> => {
+      if (++tries < 5) return file.write(bytes.subarray(1)).then(() => Promise.reject(new Error('no space')))
+      return file.write(bytes)
+    }
+    return { write, sync: () => file.sync(), close: () => file.close(), remove: () => file.remove() }
+  }
+  open({ createDisk })
+  journal.append(ending('req_1', 1), new Told())
+  await until('the disk has it', async () => (await readJournal([disk()])).endings.size > 0)
+  assert.deepEqual([tries, files(disk()).length], [5, 1])
+})
+
+test('a slow file system in memory is left alone after one write', async () => {
+  open({}, { journalMemoryWriteMs: -1, journalSegmentBytes: 1 })
+  for (let seq = 1; seq <= 3; seq++) {
+    const told = new Told()
+    journal.append(ending(`req_${seq}`, seq), told)
+    await until('it is written', () => told.news.length > 0)
+    assert.deepEqual(told.news, ['written'])
+  }
+  assert.equal(faults.length, 1)
+  assert.match(String(faults[0]), /took \d+ ms; requests wait for the disk instead/)
+  assert.equal((await readJournal([disk()])).endings.get(1)?.length, 3)
+})
+
 test('without a file system in memory the disk is waited for, and its failure is told', async () => {
   mkdirSync(disk())
   const slow = new SlowDisk()

@@ -6,6 +6,7 @@ import type { LeaseContext } from '../../../../../proxy/admission/leases/leaseCo
 import { EndedHold } from '../../../../../proxy/admission/leases/openHold.ts'
 import { NO_PARTS } from '../../../../../proxy/admission/leases/parts.ts'
 import { limitsWith } from '../../../../support/limits.ts'
+import { itemOf } from '../../../../support/present.ts'
 
 const lease = { shard: 1, accountId: 'acc', keys: 'key', keyId: 'key', hour: 5, field: 'L:key:5' }
 
@@ -71,6 +72,17 @@ test('numbers that the journal has lost are not given again, and an operator is 
   assert.deepEqual(numbers(queue), [4])
   assert.equal(queue.nextSeq, 5)
   assert.equal(faults.length, 1)
+})
+
+test('whoever begins to wait for an ending that Redis has is told at once', () => {
+  const { queue } = newQueue([])
+  const told: number[] = []
+  const waiter = { onSettled: (units: number) => void told.push(units), onSettleDelayed() {}, onCrashed() {} }
+  fill(queue, 1)
+  const ended = new EndedHold(itemOf(queue.all, 0), 7, waiter, () => {})
+  queue.delivered(1)
+  queue.waitForRedis(ended)
+  assert.deepEqual(told, [7])
 })
 
 test('whoever waits for Redis is told once it has the ending, or that it takes longer', async () => {

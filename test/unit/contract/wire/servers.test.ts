@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { areKnown } from '../../../../control/admission/servers.ts'
+import { areKnown } from '../../../../contract/wire/servers.ts'
 
 test('shards may move between servers that were known, but not to another one', () => {
   assert.ok(areKnown('a/1,b/2', 'a/1,b/2'))

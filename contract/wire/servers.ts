@@ -1,6 +1,6 @@
-import { clusterOf, type Redis } from '../../contract/wire/redis.ts'
-import { epochKey, SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
-import { defineScript } from '../../contract/wire/scripts.ts'
+import { clusterOf, type Redis } from './redis.ts'
+import { epochKey, SHARD_COUNT } from './redisKeys.ts'
+import { defineScript } from './scripts.ts'
 
 const BY_NAME = /^\w+\/\w+$/
 
