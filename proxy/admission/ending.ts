@@ -35,6 +35,12 @@ export interface Settling {
   end(ending: Ending, keys: FixedArguments, waiter: EndingWaiter | null): void
 }
 
+/** What ends the holds of requests. */
+export interface Settlements extends Settling {
+  /** Waiters are told in the next turn, whatever Redis and disks do. */
+  readonly endsInTurn: boolean
+}
+
 /** A hold that is to be voided should it stand. */
 export interface StrayEnding {
   readonly ending: Ending

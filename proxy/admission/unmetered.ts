@@ -1,4 +1,4 @@
-import type { EndingWaiter, Settling } from './ending.ts'
+import type { EndingWaiter, Settlements } from './ending.ts'
 import type { Holding, HoldWaiter } from './holds.ts'
 import { type Crashable, notifyWaiter } from './notifyWaiter.ts'
 
@@ -41,7 +41,8 @@ export class UnmeteredHolds implements Holding {
 }
 
 /** Drops every ending: nothing is charged, and answers go out without a receipt. */
-export class UnmeteredSettlements implements Settling {
+export class UnmeteredSettlements implements Settlements {
+  readonly endsInTurn = true
   private readonly dropped: NextTurn<EndingWaiter>
 
   constructor(onFault: (error: unknown) => void) {

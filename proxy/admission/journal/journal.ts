@@ -56,6 +56,12 @@ export class Journal {
     return this.mirror.keepsUp && this.totalBytes < this.options.limits.journalBytesMax
   }
 
+  /** What is added is told of in the next turn, unless memory fails: nobody waits for the disk. */
+  get writesInTurn(): boolean {
+    const { current, options } = this
+    return !options.sync && current !== undefined && current.memory !== null && !current.isMemoryClosed
+  }
+
   get bytes(): number {
     return this.totalBytes
   }

@@ -3,7 +3,7 @@ import type { FixedArguments } from '../../../contract/wire/scriptArguments.ts'
 import { HoldCode } from '../../../contract/wire/scripts.ts'
 import { checkDeadlines } from '../../checkDeadlines.ts'
 import type { Limits } from '../../limits.ts'
-import type { Ending, EndingWaiter, Settling } from '../ending.ts'
+import type { Ending, EndingWaiter, Settlements, Settling } from '../ending.ts'
 import { holdRefusal } from '../holdRefusal.ts'
 import type { Holding, HoldWaiter } from '../holds.ts'
 import type { Journal } from '../journal/journal.ts'
@@ -55,7 +55,7 @@ export interface LeaseCounts {
  * Holds requests on units that this process has leased, and ends them: arithmetic and a line in the journal. Redis is
  * asked for leases and told of endings in the background, a batch at a time.
  */
-export class Leases implements Holding, Settling {
+export class Leases implements Holding, Settlements {
   private readonly options: LeasesOptions
   private readonly clock = new RedisClock()
   private readonly open: OpenHolds
@@ -101,6 +101,10 @@ export class Leases implements Holding, Settling {
         )
       },
     }
+  }
+
+  get endsInTurn(): boolean {
+    return this.options.journal.writesInTurn
   }
 
   end(ending: Ending, keys: FixedArguments, waiter: EndingWaiter | null): void {

@@ -30,6 +30,8 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
   private stream: RelayStream | undefined
   private preamble: Buffer[] = []
   private preambleBytes = 0
+  /** The last of the answer, where it leaves in one write with the end of the stream. */
+  private rest = NOTHING
   /** The client has seen the beginning of the answer. */
   private begun = false
   /** The error that the client is told before the stream ends. */
@@ -133,7 +135,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
   }
 
   faultEvents(fault: GatewayError): string {
-    return this.order.surface.faultEvents(fault)
+    return this.rest.toString() + this.order.surface.faultEvents(fault)
   }
 
   // Until the first real output another route may still serve, so what came before it is kept back.
@@ -174,6 +176,10 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
     this.preambleBytes = 0
     const { exchange, services } = this
     services.metrics.counters.chunksOut++
+    if (this.stream?.state === 'done' && services.settlements.endsInTurn) {
+      this.rest = Buffer.from(bytes)
+      return
+    }
     if (exchange.write(bytes)) return
     this.call.pause()
     exchange.setDrainListener(this)
@@ -216,6 +222,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
     const tail = this.stream.tail({ usage: bill.usage, fault: this.fault, receipt, startedAtMs })
     const out = services.outgoing
     out.clear()
+    out.appendAll(this.rest)
     out.appendText(tail)
     exchange.end(out.view())
   }

@@ -1,5 +1,5 @@
 import type { ReceiptPaid } from '../../../contract/money/receipt.ts'
-import type { Settling } from '../../admission/ending.ts'
+import type { Settlements } from '../../admission/ending.ts'
 import type { Holding, HoldWaiter } from '../../admission/holds.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import type { LargeBodies } from '../../large/largeBodies.ts'
@@ -31,7 +31,7 @@ export interface RunServices {
   readonly singly: (source: Holding) => Holding
   /** Of a request that is paid for by itself, what was paid; absent for those on a key. */
   readonly paid?: PaidFor
-  readonly settlements: Settling
+  readonly settlements: Settlements
   readonly transport: Transport
   readonly health: RouteHealth
   readonly limits: Limits

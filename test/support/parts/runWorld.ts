@@ -106,7 +106,8 @@ export class RunWorld {
   counts: () => Promise<number[] | null> = () => Promise.resolve(null)
   readonly services: RunServices
 
-  constructor() {
+  /** @param endsInTurn of what settles */
+  constructor(endsInTurn = false) {
     this.passes = () => ({ wantUnits: 500, approvalId: '' })
     this.services = {
       limits,
@@ -118,6 +119,7 @@ export class RunWorld {
       health: new RouteHealth(limits),
       holds: { take: (waiter: HoldWaiter) => void this.holds.push(waiter) },
       settlements: {
+        endsInTurn,
         end: (ending: Ending, _keys: unknown, waiter: EndingWaiter | null) =>
           void this.endings.push({ ending, waiter }),
       },

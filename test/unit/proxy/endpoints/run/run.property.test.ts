@@ -75,7 +75,7 @@ type Event = (typeof EVENTS)[number]
 
 /** One request and everything around it, played event by event; what cannot happen now does not. */
 class Play {
-  readonly world = new RunWorld()
+  readonly world: RunWorld
   readonly exchange = new RecordedExchange()
   private readonly streamed: boolean
   private headOf = -1
@@ -85,8 +85,9 @@ class Play {
   private isTold = false
   private faults = 0
 
-  constructor(streamed: boolean) {
+  constructor(streamed: boolean, endsInTurn: boolean) {
     this.streamed = streamed
+    this.world = new RunWorld(endsInTurn)
     const body = Buffer.from(
       JSON.stringify({ model: 'test/m', stream: streamed, messages: [{ role: 'user', content: 'x' }] }),
     )
@@ -158,7 +159,7 @@ class Play {
     })
   }
 
-  private say(text: string): void {
+  say(text: string): void {
     if (this.headOf === this.world.calls.length) this.call?.listener.onData(Buffer.from(text))
   }
 
@@ -201,12 +202,38 @@ for (const streamed of [true, false]) {
     // Half of the requests get as far as an answer, which is where most can happen.
     const start = fc.constantFrom<Event[]>([], ['held', 'head'], ['held', 'head', 'role', 'output'])
     await fc.assert(
-      fc.asyncProperty(start, rest, async (first, then) => {
-        const play = new Play(streamed)
+      fc.asyncProperty(start, rest, fc.boolean(), async (first, then, endsInTurn) => {
+        const play = new Play(streamed, endsInTurn)
         for (const event of [...first, ...then]) await play.play(event)
         await play.finish()
       }),
       { numRuns: 1_000 },
     )
+  })
+}
+
+for (const endsInTurn of [true, false]) {
+  test(`the last of an answer and the end of its stream are ${endsInTurn ? 'one write' : 'two writes'}`, async () => {
+    const play = new Play(true, endsInTurn)
+    const { exchange } = play
+    for (const event of ['held', 'head', 'role', 'output'] as const) await play.play(event)
+    const before = exchange.text
+    assert.match(before, /hi/)
+    const last = ['stop', 'usage', 'done'].map((name) => SAYS[name]?.[0] ?? '').join('')
+    play.say(last)
+    assert.equal(exchange.text === before, endsInTurn)
+    await play.finish()
+    assert.match(exchange.text, /"finish_reason":"stop".*\n\n: receipt .*\n\ndata: \[DONE\]\n\n$/s)
+    assert.equal(exchange.text.split('"finish_reason":"stop"').length, 2)
+  })
+
+  test(`a crash behind the last of an answer loses none of it (${endsInTurn ? 'one write' : 'two writes'})`, async () => {
+    const play = new Play(true, endsInTurn)
+    const { exchange, world } = play
+    for (const event of ['held', 'head', 'role'] as const) await play.play(event)
+    play.say(['output', 'stop', 'usage', 'done'].map((name) => SAYS[name]?.[0] ?? '').join(''))
+    world.endings[0]?.waiter?.onCrashed(new Error('planted'))
+    await play.finish()
+    assert.match(exchange.text, /hi.*"finish_reason":"stop".*internal_error/s)
   })
 }
