@@ -145,6 +145,18 @@ test('a job that was done is charged although Redis lost its hold and its charge
   await assertDone(requestId, CHARGE)
 })
 
+test('a job that was done keeps what it showed although its money was spent meanwhile; the house bears it', async () => {
+  const accountId = await fundedAccount(book, HOLD)
+  const requestId = await decidedJob(accountId)
+  assert.equal(await endJobs(), 1)
+  await book.redis.flushall()
+  await ensureOpen(book)
+  await proxy.serve(accountId, HOLD)
+  await untilBooked(requestId)
+  await ensureOpen(book)
+  await assertDone(requestId, CHARGE)
+})
+
 test('a job that was done is charged although Redis went back to before its charge', async () => {
   const accountId = await fundedAccount(book, HOLD)
   const requestId = await decidedJob(accountId)

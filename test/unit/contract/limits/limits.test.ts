@@ -69,3 +69,8 @@ test('the heartbeat is lost only after several were missed', () => {
   const { heartbeatIntervalMs, heartbeatTimeoutMs } = CONTRACT_LIMITS
   assert.ok(heartbeatTimeoutMs >= 5 * heartbeatIntervalMs)
 })
+
+test('single holds of a process that is gone wait for its journal longer than its leases, and end before they are too old', () => {
+  const { heartbeatTimeoutMs, orphanVoidMs, holdAgeMaxMs } = CONTRACT_LIMITS
+  assert.ok(orphanVoidMs > heartbeatTimeoutMs && orphanVoidMs <= holdAgeMaxMs)
+})
