@@ -194,6 +194,7 @@ test('what somebody else has ended first stays as the book has it, and nothing i
   await worker.end(voided, -1)
   await worker.end(charged, 99)
   await isDelivered()
+  assert.deepEqual(await accountState(book.redis, accountId), { coin: 975, grants: {}, out: 0 })
   assert.deepEqual(await receipts(accountId), { [voided.requestId]: 'failed 0 ', [charged.requestId]: 'ok 25 coin=25' })
   // Admission is compared with the book: it may have taken another charge than the one that is booked.
   await ensureOpen(book)
