@@ -121,6 +121,18 @@ test('Redis emptied: what is held stays held, what was delivered and not booked 
   await assertCleanAudit(book)
 })
 
+test('Redis emptied while nothing but a single hold is open in a shard: it is told of it', async () => {
+  const accountId = await fundedAccount(book, 1_000)
+  const open = await held(accountId, 100)
+  await book.redis.flushall()
+  await ensureOpen(book)
+  assert.deepEqual(await accountState(book.redis, accountId), { coin: 900, grants: {}, out: 100 })
+  await worker.end(open, 60)
+  await isDelivered()
+  assert.deepEqual(await receipts(accountId), { [open.requestId]: 'ok 60 coin=60' })
+  await assertCleanAudit(book)
+})
+
 test('Redis set back to before the ending: the hold that it has again ends again, once', async () => {
   const accountId = await fundedAccount(book, 1_000)
   const shard = shardOf(accountId)
