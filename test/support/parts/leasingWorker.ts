@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { GatewayError } from '../../../contract/errors/errors.ts'
+import { UNITS_PER_USD } from '../../../contract/money/units.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { encodeHoldMeta } from '../../../contract/wire/holdMeta.ts'
 import { newId } from '../../../contract/wire/ids.ts'
@@ -121,6 +122,7 @@ export class LeasingWorker {
         wantUnits: units,
         leastUnits: units,
         holdMeta: encodeHoldMeta(META),
+        coinUsdUnits: UNITS_PER_USD,
         onHeld: (heldUnits) => resolve({ requestId, principal, heldUnits }),
         onHoldRefused: resolve,
         onCrashed: reject,

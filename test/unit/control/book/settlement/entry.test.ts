@@ -23,8 +23,8 @@ test('an entry is read with the parts of its charge', () => {
   assert.equal(parsed.kind, 'ended')
   if (parsed.kind !== 'ended') return
   assert.deepEqual(parsed.parts, [
-    { ledgerAccount: 'grant:grt_1', units: 30 },
-    { ledgerAccount: 'coin:acct_1', units: 40 },
+    { ledgerAccount: 'grant:grt_1', units: 30, amount: 30 },
+    { ledgerAccount: 'coin:acct_1', units: 40, amount: 40 },
   ])
   assert.equal(parsed.receipt.chargeUnits, 70)
   assert.equal(parsed.receipt.voided, false)

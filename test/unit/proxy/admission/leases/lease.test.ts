@@ -1,15 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { UNITS_PER_USD } from '../../../../../contract/money/units.ts'
 import { Lease, leaseField } from '../../../../../proxy/admission/leases/lease.ts'
 import { chargeParts, NO_PARTS, type Parts, PartsSum, unitsOf } from '../../../../../proxy/admission/leases/parts.ts'
 
 const HOUR = 498_718
 const NOW = HOUR * 3_600_000
 
+/** Coin at one US dollar. */
+const coin = (units: number) => ({ coinUnits: units, coinNanos: units })
+
 function newLease(coinUnits: number, grants: { grantId: string; expiresAtMs: number; units: number }[] = []): Lease {
   const lease = new Lease({ shard: 1, accountId: 'acc', keys: 'key_1/key_0', hour: HOUR })
-  lease.add(coinUnits, grants)
+  lease.add({ coinUnits, coinNanos: coinUnits, grants })
   return lease
 }
 
@@ -24,25 +28,25 @@ test('grants are held before coin, the soonest to expire first, and none that ha
     { grantId: 'soon', expiresAtMs: NOW + 100, units: 5 },
     { grantId: 'gone', expiresAtMs: NOW, units: 50 },
   ])
-  assert.equal(lease.free(NOW), 115)
-  assert.deepEqual(lease.hold(12, NOW), {
-    coinUnits: 0,
+  assert.equal(lease.free(NOW, UNITS_PER_USD), 115)
+  assert.deepEqual(lease.hold(12, NOW, UNITS_PER_USD), {
+    ...coin(0),
     grants: [
       { grantId: 'soon', units: 5 },
       { grantId: 'late', units: 7 },
     ],
   })
-  assert.deepEqual(lease.hold(8, NOW), { coinUnits: 5, grants: [{ grantId: 'late', units: 3 }] })
+  assert.deepEqual(lease.hold(8, NOW, UNITS_PER_USD), { ...coin(5), grants: [{ grantId: 'late', units: 3 }] })
 })
 
 test('what was not charged is free again, of the pot that it came from', () => {
   const lease = newLease(100, [{ grantId: 'g', expiresAtMs: NOW + 100, units: 10 }])
-  const held = lease.hold(30, NOW)
-  const charged = chargeParts(held, 4)
-  assert.deepEqual(charged, { coinUnits: 0, grants: [{ grantId: 'g', units: 4 }] })
+  const held = lease.hold(30, NOW, UNITS_PER_USD)
+  const charged = chargeParts(held, 4, UNITS_PER_USD)
+  assert.deepEqual(charged, { ...coin(0), grants: [{ grantId: 'g', units: 4 }] })
   lease.release(held, charged)
-  assert.equal(lease.free(NOW), 106)
-  assert.deepEqual(lease.hold(7, NOW), { coinUnits: 1, grants: [{ grantId: 'g', units: 6 }] })
+  assert.equal(lease.free(NOW, UNITS_PER_USD), 106)
+  assert.deepEqual(lease.hold(7, NOW, UNITS_PER_USD), { ...coin(1), grants: [{ grantId: 'g', units: 6 }] })
 })
 
 test('what is given up is coin first, and expired grants in any case', () => {
@@ -50,7 +54,7 @@ test('what is given up is coin first, and expired grants in any case', () => {
     { grantId: 'g', expiresAtMs: NOW + 100, units: 10 },
     { grantId: 'gone', expiresAtMs: NOW, units: 3 },
   ])
-  lease.giveUp(5, NOW)
+  lease.giveUp(5, NOW, UNITS_PER_USD)
   const given = lease.takeGivenUp()
   assert.equal(given.coinUnits, 10)
   assert.deepEqual(
@@ -60,25 +64,25 @@ test('what is given up is coin first, and expired grants in any case', () => {
       ['g', 5],
     ]),
   )
-  assert.equal(lease.free(NOW), 5)
+  assert.equal(lease.free(NOW, UNITS_PER_USD), 5)
   assert.equal(lease.hasGivenUp, false)
 })
 
 test('a grant that comes back after it was given up is given up as well', () => {
   const lease = newLease(0, [{ grantId: 'g', expiresAtMs: NOW + 100, units: 10 }])
-  const held = lease.hold(4, NOW)
-  lease.giveUp(0, NOW)
-  assert.deepEqual(lease.takeGivenUp(), { coinUnits: 0, grants: [{ grantId: 'g', units: 6 }] })
+  const held = lease.hold(4, NOW, UNITS_PER_USD)
+  lease.giveUpAll()
+  assert.deepEqual(lease.takeGivenUp(), { ...coin(0), grants: [{ grantId: 'g', units: 6 }] })
   lease.release(held, NO_PARTS)
-  assert.deepEqual(lease.takeGivenUp(), { coinUnits: 0, grants: [{ grantId: 'g', units: 4 }] })
+  assert.deepEqual(lease.takeGivenUp(), { ...coin(0), grants: [{ grantId: 'g', units: 4 }] })
 })
 
 test('after a lost answer all that is out and not used is given up', () => {
   const lease = newLease(10)
-  lease.reconcile({ coinUnits: 25, grants: [{ grantId: 'g', units: 3 }] }, { coinUnits: 4, grants: [] })
-  assert.equal(lease.free(NOW), 0)
+  lease.reconcile({ ...coin(25), grants: [{ grantId: 'g', units: 3 }] }, { ...coin(4), grants: [] })
+  assert.equal(lease.free(NOW, UNITS_PER_USD), 0)
   assert.equal(lease.outUnits, 28)
-  assert.deepEqual(lease.takeGivenUp(), { coinUnits: 21, grants: [{ grantId: 'g', units: 3 }] })
+  assert.deepEqual(lease.takeGivenUp(), { ...coin(21), grants: [{ grantId: 'g', units: 3 }] })
 })
 
 test('no sequence of holds, charges and returns makes or loses a unit of any pot', () => {
@@ -113,21 +117,21 @@ test('no sequence of holds, charges and returns makes or loses a unit of any pot
           const { grantId, units, lifeMs } = one.grant
           const expiresAtMs = expiries.get(grantId) ?? nowMs + lifeMs
           expiries.set(grantId, expiresAtMs)
-          lease.add(one.coin, [{ grantId, expiresAtMs, units }])
-          leased.add({ coinUnits: one.coin, grants: [{ grantId, units }] })
+          lease.add({ ...coin(one.coin), grants: [{ grantId, expiresAtMs, units }] })
+          leased.add({ ...coin(one.coin), grants: [{ grantId, units }] })
         } else if (one.kind === 'hold') {
-          const units = Math.min(one.units, lease.free(nowMs))
-          const held = lease.hold(units, nowMs)
+          const units = Math.min(one.units, lease.free(nowMs, UNITS_PER_USD))
+          const held = lease.hold(units, nowMs, UNITS_PER_USD)
           assert.equal(unitsOf(held), units)
           open.push(held)
         } else if (one.kind === 'end' && open.length > 0) {
           const [held] = open.splice(one.place % open.length, 1)
           assert.ok(held !== undefined)
-          const charged = chargeParts(held, Math.floor(unitsOf(held) * one.share))
+          const charged = chargeParts(held, Math.floor(unitsOf(held) * one.share), UNITS_PER_USD)
           lease.release(held, charged)
           gone.add(charged)
         } else if (one.kind === 'giveUp') {
-          lease.giveUp(one.keep, nowMs)
+          lease.giveUp(one.keep, nowMs, UNITS_PER_USD)
         } else if (one.kind === 'return') {
           gone.add(lease.takeGivenUp())
         } else if (one.kind === 'pass') {
@@ -135,9 +139,9 @@ test('no sequence of holds, charges and returns makes or loses a unit of any pot
         }
       }
       for (const held of open) lease.release(held, NO_PARTS)
-      lease.giveUp(0, nowMs)
+      lease.giveUpAll()
       gone.add(lease.takeGivenUp())
-      assert.equal(gone.coinUnits, leased.coinUnits)
+      assert.deepEqual([gone.coinUnits, gone.coinNanos], [leased.coinUnits, leased.coinNanos])
       for (const { grantId, units } of leased.grants) assert.equal(gone.ofGrant(grantId), units)
     }),
   )
