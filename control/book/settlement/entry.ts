@@ -80,7 +80,7 @@ export interface EndingFacts {
   /** Units, or -1 where nothing is charged. */
   readonly charged: number
   readonly heldAtMs: number
-  /** grantId=units,...,coin=units */
+  /** grantId=units,...,coin=units:nanos */
   readonly split: string
 }
 
