@@ -12,6 +12,7 @@ import {
 import { HoldCode, SettleCode } from '../../../contract/wire/scripts.ts'
 import { EventDispatcher } from '../../../control/admission/dispatcher.ts'
 import { GrantSweeper } from '../../../control/admission/grantSweeper.ts'
+import { closeMarked } from '../../../control/admission/keeper.ts'
 import { listHolds } from '../../../control/admission/listHolds.ts'
 import { settleLost } from '../../../control/admission/settleLost.ts'
 import { balanceOf } from '../../../control/book/ledger/balanceOf.ts'
@@ -248,4 +249,18 @@ test('a loading that was overtaken by a later one writes nothing any more', asyn
   await late.write(7, [['SET', 'probe:{s07}', 'late']])
   await assert.rejects(early.write(7, [['SET', 'probe:{s07}', 'early again']]), OutdatedLoadError)
   assert.equal(await book.redis.get('probe:{s07}'), 'late')
+})
+
+test('where every shard is marked, nobody is admitted before all are loaded', async () => {
+  const accountId = await fundedAccount(book, 1_000)
+  await book.pool.query(
+    `INSERT INTO admission_dirty (shard, reason) SELECT shard, 'test' FROM generate_series(0, 62) AS shard`,
+  )
+  await closeMarked(book.pool, book.redis)
+  assert.equal((await proxy.hold(accountId, newId('req'), 1)).code, HoldCode.OK)
+  await book.pool.query(`INSERT INTO admission_dirty (shard, reason) VALUES (63, 'test')`)
+  await closeMarked(book.pool, book.redis)
+  assert.equal((await proxy.hold(accountId, newId('req'), 1)).code, HoldCode.CLOSED)
+  assert.equal(await ensureOpen(book), 'rebuilt')
+  assert.equal((await proxy.hold(accountId, newId('req'), 1)).code, HoldCode.OK)
 })

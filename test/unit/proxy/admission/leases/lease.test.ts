@@ -3,10 +3,19 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { UNITS_PER_USD } from '../../../../../contract/money/units.ts'
 import { Lease, leaseField } from '../../../../../proxy/admission/leases/lease.ts'
-import { chargeParts, NO_PARTS, type Parts, PartsSum, unitsOf } from '../../../../../proxy/admission/leases/parts.ts'
+import {
+  chargeParts,
+  coinParts,
+  NO_PARTS,
+  type Parts,
+  PartsSum,
+  unitsOf,
+} from '../../../../../proxy/admission/leases/parts.ts'
 
 const HOUR = 498_718
 const NOW = HOUR * 3_600_000
+/** Units in one coin. */
+const PRICES = [UNITS_PER_USD, UNITS_PER_USD / 2, 2 * UNITS_PER_USD, 1_234_567_891, 1_000_000]
 
 /** Coin at one US dollar. */
 const coin = (units: number) => ({ coinUnits: units, coinNanos: units })
@@ -85,7 +94,35 @@ test('after a lost answer all that is out and not used is given up', () => {
   assert.deepEqual(lease.takeGivenUp(), { ...coin(21), grants: [{ grantId: 'g', units: 3 }] })
 })
 
-test('no sequence of holds, charges and returns makes or loses a unit of any pot', () => {
+test('a request takes of a lease the least coin that its hold is worth, by its own price', () => {
+  const [half, double] = [UNITS_PER_USD / 2, UNITS_PER_USD * 2]
+  const lease = new Lease({ shard: 1, accountId: 'acc', keys: 'key_1', hour: HOUR })
+  lease.add({ coinUnits: 100, coinNanos: 50, grants: [] })
+  assert.deepEqual(
+    [half, UNITS_PER_USD, double].map((price) => lease.free(NOW, price)),
+    [25, 50, 100],
+  )
+  assert.deepEqual(lease.hold(7, NOW, double), { coinUnits: 7, coinNanos: 4, grants: [] })
+  const held = lease.hold(20, NOW, half)
+  assert.deepEqual(held, { coinUnits: 20, coinNanos: 40, grants: [] })
+  assert.equal(lease.free(NOW, double), 12)
+  const charged = chargeParts(held, 3, half)
+  assert.deepEqual(charged, { coinUnits: 3, coinNanos: 6, grants: [] })
+  lease.release(held, charged)
+  lease.giveUpAll()
+  assert.deepEqual(lease.takeGivenUp(), { coinUnits: 90, coinNanos: 40, grants: [] })
+})
+
+test('once no coin is out, no units are counted for it', () => {
+  const lease = new Lease({ shard: 1, accountId: 'acc', keys: 'key_1', hour: HOUR })
+  lease.add({ coinUnits: 10, coinNanos: 7, grants: [{ grantId: 'g', expiresAtMs: NOW + 100, units: 1 }] })
+  lease.takenOff({ coinUnits: 8, coinNanos: 7, grants: [] })
+  assert.deepEqual([lease.isOut, lease.outUnits], [true, 1])
+  lease.takenOff({ coinUnits: 0, coinNanos: 0, grants: [{ grantId: 'g', units: 1 }] })
+  assert.equal(lease.isOut, false)
+})
+
+test('no sequence of holds, charges and returns makes or loses a unit or a nano of any pot, whatever a coin is worth', () => {
   const grant = fc.record({
     grantId: fc.constantFrom('a', 'b', 'c'),
     units: fc.nat(50),
@@ -102,13 +139,15 @@ test('no sequence of holds, charges and returns makes or loses a unit of any pot
     fc.record({ kind: fc.constant('giveUp' as const), keep: fc.nat(40) }),
     fc.record({ kind: fc.constant('return' as const) }),
     fc.record({ kind: fc.constant('pass' as const), ms: fc.nat(10) }),
+    fc.record({ kind: fc.constant('price' as const), to: fc.constantFrom(...PRICES) }),
   )
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       const lease = newLease(0)
       const leased = new PartsSum()
       const gone = new PartsSum()
-      const open: Parts[] = []
+      const open: { held: Parts; price: number }[] = []
+      let price = UNITS_PER_USD
       // A grant has one expiry, whenever it is leased.
       const expiries = new Map<string, number>()
       let nowMs = NOW
@@ -117,28 +156,32 @@ test('no sequence of holds, charges and returns makes or loses a unit of any pot
           const { grantId, units, lifeMs } = one.grant
           const expiresAtMs = expiries.get(grantId) ?? nowMs + lifeMs
           expiries.set(grantId, expiresAtMs)
-          lease.add({ ...coin(one.coin), grants: [{ grantId, expiresAtMs, units }] })
-          leased.add({ ...coin(one.coin), grants: [{ grantId, units }] })
+          lease.add({ ...coinParts(one.coin, price, []), grants: [{ grantId, expiresAtMs, units }] })
+          leased.add({ ...coinParts(one.coin, price, []), grants: [{ grantId, units }] })
         } else if (one.kind === 'hold') {
-          const units = Math.min(one.units, lease.free(nowMs, UNITS_PER_USD))
-          const held = lease.hold(units, nowMs, UNITS_PER_USD)
+          const units = Math.min(one.units, lease.free(nowMs, price))
+          const held = lease.hold(units, nowMs, price)
           assert.equal(unitsOf(held), units)
-          open.push(held)
+          open.push({ held, price })
         } else if (one.kind === 'end' && open.length > 0) {
-          const [held] = open.splice(one.place % open.length, 1)
-          assert.ok(held !== undefined)
-          const charged = chargeParts(held, Math.floor(unitsOf(held) * one.share), UNITS_PER_USD)
+          const [ended] = open.splice(one.place % open.length, 1)
+          assert.ok(ended !== undefined)
+          const { held } = ended
+          const charged = chargeParts(held, Math.floor(unitsOf(held) * one.share), ended.price)
+          assert.ok(charged.coinNanos <= held.coinNanos)
           lease.release(held, charged)
           gone.add(charged)
         } else if (one.kind === 'giveUp') {
-          lease.giveUp(one.keep, nowMs, UNITS_PER_USD)
+          lease.giveUp(one.keep, nowMs, price)
         } else if (one.kind === 'return') {
           gone.add(lease.takeGivenUp())
         } else if (one.kind === 'pass') {
           nowMs += one.ms
+        } else if (one.kind === 'price') {
+          price = one.to
         }
       }
-      for (const held of open) lease.release(held, NO_PARTS)
+      for (const { held } of open) lease.release(held, NO_PARTS)
       lease.giveUpAll()
       gone.add(lease.takeGivenUp())
       assert.deepEqual([gone.coinUnits, gone.coinNanos], [leased.coinUnits, leased.coinNanos])
