@@ -6,6 +6,8 @@ ALTER TABLE ledger_accounts ADD COLUMN currency text NOT NULL DEFAULT 'usd' CHEC
 ALTER TABLE ledger_accounts DISABLE TRIGGER ledger_accounts_moved;
 UPDATE ledger_accounts SET currency = 'coin' WHERE kind = 'coin' AND owner NOT LIKE 'payer\_%';
 ALTER TABLE ledger_accounts ENABLE TRIGGER ledger_accounts_moved;
+ALTER TABLE ledger_accounts ADD CONSTRAINT customers_have_coin
+  CHECK (kind <> 'coin' OR currency = CASE WHEN owner LIKE 'payer\_%' THEN 'usd' ELSE 'coin' END);
 
 -- Coin that waits: of links, and of withdrawals that are not sent.
 INSERT INTO ledger_accounts (id, kind, currency) VALUES ('escrow_coin', 'system', 'coin');
