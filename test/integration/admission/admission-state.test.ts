@@ -252,6 +252,7 @@ test('a loading that was overtaken by a later one writes nothing any more', asyn
 })
 
 test('where every shard is marked, nobody is admitted before all are loaded', async () => {
+  await book.redis.flushall()
   const accountId = await fundedAccount(book, 1_000)
   await book.pool.query(
     `INSERT INTO admission_dirty (shard, reason) SELECT shard, 'test' FROM generate_series(0, 62) AS shard`,

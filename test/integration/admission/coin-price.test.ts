@@ -23,7 +23,7 @@ import { GATEWAY } from '../../../control/runtime/activity/activity.ts'
 import { withTransaction } from '../../../control/runtime/db/pool.ts'
 import { type UndoableTransaction, withUndo } from '../../../control/runtime/db/undoable.ts'
 import { ledgerLimits as limits } from '../../support/limits.ts'
-import { ACCOUNTS, type CoinStep, coinStep, PRICES, pricedBy, WORKERS } from '../../support/parts/coinSteps.ts'
+import { ACCOUNTS, type CoinStep, coinStep, pricedBy, publishPrices, WORKERS } from '../../support/parts/coinSteps.ts'
 import { type LeasedRequest, LeasingWorker, type Priced } from '../../support/parts/leasingWorker.ts'
 import {
   assertCleanAudit,
@@ -48,13 +48,7 @@ let debits: Debits
 before(async () => {
   book = await startBook()
   debits = new Debits(book.pool, book.redis, limits)
-  for (const [i, usd] of PRICES.entries()) {
-    await book.pool.query(
-      `INSERT INTO price_sheets (version, published_at, valid_until, content_hash, sheet)
-       VALUES ($1, now(), now() + interval '30 days', $2, $3)`,
-      [i + 1, `hash ${i}`, JSON.stringify({ coin: { usd } })],
-    )
-  }
+  await publishPrices(book.pool)
   await openAdmission()
 })
 after(() => book.stop())
@@ -67,15 +61,8 @@ async function openAdmission(): Promise<void> {
   })
 }
 
-interface Leased {
-  readonly request: LeasedRequest
-  readonly worker: LeasingWorker
-}
-interface Held {
-  readonly requestId: string
-  readonly accountId: string
-  readonly units: number
-}
+type Leased = { readonly request: LeasedRequest; readonly worker: LeasingWorker }
+type Held = { readonly requestId: string; readonly accountId: string; readonly units: number }
 
 /** Accounts, and the coin that each has by what was done with it. */
 class World {
@@ -88,6 +75,7 @@ class World {
   private held: Held[] = []
   private links: { id: string; token: string; owner: string; nanos: number }[] = []
   private readonly folder = makeTempDir('coin')
+  private readonly beats = setInterval(() => void this.proxy.beat().catch(() => undefined), 50)
 
   static async start(): Promise<World> {
     const world = new World()
@@ -105,7 +93,6 @@ class World {
   }
 
   async run(one: CoinStep): Promise<void> {
-    await this.proxy.beat()
     await this.step(one)
     await dispatchEvents(book)
   }
@@ -119,6 +106,8 @@ class World {
         return this.take(one)
       case 'hold':
         return this.hold(this.accountAt(one.account), this.unitsOf(one.share))
+      case 'hold singly':
+        return this.holdSingly(this.accountAt(one.account), this.unitsOf(one.share))
       case 'end':
         return this.end(one.place, one.share)
       case 'settle':
@@ -138,7 +127,6 @@ class World {
   /** Everything ends, some of it only after an audit with leases out and holds open. */
   async finish(): Promise<void> {
     await drainAll(book)
-    await this.proxy.beat()
     await assertCleanAudit(book)
     while (this.leased.length > 0) await this.end(0, 0.5)
     while (this.held.length > 0) await this.settle(0, 0.5)
@@ -156,6 +144,7 @@ class World {
 
   /** Leaves nothing running, however it went. */
   async close(): Promise<void> {
+    clearInterval(this.beats)
     for (const one of this.workers) await one.kill()
     removeTempDir(this.folder)
   }
@@ -173,14 +162,22 @@ class World {
     const units = this.unitsOf(part)
     const keyId = accountId.replace('acct', 'key')
     const answers = await Promise.all(Array.from({ length: count }, () => on.take(accountId, keyId, units, priced)))
-    for (const answer of answers) {
-      if (answer instanceof GatewayError) {
-        assert.equal(answer.code, 'insufficient_balance')
-        continue
-      }
-      this.prices.set(answer.requestId, priced)
-      this.leased.push({ request: answer, worker: on })
+    for (const answer of answers) this.taken(answer, on, priced)
+  }
+
+  /** By a worker, as Redis keeps the holds of jobs. */
+  private async holdSingly(accountId: string, units: number): Promise<void> {
+    const [on, priced] = [itemOf(this.workers, 0), this.priced]
+    this.taken(await on.takeSingly(accountId, accountId.replace('acct', 'key'), units, priced), on, priced)
+  }
+
+  private taken(answer: LeasedRequest | GatewayError, worker: LeasingWorker, priced: Priced): void {
+    if (answer instanceof GatewayError) {
+      assert.equal(answer.code, 'insufficient_balance')
+      return
     }
+    this.prices.set(answer.requestId, priced)
+    this.leased.push({ request: answer, worker })
   }
 
   private async end(at: number, part: number): Promise<void> {
@@ -262,7 +259,6 @@ class World {
   private async flush(): Promise<void> {
     await book.redis.flushall()
     await openAdmission()
-    await this.proxy.beat()
   }
 
   private add(accountId: string, nanos: number): void {

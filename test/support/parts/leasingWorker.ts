@@ -104,7 +104,12 @@ export class LeasingWorker {
   }
 
   /** As `take`, with a hold that Redis keeps by itself. */
-  takeSingly(accountId: string, keyId: string, units: number, priced = AT_FIRST): Promise<LeasedRequest | GatewayError> {
+  takeSingly(
+    accountId: string,
+    keyId: string,
+    units: number,
+    priced = AT_FIRST,
+  ): Promise<LeasedRequest | GatewayError> {
     return this.takeFrom(this.own.leases.singly(this.holds), accountId, keyId, units, priced)
   }
 
