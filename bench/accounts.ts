@@ -40,8 +40,8 @@ async function openBatch(client: Client, batch: readonly NewAccount[]): Promise<
   const ids = textArray(batch.map(({ id }) => id))
   await client.query(`INSERT INTO accounts (id, name) SELECT id, 'bench' FROM unnest($1::text[]) AS id`, [ids])
   await client.query(
-    `INSERT INTO ledger_accounts (id, kind, owner)
-     SELECT coin, 'coin', owner FROM unnest($1::text[], $2::text[]) AS opened (coin, owner)`,
+    `INSERT INTO ledger_accounts (id, kind, owner, currency)
+     SELECT coin, 'coin', owner, 'coin' FROM unnest($1::text[], $2::text[]) AS opened (coin, owner)`,
     [textArray(batch.map(({ id }) => coinAccount(id))), ids],
   )
   await client.query(

@@ -38,7 +38,7 @@ async function openAccounts(pool: Pool, count: number): Promise<string[]> {
     const accountId = newId('acct')
     await withTransaction(pool, async (client) => {
       await openAccount(client, accountId)
-      await creditCoin(client, { accountId, units: CREDIT_UNITS, ref: accountId })
+      await creditCoin(client, { accountId, nanos: CREDIT_UNITS, units: CREDIT_UNITS, ref: accountId })
     })
     ids.push(accountId)
   }

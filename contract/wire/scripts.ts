@@ -65,23 +65,28 @@ export type Script = (keys: ScriptKey[], args: ScriptArgument[]) => Promise<unkn
 
 /** What a script begins with, of lua/shared/. */
 const SHARED: Partial<Record<ScriptName, readonly string[]>> = {
-  hold: ['time', 'counters', 'pots'],
-  settle: ['time', 'counters', 'done'],
-  lease: ['time', 'counters', 'pots', 'lease'],
-  deliver: ['time', 'counters', 'pots', 'lease', 'done'],
-  syncLeases: ['time', 'counters', 'pots', 'lease'],
-  reportLeases: ['time', 'counters', 'pots', 'lease'],
-  closeOwner: ['time', 'counters', 'pots', 'lease'],
+  hold: ['time', 'coin', 'counters', 'pots'],
+  settle: ['time', 'coin', 'counters', 'done'],
+  lease: ['time', 'coin', 'counters', 'pots', 'lease'],
+  deliver: ['time', 'coin', 'counters', 'pots', 'lease', 'done'],
+  syncLeases: ['time', 'coin', 'counters', 'pots', 'lease'],
+  reportLeases: ['time', 'coin', 'counters', 'pots', 'lease'],
+  closeOwner: ['time', 'coin', 'counters', 'pots', 'lease'],
 }
 
 const sources = new Map<ScriptName, string>()
+
+/** The Lua text that scripts share. @param name of a file of lua/shared */
+export function sharedSource(name: string): string {
+  return readFileSync(new URL(`./lua/shared/${name}.lua`, import.meta.url), 'utf8')
+}
 
 /** The Lua text of a script. */
 export function sourceOf(name: ScriptName): string {
   let source = sources.get(name)
   if (source === undefined) {
-    const parts = [...(SHARED[name] ?? []).map((part) => `shared/${part}`), name]
-    source = parts.map((part) => readFileSync(new URL(`./lua/${part}.lua`, import.meta.url), 'utf8')).join('')
+    const own = readFileSync(new URL(`./lua/${name}.lua`, import.meta.url), 'utf8')
+    source = (SHARED[name] ?? []).map(sharedSource).join('') + own
     sources.set(name, source)
   }
   return source

@@ -1,15 +1,18 @@
+import { parseCoinPart } from '../../contract/wire/coinPart.ts'
 import type { Redis } from '../../contract/wire/redis.ts'
 import { debitsKey } from '../../contract/wire/redisKeys.ts'
 import { keysOf } from './spendingKeys.ts'
 
 const SCAN_COUNT = 1_000
-const FORM = /^(\d+)\|(\d+)\|([^|]*)\|([^|]*)\|(\d+)\|(\d+)\|(\d+)$/
+const FORM = /^([\d:]+)\|(\d+)\|([^|]*)\|([^|]*)\|(\d+)\|(\d+)\|(\d+)$/
 
 /** Coin that is taken for a debit, as Redis keeps it; see contract/lua/README.md. */
 export interface DebitRecord {
   readonly debitId: string
   readonly shard: number
+  /** What it counts for in the windows, and the coin that was taken, in nanos. */
   readonly units: number
+  readonly nanos: number
   readonly takenAtMs: number
   readonly accountId: string
   /** The API key whose caps it counts against; empty for none. */
@@ -41,11 +44,13 @@ export async function* readDebits(redis: Redis, shard: number): AsyncGenerator<D
 function parseDebit(shard: number, debitId: string, text: string): DebitRecord | undefined {
   const match = FORM.exec(text)
   if (match === null) return undefined
-  const [, units, takenAtMs, accountId = '', keys = '', hour, day, month] = match
+  const [, coin = '', takenAtMs, accountId = '', keys = '', hour, day, month] = match
+  const { coinUnits, coinNanos } = parseCoinPart(coin)
   return {
     debitId,
     shard,
-    units: Number(units),
+    units: coinUnits,
+    nanos: coinNanos,
     takenAtMs: Number(takenAtMs),
     accountId,
     ...keysOf(keys),

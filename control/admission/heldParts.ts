@@ -1,14 +1,14 @@
 import type { DebitRecord } from './debitRecord.ts'
 import type { HoldRecord } from './holdRecord.ts'
-import { type LeaseRecord, unitsOf } from './leaseRecord.ts'
+import { type LeaseRecord, outOf, unitsOf } from './leaseRecord.ts'
 import type { Windows } from './windows.ts'
 
 /** What open holds, leases and debits have in their hands, by account, grant and key. */
 export class HeldParts {
-  readonly coinUnits = new Map<string, number>()
+  readonly coinNanos = new Map<string, number>()
   readonly grantUnits = new Map<string, number>()
-  /** By account: units of coin and grants that are out in leases. */
-  readonly outUnits = new Map<string, number>()
+  /** By account: what is out in leases, nanos of coin and units of grants together. */
+  readonly out = new Map<string, number>()
   /** By key: units of holds and leases counted in the current hour, day and month, and in the key's life. */
   readonly keyUnits = new Map<string, KeySpending>()
   private readonly windows: Windows
@@ -18,22 +18,21 @@ export class HeldParts {
   }
 
   add(hold: HoldRecord): void {
-    increase(this.coinUnits, hold.accountId, hold.coinUnits)
+    increase(this.coinNanos, hold.accountId, hold.coinNanos)
     for (const { grantId, units } of hold.grants) increase(this.grantUnits, grantId, units)
     this.spend(hold, hold.holdUnits)
   }
 
   addLease(lease: LeaseRecord): void {
-    const units = unitsOf(lease)
-    increase(this.coinUnits, lease.accountId, lease.coinUnits)
+    increase(this.coinNanos, lease.accountId, lease.coinNanos)
     for (const { grantId, units: part } of lease.grants) increase(this.grantUnits, grantId, part)
-    increase(this.outUnits, lease.accountId, units)
-    this.spend(lease, units)
+    increase(this.out, lease.accountId, outOf(lease))
+    this.spend(lease, unitsOf(lease))
   }
 
   /** @param isBooked whether the charges by key, which are read from the book, have it already */
   addDebit(debit: DebitRecord, isBooked: boolean): void {
-    increase(this.coinUnits, debit.accountId, debit.units)
+    increase(this.coinNanos, debit.accountId, debit.nanos)
     if (debit.keyId !== '' && !isBooked) this.spend(debit, debit.units)
   }
 

@@ -1,8 +1,11 @@
+import { coinFor } from '../../contract/money/coin.ts'
+import { UNITS_PER_USD } from '../../contract/money/units.ts'
+import type { CoinPart } from '../../contract/wire/coinPart.ts'
 import { decodeHoldMeta, type HoldMeta } from '../../contract/wire/holdMeta.ts'
 import { keysOf } from './spendingKeys.ts'
 
 /** A hold as Redis keeps it; see contract/wire/lua/README.md. */
-export interface HoldRecord extends HoldMeta {
+export interface HoldRecord extends HoldMeta, CoinPart {
   readonly requestId: string
   readonly owner: string
   readonly shard: number
@@ -16,8 +19,7 @@ export interface HoldRecord extends HoldMeta {
   readonly hour: number
   readonly day: number
   readonly month: number
-  /** What of the hold came from coin, and from which grants. */
-  readonly coinUnits: number
+  /** What of the hold came from grants. */
   readonly grants: { grantId: string; units: number }[]
 }
 
@@ -25,7 +27,7 @@ export interface HoldRecord extends HoldMeta {
 export function parseHold(shard: number, owner: string, requestId: string, text: string): HoldRecord | undefined {
   const fields = text.split('|')
   if (fields.length < 10) return undefined
-  const [amount, heldAtMs, accountId = '', keys = '', hour, day, month, coin, parts = ''] = fields
+  const [amount, heldAtMs, accountId = '', keys = '', hour, day, month, coin = '', parts = ''] = fields
   return {
     requestId,
     owner,
@@ -37,10 +39,17 @@ export function parseHold(shard: number, owner: string, requestId: string, text:
     hour: Number(hour),
     day: Number(day),
     month: Number(month),
-    coinUnits: Number(coin),
+    ...coinHeld(coin),
     grants: partsOf(parts),
     ...decodeHoldMeta(fields.slice(9).join('|')),
   }
+}
+
+/** Reads the coin of a hold: `units`, or `units@price` where a coin is not one US dollar. */
+function coinHeld(text: string): CoinPart {
+  const [units, price = UNITS_PER_USD] = text.split('@').map(Number)
+  const coinUnits = units ?? 0
+  return { coinUnits, coinNanos: coinFor(coinUnits, price) }
 }
 
 /** Reads `grantId=units,...`. */

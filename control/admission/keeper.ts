@@ -66,6 +66,17 @@ export async function ensureAdmission(options: AdmissionOptions): Promise<Admiss
   return done ?? 'busy'
 }
 
+/**
+ * Closes admission where every shard is marked to be loaded anew, as by a migration of what it keeps, so that nobody is
+ * admitted before that. @throws errors of Redis and PostgreSQL
+ */
+export async function closeMarked(pool: Pool, redis: Redis): Promise<void> {
+  if ((await dirtyShards(pool)).length < SHARD_COUNT) return
+  const pipeline = pipelineOf(redis)
+  for (let shard = 0; shard < SHARD_COUNT; shard++) pipeline.del(epochKey(shard))
+  answersOf(await pipeline.exec())
+}
+
 /** Keeps `ensureAdmission` true while control runs: at intervals, and whenever the connection comes back. */
 export class AdmissionKeeper {
   private readonly loop: Loop

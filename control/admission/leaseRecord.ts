@@ -1,3 +1,4 @@
+import { type CoinPart, parseCoinPart } from '../../contract/wire/coinPart.ts'
 import type { Redis } from '../../contract/wire/redis.ts'
 import { partsOf } from './holdRecord.ts'
 import { type Owned, type OwnedKey, scanOwnedKeys } from './listHolds.ts'
@@ -5,10 +6,10 @@ import { keysOf } from './spendingKeys.ts'
 
 const SCAN_COUNT = 1_000
 const LEASE_FIELD = /^L:/
-const FORM = /^([^|]*)\|([^|]*)\|(\d+)\|(\d+)\|(\d+)\|(\d+)\|([^|]*)$/
+const FORM = /^([^|]*)\|([^|]*)\|(\d+)\|(\d+)\|(\d+)\|([\d:]+)\|([^|]*)$/
 
 /** What of a lease is out, as Redis keeps it; see contract/wire/lua/README.md. */
-export interface LeaseRecord {
+export interface LeaseRecord extends CoinPart {
   /** Its name in the hash of its owner. */
   readonly field: string
   readonly owner: string
@@ -21,14 +22,18 @@ export interface LeaseRecord {
   readonly hour: number
   readonly day: number
   readonly month: number
-  /** What of it came from coin, and from which grants. */
-  readonly coinUnits: number
+  /** What of it came from grants. */
   readonly grants: { grantId: string; units: number }[]
 }
 
-/** Units that are out in a lease. */
+/** Units that a lease is counted for. */
 export function unitsOf({ coinUnits, grants }: LeaseRecord): number {
   return grants.reduce((sum, { units }) => sum + units, coinUnits)
+}
+
+/** What of a lease is out of its account, nanos of coin and units of grants together: above zero as long as anything is. */
+export function outOf({ coinNanos, grants }: LeaseRecord): number {
+  return grants.reduce((sum, { units }) => sum + units, coinNanos)
 }
 
 /** Every hash of leases there is, also of owners that no longer live. Goes over all keys of Redis in small steps. */
@@ -66,7 +71,7 @@ export async function listLeases(redis: Redis, keys: readonly OwnedKey[]): Promi
 function parseLease(shard: number, owner: string, field: string, text: string): LeaseRecord | undefined {
   const match = LEASE_FIELD.test(field) ? FORM.exec(text) : null
   if (match === null) return undefined
-  const [, accountId = '', keys = '', hour, day, month, coin, parts = ''] = match
+  const [, accountId = '', keys = '', hour, day, month, coin = '', parts = ''] = match
   return {
     field,
     owner,
@@ -76,7 +81,7 @@ function parseLease(shard: number, owner: string, field: string, text: string): 
     hour: Number(hour),
     day: Number(day),
     month: Number(month),
-    coinUnits: Number(coin),
+    ...parseCoinPart(coin),
     grants: partsOf(parts),
   }
 }

@@ -142,12 +142,12 @@ async function loadAccounts(load: ShardLoad, client: Client, held: HeldParts): P
       [load.shard, after, load.limits.admissionLoadBatchMax],
     )
     const writes = found.rows.map((row): Write => {
-      const coin = row.coin - (held.coinUnits.get(row.account_id) ?? 0)
+      const coin = row.coin - (held.coinNanos.get(row.account_id) ?? 0)
       const grants = (row.grants ?? []).map(
         ({ id, expires, units }) => `${id},${expires},${units - (held.grantUnits.get(id) ?? 0)}`,
       )
       const key = accountKey(load.shard, row.account_id)
-      const out = held.outUnits.get(row.account_id) ?? 0
+      const out = held.out.get(row.account_id) ?? 0
       return ['HSET', key, 'coin', coin, 'g', grants.join(';'), 'seq', row.seq, 'out', out]
     })
     if (writes.length > 0) await load.writer.write(load.shard, writes)

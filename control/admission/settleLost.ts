@@ -1,4 +1,6 @@
 import { GatewayError } from '../../contract/errors/errors.ts'
+import { UNITS_PER_USD } from '../../contract/money/units.ts'
+import { isPayer } from '../../contract/payments/payerAccount.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
 import type { Redis } from '../../contract/wire/redis.ts'
 import {
@@ -9,6 +11,7 @@ import {
   ledgerStream,
   shardOf,
 } from '../../contract/wire/redisKeys.ts'
+import { bookPriceOfSheet } from '../catalog/pricing/coinAmounts.ts'
 import type { Limits } from '../limits.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { redisNowMs } from '../runtime/redisClock.ts'
@@ -68,12 +71,13 @@ export async function endLost(
   )
   if (booked.rows[0] !== undefined) return booked.rows[0]
   const platformKeyId = await platformKeyOf(pool, settlement.keyId)
+  const coinUsdUnits = await coinPriceOf(pool, settlement)
   for (let attempt = 0; attempt < CLOCK_ATTEMPTS; attempt++) {
     const [code, units] = await takeRecalling(
       redis,
       settlement.accountId,
       limits,
-      (isLast) => charge(redis, { settlement, platformKeyId, encoded, waits: !isLast, isShown }, limits),
+      (isLast) => charge(redis, { settlement, platformKeyId, coinUsdUnits, encoded, waits: !isLast, isShown }, limits),
       ([answer]) => answer === LostCode.OUT_IN_LEASES,
     )
     if (code === LostCode.CHARGED || code === LostCode.ENDED_BEFORE) {
@@ -105,9 +109,21 @@ async function platformKeyOf(pool: Pool, keyId: string): Promise<string> {
   return found.rows[0]?.platform_key_id ?? ''
 }
 
+/** What strangers paid is kept in units, whatever a coin is worth; and who gives a request up takes no coin. */
+async function coinPriceOf(pool: Pool, settlement: sluice.Settlement): Promise<number> {
+  if (!isCharged(settlement) || isPayer(settlement.accountId)) return UNITS_PER_USD
+  return bookPriceOfSheet(pool, settlement.sheetVersion)
+}
+
+function isCharged({ status }: sluice.Settlement): boolean {
+  return status === sluice.Status.OK || status === sluice.Status.PARTIAL
+}
+
 interface LostCharge {
   readonly settlement: sluice.Settlement
   readonly platformKeyId: string
+  /** Units in one coin, by the price sheet of the request. */
+  readonly coinUsdUnits: number
   readonly encoded: Uint8Array
   /** Nothing is charged while leases may give back what lacks. */
   readonly waits: boolean
@@ -116,7 +132,7 @@ interface LostCharge {
 
 async function charge(
   redis: Redis,
-  { settlement, platformKeyId, encoded, waits, isShown }: LostCharge,
+  { settlement, platformKeyId, coinUsdUnits, encoded, waits, isShown }: LostCharge,
   limits: Limits,
 ): Promise<[code: number, units: number]> {
   const shard = shardOf(settlement.accountId)
@@ -124,7 +140,6 @@ async function charge(
   const minute = Math.floor(nowMs / MINUTE_MS)
   const done: string[] = []
   for (let back = 0; back <= limits.rememberResultMinutes; back++) done.push(`${donePrefix(shard)}:${minute - back}`)
-  const charged = settlement.status === sluice.Status.OK || settlement.status === sluice.Status.PARTIAL
   const reply = await scriptOn(redis)(
     [
       epochKey(shard),
@@ -135,7 +150,7 @@ async function charge(
     ],
     [
       settlement.requestId,
-      charged ? settlement.chargeUnits : -1,
+      isCharged(settlement) ? settlement.chargeUnits : -1,
       Buffer.from(encoded),
       minute,
       limits.rememberResultMinutes,
@@ -143,6 +158,7 @@ async function charge(
       platformKeyId,
       waits ? 1 : 0,
       isShown ? 1 : 0,
+      coinUsdUnits,
     ],
   )
   return reply as [number, number]

@@ -78,13 +78,13 @@ function compareAccount(
   const waiting = events.filter((event) => event.seq > Number(seq ?? 0))
   const waitingCoin = waiting.reduce((sum, event) => sum + event.coin_delta, 0)
   const waitingGrants = new Set(waiting.map((event) => event.grant_id))
-  const fromUnread = (account: string): number => unread.units.get(account) ?? 0
+  const fromUnread = (account: string): number => unread.amounts.get(account) ?? 0
 
-  const has = Number(coin ?? 0) + (held.coinUnits.get(row.account_id) ?? 0)
+  const has = Number(coin ?? 0) + (held.coinNanos.get(row.account_id) ?? 0)
   const owns = row.coin - fromUnread(coinAccount(row.account_id)) - waitingCoin
-  if (has !== owns) faults.add(`${row.account_id} has ${has} coin in Redis, ${owns} by the book`)
+  if (has !== owns) faults.add(`${row.account_id} has ${has} nanos of coin in Redis, ${owns} by the book`)
 
-  const leased = held.outUnits.get(row.account_id) ?? 0
+  const leased = held.out.get(row.account_id) ?? 0
   if (Number(out ?? 0) !== leased) faults.add(`${row.account_id} has ${out} out in leases, which have ${leased}`)
 
   const free = new Map<string, number>()

@@ -3,6 +3,7 @@ import type { Client } from '../runtime/db/pool.ts'
 import { batchInvariants } from './batchChecks.ts'
 import { type AuditCheck, Faults, type Invariant } from './check.ts'
 import { CREDIT_INVARIANTS } from './creditChecks.ts'
+import { escrowBy } from './escrow.ts'
 import { KEY_TRANSFER_INVARIANTS } from './keyTransferChecks.ts'
 import { MOVEMENT_INVARIANTS } from './movementChecks.ts'
 import { PAYMENT_INVARIANTS } from './paymentChecks.ts'
@@ -14,17 +15,17 @@ const INVARIANTS: readonly Invariant[] = [
   {
     name: 'postings sum to zero',
     checked: `SELECT count(*) || ' transfers' FROM transfers`,
-    faults: `SELECT 'the sum is ' || sum(units) FROM postings HAVING sum(units) <> 0`,
+    faults: `SELECT 'the sum of ' || currency || ' is ' || sum(amount) FROM postings GROUP BY currency HAVING sum(amount) <> 0`,
   },
   {
     name: 'balances equal their postings',
     checked: `SELECT count(*) || ' ledger accounts' FROM ledger_accounts`,
     faults: `
       SELECT coalesce(a.id, p.account) || ' has ' || coalesce(a.balance::text, 'no account') || ', its postings ' ||
-        coalesce(p.units, 0)
-      FROM ledger_accounts a FULL JOIN (SELECT account, sum(units) AS units FROM postings GROUP BY account) p
-        ON p.account = a.id
-      WHERE a.balance IS DISTINCT FROM coalesce(p.units, 0)`,
+        coalesce(p.amount, 0)
+      FROM ledger_accounts a FULL JOIN
+        (SELECT account, sum(amount) AS amount FROM postings WHERE account <> 'exchange' GROUP BY account) p ON p.account = a.id
+      WHERE a.balance IS DISTINCT FROM coalesce(p.amount, 0)`,
   },
   {
     name: 'no customer balance is negative',
@@ -106,13 +107,11 @@ const INVARIANTS: readonly Invariant[] = [
     name: 'escrow holds what open links hold',
     checked: `SELECT count(*) || ' links, ' || count(*) FILTER (WHERE status = 'open') || ' of them open' FROM links`,
     faults: `
-      SELECT coalesce(l.id, e.ref) || ' is ' || coalesce(l.status, 'no link') || ' with ' || coalesce(l.units, 0) ||
-        ', in escrow are ' || coalesce(e.units, 0)
-      FROM links l FULL JOIN (
-        SELECT ref, sum(CASE WHEN credit = 'escrow' THEN units ELSE -units END) AS units FROM transfers
-        WHERE kind IN ('link', 'link_claim', 'link_cancel', 'link_expiry') GROUP BY ref
-      ) e ON e.ref = l.id
-      WHERE coalesce(e.units, 0) <> CASE WHEN l.status = 'open' THEN l.units ELSE 0 END`,
+      SELECT coalesce(l.id, e.id) || ' is ' || coalesce(l.status, 'no link') || ' with ' || coalesce(l.coin_nanos, 0) ||
+        ' nanos, in escrow are ' || coalesce(e.nanos, 0) || ' and ' || coalesce(e.units, 0) || ' units'
+      FROM links l FULL JOIN (${escrowBy('lnk_', 'link', 'link_claim', 'link_cancel', 'link_expiry')}) e ON e.id = l.id
+      WHERE coalesce(e.units, 0) <> 0
+        OR coalesce(e.nanos, 0) <> CASE WHEN l.status = 'open' THEN l.coin_nanos ELSE 0 END`,
   },
   {
     name: 'no settlement was rejected',

@@ -1,4 +1,13 @@
 import type { Invariant } from './check.ts'
+import { escrowBy } from './escrow.ts'
+
+const ESCROW_OF_WITHDRAWALS = escrowBy(
+  'wdr_',
+  'withdrawal',
+  'withdrawal_sent',
+  'withdrawal_unsent',
+  'withdrawal_returned',
+)
 
 /** What has to hold of deposits and withdrawals by the book alone. */
 export const MOVEMENT_INVARIANTS: readonly Invariant[] = [
@@ -6,11 +15,13 @@ export const MOVEMENT_INVARIANTS: readonly Invariant[] = [
     name: 'every deposit is credited once',
     checked: `SELECT count(*) || ' deposits, ' || count(*) FILTER (WHERE state = 'failed') || ' of them failed' FROM deposits`,
     faults: `
-      SELECT d.id || ' is ' || d.state || ' with ' || d.units || ' units, credited ' || coalesce(t.units, 0)
+      SELECT d.id || ' is ' || d.state || ' with ' || d.units || ' units, credited ' || coalesce(t.units, 0) || ' as ' ||
+        coalesce(t.nanos, d.coin_nanos) || ' of ' || d.coin_nanos || ' nanos'
       FROM deposits d LEFT JOIN
-        (SELECT ref, credit, sum(units) AS units FROM transfers WHERE kind = 'deposit' GROUP BY ref, credit) t
+        (SELECT ref, credit, sum(units) AS units, sum(coin_nanos) AS nanos FROM transfers WHERE kind = 'deposit'
+          GROUP BY ref, credit) t
         ON t.ref = CASE d.source WHEN 'transfer' THEN d.replay_key ELSE d.id END AND t.credit = 'coin:' || d.account_id
-      WHERE coalesce(t.units, 0) <> CASE WHEN d.state = 'credited' THEN d.units ELSE 0 END
+      WHERE coalesce(t.units, 0) <> CASE WHEN d.state = 'credited' THEN d.units ELSE 0 END OR t.nanos <> d.coin_nanos
       UNION ALL
       SELECT t.ref || ' is credited to ' || t.credit || ' as a deposit that is not there' FROM transfers t
       WHERE t.kind = 'deposit' AND NOT EXISTS (SELECT FROM deposits d
@@ -42,13 +53,11 @@ export const MOVEMENT_INVARIANTS: readonly Invariant[] = [
     checked: `SELECT count(*) || ' withdrawals, ' || count(*) FILTER (WHERE state = 'sending') || ' of them not sent'
       FROM withdrawals`,
     faults: `
-      SELECT coalesce(w.id, e.id) || ' is ' || coalesce(w.state, 'not there') || ' with ' || coalesce(w.units, 0) ||
-        ' units, in escrow are ' || coalesce(e.units, 0)
-      FROM withdrawals w FULL JOIN (
-        SELECT split_part(ref, ':', 1) AS id, sum(CASE WHEN credit = 'escrow' THEN units ELSE -units END) AS units
-        FROM transfers WHERE kind IN ('withdrawal', 'withdrawal_sent', 'withdrawal_unsent', 'withdrawal_returned')
-        GROUP BY 1) e ON e.id = w.id
-      WHERE coalesce(e.units, 0) <> CASE WHEN w.state = 'sending' THEN w.units ELSE 0 END
+      SELECT coalesce(w.id, e.id) || ' is ' || coalesce(w.state, 'not there') || ' with ' || coalesce(w.coin_nanos, 0) ||
+        ' nanos, in escrow are ' || coalesce(e.nanos, 0) || ' and ' || coalesce(e.units, 0) || ' units'
+      FROM withdrawals w FULL JOIN (${ESCROW_OF_WITHDRAWALS}) e ON e.id = w.id
+      WHERE coalesce(e.units, 0) <> 0
+        OR coalesce(e.nanos, 0) <> CASE WHEN w.state = 'sending' THEN w.coin_nanos ELSE 0 END
       UNION ALL
       SELECT w.id || ' is ' || w.state || ' and has ' || count(t.id) || ' transfers on the chain'
       FROM withdrawals w LEFT JOIN chain_transactions t

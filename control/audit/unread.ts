@@ -21,15 +21,15 @@ export interface Unread {
   pending: number
   /** Endings that proxies have delivered, booked or not. */
   readonly runs: OwnerRun[]
-  /** Units by ledger account. */
-  readonly units: Map<string, number>
+  /** By ledger account, what its balance is to lose: nanos of coin, or units. */
+  readonly amounts: Map<string, number>
   /** By key, its charges with the hour of their hold. */
   readonly keyCharges: Map<string, { hour: number; units: number }[]>
 }
 
 /** Reads all streams, a page at a time. */
 export async function readUnread(client: Queryable, redis: Redis, limits: Limits): Promise<Unread> {
-  const unread: Unread = { entries: 0, booked: 0, pending: 0, runs: [], units: new Map(), keyCharges: new Map() }
+  const unread: Unread = { entries: 0, booked: 0, pending: 0, runs: [], amounts: new Map(), keyCharges: new Map() }
   for (let shard = 0; shard < SHARD_COUNT; shard++) {
     unread.pending += await pendingOf(redis, shard)
     const size = new ReadSize(limits.settlementReadMin, limits.auditPageMax)
@@ -72,9 +72,9 @@ async function addPage(client: Queryable, entries: readonly Entry[], unread: Unr
       continue
     }
     unread.entries++
-    if (entry.kind === 'expired') increase(unread.units, `grant:${entry.grantId}`, entry.units)
+    if (entry.kind === 'expired') increase(unread.amounts, `grant:${entry.grantId}`, entry.units)
     if (entry.kind !== 'ended') continue
-    for (const part of entry.parts) increase(unread.units, part.ledgerAccount, part.units)
+    for (const part of entry.parts) increase(unread.amounts, part.ledgerAccount, part.amount)
     const charges = unread.keyCharges.get(entry.receipt.keyId) ?? []
     unread.keyCharges.set(entry.receipt.keyId, charges)
     charges.push({ hour: Math.floor(entry.receipt.heldAtMs / 3_600_000), units: entry.receipt.chargeUnits })

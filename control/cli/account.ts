@@ -1,6 +1,7 @@
+import { coinDecimal } from '../../contract/money/coin.ts'
 import { formatUsd, MAX_UNITS } from '../../contract/money/units.ts'
 import type { AccountBalance } from '../book/ledger/balanceOf.ts'
-import { coinText, sumText } from '../catalog/pricing/coinAmounts.ts'
+import { sumText } from '../catalog/pricing/coinAmounts.ts'
 import {
   accountBalance,
   accountOf,
@@ -16,7 +17,7 @@ import { listKeys } from '../customers/keys/keys.ts'
 import { linkWallet } from '../customers/wallets/wallets.ts'
 import type { Limits } from '../limits.ts'
 import { OPERATOR, recordActivity } from '../runtime/activity/activity.ts'
-import { type Client, type Pool, type Queryable, withTransaction } from '../runtime/db/pool.ts'
+import { type Pool, withTransaction } from '../runtime/db/pool.ts'
 import { ACCOUNT_BOOKS } from './accountBooks.ts'
 import { applyToAdmission } from './admission.ts'
 import { announce } from './announce.ts'
@@ -24,7 +25,7 @@ import { type Arguments, argument, type CommandGroup, flag, isSet, UsageError } 
 import { type CliContext, CommandError } from './context.ts'
 import { retentionOf, SETTING_FLAGS, settingsOf } from './keySettings.ts'
 import { facts, table } from './table.ts'
-import { addressOf, amountOf, coinToUnits, coinUsdUnits, formatTime, timeOf } from './values.ts'
+import { addressOf, amountOf, formatTime, timeOf } from './values.ts'
 
 const PAGE = 500
 
@@ -38,33 +39,33 @@ const CREDIT_FLAGS = {
   expires: { value: 'TIME', help: 'when the credits end, such as 2027-01-31T12:00:00Z (in a year)' },
 }
 
-async function creditOf(args: Arguments, client: Client) {
+function creditOf(args: Arguments) {
   const [credits, coin, source, expires] = ['credits', 'coin', 'source', 'expires'].map((name) => flag(args, name))
   return {
     ...(credits !== undefined && { creditUnits: amountOf('credits', credits) }),
-    ...(coin !== undefined && { coinUnits: coinToUnits(amountOf('coin', coin), await coinUsdUnits(client)) }),
+    ...(coin !== undefined && { coinNanos: amountOf('coin', coin) }),
     ...(source !== undefined && { source }),
     ...(expires !== undefined && { expiresAtMs: timeOf('expires', expires) }),
   }
 }
 
-/** A balance as people read it: coin, and US dollars of credits. Without coin, no price of a coin has to be known. */
-async function balanceText(db: Queryable, balance: AccountBalance): Promise<{ coin: string; credits: string }> {
-  const coin = balance.coinUnits === 0 ? '0' : coinText(balance.coinUnits, await coinUsdUnits(db))
-  return { coin, credits: sumText(balance.grants.map((grant) => grant.units)) }
+/** A balance as people read it: coin, and US dollars of credits. */
+function balanceText(balance: AccountBalance): { coin: string; credits: string } {
+  return { coin: coinDecimal(balance.coinNanos), credits: sumText(balance.grants.map((grant) => grant.units)) }
 }
 
 /** The database refuses a balance that would not be exact any more. */
 function refuseTooLarge(error: unknown): never {
-  if ((error as { constraint?: string }).constraint !== 'balance_exact') throw error
-  throw new CommandError(`the balance would be too large; an account holds at most ${formatUsd(MAX_UNITS)} USD`)
+  const isTooLarge = error instanceof RangeError || (error as { constraint?: string }).constraint === 'balance_exact'
+  if (!isTooLarge) throw error
+  throw new CommandError(`the balance would be too large; an account holds at most ${formatUsd(MAX_UNITS)} coin or USD`)
 }
 
 async function create(args: Arguments, context: CliContext): Promise<undefined> {
   const pool = await context.pool()
   const name = flag(args, 'name') ?? ''
   const made = await withTransaction(pool, async (client) => {
-    const accountId = await createAccount(client, context.limits, { name, ...(await creditOf(args, client)) })
+    const accountId = await createAccount(client, context.limits, { name, ...creditOf(args) })
     const { expiresAtMs: _, ...settings } = await settingsOf(args, client)
     const wallet = flag(args, 'wallet')
     if (wallet !== undefined) await linkWallet(client, OPERATOR, accountId, addressOf(wallet), context.limits)
@@ -72,7 +73,7 @@ async function create(args: Arguments, context: CliContext): Promise<undefined> 
     return { accountId, ...(await makeKey(client, OPERATOR, accountId, keySettings)) }
   }).catch(refuseTooLarge)
   await applyToAdmission(context, [made.accountId])
-  const { coin, credits } = await balanceText(pool, await accountBalance(pool, made.accountId))
+  const { coin, credits } = balanceText(await accountBalance(pool, made.accountId))
   context.print(
     { account_id: made.accountId, key_id: made.key.id, api_key: made.secret, balance: { coin, credits } },
     `${facts([
@@ -90,7 +91,7 @@ async function describe(pool: Pool, limits: Limits, accountId: string): Promise<
   const account = await accountOf(pool, accountId)
   if (account === undefined) throw new UnknownAccountError(accountId)
   const balance = await accountBalance(pool, accountId)
-  const { coin, credits } = await balanceText(pool, balance)
+  const { coin, credits } = balanceText(balance)
   const settings = await accountSettings(pool, accountId)
   const transfers = await transferDayOf(pool, accountId, Date.now(), limits)
   const keys = (await listKeys(pool, accountId)).filter((key) => key.revokedAtMs === null)
@@ -147,8 +148,8 @@ async function credit(args: Arguments, context: CliContext): Promise<undefined> 
   const accountId = argument(args, 'ID')
   const ref = flag(args, 'ref')
   const credited = await withTransaction(pool, async (client) => {
-    const asked = await creditOf(args, client)
-    if (!asked.creditUnits && !asked.coinUnits) throw new UsageError('the amount must be more than 0')
+    const asked = creditOf(args)
+    if (!asked.creditUnits && !asked.coinNanos) throw new UsageError('the amount must be more than 0')
     return creditAccount(client, accountId, { ...asked, ...(ref !== undefined && { ref }) }, context.limits)
   }).catch(refuseTooLarge)
   await applyToAdmission(context, [accountId])

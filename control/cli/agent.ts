@@ -1,5 +1,5 @@
 import { GatewayError } from '../../contract/errors/errors.ts'
-import type { amountJson } from '../catalog/pricing/coinAmounts.ts'
+import type { coinAmountJson } from '../catalog/pricing/coinAmounts.ts'
 import type { ownAgentJson } from '../customers/agents/agentJson.ts'
 import { type Agent, agentBySlug } from '../customers/agents/agents.ts'
 import { settingsJson } from '../customers/keys/settingsJson.ts'
@@ -22,7 +22,7 @@ interface PaymentJson {
   readonly id: string
   readonly from: string
   readonly to: string
-  readonly amount: ReturnType<typeof amountJson>
+  readonly amount: ReturnType<typeof coinAmountJson>
 }
 interface RankJson {
   readonly rank: number

@@ -1,3 +1,4 @@
+import { coinDecimal } from '../../contract/money/coin.ts'
 import { formatUsd } from '../../contract/money/units.ts'
 import { listLeases, scanLeasesKeys, unitsOf } from '../admission/leaseRecord.ts'
 import type { Arguments, CommandGroup } from './command.ts'
@@ -18,6 +19,7 @@ async function list(_args: Arguments, context: CliContext): Promise<undefined> {
       units: String(unitsOf(lease)),
       usd: formatUsd(unitsOf(lease)),
       coin_units: String(lease.coinUnits),
+      coin: coinDecimal(lease.coinNanos),
       hour: formatTime(lease.hour * HOUR_MS),
     }))
     .sort((a, b) => Number(b.units) - Number(a.units))

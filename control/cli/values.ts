@@ -1,9 +1,6 @@
 import { parseTime } from '../../contract/api/time.ts'
 import { formatUsd, MAX_UNITS, parseUsd, UNITS_PER_USD } from '../../contract/money/units.ts'
-import { coinUsdUnitsInForce, unitsOfCoin } from '../catalog/pricing/coinAmounts.ts'
-import type { Queryable } from '../runtime/db/pool.ts'
 import { UsageError } from './command.ts'
-import { CommandError } from './context.ts'
 
 /** Units of a decimal amount such as "1.5". @throws UsageError */
 export function amountOf(flagName: string, text: string): number {
@@ -37,19 +34,4 @@ export function addressOf(text: string): string {
 
 export function formatTime(ms: number | null): string {
   return ms === null ? '' : new Date(ms).toISOString()
-}
-
-/** USD per coin in units, by the price sheet in force. @throws CommandError before the first sheet */
-export async function coinUsdUnits(db: Queryable): Promise<number> {
-  const units = await coinUsdUnitsInForce(db)
-  if (units === undefined)
-    throw new CommandError('no price sheet is published yet, so a coin has no price: start control')
-  return units
-}
-
-/** Units that an amount of coin is worth. @param coinNanos coin times 1e9, as `amountOf` reads it */
-export function coinToUnits(coinNanos: number, usdUnits: number): number {
-  const units = unitsOfCoin(coinNanos, usdUnits)
-  if (units !== undefined) return units
-  throw new UsageError(`--coin is too large; an account holds at most ${formatUsd(MAX_UNITS)} USD`)
 }

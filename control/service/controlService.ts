@@ -6,7 +6,7 @@ import { DebitKeeper } from '../admission/debits/debitKeeper.ts'
 import { EventDispatcher } from '../admission/dispatcher.ts'
 import { GrantSweeper } from '../admission/grantSweeper.ts'
 import { HoldVoider } from '../admission/holdVoider.ts'
-import { AdmissionKeeper, ensureAdmission } from '../admission/keeper.ts'
+import { AdmissionKeeper, closeMarked, ensureAdmission } from '../admission/keeper.ts'
 import { OrphanVoider } from '../admission/orphanVoider.ts'
 import { Housekeeper } from '../api/housekeeper.ts'
 import { sampleBatches } from '../batch/batchSample.ts'
@@ -87,6 +87,7 @@ export class ControlService {
     await requireRedisVersion(this.redis)
     const applied = await migrate(this.pool)
     if (applied.length > 0) this.log.info({ applied }, 'the schema of the book is up to date')
+    await closeMarked(this.pool, this.redis)
     await this.catalog.start()
     this.running.push({ name: 'catalog', stop: () => this.catalog.stop() })
     const settlement = this.startSettlement()

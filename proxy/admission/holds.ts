@@ -19,9 +19,11 @@ export interface HoldWaiter {
   readonly leastUnits: number
   /** What control needs to write a receipt should this process die: model,endpoint,sheet version,streamed. */
   readonly holdMeta: string
+  /** Units in one coin, by the price sheet that the request was priced by. */
+  readonly coinUsdUnits: number
   /**
    * @param heldAtMs on Redis's clock
-   * @param split what a hold that Redis keeps by itself was made of, `grantId=units,...,coin=units`
+   * @param split what a hold that Redis keeps by itself was made of, `grantId=units,...,coin=units:nanos`
    */
   onHeld(heldUnits: number, heldAtMs: number, split?: string): void
   onHoldRefused(error: GatewayError): void
@@ -99,10 +101,11 @@ export class Holds implements Holding {
     for (const waiter of batch) {
       const { principal } = waiter
       const { ids, caps } = principal
-      if (ids.texts.length + caps.texts.length !== OF_PRINCIPAL) throw new Error('hold.lua takes 11 arguments an item')
+      if (ids.texts.length + caps.texts.length !== OF_PRINCIPAL) throw new Error('hold.lua takes 12 arguments an item')
       const shard = this.shardKeys.of(this.options.owner, principal.shard)
       keys.push(shard.epoch, principal.keys, shard.behindHold)
       args.push(waiter.requestId, ids, waiter.wantUnits, waiter.leastUnits, caps, waiter.holdMeta)
+      args.push(waiter.coinUsdUnits)
     }
     appendPlatforms(batch, keys, args)
     this.options.script(keys, args).then(

@@ -145,7 +145,7 @@ test('control and Redis killed again and again under load: no coin is lost or ma
     await stack.settled()
     await until('nothing is left taken', async () => (await takenIn(stack)) === 0)
     const sums = await pool.query<{ units: number }>(
-      `SELECT sum(balance) AS units FROM ledger_accounts WHERE id LIKE 'coin:%' OR id = 'escrow'`,
+      `SELECT sum(balance) AS units FROM ledger_accounts WHERE id LIKE 'coin:%' OR id = 'escrow_coin'`,
     )
     const spent = await pool.query<{ units: number }>(
       `SELECT coalesce(sum(units), 0) AS units FROM transfers WHERE kind = 'charge' AND debit LIKE 'coin:%'`,

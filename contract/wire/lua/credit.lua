@@ -1,6 +1,6 @@
 -- Applies one event of the book to an account, once, in the order of its sequence numbers. Event 1 creates the account.
 -- An event that ends a debit takes nothing more where the debit has taken its coin; see takeDebit.lua of control.
--- KEYS: account, debits. ARGV: seq, coinDelta, grantId ('' for none), grantExpiresAtMs, grantUnits, debitId ('' for none).
+-- KEYS: account, debits. ARGV: seq, coinDelta in nanos, grantId ('' for none), grantExpiresAtMs, grantUnits, debitId ('' for none).
 -- Returns: 1 applied, 0 applied before, -1 an earlier event is missing (the account has to be loaded from the book).
 local seq = tonumber(ARGV[1])
 local account = redis.call('HMGET', KEYS[1], 'seq', 'coin', 'g')

@@ -1,9 +1,10 @@
 -- Takes the endings of an owner's requests, each once and in order, and what its leases no longer need.
 -- KEYS: epoch, leases of the owner, ledger stream; then 2 per lease: account, key counters.
 -- ARGV: epoch, number of the call, number of the first and of the last ending (0, 0 for none), the EndingBatch, lease count;
---   then 8 per lease: its field, accountId, keys, charged coin, charged grants, returned coin, returned grants, permits
---   returned as "count,interval" ('' for none); then the minutes that first results are remembered. The lease of a request
---   with a single hold, see shared/lease.lua, stands for that hold and gives all back that is not charged.
+--   then 8 per lease: its field, accountId, keys, charged coin, charged grants, returned coin, returned grants (coin as in
+--   shared/coin.lua), permits returned as "count,interval" ('' for none); then the minutes that first results are
+--   remembered. The lease of a request with a single hold, see shared/lease.lua, stands for that hold and gives all back
+--   that is not charged.
 -- Returns: code of the call (0 or one of shared/lease.lua), nowMs, number of the last ending that was delivered.
 local OK, ITEM_KEYS, ITEM_ARGS = 0, 2, 8
 
@@ -14,11 +15,20 @@ local function takeOff(out, charged, returned)
   return left, out - left - charged
 end
 
+-- As takeOff, for coin; and what of its units is no longer counted. Once no coin is out, none of its units is.
+local function takeOffCoin(lease, chargedText, returnedText, isWhole)
+  local chargedUnits, chargedNanos = parseCoin(chargedText)
+  local returnedUnits, returnedNanos = parseCoin(returnedText)
+  local nanos, back = takeOff(lease.nanos, chargedNanos, isWhole and lease.nanos or returnedNanos)
+  local units = nanos == 0 and 0 or math.max(0, lease.coinUnits - chargedUnits - returnedUnits)
+  local uncounted, gone = lease.coinUnits - units - chargedUnits, lease.nanos - nanos
+  lease.coinUnits, lease.nanos = units, nanos
+  return back, uncounted, gone
+end
+
 local function settleLease(k, a, lease, isWhole)
-  local coin, charged, returned = lease.coin, parseParts(ARGV[a + 4]), parseParts(ARGV[a + 6])
-  local back, backParts, gone = 0, {}, coin
-  lease.coin, back = takeOff(coin, tonumber(ARGV[a + 3]), isWhole and coin or tonumber(ARGV[a + 5]))
-  gone = gone - lease.coin
+  local charged, returned, backParts = parseParts(ARGV[a + 4]), parseParts(ARGV[a + 6]), {}
+  local back, uncounted, gone = takeOffCoin(lease, ARGV[a + 3], ARGV[a + 5], isWhole)
   for id in pairs(charged) do lease.parts[id] = lease.parts[id] or 0 end
   for id, out in pairs(lease.parts) do
     lease.parts[id], backParts[id] = takeOff(out, charged[id] or 0, isWhole and out or returned[id] or 0)
@@ -27,8 +37,9 @@ local function settleLease(k, a, lease, isWhole)
   writeLease(KEYS[2], ARGV[a], lease)
   changeAccount(KEYS[k], 1, back, backParts, -gone)
   local platformKeyId = platformOf(lease.keys)
-  uncount(KEYS[k + 1], lease, back + sumOf(backParts))
-  if platformKeyId then uncount(siblingKey(KEYS[k + 1], platformKeyId), lease, back + sumOf(backParts)) end
+  uncounted = uncounted + sumOf(backParts)
+  uncount(KEYS[k + 1], lease, uncounted)
+  if platformKeyId then uncount(siblingKey(KEYS[k + 1], platformKeyId), lease, uncounted) end
 end
 
 -- Makes a hold a part of the lease of its request. Returns whether there was one.
@@ -36,15 +47,16 @@ local function takeHold(k, lease, requestId)
   local holdsKey = holdsKeyOf(KEYS[2])
   local hold = redis.call('HGET', holdsKey, requestId)
   if not hold then return false end
-  local coin, parts = string.match(hold, '^%d+|%d+|[^|]*|[^|]*|%d+|%d+|%d+|(%d+)|([^|]*)|')
+  local coin, parts = string.match(hold, '^%d+|%d+|[^|]*|[^|]*|%d+|%d+|%d+|([%d@]+)|([^|]*)|')
   redis.call('HDEL', holdsKey, requestId)
-  lease.coin = lease.coin + tonumber(coin)
-  local units = tonumber(coin)
+  local units, price = parseHeldCoin(coin)
+  local out = coinFor(units, price)
+  lease.coinUnits, lease.nanos = lease.coinUnits + units, lease.nanos + out
   for id, part in pairs(parseParts(parts)) do
     lease.parts[id] = (lease.parts[id] or 0) + part
-    units = units + part
+    out = out + part
   end
-  changeAccount(KEYS[k], 1, 0, {}, units)
+  changeAccount(KEYS[k], 1, 0, {}, out)
   return true
 end
 
@@ -56,7 +68,7 @@ local function endSingle(k, a, requestId)
   local minutes, donePrefix = tonumber(ARGV[#ARGV]), 'done:' .. string.match(KEYS[2], '{.-}')
   if not takeHold(k, lease, requestId) and not text and firstResult(donePrefix, requestId, minutes) then return end
   settleLease(k, a, lease, true)
-  local charged = tonumber(ARGV[a + 3]) + sumOf(parseParts(ARGV[a + 4]))
+  local charged = parseCoin(ARGV[a + 3]) + sumOf(parseParts(ARGV[a + 4]))
   remember(donePrefix, requestId, charged > 0 and charged or -1, minutes)
 end
 

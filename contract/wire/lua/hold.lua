@@ -1,14 +1,14 @@
 -- Takes holds. For each item: all checks, then all writes (a refusal writes the rate alone); items see the writes of those before them.
 -- KEYS, 5 per item: epoch, account, key counters, holds of the owner, ledger stream; then one per item of a sub-key: the
 --   counters of its platform key.
--- ARGV: item count, most entries a ledger stream may hold; then 11 per item:
+-- ARGV: item count, most entries a ledger stream may hold; then 12 per item:
 --   requestId, accountId, keyId, wantUnits, minUnits, capHour, capDay, capMonth, budget ('' for none),
---   microseconds between requests and burst ('' for no rate limit) as "interval,burst", meta;
+--   microseconds between requests and burst ('' for no rate limit) as "interval,burst", meta, units in one coin;
 --   then 6 per item of a sub-key, in the order of the items: number of the item from 0, id of its platform key, and that
 --   one's capHour, capDay, capMonth, budget
 -- Returns: nowMs, then 3 per item: code, heldUnits (or what was left), retryAfterMs; then for each item what its hold was
---   made of, as `grantId=units,...,coin=units` ('' for a refusal).
-local ITEM_KEYS, ITEM_ARGS, PLATFORM_ARGS = 5, 11, 6
+--   made of, as `grantId=units,...,coin=units:nanos` ('' for a refusal).
+local ITEM_KEYS, ITEM_ARGS, PLATFORM_ARGS = 5, 12, 6
 local OK, BALANCE, CAP_HOUR, CAP_DAY, CAP_MONTH, BUDGET, RATE, NO_ACCOUNT, DUPLICATE, CLOSED, BACKLOG =
   0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
 local PLATFORM_CAP_HOUR = 11
@@ -95,9 +95,9 @@ local function holdItem(k, a, p, pa)
     tat = tat + interval
   end
 
-  local coin = tonumber(account[1])
+  local coin, price = tonumber(account[1]), tonumber(ARGV[a + 11])
   local grants = NO_GRANTS
-  local available = coin
+  local available = valueOfCoin(coin, price)
   if account[2] and account[2] ~= '' then
     grants = parseGrants(account[2])
     for _, grant in ipairs(grants) do
@@ -123,20 +123,22 @@ local function holdItem(k, a, p, pa)
   if not amount then return refuse(k, a, tat, CAP_HOUR + met, left) end
 
   local need, split = takeFromGrants(grants, amount)
-  local hold = format('%d|%d|%s|%s|%s|%d|%s|%s',
-    amount, nowMs, ARGV[a + 1], keys, windowsText, need, split, ARGV[a + 10])
+  local hold = format('%d|%d|%s|%s|%s|%s|%s|%s',
+    amount, nowMs, ARGV[a + 1], keys, windowsText, heldCoinText(need, price), split, ARGV[a + 10])
   -- The first of the writes, as it finds out whether the request has its hold already.
   if redis.call('HSETNX', KEYS[k + 3], ARGV[a], hold) == 0 then return DUPLICATE, 0, 0 end
+  local nanos = coinFor(need, price)
+  local left = format('%d', coin - nanos)
   if split ~= '' then
-    redis.call('HSET', KEYS[k + 1], 'coin', format('%d', coin - need), 'g', formatGrants(grants))
+    redis.call('HSET', KEYS[k + 1], 'coin', left, 'g', formatGrants(grants))
   else
-    redis.call('HSET', KEYS[k + 1], 'coin', format('%d', coin - need))
+    redis.call('HSET', KEYS[k + 1], 'coin', left)
   end
   count(KEYS[k + 2], counters, hourSpent + amount, daySpent + amount, monthSpent + amount, lifeSpent + amount, tat)
   if p then
     count(KEYS[p], shared, sharedHour + amount, sharedDay + amount, sharedMonth + amount, sharedLife + amount)
   end
-  if need > 0 then split = format(split == '' and '%scoin=%d' or '%s,coin=%d', split, need) end
+  if need > 0 then split = format(split == '' and '%scoin=%s' or '%s,coin=%s', split, coinText(need, nanos)) end
   return OK, amount, 0, split
 end
 

@@ -1,15 +1,16 @@
 -- Leases units of accounts to an owner. For each item: all checks, then all writes (a refusal writes the rate alone).
 -- KEYS: epoch, leases of the owner, ledger stream; then 2 per item: account, key counters; then the counters of the
 --   platform keys of those items that have one, in their order.
--- ARGV: epoch, number of the call, most entries of the ledger stream, item count; then 12 per item:
+-- ARGV: epoch, number of the call, most entries of the ledger stream, item count; then 13 per item:
 --   accountId, keyId, requests that wait, leastUnits of the first of them, wantUnits of all, extraUnits, extraPermits,
---   capHour, capDay, capMonth, budget ('' for none), "interval,burst" ('' for no rate) in microseconds;
---   then 6 per item of a sub-key: number of the item from 0, id of its platform key, that one's capHour, capDay, capMonth,
+--   capHour, capDay, capMonth, budget ('' for none), "interval,burst" ('' for no rate) in microseconds,
+--   units in one coin; then 6 per item of a sub-key: number of the item from 0, id of its platform key, that one's capHour, capDay, capMonth,
 --   budget.
 -- Returns: code of the call (0 or one of shared/lease.lua), nowMs, then 7 per item: code, units leased (or what was left),
---   retryAfterMs, permits, coin of the units, their grants as `id,expiresAtMs,units;...`, units of the account that are out in leases.
+--   retryAfterMs, permits, nanos of coin for the units that are not of grants, their grants as `id,expiresAtMs,units;...`, what of
+--   the account is out in leases.
 local OK, BALANCE, CAP_HOUR, RATE, NO_ACCOUNT, BACKLOG, PLATFORM_CAP_HOUR = 0, 1, 2, 6, 7, 10, 11
-local ITEM_KEYS, ITEM_ARGS, PLATFORM_ARGS = 2, 12, 6
+local ITEM_KEYS, ITEM_ARGS, PLATFORM_ARGS = 2, 13, 6
 -- At most this part of what is free, and of what each cap leaves, is leased beyond what requests wait for.
 local EXTRA_PART = 16
 
@@ -44,11 +45,11 @@ local function takeFromGrants(grants, units)
   return units, parts, table.concat(texts, ';')
 end
 
-local function addToLease(accountId, keys, coin, parts)
+local function addToLease(accountId, keys, coinUnits, nanos, parts)
   local field = 'L:' .. string.match(keys, '^[^/]*') .. ':' .. hourText
   local text = redis.call('HGET', KEYS[2], field)
   local lease = text and parseLease(text) or newLease(field, accountId, keys)
-  lease.coin = lease.coin + coin
+  lease.coinUnits, lease.nanos = lease.coinUnits + coinUnits, lease.nanos + nanos
   for id, units in pairs(parts) do lease.parts[id] = (lease.parts[id] or 0) + units end
   writeLease(KEYS[2], field, lease)
 end
@@ -76,8 +77,8 @@ local function leaseItem(k, a, p, pa)
   local permits, tat, waitMs = takePermits(ARGV[a + 11], counters[8], waiting, tonumber(ARGV[a + 6]))
   if permits == 0 and waiting > 0 then return RATE, 0, waitMs, 0, 0, '', out end
 
-  local coin, grants = tonumber(account[1]), parseGrants(account[2])
-  local available = coin
+  local coin, grants, price = tonumber(account[1]), parseGrants(account[2]), tonumber(ARGV[a + 12])
+  local available = valueOfCoin(coin, price)
   for _, grant in ipairs(grants) do
     if grant[2] > nowMs then available = available + grant[3] end
   end
@@ -101,11 +102,13 @@ local function leaseItem(k, a, p, pa)
   if tat then redis.call('HSET', KEYS[k + 1], 'tat', format('%d', tat)) end
   if units == 0 then return OK, 0, 0, permits, 0, '', out end
   local fromCoin, parts, text = takeFromGrants(grants, units)
-  redis.call('HSET', KEYS[k], 'coin', format('%d', coin - fromCoin), 'g', formatGrants(grants), 'out', format('%d', out + units))
+  local nanos = coinFor(fromCoin, price)
+  out = out + nanos + units - fromCoin
+  redis.call('HSET', KEYS[k], 'coin', format('%d', coin - nanos), 'g', formatGrants(grants), 'out', format('%d', out))
   countNow(KEYS[k + 1], units)
   if p then countNow(KEYS[p], units) end
-  addToLease(ARGV[a], keys, fromCoin, parts)
-  return OK, units, 0, permits, fromCoin, text, out + units
+  addToLease(ARGV[a], keys, fromCoin, nanos, parts)
+  return OK, units, 0, permits, nanos, text, out
 end
 
 local refused = refusalOf(KEYS[1], KEYS[2], ARGV[1], ARGV[2])

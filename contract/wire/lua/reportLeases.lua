@@ -2,7 +2,7 @@
 -- it. While admission is closed for a loading, the loading reckons with it; once it is open, it is taken from what is free.
 -- KEYS: epoch, leases of the owner, load guard; then 2 per lease: account, key counters.
 -- ARGV: load number that asks for it ('' when admission is open), number of the call, number of the last booked ending;
---   then 4 per lease: its field, accountId, keys, what is out as `coin|grantId=units,...`.
+--   then 4 per lease: its field, accountId, keys, what is out as `coin|grantId=units,...` (coin as in shared/coin.lua).
 -- Returns: 0 written, 9 admission is closed and no loading asks, 20 another loading asks or a later call of the owner was
 --   seen; nowMs, the epoch.
 local OK, ITEM_KEYS, ITEM_ARGS = 0, 2, 4
@@ -20,13 +20,14 @@ local function report(k, a)
   -- A hold that Redis still has is in no lease.
   local requestId = requestOf(ARGV[a])
   if requestId and redis.call('HEXISTS', holdsKeyOf(KEYS[2]), requestId) == 1 then return end
-  local coin, parts = string.match(ARGV[a + 3], '^(%d+)|(.*)$')
+  local coin, parts = string.match(ARGV[a + 3], '^([%d:]+)|(.*)$')
   local lease = newLease(ARGV[a], ARGV[a + 1], ARGV[a + 2])
-  lease.coin, lease.parts = tonumber(coin), parseParts(parts)
-  local units = lease.coin + sumOf(lease.parts)
+  lease.coinUnits, lease.nanos = parseCoin(coin)
+  lease.parts = parseParts(parts)
+  local units = lease.coinUnits + sumOf(lease.parts)
   writeLease(KEYS[2], ARGV[a], lease)
   if epoch then
-    changeAccount(KEYS[k], -1, lease.coin, lease.parts, units)
+    changeAccount(KEYS[k], -1, lease.nanos, lease.parts, outOf(lease))
     uncount(KEYS[k + 1], lease, -units)
     if platformOf(lease.keys) then uncount(siblingKey(KEYS[k + 1], platformOf(lease.keys)), lease, -units) end
   end

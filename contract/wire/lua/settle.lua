@@ -15,7 +15,7 @@ local function resultOf(prefix, requestId)
   return UNKNOWN, 0
 end
 
--- Spends the charge from the parts of the hold in their order and gives the rest back.
+-- Spends the charge from the parts of the hold in their order, coin last and at the price of the hold, and gives the rest back.
 local function release(accountKey, coinPart, parts, charge)
   local left, split, back = charge, '', nil
   if parts ~= '' then
@@ -30,8 +30,11 @@ local function release(accountKey, coinPart, parts, charge)
       end
     end
   end
-  if left > 0 then split = format(split == '' and '%scoin=%d' or '%s,coin=%d', split, left) end
-  if coinPart > left then redis.call('HINCRBY', accountKey, 'coin', format('%d', coinPart - left)) end
+  local held, price = parseHeldCoin(coinPart)
+  local taken = coinFor(left, price)
+  if left > 0 then split = format(split == '' and '%scoin=%s' or '%s,coin=%s', split, coinText(left, taken)) end
+  local coinBack = coinFor(held, price) - taken
+  if coinBack > 0 then redis.call('HINCRBY', accountKey, 'coin', format('%d', coinBack)) end
   if back then
     local grants = string.gsub(redis.call('HGET', accountKey, 'g') or '', '([^,;]+),(%d+),(%-?%d+)',
       function(id, expires, free)
@@ -57,14 +60,14 @@ local function settleItem(k, a)
   end
   if not isOpen(KEYS[k]) then return CLOSED, 0 end
   local amount, heldAt, platformKeyId, hour, day, month, coinPart, parts =
-    string.match(hold, '^(%d+)|(%d+)|[^|]*|[^|/]*/?([^|]*)|(%d+)|(%d+)|(%d+)|(%d+)|([^|]*)|')
+    string.match(hold, '^(%d+)|(%d+)|[^|]*|[^|/]*/?([^|]*)|(%d+)|(%d+)|(%d+)|([%d@]+)|([^|]*)|')
   amount = tonumber(amount)
   local asked = tonumber(ARGV[a + 1])
   local charge = math.max(0, math.min(asked, amount))
   local charged = asked < 0 and -1 or charge
 
   redis.call('HDEL', KEYS[k + 3], ARGV[a])
-  local split = release(KEYS[k + 1], tonumber(coinPart), parts, charge)
+  local split = release(KEYS[k + 1], coinPart, parts, charge)
   if amount > charge then
     refundWindows(KEYS[k + 2], hour, day, month, amount - charge)
     if platformKeyId ~= '' then

@@ -37,7 +37,7 @@ interface Taken {
   readonly code: number
   readonly left: number
   readonly nowMs: number
-  /** Units of the account that are out in leases. */
+  /** What of the account is out in leases. */
   readonly out: number
 }
 
@@ -46,7 +46,9 @@ export interface Debit {
   /** New for every debit; names the transfer, too. */
   readonly id: string
   readonly accountId: string
-  /** Positive. */
+  /** Integer of 1e-9 coin, positive. */
+  readonly nanos: number
+  /** What it is worth now, for caps; positive. */
   readonly units: number
   /** The kind of the transfer. */
   readonly kind: string
@@ -86,8 +88,9 @@ export class Debits {
    */
   async move(transaction: UndoableTransaction, debit: Debit): Promise<void> {
     const { client } = transaction
-    if (!Number.isSafeInteger(debit.units) || debit.units <= 0) {
-      throw new RangeError(`a debit has to be a positive number of units, not ${debit.units}`)
+    for (const amount of [debit.nanos, debit.units]) {
+      if (Number.isSafeInteger(amount) && amount > 0) continue
+      throw new RangeError(`a debit has to be a positive number of nanos and units, not ${amount}`)
     }
     if (!(await tryDebitLock(client))) throw unavailable()
     // Until Redis has refused it, it may be taken, whatever comes back.
@@ -140,6 +143,7 @@ export class Debits {
         debit.id,
         debit.accountId,
         keys,
+        debit.nanos,
         debit.units,
         hour,
         month,
@@ -176,7 +180,7 @@ function capArguments({ hourUnits, dayUnits, monthUnits, budgetUnits }: Spending
 
 /** @throws the database error 23505 when the debit was voided, 23514 when the book has less than Redis */
 async function book(client: Client, debit: Debit, takenAtMs: number): Promise<void> {
-  const { id, accountId, units, kind, to } = debit
+  const { id, accountId, nanos, units, kind, to } = debit
   const receiver = 'accountId' in to ? to.accountId : undefined
   const keyId = debit.spender?.keyId ?? ''
   await client.query(
@@ -185,10 +189,12 @@ async function book(client: Client, debit: Debit, takenAtMs: number): Promise<vo
   )
   await lockAccounts(client, receiver === undefined ? [accountId] : [accountId, receiver])
   const credit = 'accountId' in to ? coinAccount(to.accountId) : to.ledgerAccount
-  const posted = await postTransfers(client, [{ kind, ref: id, debit: coinAccount(accountId), credit, units }])
+  const posted = await postTransfers(client, [
+    { kind, ref: id, debit: coinAccount(accountId), credit, units, coinNanos: nanos },
+  ])
   if (posted !== 1) throw new Error(`the transfer of debit ${id} was booked before`)
-  await appendAdmissionEvent(client, { accountId, coinDeltaUnits: -units, debitId: id })
-  if (receiver !== undefined) await appendAdmissionEvent(client, { accountId: receiver, coinDeltaUnits: units })
+  await appendAdmissionEvent(client, { accountId, coinDelta: -nanos, debitId: id })
+  if (receiver !== undefined) await appendAdmissionEvent(client, { accountId: receiver, coinDelta: nanos })
   if (keyId !== '') await addDebitUsage(client, { keyId, accountId, takenAtMs, units })
 }
 

@@ -5,8 +5,8 @@ local debit = redis.call('HGET', KEYS[3], ARGV[1])
 if not debit then return 0 end
 local coin = redis.call('HGET', KEYS[2], 'coin')
 if redis.call('EXISTS', KEYS[1]) == 0 or not coin then return -1 end
-local units, hour, day, month = string.match(debit, '^(%d+)|%d+|[^|]*|[^|]*|(%d+)|(%d+)|(%d+)$')
-units = tonumber(units)
+local taken, hour, day, month = string.match(debit, '^([%d:]+)|%d+|[^|]*|[^|]*|(%d+)|(%d+)|(%d+)$')
+local units, nanos = parseCoin(taken)
 
 local function int(number)
   return string.format('%.0f', number)
@@ -21,6 +21,6 @@ local function refund(countersKey)
 end
 
 redis.call('HDEL', KEYS[3], ARGV[1])
-redis.call('HSET', KEYS[2], 'coin', int(tonumber(coin) + units))
+redis.call('HSET', KEYS[2], 'coin', int(tonumber(coin) + nanos))
 for k = 4, #KEYS do refund(KEYS[k]) end
 return 1

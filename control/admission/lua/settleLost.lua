@@ -3,7 +3,7 @@
 -- KEYS: epoch, account, key counters, ledger stream, then the done hashes of this and earlier minutes, newest first.
 -- ARGV: requestId, chargeUnits (-1 voids), Settlement, minutes since 1970 of the first done hash, minutes to remember,
 --   months since 1970, id of the platform key when the key is a sub-key, else '', whether it waits for leases to give back
---   what lacks (1, else 0), whether all is charged, whatever the account has free (1, else 0).
+--   what lacks (1, else 0), whether all is charged, whatever the account has free (1, else 0), units in one coin.
 -- Returns: code (0 charged now, 1 ended before, 2 closed, 3 no such account, 4 clock ran on, call again, 5 leases have what lacks, call
 --   again), units charged,
 --   -1 for a void.
@@ -43,13 +43,15 @@ local grants = string.gsub(account[2] or '', '([^,;]+),(%d+),(%-?%d+)', function
   split[#split + 1] = id .. '=' .. int(part)
   return id .. ',' .. expires .. ',' .. int(tonumber(free) - part)
 end)
-local fromCoin = ARGV[9] == '1' and left or math.min(left, math.max(tonumber(account[1]), 0))
+local price = tonumber(ARGV[10])
+local fromCoin = ARGV[9] == '1' and left or math.min(left, valueOfCoin(math.max(tonumber(account[1]), 0), price))
+local nanos = coinFor(fromCoin, price)
 left = left - fromCoin
-if fromCoin > 0 then split[#split + 1] = 'coin=' .. int(fromCoin) end
+if fromCoin > 0 then split[#split + 1] = 'coin=' .. coinText(fromCoin, nanos) end
 if left > 0 and ARGV[8] == '1' and tonumber(account[3] or 0) > 0 then return { 5, 0 } end
 local charged = asked < 0 and -1 or asked - left
 if charged > 0 then
-  redis.call('HSET', KEYS[2], 'coin', int(tonumber(account[1]) - fromCoin), 'g', grants)
+  redis.call('HSET', KEYS[2], 'coin', int(tonumber(account[1]) - nanos), 'g', grants)
   count(KEYS[3], charged)
   if ARGV[7] ~= '' then count(string.match(KEYS[3], '^.*:') .. ARGV[7], charged) end
 end

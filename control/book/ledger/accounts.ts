@@ -1,8 +1,10 @@
-/** Ledger accounts of the gateway itself; migration 0001 opens them. */
+/** Ledger accounts of the gateway itself; migrations 0001 and 0160 open them. */
 export const REVENUE = 'revenue'
 export const PAYMENTS_IN = 'payments_in'
 export const HOUSE = 'house'
 export const ESCROW = 'escrow'
+/** Of coin that waits, where ESCROW is of US dollars. */
+export const ESCROW_COIN = 'escrow_coin'
 
 /** The ledger account of a customer's coin. */
 export const coinAccount = (accountId: string): string => `coin:${accountId}`

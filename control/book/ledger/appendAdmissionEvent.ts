@@ -4,7 +4,8 @@ import type { Client } from '../../runtime/db/pool.ts'
 /** A change of the book that admission has to know: coin, and perhaps a new grant. */
 export interface AdmissionChange {
   readonly accountId: string
-  readonly coinDeltaUnits: number
+  /** Nanos of coin; of a payer of single requests units, in which its account is kept. */
+  readonly coinDelta: number
   readonly grant?: { id: string; expiresAtMs: number; units: number }
   /** The debit that has taken the coin in Redis already. */
   readonly debitId?: string
@@ -40,7 +41,7 @@ export async function appendAdmissionEvent(client: Client, change: AdmissionChan
     [
       change.accountId,
       seq,
-      change.coinDeltaUnits,
+      change.coinDelta,
       grant?.id ?? null,
       grant?.expiresAtMs ?? null,
       grant?.units ?? null,

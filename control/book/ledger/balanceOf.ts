@@ -10,7 +10,8 @@ export interface GrantBalance {
 
 /** What an account owns by the book; what is held or not booked yet is still in it. */
 export interface AccountBalance {
-  readonly coinUnits: number
+  /** Integer of 1e-9 coin. */
+  readonly coinNanos: number
   /** Those with units left, soonest expiry first. */
   readonly grants: GrantBalance[]
 }
@@ -20,13 +21,13 @@ export async function balanceOf(client: Queryable, accountId: string): Promise<A
   const coin = await client.query<{ balance: number }>('SELECT balance FROM ledger_accounts WHERE id = $1', [
     coinAccount(accountId),
   ])
-  const coinUnits = coin.rows[0]?.balance
-  if (coinUnits === undefined) return undefined
+  const coinNanos = coin.rows[0]?.balance
+  if (coinNanos === undefined) return undefined
   const grants = await client.query<GrantBalance>(
     `SELECT g.id AS "grantId", g.source, l.balance AS units, g.expires_at_ms AS "expiresAtMs"
      FROM grants g JOIN ledger_accounts l ON l.id = 'grant:' || g.id
      WHERE g.account_id = $1 AND l.balance > 0 ORDER BY g.expires_at_ms, g.id`,
     [accountId],
   )
-  return { coinUnits, grants: grants.rows }
+  return { coinNanos, grants: grants.rows }
 }

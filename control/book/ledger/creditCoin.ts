@@ -1,4 +1,5 @@
-import { formatUsd } from '../../../contract/money/units.ts'
+import { coinDecimal } from '../../../contract/money/coin.ts'
+import { isPayer } from '../../../contract/payments/payerAccount.ts'
 import type { Client } from '../../runtime/db/pool.ts'
 import { coinAccount, PAYMENTS_IN } from './accounts.ts'
 import { appendAdmissionEvent, lockAccounts } from './appendAdmissionEvent.ts'
@@ -7,7 +8,9 @@ import { ReusedRefError } from './reusedRefError.ts'
 
 export interface CoinCredit {
   readonly accountId: string
-  /** Positive. */
+  /** Integer of 1e-9 coin, positive; of a payer of single requests as many as units. */
+  readonly nanos: number
+  /** What it is worth, or what was paid for it. */
   readonly units: number
   /** Names the payment; the same one is credited to an account once. */
   readonly ref: string
@@ -29,21 +32,24 @@ export async function creditCoin(client: Client, credit: CoinCredit): Promise<bo
     debit: credit.from ?? PAYMENTS_IN,
     credit: coinAccount(credit.accountId),
     units: credit.units,
+    coinNanos: credit.nanos,
   }
-  if (!Number.isSafeInteger(credit.units) || credit.units <= 0) {
-    throw new RangeError(`a credit has to be a positive number of units, not ${credit.units}`)
+  if (!Number.isSafeInteger(credit.nanos) || credit.nanos <= 0) {
+    throw new RangeError(`a credit has to be a positive number of nanos, not ${credit.nanos}`)
   }
+  if (isPayer(credit.accountId) && credit.units !== credit.nanos)
+    throw new RangeError('what a payer has is kept in units')
   await lockAccounts(client, [credit.accountId])
   if ((await postTransfers(client, [transfer])) === 0) {
-    const booked = await client.query<{ units: number }>(
-      'SELECT units FROM transfers WHERE kind = $1 AND ref = $2 AND debit = $3 AND credit = $4',
+    const booked = await client.query<{ nanos: number }>(
+      'SELECT coalesce(coin_nanos, units) AS nanos FROM transfers WHERE kind = $1 AND ref = $2 AND debit = $3 AND credit = $4',
       [transfer.kind, transfer.ref, transfer.debit, transfer.credit],
     )
-    const before = booked.rows[0]?.units ?? 0
-    if (before === credit.units) return false
-    const what = `coin for ${formatUsd(before)} USD then, for ${formatUsd(credit.units)} USD now`
+    const before = booked.rows[0]?.nanos ?? 0
+    if (before === credit.nanos) return false
+    const what = `${coinDecimal(before)} coin then, ${coinDecimal(credit.nanos)} coin now`
     throw new ReusedRefError(credit.ref, credit.accountId, what)
   }
-  await appendAdmissionEvent(client, { accountId: credit.accountId, coinDeltaUnits: credit.units })
+  await appendAdmissionEvent(client, { accountId: credit.accountId, coinDelta: credit.nanos })
   return true
 }

@@ -83,7 +83,7 @@ export async function grantCredits(client: Client, grant: CreditGrant, limits: L
   await postTransfers(client, [{ kind: 'grant', ref, debit: HOUSE, credit: account, units: grant.units }])
   await appendAdmissionEvent(client, {
     accountId: grant.accountId,
-    coinDeltaUnits: 0,
+    coinDelta: 0,
     grant: { id: grantId, expiresAtMs: grant.expiresAtMs, units: grant.units },
   })
   return { grantId, granted: true }

@@ -1,16 +1,17 @@
+import { isPayer } from '../../../contract/payments/payerAccount.ts'
 import { shardOf } from '../../../contract/wire/redisKeys.ts'
 import type { Client } from '../../runtime/db/pool.ts'
 import { coinAccount } from './accounts.ts'
 
 /**
  * Opens the coin account of a new customer account and tells admission of it (its event 1), inside the caller's
- * transaction. Opening it again changes nothing.
+ * transaction. Opening it again changes nothing. What payers of single requests have is kept in US dollars.
  * @returns whether it was new
  */
 export async function openAccount(client: Client, accountId: string): Promise<boolean> {
   const opened = await client.query(
-    `INSERT INTO ledger_accounts (id, kind, owner) VALUES ($1, 'coin', $2) ON CONFLICT DO NOTHING`,
-    [coinAccount(accountId), accountId],
+    `INSERT INTO ledger_accounts (id, kind, owner, currency) VALUES ($1, 'coin', $2, $3) ON CONFLICT DO NOTHING`,
+    [coinAccount(accountId), accountId, isPayer(accountId) ? 'usd' : 'coin'],
   )
   if (opened.rowCount === 0) return false
   await client.query('INSERT INTO admission_accounts (account_id, shard, seq) VALUES ($1, $2, 1)', [

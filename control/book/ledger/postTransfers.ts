@@ -1,19 +1,23 @@
 import { intArray, textArray } from '../../runtime/db/arrays.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 
-/** Moves `units` from the debit to the credit account. Kind and ref name the business event, which is booked once. */
+/** Moves an amount from the debit to the credit account. Kind and ref name the business event, which is booked once. */
 export interface Transfer {
   readonly kind: string
   readonly ref: string
   readonly debit: string
   readonly credit: string
-  /** Positive. */
+  /** By what accounts of USD change, or what coin is worth that moves between accounts of coin; not negative. */
   readonly units: number
+  /** By what accounts of coin change; as many nanos as units where absent. One of both is above zero. */
+  readonly coinNanos?: number
 }
 
 const INSERT = `
-  INSERT INTO transfers (kind, ref, debit, credit, units)
-  SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[])
+  INSERT INTO transfers (kind, ref, debit, credit, units, coin_nanos)
+  SELECT kind, ref, debit, credit, units, nullif(nanos, units)
+  FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[])
+    AS transfer (kind, ref, debit, credit, units, nanos)
   ON CONFLICT DO NOTHING`
 
 /**
@@ -32,6 +36,7 @@ export async function postTransfers(client: Queryable, transfers: readonly Trans
       textArray(transfers.map((transfer) => transfer.debit)),
       textArray(transfers.map((transfer) => transfer.credit)),
       intArray(transfers.map((transfer) => transfer.units)),
+      intArray(transfers.map((transfer) => transfer.coinNanos ?? transfer.units)),
     ],
   })
   return inserted.rowCount ?? 0

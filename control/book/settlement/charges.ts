@@ -24,7 +24,9 @@ export function chargesOf(entries: readonly BookableEntry[], balances: Map<strin
   const charges: Charges = { ended: [], transfers: [], rejects: [], shortfallUnits: 0, shortShards: new Set() }
   for (const entry of entries) {
     const parts =
-      entry.kind === 'ended' ? entry.parts : [{ ledgerAccount: grantAccount(entry.grantId), units: entry.units }]
+      entry.kind === 'ended'
+        ? entry.parts
+        : [{ ledgerAccount: grantAccount(entry.grantId), units: entry.units, amount: entry.units }]
     const unknown = parts.find((part) => !balances.has(part.ledgerAccount))
     if (unknown !== undefined) {
       charges.rejects.push({ from: entry, reason: `the ledger has no account ${unknown.ledgerAccount}` })
@@ -35,12 +37,14 @@ export function chargesOf(entries: readonly BookableEntry[], balances: Map<strin
     const ref = entry.kind === 'ended' ? entry.receipt.requestId : expiryRef(entry.raw)
     const credit = entry.kind === 'ended' ? REVENUE : HOUSE
     let short = 0
-    for (const { ledgerAccount, units } of parts) {
+    for (const { ledgerAccount, units, amount } of parts) {
       const balance = balances.get(ledgerAccount) ?? 0
-      const covered = Math.min(units, balance)
+      const covered = Math.min(amount, balance)
+      const coveredUnits = covered === amount ? units : shareOf(units, covered, amount)
       balances.set(ledgerAccount, balance - covered)
-      short += units - covered
-      if (covered > 0) charges.transfers.push({ kind, ref, debit: ledgerAccount, credit, units: covered })
+      short += units - coveredUnits
+      if (covered === 0) continue
+      charges.transfers.push({ kind, ref, debit: ledgerAccount, credit, units: coveredUnits, coinNanos: covered })
     }
     if (short === 0) continue
     charges.shortfallUnits += short
@@ -48,6 +52,11 @@ export function chargesOf(entries: readonly BookableEntry[], balances: Map<strin
     if (entry.kind === 'ended') charges.transfers.push({ kind, ref, debit: HOUSE, credit, units: short })
   }
   return charges
+}
+
+/** What a part of an amount counts for, rounded down. */
+function shareOf(units: number, part: number, whole: number): number {
+  return part === 0 ? 0 : Number((BigInt(units) * BigInt(part)) / BigInt(whole))
 }
 
 /** The reference of a transfer for an expired grant: the stream entry that told of it. */

@@ -1,3 +1,4 @@
+import { type CoinPart, parseCoinPart } from '../../../contract/wire/coinPart.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { namesOf, RATE, STATUS, TIER, USAGE_SOURCE } from '../../../contract/wire/settlementNames.ts'
 import { coinAccount, grantAccount } from '../ledger/accounts.ts'
@@ -16,6 +17,8 @@ export interface RawEntry {
 export interface ChargePart {
   readonly ledgerAccount: string
   readonly units: number
+  /** By what the account changes: nanos of coin, or the units of a grant. */
+  readonly amount: number
 }
 
 /** An ending as a proxy process has numbered and delivered it, one of those that an entry carries. */
@@ -77,7 +80,7 @@ export interface EndingFacts {
   /** Units, or -1 where nothing is charged. */
   readonly charged: number
   readonly heldAtMs: number
-  /** grantId=units,...,coin=units */
+  /** grantId=units,...,coin=units:nanos */
   readonly split: string
 }
 
@@ -167,14 +170,27 @@ function receiptOf(settlement: sluice.Settlement, charged: number, heldAtMs: num
   return receipt
 }
 
-/** Reads `grantId=units,...,coin=units` into ledger accounts. */
+/** Reads `grantId=units,...,coin=units:nanos` into ledger accounts. */
 function partsOf(split: string, accountId: string): ChargePart[] {
   if (split === '') return []
   return split.split(',').map((part) => {
     const [name = '', units = ''] = part.split('=')
-    const ledgerAccount = name === 'coin' ? coinAccount(accountId) : grantAccount(identifier('split', name))
-    return { ledgerAccount, units: integer('split', units, 1) }
+    if (name !== 'coin') {
+      const granted = integer('split', units, 1)
+      return { ledgerAccount: grantAccount(identifier('split', name)), units: granted, amount: granted }
+    }
+    const coin = coinOf(units)
+    return { ledgerAccount: coinAccount(accountId), units: coin.coinUnits, amount: coin.coinNanos }
   })
+}
+
+function coinOf(text: string): CoinPart {
+  const coin = parseCoinPart(text)
+  if (!/^\d{1,16}(:\d{1,16})?$/.test(text))
+    throw new Malformed(`field split is not an amount: ${text.slice(0, TEXT_MAX)}`)
+  for (const part of [coin.coinUnits, coin.coinNanos])
+    if (amount('split', part) === 0) throw new Malformed('split is zero')
+  return coin
 }
 
 /** @throws Error where it is empty, too long or has control characters */

@@ -12,7 +12,7 @@ export interface Receipt extends LoggedReceipt {
   readonly streamed: boolean
   readonly holdUnits: number
   readonly voided: boolean
-  /** Where the charge was taken from: grantId=units,...,coin=units. */
+  /** Where the charge was taken from: grantId=units,...,coin=units:nanos. */
   readonly split: string
   readonly clamped: boolean
   readonly startedAtMs: number

@@ -1,4 +1,6 @@
 import type { DataPolicy, Dialect } from '../../../contract/catalog/catalog.ts'
+import { COIN_USD_UNITS_MAX, COIN_USD_UNITS_MIN } from '../../../contract/money/coin.ts'
+import { formatUsd } from '../../../contract/money/units.ts'
 import { compileSchema, readSchema } from '../../../contract/schemas/schemaFaults.ts'
 import { statedUnits } from '../../runtime/files/statedUnits.ts'
 import { type Path, readYamlFile, YamlFile } from '../../runtime/files/yamlFile.ts'
@@ -64,7 +66,10 @@ export function parseCatalog(name: string, text: string): Catalog {
 function catalogOf(file: YamlFile): Catalog {
   const content = file.content(check) as CatalogContent
   const coinUsdUnits = statedUnits(content.coin.usd)
-  if (coinUsdUnits === 0) file.problem(['coin', 'usd'], 'must be more than 0')
+  if (coinUsdUnits < COIN_USD_UNITS_MIN || coinUsdUnits > COIN_USD_UNITS_MAX) {
+    const [least, most] = [COIN_USD_UNITS_MIN, COIN_USD_UNITS_MAX].map(formatUsd)
+    file.problem(['coin', 'usd'], `must be from ${least} to ${most}`)
+  }
   const dialects = new Map(content.providers.map(({ id, dialect }) => [id, dialect]))
   const tools = content.tools ?? []
   for (const [list, entries] of [

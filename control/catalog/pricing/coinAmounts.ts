@@ -1,4 +1,5 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
+import { coinDecimal, valueOfCoin } from '../../../contract/money/coin.ts'
 import { formatUsd, MAX_UNITS, parseUsd, UNITS_PER_USD } from '../../../contract/money/units.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import { CoinPrices } from './sheetReads.ts'
@@ -17,28 +18,51 @@ export async function coinPrice(db: Queryable): Promise<number> {
   throw new GatewayError('admission_unavailable', { message: 'A coin has no price yet; try again later.' })
 }
 
-/**
- * Units that an amount of coin is worth, rounded down.
- * @param coinNanos coin times 1e9, as `parseUsd` reads it
- * @returns undefined when it is more than an account can hold
- */
-export function unitsOfCoin(coinNanos: number, usdUnits: number): number | undefined {
-  const units = (BigInt(coinNanos) * BigInt(usdUnits)) / BigInt(UNITS_PER_USD)
-  return units > BigInt(MAX_UNITS) ? undefined : Number(units)
+/** USD per coin in units, by the price sheet in force; before the first sheet, a coin counts as one US dollar. */
+export async function bookPrice(db: Queryable): Promise<number> {
+  return (await coinUsdUnitsInForce(db)) ?? UNITS_PER_USD
+}
+
+/** As `bookPrice`, by the sheet of a request. @throws Error when there are sheets, but never was this one */
+export async function bookPriceOfSheet(db: Queryable, version: number): Promise<number> {
+  return (await latestSheet(db)) === undefined ? UNITS_PER_USD : new CoinPrices(db).ofSheet(version)
+}
+
+/** Coin, and what it is worth. */
+export interface CoinAmount {
+  /** Integer of 1e-9 coin. */
+  readonly nanos: number
+  readonly units: number
+}
+
+/** Coin with its worth, as it is shown: what exceeds MAX_UNITS counts as that. @param usdUnits units in one coin */
+export function coinAmount(nanos: number, usdUnits: number): CoinAmount {
+  return { nanos, units: valueOfCoin(nanos, usdUnits) }
+}
+
+/** Coin with its worth, as it is booked; undefined for what is worth more than can be booked. */
+export function bookableCoin(nanos: number, usdUnits: number): CoinAmount | undefined {
+  const amount = coinAmount(nanos, usdUnits)
+  return amount.units === MAX_UNITS && usdUnits !== UNITS_PER_USD ? undefined : amount
 }
 
 /**
- * The units of a field of coin, whose form its schema has checked.
- * @throws GatewayError invalid_request for zero, for less than a unit, and for more than an account can hold
+ * A field of coin, whose form its schema has checked.
+ * @throws GatewayError invalid_request for zero, for less than a unit is worth, and for more than an account can hold
  */
-export function readCoin(value: unknown, usdUnits: number, param: string): number {
+export function readCoin(value: unknown, usdUnits: number, param: string): CoinAmount {
   const nanos = typeof value === 'string' ? parseUsd(value) : undefined
-  const units = nanos === undefined ? undefined : unitsOfCoin(nanos, usdUnits)
-  if (units !== undefined && units > 0) return units
+  const amount = nanos === undefined ? undefined : bookableCoin(nanos, usdUnits)
+  if (amount !== undefined && amount.units > 0) return amount
   throw invalidRequest(`${param} must be a decimal string of coin such as "2.5", above zero.`, param)
 }
 
-/** An amount in all its forms. */
+/** An amount that is coin, in all its forms. */
+export function coinAmountJson({ nanos, units }: CoinAmount) {
+  return { units: String(units), usd: formatUsd(units), coin: coinDecimal(nanos) }
+}
+
+/** An amount of US dollars in all its forms. */
 export function amountJson(units: number, coinUsdUnits: number) {
   return { units: String(units), usd: formatUsd(units), coin: coinText(units, coinUsdUnits) }
 }

@@ -1,6 +1,7 @@
+import { coinDecimal } from '../../../contract/money/coin.ts'
 import { formatUsd } from '../../../contract/money/units.ts'
 import type { Redis } from '../../../contract/wire/redis.ts'
-import { coinText, coinUsdUnitsInForce, sumText } from '../../catalog/pricing/coinAmounts.ts'
+import { sumText } from '../../catalog/pricing/coinAmounts.ts'
 import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import { accountBalance, accountOf, UnknownAccountError } from './accounts.ts'
@@ -19,21 +20,19 @@ export async function balanceJson(db: Queryable, redis: Redis, accountId: string
 
 async function readBalance(db: Queryable, redis: Redis, accountId: string) {
   const balance = await accountBalance(db, accountId)
-  const coinUsdUnits = await coinUsdUnitsInForce(db)
   const available = await availableOf(redis, accountId)
   const nowMs = Date.now()
   const grants = balance.grants.filter((grant) => grant.expiresAtMs > nowMs)
-  // Before the first price sheet a coin has no price, and nobody has any.
-  const amounts = (coinUnits: number, creditUnits: readonly number[]) => ({
-    coin: coinUsdUnits === undefined ? '0' : coinText(Math.max(0, coinUnits), coinUsdUnits),
+  const amounts = (coinNanos: number, creditUnits: readonly number[]) => ({
+    coin: coinDecimal(Math.max(0, coinNanos)),
     credits: sumText(creditUnits),
   })
   const json = {
     balance: amounts(
-      balance.coinUnits,
+      balance.coinNanos,
       grants.map((grant) => grant.units),
     ),
-    available: available === undefined ? null : amounts(available.coinUnits, available.creditUnits),
+    available: available === undefined ? null : amounts(available.coinNanos, available.creditUnits),
   }
   return { json, grants }
 }

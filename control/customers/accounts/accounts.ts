@@ -1,3 +1,4 @@
+import { coinDecimal } from '../../../contract/money/coin.ts'
 import { formatUsd } from '../../../contract/money/units.ts'
 import { newId } from '../../../contract/wire/ids.ts'
 import { coinAccount } from '../../book/ledger/accounts.ts'
@@ -6,6 +7,7 @@ import { creditCoin } from '../../book/ledger/creditCoin.ts'
 import { grantCredits } from '../../book/ledger/grantCredits.ts'
 import { openAccount } from '../../book/ledger/openAccount.ts'
 import { ReusedRefError } from '../../book/ledger/reusedRefError.ts'
+import { bookableCoin, bookPrice, type CoinAmount } from '../../catalog/pricing/coinAmounts.ts'
 import type { Limits } from '../../limits.ts'
 import { OPERATOR, recordActivity } from '../../runtime/activity/activity.ts'
 import { type Client, type Pool, type Queryable, withTransaction } from '../../runtime/db/pool.ts'
@@ -21,11 +23,12 @@ export class UnknownAccountError extends Error {
   }
 }
 
-/** Amounts are units; what is absent is not credited. */
+/** What is absent is not credited. */
 export interface Credit {
-  /** Free credits, as a grant with an expiry. */
+  /** Free credits in units, as a grant with an expiry. */
   readonly creditUnits?: number
-  readonly coinUnits?: number
+  /** Coin, as an integer of 1e-9 coin. */
+  readonly coinNanos?: number
   /** Who gave the credits, as the customer sees it; 'operator' when absent. */
   readonly source?: string
   /** When the grant ends, milliseconds since 1970; in a year when absent. */
@@ -55,7 +58,7 @@ export async function createAccount(
 }
 
 interface Booked {
-  readonly coin_units: number
+  readonly coin_nanos: number
   readonly credit_units: number
 }
 
@@ -63,24 +66,24 @@ interface Booked {
 async function bookedBefore(client: Client, accountId: string, ref: string): Promise<Booked> {
   await client.query('SELECT 1 FROM admission_accounts WHERE account_id = $1 FOR UPDATE', [accountId])
   const found = await client.query<Booked>(
-    `SELECT coalesce((SELECT units FROM transfers WHERE ref = $2 AND kind = 'payment' AND credit = $3), 0) AS coin_units,
+    `SELECT coalesce((SELECT coalesce(coin_nanos, units) FROM transfers WHERE ref = $2 AND kind = 'payment' AND credit = $3), 0) AS coin_nanos,
        coalesce((SELECT units FROM grants WHERE account_id = $1 AND ref = $2), 0) AS credit_units`,
     [accountId, ref, coinAccount(accountId)],
   )
-  return found.rows[0] ?? { coin_units: 0, credit_units: 0 }
+  return found.rows[0] ?? { coin_nanos: 0, credit_units: 0 }
 }
 
-const describe = (coinUnits: number, creditUnits: number): string =>
-  `coin for ${formatUsd(coinUnits)} USD and ${formatUsd(creditUnits)} USD of credits`
+const describe = (coinNanos: number, creditUnits: number): string =>
+  `${coinDecimal(coinNanos)} coin and ${formatUsd(creditUnits)} USD of credits`
 
 /** @returns whether the payment was credited before, with the same amounts. @throws ReusedRefError when with others */
 async function isRepeat(client: Client, accountId: string, ref: string, credit: Credit): Promise<boolean> {
   const before = await bookedBefore(client, accountId, ref)
-  if (before.coin_units === 0 && before.credit_units === 0) return false
-  const [coinUnits, creditUnits] = [credit.coinUnits ?? 0, credit.creditUnits ?? 0]
-  if (before.coin_units === coinUnits && before.credit_units === creditUnits) return true
-  const then = describe(before.coin_units, before.credit_units)
-  throw new ReusedRefError(ref, accountId, `${then} then, ${describe(coinUnits, creditUnits)} now`)
+  if (before.coin_nanos === 0 && before.credit_units === 0) return false
+  const [coinNanos, creditUnits] = [credit.coinNanos ?? 0, credit.creditUnits ?? 0]
+  if (before.coin_nanos === coinNanos && before.credit_units === creditUnits) return true
+  const then = describe(before.coin_nanos, before.credit_units)
+  throw new ReusedRefError(ref, accountId, `${then} then, ${describe(coinNanos, creditUnits)} now`)
 }
 
 /**
@@ -97,9 +100,11 @@ export async function creditAccount(
   if ((await accountOf(client, accountId)) === undefined) throw new UnknownAccountError(accountId)
   if (credit.ref !== undefined && (await isRepeat(client, accountId, credit.ref, credit))) return false
   const ref = credit.ref ?? newId('evt')
-  if (credit.coinUnits !== undefined && credit.coinUnits > 0) {
-    await creditCoin(client, { accountId, units: credit.coinUnits, ref })
-    const details = { amount: formatUsd(credit.coinUnits), ref }
+  const { coinNanos: nanos = 0 } = credit
+  if (nanos > 0) {
+    const { units } = await creditable(client, nanos)
+    await creditCoin(client, { accountId, nanos, units, ref })
+    const details = { amount: formatUsd(units), coin: coinDecimal(nanos), ref }
     await recordActivity(client, OPERATOR, [{ accountId, type: 'coin.credited', target: accountId, details }])
   }
   if (credit.creditUnits !== undefined && credit.creditUnits > 0) {
@@ -112,6 +117,13 @@ export async function creditAccount(
     await recordActivity(client, OPERATOR, [{ accountId, type: 'credits.granted', target: grantId, details }])
   }
   return true
+}
+
+/** @throws RangeError for more than can be booked */
+async function creditable(client: Client, nanos: number): Promise<CoinAmount> {
+  const amount = bookableCoin(nanos, await bookPrice(client))
+  if (amount !== undefined) return amount
+  throw new RangeError(`${coinDecimal(nanos)} coin is worth more than can be booked`)
 }
 
 interface AccountRow {

@@ -4,7 +4,8 @@ import { redisNowMs } from '../../runtime/redisClock.ts'
 
 /** What requests may hold at this moment, by the admission state. */
 export interface Available {
-  readonly coinUnits: number
+  /** Integer of 1e-9 coin; may be below zero. */
+  readonly coinNanos: number
   /** Of grants that have not expired. */
   readonly creditUnits: readonly number[]
 }
@@ -20,5 +21,5 @@ export async function availableOf(redis: Redis, accountId: string): Promise<Avai
     const [, expiresAtMs, freeUnits] = grant.split(',').map(Number)
     return freeUnits !== undefined && Number(expiresAtMs) > nowMs ? [freeUnits] : []
   })
-  return { coinUnits: Number(coin), creditUnits }
+  return { coinNanos: Number(coin), creditUnits }
 }

@@ -1,7 +1,7 @@
+import { coinDecimal } from '../../../contract/money/coin.ts'
 import { formatUsd } from '../../../contract/money/units.ts'
 import type { Redis } from '../../../contract/wire/redis.ts'
 import { balanceOf } from '../../book/ledger/balanceOf.ts'
-import { coinPrice, coinText } from '../../catalog/pricing/coinAmounts.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import { availableOf } from '../accounts/available.ts'
 import type { ApiKey } from '../keys/keyRow.ts'
@@ -40,12 +40,11 @@ export async function ownAgentJson(db: Queryable, redis: Redis, agent: Agent) {
   if (key === undefined) throw new Error(`agent ${agent.slug} has no key`)
   const balance = await balanceOf(db, agent.id)
   const available = await availableOf(redis, agent.id)
-  const price = await coinPrice(db)
   const { name: _, expires_at: __, platform: ___, ...policy } = settingsJson(key)
   return {
     ...publicAgentJson(agent),
-    balance: { coin: coinText(Math.max(0, balance?.coinUnits ?? 0), price) },
-    available: available === undefined ? null : { coin: coinText(Math.max(0, available.coinUnits), price) },
+    balance: { coin: coinDecimal(Math.max(0, balance?.coinNanos ?? 0)) },
+    available: available === undefined ? null : { coin: coinDecimal(Math.max(0, available.coinNanos)) },
     ...policy,
     request_cap: usdText(agent.requestCapUnits),
     approval_threshold: usdText(agent.approvalThresholdUnits),

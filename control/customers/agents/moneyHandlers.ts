@@ -1,10 +1,11 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
+import { coinDecimal } from '../../../contract/money/coin.ts'
 import { formatUsd } from '../../../contract/money/units.ts'
 import { hashSecret, newId } from '../../../contract/wire/ids.ts'
 import type { Debits } from '../../admission/debits/debit.ts'
 import type { ApiCall, WriteHandler } from '../../api/call.ts'
 import type { Spender } from '../../book/ledger/spendingCaps.ts'
-import { amountJson, coinPrice, readCoin } from '../../catalog/pricing/coinAmounts.ts'
+import { type CoinAmount, coinAmountJson, coinPrice, readCoin } from '../../catalog/pricing/coinAmounts.ts'
 import type { Limits } from '../../limits.ts'
 import { GATEWAY, recordActivity } from '../../runtime/activity/activity.ts'
 import type { Client } from '../../runtime/db/pool.ts'
@@ -29,23 +30,22 @@ export function moneyHandlers({
       authorize: async (call, client) => void (await fundable(client, call)),
       write: async (call, client, _prepared, transaction) => {
         const agent = await fundable(client, call)
-        const price = await coinPrice(client)
-        const units = readCoin(call.body['amount'], price, 'amount')
+        const amount = readCoin(call.body['amount'], await coinPrice(client), 'amount')
         const id = newId('pay')
         await debits.move(transaction, {
           id,
           accountId: call.accountId,
-          units,
+          ...amount,
           kind: 'agent_fund',
           to: { accountId: agent.id },
           ...spenderOf(call),
         })
-        const details = { amount: formatUsd(units), agent: agent.slug, ...noteOf(call) }
+        const details = { ...amountOf(amount), agent: agent.slug, ...noteOf(call) }
         const change = { accountId: call.accountId, type: 'agent.funded', target: id, details }
         await recordActivity(client, call.actor, [change])
         return {
           status: 201,
-          json: paymentJson(call, id, OWNER, agent.slug, units, price),
+          json: paymentJson(call, id, OWNER, agent.slug, amount),
           afterCommit: () => applyToAdmission([call.accountId, agent.id]),
         }
       },
@@ -54,18 +54,17 @@ export function moneyHandlers({
       authorize: async (call, client) => void (await payer(client, call)),
       write: async (call, client, _prepared, transaction) => {
         const agent = await payer(client, call)
-        const price = await coinPrice(client)
-        const units = readCoin(call.body['amount'], price, 'amount')
+        const amount = readCoin(call.body['amount'], await coinPrice(client), 'amount')
         const to = await receiver(client, agent, String(call.body['to']))
         const id = newId('pay')
         if (call.accountId === agent.id) {
-          const asked = await withinPolicy(client, call, agent, to, units, id, limits)
+          const asked = await withinPolicy(client, call, agent, to, amount, id, limits)
           if (asked !== undefined) return { status: 202, json: asked, isProvisional: true }
         }
-        await pay(transaction, debits, call, { id, agent, to, units, limits })
+        await pay(transaction, debits, call, { id, agent, to, amount, limits })
         return {
           status: 201,
-          json: paymentJson(call, id, agent.slug, to.slug, units, price),
+          json: paymentJson(call, id, agent.slug, to.slug, amount),
           afterCommit: () => applyToAdmission([agent.id, to.accountId]),
         }
       },
@@ -116,7 +115,7 @@ async function withinPolicy(
   call: ApiCall,
   agent: Agent,
   to: Receiver,
-  units: number,
+  { nanos, units }: CoinAmount,
   id: string,
   limits: Limits,
 ) {
@@ -126,7 +125,7 @@ async function withinPolicy(
     throw new GatewayError('request_cap_exceeded', { message, param: 'amount' })
   }
   if (threshold === null || units <= threshold) return undefined
-  const bodyHash = hashSecret(JSON.stringify([to.accountId, units, call.body['note'] ?? '']))
+  const bodyHash = hashSecret(JSON.stringify([to.accountId, nanos, call.body['note'] ?? '']))
   const wanted = { agentId: agent.id, subject: 'payment', endpoint: 'pay', model: to.slug, bodyHash } as const
   if (call.approvalId !== '') {
     await useApproval(client, call.approvalId, wanted, units, id)
@@ -143,26 +142,26 @@ async function pay(
   transaction: UndoableTransaction,
   debits: Debits,
   call: ApiCall,
-  payment: { id: string; agent: Agent; to: Receiver; units: number; limits: Limits },
+  payment: { id: string; agent: Agent; to: Receiver; amount: CoinAmount; limits: Limits },
 ): Promise<void> {
-  const { id, agent, to, units } = payment
+  const { id, agent, to, amount } = payment
   const { client } = transaction
   const { caller } = call
   // Coin that stays with the owner and its agents can still be paid back; what leaves them can not.
   if (caller.kind === 'key' && to.ownerId !== agent.ownerId) {
-    const transfer = { debitId: id, accountId: agent.ownerId, keyId: caller.keyId, units }
+    const transfer = { debitId: id, accountId: agent.ownerId, keyId: caller.keyId, units: amount.units }
     await countKeyTransfer(client, transfer, Date.now(), payment.limits)
   }
   const spender = call.accountId === agent.id ? spenderOf(call) : {}
   await debits.move(transaction, {
     id,
     accountId: agent.id,
-    units,
+    ...amount,
     kind: 'agent_pay',
     to: { accountId: to.accountId },
     ...spender,
   })
-  const details = { amount: formatUsd(units), from: agent.slug, to: to.slug, ...noteOf(call) }
+  const details = { ...amountOf(amount), from: agent.slug, to: to.slug, ...noteOf(call) }
   await recordActivity(client, call.actor, [{ accountId: agent.ownerId, type: 'agent.paid', target: id, details }])
   if (to.ownerId === agent.ownerId) return
   await recordActivity(client, GATEWAY, [{ accountId: to.ownerId, type: 'agent.was_paid', target: id, details }])
@@ -173,17 +172,22 @@ function spenderOf({ caller }: ApiCall): { spender?: Spender } {
   return caller.kind === 'key' ? { spender: caller } : {}
 }
 
+/** As the activity of an account shows it. */
+function amountOf({ nanos, units }: CoinAmount): { amount: string; coin: string } {
+  return { amount: formatUsd(units), coin: coinDecimal(nanos) }
+}
+
 function noteOf({ body }: ApiCall): { note?: string } {
   return typeof body['note'] === 'string' ? { note: body['note'] } : {}
 }
 
-function paymentJson(call: ApiCall, id: string, from: string, to: string, units: number, price: number) {
+function paymentJson(call: ApiCall, id: string, from: string, to: string, amount: CoinAmount) {
   return {
     object: 'payment' as const,
     id,
     from,
     to,
-    amount: amountJson(units, price),
+    amount: coinAmountJson(amount),
     note: noteOf(call).note ?? '',
     created_at: new Date().toISOString(),
   }

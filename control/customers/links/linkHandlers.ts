@@ -6,7 +6,7 @@ import type { Debits } from '../../admission/debits/debit.ts'
 import type { ApiCall, ReadHandler, WriteHandler } from '../../api/call.ts'
 import { listJson, pageOf } from '../../api/lists.ts'
 import { lockAccount } from '../../book/ledger/lockAccount.ts'
-import { amountJson, coinPrice, readCoin } from '../../catalog/pricing/coinAmounts.ts'
+import { type CoinAmount, coinAmount, coinAmountJson, coinPrice, readCoin } from '../../catalog/pricing/coinAmounts.ts'
 import type { Limits } from '../../limits.ts'
 import type { Client, Pool } from '../../runtime/db/pool.ts'
 import { cancelLink, claimLink, countOpenLinks, createLink, type Link, pageOfLinks } from './links.ts'
@@ -41,12 +41,12 @@ export function linkHandlers(parts: LinkParts): Record<LinkOperation, ReadHandle
     create_link: {
       write: async (call, client, _prepared, transaction) => {
         const price = await coinPrice(client)
-        const units = readAmount(call, price, parts.limits)
+        const amount = readAmount(call, price, parts.limits)
         const expiresAtMs = readExpiry(call, parts.limits)
         await refuseTooMany(client, call.accountId, parts.limits)
         const note = (call.body['note'] as string | undefined) ?? ''
         const { accountId } = call
-        const made = await createLink(transaction, debits, call.actor, { accountId, units, note, expiresAtMs })
+        const made = await createLink(transaction, debits, call.actor, { accountId, ...amount, note, expiresAtMs })
         const json = linkJson(made.link, price)
         return {
           status: 201,
@@ -79,13 +79,13 @@ export function linkHandlers(parts: LinkParts): Record<LinkOperation, ReadHandle
   }
 }
 
-/** A link as its owner and its claimer see it. */
+/** A link as its owner and its claimer see it: its coin, and what that is worth now. */
 export function linkJson(link: Link, coinUsdUnits: number) {
   return {
     object: 'link' as const,
     id: link.id,
     status: link.status,
-    amount: amountJson(link.units, coinUsdUnits),
+    amount: coinAmountJson(coinAmount(link.nanos, coinUsdUnits)),
     note: link.note,
     expires_at: new Date(link.expiresAtMs).toISOString(),
     created_at: new Date(link.createdAtMs).toISOString(),
@@ -93,9 +93,9 @@ export function linkJson(link: Link, coinUsdUnits: number) {
   }
 }
 
-function readAmount({ body }: ApiCall, price: number, limits: Limits): number {
-  const units = readCoin(body['amount'], price, 'amount')
-  if (units >= limits.linkUnitsMin) return units
+function readAmount({ body }: ApiCall, price: number, limits: Limits): CoinAmount {
+  const amount = readCoin(body['amount'], price, 'amount')
+  if (amount.units >= limits.linkUnitsMin) return amount
   const message = `A link holds at least ${formatUsd(limits.linkUnitsMin)} USD of coin.`
   throw new GatewayError('below_minimum', { message, param: 'amount' })
 }

@@ -1,9 +1,11 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
+import { coinDecimal } from '../../../contract/money/coin.ts'
 import { formatUsd } from '../../../contract/money/units.ts'
 import { hashSecret, newId, newSecret } from '../../../contract/wire/ids.ts'
 import type { Debits } from '../../admission/debits/debit.ts'
-import { ESCROW } from '../../book/ledger/accounts.ts'
+import { ESCROW_COIN } from '../../book/ledger/accounts.ts'
 import { creditCoin } from '../../book/ledger/creditCoin.ts'
+import type { CoinAmount } from '../../catalog/pricing/coinAmounts.ts'
 import { type Actor, GATEWAY, recordActivity } from '../../runtime/activity/activity.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
 import type { UndoableTransaction } from '../../runtime/db/undoable.ts'
@@ -14,6 +16,9 @@ export interface Link {
   readonly id: string
   /** Whose coin it holds. */
   readonly accountId: string
+  /** Integer of 1e-9 coin. */
+  readonly nanos: number
+  /** What it was worth when the link was made. */
   readonly units: number
   readonly note: string
   readonly status: LinkStatus
@@ -26,6 +31,7 @@ interface LinkRow {
   readonly id: string
   readonly account_id: string
   readonly units: number
+  readonly coin_nanos: number
   readonly note: string
   readonly status: LinkStatus
   readonly created_at: Date
@@ -33,11 +39,15 @@ interface LinkRow {
   readonly ended_at: Date | null
 }
 
-const COLUMNS = 'id, account_id, units, note, status, created_at, expires_at, ended_at'
+/** As the activity of an account shows it: what it was worth at first, and the coin. */
+const amountOf = ({ nanos, units }: CoinAmount) => ({ amount: formatUsd(units), coin: coinDecimal(nanos) })
+
+const COLUMNS = 'id, account_id, units, coin_nanos, note, status, created_at, expires_at, ended_at'
 
 const asLink = (row: LinkRow): Link => ({
   id: row.id,
   accountId: row.account_id,
+  nanos: row.coin_nanos,
   units: row.units,
   note: row.note,
   status: row.status,
@@ -55,21 +65,21 @@ export async function createLink(
   transaction: UndoableTransaction,
   debits: Debits,
   actor: Actor,
-  link: { accountId: string; units: number; note: string; expiresAtMs: number },
+  link: CoinAmount & { accountId: string; note: string; expiresAtMs: number },
 ): Promise<{ link: Link; token: string }> {
   const { client } = transaction
-  const { accountId, units, note } = link
+  const { accountId, nanos, units, note } = link
   const [id, token] = [newId('lnk'), newSecret('lt')]
-  await debits.move(transaction, { id, accountId, units, kind: 'link', to: { ledgerAccount: ESCROW } })
+  await debits.move(transaction, { id, accountId, nanos, units, kind: 'link', to: { ledgerAccount: ESCROW_COIN } })
   const made = await client.query<LinkRow>(
-    `INSERT INTO links (id, token_hash, account_id, units, note, status, expires_at)
-     VALUES ($1, $2, $3, $4, $5, 'open', $6) RETURNING ${COLUMNS}`,
-    [id, hashSecret(token), accountId, units, note, new Date(link.expiresAtMs)],
+    `INSERT INTO links (id, token_hash, account_id, units, coin_nanos, note, status, expires_at)
+     VALUES ($1, $2, $3, $4, $5, $6, 'open', $7) RETURNING ${COLUMNS}`,
+    [id, hashSecret(token), accountId, units, nanos, note, new Date(link.expiresAtMs)],
   )
   const [row] = made.rows
   if (row === undefined) throw new Error('the database returned no row for a new link')
   const expires_at = row.expires_at.toISOString()
-  const details = { amount: formatUsd(units), expires_at }
+  const details = { ...amountOf(link), expires_at }
   await recordActivity(client, actor, [{ accountId, type: 'link.created', target: id, details }])
   return { link: asLink(row), token }
 }
@@ -81,7 +91,7 @@ export async function createLink(
 export async function claimLink(client: Client, actor: Actor, token: string, accountId: string): Promise<Link> {
   const link = await lockOpen(client, 'token_hash', hashSecret(token))
   const ended = await end(client, link, 'claimed', accountId)
-  const details = { amount: formatUsd(link.units) }
+  const details = amountOf(link)
   await recordActivity(client, actor, [{ accountId, type: 'link.claimed', target: link.id, details }])
   if (link.accountId !== accountId) {
     const change = { accountId: link.accountId, type: 'link.claimed', target: link.id, details }
@@ -97,7 +107,7 @@ export async function claimLink(client: Client, actor: Actor, token: string, acc
 export async function cancelLink(client: Client, actor: Actor, id: string, accountId: string): Promise<Link> {
   const link = await lockOpen(client, 'id', id, accountId)
   const ended = await end(client, link, 'cancelled', link.accountId)
-  const details = { amount: formatUsd(link.units) }
+  const details = amountOf(link)
   await recordActivity(client, actor, [{ accountId, type: 'link.cancelled', target: id, details }])
   return ended
 }
@@ -112,7 +122,7 @@ export async function expireLink(client: Client, id: string): Promise<Link | und
   if (row === undefined) return undefined
   const link = asLink(row)
   const ended = await end(client, link, 'expired', link.accountId)
-  const details = { amount: formatUsd(link.units) }
+  const details = amountOf(link)
   const change = { accountId: link.accountId, type: 'link.expired', target: id, details }
   await recordActivity(client, GATEWAY, [change])
   return ended
@@ -173,7 +183,8 @@ async function end(client: Client, link: Link, status: keyof typeof KINDS, accou
     `UPDATE links SET status = $2, claimed_by = $3, ended_at = now() WHERE id = $1 RETURNING ${COLUMNS}`,
     [link.id, status, status === 'claimed' ? accountId : null],
   )
-  await creditCoin(client, { accountId, units: link.units, ref: link.id, kind: KINDS[status], from: ESCROW })
+  const { nanos, units, id: ref } = link
+  await creditCoin(client, { accountId, nanos, units, ref, kind: KINDS[status], from: ESCROW_COIN })
   const [row] = ended.rows
   if (row === undefined) throw new Error(`link ${link.id} went away while it was locked`)
   return asLink(row)

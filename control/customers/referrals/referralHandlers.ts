@@ -2,7 +2,7 @@ import { GatewayError } from '../../../contract/errors/errors.ts'
 import { isId } from '../../../contract/wire/ids.ts'
 import type { ApiCall, ReadHandler, WriteHandler } from '../../api/call.ts'
 import { listJson, pageOf } from '../../api/lists.ts'
-import { amountJson, coinPrice } from '../../catalog/pricing/coinAmounts.ts'
+import { coinAmountJson } from '../../catalog/pricing/coinAmounts.ts'
 import type { Limits } from '../../limits.ts'
 import type { Pool, Queryable } from '../../runtime/db/pool.ts'
 import { referralCode } from './codes.ts'
@@ -41,14 +41,14 @@ export function referralHandlers({
  * @throws GatewayError code_unavailable
  */
 export async function referralsJson(db: Queryable, accountId: string, limit: number, after: string, limits: Limits) {
-  const [code, price] = [await referralCode(db, accountId), await coinPrice(db)]
+  const code = await referralCode(db, accountId)
   const own = await referralOf(db, accountId)
   const totals = await referralTotals(db, accountId)
   const page = await pageOfReferrals(db, accountId, limit + 1, after)
   const entries = page.map((referral) => ({
     object: 'referral' as const,
     id: referral.id,
-    earned: amountJson(referral.earnedUnits, price),
+    earned: coinAmountJson({ nanos: referral.earnedNanos, units: referral.earnedUnits }),
     attached_at: new Date(referral.attachedAtMs).toISOString(),
   }))
   return {
@@ -56,7 +56,7 @@ export async function referralsJson(db: Queryable, accountId: string, limit: num
     code,
     share_percent: limits.referralShareBps / 100,
     referred: totals.count,
-    earned: amountJson(totals.units, price),
+    earned: coinAmountJson(totals),
     referred_at: own === undefined ? null : new Date(own.attachedAtMs).toISOString(),
   }
 }

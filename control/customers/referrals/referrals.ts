@@ -1,6 +1,7 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
 import { clientNetwork } from '../../../contract/net/ipAddress.ts'
 import { isId, newId } from '../../../contract/wire/ids.ts'
+import type { CoinAmount } from '../../catalog/pricing/coinAmounts.ts'
 import type { Limits } from '../../limits.ts'
 import { type Actor, recordActivity } from '../../runtime/activity/activity.ts'
 import { lockTextUntilCommit } from '../../runtime/db/locks.ts'
@@ -13,6 +14,8 @@ export interface Referral {
   readonly accountId: string
   readonly referrerId: string
   readonly earnedUnits: number
+  /** The coin that was paid for it, in integers of 1e-9 coin. */
+  readonly earnedNanos: number
   readonly attachedAtMs: number
 }
 
@@ -21,16 +24,18 @@ interface ReferralRow {
   readonly account_id: string
   readonly referrer_id: string
   readonly earned_units: number
+  readonly earned_nanos: number
   readonly attached_at: Date
 }
 
-const COLUMNS = 'id, account_id, referrer_id, earned_units, attached_at'
+const COLUMNS = 'id, account_id, referrer_id, earned_units, earned_nanos, attached_at'
 
 const asReferral = (row: ReferralRow): Referral => ({
   id: row.id,
   accountId: row.account_id,
   referrerId: row.referrer_id,
   earnedUnits: row.earned_units,
+  earnedNanos: row.earned_nanos,
   attachedAtMs: row.attached_at.getTime(),
 })
 
@@ -116,11 +121,12 @@ export async function pageOfReferrals(
   return found.rows.map(asReferral)
 }
 
-/** How many accounts an account has brought, and what it got for them in units. */
-export async function referralTotals(db: Queryable, referrerId: string): Promise<{ count: number; units: number }> {
-  const found = await db.query<{ count: number; units: number }>(
-    'SELECT count(*), coalesce(sum(earned_units), 0) AS units FROM referrals WHERE referrer_id = $1',
+/** How many accounts an account has brought, and what it got for them. */
+export async function referralTotals(db: Queryable, referrerId: string): Promise<CoinAmount & { count: number }> {
+  const found = await db.query<CoinAmount & { count: number }>(
+    `SELECT count(*), coalesce(sum(earned_units), 0) AS units, coalesce(sum(earned_nanos), 0) AS nanos
+     FROM referrals WHERE referrer_id = $1`,
     [referrerId],
   )
-  return found.rows[0] ?? { count: 0, units: 0 }
+  return found.rows[0] ?? { count: 0, units: 0, nanos: 0 }
 }

@@ -1,6 +1,8 @@
+import { coinBoughtFor } from '../../../contract/money/coin.ts'
 import { coinAccount, REVENUE } from '../../book/ledger/accounts.ts'
 import { appendAdmissionEvent, lockAccounts } from '../../book/ledger/appendAdmissionEvent.ts'
 import { postTransfers } from '../../book/ledger/postTransfers.ts'
+import { bookPrice } from '../../catalog/pricing/coinAmounts.ts'
 import type { Limits } from '../../limits.ts'
 import { intArray, textArray } from '../../runtime/db/arrays.ts'
 import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
@@ -18,6 +20,8 @@ interface Due {
 
 interface Share extends Due {
   readonly units: number
+  /** The coin that is paid for it, in integers of 1e-9 coin. */
+  readonly nanos: number
   readonly newRest: number
 }
 
@@ -59,34 +63,38 @@ export function payShares(pool: Pool, limits: Limits): Promise<boolean> {
 
 async function payBetween(client: Client, from: number, to: number, limits: Limits): Promise<void> {
   const found = await client.query<Due>(DUE, [from, to])
-  const shares = found.rows.map((due) => shareOf(due, limits))
-  if (shares.length === 0) return
+  if (found.rows.length === 0) return
+  const price = await bookPrice(client)
+  const shares = found.rows.map((due) => shareOf(due, price, limits))
   const paid = shares.filter((share) => share.units > 0)
   await lockAccounts(
     client,
     paid.map((share) => share.referrer_id),
   )
   await noteShares(client, shares, from, to, limits)
-  for (const { referrer_id: accountId, units } of paid) {
-    await appendAdmissionEvent(client, { accountId, coinDeltaUnits: units })
+  for (const { referrer_id: accountId, nanos } of paid) {
+    await appendAdmissionEvent(client, { accountId, coinDelta: nanos })
   }
   // Last, because settlement waits for the row of the revenue; in one statement, which locks in a fixed order.
   const posted = await postTransfers(
     client,
-    paid.map(({ id, referrer_id, units }) => ({
+    paid.map(({ id, referrer_id, units, nanos }) => ({
       kind: 'referral',
       ref: `${id}:${to}`,
       debit: REVENUE,
       credit: coinAccount(referrer_id),
       units,
+      coinNanos: nanos,
     })),
   )
   if (posted !== paid.length) throw new Error(`shares of referrals up to ${to} were paid before`)
 }
 
-function shareOf(due: Due, limits: Limits): Share {
+/** What is left of a nano when coin is bought for the share goes to nobody. */
+function shareOf(due: Due, coinUsdUnits: number, limits: Limits): Share {
   const sum = BigInt(due.base) * BigInt(limits.referralShareBps) + BigInt(due.rest)
-  return { ...due, units: Number(sum / WHOLE_BPS), newRest: Number(sum % WHOLE_BPS) }
+  const units = Number(sum / WHOLE_BPS)
+  return { ...due, units, nanos: coinBoughtFor(units, coinUsdUnits), newRest: Number(sum % WHOLE_BPS) }
 }
 
 async function noteShares(
@@ -108,8 +116,10 @@ async function noteShares(
     [...values, from, to, limits.referralShareBps],
   )
   await client.query(
-    `UPDATE referrals AS f SET base_units = f.base_units + s.base, earned_units = f.earned_units + s.units, rest = s.rest
-     FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::integer[]) AS s (id, base, units, rest) WHERE f.id = s.id`,
-    [...values, intArray(shares.map((share) => share.newRest))],
+    `UPDATE referrals AS f SET base_units = f.base_units + s.base, earned_units = f.earned_units + s.units,
+       earned_nanos = f.earned_nanos + s.nanos, rest = s.rest
+     FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::integer[]) AS s (id, base, units, nanos, rest)
+     WHERE f.id = s.id`,
+    [...values, intArray(shares.map((share) => share.nanos)), intArray(shares.map((share) => share.newRest))],
   )
 }

@@ -4,7 +4,7 @@ import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import { idTimeMs } from '../receipts/idTime.ts'
 
-/** One line of a statement: what came in is positive, what went out negative. Amounts are units. */
+/** One line of a statement: what came in is positive, what went out negative. */
 export interface Movement {
   /** Orders the lines, milliseconds since 1970. */
   readonly orderMs: number
@@ -21,6 +21,8 @@ export interface Movement {
   /** Of what is not priced by the token, and how that is called. */
   readonly quantity: number | null
   readonly unit: string
+  /** Coin that moved, in integers of 1e-9 coin, and what it was worth then. */
+  readonly coinNanos: number
   readonly coinUnits: number
   readonly creditUnits: number
   /** Where the movements behind this one begin. */
@@ -54,13 +56,14 @@ interface ChargeRow {
   readonly output_tokens: number
   readonly quantity: number
   readonly unit: string
+  readonly coin_nanos: number
   readonly coin_units: number
   readonly credit_units: number
 }
 
 // Each key's receipts are read in their order by the index, and merged.
 const CHARGES = `
-  SELECT r.*, t.coin_units, t.credit_units
+  SELECT r.*, t.coin_nanos, t.coin_units, t.credit_units
   FROM (
     SELECT own.* FROM (SELECT DISTINCT key_id FROM usage_days WHERE account_id = $1 AND day BETWEEN $2 AND $3) AS used,
     LATERAL (
@@ -73,7 +76,8 @@ const CHARGES = `
     ) AS own ORDER BY own.request_id LIMIT $8
   ) AS r,
   LATERAL (
-    SELECT coalesce(sum(units) FILTER (WHERE debit = $9), 0) AS coin_units,
+    SELECT coalesce(sum(coalesce(coin_nanos, units)) FILTER (WHERE debit = $9), 0) AS coin_nanos,
+      coalesce(sum(units) FILTER (WHERE debit = $9), 0) AS coin_units,
       coalesce(sum(units) FILTER (WHERE debit LIKE 'grant:%'), 0) AS credit_units
     FROM transfers WHERE ref = r.request_id AND kind = 'charge'
   ) AS t
@@ -103,6 +107,7 @@ export async function chargesBehind(
     outputTokens: row.output_tokens,
     quantity: row.unit === '' ? null : row.quantity,
     unit: row.unit,
+    coinNanos: -row.coin_nanos,
     coinUnits: -row.coin_units,
     creditUnits: -row.credit_units,
     place: { requestId: row.request_id },
@@ -123,19 +128,22 @@ interface OtherRow {
   readonly kind: string
   readonly ref: string
   readonly at_micros: number
-  readonly coin_units: number
-  readonly credit_units: number
+  readonly coin_nanos: number | null
+  readonly coin_units: number | null
+  readonly credit_units: number | null
 }
 
 const OTHERS = `
-  SELECT id, kind, ref, at_micros, sum(units) FILTER (WHERE account_kind <> 'grant') AS coin_units,
+  SELECT id, kind, ref, at_micros, sum(nanos) FILTER (WHERE account_kind <> 'grant') AS coin_nanos,
+    sum(units) FILTER (WHERE account_kind <> 'grant') AS coin_units,
     sum(units) FILTER (WHERE account_kind = 'grant') AS credit_units
   FROM (
     SELECT a.kind AS account_kind, t.* FROM ledger_accounts a, LATERAL (
-      SELECT id, kind, ref, -units AS units, (extract(epoch FROM at) * 1000000)::bigint AS at_micros
+      SELECT id, kind, ref, -units AS units, -coalesce(coin_nanos, units) AS nanos,
+        (extract(epoch FROM at) * 1000000)::bigint AS at_micros
       FROM transfers WHERE debit = a.id AND kind <> 'charge' AND at >= to_timestamp($2) AND at < to_timestamp($3)
       UNION ALL
-      SELECT id, kind, ref, units, (extract(epoch FROM at) * 1000000)::bigint
+      SELECT id, kind, ref, units, coalesce(coin_nanos, units), (extract(epoch FROM at) * 1000000)::bigint
       FROM transfers WHERE credit = a.id AND kind <> 'charge' AND at >= to_timestamp($2) AND at < to_timestamp($3)
     ) AS t WHERE a.owner = $1
   ) AS postings
@@ -164,6 +172,7 @@ export async function othersBehind(
     outputTokens: null,
     quantity: null,
     unit: '',
+    coinNanos: row.coin_nanos ?? 0,
     coinUnits: row.coin_units ?? 0,
     creditUnits: row.credit_units ?? 0,
     place: { atMicros: row.at_micros, transferId: row.id },

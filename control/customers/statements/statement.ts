@@ -1,3 +1,4 @@
+import { coinDecimal } from '../../../contract/money/coin.ts'
 import { formatUsd } from '../../../contract/money/units.ts'
 import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
@@ -13,7 +14,7 @@ import {
 export type { StatementMonth } from './movements.ts'
 
 const HEADINGS =
-  'time,type,reference,key_id,model,endpoint,status,input_tokens,output_tokens,quantity,unit,amount_usd,coin_usd,credits_usd'
+  'time,type,reference,key_id,model,endpoint,status,input_tokens,output_tokens,quantity,unit,amount_usd,coin_usd,credits_usd,coin'
 /** Kinds of transfers under the names that a customer reads; all others are shown as they are. */
 const TYPES: Readonly<Record<string, string>> = { grant: 'credit_grant', expire: 'credit_expiry' }
 const START: StatementPlace = { requestId: '', atMicros: 0, transferId: 0 }
@@ -67,7 +68,7 @@ function merged(left: readonly Movement[], right: readonly Movement[]): Movement
 }
 
 function lineOf(line: Movement): string {
-  const { coinUnits, creditUnits } = line
+  const { coinNanos, coinUnits, creditUnits } = line
   const cells = [
     new Date(line.timeMs).toISOString(),
     ...[TYPES[line.kind] ?? line.kind, line.reference, line.keyId, line.model, line.endpoint, line.status].map(cell),
@@ -76,6 +77,7 @@ function lineOf(line: Movement): string {
     line.quantity ?? '',
     line.unit,
     ...[coinUnits + creditUnits, coinUnits, creditUnits].map(formatUsd),
+    coinDecimal(coinNanos),
   ]
   return `${cells.join(',')}\r\n`
 }

@@ -1,4 +1,5 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
+import { coinBoughtFor } from '../../../contract/money/coin.ts'
 import { formatUsd } from '../../../contract/money/units.ts'
 import { type Address, parseAddress } from '../../../contract/payments/address.ts'
 import { unitsOf } from '../../../contract/payments/conversion.ts'
@@ -11,6 +12,8 @@ import type { Limits } from '../../limits.ts'
 export interface DepositOrder {
   readonly asset: PaymentAsset
   readonly payment: Eip3009Payment
+  /** The coin that it buys, in integers of 1e-9 coin, and what that costs. */
+  readonly nanos: number
   readonly units: number
 }
 
@@ -23,12 +26,14 @@ export function refuseAuthorization(message: string, field?: string): GatewayErr
 /**
  * Reads the authorization of a gasless deposit: the `payload` of x402 `exact` over EIP-3009.
  * @param body {authorization, signature}; its schema has checked that the members are strings
+ * @param coinUsdUnits units in one coin, by which coin is credited
  * @throws GatewayError authorization_invalid, invalid_address, below_minimum
  */
 export function readDeposit(
   body: Readonly<Record<string, unknown>>,
   terms: PaymentTerms,
   depositMinUnits: number,
+  coinUsdUnits: number,
   limits: Limits,
 ): DepositOrder {
   const asset = terms.assets.find(({ method }) => method === 'eip3009')
@@ -60,7 +65,7 @@ export function readDeposit(
     throw refuseAuthorization(`Sign for a transfer to ${terms.payTo}.`, 'authorization.to')
   }
   checkWindow(payment, Math.floor(Date.now() / 1_000), limits)
-  return { asset, payment, units: creditOf(payment.value, asset, depositMinUnits) }
+  return { asset, payment, ...creditOf(payment.value, asset, depositMinUnits, coinUsdUnits) }
 }
 
 function known<T>(value: T | undefined, name: string, form: string): T {
@@ -83,14 +88,21 @@ function checkWindow({ validAfter, validBefore }: Eip3009Payment, nowSeconds: nu
   }
 }
 
-function creditOf(value: bigint, asset: PaymentAsset, depositMinUnits: number): number {
+function creditOf(
+  value: bigint,
+  asset: PaymentAsset,
+  depositMinUnits: number,
+  coinUsdUnits: number,
+): { nanos: number; units: number } {
   let units: number
+  let nanos: number
   try {
     units = unitsOf(value, asset.decimals, asset.usdUnits)
+    nanos = coinBoughtFor(units, coinUsdUnits)
   } catch {
     throw refuseAuthorization('The amount is more than an account can hold.', 'authorization.value')
   }
-  if (units > 0 && units >= depositMinUnits) return units
+  if (nanos > 0 && units >= depositMinUnits) return { nanos, units }
   const message = `A deposit is at least ${formatUsd(depositMinUnits)} USD. Nothing was taken.`
   throw new GatewayError('below_minimum', { message, param: 'authorization.value' })
 }

@@ -18,14 +18,15 @@ export const depositOutcome: OutcomeHandler = {
 
 /** Credits a deposit to its account, once. */
 async function credit(client: Client, id: string): Promise<boolean> {
-  const credited = await client.query<{ account_id: string; units: number }>(
+  const credited = await client.query<{ account_id: string; coin_nanos: number; units: number }>(
     `UPDATE deposits SET state = 'credited' WHERE id = $1 AND state IN ('settling', 'failed')
-     RETURNING account_id, units`,
+     RETURNING account_id, coin_nanos, units`,
     [id],
   )
   const row = credited.rows[0]
   if (row === undefined) return false
-  await creditCoin(client, { accountId: row.account_id, units: row.units, ref: id, kind: DEPOSIT })
+  const { account_id: accountId, coin_nanos: nanos, units } = row
+  await creditCoin(client, { accountId, nanos, units, ref: id, kind: DEPOSIT })
   return true
 }
 

@@ -15,6 +15,8 @@ export interface Deposit {
   readonly asset: string
   readonly token: Address
   readonly amount: bigint
+  /** The coin that it is credited as, in integers of 1e-9 coin, and what that was worth when it came. */
+  readonly nanos: number
   readonly units: number
   readonly state: DepositState
   readonly createdAt: Date
@@ -32,13 +34,14 @@ interface Row {
   readonly token: Address
   readonly amount: string
   readonly units: number
+  readonly coin_nanos: number
   readonly state: DepositState
   readonly created_at: Date
   readonly hash: string | null
 }
 
 const COLUMNS = `d.id, d.account_id, d.source, d.replay_key, d.wallet, d.asset, d.token, d.amount::text AS amount, d.units,
-  d.state, d.created_at, CASE WHEN d.source = 'transfer' THEN split_part(d.replay_key, ':', 1) ELSE (
+  d.coin_nanos, d.state, d.created_at, CASE WHEN d.source = 'transfer' THEN split_part(d.replay_key, ':', 1) ELSE (
     SELECT t.hash FROM chain_transactions t
     WHERE t.purpose = 'deposit' AND t.ref IN (d.id, d.id || ':other') AND t.state = 'mined' LIMIT 1) END AS hash`
 
@@ -52,6 +55,7 @@ function asDeposit(row: Row): Deposit {
     asset: row.asset,
     token: row.token,
     amount: BigInt(row.amount),
+    nanos: row.coin_nanos,
     units: row.units,
     state: row.state,
     createdAt: row.created_at,
@@ -65,11 +69,12 @@ function asDeposit(row: Row): Deposit {
  *   wallet settles
  */
 export async function insertDeposit(client: Client, deposit: Omit<Deposit, 'createdAt' | 'hash'>): Promise<void> {
-  const { id, accountId, source, replayKey, wallet, asset, token, amount, units, state } = deposit
+  const { id, accountId, source, replayKey, wallet, asset, token, amount, nanos, units, state } = deposit
   const inserted = await client.query(
-    `INSERT INTO deposits (id, account_id, source, replay_key, wallet, asset, token, amount, units, state)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING`,
-    [id, accountId, source, replayKey, wallet, asset, token, amount.toString(), units, state],
+    `INSERT INTO deposits (id, account_id, source, replay_key, wallet, asset, token, amount, coin_nanos, units,
+       state)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING`,
+    [id, accountId, source, replayKey, wallet, asset, token, amount.toString(), nanos, units, state],
   )
   if (inserted.rowCount === 1) return
   const same = await client.query('SELECT FROM deposits WHERE replay_key = $1', [replayKey])

@@ -1,10 +1,13 @@
 import type { Logger } from 'pino'
 import { pad, type RpcLog } from 'viem'
+import { coinBoughtFor } from '../../../contract/money/coin.ts'
+import { UNITS_PER_USD } from '../../../contract/money/units.ts'
 import type { Address } from '../../../contract/payments/address.ts'
-import { tokenUsdUnits, unitsOf } from '../../../contract/payments/conversion.ts'
+import { unitsOf } from '../../../contract/payments/conversion.ts'
 import type { PaymentAsset } from '../../../contract/payments/terms.ts'
 import { newId } from '../../../contract/wire/ids.ts'
 import { creditCoin } from '../../book/ledger/creditCoin.ts'
+import { bookableCoin, type CoinAmount } from '../../catalog/pricing/coinAmounts.ts'
 import type { Limits } from '../../limits.ts'
 import { textArray } from '../../runtime/db/arrays.ts'
 import { tryLock } from '../../runtime/db/locks.ts'
@@ -134,24 +137,31 @@ export class DepositScanner {
     const asset = assets.find(({ address }) => address === transfer.token)
     const accountId = await accountOfWallet(client, transfer.from)
     if (asset === undefined || accountId === undefined) return undefined
-    const usdUnits = tokenUsdUnits(asset, await coinUsdUnits(client))
-    const units = creditOf(transfer.amount, asset.decimals, usdUnits)
-    if (units === 0) return undefined
+    const credit = creditOf(transfer.amount, asset, await coinUsdUnits(client))
+    if (credit === undefined) return undefined
     const ref = `${transfer.hash}:${transfer.logIndex}`
-    await creditCoin(client, { accountId, units, ref, kind: DEPOSIT })
+    await creditCoin(client, { accountId, ...credit, ref, kind: DEPOSIT })
     const { from: wallet, token, amount } = transfer
-    const row = { id: newId('dep'), accountId, replayKey: ref, wallet, asset: asset.id, token, amount, units }
+    const row = { id: newId('dep'), accountId, replayKey: ref, wallet, asset: asset.id, token, amount, ...credit }
     await insertDeposit(client, { ...row, source: 'transfer', state: 'credited' })
     return accountId
   }
 }
 
-/** @returns 0 for what is worth less than a unit, and for more than an account can hold */
-function creditOf(amount: bigint, decimals: number, usdUnits: number): number {
+/**
+ * Tokens of the coin are credited as they are, those of a stablecoin as the coin that they buy now.
+ * @returns undefined for what is worth less than a unit, and for more than an account can hold
+ */
+function creditOf(amount: bigint, { decimals, usdUnits }: PaymentAsset, coinUsdUnits: number): CoinAmount | undefined {
   try {
-    return unitsOf(amount, decimals, usdUnits)
+    const counted = unitsOf(amount, decimals, usdUnits || UNITS_PER_USD)
+    const credit =
+      usdUnits === 0
+        ? bookableCoin(counted, coinUsdUnits)
+        : { nanos: coinBoughtFor(counted, coinUsdUnits), units: counted }
+    return credit !== undefined && credit.nanos > 0 && credit.units > 0 ? credit : undefined
   } catch {
-    return 0
+    return undefined
   }
 }
 

@@ -106,10 +106,10 @@ export class Deposits {
     { order, signer, gas, fees }: CheckedDeposit,
   ): Promise<{ deposit: Deposit; transaction: StoredTransaction }> {
     const { chainId } = this.options
-    const { payment, asset, units } = order
+    const { payment, asset, nanos, units } = order
     const { from, to, token, value: amount } = payment
     const id = newId('dep')
-    const row = { id, accountId, wallet: from, asset: asset.id, token, amount, units }
+    const row = { id, accountId, wallet: from, asset: asset.id, token, amount, nanos, units }
     await refuseKnown(client, payment)
     await insertDeposit(client, { ...row, replayKey: replayKey(payment), source: 'authorization', state: 'settling' })
     const transfer = { token, from, to, amount }

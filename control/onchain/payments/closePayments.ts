@@ -75,10 +75,10 @@ export async function closeEnded(options: CloseOptions): Promise<number> {
     )
     await postTransfers(client, closed.flatMap(transfersOf))
     for (const accountId of accountIds) {
-      const coinDeltaUnits = closed
+      const coinDelta = closed
         .filter(({ row }) => row.account_id === accountId)
         .reduce((sum, { remainder, feeUnits }) => sum + remainder.usedUnits - remainder.keptUnits - feeUnits, 0)
-      if (coinDeltaUnits !== 0) await appendAdmissionEvent(client, { accountId, coinDeltaUnits })
+      if (coinDelta !== 0) await appendAdmissionEvent(client, { accountId, coinDelta })
     }
     return rows.length
   })

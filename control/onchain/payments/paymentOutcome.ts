@@ -26,7 +26,8 @@ async function bookPaid(client: Client, id: string): Promise<boolean> {
   const row = paid.rows[0]
   if (row === undefined) return false
   await openAccount(client, row.account_id)
-  await creditCoin(client, { accountId: row.account_id, units: row.units, ref: id, kind: PAID })
+  const { account_id: accountId, units } = row
+  await creditCoin(client, { accountId, nanos: units, units, ref: id, kind: PAID })
   return true
 }
 

@@ -183,7 +183,7 @@ async function setAside(client: Client, due: DueRow): Promise<string | undefined
     client,
     rows.map((row) => ({ kind: REFUND, ref: row.id, debit, credit: ESCROW, units: row.back_units })),
   )
-  await appendAdmissionEvent(client, { accountId, coinDeltaUnits: -units })
+  await appendAdmissionEvent(client, { accountId, coinDelta: -units })
   return id
 }
 

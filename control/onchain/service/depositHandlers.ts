@@ -1,11 +1,12 @@
 import { getAddress } from 'viem/utils'
 import { GatewayError } from '../../../contract/errors/errors.ts'
+import { coinDecimal } from '../../../contract/money/coin.ts'
 import { formatUsd } from '../../../contract/money/units.ts'
 import type { Address } from '../../../contract/payments/address.ts'
 import { isId } from '../../../contract/wire/ids.ts'
 import { type ApiCall, preparedWrite, type ReadHandler, type WriteHandler } from '../../api/call.ts'
 import { listJson, pageOf } from '../../api/lists.ts'
-import { amountJson, coinPrice } from '../../catalog/pricing/coinAmounts.ts'
+import { amountJson, coinAmountJson, coinPrice } from '../../catalog/pricing/coinAmounts.ts'
 import type { Limits } from '../../limits.ts'
 import { recordActivity } from '../../runtime/activity/activity.ts'
 import type { Pool, Queryable } from '../../runtime/db/pool.ts'
@@ -39,9 +40,8 @@ export function depositHandlers(parts: DepositParts): Record<DepositOperation, R
     list_deposits: {
       read: async (call) => {
         const { limit, after } = pageOf(call, parts.limits)
-        const price = await coinPrice(pool)
         const found = await pageOfDeposits(pool, call.accountId, limit + 1, after)
-        const deposits = found.map((deposit) => depositJson(deposit, price))
+        const deposits = found.map(depositJson)
         return { json: listJson(deposits, limit) }
       },
     },
@@ -50,7 +50,7 @@ export function depositHandlers(parts: DepositParts): Record<DepositOperation, R
         const id = call.params['id'] ?? ''
         const deposit = isId('dep', id) ? await depositOf(pool, call.accountId, id) : undefined
         if (deposit === undefined) throw new GatewayError('deposit_not_found')
-        return { json: depositJson(deposit, await coinPrice(pool)) }
+        return { json: depositJson(deposit) }
       },
     },
     create_deposit: preparedWrite<CheckedDeposit | GatewayError>({
@@ -64,12 +64,13 @@ export function depositHandlers(parts: DepositParts): Record<DepositOperation, R
         if (checked instanceof GatewayError) throw checked
         const { deposits } = paymentsOf(parts)
         await requireLinked(parts, client, accountId, checked.order.payment.from)
-        const details = { amount: formatUsd(checked.order.units), wallet: checked.order.payment.from }
+        const { nanos, units, payment } = checked.order
+        const details = { amount: formatUsd(units), coin: coinDecimal(nanos), wallet: payment.from }
         const { deposit, transaction } = await deposits.store(client, accountId, checked)
         await recordActivity(client, actor, [{ accountId, type: 'deposit.created', target: deposit.id, details }])
         return {
           status: 202,
-          json: depositJson(deposit, await coinPrice(client)),
+          json: depositJson(deposit),
           afterCommit: () => deposits.send(transaction),
         }
       },
@@ -79,7 +80,8 @@ export function depositHandlers(parts: DepositParts): Record<DepositOperation, R
 
 async function checkDeposit(parts: DepositParts, { body, accountId }: ApiCall): Promise<CheckedDeposit> {
   const payments = paymentsOf(parts)
-  const order = readDeposit(body, payments.terms, payments.config.depositMinUnits, parts.limits)
+  const price = await coinPrice(parts.pool)
+  const order = readDeposit(body, payments.terms, payments.config.depositMinUnits, price, parts.limits)
   await requireLinked(parts, parts.pool, accountId, order.payment.from)
   return payments.deposits.check(order)
 }
@@ -95,7 +97,7 @@ async function requireLinked(parts: DepositParts, db: Queryable, accountId: stri
 
 const STATUS: Readonly<Record<DepositState, string>> = { settling: 'pending', credited: 'credited', failed: 'failed' }
 
-function depositJson(deposit: Deposit, coinUsdUnits: number) {
+function depositJson(deposit: Deposit) {
   return {
     object: 'deposit' as const,
     id: deposit.id,
@@ -105,7 +107,7 @@ function depositJson(deposit: Deposit, coinUsdUnits: number) {
     asset: deposit.asset,
     token: getAddress(deposit.token),
     token_amount: deposit.amount.toString(),
-    amount: amountJson(deposit.units, coinUsdUnits),
+    amount: coinAmountJson(deposit),
     transaction: deposit.hash,
     created_at: deposit.createdAt.toISOString(),
   }

@@ -1,16 +1,17 @@
 import { getAddress } from 'viem/utils'
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
-import { formatUsd } from '../../../contract/money/units.ts'
+import { coinDecimal, coinFor } from '../../../contract/money/coin.ts'
+import { formatUsd, UNITS_PER_USD } from '../../../contract/money/units.ts'
 import { type Address, parseAddress } from '../../../contract/payments/address.ts'
-import { tokenUsdUnits, wholeAtomic } from '../../../contract/payments/conversion.ts'
+import { wholeAtomic } from '../../../contract/payments/conversion.ts'
 import type { PaymentAsset } from '../../../contract/payments/terms.ts'
 import { isId, newId } from '../../../contract/wire/ids.ts'
 import type { Debits } from '../../admission/debits/debit.ts'
 import type { ApiCall, ReadHandler, WriteHandler } from '../../api/call.ts'
 import { listJson, pageOf } from '../../api/lists.ts'
-import { ESCROW } from '../../book/ledger/accounts.ts'
+import { ESCROW_COIN } from '../../book/ledger/accounts.ts'
 import { lockAccount } from '../../book/ledger/lockAccount.ts'
-import { amountJson, coinPrice, readCoin } from '../../catalog/pricing/coinAmounts.ts'
+import { type CoinAmount, coinAmount, coinAmountJson, coinPrice, readCoin } from '../../catalog/pricing/coinAmounts.ts'
 import type { Limits } from '../../limits.ts'
 import { recordActivity } from '../../runtime/activity/activity.ts'
 import type { Client } from '../../runtime/db/pool.ts'
@@ -41,9 +42,8 @@ export function withdrawalHandlers(
     list_withdrawals: {
       read: async (call) => {
         const { limit, after } = pageOf(call, parts.limits)
-        const price = await coinPrice(pool)
         const found = await pageOfWithdrawals(pool, call.accountId, limit + 1, after)
-        const withdrawals = found.map((withdrawal) => withdrawalJson(withdrawal, price))
+        const withdrawals = found.map(withdrawalJson)
         return { json: listJson(withdrawals, limit) }
       },
     },
@@ -52,7 +52,7 @@ export function withdrawalHandlers(
         const id = call.params['id'] ?? ''
         const withdrawal = isId('wdr', id) ? await withdrawalOf(pool, call.accountId, id) : undefined
         if (withdrawal === undefined) throw new GatewayError('withdrawal_not_found')
-        return { json: withdrawalJson(withdrawal, await coinPrice(pool)) }
+        return { json: withdrawalJson(withdrawal) }
       },
     },
     create_withdrawal: {
@@ -62,18 +62,20 @@ export function withdrawalHandlers(
         const { accountId } = call
         const asset = readAsset(call, payments.terms.assets)
         const price = await coinPrice(client)
-        const { units, amount } = readAmount(call, asset, price, payments.config.withdrawalMinUnits)
+        const { nanos, units, tokens } = readAmount(call, asset, price, payments.config.withdrawalMinUnits)
         const wallet = await readWallet(call, client, parts)
         await refuseTooMany(client, accountId, parts.limits)
         const id = newId('wdr')
-        await debits.move(transaction, { id, accountId, units, kind: WITHDRAWAL, to: { ledgerAccount: ESCROW } })
+        const to = { ledgerAccount: ESCROW_COIN } as const
+        await debits.move(transaction, { id, accountId, nanos, units, kind: WITHDRAWAL, to })
         const { id: assetId, address: token } = asset
-        const stored = await insertWithdrawal(client, { id, accountId, wallet, asset: assetId, token, amount, units })
-        const details = { amount: formatUsd(units), wallet }
+        const row = { id, accountId, wallet, asset: assetId, token, amount: tokens, nanos, units }
+        const stored = await insertWithdrawal(client, row)
+        const details = { amount: formatUsd(units), coin: coinDecimal(nanos), wallet }
         await recordActivity(client, call.actor, [{ accountId, type: 'withdrawal.created', target: id, details }])
         return {
           status: 202,
-          json: withdrawalJson(stored, price),
+          json: withdrawalJson(stored),
           afterCommit: async () => withdrawer.wake(),
         }
       },
@@ -88,19 +90,31 @@ function readAsset({ body }: ApiCall, assets: readonly PaymentAsset[]): PaymentA
   throw invalidRequest(`asset must be ${assets.map(({ id }) => id).join(' or ')}; this gateway has no other.`, 'asset')
 }
 
-/** Tokens rounded down to their smallest unit, and what of the account they are worth: nothing is kept of the rest. */
+/** Tokens rounded down to their smallest unit, and the coin that they take: nothing is kept of the rest. */
 function readAmount(
   { body }: ApiCall,
   asset: PaymentAsset,
   coinUsdUnits: number,
   minUnits: number,
-): { units: number; amount: bigint } {
+): CoinAmount & { tokens: bigint } {
   const asked = readCoin(body['amount'], coinUsdUnits, 'amount')
-  const tokens = wholeAtomic(asked, asset.decimals, tokenUsdUnits(asset, coinUsdUnits))
-  if (tokens.amount > 0n && tokens.units >= minUnits) return tokens
+  const sent = asset.usdUnits === 0 ? coinTokens(asked, asset, coinUsdUnits) : usdTokens(asked, asset, coinUsdUnits)
+  if (sent.tokens > 0n && sent.units >= minUnits) return sent
   const message = `A withdrawal is at least ${formatUsd(minUnits)} USD.`
   // Whether it is enough depends on the price of the coin now, and on what the operator asks for the gas.
   throw new GatewayError('below_minimum', { message, param: 'amount', status: 409 })
+}
+
+/** Tokens of the coin itself, whatever it is worth. */
+function coinTokens({ nanos }: CoinAmount, { decimals }: PaymentAsset, coinUsdUnits: number) {
+  const whole = wholeAtomic(nanos, decimals, UNITS_PER_USD)
+  return { ...coinAmount(whole.units, coinUsdUnits), tokens: whole.amount }
+}
+
+/** Tokens of a stablecoin, for what the coin is worth now. */
+function usdTokens({ units }: CoinAmount, { decimals, usdUnits }: PaymentAsset, coinUsdUnits: number) {
+  const whole = wholeAtomic(units, decimals, usdUnits)
+  return { nanos: coinFor(whole.units, coinUsdUnits), units: whole.units, tokens: whole.amount }
 }
 
 /** @throws GatewayError wallet_not_found for a wallet that is not linked to the account */
@@ -124,7 +138,7 @@ async function refuseTooMany(client: Client, accountId: string, limits: Limits):
 
 const STATUS: Readonly<Record<WithdrawalState, string>> = { sending: 'pending', sent: 'sent', returned: 'returned' }
 
-function withdrawalJson(withdrawal: Withdrawal, coinUsdUnits: number) {
+function withdrawalJson(withdrawal: Withdrawal) {
   return {
     object: 'withdrawal' as const,
     id: withdrawal.id,
@@ -133,7 +147,7 @@ function withdrawalJson(withdrawal: Withdrawal, coinUsdUnits: number) {
     asset: withdrawal.asset,
     token: getAddress(withdrawal.token),
     token_amount: withdrawal.amount.toString(),
-    amount: amountJson(withdrawal.units, coinUsdUnits),
+    amount: coinAmountJson(withdrawal),
     transaction: withdrawal.hash,
     created_at: withdrawal.createdAt.toISOString(),
   }

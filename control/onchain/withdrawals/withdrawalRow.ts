@@ -11,6 +11,9 @@ export interface Withdrawal {
   readonly asset: string
   readonly token: Address
   readonly amount: bigint
+  /** Integer of 1e-9 coin. */
+  readonly nanos: number
+  /** What it was worth when it was asked for. */
   readonly units: number
   readonly state: WithdrawalState
   readonly attempts: number
@@ -27,6 +30,7 @@ interface Row {
   readonly token: Address
   readonly amount: string
   readonly units: number
+  readonly coin_nanos: number
   readonly state: WithdrawalState
   readonly attempts: number
   readonly created_at: Date
@@ -36,8 +40,8 @@ interface Row {
 /** Stands between the id of a withdrawal and the number of its attempt in the ref of a transaction. */
 export const ATTEMPT = '#'
 
-const COLUMNS = `w.id, w.account_id, w.wallet, w.asset, w.token, w.amount::text AS amount, w.units, w.state, w.attempts,
-  w.created_at, (SELECT t.hash FROM chain_transactions t
+const COLUMNS = `w.id, w.account_id, w.wallet, w.asset, w.token, w.amount::text AS amount, w.units, w.coin_nanos, w.state,
+  w.attempts, w.created_at, (SELECT t.hash FROM chain_transactions t
     WHERE t.purpose = 'withdrawal' AND t.ref = w.id || '#' || w.attempts AND t.state = 'mined') AS hash`
 
 function asWithdrawal(row: Row): Withdrawal {
@@ -48,6 +52,7 @@ function asWithdrawal(row: Row): Withdrawal {
     asset: row.asset,
     token: row.token,
     amount: BigInt(row.amount),
+    nanos: row.coin_nanos,
     units: row.units,
     state: row.state,
     attempts: row.attempts,
@@ -56,15 +61,16 @@ function asWithdrawal(row: Row): Withdrawal {
   }
 }
 
-/** Writes a withdrawal whose units are in escrow, inside the caller's transaction. */
+/** Writes a withdrawal whose coin is in escrow, inside the caller's transaction. */
 export async function insertWithdrawal(
   client: Client,
-  withdrawal: Pick<Withdrawal, 'id' | 'accountId' | 'wallet' | 'asset' | 'token' | 'amount' | 'units'>,
+  withdrawal: Pick<Withdrawal, 'id' | 'accountId' | 'wallet' | 'asset' | 'token' | 'amount' | 'nanos' | 'units'>,
 ): Promise<Withdrawal> {
-  const { id, accountId, wallet, asset, token, amount, units } = withdrawal
+  const { id, accountId, wallet, asset, token, amount, nanos, units } = withdrawal
   await client.query(
-    `INSERT INTO withdrawals (id, account_id, wallet, asset, token, amount, units) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-    [id, accountId, wallet, asset, token, amount.toString(), units],
+    `INSERT INTO withdrawals (id, account_id, wallet, asset, token, amount, coin_nanos, units)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    [id, accountId, wallet, asset, token, amount.toString(), nanos, units],
   )
   const stored = await withdrawalOf(client, accountId, id)
   if (stored === undefined) throw new Error(`withdrawal ${id} is not there`)
@@ -116,21 +122,30 @@ export async function dueWithdrawals(db: Queryable, limit: number, after: string
   return found.rows.map(asWithdrawal)
 }
 
+/** A withdrawal that has another state now, with a name for the transfer that books this. */
+export interface MovedWithdrawal {
+  readonly accountId: string
+  readonly nanos: number
+  readonly units: number
+  readonly moveRef: string
+}
+
 /**
  * Follows the chain: the state of a withdrawal changes when it was the other one.
- * @returns its units, and a name for the transfer that books this change; undefined when nothing changed
+ * @returns undefined when nothing changed
  */
 export async function moveWithdrawal(
   client: Client,
   id: string,
   from: WithdrawalState,
   to: WithdrawalState,
-): Promise<{ units: number; accountId: string; moveRef: string } | undefined> {
-  const moved = await client.query<{ units: number; account_id: string; moves: number }>(
+): Promise<MovedWithdrawal | undefined> {
+  const moved = await client.query<{ coin_nanos: number; units: number; account_id: string; moves: number }>(
     `UPDATE withdrawals SET state = $3, moves = moves + 1 WHERE id = $1 AND state = $2
-     RETURNING units, account_id, moves`,
+     RETURNING coin_nanos, units, account_id, moves`,
     [id, from, to],
   )
   const row = moved.rows[0]
-  return row && { units: row.units, accountId: row.account_id, moveRef: `${id}:${row.moves}` }
+  if (row === undefined) return undefined
+  return { nanos: row.coin_nanos, units: row.units, accountId: row.account_id, moveRef: `${id}:${row.moves}` }
 }

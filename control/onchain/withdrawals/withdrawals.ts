@@ -1,10 +1,10 @@
 import type { Logger } from 'pino'
-import { ESCROW, PAYMENTS_IN } from '../../book/ledger/accounts.ts'
+import { ESCROW_COIN, PAYMENTS_IN } from '../../book/ledger/accounts.ts'
 import { creditCoin } from '../../book/ledger/creditCoin.ts'
 import { postTransfers } from '../../book/ledger/postTransfers.ts'
 import type { Limits } from '../../limits.ts'
 import { tryLock } from '../../runtime/db/locks.ts'
-import { withTransaction } from '../../runtime/db/pool.ts'
+import { type Client, withTransaction } from '../../runtime/db/pool.ts'
 import { Loop } from '../../runtime/loop.ts'
 import { readChain } from '../chain/chainClient.ts'
 import { cursorBehind, eachApart } from '../chain/eachApart.ts'
@@ -12,7 +12,7 @@ import type { OutcomeHandler } from '../chain/recorder.ts'
 import { PAYMENT_ABI, transferCall } from '../chain/settlementCall.ts'
 import { estimateGas } from '../chain/simulation.ts'
 import { sendFromTreasury, type TreasuryParts } from '../treasury/treasuryTransfer.ts'
-import { ATTEMPT, dueWithdrawals, moveWithdrawal, type Withdrawal } from './withdrawalRow.ts'
+import { ATTEMPT, dueWithdrawals, type MovedWithdrawal, moveWithdrawal, type Withdrawal } from './withdrawalRow.ts'
 
 /**
  * Kinds of the transfers that withdrawals are booked by: set aside (by its id), sent, taken back by the chain, and
@@ -106,8 +106,8 @@ export class Withdrawer {
     await withTransaction(pool, async (client) => {
       const moved = await moveWithdrawal(client, id, 'sending', 'returned')
       if (moved === undefined) return
-      const { accountId, units, moveRef } = moved
-      await creditCoin(client, { accountId, units, ref: moveRef, kind: WITHDRAWAL_RETURNED, from: ESCROW })
+      const { accountId, nanos, units, moveRef: ref } = moved
+      await creditCoin(client, { accountId, nanos, units, ref, kind: WITHDRAWAL_RETURNED, from: ESCROW_COIN })
     })
     log.error({ withdrawal: id, wallet, token }, 'the token refuses a withdrawal; its account has the coin back')
   }
@@ -115,19 +115,25 @@ export class Withdrawer {
 
 const withdrawalId = (ref: string): string => ref.slice(0, ref.indexOf(ATTEMPT))
 
+async function book(
+  client: Client,
+  { nanos, units, moveRef }: MovedWithdrawal,
+  way: { readonly kind: string; readonly debit: string; readonly credit: string },
+): Promise<void> {
+  await postTransfers(client, [{ ...way, ref: moveRef, units, coinNanos: nanos }])
+}
+
 /** Books what became of the transactions of withdrawals. */
 export const withdrawalOutcome: OutcomeHandler = {
   async mined(client, ref) {
     const moved = await moveWithdrawal(client, withdrawalId(ref), 'sending', 'sent')
     if (moved === undefined) return
-    const { units, moveRef } = moved
-    await postTransfers(client, [{ kind: WITHDRAWAL_SENT, ref: moveRef, debit: ESCROW, credit: PAYMENTS_IN, units }])
+    await book(client, moved, { kind: WITHDRAWAL_SENT, debit: ESCROW_COIN, credit: PAYMENTS_IN })
   },
   // The Withdrawer sends it again, as another transaction.
   async unmade(client, ref) {
     const moved = await moveWithdrawal(client, withdrawalId(ref), 'sent', 'sending')
     if (moved === undefined) return
-    const { units, moveRef } = moved
-    await postTransfers(client, [{ kind: WITHDRAWAL_UNSENT, ref: moveRef, debit: PAYMENTS_IN, credit: ESCROW, units }])
+    await book(client, moved, { kind: WITHDRAWAL_UNSENT, debit: PAYMENTS_IN, credit: ESCROW_COIN })
   },
 }

@@ -12,7 +12,7 @@ export interface LeaseName {
 export interface OpeningRecord extends LeaseName {
   readonly kind: 'opening'
   readonly requestId: string
-  /** What the hold was made of: `grantId=units,...,coin=units`. */
+  /** What the hold was made of: `grantId=units,...,coin=units:nanos`. */
   readonly split: string
   readonly heldAtMs: number
   /** From encodeHoldMeta. */
@@ -27,7 +27,7 @@ export interface EndingRecord extends LeaseName {
   readonly seq: number
   readonly voided: boolean
   readonly heldAtMs: number
-  /** Where the charge comes from: `grantId=units,...,coin=units`. */
+  /** Where the charge comes from: `grantId=units,...,coin=units:nanos`. */
   readonly split: string
   /** A Settlement message, one character a byte. */
   readonly settlement: string

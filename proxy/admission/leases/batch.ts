@@ -1,3 +1,4 @@
+import { coinPartText } from '../../../contract/wire/coinPart.ts'
 import { accountKeys } from '../../../contract/wire/redisKeys.ts'
 import type { ScriptArgument, ScriptKey } from '../../../contract/wire/scripts.ts'
 import { count, flag, message, text } from '../protoText.ts'
@@ -22,7 +23,7 @@ export interface LeasedEnding {
 /** What a lease gives back with a delivery. */
 export interface GivenBack {
   readonly lease: LeaseIdentity
-  readonly units: Parts
+  readonly parts: Parts
   /** Permits of the rate, as `count,interval`; empty for none. */
   readonly permits: string
 }
@@ -60,9 +61,9 @@ export function deliverArguments(
     return fresh
   }
   for (const { lease, charged } of endings) of(lease).charged.add(charged)
-  for (const { lease, units, permits } of given) {
+  for (const { lease, parts, permits } of given) {
     const own = of(lease)
-    own.back.add(units)
+    own.back.add(parts)
     own.permits = permits
   }
   const keys: ScriptKey[] = []
@@ -71,7 +72,7 @@ export function deliverArguments(
     const { shard, accountId, field, keyId } = lease
     keys.push(accountKeys(shard, accountId, keyId))
     args.push(field, accountId, lease.keys)
-    args.push(charged.coinUnits, grantsText(charged.grants), back.coinUnits, grantsText(back.grants), permits)
+    args.push(coinPartText(charged), grantsText(charged.grants), coinPartText(back), grantsText(back.grants), permits)
   }
   return { keys, args }
 }

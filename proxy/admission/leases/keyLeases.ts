@@ -1,3 +1,4 @@
+import { UNITS_PER_USD } from '../../../contract/money/units.ts'
 import { HoldCode } from '../../../contract/wire/scripts.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { HoldWaiter } from '../holds.ts'
@@ -28,6 +29,8 @@ export class KeyLeases {
   readonly keyId: string
   lease: Lease | undefined
   private principal: Principal
+  /** Units in one coin, as the last request was priced by. */
+  private coinUsdUnits = UNITS_PER_USD
   private waiting: HoldWaiter[] = []
   private permits = 0
   private usedAtMs = 0
@@ -55,7 +58,8 @@ export class KeyLeases {
 
   /** Holds for a request, at once where the lease has it. */
   take(waiter: HoldWaiter, nowMs: number): void {
-    if (waiter.principal !== this.principal) this.follow(waiter.principal, nowMs)
+    if (waiter.principal !== this.principal) this.follow(waiter.principal)
+    this.coinUsdUnits = waiter.coinUsdUnits
     if (this.waiting.length === 0 && this.tryHold(waiter, nowMs)) return
     this.waiting.push(waiter)
     if (this.waiting.length === 1) this.shard.want(this)
@@ -63,7 +67,8 @@ export class KeyLeases {
 
   /** What is to be asked for now; undefined when nobody waits any more, and nobody will soon. */
   ask(nowMs: number): LeaseAsk | undefined {
-    const free = this.usable(nowMs)?.free(nowMs) ?? 0
+    const coinUsdUnits = this.waiting[0]?.coinUsdUnits ?? this.coinUsdUnits
+    const free = this.usable(nowMs)?.free(nowMs, coinUsdUnits) ?? 0
     let wantUnits = -free
     for (const waiter of this.waiting) wantUnits += waiter.wantUnits
     const { leaseDemandMs, leaseDemandRequests } = this.context.limits
@@ -78,6 +83,7 @@ export class KeyLeases {
       wantUnits: Math.max(0, wantUnits),
       extraUnits: extra.units,
       extraPermits: extra.requests,
+      coinUsdUnits,
     }
   }
 
@@ -91,7 +97,7 @@ export class KeyLeases {
     }
     this.recallUntilMs = 0
     const lease = this.leaseAt(nowMs)
-    lease.add(answer.coinUnits, answer.grants)
+    lease.add(answer)
     this.serve(lease, nowMs)
     if (this.waiting.length > 0) this.shard.want(this)
   }
@@ -110,7 +116,8 @@ export class KeyLeases {
     const { leaseDemandMs, leaseDemandRequests } = this.context.limits
     const isOver = all || nowMs >= lease.endMs || this.context.isExact(this.accountId)
     const keep = isOver ? 0 : this.demand.next(nowMs, leaseDemandMs, leaseDemandRequests).units
-    if (keep === 0 || lease.free(nowMs) > SLACK * keep) lease.giveUp(keep, nowMs)
+    if (keep === 0) lease.giveUpAll()
+    else if (lease.free(nowMs, this.coinUsdUnits) > SLACK * keep) lease.giveUp(keep, nowMs, this.coinUsdUnits)
     if (nowMs >= lease.endMs) this.lease = undefined
   }
 
@@ -125,7 +132,7 @@ export class KeyLeases {
 
   /** Nothing of it is needed any more. Permits that are left without a lease are as good as used: the rate forgets them soon. */
   isDone(nowMs: number): boolean {
-    return this.waiting.length === 0 && this.isIdle(nowMs) && (this.lease?.outUnits ?? 0) === 0
+    return this.waiting.length === 0 && this.isIdle(nowMs) && this.lease?.isOut !== true
   }
 
   private isIdle(nowMs: number): boolean {
@@ -133,10 +140,10 @@ export class KeyLeases {
   }
 
   /** The key has changed: what it leased under its old caps goes back first. */
-  private follow(principal: Principal, nowMs: number): void {
+  private follow(principal: Principal): void {
     this.principal = principal
     this.permits = 0
-    this.lease?.giveUp(0, nowMs)
+    this.lease?.giveUpAll()
   }
 
   private usable(nowMs: number): Lease | undefined {
@@ -146,7 +153,8 @@ export class KeyLeases {
 
   private tryHold(waiter: HoldWaiter, nowMs: number): boolean {
     const lease = this.usable(nowMs)
-    if (lease === undefined || this.permits < 1 || lease.free(nowMs) < waiter.wantUnits) return false
+    if (lease === undefined || this.permits < 1) return false
+    if (lease.free(nowMs, waiter.coinUsdUnits) < waiter.wantUnits) return false
     this.hold(waiter, lease, waiter.wantUnits, nowMs)
     return true
   }
@@ -155,7 +163,7 @@ export class KeyLeases {
     this.permits--
     this.usedAtMs = nowMs
     this.demand.note(units, nowMs, this.context.limits.leaseDemandMs)
-    this.shard.opened(waiter, lease, lease.hold(units, nowMs), units)
+    this.shard.opened(waiter, lease, lease.hold(units, nowMs, waiter.coinUsdUnits), units)
     if (this.waiting.length === 0 && nowMs >= this.renewAtMs) this.renewEarly(lease, nowMs)
   }
 
@@ -163,7 +171,8 @@ export class KeyLeases {
   private renewEarly(lease: Lease, nowMs: number): void {
     const { leaseDemandMs, leaseDemandRequests, leaseDeliverMs } = this.context.limits
     const need = this.demand.next(nowMs, leaseDemandMs, leaseDemandRequests)
-    if (lease.free(nowMs) >= need.units * LOW_MARK && this.permits >= need.requests * LOW_MARK) return
+    const free = lease.free(nowMs, this.coinUsdUnits)
+    if (free >= need.units * LOW_MARK && this.permits >= need.requests * LOW_MARK) return
     if (this.context.isExact(this.accountId)) return
     this.renewAtMs = nowMs + leaseDeliverMs
     this.shard.want(this)
@@ -173,7 +182,7 @@ export class KeyLeases {
     const { platform, keyId, accountId } = this.principal
     const keys = platform === null ? keyId : `${keyId}/${platform.keyId}`
     const lease = this.shard.leaseOf(accountId, keys, Math.floor(nowMs / HOUR_MS))
-    if (this.lease !== lease) this.lease?.giveUp(0, nowMs)
+    if (this.lease !== lease) this.lease?.giveUpAll()
     this.lease = lease
     return lease
   }
@@ -182,7 +191,7 @@ export class KeyLeases {
   private serve(lease: Lease, nowMs: number): void {
     let served = 0
     for (const waiter of this.waiting) {
-      const free = lease.free(nowMs)
+      const free = lease.free(nowMs, waiter.coinUsdUnits)
       const units = served === 0 && free >= waiter.leastUnits ? Math.min(waiter.wantUnits, free) : waiter.wantUnits
       if (this.permits < 1 || units > free) break
       served++
@@ -191,26 +200,28 @@ export class KeyLeases {
     this.waiting.splice(0, served)
   }
 
-  private refused({ code, units, retryMs, outUnits }: LeaseAnswer, nowMs: number): void {
+  private refused({ code, units, retryMs, out }: LeaseAnswer, nowMs: number): void {
     if (this.waiting.length === 0) return
     if (code === HoldCode.RATE || code === HoldCode.NO_ACCOUNT || code === HoldCode.BACKLOG) {
       this.refuseAll(code, retryMs)
       return
     }
-    if (this.mayComeBack(outUnits, nowMs)) return
+    if (this.mayComeBack(out, nowMs)) return
     this.recallUntilMs = 0
-    const left = units + (this.usable(nowMs)?.free(nowMs) ?? 0)
-    const refused = this.waiting.filter((waiter) => waiter.leastUnits > left)
-    this.waiting = this.waiting.filter((waiter) => waiter.leastUnits <= left)
+    const usable = this.usable(nowMs)
+    const isShort = ({ leastUnits, coinUsdUnits }: HoldWaiter) =>
+      leastUnits > units + (usable?.free(nowMs, coinUsdUnits) ?? 0)
+    const refused = this.waiting.filter(isShort)
+    this.waiting = this.waiting.filter((waiter) => !isShort(waiter))
     this.permits = Math.max(0, this.permits - refused.length)
     for (const waiter of refused) this.context.refuse(waiter, code, 0)
     if (this.waiting.length > 0) this.shard.want(this)
   }
 
   /** Calls back what others have leased of the account and do not use, unless that was waited for already. */
-  private mayComeBack(outUnits: number, nowMs: number): boolean {
+  private mayComeBack(out: number, nowMs: number): boolean {
     if (this.recallUntilMs === 0) {
-      if (outUnits <= 0) return false
+      if (out <= 0) return false
       this.recallUntilMs = nowMs + this.context.limits.recallWaitMs
       this.context.recall(this.accountId)
     } else if (nowMs >= this.recallUntilMs) {

@@ -1,5 +1,6 @@
+import { coinFor, valueOfCoin } from '../../../contract/money/coin.ts'
 import { leaseText } from '../journal/records.ts'
-import { type GrantPart, NO_GRANTS, type Parts } from './parts.ts'
+import { coinParts, type GrantPart, NO_GRANTS, type Parts } from './parts.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -8,6 +9,14 @@ interface FreeGrant {
   readonly grantId: string
   readonly expiresAtMs: number
   units: number
+}
+
+/** What Redis has leased. */
+export interface Leased {
+  readonly coinUnits: number
+  readonly coinNanos: number
+  /** In the order that they are to be spent. */
+  readonly grants: readonly FreeGrant[]
 }
 
 export interface LeaseOrigin {
@@ -51,7 +60,10 @@ export interface HeldFrom {
   release(held: Parts, charged: Parts): void
 }
 
-/** Units of one key that this process may hold in one hour, without asking anybody. All of it is arithmetic. */
+/**
+ * Units of one key that this process may hold in one hour, without asking anybody. All of it is arithmetic. Of coin it has
+ * nanos, and the units that were counted in the windows for them; a request takes of both, by its own price of a coin.
+ */
 export class Lease implements HeldFrom {
   readonly name: LeaseIdentity
   readonly field: string
@@ -59,11 +71,15 @@ export class Lease implements HeldFrom {
   /** From then on nothing may be held on it, on Redis's clock. */
   readonly endMs: number
   /** What Redis has out for it, as far as its answers tell: free, held, given up, and charged but not delivered. */
-  outUnits = 0
-  private freeCoin = 0
+  private outNanos = 0
+  private outCoinUnits = 0
+  private outGrantUnits = 0
+  private freeNanos = 0
+  private freeCoinUnits = 0
   private freeGrants: FreeGrant[] = []
   /** No longer used here, and not yet given back to Redis. */
-  private givenUpCoin = 0
+  private givenUpNanos = 0
+  private givenUpCoinUnits = 0
   private readonly givenUpGrants = new Map<string, number>()
 
   constructor(origin: LeaseOrigin) {
@@ -73,12 +89,24 @@ export class Lease implements HeldFrom {
     this.endMs = (origin.hour + 1) * HOUR_MS
   }
 
-  /** Adds what Redis has leased. @param grants in the order that they are to be spent */
-  add(coinUnits: number, grants: readonly FreeGrant[]): void {
-    this.freeCoin += coinUnits
-    this.outUnits += coinUnits
+  /** Redis has something out for it. */
+  get isOut(): boolean {
+    return this.outNanos + this.outGrantUnits !== 0
+  }
+
+  /** Units that are counted for what is out. */
+  get outUnits(): number {
+    return this.outCoinUnits + this.outGrantUnits
+  }
+
+  /** Adds what Redis has leased. */
+  add({ coinUnits, coinNanos, grants }: Leased): void {
+    this.freeNanos += coinNanos
+    this.freeCoinUnits += coinUnits
+    this.outNanos += coinNanos
+    this.outCoinUnits += coinUnits
     for (const { grantId, expiresAtMs, units } of grants) {
-      this.outUnits += units
+      this.outGrantUnits += units
       const known = this.freeGrants.find((grant) => grant.grantId === grantId)
       if (known === undefined) this.freeGrants.push({ grantId, expiresAtMs, units })
       else known.units += units
@@ -86,19 +114,27 @@ export class Lease implements HeldFrom {
     if (grants.length > 0) this.freeGrants.sort((a, b) => a.expiresAtMs - b.expiresAtMs)
   }
 
-  /** Units that may be held now. */
-  free(nowMs: number): number {
-    let units = this.freeCoin
+  /** Redis has taken this off, as charged or as given back. Once no coin is out, it counts no units for it any more. */
+  takenOff({ coinUnits, coinNanos, grants }: Parts): void {
+    for (const { units } of grants) this.outGrantUnits -= units
+    this.outNanos -= coinNanos
+    this.outCoinUnits = Math.max(0, this.outCoinUnits - coinUnits)
+    if (this.outNanos !== 0) return
+    this.outCoinUnits = 0
+    this.freeCoinUnits = 0
+    this.givenUpCoinUnits = 0
+  }
+
+  /** Units that may be held now, at this price of a coin. */
+  free(nowMs: number, coinUsdUnits: number): number {
+    let units = this.freeCoin(coinUsdUnits)
     for (const grant of this.freeGrants) if (grant.expiresAtMs > nowMs) units += grant.units
     return units
   }
 
-  /** Holds units, at most what is free: grants first. */
-  hold(units: number, nowMs: number): Parts {
-    if (this.freeGrants.length === 0) {
-      this.freeCoin -= units
-      return { coinUnits: units, grants: NO_GRANTS }
-    }
+  /** Holds units, at most what is free at this price of a coin: grants first. */
+  hold(units: number, nowMs: number, coinUsdUnits: number): Parts {
+    if (this.freeGrants.length === 0) return this.holdCoin(units, coinUsdUnits, NO_GRANTS)
     let left = units
     const grants: GrantPart[] = []
     for (const grant of this.freeGrants) {
@@ -108,13 +144,13 @@ export class Lease implements HeldFrom {
       left -= part
       grants.push({ grantId: grant.grantId, units: part })
     }
-    this.freeCoin -= left
-    return { coinUnits: left, grants }
+    return this.holdCoin(left, coinUsdUnits, grants)
   }
 
   /** Frees what of a hold was not charged. @param charged a part of `held` */
   release(held: Parts, charged: Parts): void {
-    this.freeCoin += held.coinUnits - charged.coinUnits
+    this.freeNanos += held.coinNanos - charged.coinNanos
+    this.freeCoinUnits += held.coinUnits - charged.coinUnits
     for (const { grantId, units } of held.grants) {
       const spent = charged.grants.find((part) => part.grantId === grantId)?.units ?? 0
       const known = this.freeGrants.find((grant) => grant.grantId === grantId)
@@ -124,11 +160,11 @@ export class Lease implements HeldFrom {
   }
 
   /** Gives up what is free beyond `keepUnits`: coin first, as it is the last to be spent. */
-  giveUp(keepUnits: number, nowMs: number): void {
-    let excess = this.free(nowMs) - keepUnits
-    const coin = Math.max(0, Math.min(excess, this.freeCoin))
-    this.freeCoin -= coin
-    this.givenUpCoin += coin
+  giveUp(keepUnits: number, nowMs: number, coinUsdUnits: number): void {
+    let excess = this.free(nowMs, coinUsdUnits) - keepUnits
+    const freeCoin = this.freeCoin(coinUsdUnits)
+    const coin = Math.max(0, Math.min(excess, freeCoin))
+    if (coin > 0) this.giveUpCoin(freeCoin - coin, coinFor(freeCoin - coin, coinUsdUnits))
     excess -= coin
     for (const grant of this.freeGrants.toReversed()) {
       const isOver = grant.expiresAtMs <= nowMs
@@ -140,23 +176,32 @@ export class Lease implements HeldFrom {
     if (this.freeGrants.length > 0) this.freeGrants = this.freeGrants.filter(({ units }) => units > 0)
   }
 
+  /** Gives up all that nobody holds, also what is worth nothing by itself. */
+  giveUpAll(): void {
+    this.giveUpCoin(0, 0)
+    for (const { grantId, units } of this.freeGrants) this.giveUpGrant(grantId, units)
+    this.freeGrants = []
+  }
+
   /** Whether there is something to give back. */
   get hasGivenUp(): boolean {
-    return this.givenUpCoin > 0 || this.givenUpGrants.size > 0
+    return this.givenUpNanos > 0 || this.givenUpCoinUnits > 0 || this.givenUpGrants.size > 0
   }
 
   /** What was given up, for the call that gives it back; from here on it is Redis's. */
   takeGivenUp(): Parts {
     const grants = [...this.givenUpGrants].map(([grantId, units]) => ({ grantId, units }))
-    const parts = { coinUnits: this.givenUpCoin, grants }
-    this.givenUpCoin = 0
+    const parts = { coinUnits: this.givenUpCoinUnits, coinNanos: this.givenUpNanos, grants }
+    this.givenUpCoinUnits = 0
+    this.givenUpNanos = 0
     this.givenUpGrants.clear()
     return parts
   }
 
   /** What was to be given back is still here. */
-  giveUpAgain({ coinUnits, grants }: Parts): void {
-    this.givenUpCoin += coinUnits
+  giveUpAgain({ coinUnits, coinNanos, grants }: Parts): void {
+    this.givenUpCoinUnits += coinUnits
+    this.givenUpNanos += coinNanos
     for (const { grantId, units } of grants) this.giveUpGrant(grantId, units)
   }
 
@@ -166,11 +211,15 @@ export class Lease implements HeldFrom {
    * @param used what is held or charged and not delivered
    */
   reconcile(out: Parts, used: Parts): void {
-    this.outUnits = out.coinUnits + out.grants.reduce((sum, { units }) => sum + units, 0)
-    this.freeCoin = 0
+    this.outNanos = out.coinNanos
+    this.outCoinUnits = out.coinUnits
+    this.outGrantUnits = out.grants.reduce((sum, { units }) => sum + units, 0)
+    this.freeNanos = 0
+    this.freeCoinUnits = 0
     this.freeGrants = []
     this.givenUpGrants.clear()
-    this.givenUpCoin = Math.max(0, out.coinUnits - used.coinUnits)
+    this.givenUpNanos = Math.max(0, out.coinNanos - used.coinNanos)
+    this.givenUpCoinUnits = Math.max(0, out.coinUnits - used.coinUnits)
     for (const { grantId, units } of out.grants) {
       const usedUnits = used.grants.find((part) => part.grantId === grantId)?.units ?? 0
       this.giveUpGrant(grantId, Math.max(0, units - usedUnits))
@@ -180,6 +229,24 @@ export class Lease implements HeldFrom {
   /** Redis has lost it: what is free here is void. @param used what is held or charged and not delivered */
   voidFree(used: Parts): void {
     this.reconcile(used, used)
+  }
+
+  private freeCoin(coinUsdUnits: number): number {
+    return Math.min(valueOfCoin(this.freeNanos, coinUsdUnits), this.freeCoinUnits)
+  }
+
+  private holdCoin(units: number, coinUsdUnits: number, grants: readonly GrantPart[]): Parts {
+    const parts = coinParts(units, coinUsdUnits, grants)
+    this.freeNanos -= parts.coinNanos
+    this.freeCoinUnits -= units
+    return parts
+  }
+
+  private giveUpCoin(keepUnits: number, keepNanos: number): void {
+    this.givenUpCoinUnits += this.freeCoinUnits - keepUnits
+    this.givenUpNanos += this.freeNanos - keepNanos
+    this.freeCoinUnits = keepUnits
+    this.freeNanos = keepNanos
   }
 
   private giveUpGrant(grantId: string, units: number): void {

@@ -15,6 +15,8 @@ export interface LeaseAsk {
   readonly wantUnits: number
   readonly extraUnits: number
   readonly extraPermits: number
+  /** Units in one coin, by which coin is taken. */
+  readonly coinUsdUnits: number
 }
 
 /** What was answered for one key. */
@@ -27,9 +29,10 @@ export interface LeaseAnswer {
   /** Requests that may run by the key's rate. */
   readonly permits: number
   readonly coinUnits: number
+  readonly coinNanos: number
   readonly grants: { grantId: string; expiresAtMs: number; units: number }[]
-  /** Of the account, over all processes. */
-  readonly outUnits: number
+  /** What of the account is out, over all processes: above zero as long as anything is. */
+  readonly out: number
 }
 
 /** Keys and arguments of lease.lua behind those of the shard and the call. */
@@ -39,7 +42,7 @@ export function leaseArguments(asks: readonly LeaseAsk[]): { keys: ScriptKey[]; 
   for (const { principal, ...ask } of asks) {
     keys.push(principal.keys)
     args.push(principal.ids, ask.waiting, ask.leastUnits, ask.wantUnits, ask.extraUnits, ask.extraPermits)
-    args.push(principal.caps)
+    args.push(principal.caps, ask.coinUsdUnits)
   }
   for (const [i, { principal }] of asks.entries()) {
     if (principal.platform === null) continue
@@ -53,15 +56,17 @@ export function leaseArguments(asks: readonly LeaseAsk[]): { keys: ScriptKey[]; 
 export function leaseAnswers(reply: readonly unknown[], count: number): LeaseAnswer[] {
   if (reply.length !== HEAD + count * PER_ITEM) throw new Error(`lease.lua answered ${reply.length} values`)
   return Array.from({ length: count }, (_, i) => {
-    const [code, units, retryMs, permits, coinUnits, grants, outUnits] = reply.slice(HEAD + i * PER_ITEM)
+    const [code, units, retryMs, permits, coinNanos, grantsText, out] = reply.slice(HEAD + i * PER_ITEM)
+    const grants = parseGrants(String(grantsText))
     return {
       code: Number(code),
       units: Number(units),
       retryMs: Number(retryMs),
       permits: Number(permits),
-      coinUnits: Number(coinUnits),
-      grants: parseGrants(String(grants)),
-      outUnits: Number(outUnits),
+      coinUnits: grants.reduce((left, grant) => left - grant.units, Number(units)),
+      coinNanos: Number(coinNanos),
+      grants,
+      out: Number(out),
     }
   })
 }

@@ -44,24 +44,24 @@ export class LeaseTable {
   takeGivenUp(nowMs: number, permitsOf: (keyId: string) => string): GivenBack[] {
     const given: GivenBack[] = []
     for (const lease of this.leases.values()) {
-      if (nowMs >= lease.endMs) lease.giveUp(0, nowMs)
+      if (nowMs >= lease.endMs) lease.giveUpAll()
       const permits = permitsOf(lease.name.keyId)
-      if (lease.hasGivenUp || permits !== '') given.push({ lease: lease.name, units: lease.takeGivenUp(), permits })
+      if (lease.hasGivenUp || permits !== '') given.push({ lease: lease.name, parts: lease.takeGivenUp(), permits })
     }
     return given
   }
 
   /** What was to be given back was not taken. */
   giveUpAgain(given: readonly GivenBack[]): void {
-    for (const { lease, units } of given) this.leases.get(lease.field)?.giveUpAgain(units)
+    for (const { lease, parts } of given) this.leases.get(lease.field)?.giveUpAgain(parts)
   }
 
-  /** Redis has these units of a lease back. */
-  takenBack(field: string, units: number): void {
+  /** Redis has taken this off a lease. */
+  takenOff(field: string, parts: Parts): void {
     const lease = this.leases.get(field)
     if (lease === undefined) return
-    lease.outUnits -= units
-    if (lease.outUnits === 0) this.leases.delete(field)
+    lease.takenOff(parts)
+    if (!lease.isOut) this.leases.delete(field)
   }
 
   /** Follows what Redis has out, after calls whose answers were lost. */
@@ -71,7 +71,7 @@ export class LeaseTable {
     }
     const known = new Set(out.map(({ field }) => field))
     for (const lease of this.leases.values()) if (!known.has(lease.field)) lease.reconcile(NO_PARTS, NO_PARTS)
-    for (const [field, lease] of this.leases) if (lease.outUnits === 0) this.leases.delete(field)
+    for (const [field, lease] of this.leases) if (!lease.isOut) this.leases.delete(field)
   }
 
   /** Redis has, or will have, out what is used and nothing else. */
@@ -96,6 +96,6 @@ export function usedParts(open: Iterable<OpenHold>, endings: readonly LeasedEndi
   }
   for (const { lease, parts } of open) add(lease.name, parts)
   for (const { lease, charged } of endings) add(lease, charged)
-  for (const [field, { parts }] of sums) if (parts.units === 0) sums.delete(field)
+  for (const [field, { parts }] of sums) if (parts.isEmpty) sums.delete(field)
   return sums
 }

@@ -44,7 +44,7 @@ export class OpenHold implements JournalListener {
    * @param settlement a Settlement message, one character a byte
    */
   end(seq: number, chargeUnits: number, settlement: string): LeasedEnding {
-    const charged = chargeUnits > 0 ? chargeParts(this.parts, chargeUnits) : NO_PARTS
+    const charged = chargeUnits > 0 ? chargeParts(this.parts, chargeUnits, this.waiter.coinUsdUnits) : NO_PARTS
     this.lease.release(this.parts, charged)
     return {
       lease: this.lease.name,

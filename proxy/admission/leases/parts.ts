@@ -1,3 +1,6 @@
+import { coinFor } from '../../../contract/money/coin.ts'
+import { type CoinPart, coinPartText, parseCoinPart } from '../../../contract/wire/coinPart.ts'
+
 /** Units that were taken from one grant. */
 export interface GrantPart {
   readonly grantId: string
@@ -5,14 +8,13 @@ export interface GrantPart {
 }
 
 /** Units by the pots that they come from. */
-export interface Parts {
-  readonly coinUnits: number
+export interface Parts extends CoinPart {
   /** Soonest expiry first; an empty list is shared and not to be changed. */
   readonly grants: readonly GrantPart[]
 }
 
 export const NO_GRANTS: readonly GrantPart[] = []
-export const NO_PARTS: Readonly<Parts> = { coinUnits: 0, grants: NO_GRANTS }
+export const NO_PARTS: Readonly<Parts> = { coinUnits: 0, coinNanos: 0, grants: NO_GRANTS }
 
 export function unitsOf({ coinUnits, grants }: Parts): number {
   let units = coinUnits
@@ -20,12 +22,13 @@ export function unitsOf({ coinUnits, grants }: Parts): number {
   return units
 }
 
-/** As the ledger reads it: `grantId=units,...,coin=units`. */
-export function splitText({ coinUnits, grants }: Parts): string {
-  if (grants.length === 0) return coinUnits === 0 ? '' : `coin=${coinUnits}`
+/** As the ledger reads it: `grantId=units,...,coin=units:nanos`, the nanos only where they are not as many as the units. */
+export function splitText(parts: Parts): string {
+  const { coinUnits, grants } = parts
+  const coin = coinUnits === 0 ? '' : `coin=${coinPartText(parts)}`
+  if (grants.length === 0) return coin
   const text = grantsText(grants)
-  if (coinUnits === 0) return text
-  return text === '' ? `coin=${coinUnits}` : `${text},coin=${coinUnits}`
+  return text === '' || coin === '' ? text + coin : `${text},${coin}`
 }
 
 /** As the scripts of leases read it: `grantId=units,...`. */
@@ -37,23 +40,25 @@ export function grantsText(grants: readonly GrantPart[]): string {
 
 /** Reads what `splitText` wrote. */
 export function parseSplit(text: string): Parts {
-  let coinUnits = 0
+  let coin: CoinPart = NO_PARTS
   const grants: GrantPart[] = []
   for (const part of text === '' ? [] : text.split(',')) {
-    const [grantId = '', units] = part.split('=')
-    if (grantId === 'coin') coinUnits += Number(units)
+    const [grantId = '', units = ''] = part.split('=')
+    if (grantId === 'coin') coin = parseCoinPart(units)
     else grants.push({ grantId, units: Number(units) })
   }
-  return { coinUnits, grants }
+  return { coinUnits: coin.coinUnits, coinNanos: coin.coinNanos, grants }
 }
 
 /** Sums of parts, while they are gathered. */
 export class PartsSum {
   coinUnits = 0
+  coinNanos = 0
   private readonly byGrant = new Map<string, number>()
 
-  add({ coinUnits, grants }: Parts): void {
+  add({ coinUnits, coinNanos, grants }: Parts): void {
     this.coinUnits += coinUnits
+    this.coinNanos += coinNanos
     for (const { grantId, units } of grants) this.byGrant.set(grantId, this.ofGrant(grantId) + units)
   }
 
@@ -65,14 +70,18 @@ export class PartsSum {
     return [...this.byGrant].map(([grantId, units]) => ({ grantId, units }))
   }
 
-  get units(): number {
-    return unitsOf(this)
+  /** Nothing of any pot is in it. */
+  get isEmpty(): boolean {
+    return unitsOf(this) === 0 && this.coinNanos === 0
   }
 }
 
-/** Splits a charge over what its hold was made of: grants first, in their order. */
-export function chargeParts(held: Parts, chargeUnits: number): Parts {
-  if (held.grants.length === 0) return { coinUnits: chargeUnits, grants: NO_GRANTS }
+/**
+ * Splits a charge over what its hold was made of: grants first, in their order.
+ * @param coinUsdUnits units in one coin, as it was held at
+ */
+export function chargeParts(held: Parts, chargeUnits: number, coinUsdUnits: number): Parts {
+  if (held.grants.length === 0) return coinParts(chargeUnits, coinUsdUnits, NO_GRANTS)
   let left = chargeUnits
   const grants: GrantPart[] = []
   for (const { grantId, units } of held.grants) {
@@ -80,5 +89,10 @@ export function chargeParts(held: Parts, chargeUnits: number): Parts {
     if (part > 0) grants.push({ grantId, units: part })
     left -= part
   }
-  return { coinUnits: left, grants }
+  return coinParts(left, coinUsdUnits, grants)
+}
+
+/** Parts whose coin is the least that is worth `coinUnits`. */
+export function coinParts(coinUnits: number, coinUsdUnits: number, grants: readonly GrantPart[]): Parts {
+  return { coinUnits, coinNanos: coinFor(coinUnits, coinUsdUnits), grants }
 }

@@ -1,3 +1,4 @@
+import { coinPartText, parseCoinPart } from '../../../contract/wire/coinPart.ts'
 import { accountKeys, epochKey, leasesKey, ledgerStream, loadGuardKey } from '../../../contract/wire/redisKeys.ts'
 import { LeaseCode, type Script, type ScriptArgument, type ScriptKey } from '../../../contract/wire/scripts.ts'
 import { batchText, deliverArguments, type GivenBack, type LeasedEnding } from './batch.ts'
@@ -92,7 +93,7 @@ export class ShardCalls {
     for (const { origin, field, parts } of leases) {
       const { accountId } = origin
       keys.push(accountKeys(this.shard, accountId, keyIdOf(origin)))
-      args.push(field, accountId, origin.keys, `${parts.coinUnits}|${grantsText(parts.grants)}`)
+      args.push(field, accountId, origin.keys, `${coinPartText(parts)}|${grantsText(parts.grants)}`)
     }
     this.epoch = load
     const reply = await this.call('reportLeases', keys, args)
@@ -123,9 +124,9 @@ export class ShardCalls {
     const leases: LeasedParts[] = []
     for (let i = 0; i + 1 < fields.length; i += 2) {
       const field = String(fields[i])
-      const [accountId = '', keys = '', , , , coin, grants = ''] = String(fields[i + 1]).split('|')
+      const [accountId = '', keys = '', , , , coin = '', grants = ''] = String(fields[i + 1]).split('|')
       if (!field.startsWith('L:') || isSingle(field)) continue
-      const parts = { coinUnits: Number(coin), grants: parseSplit(grants).grants }
+      const parts = { ...parseCoinPart(coin), grants: parseSplit(grants).grants }
       leases.push({ origin: { shard: this.shard, accountId, keys, hour: hourOf(field) }, field, parts })
     }
     return leases

@@ -9,7 +9,7 @@ import type { LeaseContext } from './leaseContext.ts'
 import { LeaseTable, type UsedParts, usedParts } from './leaseTable.ts'
 import { EndedHold, type OpenHold } from './openHold.ts'
 import type { OpenHolds } from './openHolds.ts'
-import { type Parts, unitsOf } from './parts.ts'
+import type { Parts } from './parts.ts'
 import { type NotTaken, ShardCalls } from './shardCalls.ts'
 
 /**
@@ -224,8 +224,8 @@ export class ShardLeases implements KeyShard {
       this.leases.giveUpAgain(given)
       return this.notTaken(done)
     }
-    for (const { lease, charged } of endings) this.leases.takenBack(lease.field, unitsOf(charged))
-    for (const { lease, units } of given) this.leases.takenBack(lease.field, unitsOf(units))
+    for (const { lease, charged } of endings) this.leases.takenOff(lease.field, charged)
+    for (const { lease, parts } of given) this.leases.takenOff(lease.field, parts)
     this.endings.delivered(endings.length)
     if (this.endings.length > 0) this.isDue = true
     return true

@@ -11,16 +11,18 @@ export class SingleTaking implements HoldWaiter {
   readonly wantUnits: number
   readonly leastUnits: number
   readonly holdMeta: string
+  readonly coinUsdUnits: number
   private readonly waiter: HoldWaiter
   private readonly note: (hold: SingleHold, split: string, units: number, heldAtMs: number) => void
 
   constructor(waiter: HoldWaiter, note: (hold: SingleHold, split: string, units: number, heldAtMs: number) => void) {
-    const { requestId, principal, wantUnits, leastUnits, holdMeta } = waiter
+    const { requestId, principal, wantUnits, leastUnits, holdMeta, coinUsdUnits } = waiter
     this.requestId = requestId
     this.principal = principal
     this.wantUnits = wantUnits
     this.leastUnits = leastUnits
     this.holdMeta = holdMeta
+    this.coinUsdUnits = coinUsdUnits
     this.waiter = waiter
     this.note = note
   }

@@ -1,5 +1,7 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { ReceiptPaid } from '../../../contract/money/receipt.ts'
+import { UNITS_PER_USD } from '../../../contract/money/units.ts'
+import { isPayer } from '../../../contract/payments/payerAccount.ts'
 import { encodeHoldMeta } from '../../../contract/wire/holdMeta.ts'
 import type { AgentPolicy, Principal } from '../../access/principal.ts'
 import type { Ending, EndingWaiter } from '../../admission/ending.ts'
@@ -41,6 +43,7 @@ export class HoldLife implements HoldWaiter, EndingWaiter {
   wantUnits: number
   readonly leastUnits: number
   readonly holdMeta: string
+  readonly coinUsdUnits: number
   /** What is held; 0 before it is. */
   heldUnits = 0
   /** On Redis's clock, as the book has it. */
@@ -59,6 +62,8 @@ export class HoldLife implements HoldWaiter, EndingWaiter {
     this.principal = run.principal
     this.wantUnits = wantUnits
     this.leastUnits = leastUnits
+    // What strangers paid is kept in units, whatever a coin is worth.
+    this.coinUsdUnits = isPayer(run.principal.accountId) ? UNITS_PER_USD : model.sheet.coinUsdUnits
     this.holdMeta = encodeHoldMeta({ model: model.id, endpoint, sheetVersion: model.sheet.version, streamed })
   }
 

@@ -95,11 +95,11 @@ test('usage, statement, receipts and ledger agree to the unit', async () => {
     'every charge once, over all parts of the answer',
   )
   assert.equal(sum(charges.map((line) => statementUnits(line['amount_usd']))), -spent)
-  const ledger = await pool.query<{ units: number }>(
-    'SELECT sum(balance) AS units FROM ledger_accounts WHERE owner = $1',
+  const ledger = await pool.query<{ nanos: number }>(
+    "SELECT sum(balance) AS nanos FROM ledger_accounts WHERE owner = $1 AND kind = 'coin'",
     [owner.accountId],
   )
-  assert.equal(sum(lines.map((line) => statementUnits(line['amount_usd']))), ledger.rows[0]?.units)
+  assert.equal(sum(lines.map((line) => statementUnits(line['coin']))), ledger.rows[0]?.nanos)
   assert.deepEqual(
     lines
       .slice(0, 2)

@@ -31,13 +31,13 @@ test('an account opens with credits and coin, and admission is told', async () =
   const id = await openNewAccount(pool, limits, {
     name: 'one',
     creditUnits: 10,
-    coinUnits: 7,
+    coinNanos: 7,
     source: 'welcome',
     expiresAtMs,
   })
   assert.equal((await accountOf(pool, id))?.name, 'one')
   const balance = await accountBalance(pool, id)
-  assert.equal(balance.coinUnits, 7)
+  assert.equal(balance.coinNanos, 7)
   assert.deepEqual(
     balance.grants.map(({ units, source, expiresAtMs: end }) => ({ units, source, end })),
     [{ units: 10, source: 'welcome', end: expiresAtMs }],
@@ -52,33 +52,33 @@ test('an account opens with credits and coin, and admission is told', async () =
 test('a payment with a reference is credited once', async () => {
   const id = await openNewAccount(pool, limits)
   const credit = () =>
-    withTransaction(pool, (client) => creditAccount(client, id, { coinUnits: 5, creditUnits: 3, ref: 'p1' }, limits))
+    withTransaction(pool, (client) => creditAccount(client, id, { coinNanos: 5, creditUnits: 3, ref: 'p1' }, limits))
   await credit()
   await credit()
   const balance = await accountBalance(pool, id)
-  assert.deepEqual([balance.coinUnits, balance.grants.length, balance.grants[0]?.units], [5, 1, 3])
+  assert.deepEqual([balance.coinNanos, balance.grants.length, balance.grants[0]?.units], [5, 1, 3])
   const yearMs = 365 * 86_400_000
   assert.ok(Math.abs((balance.grants[0]?.expiresAtMs ?? 0) - Date.now() - yearMs) < 60_000)
 })
 
 test('a reference names a payment of one account, and its amounts never change', async () => {
   const [first, second] = [await openNewAccount(pool, limits), await openNewAccount(pool, limits)]
-  const credit = (id: string, amounts: { coinUnits?: number; creditUnits?: number }) =>
+  const credit = (id: string, amounts: { coinNanos?: number; creditUnits?: number }) =>
     withTransaction(pool, (client) => creditAccount(client, id, { ...amounts, ref: 'shared' }, limits))
   for (const id of [first, second]) {
-    assert.equal(await credit(id, { coinUnits: 5, creditUnits: 3 }), true)
-    assert.equal(await credit(id, { coinUnits: 5, creditUnits: 3 }), false)
+    assert.equal(await credit(id, { coinNanos: 5, creditUnits: 3 }), true)
+    assert.equal(await credit(id, { coinNanos: 5, creditUnits: 3 }), false)
   }
   const others = [
-    { coinUnits: 5 },
+    { coinNanos: 5 },
     { creditUnits: 3 },
-    { coinUnits: 5, creditUnits: 4 },
-    { coinUnits: 6, creditUnits: 3 },
+    { coinNanos: 5, creditUnits: 4 },
+    { coinNanos: 6, creditUnits: 3 },
   ]
   for (const amounts of others) await assert.rejects(credit(second, amounts), ReusedRefError)
   for (const id of [first, second]) {
     const balance = await accountBalance(pool, id)
-    assert.deepEqual([balance.coinUnits, balance.grants.map(({ units }) => units)], [5, [3]])
+    assert.deepEqual([balance.coinNanos, balance.grants.map(({ units }) => units)], [5, [3]])
   }
   const third = await openNewAccount(pool, limits)
   const atOnce = await Promise.all([1, 2, 3].map(() => credit(third, { creditUnits: 9 })))
@@ -86,7 +86,7 @@ test('a reference names a payment of one account, and its amounts never change',
 })
 
 test('an account that is not there is named', async () => {
-  const credit = withTransaction(pool, (client) => creditAccount(client, 'acct_none', { coinUnits: 5 }, limits))
+  const credit = withTransaction(pool, (client) => creditAccount(client, 'acct_none', { coinNanos: 5 }, limits))
   await assert.rejects(credit, UnknownAccountError)
   await assert.rejects(accountBalance(pool, 'acct_none'), UnknownAccountError)
   assert.equal(await accountOf(pool, 'acct_none'), undefined)

@@ -66,7 +66,7 @@ test('holds of a process that stopped heart-beating are voided, those of the liv
     rows.rows,
     [ofDead, ofUnknown].sort().map((request_id) => ({ request_id, ...orphan })),
   )
-  assert.equal((await balanceOf(book.pool, accountId))?.coinUnits, 950)
+  assert.equal((await balanceOf(book.pool, accountId))?.coinNanos, 950)
   await assertCleanAudit(book)
 })
 
@@ -98,7 +98,7 @@ test('leases of a process that stopped heart-beating are taken back once, those 
     await dead.calls.open()
     assert.equal(await dead.deliver(shard), LeaseCode.OK)
     await drainAll(book)
-    assert.equal((await balanceOf(book.pool, accountId))?.coinUnits, 950)
+    assert.equal((await balanceOf(book.pool, accountId))?.coinNanos, 950)
     await assertCleanAudit(book)
   } finally {
     await voider.stop()

@@ -134,7 +134,8 @@ class Run {
   private async pay(next: Extract<Step, { kind: 'credit' | 'grant' }>): Promise<void> {
     const accountId = this.accounts[next.account] ?? ''
     await withTransaction(book.pool, async (client) => {
-      if (next.kind === 'credit') await creditCoin(client, { accountId, units: next.units, ref: newId('evt') })
+      if (next.kind === 'credit')
+        await creditCoin(client, { accountId, nanos: next.units, units: next.units, ref: newId('evt') })
       else
         await grantCredits(
           client,

@@ -12,6 +12,7 @@ import {
 import { HoldCode, SettleCode } from '../../../contract/wire/scripts.ts'
 import { EventDispatcher } from '../../../control/admission/dispatcher.ts'
 import { GrantSweeper } from '../../../control/admission/grantSweeper.ts'
+import { closeMarked } from '../../../control/admission/keeper.ts'
 import { listHolds } from '../../../control/admission/listHolds.ts'
 import { settleLost } from '../../../control/admission/settleLost.ts'
 import { balanceOf } from '../../../control/book/ledger/balanceOf.ts'
@@ -63,7 +64,9 @@ test('admission opens with one epoch, and events reach Redis in order, once', as
   const epochs = await Promise.all(Array.from({ length: SHARD_COUNT }, (_, shard) => book.redis.get(epochKey(shard))))
   assert.equal(new Set(epochs).size, 1)
   const accountId = await newAccount(book.pool, 500)
-  await withTransaction(book.pool, (client) => creditCoin(client, { accountId, units: 11, ref: newId('evt') }))
+  await withTransaction(book.pool, (client) =>
+    creditCoin(client, { accountId, nanos: 11, units: 11, ref: newId('evt') }),
+  )
   await dispatch()
   assert.equal(await proxy.freeCoin(accountId), 511)
   assert.equal(await book.redis.hget(accountKey(shardOf(accountId), accountId), 'seq'), '3')
@@ -80,7 +83,7 @@ test('1,000 concurrent holds on a balance for exactly 10: exactly 10 are held, a
   await Promise.all(held.map((id) => proxy.settle(accountId, id, 100, 100)))
   await drainAll(book)
   assert.equal(await proxy.freeCoin(accountId), 0)
-  assert.equal((await balanceOf(book.pool, accountId))?.coinUnits, 0)
+  assert.equal((await balanceOf(book.pool, accountId))?.coinNanos, 0)
   await assertCleanAudit(book)
 })
 
@@ -126,7 +129,7 @@ test('a hold lost with Redis is charged once, up to what is free, however often 
   await book.redis.flushall()
   await ensure()
   assert.equal(await lost(accountId, other, 600), 400, 'the book remembers when Redis does not')
-  assert.equal((await balanceOf(book.pool, accountId))?.coinUnits, 0)
+  assert.equal((await balanceOf(book.pool, accountId))?.coinNanos, 0)
   await assertCleanAudit(book)
 })
 
@@ -154,7 +157,7 @@ test('Redis started again keeps the holds of running requests, less those that t
   assert.equal(await proxy.freeCoin(accountId), 550)
   assert.deepEqual(await proxy.settle(accountId, open, 100, 300), { code: SettleCode.SETTLED, units: 100 })
   await drainAll(book)
-  assert.equal((await balanceOf(book.pool, accountId))?.coinUnits, 750)
+  assert.equal((await balanceOf(book.pool, accountId))?.coinNanos, 750)
   await assertCleanAudit(book)
 })
 
@@ -200,7 +203,9 @@ test('shards that settlement found to differ are loaded anew beside traffic, and
 test('an account whose events Redis lost is loaded from the book', async () => {
   const accountId = await fundedAccount(book, 1_000)
   await book.redis.del(accountKey(shardOf(accountId), accountId))
-  await withTransaction(book.pool, (client) => creditCoin(client, { accountId, units: 50, ref: newId('evt') }))
+  await withTransaction(book.pool, (client) =>
+    creditCoin(client, { accountId, nanos: 50, units: 50, ref: newId('evt') }),
+  )
   const dispatcher = new EventDispatcher({ pool: book.pool, redis: book.redis, log, limits })
   await until('the loss is noticed', async () => (await ensure()) === 'reloaded').finally(() => dispatcher.stop())
   assert.equal(await proxy.freeCoin(accountId), 1_050)
@@ -233,7 +238,7 @@ test('expired grants go back to the house, held parts when their holds end, and 
   } finally {
     await sweeper.stop()
   }
-  assert.deepEqual(await balanceOf(book.pool, accountId), { coinUnits: 1_000, grants: [] })
+  assert.deepEqual(await balanceOf(book.pool, accountId), { coinNanos: 1_000, grants: [] })
   await assertCleanAudit(book)
 })
 
@@ -244,4 +249,19 @@ test('a loading that was overtaken by a later one writes nothing any more', asyn
   await late.write(7, [['SET', 'probe:{s07}', 'late']])
   await assert.rejects(early.write(7, [['SET', 'probe:{s07}', 'early again']]), OutdatedLoadError)
   assert.equal(await book.redis.get('probe:{s07}'), 'late')
+})
+
+test('where every shard is marked, nobody is admitted before all are loaded', async () => {
+  await book.redis.flushall()
+  const accountId = await fundedAccount(book, 1_000)
+  await book.pool.query(
+    `INSERT INTO admission_dirty (shard, reason) SELECT shard, 'test' FROM generate_series(0, 62) AS shard`,
+  )
+  await closeMarked(book.pool, book.redis)
+  assert.equal((await proxy.hold(accountId, newId('req'), 1)).code, HoldCode.OK)
+  await book.pool.query(`INSERT INTO admission_dirty (shard, reason) VALUES (63, 'test')`)
+  await closeMarked(book.pool, book.redis)
+  assert.equal((await proxy.hold(accountId, newId('req'), 1)).code, HoldCode.CLOSED)
+  assert.equal(await ensureOpen(book), 'rebuilt')
+  assert.equal((await proxy.hold(accountId, newId('req'), 1)).code, HoldCode.OK)
 })

@@ -52,7 +52,7 @@ test('units that are out of no lease, and leases that are out of no account, are
   const text = (await book.redis.hget(leases, field)) ?? ''
   await book.redis.hdel(leases, field)
   const [balances, counters, ...others] = await faults()
-  assert.match(balances ?? '', /has 700 coin in Redis, 1000 by the book.*has 300 out in leases, which have 0/)
+  assert.match(balances ?? '', /has 700 nanos of coin in Redis, 1000 by the book.*has 300 out in leases, which have 0/)
   // A key without a charge in the book is not looked at.
   assert.deepEqual([counters, ...others], [undefined])
   await book.redis.hset(leases, field, text)

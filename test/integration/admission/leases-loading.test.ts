@@ -65,7 +65,7 @@ async function finish({ shard, open }: Leased): Promise<void> {
 }
 
 async function assertBooked({ accountId }: Leased): Promise<void> {
-  assert.equal((await balanceOf(book.pool, accountId))?.coinUnits, 830)
+  assert.equal((await balanceOf(book.pool, accountId))?.coinNanos, 830)
   assert.deepEqual(await accountState(book.redis, accountId), { coin: 830, grants: {}, out: 0 })
   const receipts = await book.pool.query('SELECT charge_units FROM receipts WHERE account_id = $1', [accountId])
   assert.deepEqual(receipts.rows.map((row) => row.charge_units).sort(), [20, 30, 50, 70])
@@ -90,7 +90,7 @@ test('Redis started again: what waits in the stream is booked first and not deli
   await until('Redis answers', async () => book.redis.status === 'ready')
   assert.equal(await ensureOpen(book), 'rebuilt')
   assert.deepEqual(await accountState(book.redis, state.accountId), { coin: 800, grants: {}, out: 120 })
-  assert.equal((await balanceOf(book.pool, state.accountId))?.coinUnits, 920)
+  assert.equal((await balanceOf(book.pool, state.accountId))?.coinNanos, 920)
   await assertCleanAudit(book)
   await finish(state)
   await assertBooked(state)

@@ -51,7 +51,7 @@ after(() => book.stop())
 
 async function debit(accountId: string, units: number, spender?: Spender, bounds = limits): Promise<void> {
   const debits = new Debits(book.pool, book.redis, bounds)
-  const what = { id: newId('lnk'), accountId, units, kind: 'refund', to: { ledgerAccount: 'house' } }
+  const what = { id: newId('lnk'), accountId, nanos: units, units, kind: 'refund', to: { ledgerAccount: 'house' } }
   await withUndo(
     book.pool,
     (error) => assert.fail(String(error)),

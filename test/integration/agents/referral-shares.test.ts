@@ -66,7 +66,7 @@ async function failed(): Promise<string[]> {
 test('without referrals the place moves on at once, and a referral counts from there', async () => {
   const [referrer, accountId] = [
     await openNewAccount(book.pool, limits),
-    await openNewAccount(book.pool, limits, { coinUnits: COIN_UNITS }),
+    await openNewAccount(book.pool, limits, { coinNanos: COIN_UNITS }),
   ]
   await bookEntries(book.pool, [charge(accountId, 500), charge(accountId, 500)])
   assert.equal(await payShares(book.pool, limits), false)
@@ -86,7 +86,7 @@ test('every coin charge counts once, in any interleaving', async () => {
       const referrer = await openNewAccount(book.pool, limits)
       const code = await referralCode(book.pool, referrer)
       const accounts = await Promise.all(
-        Array.from({ length: ACCOUNTS }, () => openNewAccount(book.pool, limits, { coinUnits: COIN_UNITS })),
+        Array.from({ length: ACCOUNTS }, () => openNewAccount(book.pool, limits, { coinNanos: COIN_UNITS })),
       )
       const account = (index: number) => accounts[index] ?? assert.fail()
       const attached = new Set<number>()
@@ -166,7 +166,7 @@ async function tamper(sql: string): Promise<void> {
 
 test('the audit finds shares that do not agree with the receipts', async () => {
   const referrer = await openNewAccount(book.pool, limits)
-  const accountId = await openNewAccount(book.pool, limits, { coinUnits: COIN_UNITS })
+  const accountId = await openNewAccount(book.pool, limits, { coinNanos: COIN_UNITS })
   const code = await referralCode(book.pool, referrer)
   await withTransaction(book.pool, (client) => attachReferrer(client, OPERATOR, accountId, code, limits))
   await bookEntries(book.pool, [charge(accountId, 999)])

@@ -40,20 +40,20 @@ test('an account opens once, and its first event is number 1', async () => {
     accountId,
   ])
   assert.deepEqual(events.rows, [{ seq: 1, coin_delta: 0 }])
-  assert.deepEqual(await balanceOf(book.pool, accountId), { coinUnits: 0, grants: [] })
+  assert.deepEqual(await balanceOf(book.pool, accountId), { coinNanos: 0, grants: [] })
   assert.equal(await balanceOf(book.pool, newId('acct')), undefined)
 })
 
 test('a payment credits once, tells admission once, and never changes its amount', async () => {
   const accountId = await newAccount(book.pool, 0)
-  const credit = { accountId, units: 700, ref: newId('evt') }
+  const credit = { accountId, nanos: 700, units: 700, ref: newId('evt') }
   const results = await Promise.all([1, 2, 3].map(() => inTransaction((client) => creditCoin(client, credit))))
   assert.equal(results.filter(Boolean).length, 1)
   await assert.rejects(
-    inTransaction((client) => creditCoin(client, { ...credit, units: 701 })),
+    inTransaction((client) => creditCoin(client, { ...credit, nanos: 701 })),
     /another amount/,
   )
-  assert.equal((await balanceOf(book.pool, accountId))?.coinUnits, 700)
+  assert.equal((await balanceOf(book.pool, accountId))?.coinNanos, 700)
   assert.equal(await scalar(book.pool, 'SELECT seq FROM admission_accounts WHERE account_id = $1', [accountId]), 2)
 })
 
@@ -61,7 +61,7 @@ test('amounts that are not positive integers, and unknown accounts, are refused'
   const accountId = await newAccount(book.pool, 0)
   for (const units of [0, -1, 0.5, Number.NaN, 2 ** 53]) {
     await assert.rejects(
-      inTransaction((client) => creditCoin(client, { accountId, units, ref: 'r' })),
+      inTransaction((client) => creditCoin(client, { accountId, nanos: units, units, ref: 'r' })),
       RangeError,
     )
     const grant = { accountId, units, source: 's', expiresAtMs: LATER_MS }
@@ -70,7 +70,7 @@ test('amounts that are not positive integers, and unknown accounts, are refused'
       RangeError,
     )
   }
-  const stranger = { accountId: newId('acct'), units: 5, ref: 'r' }
+  const stranger = { accountId: newId('acct'), nanos: 5, units: 5, ref: 'r' }
   await assert.rejects(
     inTransaction((client) => creditCoin(client, stranger)),
     { code: '23503' },
@@ -141,10 +141,10 @@ test('no customer balance goes below zero, and a refused posting leaves nothing 
     units,
   })
   await assert.rejects(postTransfers(book.pool, [charge(60), charge(41)]), { code: '23514' })
-  assert.equal((await balanceOf(book.pool, accountId))?.coinUnits, 100)
+  assert.equal((await balanceOf(book.pool, accountId))?.coinNanos, 100)
   const results = await Promise.allSettled(Array.from({ length: 20 }, () => postTransfers(book.pool, [charge(10)])))
   assert.equal(results.filter((result) => result.status === 'fulfilled').length, 10)
-  assert.equal((await balanceOf(book.pool, accountId))?.coinUnits, 0)
+  assert.equal((await balanceOf(book.pool, accountId))?.coinNanos, 0)
 })
 
 test('balances follow any sequence of transfers, and postings sum to zero', async () => {
@@ -175,10 +175,10 @@ test('balances follow any sequence of transfers, and postings sum to zero', asyn
             ),
           ),
         )
-        assert.equal(await scalar(book.pool, 'SELECT sum(units) FROM postings'), 0)
+        assert.equal(await scalar(book.pool, 'SELECT sum(amount) FROM postings'), 0)
         const wrong = await book.pool.query(`
         SELECT id FROM ledger_accounts a WHERE balance <>
-          (SELECT coalesce(sum(units), 0) FROM postings p WHERE p.account = a.id) OR (balance < 0 AND kind <> 'system')`)
+          (SELECT coalesce(sum(amount), 0) FROM postings p WHERE p.account = a.id) OR (balance < 0 AND kind <> 'system')`)
         assert.deepEqual(wrong.rows, [])
       },
     ),

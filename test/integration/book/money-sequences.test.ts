@@ -127,6 +127,7 @@ class Run {
     const debit = {
       id: newId('pay'),
       accountId,
+      nanos: next.units,
       units: next.units,
       kind: 'agent_pay',
       to: { accountId: to },
@@ -144,7 +145,7 @@ class Run {
   private async link(next: Extract<Step, { kind: 'link' }>): Promise<void> {
     const accountId = this.account(next.from)
     const expiresAtMs = Date.now() + next.livesMs
-    const link = { accountId, units: next.units, note: '', expiresAtMs }
+    const link = { accountId, nanos: next.units, units: next.units, note: '', expiresAtMs }
     const { link: made, token } = await withUndo(
       book.pool,
       () => {},
@@ -232,7 +233,7 @@ const isLostConnection = (error: unknown): boolean => /connection|closed|NOSCRIP
 async function play(plan: readonly (readonly Step[])[]): Promise<void> {
   const accounts = await Promise.all(
     Array.from({ length: ACCOUNTS }, () =>
-      withTransaction(book.pool, (client) => createAccount(client, limits, { coinUnits: COIN_UNITS })),
+      withTransaction(book.pool, (client) => createAccount(client, limits, { coinNanos: COIN_UNITS })),
     ),
   )
   await until('the accounts are in Redis', async () => {

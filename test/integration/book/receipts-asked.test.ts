@@ -34,7 +34,7 @@ before(async () => {
   book = await startBook()
   const { pool, redis, redisServer } = book
   await publishCatalog(pool, parseCatalog('catalog.yaml', testCatalog('http://127.0.0.1:1/v1')), limits)
-  accountId = await openNewAccount(pool, limits, { coinUnits: 1_000_000 })
+  accountId = await openNewAccount(pool, limits, { coinNanos: 1_000_000 })
   keyId = (await createKey(pool, accountId)).key.id
   const log = pino({ enabled: false })
   settlement = new SettlementConsumer({ redisUrl: redisServer.url, pool, log, consumer: 'test', limits })

@@ -38,7 +38,7 @@ before(async () => {
     parseCatalog('catalog.yaml', testCatalog('http://127.0.0.1:1/v1', { coinUsd: '2' })),
     limits,
   )
-  accountId = await openNewAccount(pool, limits, { coinUnits: 1_000_000 })
+  accountId = await openNewAccount(pool, limits, { coinNanos: 1_000_000 })
   keyIds = [(await createKey(pool, accountId)).key.id, (await createKey(pool, accountId)).key.id]
   const log = pino({ enabled: false })
   settlement = new SettlementConsumer({ redisUrl: server.url, pool, log, consumer: 'test', limits })

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
+import { UNITS_PER_USD } from '../../../contract/money/units.ts'
 import { accountKeys, keyCountersKey, shardKeys, shardOf } from '../../../contract/wire/redisKeys.ts'
 import { defineScript, HoldCode, type ScriptKey } from '../../../contract/wire/scripts.ts'
 import { Debits } from '../../../control/admission/debits/debit.ts'
@@ -58,7 +59,7 @@ test('items of sub-keys and of other keys in one call are counted each by its ow
   for (const [i, by] of items.entries()) {
     keys.push(epoch, accountKeys(shard, run.accountId, by?.keyId ?? 'key_of_nobody'), behindHold)
     args.push(`${run.accountId}-${i}`, run.accountId, by?.keyId ?? 'key_of_nobody', units[i] ?? 0, units[i] ?? 0)
-    args.push('', '', '', '', '', 'm,chat,1,0')
+    args.push('', '', '', '', '', 'm,chat,1,0', UNITS_PER_USD)
   }
   for (const [i, by] of items.entries()) {
     if (by?.platform === undefined) continue

@@ -10,6 +10,9 @@ import { paymentRaceLimits as limits } from '../../support/limits.ts'
 import { newAccount, until } from '../../support/parts/ledger.ts'
 import { type PaymentBench, startPaymentBench } from '../../support/parts/payments.ts'
 
+/** What 5 USD buy where a coin is half a dollar. */
+const COIN_NANOS = 10_000_000_000
+
 let bench: PaymentBench
 
 before(async () => {
@@ -44,7 +47,7 @@ test('a node that lags behind has no transfers of the newest blocks: they are re
   })
   isLagging = false
   await bench.chain.client.mine({ blocks: 1 })
-  await until('it is credited', async () => (await coin()) === 5_000_000_000)
+  await until('it is credited', async () => (await coin()) === COIN_NANOS)
 })
 
 test('a deposit that gets into another block, at another place, is credited once', async () => {
@@ -69,7 +72,7 @@ test('a deposit that gets into another block, at another place, is credited once
     method: 'eth_getRawTransactionByHash',
     params: [hash],
   } as never)) as Hex
-  await until('it is credited', async () => (await coin()) === 5_000_000_000)
+  await until('it is credited', async () => (await coin()) === COIN_NANOS)
   await bench.settled()
   bench.rpc.down = true
   await bench.chain.client.revert({ id: snapshot })
@@ -92,5 +95,5 @@ test('a deposit that gets into another block, at another place, is credited once
   await bench.chain.client.setAutomine(true)
   bench.rpc.down = false
   await bench.settled()
-  assert.equal(await coin(), 5_000_000_000)
+  assert.equal(await coin(), COIN_NANOS)
 })

@@ -89,7 +89,7 @@ test('an account is made with a key that works at once', async () => {
   assert.deepEqual([record.accountId, record.keyId], [made.account_id, made.key_id])
   assert.deepEqual(made.balance, { coin: '3', credits: '10' })
   const state = await redis.hgetall(accountKey(shardOf(made.account_id), made.account_id))
-  assert.equal(state['coin'], '1500000000')
+  assert.equal(state['coin'], '3000000000')
   assert.match(state['g'] ?? '', /,10000000000$/)
   const shown = await ok<{ balance: object; credits: Array<{ amount: string; source: string }> }>(
     'account',
@@ -148,11 +148,11 @@ test('an account says what it was opened with', async () => {
 test('a balance that no account can hold is refused in a line', async () => {
   const { account_id: id } = await ok<{ account_id: string }>('account', 'create', '--coin', '9000000')
   await ok('account', 'credit', id, '--credits', '9000000')
-  const large = await ok('account', 'credit', id, '--credits', '9000000', '--coin', '9000000')
-  assert.deepEqual(large['balance'], { coin: '18000000', credits: '18000000' })
+  const large = await ok('account', 'credit', id, '--credits', '9000000')
+  assert.deepEqual(large['balance'], { coin: '9000000', credits: '18000000' })
   const refused = await cli('account', 'credit', id, '--coin', '9000000')
   assert.equal(refused.code, 1)
-  assert.match(refused.stderr, /^sluice: the balance would be too large; an account holds at most 9007199\.25.* USD\n$/)
+  assert.match(refused.stderr, /^sluice: the balance would be too large; an account holds at most 9007199\.25.* coin or USD\n$/)
 })
 
 test('without a file, the catalog is that of the running control', async (t) => {
@@ -236,6 +236,7 @@ test('what is out in leases is listed', async () => {
       units: '2003',
       usd: '0.000002003',
       coin_units: '1500',
+      coin: '0.0000015',
       hour: '2025-11-24T16:00:00.000Z',
     },
   ])
@@ -253,7 +254,7 @@ test('the audit says of every invariant whether it holds, and fails when one doe
   assert.equal(broken.code, 1)
   assert.match(broken.stdout, /^BROKEN .*/m)
   assert.ok(broken.stdout.includes(made.account_id), broken.stdout)
-  await redis.hset(accountKey(shardOf(made.account_id), made.account_id), 'coin', '500000000')
+  await redis.hset(accountKey(shardOf(made.account_id), made.account_id), 'coin', '1000000000')
   assert.equal((await cli('audit')).code, 0)
 })
 

@@ -1,3 +1,5 @@
+import { UNITS_PER_USD } from '../../../contract/money/units.ts'
+import { coinPartText } from '../../../contract/wire/coinPart.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { newId } from '../../../contract/wire/ids.ts'
 import type { Redis } from '../../../contract/wire/redis.ts'
@@ -29,6 +31,8 @@ export interface LeaseWish {
   readonly caps?: Caps
   /** "interval,burst" in microseconds. */
   readonly rate?: string
+  /** Units in one coin; one US dollar when absent. */
+  readonly coinUsdUnits?: number
   readonly platform?: { readonly keyId: string; readonly caps: Caps }
 }
 
@@ -42,9 +46,10 @@ export interface Leased {
   readonly out: number
 }
 
-/** Units of coin and of grants. */
+/** Units of coin and of grants; the nanos of the coin are as many where absent. */
 export interface Pots {
   readonly coin?: number
+  readonly nanos?: number
   readonly grants?: Readonly<Record<string, number>>
 }
 
@@ -125,6 +130,7 @@ export class LeaseOwner {
       keys.push(accountKey(shard, wish.accountId), keyCountersKey(shard, wish.keyId ?? keyOf(wish.accountId)))
       args.push(wish.accountId, wish.keyId ?? keyOf(wish.accountId), wish.waiting ?? 1, wish.least ?? wish.want)
       args.push(wish.want, wish.extraUnits ?? 0, wish.extraPermits ?? 0, ...(wish.caps ?? NO_CAPS), wish.rate ?? '')
+      args.push(wish.coinUsdUnits ?? UNITS_PER_USD)
     }
     for (const [place, { platform }] of wishes.entries()) {
       if (platform === undefined) continue
@@ -163,13 +169,7 @@ export class LeaseOwner {
       keys.push(...changeKeys(shard, change))
       const { charged, returned, permits = '' } = change
       args.push(change.field ?? (await this.fieldNow(change)), change.accountId, keysText(change))
-      args.push(
-        charged?.coin ?? 0,
-        partsText(charged?.grants),
-        returned?.coin ?? 0,
-        partsText(returned?.grants),
-        permits,
-      )
+      args.push(coinText(charged), partsText(charged?.grants), coinText(returned), partsText(returned?.grants), permits)
     }
     const [code, , delivered] = (await this.scripts.deliver(keys, args)) as number[]
     if (code === 0 && endings.length > 0) this.seqs.set(shard, to)
@@ -198,7 +198,7 @@ export class LeaseOwner {
     for (const lease of leases) {
       keys.push(...changeKeys(shard, lease))
       args.push(lease.field ?? (await this.fieldNow(lease)), lease.accountId, keysText(lease))
-      args.push(`${lease.out.coin ?? 0}|${partsText(lease.out.grants)}`)
+      args.push(`${coinText(lease.out)}|${partsText(lease.out.grants)}`)
     }
     const [code] = (await this.scripts.reportLeases(keys, args)) as number[]
     return Number(code)
@@ -248,4 +248,8 @@ function keysText({
   platformKeyId,
 }: Pick<LeaseChange, 'accountId' | 'keyId' | 'platformKeyId'>): string {
   return platformKeyId === undefined ? keyId : `${keyId}/${platformKeyId}`
+}
+
+function coinText({ coin = 0, nanos = coin }: Pots = {}): string {
+  return coinPartText({ coinUnits: coin, coinNanos: nanos })
 }

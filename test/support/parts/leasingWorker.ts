@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { GatewayError } from '../../../contract/errors/errors.ts'
+import { UNITS_PER_USD } from '../../../contract/money/units.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { encodeHoldMeta } from '../../../contract/wire/holdMeta.ts'
 import { newId } from '../../../contract/wire/ids.ts'
@@ -23,6 +24,14 @@ import { log } from './ledger.ts'
 
 const LIMITS = limitsWith({ leaseDeliverMs: 5, leaseDemandMs: 20, leaseIdleMs: 40, replayPollMs: 5, settleRetryMs: 10 })
 const META = { model: 'acme/chat-small', endpoint: 'chat', sheetVersion: 1, streamed: false }
+
+/** The price sheet of a request, and what a coin is worth by it. */
+export interface Priced {
+  readonly sheetVersion: number
+  readonly coinUsdUnits: number
+}
+
+const AT_FIRST: Priced = { sheetVersion: 1, coinUsdUnits: UNITS_PER_USD }
 
 /** A request on a lease, as its run would have it. */
 export interface LeasedRequest {
@@ -89,14 +98,19 @@ export class LeasingWorker {
     return worker
   }
 
-  /** Holds for a request. @returns the refusal where there is none */
-  take(accountId: string, keyId: string, units: number): Promise<LeasedRequest | GatewayError> {
-    return this.takeFrom(this.own.leases, accountId, keyId, units)
+  /** Holds for a request that was priced by this sheet. @returns the refusal where there is none */
+  take(accountId: string, keyId: string, units: number, priced = AT_FIRST): Promise<LeasedRequest | GatewayError> {
+    return this.takeFrom(this.own.leases, accountId, keyId, units, priced)
   }
 
   /** As `take`, with a hold that Redis keeps by itself. */
-  takeSingly(accountId: string, keyId: string, units: number): Promise<LeasedRequest | GatewayError> {
-    return this.takeFrom(this.own.leases.singly(this.holds), accountId, keyId, units)
+  takeSingly(
+    accountId: string,
+    keyId: string,
+    units: number,
+    priced = AT_FIRST,
+  ): Promise<LeasedRequest | GatewayError> {
+    return this.takeFrom(this.own.leases.singly(this.holds), accountId, keyId, units, priced)
   }
 
   /** Endings that Redis does not have. */
@@ -109,6 +123,7 @@ export class LeasingWorker {
     accountId: string,
     keyId: string,
     units: number,
+    { sheetVersion, coinUsdUnits }: Priced,
   ): Promise<LeasedRequest | GatewayError> {
     const requestId = newId('req')
     const shard = shardOf(accountId)
@@ -120,7 +135,8 @@ export class LeasingWorker {
         principal,
         wantUnits: units,
         leastUnits: units,
-        holdMeta: encodeHoldMeta(META),
+        holdMeta: encodeHoldMeta({ ...META, sheetVersion }),
+        coinUsdUnits,
         onHeld: (heldUnits) => resolve({ requestId, principal, heldUnits }),
         onHoldRefused: resolve,
         onCrashed: reject,

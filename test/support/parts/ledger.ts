@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
+import { UNITS_PER_USD } from '../../../contract/money/units.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { newId } from '../../../contract/wire/ids.ts'
 import { connectRedis, type Redis } from '../../../contract/wire/redis.ts'
@@ -61,11 +62,12 @@ export async function startBook(databaseUrl?: string): Promise<Book> {
 }
 
 /** Opens an account with coin, and does not wait for admission. */
-export async function newAccount(pool: Pool, coinUnits: number): Promise<string> {
+export async function newAccount(pool: Pool, coinNanos: number): Promise<string> {
   const accountId = newId('acct')
   await withTransaction(pool, async (client) => {
     await openAccount(client, accountId)
-    if (coinUnits > 0) await creditCoin(client, { accountId, units: coinUnits, ref: `pay-${accountId}` })
+    if (coinNanos > 0)
+      await creditCoin(client, { accountId, nanos: coinNanos, units: coinNanos, ref: `pay-${accountId}` })
   })
   return accountId
 }
@@ -87,8 +89,8 @@ export async function dispatchEvents({ pool, redis }: Book): Promise<void> {
 }
 
 /** Opens an account whose coin can be spent. */
-export async function fundedAccount(book: Book, coinUnits: number): Promise<string> {
-  const accountId = await newAccount(book.pool, coinUnits)
+export async function fundedAccount(book: Book, coinNanos: number): Promise<string> {
+  const accountId = await newAccount(book.pool, coinNanos)
   await ensureOpen(book)
   await dispatchEvents(book)
   return accountId
@@ -135,6 +137,8 @@ const keyFor = (accountId: string): TestKey => ({ keyId: accountId.replace('acct
 /** What a proxy does: takes holds and ends them by the scripts of the contract. */
 export class TestProxy {
   readonly owner: string
+  /** Units in one coin, by which it holds. */
+  coinUsdUnits = UNITS_PER_USD
   private readonly redis: Redis
   private readonly holdScript: ReturnType<typeof defineScript>
   private readonly settleScript: ReturnType<typeof defineScript>
@@ -184,6 +188,7 @@ export class TestProxy {
         '',
         '',
         'acme/chat-small,chat,1,1',
+        this.coinUsdUnits,
         ...(platform === undefined ? [] : [0, platform.keyId, ...platform.caps]),
       ],
     )) as (number | string)[]

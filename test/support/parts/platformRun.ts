@@ -108,7 +108,7 @@ export class PlatformRun {
     const { book, proxy } = world
     const { pool } = book
     const [accountId, payeeId] = await Promise.all([
-      withTransaction(pool, (client) => createAccount(client, limits, { coinUnits: COIN_UNITS })),
+      withTransaction(pool, (client) => createAccount(client, limits, { coinNanos: COIN_UNITS })),
       withTransaction(pool, (client) => createAccount(client, limits, {})),
     ])
     const { key: platform } = await createKey(pool, accountId, { isPlatform: true })
@@ -197,6 +197,7 @@ export class PlatformRun {
     const debit = {
       id: newId('pay'),
       accountId: this.accountId,
+      nanos: next.units,
       units: next.units,
       kind: 'agent_pay',
       to: { accountId: this.payeeId },

@@ -1,12 +1,17 @@
 -- Leases of an owner in a shard, one hash: `op` number of its last call, `seq` last ending that it delivered, `load` number
 -- of the loading that it was last reported to, `closed` once its leases were taken back, and by lease (`L:keyId:hour`) what
--- of it is out: `accountId|keys|hour|day|month|coin|grantId=units,...`.
+-- of it is out: `accountId|keys|hour|day|month|coin|grantId=units,...`; of coin the units that are counted in the windows, and
+-- the nanos where they are not as many (see coin.lua).
 local STALE, CLOSED, UNKNOWN_EPOCH, OWNER_CLOSED = 20, 9, 21, 22
 
 local function parseLease(text)
   local accountId, keys, hour, day, month, coin, parts =
-    string.match(text, '^([^|]*)|([^|]*)|(%d+)|(%d+)|(%d+)|(%d+)|([^|]*)$')
-  return { account = accountId, keys = keys, hour = hour, day = day, month = month, coin = tonumber(coin), parts = parseParts(parts) }
+    string.match(text, '^([^|]*)|([^|]*)|(%d+)|(%d+)|(%d+)|([%d:]+)|([^|]*)$')
+  local coinUnits, nanos = parseCoin(coin)
+  return {
+    account = accountId, keys = keys, hour = hour, day = day, month = month, coinUnits = coinUnits, nanos = nanos,
+    parts = parseParts(parts),
+  }
 end
 
 -- The windows of a lease are those of the hour in its name, as the book counts what was held in that hour.
@@ -15,17 +20,17 @@ local function newLease(field, accountId, keys)
   local day = math.floor(hour / 24)
   return {
     account = accountId, keys = keys, hour = format('%d', hour), day = format('%d', day), month = format('%d', monthOf(day)),
-    coin = 0, parts = {},
+    coinUnits = 0, nanos = 0, parts = {},
   }
 end
 
 local function writeLease(key, field, lease)
   local parts = formatParts(lease.parts)
-  if lease.coin == 0 and parts == '' then
+  if lease.nanos == 0 and parts == '' then
     redis.call('HDEL', key, field)
   else
-    redis.call('HSET', key, field, format('%s|%s|%s|%s|%s|%d|%s',
-      lease.account, lease.keys, lease.hour, lease.day, lease.month, lease.coin, parts))
+    redis.call('HSET', key, field, format('%s|%s|%s|%s|%s|%s|%s',
+      lease.account, lease.keys, lease.hour, lease.day, lease.month, coinText(lease.coinUnits, lease.nanos), parts))
   end
 end
 
@@ -64,16 +69,21 @@ local function uncount(key, lease, units)
   end
 end
 
+-- What of a lease is out of its account, nanos and units together: above zero as long as anything is.
+local function outOf(lease)
+  return lease.nanos + sumOf(lease.parts)
+end
+
 -- Gives an owner's leases of a shard back to their accounts. Returns the units.
 local function giveBackLeases(key)
   local tag, fields, total = string.match(key, '{.-}'), redis.call('HGETALL', key), 0
   for i = 1, #fields, 2 do
     if string.sub(fields[i], 1, 2) == 'L:' then
       local lease = parseLease(fields[i + 1])
-      local units = lease.coin + sumOf(lease.parts)
+      local units = lease.coinUnits + sumOf(lease.parts)
       local countersKey = 'key:' .. tag .. ':' .. string.match(lease.keys, '^[^/]*')
       local platformKeyId = platformOf(lease.keys)
-      changeAccount('acct:' .. tag .. ':' .. lease.account, 1, lease.coin, lease.parts, -units)
+      changeAccount('acct:' .. tag .. ':' .. lease.account, 1, lease.nanos, lease.parts, -outOf(lease))
       uncount(countersKey, lease, units)
       if platformKeyId then uncount(siblingKey(countersKey, platformKeyId), lease, units) end
       redis.call('HDEL', key, fields[i])

@@ -1,4 +1,4 @@
--- The pots of an account: its coin, and its grants as `id,expiresAtMs,freeUnits` joined by `;`, soonest expiry first.
+-- The pots of an account: its coin in nanos, and its grants as `id,expiresAtMs,freeUnits` joined by `;`, soonest expiry first.
 -- Parts taken from them are written `grantId=units,...`; the coin of a part stands by itself.
 local function parseGrants(text)
   local grants = {}
@@ -34,7 +34,8 @@ local function sumOf(parts)
   return sum
 end
 
--- Changes what is free on an account by coin and by parts of grants (`sign` 1 adds, -1 takes), and what is out in leases.
+-- Changes what is free on an account by nanos of coin and by parts of grants (`sign` 1 adds, -1 takes), and what is out in
+-- leases, nanos and units together.
 local function changeAccount(key, sign, coin, parts, out)
   local account = redis.call('HMGET', key, 'coin', 'g', 'out')
   if not account[1] then return false end

@@ -23,11 +23,19 @@ test('an entry is read with the parts of its charge', () => {
   assert.equal(parsed.kind, 'ended')
   if (parsed.kind !== 'ended') return
   assert.deepEqual(parsed.parts, [
-    { ledgerAccount: 'grant:grt_1', units: 30 },
-    { ledgerAccount: 'coin:acct_1', units: 40 },
+    { ledgerAccount: 'grant:grt_1', units: 30, amount: 30 },
+    { ledgerAccount: 'coin:acct_1', units: 40, amount: 40 },
   ])
   assert.equal(parsed.receipt.chargeUnits, 70)
   assert.equal(parsed.receipt.voided, false)
+})
+
+test('coin of which other nanos were taken than units is read with both', () => {
+  const parsed = entry({}, { s: 'grt_1=30,coin=40:20' })
+  assert.deepEqual(parsed.kind === 'ended' && parsed.parts[1], { ledgerAccount: 'coin:acct_1', units: 40, amount: 20 })
+  for (const coin of ['40:', '40:0', '40:-1', ':20', '40:20:1', '40:x']) {
+    assert.equal(entry({}, { s: `grt_1=30,coin=${coin}` }).kind, 'malformed', coin)
+  }
 })
 
 test('a receipt has the rates that its request was charged by, and an orphan none', () => {

@@ -23,8 +23,8 @@ test('every ending of a batch is read, with its number', () => {
   assert.deepEqual([charged?.delivered?.owner, charged?.delivered?.seq, voided?.delivered?.seq], ['own_1', 8, 9])
   assert.ok(charged?.kind === 'ended' && voided?.kind === 'ended')
   assert.deepEqual(charged.parts, [
-    { ledgerAccount: 'grant:grt_1', units: 30 },
-    { ledgerAccount: 'coin:acct_1', units: 40 },
+    { ledgerAccount: 'grant:grt_1', units: 30, amount: 30 },
+    { ledgerAccount: 'coin:acct_1', units: 40, amount: 40 },
   ])
   assert.deepEqual([charged.receipt.chargeUnits, charged.receipt.voided], [70, false])
   assert.deepEqual([voided.receipt.chargeUnits, voided.receipt.voided, voided.receipt.status], [0, true, 'failed'])

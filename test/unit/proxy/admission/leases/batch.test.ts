@@ -4,6 +4,9 @@ import { sluice } from '../../../../../contract/wire/generated/messages.js'
 import { batchText, deliverArguments, type LeasedEnding } from '../../../../../proxy/admission/leases/batch.ts'
 import { NO_PARTS } from '../../../../../proxy/admission/leases/parts.ts'
 
+/** Coin at one US dollar. */
+const coin = (units: number) => ({ coinUnits: units, coinNanos: units })
+
 const lease = (keyId: string) => ({
   shard: 3,
   accountId: 'acc_1',
@@ -21,7 +24,7 @@ function ending(seq: number, more: Partial<LeasedEnding> = {}): LeasedEnding {
     seq,
     voided: false,
     heldAtMs: 1_700_000_000_000 + seq,
-    charged: { coinUnits: seq * 1_000, grants: [] },
+    charged: { ...coin(seq * 1_000), grants: [] },
     split: `coin=${seq * 1_000}`,
     settlement: Buffer.from(settlement).toString('latin1'),
     ...more,
@@ -45,14 +48,14 @@ test('the batch that is put together by hand is what the generated code reads', 
 test('charges and what is given back are sums by lease', () => {
   const { keys, args } = deliverArguments(
     [
-      ending(1, { charged: { coinUnits: 4, grants: [{ grantId: 'g', units: 1 }] } }),
-      ending(2, { charged: { coinUnits: 5, grants: [{ grantId: 'g', units: 2 }] } }),
-      ending(3, { lease: lease('key_2'), charged: { coinUnits: 6, grants: [] } }),
+      ending(1, { charged: { ...coin(4), grants: [{ grantId: 'g', units: 1 }] } }),
+      ending(2, { charged: { ...coin(5), grants: [{ grantId: 'g', units: 2 }] } }),
+      ending(3, { lease: lease('key_2'), charged: { ...coin(6), grants: [] } }),
     ],
-    [{ lease: lease('key_1'), units: { coinUnits: 7, grants: [{ grantId: 'h', units: 8 }] }, permits: '2,1000' }],
+    [{ lease: lease('key_1'), parts: { ...coin(7), grants: [{ grantId: 'h', units: 8 }] }, permits: '2,1000' }],
   )
   assert.equal(keys.length, 2)
-  const first = ['L:key_1:5', 'acc_1', 'key_1/key_0', 9, 'g=3', 7, 'h=8', '2,1000']
-  const second = ['L:key_2:5', 'acc_1', 'key_2/key_0', 6, '', 0, '', '']
+  const first = ['L:key_1:5', 'acc_1', 'key_1/key_0', '9', 'g=3', '7', 'h=8', '2,1000']
+  const second = ['L:key_2:5', 'acc_1', 'key_2/key_0', '6', '', '0', '', '']
   assert.deepEqual(args, [2, ...first, ...second])
 })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { GatewayError } from '../../../../../contract/errors/errors.ts'
+import { UNITS_PER_USD } from '../../../../../contract/money/units.ts'
 import { payerPrincipal } from '../../../../../proxy/access/payerPrincipal.ts'
 import type { HoldWaiter } from '../../../../../proxy/admission/holds.ts'
 import type { Journal } from '../../../../../proxy/admission/journal/journal.ts'
@@ -19,6 +20,7 @@ function waiterOf(): HoldWaiter & { readonly told: string[] } {
     principal,
     wantUnits: 7,
     leastUnits: 7,
+    coinUsdUnits: UNITS_PER_USD,
     holdMeta: 'm',
     onHeld: (units, atMs) => void told.push(`held ${units} at ${atMs}`),
     onHoldRefused: (error: GatewayError) => void told.push(`${error.status} ${error.row}`),

@@ -1,0 +1,67 @@
+import { formatUsd, MAX_UNITS, UNITS_PER_USD } from './units.ts'
+
+/** Coin is counted in integers of 1e-9 coin. At one US dollar a coin, these are as many as the units that they are worth. */
+export const NANOS_PER_COIN = 1_000_000_000
+/**
+ * What one coin may be worth, in units: from 0.001 to 100,000 USD. Below, what an account can hold would be too little; above,
+ * the smallest part of a coin would be worth more than small requests cost. The conversions are exact between them.
+ */
+export const COIN_USD_UNITS_MIN = 1_000_000
+export const COIN_USD_UNITS_MAX = 100_000_000_000_000
+
+/** Both 1e9: what amounts and prices are taken apart by, so that no product exceeds 2^53. */
+const BASE = 1_000_000_000
+const HALF = 32_768
+
+/**
+ * What coin is worth, rounded down; at most MAX_UNITS.
+ * @param coinNanos a safe integer, not negative
+ * @param coinUsdUnits units of US dollar in one coin, within the bounds above
+ */
+export function valueOfCoin(coinNanos: number, coinUsdUnits: number): number {
+  if (coinUsdUnits === UNITS_PER_USD) return coinNanos
+  const n0 = coinNanos % BASE
+  const p0 = coinUsdUnits % BASE
+  const whole = ((coinNanos - n0) / BASE) * coinUsdUnits
+  const high = ((n0 - (n0 % HALF)) / HALF) * p0
+  const rest = (high % BASE) * HALF + (n0 % HALF) * p0
+  const parts = n0 * ((coinUsdUnits - p0) / BASE) + Math.floor(high / BASE) * HALF + Math.floor(rest / BASE)
+  return Math.min(whole + parts, MAX_UNITS)
+}
+
+/**
+ * The least coin that is worth an amount.
+ * @param units a safe integer, not negative
+ * @param coinUsdUnits as of `valueOfCoin`
+ * @throws RangeError where that is more coin than an account can hold
+ */
+export function coinFor(units: number, coinUsdUnits: number): number {
+  if (coinUsdUnits === UNITS_PER_USD) return units
+  // A division of doubles is a few nanos off at most.
+  let nanos = Math.min(Math.floor((units / coinUsdUnits) * NANOS_PER_COIN), MAX_UNITS)
+  while (nanos > 0 && valueOfCoin(nanos - 1, coinUsdUnits) >= units) nanos--
+  while (valueOfCoin(nanos, coinUsdUnits) < units) {
+    if (nanos >= MAX_UNITS) throw new RangeError(`no coin that an account can hold is worth ${units} units`)
+    nanos++
+  }
+  return nanos
+}
+
+/**
+ * The coin that an amount buys, rounded down, so that nothing is credited that was not paid.
+ * @param units a safe integer, not negative
+ * @throws RangeError where that is more coin than an account can hold
+ */
+export function coinBoughtFor(units: number, coinUsdUnits: number): number {
+  const nanos = coinFor(units, coinUsdUnits)
+  return coinUsdUnits === UNITS_PER_USD || isWorth(nanos, coinUsdUnits, units) ? nanos : nanos - 1
+}
+
+function isWorth(nanos: number, coinUsdUnits: number, units: number): boolean {
+  return BigInt(nanos) * BigInt(coinUsdUnits) === BigInt(units) * BigInt(NANOS_PER_COIN)
+}
+
+/** Coin as a decimal string without trailing zeros. @param coinNanos a safe integer, may be negative */
+export function coinDecimal(coinNanos: number): string {
+  return formatUsd(coinNanos)
+}
