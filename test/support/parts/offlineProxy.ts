@@ -1,4 +1,6 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
+import type { PaymentTerms } from '../../../contract/payments/terms.ts'
+import { type PaymentCheck, verdictOf } from '../../../contract/payments/verdict.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { parseCatalog } from '../../../control/catalog/pricing/catalogFile.ts'
 import { encodeRecord } from '../../../control/catalog/pricing/record.ts'
@@ -11,7 +13,8 @@ import { ActiveRuns } from '../../../proxy/endpoints/run/activeRuns.ts'
 import { LargeBodies } from '../../../proxy/large/largeBodies.ts'
 import { RequestMetrics } from '../../../proxy/metrics/requestMetrics.ts'
 import { type RouteParts, routes } from '../../../proxy/routes.ts'
-import type { Exchange, Handler, RequestHead } from '../../../proxy/server/exchange.ts'
+import type { AnswerDecorator, Exchange, Handler, HeaderList, RequestHead } from '../../../proxy/server/exchange.ts'
+import type { RouteEntry } from '../../../proxy/server/routeTable.ts'
 import { OutBuffer } from '../../../proxy/sse/outBuffer.ts'
 import { RouteHealth } from '../../../proxy/upstream/routeHealth.ts'
 import {
@@ -25,12 +28,35 @@ import { type TestCatalogOptions, testCatalog } from '../testCatalog.ts'
 const API_KEY = `sk_${'0'.repeat(43)}`
 /** Health is not what is looked at: routes stay in use however often they fail. */
 const LIMITS = { ...usual, breakerFailures: Number.MAX_SAFE_INTEGER }
+/** Payments are asked for and checked; control is asked to make them in vain. */
+const TERMS: PaymentTerms = {
+  chainId: 31_337,
+  payTo: `0x${'22'.repeat(20)}`,
+  assets: [
+    {
+      id: 'stablecoin',
+      address: `0x${'11'.repeat(20)}`,
+      decimals: 6,
+      name: 'USD Coin',
+      version: '2',
+      method: 'eip3009',
+      usdUnits: 1_000_000_000,
+    },
+  ],
+  agentRegistry: null,
+  spender: `0x${'33'.repeat(20)}`,
+  quoteSecret: Buffer.alloc(32, 7),
+  minUnits: 0,
+  marginSeconds: 8,
+}
 const NO_CALL = { pause: () => undefined, resume: () => undefined, cancel: () => undefined }
 
 /** How a request was answered. */
 export interface OfflineReply {
   readonly status: number
   readonly text: string
+  /** Of an answer that asks for a payment: name, value, name, value; none for others. */
+  readonly headers: HeaderList
 }
 
 /**
@@ -43,6 +69,8 @@ export class OfflineProxy {
   /** What providers were asked. */
   asked = 0
   lastAsked: UpstreamRequest | undefined
+  /** The proxy's own table of routes. */
+  readonly table: readonly RouteEntry[]
   private readonly handlers = new Map<string, Handler>()
   private readonly large = new LargeBodies(LIMITS, (error) => this.faults.push(error))
 
@@ -50,16 +78,26 @@ export class OfflineProxy {
     const parsed = parseCatalog('catalog.yaml', testCatalog('http://127.0.0.1:9/v1', catalog))
     const publication = { version: 1, publishedAtMs: 0, validUntilMs: 0, sheetJson: '{}', listedAtMs: new Map() }
     const current = decodeCatalog(encodeRecord(parsed, publication), { SLUICE_TEST_PROVIDER_KEY: 'k' })
-    for (const { method, path, handler } of routes(this.parts(current))) this.handlers.set(`${method} ${path}`, handler)
+    this.table = routes(this.parts(current))
+    for (const { method, path, handler } of this.table) this.handlers.set(`${method} ${path}`, handler)
   }
 
-  /** Sends a body; resolves once it is answered. @param path may be below a route that ends in `/*` */
-  send(path: string, body: Buffer): Promise<OfflineReply> {
+  /** The head of a request with a key. @param changes differ from it */
+  headOf(path: string, changes: Partial<RequestHead> = {}): RequestHead {
+    return { ...HEAD, path, ...changes }
+  }
+
+  /**
+   * Sends a body; resolves once it is answered.
+   * @param path may be below a route that ends in `/*`
+   * @param head as for `headOf`
+   */
+  send(path: string, body: Buffer, head: Partial<RequestHead> = {}): Promise<OfflineReply> {
     const route = `POST ${path}`
     const handler = this.handlers.get(route) ?? this.handlers.get(route.replace(/[^/]*$/, '*'))
     if (handler === undefined) throw new Error(`there is no ${route}`)
     return new Promise((resolve) => {
-      const exchange = new OfflineExchange(path, body, resolve)
+      const exchange = new OfflineExchange(this.headOf(path, head), body, resolve)
       const fail = (error: unknown): void => {
         if (!(error instanceof GatewayError)) this.faults.push(error)
         exchange.fail(error instanceof GatewayError ? error : new GatewayError('internal_error'))
@@ -123,7 +161,17 @@ export class OfflineProxy {
       keys: { find: () => principal },
       videos: { reserve: () => false },
       batches: { submit: () => Promise.reject(new GatewayError('batch_unavailable', { status: 503 })) },
-      payments: { publicUrl: '', limits: LIMITS, rpc, catalog, onFault: fault },
+      payments: {
+        publicUrl: '',
+        limits: LIMITS,
+        rpc,
+        catalog,
+        owner: 'own_1',
+        trustedProxies: 0,
+        terms: { current: () => Promise.resolve(TERMS) },
+        verifier: { verify: (check: PaymentCheck) => Promise.resolve().then(() => verdictOf(check)) },
+        onFault: fault,
+      },
       site: { publicUrl: '', listenHost: '127.0.0.1' },
     } as unknown as RouteParts
   }
@@ -162,27 +210,29 @@ class OfflineExchange implements Exchange {
   readonly arrivedAt = performance.now()
   readonly gone = false
   readonly begun = false
-  readonly decorator = null
+  decorator: AnswerDecorator | null = null
   readonly head: RequestHead
   readonly body: Buffer
   private readonly onReply: (reply: OfflineReply) => void
 
-  constructor(path: string, body: Buffer, onReply: (reply: OfflineReply) => void) {
-    this.head = { ...HEAD, path }
+  constructor(head: RequestHead, body: Buffer, onReply: (reply: OfflineReply) => void) {
+    this.head = head
     this.body = body
     this.onReply = onReply
   }
 
   answer(status: number, _contentType: string, body: string | Uint8Array): void {
-    this.onReply({ status, text: String(body) })
+    this.onReply({ status, text: String(body), headers: [] })
   }
 
-  fail({ status, code, message }: GatewayError): void {
-    this.onReply({ status, text: `${code}: ${message}` })
+  fail(error: GatewayError): void {
+    const { status, code, message } = error
+    const own = this.decorator?.onFailure(error)
+    this.onReply({ status, text: own?.body ?? `${code}: ${message}`, headers: own?.headers ?? [] })
   }
 
   end(): void {
-    this.onReply({ status: 200, text: '' })
+    this.onReply({ status: 200, text: '', headers: [] })
   }
 
   breakOff(): void {

@@ -118,13 +118,20 @@ const mcp = (name: string, input: object) => ({
 })
 const { stream: _streamed, stream_options: _options, ...CALLED } = CHAT
 
-/** Sound requests by path. */
-export const SOUND: readonly (readonly [path: string, body: object])[] = [
-  ['/v1/chat/completions', CHAT],
+type SoundRequest = readonly [path: string, body: object]
+
+/** What is served to keys alone. */
+const KEYED: readonly SoundRequest[] = [
   ['/v1/chat/completions', { ...CALLED, model: 'test/chat:batch', webhook_url: 'https://example.com/hook' }],
   ['/v1/messages', MESSAGES],
   ['/v1/messages/count_tokens', MESSAGES],
   ['/v1/responses', RESPONSES],
+  ['/v1/tools/web.search', { query: 'x', count: 2, language: 'de', provider: { allow_retention: true } }],
+]
+
+/** What is served to keys and, under /x402, to whoever pays for the request itself. */
+const SOLD: readonly SoundRequest[] = [
+  ['/v1/chat/completions', CHAT],
   [
     '/v1/completions',
     { model: 'test/chat', prompt: ['x'], suffix: 'y', echo: false, max_tokens: 5, stop: 'a', logprobs: 2, best_of: 1 },
@@ -155,7 +162,9 @@ export const SOUND: readonly (readonly [path: string, body: object])[] = [
       resolution: '720p',
     },
   ],
-  ['/v1/tools/web.search', { query: 'x', count: 2, language: 'de', provider: { allow_retention: true } }],
+]
+
+const MCP: readonly SoundRequest[] = [
   ['/mcp', mcp('chat', CALLED)],
   ['/mcp', mcp('quote', CALLED)],
   ['/mcp', mcp('receipt', { request_id: 'req_1' })],
@@ -168,6 +177,14 @@ export const SOUND: readonly (readonly [path: string, body: object])[] = [
       params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'x', version: '1' } },
     },
   ],
+]
+
+/** Sound requests by path, of every route that takes JSON and is served by the proxy itself. */
+export const SOUND: readonly SoundRequest[] = [
+  ...KEYED,
+  ...SOLD,
+  ...SOLD.map(([path, body]) => [`/x402${path}`, body] as const),
+  ...MCP,
 ]
 
 /** @param providers who serves chat: mock speaks the OpenAI dialect, claude the Anthropic one */
