@@ -9,6 +9,7 @@ import { api, type Json } from '../../support/clients/apiClient.ts'
 import { assertError, type Reply } from '../../support/clients/chatClient.ts'
 import { callTool, scrapeTool } from '../../support/clients/toolClient.ts'
 import { ScriptedProvider } from '../../support/providers/scriptedProvider.ts'
+import { ambiguous } from '../../support/samples/addresses.ts'
 import { type Stack, startStack } from '../../support/stack.ts'
 
 const PAGE = 'https://93.184.215.14/page'
@@ -85,23 +86,6 @@ const scrape = (url: string, tool = 'web.page'): Promise<Reply> => {
   asked = []
   return callTool(stack.baseUrl, apiKey, tool, { url, provider: OPTED_IN })
 }
-
-/** Texts in which parsers find different hosts, of the trap at `inside`. */
-const ambiguous = (inside: string): string[] => [
-  `http://example.com\\@${inside}/x`,
-  `http://example.com\\\\@${inside}/x`,
-  `http:\\\\example.com\\@${inside}/x`,
-  `http://example.com\\.${inside}/x`,
-  `http://exa\tmple.com\\@${inside}/x`,
-  `http://example.com\n@${inside}/x`,
-  `http://example.com\r\n@${inside}/x`,
-  `http://example.com/\r\nHost: ${inside}`,
-  `http://example.com\t@${inside}/x`,
-  `http://example.com:80\\@${inside}/x`,
-  `http://example.com@${inside}/x`,
-  `http://example.com:x@${inside}/x`,
-  `http://${inside}\\@example.com/x`,
-]
 
 test('an address that parsers read differently is not sent to the page reader', async () => {
   for (const url of ambiguous(`127.0.0.1:${trap.port}`)) {

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { GatewayError } from '../../../../contract/errors/errors.ts'
+import { mayBePublicHost, parseWebUrl } from '../../../../contract/net/publicUrl.ts'
+import { readBaseUrl } from '../../../../control/customers/providers/checkEndpoint.ts'
+import { readChatRequest } from '../../../../proxy/dialects/openai/chatRequest.ts'
+import { readImageUrl } from '../../../../proxy/dialects/shared/imageUrl.ts'
+import { checkPublicUrl } from '../../../../proxy/endpoints/tools/publicUrl.ts'
+import { limits } from '../../../support/limits.ts'
+import { ambiguous } from '../../../support/samples/addresses.ts'
+
+const ODD = 'HTTPS://93.184.215.14:443/a/../b'
+const HREF = 'https://93.184.215.14/b'
+const MESSAGES = [{ role: 'user', content: 'a' }]
+const newSize = () => ({ textBytes: 0, messages: 0, images: 0 })
+
+/** How each address that somebody may name is read; what is sent on. */
+const READERS: Readonly<Record<string, (text: string) => string | undefined | Promise<string>>> = {
+  webhook_url: (text) =>
+    readChatRequest({ model: 'a/b', batch: true, messages: MESSAGES, webhook_url: text }, limits).webhookUrl,
+  'base_url of a provider': (text) => readBaseUrl(text, true).href,
+  'the address of an image': (text) => readImageUrl(text, 'url', newSize()),
+  'the address of a page': (text) => checkPublicUrl(text, 'url', 1_000),
+}
+
+test('an address in which parsers find different hosts is none', () => {
+  for (const text of ambiguous('127.0.0.1')) assert.equal(parseWebUrl(text), undefined, JSON.stringify(text))
+  assert.equal(parseWebUrl(ODD)?.href, HREF)
+})
+
+for (const [what, read] of Object.entries(READERS)) {
+  test(`${what} is sent on as it was checked, or refused`, async () => {
+    assert.equal(await read(ODD), HREF)
+    for (const text of [
+      ...ambiguous('127.0.0.1'),
+      'file:///etc/passwd',
+      'gopher://127.0.0.1:70/',
+      '//a.example/',
+      '',
+    ]) {
+      await assert.rejects(
+        async () => read(text),
+        (error: unknown) => error instanceof GatewayError && error.status === 400,
+        JSON.stringify(text),
+      )
+    }
+  })
+}
+
+test('names that no public DNS has, and addresses that are not public, belong to no public host', () => {
+  for (const host of ['localhost', 'nas', 'a.local', 'b.internal.', 'c.home.arpa', '127.1', '0x7f000001', '[::1]']) {
+    assert.equal(mayBePublicHost(new URL(`http://${host}/`)), false, host)
+  }
+  for (const host of ['example.com', 'example.com.', '93.184.215.14', '[2606:2800:21f::1]']) {
+    assert.equal(mayBePublicHost(new URL(`http://${host}/`)), true, host)
+  }
+})
