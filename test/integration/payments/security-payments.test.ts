@@ -121,6 +121,11 @@ test('a transaction that can get into no block is refused before anything is sto
     const reply = await payByTransaction(payer, STRANGER, changes)
     assert.equal(codeOf(reply), 'payment_invalid', `${what}: ${reply.text}`)
   }
+  const tokenless = newWallet()
+  await paid.chain.client.setBalance({ address: tokenless.address, value: 10n ** 18n })
+  const penniless = await payByTransaction(tokenless, STRANGER)
+  assert.equal(codeOf(penniless), 'insufficient_funds', penniless.text)
+  assert.doesNotMatch(penniless.text, /wei for gas/)
   await paid.chain.client.setBalance({ address: payer.address, value: 1n })
   const reply = await payByTransaction(payer, STRANGER)
   assert.equal(codeOf(reply), 'insufficient_funds', reply.text)
