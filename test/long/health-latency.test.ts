@@ -12,7 +12,8 @@ const SECONDS = Number(process.env['SLUICE_HEALTH_SECONDS'] ?? 20)
 const EVERY_MS = 5
 /** On a machine that does much else; parsing on the event loop takes seconds for each of these bodies. */
 const P99_MAX_MS = 500
-const READ_MS = 60_000
+/** Strangers' bodies are read when the machine has nothing better to do. */
+const READ_MS = 120_000
 
 const list = (count: number, item: (i: number) => string): string =>
   Array.from({ length: count }, (_, i) => item(i)).join(',')
@@ -87,10 +88,12 @@ test('GET /health is answered as soon while large bodies are read', async (t) =>
   const answers = new Map<string, number>()
   sender.on('message', (answer: string) => answers.set(answer, (answers.get(answer) ?? 0) + 1))
   // What is paid for is not sold here, and the stranger of a tool is asked for a payment within the answer.
-  await until('each body was read to its end', () => READ.every((answer) => answers.has(answer)), READ_MS)
+  const isRead = () => READ.every((answer) => answers.has(answer))
+  const shownAnswers = () => [...answers].map((entry) => entry.join(': ')).join(', ')
+  await until('each body was read to its end', isRead, READ_MS).finally(() => t.diagnostic(shownAnswers()))
   const loaded = shown(await latencies(stack.baseUrl))
   t.diagnostic(`without load: ${quiet.text}`)
-  t.diagnostic(`with large bodies: ${loaded.text}; ${[...answers].map((entry) => entry.join(': ')).join(', ')}`)
+  t.diagnostic(`with large bodies: ${loaded.text}; ${shownAnswers()}`)
   await sender.terminate()
   assert.ok(loaded.p99 < P99_MAX_MS, loaded.text)
 })

@@ -20,7 +20,8 @@ const MUTATIONS = 400
 const AT_ONCE_BYTES = 262_144
 const TURN_MS = 5
 const TRIES = 8
-const JSON_ROUTES = SOUND.filter(([path]) => !path.startsWith('/v1/tools/'))
+/** Tools take no large bodies; what is paid for is answered with a price that names the digest of its body. */
+const JSON_ROUTES = SOUND.filter(([path]) => !path.startsWith('/v1/tools/') && !path.startsWith('/x402/'))
 
 const mixed = newProxy()
 const byProvider = { mock: newProxy(['mock']), claude: newProxy(['claude']) }
