@@ -26,7 +26,7 @@ before(async () => {
       payerTransactionsInFlightMax: 2,
       contractChecksMax: 2,
       paymentRefusalBurst: 100,
-      paymentRefusalsPerMinute: 60,
+      paymentRefusalsPerMinute: 1,
     },
   })
   customer = await paid.chain.newPayer()
