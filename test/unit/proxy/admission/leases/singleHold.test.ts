@@ -29,7 +29,7 @@ test('its ending is read from the journal as it was written', () => {
   assert.ok(record?.kind === 'ending')
   assert.deepEqual(leasedEnding(record), {
     lease: hold.name,
-    charged: { coinUnits: 7, grants: [{ grantId: 'grt_1', units: 2 }] },
+    charged: { coinUnits: 7, coinNanos: 7, grants: [{ grantId: 'grt_1', units: 2 }] },
     ...ending,
   })
 })
