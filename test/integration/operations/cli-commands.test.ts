@@ -152,7 +152,10 @@ test('a balance that no account can hold is refused in a line', async () => {
   assert.deepEqual(large['balance'], { coin: '9000000', credits: '18000000' })
   const refused = await cli('account', 'credit', id, '--coin', '9000000')
   assert.equal(refused.code, 1)
-  assert.match(refused.stderr, /^sluice: the balance would be too large; an account holds at most 9007199\.25.* coin or USD\n$/)
+  assert.match(
+    refused.stderr,
+    /^sluice: the balance would be too large; an account holds at most 9007199\.25.* coin or USD\n$/,
+  )
 })
 
 test('without a file, the catalog is that of the running control', async (t) => {
