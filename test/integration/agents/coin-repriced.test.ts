@@ -8,11 +8,10 @@ import { coinFor } from '../../../contract/money/coin.ts'
 import { parseUsd, UNITS_PER_USD } from '../../../contract/money/units.ts'
 import { apiOk, type Json, newOwner, type Owner } from '../../support/clients/apiClient.ts'
 import { chat, completion, type Receipt } from '../../support/clients/chatClient.ts'
-import { type Stack, startStack } from '../../support/stack.ts'
+import { type Stack, startStack, until } from '../../support/stack.ts'
 
 const MODELS = [{ id: 'test/small' }, { id: 'test/slow', upstream: 'chat-small,chunks=20,delay=20' }]
 const AT_ONCE = 6
-const LOAD_MS = 3_000
 
 let stack: Stack
 let url: string
@@ -50,13 +49,25 @@ async function publish(coinUsd: string): Promise<void> {
   assert.equal(done.code, 0, done.stderr)
 }
 
-/** Requests of a key, one after the other, until the time is over. */
-async function load(apiKey: string, untilMs: number): Promise<Receipt[]> {
+async function ask(apiKey: string, model = 'test/small'): Promise<Receipt> {
+  return completion(await chat(url, apiKey, { model, max_tokens: 20 })).receipt
+}
+
+/** Requests of a key, one after the other, until it is over. */
+async function load(apiKey: string, isOver: () => boolean): Promise<Receipt[]> {
   const receipts: Receipt[] = []
-  for (let i = 0; Date.now() < untilMs; i++) {
-    const answer = await chat(url, apiKey, { model: MODELS[i % 4 === 0 ? 1 : 0]?.id ?? '', max_tokens: 20 })
-    receipts.push(completion(answer).receipt)
-  }
+  for (let i = 0; !isOver(); i++) receipts.push(await ask(apiKey, MODELS[i % 4 === 0 ? 1 : 0]?.id))
+  return receipts
+}
+
+/** Asks until a request is served by this price. @returns the receipts of all */
+async function askAt(apiKey: string, coinUsd: string): Promise<Receipt[]> {
+  const receipts: Receipt[] = []
+  await until(`a coin is ${coinUsd} USD`, async () => {
+    const receipt = await ask(apiKey)
+    receipts.push(receipt)
+    return (await priceOf(receipt.price_sheet)) === parseUsd(coinUsd)
+  })
   return receipts
 }
 
@@ -75,16 +86,19 @@ test('requests, links and agents keep their coin when its price changes under lo
     await post<Link>(owner, '/v1/links', { amount: '3' }),
     await post<Link>(owner, '/v1/links', { amount: '4' }),
   ]
-  const untilMs = Date.now() + LOAD_MS
-  const running = Promise.all(Array.from({ length: AT_ONCE }, () => load(owner.apiKey, untilMs)))
+  let isOver = false
+  const running = Promise.all(Array.from({ length: AT_ONCE }, () => load(owner.apiKey, () => isOver)))
+  const receipts = [await ask(owner.apiKey)]
   await publish('2')
+  receipts.push(...(await askAt(owner.apiKey, '2')))
   const [first, second] = links
   const claimed = await post<Link>(friend, `/v1/links/${first?.token}/claim`)
   assert.deepEqual([claimed.amount.coin, claimed.amount.usd], ['3', '6'])
   await publish('0.333333333')
   await post(owner, `/v1/links/${second?.id}/cancel`)
-  const receipts = (await running).flat()
-  receipts.push(completion(await chat(url, owner.apiKey, { model: 'test/small', max_tokens: 20 })).receipt)
+  receipts.push(...(await askAt(owner.apiKey, '0.333333333')))
+  isOver = true
+  receipts.push(...(await running).flat())
   await stack.settled()
 
   const prices = new Map<string, number>()
