@@ -17,7 +17,7 @@ const WALLET = `0x${'1'.repeat(40)}`
 
 /** A book as it was kept before, at this price of a coin. */
 async function oldBook(coinUsd: string): Promise<Pool> {
-  const pool = createPool(await freshDatabase(), limits)
+  const pool = createPool(await freshDatabase({ empty: true }), limits)
   await pool.query(
     'CREATE TABLE schema_migrations (version integer PRIMARY KEY, name text, applied_at timestamptz DEFAULT now())',
   )
