@@ -34,6 +34,8 @@ export class ShardLeases implements KeyShard {
   /** Redis does not know what is out. */
   private mustReport = false
   private retryAtMs = 0
+  /** Until then nothing is delivered, because admission was closed; whoever wants a lease asks for itself whether it is still. */
+  private restsUntilMs = 0
   private readonly start = (): void => {
     this.scheduled = false
     this.running ??= this.run()
@@ -62,7 +64,6 @@ export class ShardLeases implements KeyShard {
     return this.endings.all[0]?.heldAtMs ?? Number.POSITIVE_INFINITY
   }
 
-  /** Units that this process has out. */
   get outUnits(): number {
     return this.leases.outUnits
   }
@@ -165,7 +166,6 @@ export class ShardLeases implements KeyShard {
     } catch (error) {
       this.context.onFault(error)
       this.isUnsure = true
-      this.refuseWanting(HoldCode.CLOSED)
       this.pause()
     } finally {
       this.running = undefined
@@ -180,14 +180,14 @@ export class ShardLeases implements KeyShard {
     }
     if (this.mustReport) return this.reportNow('').then(() => true)
     if (this.isUnsure) return this.sync()
-    if (this.wanting.size > 0 && !(this.isDue && this.endings.isUrgent)) return this.lease()
-    return this.isDue && this.deliver()
+    const mayDeliver = this.isDue && performance.now() >= this.restsUntilMs
+    if (this.wanting.size > 0 && !(mayDeliver && this.endings.isUrgent)) return this.lease()
+    return mayDeliver && this.deliver()
   }
 
   private async lease(): Promise<boolean> {
     const nowMs = this.context.clock.now()
-    const keys: KeyLeases[] = []
-    for (const key of this.wanting) if (keys.length < this.context.limits.holdBatchMax) keys.push(key)
+    const keys = [...this.wanting].slice(0, this.context.limits.holdBatchMax)
     for (const key of keys) this.wanting.delete(key)
     const asked = keys.flatMap((key) => {
       const ask = key.ask(nowMs)
@@ -222,7 +222,9 @@ export class ShardLeases implements KeyShard {
     if (done.code !== LeaseCode.OK) {
       this.isDue = true
       this.leases.giveUpAgain(given)
-      return this.notTaken(done)
+      if (done.code !== LeaseCode.CLOSED) return this.notTaken(done)
+      this.restsUntilMs = performance.now() + this.context.limits.settleRetryMs
+      return this.wanting.size > 0
     }
     for (const { lease, charged } of endings) this.leases.takenOff(lease.field, charged)
     for (const { lease, parts } of given) this.leases.takenOff(lease.field, parts)
@@ -257,8 +259,7 @@ export class ShardLeases implements KeyShard {
       this.notTaken(done)
       return
     }
-    this.mustReport = false
-    this.isUnsure = false
+    this.mustReport = this.isUnsure = false
     this.retryAtMs = 0
     this.isDue = true
   }
@@ -270,18 +271,15 @@ export class ShardLeases implements KeyShard {
   private notTaken({ code }: NotTaken): boolean {
     switch (code) {
       case LeaseCode.UNKNOWN_EPOCH:
-        // Before the first lease there is none to compare with, and after a report this is the one that it was made for.
-        if (this.calls.epoch === '') this.calls.epoch = this.calls.inForce
-        else this.mustReport = true
-        return true
       case LeaseCode.OWNER_CLOSED:
-        this.mustReport = true
+        // Before the first lease there is no epoch to compare with, and after a report this is the one that it was made for.
+        if (code === LeaseCode.UNKNOWN_EPOCH && this.calls.epoch === '') this.calls.epoch = this.calls.inForce
+        else this.mustReport = true
         return true
       case LeaseCode.STALE:
         this.isUnsure = true
         return true
       default:
-        this.refuseWanting(HoldCode.CLOSED)
         this.pause()
         return false
     }
@@ -294,6 +292,7 @@ export class ShardLeases implements KeyShard {
   }
 
   private pause(): void {
+    this.refuseWanting(HoldCode.CLOSED)
     this.retryAtMs = performance.now() + this.context.limits.settleRetryMs
     this.isDue = true
   }

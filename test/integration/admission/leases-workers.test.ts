@@ -169,7 +169,7 @@ class World {
     const keyId = `key_${key}_${this.accountId}`
     const { accountId } = this
     const takeOne = () => (single ? on.takeSingly(accountId, keyId, units) : on.take(accountId, keyId, units))
-    const answers = await Promise.all(Array.from({ length: count }, () => untilAvailable(takeOne)))
+    const answers = await Promise.all(Array.from({ length: count }, takeOne))
     const held = answers.filter((answer): answer is LeasedRequest => !(answer instanceof GatewayError))
     this.open.push(...held.map((request) => ({ request, worker: on, single })))
     if (held.length === count) return
@@ -209,17 +209,6 @@ class World {
     await replay
     this.workers[place] = await this.newWorker()
   }
-}
-
-/** Asks again, as a client does, while a worker that met a closed admission waits before it tries again. */
-async function untilAvailable<T>(take: () => Promise<T>): Promise<T> {
-  let answer = await take()
-  await until('admission is available', async () => {
-    const isClosed = answer instanceof GatewayError && answer.code === 'admission_unavailable'
-    if (isClosed) answer = await take()
-    return !isClosed
-  })
-  return answer
 }
 
 test('workers on leases lose and make nothing, whatever ends, breaks or is lost', async () => {
