@@ -72,6 +72,7 @@ const SHARED: Partial<Record<ScriptName, readonly string[]>> = {
   syncLeases: ['time', 'coin', 'counters', 'pots', 'lease'],
   reportLeases: ['time', 'coin', 'counters', 'pots', 'lease'],
   closeOwner: ['time', 'coin', 'counters', 'pots', 'lease'],
+  serverOf: ['server'],
 }
 
 const sources = new Map<ScriptName, string>()
@@ -81,12 +82,17 @@ export function sharedSource(name: string): string {
   return readFileSync(new URL(`./lua/shared/${name}.lua`, import.meta.url), 'utf8')
 }
 
+/** A script behind what it shares with others, in their order. */
+export function withShared(names: readonly string[], own: string): string {
+  return names.map(sharedSource).join('') + own
+}
+
 /** The Lua text of a script. */
 export function sourceOf(name: ScriptName): string {
   let source = sources.get(name)
   if (source === undefined) {
     const own = readFileSync(new URL(`./lua/${name}.lua`, import.meta.url), 'utf8')
-    source = (SHARED[name] ?? []).map(sharedSource).join('') + own
+    source = withShared(SHARED[name] ?? [], own)
     sources.set(name, source)
   }
   return source

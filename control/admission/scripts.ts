@@ -1,18 +1,22 @@
 import { readFileSync } from 'node:fs'
 import type { Redis } from '../../contract/wire/redis.ts'
-import { type Script, scriptFor, sharedSource } from '../../contract/wire/scripts.ts'
+import { type Script, scriptFor, withShared } from '../../contract/wire/scripts.ts'
 
 type ControlScriptName = 'guarded' | 'forgetOwner' | 'settleLost' | 'takeDebit' | 'giveBack' | 'payHold' | 'handOver'
 
-/** Those that convert between coin and units. */
-const WITH_COIN: ReadonlySet<ControlScriptName> = new Set(['settleLost', 'takeDebit', 'giveBack'])
+/** What a script begins with, of contract/wire/lua/shared/. */
+const SHARED: Partial<Record<ControlScriptName, readonly string[]>> = {
+  settleLost: ['time', 'coin', 'counters', 'done'],
+  takeDebit: ['time', 'coin', 'counters', 'server'],
+  giveBack: ['time', 'coin', 'counters'],
+  payHold: ['time', 'counters'],
+}
 
 /** Makes a script that only control runs callable on a connection. @returns a function of keys and arguments */
 export function controlScript(redis: Redis, name: ControlScriptName): Script {
   const command = `sluice_control_${name}`
   const lua = readFileSync(new URL(`./lua/${name}.lua`, import.meta.url), 'utf8')
-  const before = WITH_COIN.has(name) ? sharedSource('coin') : ''
-  redis.defineCommand(command, { lua: scriptFor(redis, before + lua) })
+  redis.defineCommand(command, { lua: scriptFor(redis, withShared(SHARED[name] ?? [], lua)) })
   const run = Reflect.get(redis, command) as (...args: unknown[]) => Promise<unknown>
   return (keys, args) => run.call(redis, keys.length, ...keys, ...args)
 }

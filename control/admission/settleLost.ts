@@ -18,12 +18,10 @@ import { redisNowMs } from '../runtime/redisClock.ts'
 import { readStream } from './drainStream.ts'
 import { takeRecalling } from './recall.ts'
 import { controlScript } from './scripts.ts'
-import { windowsAt } from './windows.ts'
 
 const MINUTE_MS = 60_000
-const CLOCK_ATTEMPTS = 5
 /** Codes that settleLost.lua answers with. */
-const LostCode = { CHARGED: 0, ENDED_BEFORE: 1, CLOSED: 2, NO_ACCOUNT: 3, CLOCK_RAN_ON: 4, OUT_IN_LEASES: 5 } as const
+const LostCode = { CHARGED: 0, ENDED_BEFORE: 1, CLOSED: 2, NO_ACCOUNT: 3, OUT_IN_LEASES: 5 } as const
 
 const scripts = new WeakMap<Redis, ReturnType<typeof controlScript>>()
 
@@ -72,21 +70,16 @@ export async function endLost(
   if (booked.rows[0] !== undefined) return booked.rows[0]
   const platformKeyId = await platformKeyOf(pool, settlement.keyId)
   const coinUsdUnits = await coinPriceOf(pool, settlement)
-  for (let attempt = 0; attempt < CLOCK_ATTEMPTS; attempt++) {
-    const [code, units] = await takeRecalling(
-      redis,
-      settlement.accountId,
-      limits,
-      (isLast) => charge(redis, { settlement, platformKeyId, coinUsdUnits, encoded, waits: !isLast, isShown }, limits),
-      ([answer]) => answer === LostCode.OUT_IN_LEASES,
-    )
-    if (code === LostCode.CHARGED || code === LostCode.ENDED_BEFORE) {
-      return { chargedUnits: Math.max(0, units), voided: units < 0 }
-    }
-    if (code === LostCode.CLOSED) throw later('Admission is closed.')
-    if (code === LostCode.NO_ACCOUNT) throw later('Admission does not know the account yet.')
-  }
-  throw later('The clock of Redis is running away.')
+  const [code, units] = await takeRecalling(
+    redis,
+    settlement.accountId,
+    limits,
+    (isLast) => charge(redis, { settlement, platformKeyId, coinUsdUnits, encoded, waits: !isLast, isShown }, limits),
+    ([answer]) => answer === LostCode.OUT_IN_LEASES,
+  )
+  if (code === LostCode.CLOSED) throw later('Admission is closed.')
+  if (code === LostCode.NO_ACCOUNT) throw later('Admission does not know the account yet.')
+  return { chargedUnits: Math.max(0, units), voided: units < 0 }
 }
 
 /**
@@ -136,25 +129,19 @@ async function charge(
   limits: Limits,
 ): Promise<[code: number, units: number]> {
   const shard = shardOf(settlement.accountId)
-  const nowMs = await redisNowMs(redis)
-  const minute = Math.floor(nowMs / MINUTE_MS)
-  const done: string[] = []
-  for (let back = 0; back <= limits.rememberResultMinutes; back++) done.push(`${donePrefix(shard)}:${minute - back}`)
   const reply = await scriptOn(redis)(
     [
       epochKey(shard),
       accountKey(shard, settlement.accountId),
       keyCountersKey(shard, settlement.keyId),
       ledgerStream(shard),
-      ...done,
+      donePrefix(shard),
     ],
     [
       settlement.requestId,
       isCharged(settlement) ? settlement.chargeUnits : -1,
       Buffer.from(encoded),
-      minute,
       limits.rememberResultMinutes,
-      windowsAt(nowMs).month,
       platformKeyId,
       waits ? 1 : 0,
       isShown ? 1 : 0,

@@ -11,16 +11,11 @@ import type { Limits } from '../../limits.ts'
 import { beforeDeadline } from '../../runtime/beforeDeadline.ts'
 import type { Client, Pool } from '../../runtime/db/pool.ts'
 import type { UndoableTransaction } from '../../runtime/db/undoable.ts'
-import { redisNowMs } from '../../runtime/redisClock.ts'
 import { tryDebitLock } from '../debitLock.ts'
 import { takeRecalling } from '../recall.ts'
 import { controlScript } from '../scripts.ts'
 import { keysText } from '../spendingKeys.ts'
-import { windowsAt } from '../windows.ts'
 
-/** A code of takeDebit.lua that no hold has: an hour began between reading the clock and the call. */
-const CLOCK_RAN_ON = 20
-const CLOCK_ATTEMPTS = 3
 const CAP_CODES: ReadonlySet<number> = new Set([
   HoldCode.CAP_HOUR,
   HoldCode.CAP_DAY,
@@ -121,20 +116,11 @@ export class Debits {
   }
 
   private takeInRedis(debit: Debit, servers: string): Promise<Taken> {
-    const take = () => this.takeAtHour(debit, servers)
+    const take = () => inTime(this.tryTake(debit, servers), this.limits)
     return takeRecalling(this.redis, debit.accountId, this.limits, take, isShort)
   }
 
-  private async takeAtHour(debit: Debit, servers: string): Promise<Taken> {
-    let taken = await inTime(this.tryTake(debit, servers), this.limits)
-    for (let more = CLOCK_ATTEMPTS; taken.code === CLOCK_RAN_ON && more > 1; more--) {
-      taken = await inTime(this.tryTake(debit, servers), this.limits)
-    }
-    return taken
-  }
-
   private async tryTake(debit: Debit, servers: string): Promise<Taken> {
-    const { hour, month } = windowsAt(await redisNowMs(this.redis))
     const { spender } = debit
     const keys = keysText({ keyId: spender?.keyId ?? '', platformKeyId: spender?.platform?.keyId ?? '' })
     const [code, left, nowMs, out] = (await this.take(
@@ -145,8 +131,6 @@ export class Debits {
         keys,
         debit.nanos,
         debit.units,
-        hour,
-        month,
         servers,
         ...(spender === undefined ? [] : capArguments(spender.caps)),
         ...(spender?.platform === undefined ? [] : capArguments(spender.platform.caps)),
@@ -226,7 +210,6 @@ function refusalOf({ code, left }: Taken): GatewayError {
       return new GatewayError('key_budget_exceeded', { message: PLATFORM_BUDGET_MESSAGE, param: 'amount' })
     case HoldCode.NO_ACCOUNT:
     case HoldCode.CLOSED:
-    case CLOCK_RAN_ON:
       return unavailable()
     default:
       return new GatewayError('internal_error', { cause: new Error(`takeDebit.lua answered ${code}, ${left}`) })

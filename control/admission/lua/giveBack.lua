@@ -8,19 +8,7 @@ if redis.call('EXISTS', KEYS[1]) == 0 or not coin then return -1 end
 local taken, hour, day, month = string.match(debit, '^([%d:]+)|%d+|[^|]*|[^|]*|(%d+)|(%d+)|(%d+)$')
 local units, nanos = parseCoin(taken)
 
-local function int(number)
-  return string.format('%.0f', number)
-end
-
-local function refund(countersKey)
-  local c = redis.call('HMGET', countersKey, 'hw', 'hs', 'dw', 'ds', 'mw', 'ms', 'bs')
-  redis.call('HSET', countersKey, 'bs', int(tonumber(c[7] or 0) - units))
-  if c[1] == hour then redis.call('HSET', countersKey, 'hs', int(tonumber(c[2]) - units)) end
-  if c[3] == day then redis.call('HSET', countersKey, 'ds', int(tonumber(c[4]) - units)) end
-  if c[5] == month then redis.call('HSET', countersKey, 'ms', int(tonumber(c[6]) - units)) end
-end
-
 redis.call('HDEL', KEYS[3], ARGV[1])
-redis.call('HSET', KEYS[2], 'coin', int(tonumber(coin) + nanos))
-for k = 4, #KEYS do refund(KEYS[k]) end
+redis.call('HSET', KEYS[2], 'coin', format('%d', tonumber(coin) + nanos))
+for k = 4, #KEYS do refundWindows(KEYS[k], hour, day, month, units) end
 return 1

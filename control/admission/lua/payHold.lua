@@ -2,27 +2,20 @@
 -- is brought along, so that nobody waits for the dispatcher; events that were applied before change nothing.
 -- What strangers paid is kept in units, so nothing is converted here.
 -- KEYS: epoch, account, key counters, holds of the owner, ledger stream.
--- ARGV: requestId, accountId, keyId, units, meta, latest time in ms, months since 1970, most entries of the stream,
---   then the account's waiting events in order, each seq and coinDelta.
+-- ARGV: requestId, accountId, keyId, units, meta, latest time in ms, most entries of the stream, then
+--   the account's waiting events in order, each seq and coinDelta.
 -- Returns: code (0 held, 1 closed, 2 too late, 3 earlier events are missing, 4 balance, 5 backlog), time it was held at.
 local OK, CLOSED, LATE, BEHIND, BALANCE, BACKLOG = 0, 1, 2, 3, 4, 5
 if redis.call('EXISTS', KEYS[1]) == 0 then return { CLOSED, 0 } end
-local time = redis.call('TIME')
-local nowSec = tonumber(time[1])
-local nowMs = nowSec * 1000 + math.floor(tonumber(time[2]) / 1000)
 if nowMs > tonumber(ARGV[6]) then return { LATE, 0 } end
-if redis.call('XLEN', KEYS[5]) >= tonumber(ARGV[8]) then return { BACKLOG, 0 } end
-
-local function int(number)
-  return string.format('%.0f', number)
-end
+if redis.call('XLEN', KEYS[5]) >= tonumber(ARGV[7]) then return { BACKLOG, 0 } end
 
 local held = redis.call('HGET', KEYS[4], ARGV[1])
 if held then return { OK, tonumber(string.match(held, '^%d+|(%d+)|')) } end
 
 local account = redis.call('HMGET', KEYS[2], 'coin', 'seq')
 local coin, last = tonumber(account[1] or 0), tonumber(account[2] or 0)
-for i = 9, #ARGV, 2 do
+for i = 8, #ARGV, 2 do
   local seq = tonumber(ARGV[i])
   if seq > last + 1 then return { BEHIND, 0 } end
   if seq == last + 1 then
@@ -33,16 +26,10 @@ end
 local units = tonumber(ARGV[4])
 if coin < units then return { BALANCE, 0 } end
 
-local hour, day, month = int(math.floor(nowSec / 3600)), int(math.floor(nowSec / 86400)), ARGV[7]
-local c = redis.call('HMGET', KEYS[3], 'hw', 'hs', 'dw', 'ds', 'mw', 'ms', 'bs')
-local function spent(window, current, units_)
-  return int((window == current and tonumber(units_) or 0) + units)
-end
-redis.call('HSET', KEYS[2], 'coin', int(coin - units), 'seq', int(last))
-redis.call('HSET', KEYS[3],
-  'hw', hour, 'hs', spent(c[1], hour, c[2]), 'dw', day, 'ds', spent(c[3], day, c[4]),
-  'mw', month, 'ms', spent(c[5], month, c[6]), 'bs', int(tonumber(c[7] or 0) + units))
+local unitsText = format('%d', units)
+redis.call('HSET', KEYS[2], 'coin', format('%d', coin - units), 'seq', format('%d', last))
+countNow(KEYS[3], units)
 redis.call('HSET', KEYS[4], ARGV[1], table.concat({
-  int(units), int(nowMs), ARGV[2], ARGV[3], hour, day, month, int(units), '', ARGV[5],
+  unitsText, format('%d', nowMs), ARGV[2], ARGV[3], hourText, dayText, monthText, unitsText, '', ARGV[5],
 }, '|'))
 return { OK, nowMs }

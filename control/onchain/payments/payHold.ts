@@ -10,10 +10,8 @@ import {
   shardOf,
 } from '../../../contract/wire/redisKeys.ts'
 import { controlScript } from '../../admission/scripts.ts'
-import { windowsAt } from '../../admission/windows.ts'
 import type { Limits } from '../../limits.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
-import { redisNowMs } from '../../runtime/redisClock.ts'
 import type { PaymentRow } from './paymentRow.ts'
 
 /** Codes that payHold.lua answers with. */
@@ -43,7 +41,6 @@ export async function takePaidHold(redis: Redis, pool: Pool, payment: PaymentRow
     'SELECT seq, coin_delta FROM admission_events WHERE account_id = $1 ORDER BY seq LIMIT $2',
     [accountId, limits.admissionEventsBatchMax],
   )
-  const nowMs = await redisNowMs(redis)
   const reply = await scriptOn(redis)(
     [
       epochKey(shard),
@@ -59,7 +56,6 @@ export async function takePaidHold(redis: Redis, pool: Pool, payment: PaymentRow
       payment.holdUnits,
       encodeHoldMeta(payment),
       payment.serveByMs,
-      windowsAt(nowMs).month,
       limits.ledgerStreamEntriesMax,
       ...events.rows.flatMap((event) => [event.seq, event.coin_delta]),
     ],
