@@ -101,9 +101,11 @@ export function sourceOf(name: ScriptName): string {
 /**
  * Fails before anything is done while the slot of the keys moves to another node of a cluster: a script that began with
  * some of its keys here and some there could end halfway, because a key that does not exist may be on the other node.
+ * The old owner refuses any key that it has not, the new one only several of which it lacks some, so two keys are asked for.
  * `contract/wire/redis.ts` has such a call repeated.
  */
-const UNLESS_MOVING = `redis.call('EXISTS', (string.find(KEYS[1], '{', 1, true) and KEYS[1] or '{' .. KEYS[1] .. '}') .. ':none')
+const UNLESS_MOVING = `local none = (string.find(KEYS[1], '{', 1, true) and KEYS[1] or '{' .. KEYS[1] .. '}') .. ':none'
+redis.call('EXISTS', none, none .. '2')
 `
 
 /** The text of a script as it is sent on a connection. */

@@ -2,15 +2,13 @@ import type { Logger } from 'pino'
 import { VideoState, videoIdOf } from '../../contract/catalog/video.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
 import type { Redis } from '../../contract/wire/redis.ts'
-import { BATCH_OWNER, holdsKey, SHARD_COUNT, settleKeys, videoKey } from '../../contract/wire/redisKeys.ts'
-import { pipelineOf } from '../../contract/wire/redisShards.ts'
+import { BATCH_OWNER, holdsKey, settleKeys, videoKey } from '../../contract/wire/redisKeys.ts'
 import { defineScript, type Script, SettleCode } from '../../contract/wire/scripts.ts'
 import type { Limits } from '../limits.ts'
 import { redisNowMs } from '../runtime/redisClock.ts'
 import type { HoldRecord } from './holdRecord.ts'
-import { readHolds } from './listHolds.ts'
+import { readHolds, shardsWith } from './listHolds.ts'
 import { orphanSettlement } from './orphanSettlement.ts'
-import { answersOf } from './scripts.ts'
 
 const VOID = -1
 
@@ -54,11 +52,8 @@ export class HoldVoider {
   }
 
   /** The shards in which a proxy process has holds. @throws errors of Redis */
-  async shardsOf(owner: string): Promise<number[]> {
-    const pipeline = pipelineOf(this.redis)
-    for (let shard = 0; shard < SHARD_COUNT; shard++) pipeline.exists(holdsKey(shard, owner))
-    const isThere = answersOf(await pipeline.exec())
-    return [...isThere.keys()].filter((shard) => isThere[shard] === 1)
+  shardsOf(owner: string): Promise<number[]> {
+    return shardsWith(this.redis, (shard) => holdsKey(shard, owner))
   }
 
   /**

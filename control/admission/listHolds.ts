@@ -1,6 +1,8 @@
 import type { Redis } from '../../contract/wire/redis.ts'
-import { scanKeys } from '../../contract/wire/redisShards.ts'
+import { SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
+import { pipelineOf, scanKeys } from '../../contract/wire/redisShards.ts'
 import { type HoldRecord, parseHold } from './holdRecord.ts'
+import { answersOf } from './scripts.ts'
 
 const SCAN_COUNT = 1_000
 const OWNED_KEY = /^(?:holds|leases):\{s(\d\d)\}:(.+)$/
@@ -18,6 +20,14 @@ export type Owned = Partial<Pick<OwnedKey, 'shard' | 'owner'>>
 /** Every hash of holds there is, also of owners that no longer live. Goes over all keys of Redis in small steps. */
 export function scanHoldsKeys(redis: Redis, owned: Owned = {}): Promise<OwnedKey[]> {
   return scanOwnedKeys(redis, 'holds', owned)
+}
+
+/** The shards that have a key. @param keyOf the key in a shard @throws errors of Redis */
+export async function shardsWith(redis: Redis, keyOf: (shard: number) => string): Promise<number[]> {
+  const pipeline = pipelineOf(redis)
+  for (let shard = 0; shard < SHARD_COUNT; shard++) pipeline.exists(keyOf(shard))
+  const isThere = answersOf(await pipeline.exec())
+  return [...isThere.keys()].filter((shard) => isThere[shard] === 1)
 }
 
 /** As `scanHoldsKeys`, for what owners have of either kind. */

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Redis } from '../../contract/wire/redis.ts'
-import { BATCH_OWNER, epochKey, leasesKey, OWNERS_KEY, SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
+import { BATCH_OWNER, epochKey, leasesKey, OWNERS_KEY } from '../../contract/wire/redisKeys.ts'
 import { pipelineOf } from '../../contract/wire/redisShards.ts'
 import { defineScript, LeaseCode, type Script } from '../../contract/wire/scripts.ts'
 import type { Limits } from '../limits.ts'
@@ -8,7 +8,7 @@ import { Loop } from '../runtime/loop.ts'
 import { redisNowMs } from '../runtime/redisClock.ts'
 import type { HoldVoider } from './holdVoider.ts'
 import { scanLeasesKeys } from './leaseRecord.ts'
-import { type OwnedKey, readHolds, scanHoldsKeys } from './listHolds.ts'
+import { type OwnedKey, readHolds, scanHoldsKeys, shardsWith } from './listHolds.ts'
 import { adoptOwners } from './rebuild.ts'
 import { answersOf, controlScript } from './scripts.ts'
 
@@ -109,12 +109,8 @@ export class OrphanVoider {
 
   /** @returns in how many shards its leases could not be taken back now */
   private async takeBack(owner: string): Promise<number> {
-    const pipeline = pipelineOf(this.redis)
-    for (let shard = 0; shard < SHARD_COUNT; shard++) pipeline.exists(leasesKey(shard, owner))
-    const isThere = answersOf(await pipeline.exec())
     let left = 0
-    for (let shard = 0; shard < SHARD_COUNT; shard++) {
-      if (isThere[shard] === 0) continue
+    for (const shard of await shardsWith(this.redis, (shard) => leasesKey(shard, owner))) {
       const keys = [epochKey(shard), leasesKey(shard, owner)]
       const keptSeconds = Math.ceil(this.limits.ownerKeptMs / 1_000)
       const [code, units] = (await this.closeOwner(keys, [keptSeconds])) as [number, number]

@@ -102,34 +102,35 @@ const delivered = (): Promise<void> =>
 
 const empty = (): Promise<unknown> => paid.stack.withRedis((redis) => redis.flushall())
 
-test('paid request: the receipt is shown while Redis stands still, and the worker is killed', async () => {
-  const { reply } = await begunStream()
+/** Lets Redis stand still while a receipt is shown and `kill` runs. @returns what was shown */
+async function shownWithoutRedis(reply: Promise<Reply>, kill: () => Promise<unknown>): Promise<Shown> {
   const redisPid = present(paid.stack.redis.pid())
   process.kill(redisPid, 'SIGSTOP')
-  let shown: Shown
   try {
-    shown = shownIn(await reply)
-    await killWorkers()
+    const shown = shownIn(await reply)
+    await kill()
+    return shown
   } finally {
     process.kill(redisPid, 'SIGCONT')
   }
+}
+
+async function killProxy(): Promise<void> {
+  const workers = childrenOf(present(paid.stack.proxy.pid))
+  await paid.stack.proxy.kill9()
+  for (const worker of workers) process.kill(worker, 'SIGKILL')
+}
+
+test('paid request: the receipt is shown while Redis stands still, and the worker is killed', async () => {
+  const { reply } = await begunStream()
+  const shown = await shownWithoutRedis(reply, killWorkers)
   await paid.stack.ready()
   await assertBooked(shown)
 })
 
 test('paid request: the whole proxy is killed after the receipt, and Redis is emptied', async () => {
   const { reply } = await begunStream()
-  const redisPid = present(paid.stack.redis.pid())
-  process.kill(redisPid, 'SIGSTOP')
-  let shown: Shown
-  try {
-    shown = shownIn(await reply)
-    const workers = childrenOf(present(paid.stack.proxy.pid))
-    await paid.stack.proxy.kill9()
-    for (const worker of workers) process.kill(worker, 'SIGKILL')
-  } finally {
-    process.kill(redisPid, 'SIGCONT')
-  }
+  const shown = await shownWithoutRedis(reply, killProxy)
   await empty()
   await paid.stack.proxy.start()
   await paid.stack.ready()

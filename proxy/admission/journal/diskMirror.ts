@@ -176,6 +176,7 @@ export class DiskMirror {
       for (const listener of listeners) notifyUnwritten(listener, error, this.options.onFault)
     }
   }
+
   /** A disk that fails for long would gather a file for each try. */
   private async abandon({ segment, disk, isUsed }: OpenFile): Promise<void> {
     if (!isUsed) segment.disks.splice(segment.disks.indexOf(disk), 1)

@@ -3,12 +3,11 @@ import { HoldCode } from '../../../contract/wire/scripts.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { HoldWaiter } from '../holds.ts'
 import { Demand } from './demand.ts'
-import { Lease } from './lease.ts'
+import { HOUR_MS, keysOf, Lease } from './lease.ts'
 import type { LeaseAnswer, LeaseAsk } from './leaseCall.ts'
 import type { LeaseContext } from './leaseContext.ts'
 import type { Parts } from './parts.ts'
 
-const HOUR_MS = 3_600_000
 /** A lease keeps up to this many times what the key may need, before some of it is given back. */
 const SLACK = 2
 /** More is leased once less than this part of it is left. */
@@ -179,9 +178,7 @@ export class KeyLeases {
   }
 
   private leaseAt(nowMs: number): Lease {
-    const { platform, keyId, accountId } = this.principal
-    const keys = platform === null ? keyId : `${keyId}/${platform.keyId}`
-    const lease = this.shard.leaseOf(accountId, keys, Math.floor(nowMs / HOUR_MS))
+    const lease = this.shard.leaseOf(this.accountId, keysOf(this.principal), Math.floor(nowMs / HOUR_MS))
     if (this.lease !== lease) this.lease?.giveUpAll()
     this.lease = lease
     return lease

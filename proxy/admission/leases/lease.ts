@@ -1,8 +1,10 @@
 import { coinFor, valueOfCoin } from '../../../contract/money/coin.ts'
+import type { Principal } from '../../access/principal.ts'
 import { leaseText } from '../journal/records.ts'
 import { coinParts, type GrantPart, NO_GRANTS, type Parts } from './parts.ts'
 
-const HOUR_MS = 3_600_000
+/** Units are counted by the hour. */
+export const HOUR_MS = 3_600_000
 
 /** Units of a grant that are free to hold. */
 interface FreeGrant {
@@ -41,9 +43,14 @@ export function keyIdOf({ keys }: Pick<LeaseOrigin, 'keys'>): string {
   return end < 0 ? keys : keys.slice(0, end)
 }
 
-/** The name of a lease in Redis. */
+/** The name of a lease in Redis. @param keys of a key; of the single hold of a request, its id */
 export function leaseField(keys: string, hour: number): string {
   return `L:${keyIdOf({ keys })}:${hour}`
+}
+
+/** The keys of a lease of somebody. */
+export function keysOf({ keyId, platform }: Pick<Principal, 'keyId' | 'platform'>): string {
+  return platform === null ? keyId : `${keyId}/${platform.keyId}`
 }
 
 /** The hour in the name of a lease. */
@@ -85,7 +92,7 @@ export class Lease implements HeldFrom {
   constructor(origin: LeaseOrigin) {
     this.field = leaseField(origin.keys, origin.hour)
     this.name = { ...origin, field: this.field, keyId: keyIdOf(origin) }
-    this.text = leaseText({ ...origin, field: this.field })
+    this.text = leaseText(this.name)
     this.endMs = (origin.hour + 1) * HOUR_MS
   }
 

@@ -1,7 +1,6 @@
 import { leaseText } from '../journal/records.ts'
-import type { HeldFrom, LeaseIdentity } from './lease.ts'
+import { type HeldFrom, HOUR_MS, type LeaseIdentity, leaseField } from './lease.ts'
 
-const HOUR_MS = 3_600_000
 const PREFIX = 'L:req_'
 
 /** Whether a lease has been made of the single hold of a request, which gives it its name. */
@@ -31,7 +30,7 @@ export class SingleHold implements HeldFrom {
 
   constructor({ requestId, shard, accountId, keys, keyId, heldAtMs }: SingleOrigin) {
     const hour = Math.floor(heldAtMs / HOUR_MS)
-    this.name = { shard, accountId, keys, keyId, hour, field: `L:${requestId}:${hour}` }
+    this.name = { shard, accountId, keys, keyId, hour, field: leaseField(requestId, hour) }
     this.text = leaseText(this.name)
   }
 

@@ -2,6 +2,7 @@ import type { GatewayError } from '../../../contract/errors/errors.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { EndingWaiter } from '../ending.ts'
 import type { HoldWaiter } from '../holds.ts'
+import { keysOf } from './lease.ts'
 import { SingleHold } from './singleHold.ts'
 
 /** A request that waits for a hold which Redis keeps by itself; the hold is noted before the request is told of it. */
@@ -29,9 +30,8 @@ export class SingleTaking implements HoldWaiter {
 
   onHeld(heldUnits: number, heldAtMs: number, split = `coin=${heldUnits}`): void {
     const { requestId } = this
-    const { shard, accountId, keyId, platform } = this.principal
-    const keys = platform === null ? keyId : `${keyId}/${platform.keyId}`
-    const hold = new SingleHold({ requestId, shard, accountId, keyId, keys, heldAtMs })
+    const { shard, accountId, keyId } = this.principal
+    const hold = new SingleHold({ requestId, shard, accountId, keyId, keys: keysOf(this.principal), heldAtMs })
     this.note(hold, split, heldUnits, heldAtMs)
     this.waiter.onHeld(heldUnits, heldAtMs)
   }

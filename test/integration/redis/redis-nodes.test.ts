@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test'
 import { clusterOf, connectRedis, type Redis } from '../../../contract/wire/redis.ts'
 import { accountKey, debitsKey, epochKey, leasesKey, SHARD_COUNT } from '../../../contract/wire/redisKeys.ts'
 import { pipelineOf, scanKeys, subscribersOf } from '../../../contract/wire/redisShards.ts'
-import { defineScript } from '../../../contract/wire/scripts.ts'
+import { defineScript, scriptFor } from '../../../contract/wire/scripts.ts'
 import { serversOf } from '../../../contract/wire/servers.ts'
 import { ensureGroups, readGroup } from '../../../control/book/settlement/streamReader.ts'
 import { type ClusterNode, startTestCluster, type TestCluster } from '../../support/redis/redisCluster.ts'
@@ -82,24 +82,48 @@ test('a read of all streams waits for the first entry of any', async () => {
   )
 })
 
-test('a script waits until the slot of its keys has moved, and runs once', async () => {
-  const [epoch, leases] = [epochKey(3), leasesKey(3, 'own_a')]
-  await redis.set(epoch, 'evt')
-  await redis.hset(leases, { 'L:key:1': 'acct|key|1|0|0|5|', op: '1' })
-  await redis.hset(accountKey(3, 'acct'), { coin: '10', out: '5' })
-  const slot = await cluster.slotOf(epoch)
+const [movedEpoch, movedLeases, movedAccount] = [epochKey(3), leasesKey(3, 'own_a'), accountKey(3, 'acct')]
+
+for (const [where, first] of [
+  ['the account', [movedAccount]],
+  ['all that the script names', [movedEpoch, movedLeases]],
+] as const) {
+  test(`a script waits until the slot of its keys has moved, ${where} first, and runs once`, async () => {
+    await redis.set(movedEpoch, 'evt')
+    await redis.hset(movedLeases, { 'L:key:1': 'acct|key|1|0|0|5|', op: '1' })
+    await redis.hset(movedAccount, { coin: '10', out: '5' })
+    const slot = await cluster.slotOf(movedEpoch)
+    const owner = await cluster.ownerOf(slot)
+    const target = cluster.nodes.find((node) => node !== owner)
+    assert.ok(target)
+    const closeOwner = defineScript(redis, 'closeOwner')
+    let closing: Promise<unknown> | undefined
+    const call = async (): Promise<void> => {
+      closing = closeOwner([movedEpoch, movedLeases], [60])
+      assert.equal(await Promise.race([closing, redis.ping()]), 'PONG')
+    }
+    await cluster.moveSlot(slot, target, call, first)
+    assert.deepEqual(await closing, [0, 5])
+    assert.deepEqual(await redis.hmget(movedAccount, 'coin', 'out'), ['15', '0'])
+    assert.equal(await redis.exists(debitsKey(3)), 0)
+    await redis.del(movedLeases, movedAccount)
+  })
+}
+
+test('a node that is being given a slot runs no script on its keys, also when it is told to', async () => {
+  const slot = await cluster.slotOf(movedEpoch)
   const owner = await cluster.ownerOf(slot)
   const target = cluster.nodes.find((node) => node !== owner)
   assert.ok(target)
-  const closeOwner = defineScript(redis, 'closeOwner')
-  let closing: Promise<unknown> | undefined
+  await redis.set(movedEpoch, 'evt')
+  const lua = scriptFor(redis, "return redis.call('SET', string.gsub(KEYS[1], 'epoch', 'other'), '1')")
   await cluster.moveSlot(slot, target, async () => {
-    closing = closeOwner([epoch, leases], [60])
-    assert.equal(await Promise.race([closing, redis.ping()]), 'PONG')
+    const [, ran] = await Promise.allSettled([
+      target.admin.call('ASKING'),
+      target.admin.call('EVAL', lua, '1', movedEpoch),
+    ])
+    assert.match(String(ran.status === 'rejected' && ran.reason), /non local key/)
   })
-  assert.deepEqual(await closing, [0, 5])
-  assert.deepEqual(await redis.hmget(accountKey(3, 'acct'), 'coin', 'out'), ['15', '0'])
-  assert.equal(await redis.exists(debitsKey(3)), 0)
 })
 
 test('a node that hangs costs a bounded time, and what never left does not run later', async () => {

@@ -1,9 +1,8 @@
 import { Redis } from 'ioredis'
-import { freePort } from '../../../control/launch/process/freePort.ts'
 import { Relay } from '../relay.ts'
 import type { TestServer } from '../services.ts'
 import { until } from '../until.ts'
-import { newRedisProcess, type RedisProcess } from './redisProcess.ts'
+import { type RedisProcess, startReplicated } from './redisProcess.ts'
 
 /** A master with a replica that can be kept from following it, and one address that leads to whichever is the master. */
 export class LaggingReplica implements TestServer {
@@ -23,9 +22,9 @@ export class LaggingReplica implements TestServer {
   }
 
   static async start(): Promise<LaggingReplica> {
-    const master = await startServer({})
+    const master = await startReplicated({})
     const replication = await Relay.start(master.port)
-    const replica = await startServer({ replicaof: `127.0.0.1 ${replication.port}` })
+    const replica = await startReplicated({ replicaof: `127.0.0.1 ${replication.port}` })
     return new LaggingReplica(await Relay.start(master.port), replication, master, replica)
   }
 
@@ -72,14 +71,6 @@ export class LaggingReplica implements TestServer {
   private get current(): RedisProcess {
     return this.isFailedOver ? this.replica : this.master
   }
-}
-
-async function startServer(settings: Readonly<Record<string, string>>): Promise<RedisProcess> {
-  const port = await freePort()
-  const more = { appendonly: 'yes', save: '', 'repl-diskless-sync-delay': 0 }
-  const server = newRedisProcess({ port, settings: { port, ...more, ...settings } })
-  await server.start()
-  return server
 }
 
 async function offsetOf(server: RedisProcess): Promise<{ offset: string; isLinked: boolean }> {

@@ -85,17 +85,26 @@ export class TestCluster implements TestServer {
   /**
    * Moves a slot with its keys, as redis-cli does.
    * @param onHalf called when some of its keys are here and some there
+   * @param first the keys that are there by then, any one when absent
    */
-  async moveSlot(slot: number, to: ClusterNode, onHalf: () => Promise<void> = async () => {}): Promise<void> {
+  async moveSlot(
+    slot: number,
+    to: ClusterNode,
+    onHalf: () => Promise<void> = async () => {},
+    first?: readonly string[],
+  ): Promise<void> {
     const from = await this.ownerOf(slot)
     if (from === to) return
     await to.admin.call('CLUSTER', 'SETSLOT', slot, 'IMPORTING', from.id)
     await from.admin.call('CLUSTER', 'SETSLOT', slot, 'MIGRATING', to.id)
     for (let isFirst = true; ; isFirst = false) {
-      const keys = (await from.admin.call('CLUSTER', 'GETKEYSINSLOT', slot, isFirst ? 1 : KEYS_AT_ONCE)) as string[]
-      if (keys.length === 0) break
+      const some = (await from.admin.call('CLUSTER', 'GETKEYSINSLOT', slot, isFirst ? 1 : KEYS_AT_ONCE)) as string[]
+      if (some.length === 0) break
+      const keys = isFirst ? (first ?? some) : some
       const place = ['127.0.0.1', to.process.port, '', 0, MIGRATE_TIMEOUT_MS]
-      await from.admin.call('MIGRATE', ...place, 'KEYS', ...keys)
+      await from.admin.call('MIGRATE', ...place, 'KEYS', ...keys).catch(async (error: Error) => {
+        throw new Error(`${error.message}; the new owner has ${await keysAt(to, keys)} of ${keys}`)
+      })
       if (isFirst) await onHalf()
     }
     // The new owner first, so that nobody owns a slot that it does not know to be its own.
@@ -172,6 +181,16 @@ async function startNode(): Promise<ClusterNode> {
   admin.on('error', () => {})
   const id = String(await admin.call('CLUSTER', 'MYID'))
   return { process, admin, id }
+}
+
+/** Those of keys that a node has of a slot that is not its own yet. */
+async function keysAt({ admin }: ClusterNode, keys: readonly string[]): Promise<string[]> {
+  const found: string[] = []
+  for (const key of keys) {
+    const [, exists] = await Promise.all([admin.call('ASKING'), admin.call('EXISTS', key)])
+    if (exists === 1) found.push(key)
+  }
+  return found
 }
 
 async function info({ admin }: ClusterNode): Promise<string> {

@@ -1,5 +1,6 @@
 import { connect } from 'node:net'
 import { join } from 'node:path'
+import { freePort } from '../../../control/launch/process/freePort.ts'
 import { ManagedProcess } from '../../../control/launch/process/managedProcess.ts'
 import { findRedis } from '../../../control/launch/redis.ts'
 import { limits } from '../limits.ts'
@@ -72,6 +73,15 @@ export class RedisProcess {
 /** @param settings of the server as on its command line, without the dashes */
 export function newRedisProcess(options: RedisProcessOptions): RedisProcess {
   return new RedisProcess(makeTempDir('redis'), options)
+}
+
+/** Starts a server that can have replicas or be one. @param settings beside those */
+export async function startReplicated(settings: Readonly<Record<string, string>>): Promise<RedisProcess> {
+  const port = await freePort()
+  const more = { appendonly: 'yes', save: '', 'repl-diskless-sync-delay': 0 }
+  const server = newRedisProcess({ port, settings: { port, ...more, ...settings } })
+  await server.start()
+  return server
 }
 
 function answersPing(port: number): Promise<boolean> {

@@ -6,7 +6,7 @@ import { itemOf } from '../present.ts'
 import type { TestServer } from '../services.ts'
 import { makeTempDir } from '../tempDir.ts'
 import { until } from '../until.ts'
-import { newRedisProcess, RedisProcess } from './redisProcess.ts'
+import { RedisProcess, startReplicated } from './redisProcess.ts'
 
 const MASTER = 'sluice'
 const DOWN_AFTER_MS = 1_000
@@ -85,8 +85,8 @@ async function ask<T>(port: number, password: string | undefined, work: (redis: 
 export async function startTestSentinel(passwords: SentinelPasswords = {}): Promise<SentinelServers> {
   const { password, sentinelPassword } = passwords
   const signIn: Record<string, string> = password === undefined ? {} : { requirepass: password, masterauth: password }
-  const master = await startServer(signIn)
-  const replica = await startServer({ ...signIn, replicaof: `127.0.0.1 ${master.port}` })
+  const master = await startReplicated(signIn)
+  const replica = await startReplicated({ ...signIn, replicaof: `127.0.0.1 ${master.port}` })
   const sentinels = await Promise.all([1, 2, 3].map(() => startSentinel(master.port, passwords)))
   for (const { port } of sentinels) {
     await until('the Sentinel knows the replica and the others', () =>
@@ -101,14 +101,6 @@ export async function startTestSentinel(passwords: SentinelPasswords = {}): Prom
     ask(replica.port, password, async (redis) => /master_link_status:up/.test(await redis.info('replication'))),
   )
   return new SentinelServers([master, replica], sentinels, passwords)
-}
-
-async function startServer(settings: Readonly<Record<string, string>>): Promise<RedisProcess> {
-  const port = await freePort()
-  const more = { appendonly: 'yes', save: '', 'repl-diskless-sync-delay': 0 }
-  const server = newRedisProcess({ port, settings: { port, ...more, ...settings } })
-  await server.start()
-  return server
 }
 
 async function startSentinel(
