@@ -16,7 +16,7 @@ const FOLDERS = ['unit', 'integration', 'clients', 'faults']
 const FILES_AT_ONCE = 4
 /** More files that fail than this are no accident of a busy machine. */
 const RERUN_FILES_MAX = 2
-const TEST_TIMEOUT_MS = 300_000
+const TEST_TIMEOUT_MS = 600_000
 const LONG_TEST_TIMEOUT_MS = 3_600_000
 const here = fileURLToPath(new URL('.', import.meta.url))
 

@@ -13,6 +13,8 @@ export interface StrayHoldsOptions {
   /** Whether a call can reach Redis now; if not, nothing is sent. */
   readonly connected: () => boolean
   readonly onFault: (error: unknown) => void
+  /** A steady clock; that of the process when absent. */
+  readonly now?: () => number
 }
 
 /**
@@ -22,6 +24,7 @@ export interface StrayHoldsOptions {
  */
 export class StrayHolds implements Settling {
   private readonly options: StrayHoldsOptions
+  private readonly now: () => number
   private readonly shardKeys = new ShardKeyCache()
   private strays: StrayEnding[] = []
   private timer: NodeJS.Timeout | undefined
@@ -29,6 +32,7 @@ export class StrayHolds implements Settling {
 
   constructor(options: StrayHoldsOptions) {
     this.options = options
+    this.now = options.now ?? (() => performance.now())
   }
 
   /** Holds that are looked for. */
@@ -40,7 +44,7 @@ export class StrayHolds implements Settling {
     const { limits, onFault } = this.options
     const isVoid = ending.chargeUnits < 0
     if (!isVoid) onFault(new Error(`${ending.requestId} is to be charged and nothing is held for it`))
-    else if (this.strays.length < limits.strayHoldsMax) this.strays.push({ ending, keys, sinceMs: performance.now() })
+    else if (this.strays.length < limits.strayHoldsMax) this.strays.push({ ending, keys, sinceMs: this.now() })
     if (waiter !== null) setImmediate(() => notifyWaiter(waiter, (told) => tell(told, isVoid), onFault))
     this.lookLater(0)
   }
@@ -77,7 +81,7 @@ export class StrayHolds implements Settling {
     const { script, limits } = this.options
     const { keys, args } = settleCall(batch, limits.rememberResultMinutes, this.shardKeys)
     const reply = (await script(keys, args)) as number[]
-    const nowMs = performance.now()
+    const nowMs = this.now()
     const done = new Set<StrayEnding>()
     for (const [i, stray] of batch.entries()) {
       const code = reply[i * 2]

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { compiled } from '../../control/launch/paths.ts'
 import { until } from './stack.ts'
 
-const START_TIMEOUT_MS = 60_000
+const START_TIMEOUT_MS = 180_000
 
 export interface Run {
   readonly child: ChildProcess

@@ -4,7 +4,7 @@ import { freePort } from '../../control/launch/process/freePort.ts'
 import { ManagedProcess } from '../../control/launch/process/managedProcess.ts'
 import { limits } from './limits.ts'
 
-const STOP_TIMEOUT_MS = 20_000
+const STOP_TIMEOUT_MS = 60_000
 const START_ATTEMPTS = 3
 // Reading source maps takes a tenth of what a program takes to start; the logs are of use only where they are kept.
 const NODE_FLAGS = process.env['SLUICE_TEST_KEEP'] === '1' ? ['--enable-source-maps'] : []

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const POLL_MS = 50
-const TIMEOUT_MS = 30_000
+const TIMEOUT_MS = 60_000
 
 /** Waits until `condition` holds. */
 export async function until(

@@ -117,6 +117,7 @@ test('a body of very many members or elements is refused while everybody else is
   const post = (path: string, body: string, key = '') => postTo(stack.baseUrl + path, key, body)
   const many = names(800_000)
   const under = (text: string) => `{"model":"test/echo","messages":[],"tools":[{"function":{"parameters":${text}}}]}`
+  const startedMs = performance.now()
   let longestMs = 0
   let done = false
   const watching = (async () => {
@@ -139,8 +140,9 @@ test('a body of very many members or elements is refused while everybody else is
     done = true
     await watching
   }
-  // Seconds when such a body is parsed at once; the rest is for a machine that is busy.
-  assert.ok(longestMs < 1_000, `/health took ${longestMs} ms`)
+  // Where a body is parsed at once everybody waits for all of it; on a busy machine everything takes longer.
+  const allowedMs = Math.max(1_000, (performance.now() - startedMs) / 6)
+  assert.ok(longestMs < allowedMs, `/health took ${longestMs} ms of ${allowedMs}`)
 })
 
 test('an answer that is compressed against our wish is read, whole and streamed', async () => {

@@ -15,7 +15,7 @@ import { freshDatabase, startTestRedis } from '../../support/services.ts'
 import { until } from '../../support/stack.ts'
 import { makeTempDir, removeTempDir } from '../../support/tempDir.ts'
 
-const START_TIMEOUT_MS = 60_000
+const START_TIMEOUT_MS = 180_000
 
 interface Demo {
   readonly base_url: string
