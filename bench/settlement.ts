@@ -127,8 +127,8 @@ async function fillStreams(redis: Redis, accounts: readonly string[], count: num
 async function verify(pool: Pool, filled: Filled): Promise<void> {
   const found = await pool.query<{ receipts: number; units: number; revenue: number; size: number; usage: number }>(`
     SELECT (SELECT count(*) FROM receipts) AS receipts, (SELECT sum(charge_units) FROM receipts) AS units,
-      (SELECT balance FROM ledger_accounts WHERE id = 'revenue') AS revenue,
-      (SELECT size FROM usage_log_head) AS size, (SELECT sum(units) FROM key_usage) AS usage`)
+      (SELECT sum(balance) FROM ledger_accounts WHERE id LIKE 'revenue%') AS revenue,
+      (SELECT sum(size) FROM usage_log_heads WHERE log < 65) AS size, (SELECT sum(units) FROM key_usage) AS usage`)
   const book = found.rows[0]
   const right =
     book?.receipts === filled.receipts &&

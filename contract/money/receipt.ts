@@ -11,10 +11,12 @@ export type ReceiptRate = 'standard' | 'batch' | ''
 export type ReceiptTier = 'standard' | 'private' | ''
 
 /**
- * Where a receipt stands in the usage log. Single receipts come with a proof (RFC 6962 audit path): hashes in hex, and
+ * Where a receipt stands in the usage logs, of which each shard has one. Single receipts come with a proof (RFC 6962 audit path): hashes in hex, and
  * the entry whose leaf hash, SHA-256 of a zero byte and the entry, is in the log.
  */
 export interface ReceiptLog {
+  /** Of the log. */
+  readonly number: number
   readonly position: number
   readonly proof?: { entry: string; leaf: string; treeSize: number; root: string; path: readonly string[] }
 }
@@ -133,10 +135,10 @@ function paidJson(fields: ReceiptFields): string {
 
 function logJson(log: ReceiptLog | undefined): string {
   if (log === undefined) return ''
-  if (log.proof === undefined) return `,"log":{"position":${log.position}}`
+  if (log.proof === undefined) return `,"log":{"number":${log.number},"position":${log.position}}`
   const { entry, leaf, treeSize, root, path } = log.proof
   return (
-    `,"log":{"position":${log.position},"leaf":"${leaf}","tree_size":${treeSize},"root":"${root}"` +
+    `,"log":{"number":${log.number},"position":${log.position},"leaf":"${leaf}","tree_size":${treeSize},"root":"${root}"` +
     `,"proof":${JSON.stringify(path)},"entry":${JSON.stringify(entry)}}`
   )
 }

@@ -7,7 +7,7 @@ import { checkChain } from './chainChecks.ts'
 import type { AuditCheck } from './check.ts'
 import { checkRates } from './rateChecks.ts'
 import { inSnapshot } from './snapshot.ts'
-import { checkUsageLog } from './usageLogChecks.ts'
+import { checkUsageLogs } from './usageLogChecks.ts'
 
 export type { AuditCheck } from './check.ts'
 
@@ -21,7 +21,7 @@ export type { AuditCheck } from './check.ts'
 export async function runAudit(pool: Pool, redis: Redis, limits: Limits, rpcUrl?: string): Promise<AuditCheck[]> {
   const book = await inSnapshot(pool, (client) => checkBook(client, limits))
   const rates = await inSnapshot(pool, (client) => checkRates(client, limits))
-  const log = await inSnapshot(pool, (client) => checkUsageLog(client, limits))
+  const log = await inSnapshot(pool, (client) => checkUsageLogs(client, limits))
   const admission = await checkAdmission(pool, redis, limits)
   const chain = await checkChain(pool, rpcUrl, limits)
   return [...book, ...rates, ...log, ...admission, ...chain]

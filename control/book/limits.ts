@@ -2,6 +2,14 @@
 export const BOOK_LIMITS = {
   /** Ended requests that are booked in one transaction; those of one stream entry stay together, however many they are. */
   settlementBatchMax: 3_000,
+  /** Transactions that book at once, each the shards of its own. */
+  settlementLanes: 4,
+  /** Ended requests that are divided among the lanes; fewer are booked in one transaction. */
+  settlementDivideMin: 512,
+  /** The time from one sign of life of a control that books to the next, in milliseconds. */
+  bookerBeatMs: 1_000,
+  /** How long the shards of a control that gives no sign of life stay its own, in milliseconds. */
+  bookerLeaseMs: 3_000,
   /** Entries that are read from a ledger stream at once at least. */
   settlementReadMin: 32,
   /** How long entries gather before the next read, in milliseconds. */

@@ -4,7 +4,7 @@ import { HASH_BYTES, nodeHash, type ProofPart, peaksOf, proofParts, rootOf, type
 const STEP = 8
 const TILE = 256
 
-/** Proof that a receipt is in the usage log; hashes in hex. Checked by verifyInclusion. */
+/** Proof that a receipt is in a usage log; hashes in hex. Checked by verifyInclusion. */
 export interface InclusionProof {
   readonly position: number
   readonly tree_size: number
@@ -16,12 +16,14 @@ export interface InclusionProof {
 
 /** Reads tiles of up to 256 hashes (leaves, or roots of subtrees 8 levels further up) once each. */
 class Tiles {
-  private client: Queryable
-  private size: number
-  private tiles = new Map<string, Promise<Buffer[]>>()
+  private readonly client: Queryable
+  private readonly log: number
+  private readonly size: number
+  private readonly tiles = new Map<string, Promise<Buffer[]>>()
 
-  constructor(client: Queryable, size: number) {
+  constructor(client: Queryable, log: number, size: number) {
     this.client = client
+    this.log = log
     this.size = size
   }
 
@@ -37,7 +39,8 @@ class Tiles {
       hashes.push(...tile.slice(from, until))
       at += until - from
     }
-    if (hashes.length !== width) throw new Error(`the usage log lacks hashes of level ${storedLevel} beneath ${index}`)
+    if (hashes.length !== width)
+      throw new Error(`usage log ${this.log} lacks hashes of level ${storedLevel} beneath ${index}`)
     return foldComplete(hashes)
   }
 
@@ -54,9 +57,10 @@ class Tiles {
   private async read(level: number, from: number, until: number): Promise<Buffer[]> {
     const sql =
       level === 0
-        ? 'SELECT leaf_hash AS hash FROM receipts WHERE position >= $1 AND position < $2 ORDER BY position'
-        : `SELECT hash FROM usage_log_nodes WHERE level = ${level} AND index >= $1 AND index < $2 ORDER BY index`
-    const found = await this.client.query<{ hash: Buffer }>(sql, [from, until])
+        ? 'SELECT leaf_hash AS hash FROM receipts WHERE log = $1 AND position >= $2 AND position < $3 ORDER BY position'
+        : `SELECT hash FROM usage_log_nodes WHERE log = $1 AND level = ${level} AND index >= $2 AND index < $3
+             ORDER BY index`
+    const found = await this.client.query<{ hash: Buffer }>(sql, [this.log, from, until])
     return found.rows.map((row) => row.hash)
   }
 }
@@ -80,15 +84,22 @@ async function resolve(tiles: Tiles, part: ProofPart): Promise<Buffer> {
 }
 
 /**
- * Proves that the receipt at `position` is in the usage log as it is now. Reads a few hundred rows at most, since
+ * Proves that the receipt at `position` is in a usage log as it is now. Reads a few hundred rows at most, since
  * subtrees are stored (a log beyond 4 thousand million receipts reads more).
  * @returns undefined when the log does not reach that far
  */
-export async function inclusionProof(client: Queryable, position: number): Promise<InclusionProof | undefined> {
-  const head = await client.query<{ size: number; peaks: Buffer }>('SELECT size, peaks FROM usage_log_head')
+export async function inclusionProof(
+  client: Queryable,
+  log: number,
+  position: number,
+): Promise<InclusionProof | undefined> {
+  const head = await client.query<{ size: number; peaks: Buffer }>(
+    'SELECT size, peaks FROM usage_log_heads WHERE log = $1',
+    [log],
+  )
   const { size = 0, peaks = Buffer.alloc(0) } = head.rows[0] ?? {}
   if (!Number.isSafeInteger(position) || position < 0 || position >= size) return undefined
-  const tiles = new Tiles(client, size)
+  const tiles = new Tiles(client, log, size)
   const proof: string[] = []
   for (const part of proofParts(position, size)) proof.push((await resolve(tiles, part)).toString('hex'))
   const leaf = await tiles.hashOf({ level: 0, index: position })
