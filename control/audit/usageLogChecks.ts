@@ -19,11 +19,18 @@ const PAGE = `
     held_at_ms AS "heldAtMs", leaf_hash AS leaf
   FROM receipts WHERE log = $1 AND position >= $2 ORDER BY position LIMIT $3`
 
+/** A head that a checkpoint has signed. */
+interface SignedHead {
+  readonly size: number
+  readonly root: Buffer
+}
+
 interface LogFaults {
   readonly positions: Faults
   readonly leaves: Faults
   readonly nodes: Faults
   readonly heads: Faults
+  readonly signed: Faults
 }
 
 /** Computes all usage logs again from the receipts and compares leaves, stored nodes and heads. */
@@ -33,10 +40,14 @@ export async function checkUsageLogs(client: Client, limits: Limits): Promise<Au
     leaves: new Faults(),
     nodes: new Faults(),
     heads: new Faults(),
+    signed: new Faults(),
   }
-  let receipts = 0
+  let [receipts, signed] = [0, 0]
   for (let log = 0; log < LOG_COUNT; log++) {
-    const frontier = await rebuild(client, log, faults, limits)
+    const heads = new SignedHeads(client, log, limits)
+    const frontier = await rebuild(client, log, heads, faults, limits)
+    for (const { size } of await heads.rest()) faults.signed.add(`log ${log} was signed with ${size} receipts`)
+    signed += heads.count
     await compareHead(client, log, frontier, faults.heads)
     receipts += frontier.size
   }
@@ -46,10 +57,59 @@ export async function checkUsageLogs(client: Client, limits: Limits): Promise<Au
     faults.leaves.check('usage log leaves equal their receipts', size),
     faults.nodes.check('usage log nodes equal their leaves', size),
     faults.heads.check('usage log heads equal the logs', `${LOG_COUNT} logs of ${size}`),
+    faults.signed.check('usage logs contain every head that was signed', `${signed} heads`),
   ]
 }
 
-async function rebuild(client: Client, log: number, faults: LogFaults, limits: Limits): Promise<Frontier> {
+/** The signed heads of a log, in the order of their sizes, page by page. */
+class SignedHeads {
+  count = 0
+  private readonly client: Client
+  private readonly log: number
+  private readonly limits: Limits
+  private page: SignedHead[] = []
+  private lastSize = 0
+  private isRead = false
+
+  constructor(client: Client, log: number, limits: Limits) {
+    this.client = client
+    this.log = log
+    this.limits = limits
+  }
+
+  /** The next head, where it has this size. */
+  async take(size: number): Promise<SignedHead | undefined> {
+    if (this.page.length === 0) await this.read()
+    if (this.page[0]?.size !== size) return undefined
+    this.count++
+    return this.page.shift()
+  }
+
+  /** Some of those that were not taken, if there are any. */
+  async rest(): Promise<readonly SignedHead[]> {
+    if (this.page.length === 0) await this.read()
+    return this.page
+  }
+
+  private async read(): Promise<void> {
+    if (this.isRead) return
+    const found = await this.client.query<SignedHead>(
+      'SELECT size, root FROM log_heads WHERE log = $1 AND size > $2 ORDER BY size LIMIT $3',
+      [this.log, this.lastSize, this.limits.auditPageMax],
+    )
+    this.page = found.rows
+    this.lastSize = found.rows.at(-1)?.size ?? this.lastSize
+    this.isRead = found.rows.length < this.limits.auditPageMax
+  }
+}
+
+async function rebuild(
+  client: Client,
+  log: number,
+  heads: SignedHeads,
+  faults: LogFaults,
+  limits: Limits,
+): Promise<Frontier> {
   const frontier = new Frontier(0, Buffer.alloc(0))
   for (let next = 0; ; ) {
     const page = await client.query<LogRow>(PAGE, [log, next, limits.auditPageMax])
@@ -60,6 +120,10 @@ async function rebuild(client: Client, log: number, faults: LogFaults, limits: L
       const leaf = leafHash(leafText(row))
       if (!leaf.equals(row.leaf)) faults.leaves.add(`${row.requestId} at ${row.position} of log ${log}`)
       completed.push(...frontier.append(leaf))
+      const signed = await heads.take(frontier.size)
+      if (signed?.root.equals(frontier.root()) === false) {
+        faults.signed.add(`log ${log} was signed with another root at ${frontier.size} receipts`)
+      }
     }
     await compareNodes(client, log, completed, faults.nodes)
     if (page.rows.length < limits.auditPageMax) return frontier

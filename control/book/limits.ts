@@ -20,6 +20,8 @@ export const BOOK_LIMITS = {
   settlementBlockMs: 1_000,
   /** The wait before a batch or a read that failed is tried again, in milliseconds. */
   settlementRetryMs: 500,
+  /** The time from one checkpoint of the usage logs to the next, in milliseconds, of all controls together. */
+  checkpointMs: 1_000,
   /** How long the book remembers how far it is with the endings of a proxy process that is gone, in milliseconds. */
   ownerPositionsKeptMs: 2_592_000_000,
   /** Open grants of credits that an account may have. */

@@ -7,6 +7,8 @@ import { Frontier, type StoredNode } from './frontier.ts'
 export const FIRST_LOG = SHARD_COUNT
 /** Usage logs, the first one among them. */
 export const LOG_COUNT: number = SHARD_COUNT + 1
+/** The log of heads, which says what the usage logs were at each checkpoint. */
+export const HEADS_LOG: number = LOG_COUNT
 
 interface HeadRow {
   readonly log: number
