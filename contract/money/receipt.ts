@@ -18,7 +18,21 @@ export interface ReceiptLog {
   /** Of the log. */
   readonly number: number
   readonly position: number
-  readonly proof?: { entry: string; leaf: string; treeSize: number; root: string; path: readonly string[] }
+  readonly proof?: {
+    readonly entry: string
+    readonly leaf: string
+    readonly treeSize: number
+    readonly root: string
+    readonly path: readonly string[]
+    /** The entry of the log of heads that has size and root of the tree, and the checkpoint that has that; once there is one. */
+    readonly signed?: {
+      readonly position: number
+      readonly entry: string
+      readonly treeSize: number
+      readonly path: readonly string[]
+      readonly note: string
+    }
+  }
 }
 
 /** What was paid for a request. Tokens are in atomic units, decimal. */
@@ -136,10 +150,16 @@ function paidJson(fields: ReceiptFields): string {
 function logJson(log: ReceiptLog | undefined): string {
   if (log === undefined) return ''
   if (log.proof === undefined) return `,"log":{"number":${log.number},"position":${log.position}}`
-  const { entry, leaf, treeSize, root, path } = log.proof
+  const { entry, leaf, treeSize, root, path, signed } = log.proof
+  const head =
+    signed === undefined
+      ? 'null'
+      : `{"position":${signed.position},"entry":${JSON.stringify(signed.entry)},"tree_size":${signed.treeSize},` +
+        `"proof":${JSON.stringify(signed.path)}}`
   return (
     `,"log":{"number":${log.number},"position":${log.position},"leaf":"${leaf}","tree_size":${treeSize},"root":"${root}"` +
-    `,"proof":${JSON.stringify(path)},"entry":${JSON.stringify(entry)}}`
+    `,"proof":${JSON.stringify(path)},"entry":${JSON.stringify(entry)},"head":${head}` +
+    `,"checkpoint":${signed === undefined ? 'null' : JSON.stringify(signed.note)}}`
   )
 }
 
