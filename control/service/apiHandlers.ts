@@ -37,7 +37,7 @@ export interface ApiParts {
   readonly receipts: ReceiptReader
   readonly debits: Debits
   readonly applyToAdmission: (accountIds: readonly string[]) => Promise<unknown>
-  readonly environment: Pick<Environment, 'publicUrl' | 'chainRpcUrl' | 'allowPrivateProviders'>
+  readonly environment: Pick<Environment, 'publicUrl' | 'chainRpcUrl' | 'allowPrivateProviders' | 'logKey'>
   /** Undefined when the gateway takes no payments. */
   readonly payments: PaymentsService | undefined
   readonly limits: Limits

@@ -27,7 +27,8 @@ export interface SignedHead {
 
 const COLUMNS = 'size, note, key, signed_at AS "signedAt"'
 
-const headLeaves: LeafReader = async (client, from, until) => {
+/** Reads the leaves of the log of heads. */
+export const headLeaves: LeafReader = async (client, from, until) => {
   const found = await client.query<LogHead & { log: number }>(
     'SELECT log, size, root FROM log_heads WHERE position >= $1 AND position < $2 ORDER BY position',
     [from, until],
@@ -38,6 +39,14 @@ const headLeaves: LeafReader = async (client, from, until) => {
 /** The newest checkpoint; undefined before the first one. */
 export async function lastCheckpoint(db: Queryable): Promise<StoredCheckpoint | undefined> {
   const found = await db.query<StoredCheckpoint>(`SELECT ${COLUMNS} FROM checkpoints ORDER BY size DESC LIMIT 1`)
+  return found.rows[0]
+}
+
+/** The newest head of a usage log that was signed; undefined before the first one. */
+export async function lastHead(db: Queryable, log: number): Promise<LogHead | undefined> {
+  const found = await db.query<LogHead>('SELECT size, root FROM log_heads WHERE log = $1 ORDER BY size DESC LIMIT 1', [
+    log,
+  ])
   return found.rows[0]
 }
 

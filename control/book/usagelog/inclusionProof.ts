@@ -61,6 +61,13 @@ export class Tiles {
     return foldComplete(hashes)
   }
 
+  /** The first `width` hashes of a tile: leaves, or roots of subtrees of a height that is a multiple of 8. */
+  async hashes(level: number, tile: number, width: number): Promise<Buffer[]> {
+    if (level <= STEP * 3) return (await this.tile(level, tile)).slice(0, width)
+    const first = tile * TILE
+    return Promise.all(Array.from({ length: width }, (_, at) => this.hashOf({ level, index: first + at })))
+  }
+
   private tile(level: number, tile: number): Promise<Buffer[]> {
     const name = `${level}/${tile}`
     let hashes = this.tiles.get(name)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { newId } from '../../../contract/wire/ids.ts'
+import { NoteKey } from '../../../control/book/checkpoint/noteKey.ts'
 import { leafHash, verifyInclusion } from '../../../control/book/usagelog/merkle.ts'
 import {
   assertError,
@@ -10,7 +11,8 @@ import {
   type Receipt,
   type Reply,
 } from '../../support/clients/chatClient.ts'
-import { TEST_LOG_VERIFIER } from '../../support/logKey.ts'
+import { TEST_LOG_KEY, TEST_LOG_VERIFIER } from '../../support/logKey.ts'
+import { type FileReader, LogMonitor } from '../../support/logMonitor.ts'
 import { type ReadCheckpoint, readCheckpoint } from '../../support/noteVerifier.ts'
 import { isConsistent } from '../../support/referenceTree.ts'
 import { type Stack, startStack, type TestAccount, until } from '../../support/stack.ts'
@@ -163,6 +165,31 @@ test('checkpoints are served as signed notes, the newest first', async () => {
     sizes.toSorted((a, b) => b - a),
   )
   assert.ok(sizes.length > 0 && sizes.every((size) => size < last.size))
+})
+
+test('monitors follow the logs over HTTP', async () => {
+  const { apiKey } = await stack.createAccount()
+  const { id } = await provedReceipt(apiKey)
+  const { number } = read<Receipt>(await get(`/v1/receipts/${id}`, apiKey)).log as Log
+  const over =
+    (prefix: string): FileReader =>
+    async (path) => {
+      const response = await fetch(`${stack.baseUrl}/v1/log${prefix}/${path}`)
+      assert.equal(response.status, 200, path)
+      const isTile = path.startsWith('tile/')
+      const type = isTile ? 'application/octet-stream' : 'text/plain; charset=utf-8'
+      assert.equal(response.headers.get('content-type'), type)
+      if (isTile) assert.match(response.headers.get('cache-control') ?? '', /immutable/)
+      return Buffer.from(await response.arrayBuffer())
+    }
+  const key = NoteKey.of(TEST_LOG_KEY)
+  const ofHeads = new LogMonitor(over(''), key.verifier())
+  const ofLog = new LogMonitor(over(`/${number}`), key.named(`${key.name}/${number}`).verifier())
+  await Promise.all([ofHeads.follow(), ofLog.follow()])
+  assert.ok(ofHeads.size > 0 && ofLog.size > 0)
+  for (const path of ['/v1/log/tile/0/999', `/v1/log/tile/${'0'.repeat(100)}`, '/v1/log/64/checkpoint']) {
+    assertError(await get(path), 404, 'not_found')
+  }
 })
 
 test('receipts are listed newest first, page by page', async () => {
