@@ -1,5 +1,5 @@
 import type { ContractLimits } from '../limits/limits.ts'
-import { pageLimit } from './fields.ts'
+import { flag, pageLimit, text } from './fields.ts'
 import { type ApiRoute, type JsonSchema, members } from './route.ts'
 
 const checkpointSize = (what: string): JsonSchema => ({
@@ -16,6 +16,21 @@ export const logRoutes = (limits: ContractLimits) =>
       path: '/v1/log/checkpoint',
       auth: 'open',
       summary: 'The last checkpoint of the usage logs, as a signed note',
+      query: members({ cosigned: flag('whether to answer the last one that a witness has cosigned') }),
+    },
+    cosign_checkpoint: {
+      method: 'POST',
+      path: '/v1/log/checkpoint',
+      auth: 'open',
+      summary: 'Add the cosignatures of witnesses that the gateway knows to a checkpoint',
+      body: members(
+        {
+          note: text('a checkpoint with its cosignatures, a signed note of at most 16,384 characters', 16_384, {
+            pattern: '^[^\\x00-\\x09\\x0b-\\x1f\\x7f]+$',
+          }),
+        },
+        ['note'],
+      ),
     },
     list_checkpoints: {
       method: 'GET',

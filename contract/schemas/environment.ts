@@ -10,6 +10,7 @@ export interface Variables {
   readonly REDIS_URL?: string
   readonly SLUICE_BUS_KEY?: string
   readonly SLUICE_LOG_KEY?: string
+  readonly SLUICE_LOG_WITNESSES?: string
   readonly SLUICE_CATALOG?: string
   readonly HOST: string
   readonly PORT: number

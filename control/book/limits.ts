@@ -22,6 +22,10 @@ export const BOOK_LIMITS = {
   settlementRetryMs: 500,
   /** The time from one checkpoint of the usage logs to the next, in milliseconds, of all controls together. */
   checkpointMs: 1_000,
+  /** How long after it was signed a checkpoint may be cosigned, in milliseconds. */
+  cosignatureAfterMs: 3_600_000,
+  /** By how much the clock of a witness may differ, in milliseconds. */
+  cosignatureSkewMs: 60_000,
   /** How long the book remembers how far it is with the endings of a proxy process that is gone, in milliseconds. */
   ownerPositionsKeptMs: 2_592_000_000,
   /** Open grants of credits that an account may have. */

@@ -37,7 +37,10 @@ export interface ApiParts {
   readonly receipts: ReceiptReader
   readonly debits: Debits
   readonly applyToAdmission: (accountIds: readonly string[]) => Promise<unknown>
-  readonly environment: Pick<Environment, 'publicUrl' | 'chainRpcUrl' | 'allowPrivateProviders' | 'logKey'>
+  readonly environment: Pick<
+    Environment,
+    'publicUrl' | 'chainRpcUrl' | 'allowPrivateProviders' | 'logKey' | 'logWitnesses'
+  >
   /** Undefined when the gateway takes no payments. */
   readonly payments: PaymentsService | undefined
   readonly limits: Limits
@@ -73,7 +76,7 @@ export function newAccountApi(parts: ApiParts): AccountApi {
       ...depositHandlers({ pool, payments, accountOfWallet, limits }),
       ...payerCreditHandlers({ pool, payments }),
       ...withdrawalHandlers({ pool, debits: parts.debits, payments, accountOfWallet, limits }),
-      ...logHandlers(pool, limits),
+      ...logHandlers(pool, environment.logWitnesses ?? [], limits),
       get_statement: statementHandler(pool, limits),
       list_receipts: receiptListHandler(receipts, limits),
     },

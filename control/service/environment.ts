@@ -1,5 +1,6 @@
 import { readVariables } from '../../contract/schemas/environment.ts'
 import { NoteKey } from '../book/checkpoint/noteKey.ts'
+import { WitnessKey } from '../book/checkpoint/witnessKey.ts'
 import type { PaymentsConfig } from '../onchain/payments/paymentsConfig.ts'
 
 const CATALOG = 'catalog.yaml'
@@ -12,6 +13,8 @@ export interface Environment {
   readonly busKey: Buffer
   /** Signs the checkpoints of the usage logs; undefined where nothing is signed. */
   readonly logKey?: NoteKey | undefined
+  /** Whose cosignatures of checkpoints are taken. */
+  readonly logWitnesses?: readonly WitnessKey[]
   readonly catalogPath: string
   /** Zero takes any free port. */
   readonly metricsPort: number
@@ -39,6 +42,7 @@ export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
     redisUrl: variables.REDIS_URL,
     busKey: Buffer.from(variables.SLUICE_BUS_KEY, 'hex'),
     logKey: logKeyOf(variables.SLUICE_LOG_KEY),
+    logWitnesses: witnessesOf(variables.SLUICE_LOG_WITNESSES),
     catalogPath: variables.SLUICE_CATALOG ?? CATALOG,
     metricsPort: variables.SLUICE_CONTROL_METRICS_PORT,
     publicUrl: publicUrl === undefined ? undefined : new URL(publicUrl),
@@ -54,6 +58,16 @@ function logKeyOf(secret: string | undefined): NoteKey | undefined {
   } catch (error) {
     throw new Error(`SLUICE_LOG_KEY does not hold: ${(error as Error).message}`, { cause: error })
   }
+}
+
+function witnessesOf(keys: string | undefined): WitnessKey[] {
+  return (keys?.split(',') ?? []).map((key) => {
+    try {
+      return WitnessKey.of(key)
+    } catch (error) {
+      throw new Error(`SLUICE_LOG_WITNESSES does not hold: ${key}: ${(error as Error).message}`, { cause: error })
+    }
+  })
 }
 
 /** An address without its user and password, for logs and messages. */

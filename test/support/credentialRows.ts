@@ -209,6 +209,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
 
   'GET /v1/log/*': row(all('404 not_found'), undefined, '/v1/log/tile/5/000'),
   'GET /v1/log/checkpoint': row(all('200')),
+  'POST /v1/log/checkpoint': row(all('400 -'), { note: 'x' }),
   'GET /v1/log/checkpoints': row(all('200')),
   'GET /v1/log/consistency': row(all('404 not_found'), undefined, '/v1/log/consistency?from=1&to=999999'),
 

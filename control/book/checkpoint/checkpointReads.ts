@@ -8,13 +8,14 @@ import { headText, type LogHead } from './checkpointText.ts'
 export interface StoredCheckpoint {
   /** Of the log of heads. */
   readonly size: number
+  /** With the cosignatures of witnesses. */
   readonly note: string
   /** What the signature is checked with: name, id and public key. */
   readonly key: string
   readonly signedAt: Date
 }
 
-/** A head of a usage log with its place in the log of heads of the last checkpoint. Hashes are hex. */
+/** A head of a usage log with its place in the log of heads of a checkpoint: of the newest that was cosigned, or else of the newest. Hashes are hex. */
 export interface SignedHead {
   readonly head: LogHead
   readonly position: number
@@ -25,7 +26,9 @@ export interface SignedHead {
   readonly note: string
 }
 
-const COLUMNS = 'size, note, key, signed_at AS "signedAt"'
+/** Witnesses' lines stand below the gateway's own. */
+const COLUMNS = `c.size, c.key, c.signed_at AS "signedAt",
+  c.note || coalesce((SELECT string_agg(w.line, '' ORDER BY w.witness) FROM cosignatures w WHERE w.size = c.size), '') AS note`
 
 /** Reads the leaves of the log of heads. */
 export const headLeaves: LeafReader = async (client, from, until) => {
@@ -38,7 +41,15 @@ export const headLeaves: LeafReader = async (client, from, until) => {
 
 /** The newest checkpoint; undefined before the first one. */
 export async function lastCheckpoint(db: Queryable): Promise<StoredCheckpoint | undefined> {
-  const found = await db.query<StoredCheckpoint>(`SELECT ${COLUMNS} FROM checkpoints ORDER BY size DESC LIMIT 1`)
+  const found = await db.query<StoredCheckpoint>(`SELECT ${COLUMNS} FROM checkpoints c ORDER BY size DESC LIMIT 1`)
+  return found.rows[0]
+}
+
+/** The newest checkpoint that a witness has cosigned; undefined where there is none. */
+export async function lastCosigned(db: Queryable): Promise<StoredCheckpoint | undefined> {
+  const found = await db.query<StoredCheckpoint>(
+    `SELECT ${COLUMNS} FROM checkpoints c WHERE size = (SELECT max(size) FROM cosignatures)`,
+  )
   return found.rows[0]
 }
 
@@ -53,7 +64,7 @@ export async function lastHead(db: Queryable, log: number): Promise<LogHead | un
 /** Checkpoints, newest first. @param below the size that all of them are below */
 export async function listCheckpoints(db: Queryable, limit: number, below: number): Promise<StoredCheckpoint[]> {
   const found = await db.query<StoredCheckpoint>(
-    `SELECT ${COLUMNS} FROM checkpoints WHERE size < $1 ORDER BY size DESC LIMIT $2`,
+    `SELECT ${COLUMNS} FROM checkpoints c WHERE size < $1 ORDER BY size DESC LIMIT $2`,
     [below, limit],
   )
   return found.rows
@@ -82,9 +93,11 @@ export async function signedHead(db: Queryable, log: number, position: number): 
   )
   const [row] = found.rows
   if (row === undefined) return undefined
-  const last = await lastCheckpoint(db)
-  if (last === undefined) throw new Error(`head ${row.position} is in no checkpoint`)
-  const { size: treeSize, note } = last
+  const cosigned = await lastCosigned(db)
+  // Others stand in for what was cosigned, so that it says more than a newer one.
+  const checkpoint = cosigned !== undefined && cosigned.size > row.position ? cosigned : await lastCheckpoint(db)
+  if (checkpoint === undefined) throw new Error(`head ${row.position} is in no checkpoint`)
+  const { size: treeSize, note } = checkpoint
   const path = await inclusionPath(new Tiles(db, HEADS_LOG, treeSize, headLeaves), row.position, treeSize)
   const head = { size: row.size, root: row.root }
   return { head, position: row.position, entry: headText(log, head), treeSize, path, note }

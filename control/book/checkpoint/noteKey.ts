@@ -1,26 +1,13 @@
-import { createPrivateKey, createPublicKey, hash, type KeyObject, randomBytes, sign, verify } from 'node:crypto'
+import { createPrivateKey, type KeyObject, randomBytes, sign, verify } from 'node:crypto'
+import { KEY_ID_BYTES, keyId, rawPublicKey, readVerifier, signaturesOf, splitNote } from './noteParts.ts'
 
 // Signed notes as in https://c2sp.org/signed-note, with Ed25519 keys.
 
-const ED25519 = Buffer.from([0x01])
+const ED25519 = 0x01
 const SEED_BYTES = 32
-const KEY_ID_BYTES = 4
 const SECRET = /^PRIVATE\+KEY\+([^+\s]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]{44})$/
-const VERIFIER = /^([^+\s]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]{44})$/
-/** What comes before the 32 bytes of a key in its DER form; RFC 8410, sections 4 and 7. */
+/** What comes before the 32 bytes of a private key in its DER form; RFC 8410, section 7. */
 const PRIVATE_DER = Buffer.from('302e020100300506032b657004220420', 'hex')
-const PUBLIC_DER = Buffer.from('302a300506032b6570032100', 'hex')
-
-function keyId(name: string, publicKey: Buffer): Buffer {
-  return hash('sha256', Buffer.concat([Buffer.from(`${name}\n`), ED25519, publicKey]), 'buffer').subarray(
-    0,
-    KEY_ID_BYTES,
-  )
-}
-
-function rawPublicKey(key: KeyObject): Buffer {
-  return createPublicKey(key).export({ type: 'spki', format: 'der' }).subarray(PUBLIC_DER.length)
-}
 
 /** A key that signs notes under a name. */
 export class NoteKey {
@@ -41,7 +28,7 @@ export class NoteKey {
   static of(secret: string): NoteKey {
     const [, name = '', id, encoded = ''] = SECRET.exec(secret) ?? []
     const bytes = Buffer.from(encoded, 'base64')
-    if (bytes.length !== ED25519.length + SEED_BYTES || !bytes.subarray(0, 1).equals(ED25519)) {
+    if (bytes.length !== 1 + SEED_BYTES || bytes[0] !== ED25519) {
       throw new Error('the key is no Ed25519 key for signed notes')
     }
     const der = Buffer.concat([PRIVATE_DER, bytes.subarray(1)])
@@ -57,7 +44,7 @@ export class NoteKey {
 
   /** The text that others check signatures with: name, id and public key. */
   verifier(): string {
-    const encoded = Buffer.concat([ED25519, this.publicKey]).toString('base64')
+    const encoded = Buffer.concat([Buffer.of(ED25519), this.publicKey]).toString('base64')
     return `${this.name}+${this.id().toString('hex')}+${encoded}`
   }
 
@@ -68,7 +55,7 @@ export class NoteKey {
   }
 
   private id(): Buffer {
-    return keyId(this.name, this.publicKey)
+    return keyId(this.name, ED25519, this.publicKey)
   }
 }
 
@@ -76,8 +63,8 @@ export class NoteKey {
 export function generateNoteKey(name: string): string {
   const seed = randomBytes(SEED_BYTES)
   const key = createPrivateKey({ key: Buffer.concat([PRIVATE_DER, seed]), format: 'der', type: 'pkcs8' })
-  const id = keyId(name, rawPublicKey(key)).toString('hex')
-  const secret = `PRIVATE+KEY+${name}+${id}+${Buffer.concat([ED25519, seed]).toString('base64')}`
+  const id = keyId(name, ED25519, rawPublicKey(key)).toString('hex')
+  const secret = `PRIVATE+KEY+${name}+${id}+${Buffer.concat([Buffer.of(ED25519), seed]).toString('base64')}`
   NoteKey.of(secret)
   return secret
 }
@@ -88,22 +75,11 @@ export function generateNoteKey(name: string): string {
  * @returns its text, or undefined where that key has not signed it
  */
 export function openNote(note: string, verifier: string): string | undefined {
-  const [, name = '', id, encoded = ''] = VERIFIER.exec(verifier) ?? []
-  const publicKey = Buffer.from(encoded, 'base64').subarray(1)
-  if (publicKey.length !== SEED_BYTES || keyId(name, publicKey).toString('hex') !== id) return undefined
-  const end = note.lastIndexOf('\n\n')
-  if (end < 0) return undefined
-  const text = note.slice(0, end + 1)
-  const start = `— ${name} `
-  const signatures = note
-    .slice(end + 2)
-    .split('\n')
-    .filter((line) => line.startsWith(start))
-  const key = createPublicKey({ key: Buffer.concat([PUBLIC_DER, publicKey]), format: 'der', type: 'spki' })
-  for (const line of signatures) {
-    const bytes = Buffer.from(line.slice(start.length), 'base64')
-    if (bytes.subarray(0, KEY_ID_BYTES).toString('hex') !== id) continue
-    return verify(null, Buffer.from(text, 'utf8'), key, bytes.subarray(KEY_ID_BYTES)) ? text : undefined
-  }
-  return undefined
+  const parts = splitNote(note)
+  const signer = readVerifier(verifier, ED25519)
+  if (parts === undefined || signer === undefined) return undefined
+  const own = signaturesOf(signer, parts)
+  const signed = Buffer.from(parts.text, 'utf8')
+  const holds = own.every(({ bytes }) => verify(null, signed, signer.key, bytes.subarray(KEY_ID_BYTES)))
+  return own.length > 0 && holds ? parts.text : undefined
 }

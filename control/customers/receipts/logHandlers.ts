@@ -1,23 +1,35 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import type { ApiCall, ReadHandler } from '../../api/call.ts'
+import type { ApiCall, ApiHandler } from '../../api/call.ts'
 import { listJson, pageOf } from '../../api/lists.ts'
 import {
   consistencyProof,
   lastCheckpoint,
+  lastCosigned,
   listCheckpoints,
   type StoredCheckpoint,
 } from '../../book/checkpoint/checkpointReads.ts'
+import { cosign } from '../../book/checkpoint/cosign.ts'
+import type { WitnessKey } from '../../book/checkpoint/witnessKey.ts'
 import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 
-/** What anybody may read of the checkpoints of the usage logs. */
-export function logHandlers(db: Queryable, limits: Limits) {
+/**
+ * What anybody may read of the checkpoints of the usage logs, and what witnesses add to them.
+ * @param witnesses whose cosignatures are taken
+ */
+export function logHandlers(db: Queryable, witnesses: readonly WitnessKey[], limits: Limits) {
   return {
     get_checkpoint: {
-      read: async () => {
-        const last = await lastCheckpoint(db)
+      read: async ({ query }) => {
+        const last = query['cosigned'] === true ? await lastCosigned(db) : await lastCheckpoint(db)
         if (last === undefined) throw noCheckpoint()
         return { text: last.note, contentType: 'text/plain; charset=utf-8' }
+      },
+    },
+    cosign_checkpoint: {
+      write: async ({ body }, client) => {
+        const cosigned = await cosign(client, String(body['note']), witnesses, limits)
+        return { json: { object: 'cosigned_checkpoint', ...cosigned } }
       },
     },
     list_checkpoints: {
@@ -35,7 +47,7 @@ export function logHandlers(db: Queryable, limits: Limits) {
         return { json: { object: 'consistency_proof', from, to, proof } }
       },
     },
-  } as const satisfies Record<string, ReadHandler>
+  } as const satisfies Record<string, ApiHandler>
 }
 
 function checkpointJson({ size, note, key, signedAt }: StoredCheckpoint) {
