@@ -12,6 +12,7 @@ import { Housekeeper } from '../api/housekeeper.ts'
 import { sampleBatches } from '../batch/batchSample.ts'
 import { BatchService } from '../batch/batchService.ts'
 import { CheckpointKeeper } from '../book/checkpoint/checkpointKeeper.ts'
+import { sampleCheckpoints } from '../book/checkpoint/checkpointSample.ts'
 import { SettlementConsumer } from '../book/settlement/consumer.ts'
 import { CatalogKeeper } from '../catalog/pricing/catalogKeeper.ts'
 import { ObservedDays } from '../catalog/status/observedDays.ts'
@@ -103,6 +104,7 @@ export class ControlService {
         openMoney: () => countOpenMoney(this.pool),
         paymentsRefused: () => this.payments?.refusals.totals ?? new Map(),
       }),
+      ...(this.environment.logKey && { checkpoints: () => sampleCheckpoints(this.pool) }),
       batches: () => sampleBatches(this.pool, Date.now()),
     })
     this.running.push({ name: 'metrics', stop: async () => metrics.close() })

@@ -3,7 +3,8 @@ import type { Limits } from '../../limits.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
 import { Loop } from '../../runtime/loop.ts'
 import type { NoteKey } from './noteKey.ts'
-import { type Rewound, signCheckpoint } from './signCheckpoint.ts'
+import { signCheckpoint } from './signCheckpoint.ts'
+import type { Rewound } from './signedHeads.ts'
 
 export interface CheckpointOptions {
   readonly pool: Pool

@@ -6,6 +6,7 @@ import { newId } from '../../../contract/wire/ids.ts'
 import { shardOf } from '../../../contract/wire/redisKeys.ts'
 import { runAudit } from '../../../control/audit/runAudit.ts'
 import { CheckpointKeeper } from '../../../control/book/checkpoint/checkpointKeeper.ts'
+import { NO_CHECKPOINTS, sampleCheckpoints } from '../../../control/book/checkpoint/checkpointSample.ts'
 import { headText } from '../../../control/book/checkpoint/checkpointText.ts'
 import { generateNoteKey, NoteKey } from '../../../control/book/checkpoint/noteKey.ts'
 import { signCheckpoint } from '../../../control/book/checkpoint/signCheckpoint.ts'
@@ -75,13 +76,18 @@ async function failedChecks(): Promise<string[]> {
 
 test('the heads of the logs are signed when one has grown, and the root is that of all heads so far', async () => {
   assert.deepEqual(await sign(), { rewound: [] }, 'nothing is booked yet')
+  assert.deepEqual(await sampleCheckpoints(book.pool), NO_CHECKPOINTS)
   const [one, other] = [await newAccount(book.pool, 10_000), await newAccount(book.pool, 10_000)]
   await bookFor(one, 3)
   assert.deepEqual(await sign(), { size: 1, rewound: [] })
   assert.deepEqual(await sign(), { rewound: [] }, 'nothing is new')
   await bookFor(one, 300)
   await bookFor(other, 1)
+  assert.equal((await sampleCheckpoints(book.pool)).receiptsUnsigned, 301)
   const { size } = await sign()
+  const { ageSeconds, ...sampled } = await sampleCheckpoints(book.pool)
+  assert.ok(ageSeconds > 0 && ageSeconds < 60, `${ageSeconds}`)
+  assert.deepEqual(sampled, { heads: size, receiptsUnsigned: 0, logsRewound: 0, cosignedAgeSeconds: 0 })
   const heads = await book.pool.query<{ log: number; size: number; root: Buffer }>(
     'SELECT log, size, root FROM log_heads ORDER BY position',
   )
@@ -153,6 +159,7 @@ test('a log that was rewound is not signed, the others are, and the audit tells'
   await bookFor(other, 1)
   const { size, rewound } = await sign()
   assert.deepEqual(rewound, [{ log: shard, signedSize: head.size, size: 1 }])
+  assert.equal((await sampleCheckpoints(book.pool)).logsRewound, 1)
   assert.ok(size !== undefined)
   const same = `UPDATE usage_log_heads SET size = ${head.size}, peaks = sha256('') WHERE log = ${shard}`
   if (head.size === 4) {
@@ -163,6 +170,7 @@ test('a log that was rewound is not signed, the others are, and the audit tells'
     `UPDATE usage_log_heads SET size = ${head.size}, peaks = '\\x${head.peaks.toString('hex')}' WHERE log = ${shard}`,
   )
   assert.deepEqual((await sign()).rewound, [])
+  assert.equal((await sampleCheckpoints(book.pool)).logsRewound, 0)
 })
 
 test('the audit verifies every checkpoint', async () => {

@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test'
 import { newId } from '../../../contract/wire/ids.ts'
 import { shardOf } from '../../../contract/wire/redisKeys.ts'
 import { lastCheckpoint } from '../../../control/book/checkpoint/checkpointReads.ts'
+import { sampleCheckpoints } from '../../../control/book/checkpoint/checkpointSample.ts'
 import { cosign } from '../../../control/book/checkpoint/cosign.ts'
 import { NoteKey } from '../../../control/book/checkpoint/noteKey.ts'
 import { signCheckpoint } from '../../../control/book/checkpoint/signCheckpoint.ts'
@@ -144,4 +145,6 @@ test('checkpoints of long ago are not cosigned any more', async (t) => {
     withTransaction(book.pool, (client) => cosign(client, cosigned, witnesses, limitsWith({ cosignatureAfterMs })))
   await assert.rejects(cosignWithin(0), /note must be a newer checkpoint/)
   assert.deepEqual(await cosignWithin(60_000), { size: 1, witnesses: [one.name] })
+  const { ageSeconds, cosignedAgeSeconds } = await sampleCheckpoints(book.pool)
+  assert.ok(ageSeconds > 0 && cosignedAgeSeconds === ageSeconds)
 })
