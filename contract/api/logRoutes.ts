@@ -47,9 +47,9 @@ export const logRoutes = (limits: ContractLimits) =>
       path: '/v1/log/consistency',
       auth: 'open',
       summary: 'The proof that a checkpoint contains an earlier one',
-      query: members({ from: checkpointSize('a checkpoint'), to: checkpointSize('a later checkpoint') }, [
-        'from',
-        'to',
-      ]),
+      query: members(
+        { from: checkpointSize('a checkpoint'), to: checkpointSize('a later checkpoint, up to the last one') },
+        ['from', 'to'],
+      ),
     },
   }) as const satisfies Record<string, ApiRoute>

@@ -5,6 +5,7 @@ import { leafHash } from '../book/usagelog/merkle.ts'
 import type { Limits } from '../limits.ts'
 import type { Client } from '../runtime/db/pool.ts'
 import { type AuditCheck, Faults } from './check.ts'
+import { compareNodes } from './logNodes.ts'
 
 interface LogRow extends LoggedReceipt {
   readonly position: number
@@ -127,21 +128,6 @@ async function rebuild(
     }
     await compareNodes(client, log, completed, faults.nodes)
     if (page.rows.length < limits.auditPageMax) return frontier
-  }
-}
-
-async function compareNodes(
-  client: Client,
-  log: number,
-  completed: readonly StoredNode[],
-  faults: Faults,
-): Promise<void> {
-  for (const { level, index, hash } of completed) {
-    const found = await client.query<{ hash: Buffer }>(
-      'SELECT hash FROM usage_log_nodes WHERE log = $1 AND level = $2 AND index = $3',
-      [log, level, index],
-    )
-    if (found.rows[0]?.hash.equals(hash) !== true) faults.add(`node ${index} of level ${level} of log ${log}`)
   }
 }
 

@@ -22,6 +22,12 @@ export const BOOK_LIMITS = {
   settlementRetryMs: 500,
   /** The time from one checkpoint of the usage logs to the next, in milliseconds, of all controls together. */
   checkpointMs: 1_000,
+  /** How long checkpoints and the entries of the log of heads are kept, in milliseconds; hashes of the latter stay for good. */
+  checkpointsKeptMs: 2_592_000_000,
+  /** Old checkpoints that are removed at once. */
+  checkpointsForgottenMax: 5_000,
+  /** Tiles of 256 old entries of the log of heads that are removed at once. */
+  headTilesForgottenMax: 32,
   /** How long after it was signed a checkpoint may be cosigned, in milliseconds. */
   cosignatureAfterMs: 3_600_000,
   /** By how much the clock of a witness may differ, in milliseconds. */

@@ -1,8 +1,8 @@
 import type { Queryable } from '../../runtime/db/pool.ts'
 import { HEADS_LOG } from '../usagelog/head.ts'
-import { consistencyPath, inclusionPath, type LeafReader, Tiles } from '../usagelog/inclusionProof.ts'
-import { leafHash } from '../usagelog/merkle.ts'
+import { consistencyPath, inclusionPath, Tiles } from '../usagelog/inclusionProof.ts'
 import { headText, type LogHead } from './checkpointText.ts'
+import { headLeaves } from './headTiles.ts'
 
 /** A checkpoint as it was signed. */
 export interface StoredCheckpoint {
@@ -29,15 +29,6 @@ export interface SignedHead {
 /** Witnesses' lines stand below the gateway's own. */
 const COLUMNS = `c.size, c.key, c.signed_at AS "signedAt",
   c.note || coalesce((SELECT string_agg(w.line, '' ORDER BY w.witness) FROM cosignatures w WHERE w.size = c.size), '') AS note`
-
-/** Reads the leaves of the log of heads. */
-export const headLeaves: LeafReader = async (client, from, until) => {
-  const found = await client.query<LogHead & { log: number }>(
-    'SELECT log, size, root FROM log_heads WHERE position >= $1 AND position < $2 ORDER BY position',
-    [from, until],
-  )
-  return found.rows.map((head) => leafHash(headText(head.log, head)))
-}
 
 /** The newest checkpoint; undefined before the first one. */
 export async function lastCheckpoint(db: Queryable): Promise<StoredCheckpoint | undefined> {
@@ -71,21 +62,16 @@ export async function listCheckpoints(db: Queryable, limit: number, below: numbe
 }
 
 /**
- * Proves that a checkpoint contains an earlier one.
+ * Proves that a checkpoint contains an earlier one, which need not be kept any more.
  * @param first,second their sizes, the earlier one first
- * @returns hashes in hex; undefined where one of them is no checkpoint
+ * @returns hashes in hex; undefined where the last checkpoint does not reach that far
  */
 export async function consistencyProof(db: Queryable, first: number, second: number): Promise<string[] | undefined> {
-  if (first > second) return undefined
-  const found = await db.query<{ count: number }>('SELECT count(*) FROM checkpoints WHERE size IN ($1, $2)', [
-    first,
-    second,
-  ])
-  if (found.rows[0]?.count !== (first === second ? 1 : 2)) return undefined
+  if (first < 1 || first > second || second > ((await lastCheckpoint(db))?.size ?? 0)) return undefined
   return consistencyPath(new Tiles(db, HEADS_LOG, second, headLeaves), first, second)
 }
 
-/** The first head signed that has the receipt at `position` of a log; undefined until there is one. */
+/** The first head signed and kept that has the receipt at `position` of a log; undefined until there is one. */
 export async function signedHead(db: Queryable, log: number, position: number): Promise<SignedHead | undefined> {
   const found = await db.query<LogHead & { position: number }>(
     'SELECT position, size, root FROM log_heads WHERE log = $1 AND size > $2 ORDER BY size LIMIT 1',
