@@ -1,6 +1,8 @@
 // How fast ended requests get from the ledger streams into the book, to the commit.
 // node dist/bench/settlement.js [receipts] [accounts] [endings of a stream entry, 1 as single holds have] [--json]
+// [--controls=N]: by N processes beside this one, in place of this one
 
+import { once } from 'node:events'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,12 +20,14 @@ import { startPostgres } from '../control/launch/postgres.ts'
 import { startRedis } from '../control/launch/redis.ts'
 import { migrate } from '../control/runtime/db/migrate.ts'
 import { createPool, type Pool, withTransaction } from '../control/runtime/db/pool.ts'
+import { startChild } from './child.ts'
 import { limits } from './limits.ts'
 import type { SettlementResult } from './results.ts'
 
 const CREDIT_UNITS = 1_000_000_000_000
 const FILL_BATCH = 2_000
-const TIMEOUT_MS = 60_000
+const TIMEOUT_MS = 180_000
+const CONTROLS_MAX = 8
 const ENDINGS_OF_ENTRY = 16
 
 /** What the streams were filled with. */
@@ -127,8 +131,8 @@ async function fillStreams(redis: Redis, accounts: readonly string[], count: num
 async function verify(pool: Pool, filled: Filled): Promise<void> {
   const found = await pool.query<{ receipts: number; units: number; revenue: number; size: number; usage: number }>(`
     SELECT (SELECT count(*) FROM receipts) AS receipts, (SELECT sum(charge_units) FROM receipts) AS units,
-      (SELECT balance FROM ledger_accounts WHERE id = 'revenue') AS revenue,
-      (SELECT size FROM usage_log_head) AS size, (SELECT sum(units) FROM key_usage) AS usage`)
+      (SELECT sum(balance) FROM ledger_accounts WHERE id LIKE 'revenue%') AS revenue,
+      (SELECT sum(size) FROM usage_log_heads WHERE log < 65) AS size, (SELECT sum(units) FROM key_usage) AS usage`)
   const book = found.rows[0]
   const right =
     book?.receipts === filled.receipts &&
@@ -155,6 +159,56 @@ async function measure(pool: Pool, redisUrl: string, filled: Filled): Promise<nu
   }
 }
 
+interface Measured {
+  readonly elapsedMs: number
+  readonly cpuMicros: number
+}
+
+async function measureHere(pool: Pool, redisUrl: string, filled: Filled): Promise<Measured> {
+  const begun = process.cpuUsage()
+  const elapsedMs = await measure(pool, redisUrl, filled)
+  const { user, system } = process.cpuUsage(begun)
+  return { elapsedMs, cpuMicros: user + system }
+}
+
+/** Has processes book side by side until everything is committed. */
+async function measureBeside(pool: Pool, urls: readonly string[], filled: Filled, controls: number): Promise<Measured> {
+  const children = await Promise.all(Array.from({ length: controls }, () => startChild('bookingControl.js', urls)))
+  try {
+    const begin = performance.now()
+    for (const child of children) child.process.send('begin')
+    while ((await bookedIn(pool)) < filled.receipts) {
+      if (performance.now() - begin > TIMEOUT_MS) throw new Error(`not booked after ${TIMEOUT_MS} ms`)
+      await sleep(20)
+    }
+    const elapsedMs = performance.now() - begin
+    const times = await Promise.all(
+      children.map(async ({ process: child }) => {
+        const answered = once(child, 'message')
+        child.send('end')
+        const [{ cpuMicros }] = (await answered) as [{ cpuMicros: number }]
+        return cpuMicros
+      }),
+    )
+    return { elapsedMs, cpuMicros: times.reduce((sum, one) => sum + one, 0) }
+  } finally {
+    await Promise.all(children.map((child) => child.stop()))
+  }
+}
+
+async function bookedIn(pool: Pool): Promise<number> {
+  const found = await pool.query<{ size: number }>(
+    'SELECT sum(size)::bigint AS size FROM usage_log_heads WHERE log < 64',
+  )
+  return found.rows[0]?.size ?? 0
+}
+
+/** Undefined for this process alone. */
+function controlsAsked(): number | undefined {
+  const [, digits] = /^--controls=(\d)$/.exec(process.argv.find((arg) => arg.startsWith('--controls')) ?? '') ?? []
+  return digits === undefined ? undefined : Math.min(Math.max(Number(digits), 1), CONTROLS_MAX)
+}
+
 async function main(): Promise<void> {
   const [count = 100_000, accountCount = 1_000, ofEntry = ENDINGS_OF_ENTRY] = process.argv
     .slice(2)
@@ -165,16 +219,19 @@ async function main(): Promise<void> {
   chmodSync(dir, 0o755)
   const postgres = await startPostgres({ dir: join(dir, 'pg'), logFile: join(dir, 'pg.log'), limits })
   const redisServer = await startRedis({ dir: join(dir, 'redis'), logFile: join(dir, 'redis.log'), limits })
-  const pool = createPool(await postgres.provideDatabase('bench'), limits)
+  const databaseUrl = await postgres.provideDatabase('bench')
+  const pool = createPool(databaseUrl, limits)
+  const controls = controlsAsked()
   const redis = connectRedis(redisServer.url, 'wait')
   try {
     await migrate(pool)
     const filled = await fillStreams(redis, await openAccounts(pool, accountCount), count, ofEntry)
-    const cpu = process.cpuUsage()
-    const elapsedMs = await measure(pool, redisServer.url, filled)
-    const { user, system } = process.cpuUsage(cpu)
+    const { elapsedMs, cpuMicros } =
+      controls === undefined
+        ? await measureHere(pool, redisServer.url, filled)
+        : await measureBeside(pool, [databaseUrl, redisServer.url], filled, controls)
     await verify(pool, filled)
-    const cpuMicrosPerReceipt = (user + system) / filled.receipts
+    const cpuMicrosPerReceipt = cpuMicros / filled.receipts
     const result = { receipts: filled.receipts, accounts: accountCount, elapsedMs, cpuMicrosPerReceipt }
     console.log(process.argv.includes('--json') ? JSON.stringify(result) : sentence(result))
   } finally {

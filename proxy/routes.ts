@@ -11,6 +11,7 @@ import { batchStart } from './endpoints/batches/run.ts'
 import { chatServe } from './endpoints/chat/chat.ts'
 import { healthHandler, readyHandler, type Vitals } from './endpoints/health.ts'
 import { limitsHandler } from './endpoints/limits.ts'
+import { logFileHandler } from './endpoints/logFiles.ts'
 import { mcpHandler, mcpPrecheck } from './endpoints/mcp/handler.ts'
 import type { Site } from './endpoints/mcp/site.ts'
 import { countTokensHandler } from './endpoints/messages/countTokens.ts'
@@ -133,6 +134,7 @@ export function routes(parts: RouteParts): RouteEntry[] {
     { method: 'GET', path: '/v1/limits', handler: limitsHandler(limits) },
     { method: 'GET', path: '/v1/receipts/*', handler: receiptHandler(keys, rpc) },
     { method: 'GET', path: '/x402/v1/receipts/*', handler: publicReceiptHandler(rpc) },
+    { method: 'GET', path: '/v1/log/*', handler: logFileHandler(rpc) },
     { method: 'GET', path: '/skill.md', handler: pageHandler('skill.md', payments.publicUrl) },
     { method: 'GET', path: '/llms.txt', handler: pageHandler('llms.txt', payments.publicUrl) },
     { method: 'GET', path: '/v1/status', handler: statusHandler({ catalog, health, vitals, incidents }) },

@@ -8,7 +8,7 @@ export interface ObjectSchema extends JsonSchema {
 }
 
 /**
- * What a route takes as its credential: nothing; nothing, for a read that anybody may do often; a session whose wallet
+ * What a route takes as its credential: nothing; nothing, for what anybody may do often; a session whose wallet
  * may not be linked to an account yet; a session of an account; an API key; either of the last two; or either or none,
  * for a read that says more to some.
  */

@@ -4,6 +4,7 @@ import { agentRoutes } from './agentRoutes.ts'
 import { BATCH_ROUTES } from './batchRoutes.ts'
 import { keyRoutes } from './keyRoutes.ts'
 import { linkRoutes } from './linkRoutes.ts'
+import { logRoutes } from './logRoutes.ts'
 import { moneyRoutes } from './moneyRoutes.ts'
 import { platformRoutes } from './platformRoutes.ts'
 import { providerRoutes } from './providerRoutes.ts'
@@ -22,6 +23,7 @@ const tableOf = (limits: ContractLimits) => ({
   ...referralRoutes(limits),
   ...providerRoutes(limits),
   ...moneyRoutes(limits),
+  ...logRoutes(limits),
 })
 
 export type ApiOperation = keyof ReturnType<typeof tableOf>

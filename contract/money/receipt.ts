@@ -11,12 +11,28 @@ export type ReceiptRate = 'standard' | 'batch' | ''
 export type ReceiptTier = 'standard' | 'private' | ''
 
 /**
- * Where a receipt stands in the usage log. Single receipts come with a proof (RFC 6962 audit path): hashes in hex, and
+ * Where a receipt stands in the usage logs, of which each shard has one. Single receipts come with a proof (RFC 6962 audit path): hashes in hex, and
  * the entry whose leaf hash, SHA-256 of a zero byte and the entry, is in the log.
  */
 export interface ReceiptLog {
+  /** Of the log. */
+  readonly number: number
   readonly position: number
-  readonly proof?: { entry: string; leaf: string; treeSize: number; root: string; path: readonly string[] }
+  readonly proof?: {
+    readonly entry: string
+    readonly leaf: string
+    readonly treeSize: number
+    readonly root: string
+    readonly path: readonly string[]
+    /** The entry of the log of heads that has size and root of the tree, and the checkpoint that has that; once there is one. */
+    readonly signed?: {
+      readonly position: number
+      readonly entry: string
+      readonly treeSize: number
+      readonly path: readonly string[]
+      readonly note: string
+    }
+  }
 }
 
 /** What was paid for a request. Tokens are in atomic units, decimal. */
@@ -133,11 +149,17 @@ function paidJson(fields: ReceiptFields): string {
 
 function logJson(log: ReceiptLog | undefined): string {
   if (log === undefined) return ''
-  if (log.proof === undefined) return `,"log":{"position":${log.position}}`
-  const { entry, leaf, treeSize, root, path } = log.proof
+  if (log.proof === undefined) return `,"log":{"number":${log.number},"position":${log.position}}`
+  const { entry, leaf, treeSize, root, path, signed } = log.proof
+  const head =
+    signed === undefined
+      ? 'null'
+      : `{"position":${signed.position},"entry":${JSON.stringify(signed.entry)},"tree_size":${signed.treeSize},` +
+        `"proof":${JSON.stringify(signed.path)}}`
   return (
-    `,"log":{"position":${log.position},"leaf":"${leaf}","tree_size":${treeSize},"root":"${root}"` +
-    `,"proof":${JSON.stringify(path)},"entry":${JSON.stringify(entry)}}`
+    `,"log":{"number":${log.number},"position":${log.position},"leaf":"${leaf}","tree_size":${treeSize},"root":"${root}"` +
+    `,"proof":${JSON.stringify(path)},"entry":${JSON.stringify(entry)},"head":${head}` +
+    `,"checkpoint":${signed === undefined ? 'null' : JSON.stringify(signed.note)}}`
   )
 }
 

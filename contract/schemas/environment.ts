@@ -9,6 +9,8 @@ export interface Variables {
   readonly DATABASE_URL?: string
   readonly REDIS_URL?: string
   readonly SLUICE_BUS_KEY?: string
+  readonly SLUICE_LOG_KEY?: string
+  readonly SLUICE_LOG_WITNESSES?: string
   readonly SLUICE_CATALOG?: string
   readonly HOST: string
   readonly PORT: number

@@ -39,6 +39,7 @@ const TABLE = {
   get_receipt: { lane: 'reads', request: message(sluice.GetReceiptRequest), reply: JSON_TEXT },
   list_sheets: { lane: 'reads', request: EMPTY, reply: JSON_TEXT },
   get_sheet: { lane: 'reads', request: message(sluice.GetSheetRequest), reply: JSON_TEXT },
+  get_log_file: { lane: 'reads', request: message(sluice.GetLogFileRequest), reply: message(sluice.LogFile) },
   payment_terms: { lane: 'reads', request: EMPTY, reply: message(sluice.PaymentTermsReply) },
   account_api: { lane: 'api', request: message(sluice.ApiRequest), reply: message(sluice.ApiReply) },
   make_payment: {

@@ -1,7 +1,7 @@
 import type { Redis } from '../../contract/wire/redis.ts'
 import { accountKey, debitsKey, keyCountersKey } from '../../contract/wire/redisKeys.ts'
 import { parseStreamId } from '../../contract/wire/streamId.ts'
-import { lockHead } from '../book/usagelog/head.ts'
+import { lockHeads } from '../book/usagelog/head.ts'
 import type { Limits } from '../limits.ts'
 import { textArray } from '../runtime/db/arrays.ts'
 import { type Client, type Pool, withTransaction } from '../runtime/db/pool.ts'
@@ -215,7 +215,7 @@ async function loadKeys(load: ShardLoad, client: Client, held: HeldParts): Promi
 async function rememberPosition(load: Parameters<typeof bookStream>[0]): Promise<void> {
   const last = parseStreamId((await lastEntryId(load.redis, load.shard)) ?? '0-0')
   await withTransaction(load.pool, async (client) => {
-    await lockHead(client)
+    await lockHeads(client, [load.shard])
     await client.query(
       `INSERT INTO stream_positions (shard, last_ms, last_seq, loaded_ms) VALUES ($1, $2, $3, $4)
        ON CONFLICT (shard) DO UPDATE SET last_ms = $2, last_seq = $3, loaded_ms = $4`,

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { forgetCheckpoints } from '../book/checkpoint/forgetCheckpoints.ts'
 import { forgetOwners } from '../book/settlement/proxyOwners.ts'
 import type { Limits } from '../limits.ts'
 import type { Pool, Queryable } from '../runtime/db/pool.ts'
@@ -8,13 +9,17 @@ import { forgetIdempotencyKeys } from './idempotency.ts'
 /** Tables whose rows end at `expires_at`, with their keys. */
 const EXPIRING = { sessions: 'id', used_nonces: 'nonce', link_codes: 'hash' } as const
 
-/** Removes what has expired and is only kept by its row: sessions, used nonces, link codes, Idempotency-Keys, proxies that are gone. */
+/**
+ * Removes what has expired and is only kept by its row: sessions, used nonces, link codes, Idempotency-Keys, proxies that are
+ * gone, old checkpoints.
+ */
 export class Housekeeper {
   private readonly loop: Loop
 
   constructor({ pool, log, limits }: { pool: Pool; log: Logger; limits: Limits }) {
     this.loop = new Loop('housekeeping', limits.housekeepingMs, log, async () => {
-      if (await removeExpired(pool, limits)) this.loop.wake()
+      const isMore = [await removeExpired(pool, limits), await forgetCheckpoints(pool, limits)]
+      if (isMore.includes(true)) this.loop.wake()
     })
   }
 

@@ -7,6 +7,7 @@ import type { Client } from '../runtime/db/pool.ts'
 import { type AuditCheck, Faults } from './check.ts'
 
 interface RatedRow extends TokenUsage {
+  readonly log: number
   readonly position: number
   readonly requestId: string
   readonly model: string
@@ -20,22 +21,23 @@ interface RatedRow extends TokenUsage {
 }
 
 const PAGE = `
-  SELECT position, request_id AS "requestId", model, sheet_version AS "sheetVersion", rate, tier, unit,
+  SELECT log, position, request_id AS "requestId", model, sheet_version AS "sheetVersion", rate, tier, unit,
     quantity, size,
     charge_units AS "chargeUnits", input_tokens AS input, cached_input_tokens AS "cachedInput",
     cache_write_5m_tokens AS "cacheWrite5m", cache_write_1h_tokens AS "cacheWrite1h", output_tokens AS output,
     reasoning_tokens AS reasoning
-  FROM receipts WHERE (rate = 'batch' OR tier = 'private' OR size <> '') AND position > $1 ORDER BY position LIMIT $2`
+  FROM receipts WHERE (rate = 'batch' OR tier = 'private' OR size <> '') AND (log, position) > ($1, $2)
+  ORDER BY log, position LIMIT $3`
 
 /** Compares the receipts of batches, of the private tier and of sized images with the price sheets that they name. */
 export async function checkRates(client: Client, limits: Limits): Promise<AuditCheck[]> {
   const [unsold, tooDear] = [new Faults(), new Faults()]
   let receipts = 0
-  for (let last = -1; ; ) {
+  for (let last = { log: -1, position: -1 }; ; ) {
     const sheets = new SheetModels(client)
-    const page = await client.query<RatedRow>(PAGE, [last, limits.auditPageMax])
+    const page = await client.query<RatedRow>(PAGE, [last.log, last.position, limits.auditPageMax])
     for (const row of page.rows) {
-      last = row.position
+      last = row
       receipts++
       const limit = chargeLimit(row, (await sheets.of(row.sheetVersion)).get(row.model))
       const { requestId, chargeUnits: charged } = row

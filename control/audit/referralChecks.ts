@@ -4,7 +4,8 @@ import type { Invariant } from './check.ts'
 export const REFERRAL_INVARIANTS: readonly Invariant[] = [
   {
     name: 'every coin charge of a referred account counts once',
-    checked: `SELECT count(*) || ' referrals, counted up to ' || (SELECT position FROM referral_cursor) FROM referrals`,
+    checked: `SELECT count(*) || ' referrals, counted are ' || (SELECT sum(position) FROM referral_cursors) || ' receipts'
+      FROM referrals`,
     faults: `
       SELECT f.id || ' counted ' || f.base_units || ', its shares ' || coalesce(s.units, 0) || ', its charges ' ||
         coalesce(c.units, 0)
@@ -14,14 +15,15 @@ export const REFERRAL_INVARIANTS: readonly Invariant[] = [
         SELECT g.id, sum(t.units) AS units
         FROM receipts r
         LEFT JOIN agents a ON a.id = r.account_id
-        JOIN referrals g ON g.account_id = coalesce(a.owner_id, r.account_id) AND g.from_position <= r.position
+        JOIN referrals g ON g.account_id = coalesce(a.owner_id, r.account_id) AND g.from_positions[r.log + 1] <= r.position
         JOIN transfers t ON t.ref = r.request_id AND t.kind = 'charge' AND t.debit = 'coin:' || r.account_id
-        WHERE r.position < (SELECT position FROM referral_cursor)
+        JOIN referral_cursors counted ON counted.log = r.log AND r.position < counted.position
         GROUP BY g.id
       ) c ON c.id = f.id
       WHERE f.base_units <> coalesce(s.units, 0) OR f.base_units <> coalesce(c.units, 0)
       UNION ALL
-      SELECT 'counted up to ' || c.position || ' of ' || h.size || ' receipts' FROM referral_cursor c, usage_log_head h
+      SELECT 'counted up to ' || c.position || ' of ' || h.size || ' receipts of log ' || c.log
+      FROM referral_cursors c JOIN usage_log_heads h USING (log)
       WHERE c.position > h.size`,
   },
   {
@@ -35,12 +37,14 @@ export const REFERRAL_INVARIANTS: readonly Invariant[] = [
       ) s ON s.referral_id = f.id
       WHERE f.earned_units <> coalesce(s.units, 0) OR f.earned_units * 10000::numeric + f.rest <> coalesce(s.due, 0)
       UNION ALL
-      SELECT coalesce(s.referral_id || ':' || s.to_position, t.ref) || ' is a share of ' || coalesce(s.units, 0) ||
+      SELECT coalesce(s.ref, t.ref) || ' is a share of ' || coalesce(s.units, 0) ||
         ', paid were ' || coalesce(t.units, 0)
       FROM (
-        SELECT s.*, 'revenue' AS payer, f.referrer_id FROM referral_shares s JOIN referrals f ON f.id = s.referral_id
+        SELECT s.*, 'revenue' AS payer, f.referrer_id,
+          s.referral_id || CASE WHEN s.log = 64 THEN ':' ELSE ':' || s.log || ':' END || s.to_position AS ref
+        FROM referral_shares s JOIN referrals f ON f.id = s.referral_id
       ) s
-      FULL JOIN (SELECT * FROM transfers WHERE kind = 'referral') t ON t.ref = s.referral_id || ':' || s.to_position
+      FULL JOIN (SELECT * FROM transfers WHERE kind = 'referral') t ON t.ref = s.ref
         AND t.debit = s.payer AND t.credit = 'coin:' || s.referrer_id
       WHERE coalesce(s.units, 0) <> coalesce(t.units, 0)`,
   },

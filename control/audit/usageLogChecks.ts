@@ -1,9 +1,11 @@
 import { Frontier, type StoredNode } from '../book/usagelog/frontier.ts'
+import { LOG_COUNT } from '../book/usagelog/head.ts'
 import { type LoggedReceipt, leafText } from '../book/usagelog/leafText.ts'
 import { leafHash } from '../book/usagelog/merkle.ts'
 import type { Limits } from '../limits.ts'
 import type { Client } from '../runtime/db/pool.ts'
 import { type AuditCheck, Faults } from './check.ts'
+import { compareNodes } from './logNodes.ts'
 
 interface LogRow extends LoggedReceipt {
   readonly position: number
@@ -16,56 +18,131 @@ const PAGE = `
     cache_write_5m_tokens AS "cacheWrite5mTokens", cache_write_1h_tokens AS "cacheWrite1hTokens",
     output_tokens AS "outputTokens", reasoning_tokens AS "reasoningTokens", quantity, unit, usage_source AS "usageSource",
     held_at_ms AS "heldAtMs", leaf_hash AS leaf
-  FROM receipts WHERE position >= $1 ORDER BY position LIMIT $2`
+  FROM receipts WHERE log = $1 AND position >= $2 ORDER BY position LIMIT $3`
 
-/** Computes the whole usage log again from the receipts and compares leaves, stored nodes and head. */
-export async function checkUsageLog(client: Client, limits: Limits): Promise<AuditCheck[]> {
-  const positions = new Faults()
-  const leaves = new Faults()
-  const nodes = new Faults()
-  const head = new Faults()
-  const frontier = new Frontier(0, Buffer.alloc(0))
-  for (let next = 0; ; ) {
-    const page = await client.query<LogRow>(PAGE, [next, limits.auditPageMax])
-    const completed: StoredNode[] = []
-    for (const row of page.rows) {
-      if (row.position !== next) positions.add(`position ${next} is missing`)
-      next = row.position + 1
-      const leaf = leafHash(leafText(row))
-      if (!leaf.equals(row.leaf)) leaves.add(`${row.requestId} at ${row.position}`)
-      completed.push(...frontier.append(leaf))
-    }
-    await compareNodes(client, completed, nodes)
-    if (page.rows.length < limits.auditPageMax) break
+/** A head that a checkpoint has signed. */
+interface SignedHead {
+  readonly size: number
+  readonly root: Buffer
+}
+
+interface LogFaults {
+  readonly positions: Faults
+  readonly leaves: Faults
+  readonly nodes: Faults
+  readonly heads: Faults
+  readonly signed: Faults
+}
+
+/** Computes all usage logs again from the receipts and compares leaves, stored nodes and heads. */
+export async function checkUsageLogs(client: Client, limits: Limits): Promise<AuditCheck[]> {
+  const faults = {
+    positions: new Faults(),
+    leaves: new Faults(),
+    nodes: new Faults(),
+    heads: new Faults(),
+    signed: new Faults(),
   }
-  await compareHead(client, frontier, head)
-  const size = `${frontier.size} receipts`
+  let [receipts, signed] = [0, 0]
+  for (let log = 0; log < LOG_COUNT; log++) {
+    const heads = new SignedHeads(client, log, limits)
+    const frontier = await rebuild(client, log, heads, faults, limits)
+    for (const { size } of await heads.rest()) faults.signed.add(`log ${log} was signed with ${size} receipts`)
+    signed += heads.count
+    await compareHead(client, log, frontier, faults.heads)
+    receipts += frontier.size
+  }
+  const size = `${receipts} receipts`
   return [
-    positions.check('usage log positions have no gap', size),
-    leaves.check('usage log leaves equal their receipts', size),
-    nodes.check('usage log nodes equal their leaves', size),
-    head.check('usage log head equals the log', `root ${frontier.root().toString('hex')} of ${size}`),
+    faults.positions.check('usage log positions have no gap', size),
+    faults.leaves.check('usage log leaves equal their receipts', size),
+    faults.nodes.check('usage log nodes equal their leaves', size),
+    faults.heads.check('usage log heads equal the logs', `${LOG_COUNT} logs of ${size}`),
+    faults.signed.check('usage logs contain every head that was signed', `${signed} heads`),
   ]
 }
 
-async function compareNodes(client: Client, completed: readonly StoredNode[], faults: Faults): Promise<void> {
-  for (const { level, index, hash } of completed) {
-    const found = await client.query<{ hash: Buffer }>(
-      'SELECT hash FROM usage_log_nodes WHERE level = $1 AND index = $2',
-      [level, index],
+/** The signed heads of a log, in the order of their sizes, page by page. */
+class SignedHeads {
+  count = 0
+  private readonly client: Client
+  private readonly log: number
+  private readonly limits: Limits
+  private page: SignedHead[] = []
+  private lastSize = 0
+  private isRead = false
+
+  constructor(client: Client, log: number, limits: Limits) {
+    this.client = client
+    this.log = log
+    this.limits = limits
+  }
+
+  /** The next head, where it has this size. */
+  async take(size: number): Promise<SignedHead | undefined> {
+    if (this.page.length === 0) await this.read()
+    if (this.page[0]?.size !== size) return undefined
+    this.count++
+    return this.page.shift()
+  }
+
+  /** Some of those that were not taken, if there are any. */
+  async rest(): Promise<readonly SignedHead[]> {
+    if (this.page.length === 0) await this.read()
+    return this.page
+  }
+
+  private async read(): Promise<void> {
+    if (this.isRead) return
+    const found = await this.client.query<SignedHead>(
+      'SELECT size, root FROM log_heads WHERE log = $1 AND size > $2 ORDER BY size LIMIT $3',
+      [this.log, this.lastSize, this.limits.auditPageMax],
     )
-    if (found.rows[0]?.hash.equals(hash) !== true) faults.add(`node ${index} of level ${level}`)
+    this.page = found.rows
+    this.lastSize = found.rows.at(-1)?.size ?? this.lastSize
+    this.isRead = found.rows.length < this.limits.auditPageMax
   }
 }
 
-async function compareHead(client: Client, frontier: Frontier, faults: Faults): Promise<void> {
-  const found = await client.query<{ size: number; peaks: Buffer }>('SELECT size, peaks FROM usage_log_head')
-  const head = found.rows[0]
-  if (head?.size !== frontier.size) faults.add(`the head counts ${head?.size} receipts, the log has ${frontier.size}`)
-  else if (!head.peaks.equals(frontier.peaks())) faults.add('the head has another root')
-  const beyond = await client.query<{ count: number }>(
-    `SELECT count(*) FROM usage_log_nodes WHERE (index + 1) * (2::bigint ^ level) > $1`,
-    [frontier.size],
+async function rebuild(
+  client: Client,
+  log: number,
+  heads: SignedHeads,
+  faults: LogFaults,
+  limits: Limits,
+): Promise<Frontier> {
+  const frontier = new Frontier(0, Buffer.alloc(0))
+  for (let next = 0; ; ) {
+    const page = await client.query<LogRow>(PAGE, [log, next, limits.auditPageMax])
+    const completed: StoredNode[] = []
+    for (const row of page.rows) {
+      if (row.position !== next) faults.positions.add(`position ${next} of log ${log} is missing`)
+      next = row.position + 1
+      const leaf = leafHash(leafText(row))
+      if (!leaf.equals(row.leaf)) faults.leaves.add(`${row.requestId} at ${row.position} of log ${log}`)
+      completed.push(...frontier.append(leaf))
+      const signed = await heads.take(frontier.size)
+      if (signed?.root.equals(frontier.root()) === false) {
+        faults.signed.add(`log ${log} was signed with another root at ${frontier.size} receipts`)
+      }
+    }
+    await compareNodes(client, log, completed, faults.nodes)
+    if (page.rows.length < limits.auditPageMax) return frontier
+  }
+}
+
+async function compareHead(client: Client, log: number, frontier: Frontier, faults: Faults): Promise<void> {
+  const found = await client.query<{ size: number; peaks: Buffer }>(
+    'SELECT size, peaks FROM usage_log_heads WHERE log = $1',
+    [log],
   )
-  if (beyond.rows[0]?.count !== 0) faults.add(`${beyond.rows[0]?.count} nodes lie beyond the log`)
+  const head = found.rows[0]
+  if (head?.size !== frontier.size) {
+    faults.add(`the head of log ${log} counts ${head?.size} receipts, the log has ${frontier.size}`)
+  } else if (!head.peaks.equals(frontier.peaks())) faults.add(`the head of log ${log} has another root`)
+  const beyond = await client.query<{ count: number }>(
+    `SELECT count(*) FROM usage_log_nodes WHERE log = $1 AND (index + 1) * (2::bigint ^ level) > $2`,
+    [log, frontier.size],
+  )
+  if (beyond.rows[0]?.count !== 0) faults.add(`${beyond.rows[0]?.count} nodes lie beyond log ${log}`)
 }

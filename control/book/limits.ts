@@ -2,6 +2,14 @@
 export const BOOK_LIMITS = {
   /** Ended requests that are booked in one transaction; those of one stream entry stay together, however many they are. */
   settlementBatchMax: 3_000,
+  /** Transactions that book at once, each the shards of its own. */
+  settlementLanes: 4,
+  /** Ended requests that are divided among the lanes; fewer are booked in one transaction. */
+  settlementDivideMin: 512,
+  /** The time from one sign of life of a control that books to the next, in milliseconds. */
+  bookerBeatMs: 1_000,
+  /** How long the shards of a control that gives no sign of life stay its own, in milliseconds. */
+  bookerLeaseMs: 3_000,
   /** Entries that are read from a ledger stream at once at least. */
   settlementReadMin: 32,
   /** How long entries gather before the next read, in milliseconds. */
@@ -12,6 +20,18 @@ export const BOOK_LIMITS = {
   settlementBlockMs: 1_000,
   /** The wait before a batch or a read that failed is tried again, in milliseconds. */
   settlementRetryMs: 500,
+  /** The time from one checkpoint of the usage logs to the next, in milliseconds, of all controls together. */
+  checkpointMs: 1_000,
+  /** How long checkpoints and the entries of the log of heads are kept, in milliseconds; hashes of the latter stay for good. */
+  checkpointsKeptMs: 2_592_000_000,
+  /** Old checkpoints that are removed at once. */
+  checkpointsForgottenMax: 5_000,
+  /** Tiles of 256 old entries of the log of heads that are removed at once. */
+  headTilesForgottenMax: 32,
+  /** How long after it was signed a checkpoint may be cosigned, in milliseconds. */
+  cosignatureAfterMs: 3_600_000,
+  /** By how much the clock of a witness may differ, in milliseconds. */
+  cosignatureSkewMs: 60_000,
   /** How long the book remembers how far it is with the endings of a proxy process that is gone, in milliseconds. */
   ownerPositionsKeptMs: 2_592_000_000,
   /** Open grants of credits that an account may have. */

@@ -20,6 +20,7 @@ import { INCIDENT } from './incident.ts'
 import { KEY } from './key.ts'
 import { LEASES } from './leases.ts'
 import { LINK } from './link.ts'
+import { LOG } from './log.ts'
 import { buildProgram, isHelp } from './program.ts'
 import { PROVIDER } from './provider.ts'
 import { REFERRAL } from './referral.ts'
@@ -43,6 +44,7 @@ export const COMMANDS: readonly (CommandGroup | Command)[] = [
   ROUTE,
   INCIDENT,
   BATCH,
+  LOG,
   TRAIL,
   AUDIT,
   HOLDS,

@@ -10,6 +10,7 @@ import { type DemoChain, type DemoPayer, startDemoChain } from './chain/demoChai
 import { type DemoAccount, provideDemoAccount } from './demoAccount.ts'
 import { chooseCatalog } from './demoCatalog.ts'
 import { keepRunning } from './keepRunning.ts'
+import { provideLogKey } from './logKey.ts'
 import { OutageFilter } from './outage.ts'
 import { compiled } from './paths.ts'
 import { startPostgres } from './postgres.ts'
@@ -82,6 +83,7 @@ export class StackRunner {
       DATABASE_URL: databaseUrl,
       REDIS_URL: redisUrl,
       SLUICE_BUS_KEY: process.env['SLUICE_BUS_KEY'] || randomBytes(32).toString('hex'),
+      SLUICE_LOG_KEY: process.env['SLUICE_LOG_KEY'] || provideLogKey(dataDir),
       SLUICE_CATALOG: catalog.path,
       SLUICE_DATA: dataDir,
     }

@@ -11,6 +11,7 @@ import { keyHandlers } from '../customers/keys/keyHandlers.ts'
 import { linkHandlers } from '../customers/links/linkHandlers.ts'
 import { platformHandlers } from '../customers/platform/platformHandlers.ts'
 import { providerHandlers } from '../customers/providers/providerHandlers.ts'
+import { logHandlers } from '../customers/receipts/logHandlers.ts'
 import { receiptListHandler } from '../customers/receipts/receiptListHandler.ts'
 import type { ReceiptReader } from '../customers/receipts/receiptReader.ts'
 import { referralHandlers } from '../customers/referrals/referralHandlers.ts'
@@ -36,7 +37,10 @@ export interface ApiParts {
   readonly receipts: ReceiptReader
   readonly debits: Debits
   readonly applyToAdmission: (accountIds: readonly string[]) => Promise<unknown>
-  readonly environment: Pick<Environment, 'publicUrl' | 'chainRpcUrl' | 'allowPrivateProviders'>
+  readonly environment: Pick<
+    Environment,
+    'publicUrl' | 'chainRpcUrl' | 'allowPrivateProviders' | 'logKey' | 'logWitnesses'
+  >
   /** Undefined when the gateway takes no payments. */
   readonly payments: PaymentsService | undefined
   readonly limits: Limits
@@ -72,6 +76,7 @@ export function newAccountApi(parts: ApiParts): AccountApi {
       ...depositHandlers({ pool, payments, accountOfWallet, limits }),
       ...payerCreditHandlers({ pool, payments }),
       ...withdrawalHandlers({ pool, debits: parts.debits, payments, accountOfWallet, limits }),
+      ...logHandlers(pool, environment.logWitnesses ?? [], limits),
       get_statement: statementHandler(pool, limits),
       list_receipts: receiptListHandler(receipts, limits),
     },

@@ -11,6 +11,8 @@ import { OrphanVoider } from '../admission/orphanVoider.ts'
 import { Housekeeper } from '../api/housekeeper.ts'
 import { sampleBatches } from '../batch/batchSample.ts'
 import { BatchService } from '../batch/batchService.ts'
+import { CheckpointKeeper } from '../book/checkpoint/checkpointKeeper.ts'
+import { sampleCheckpoints } from '../book/checkpoint/checkpointSample.ts'
 import { SettlementConsumer } from '../book/settlement/consumer.ts'
 import { CatalogKeeper } from '../catalog/pricing/catalogKeeper.ts'
 import { ObservedDays } from '../catalog/status/observedDays.ts'
@@ -91,6 +93,7 @@ export class ControlService {
     await this.catalog.start()
     this.running.push({ name: 'catalog', stop: () => this.catalog.stop() })
     const settlement = this.startSettlement()
+    this.startCheckpoints()
     const metrics = new ControlMetrics({
       settlement: () => settlement.stats,
       orphansVoided: () => this.voider.voided,
@@ -101,6 +104,7 @@ export class ControlService {
         openMoney: () => countOpenMoney(this.pool),
         paymentsRefused: () => this.payments?.refusals.totals ?? new Map(),
       }),
+      ...(this.environment.logKey && { checkpoints: () => sampleCheckpoints(this.pool) }),
       batches: () => sampleBatches(this.pool, Date.now()),
     })
     this.running.push({ name: 'metrics', stop: async () => metrics.close() })
@@ -179,6 +183,16 @@ export class ControlService {
     })
     this.running.push({ name: 'settlement', stop: () => settlement.stop() })
     return settlement
+  }
+
+  private startCheckpoints(): void {
+    const { logKey: key } = this.environment
+    if (key === undefined) {
+      this.log.info('SLUICE_LOG_KEY is not set: checkpoints of the usage logs are not signed')
+      return
+    }
+    const keeper = new CheckpointKeeper({ pool: this.pool, log: this.log, key, limits: this.limits })
+    this.running.push({ name: 'checkpoints', stop: () => keeper.stop() })
   }
 
   private startPayments(): void {

@@ -1,4 +1,6 @@
 import { readVariables } from '../../contract/schemas/environment.ts'
+import { NoteKey } from '../book/checkpoint/noteKey.ts'
+import { WitnessKey } from '../book/checkpoint/witnessKey.ts'
 import type { PaymentsConfig } from '../onchain/payments/paymentsConfig.ts'
 
 const CATALOG = 'catalog.yaml'
@@ -9,6 +11,10 @@ export interface Environment {
   readonly redisUrl: string
   /** Shared with the proxies: seals what is sent between them. */
   readonly busKey: Buffer
+  /** Signs the checkpoints of the usage logs; undefined where nothing is signed. */
+  readonly logKey?: NoteKey | undefined
+  /** Whose cosignatures of checkpoints are taken. */
+  readonly logWitnesses?: readonly WitnessKey[]
   readonly catalogPath: string
   /** Zero takes any free port. */
   readonly metricsPort: number
@@ -35,6 +41,8 @@ export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
     databaseUrl: variables.DATABASE_URL,
     redisUrl: variables.REDIS_URL,
     busKey: Buffer.from(variables.SLUICE_BUS_KEY, 'hex'),
+    logKey: logKeyOf(variables.SLUICE_LOG_KEY),
+    logWitnesses: witnessesOf(variables.SLUICE_LOG_WITNESSES),
     catalogPath: variables.SLUICE_CATALOG ?? CATALOG,
     metricsPort: variables.SLUICE_CONTROL_METRICS_PORT,
     publicUrl: publicUrl === undefined ? undefined : new URL(publicUrl),
@@ -42,6 +50,24 @@ export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
     allowPrivateProviders: variables.SLUICE_PRIVATE_PROVIDERS === '1',
     allowPrivateWebhooks: variables.SLUICE_WEBHOOKS_PRIVATE === '1',
   }
+}
+
+function logKeyOf(secret: string | undefined): NoteKey | undefined {
+  try {
+    return secret === undefined ? undefined : NoteKey.of(secret)
+  } catch (error) {
+    throw new Error(`SLUICE_LOG_KEY does not hold: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+function witnessesOf(keys: string | undefined): WitnessKey[] {
+  return (keys?.split(',') ?? []).map((key) => {
+    try {
+      return WitnessKey.of(key)
+    } catch (error) {
+      throw new Error(`SLUICE_LOG_WITNESSES does not hold: ${key}: ${(error as Error).message}`, { cause: error })
+    }
+  })
 }
 
 /** An address without its user and password, for logs and messages. */

@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { type BatchSample, NO_BATCHES } from '../batch/batchSample.ts'
+import { type CheckpointSample, NO_CHECKPOINTS } from '../book/checkpoint/checkpointSample.ts'
 import type { SettlementStats } from '../book/settlement/consumer.ts'
 import { NO_OPEN_MONEY, type OpenMoney } from '../onchain/payments/openMoney.ts'
 import type { RpcObserver } from '../runtime/bus/rpcServer.ts'
@@ -25,6 +26,8 @@ export interface MetricsSources {
   openMoney?(): Promise<OpenMoney>
   /** Refused payments by code; absent when no payments are taken. */
   paymentsRefused?(): ReadonlyMap<string, number>
+  /** Reads the book; absent when no checkpoints are signed. A rejection leaves the last numbers. */
+  checkpoints?(): Promise<CheckpointSample>
   /** Reads the book; a rejection leaves the last numbers. */
   batches(): Promise<BatchSample>
 }
@@ -39,6 +42,7 @@ export class ControlMetrics {
   private leases = NO_LEASES
   private openMoney = NO_OPEN_MONEY
   private batches = NO_BATCHES
+  private checkpoints = NO_CHECKPOINTS
 
   constructor(sources: MetricsSources) {
     const registers = [this.registry]
@@ -62,6 +66,7 @@ export class ControlMetrics {
     if (sources.openMoney !== undefined) this.addOpenMoney()
     if (sources.paymentsRefused !== undefined) this.addRefusals(sources.paymentsRefused)
     this.addBatches()
+    if (sources.checkpoints !== undefined) this.addCheckpoints()
     this.server = createServer((request, response) => {
       // Whoever asks seldom would else meet the end of an idle connection with a request under way.
       response.setHeader('connection', 'close')
@@ -100,6 +105,7 @@ export class ControlMetrics {
     this.leases = await sources.leases().catch(() => this.leases)
     this.openMoney = (await sources.openMoney?.().catch(() => undefined)) ?? this.openMoney
     this.batches = await sources.batches().catch(() => this.batches)
+    this.checkpoints = (await sources.checkpoints?.().catch(() => undefined)) ?? this.checkpoints
     return this.registry.metrics()
   }
 
@@ -159,6 +165,20 @@ export class ControlMetrics {
     this.addGauge('batch_jobs_open', 'Batch jobs not ended yet, counted up to 100,000', () => this.batches.jobsOpen)
     this.addGauge('batch_job_oldest_seconds', 'Age of the oldest of these', () => this.batches.oldestMs / 1_000)
     this.addGauge('webhooks_waiting', 'Webhooks not delivered yet', () => this.batches.webhooksWaiting)
+  }
+
+  private addCheckpoints(): void {
+    const add = (name: string, help: string, field: keyof CheckpointSample) =>
+      this.addGauge(name, help, () => this.checkpoints[field])
+    add('checkpoint_age_seconds', 'Age of the last checkpoint of the usage logs', 'ageSeconds')
+    add('checkpoint_heads', 'Heads of usage logs that it signs', 'heads')
+    add('receipts_unsigned', 'Receipts that are booked and in no checkpoint yet', 'receiptsUnsigned')
+    add('logs_rewound', 'Usage logs that are not what was signed of them, and are signed no more', 'logsRewound')
+    add(
+      'cosigned_age_seconds',
+      'Age of the last checkpoint that a witness has cosigned; 0 for none',
+      'cosignedAgeSeconds',
+    )
   }
 
   private addBacklog(): void {

@@ -1,9 +1,11 @@
 import { observedOf } from '../../contract/api/observedDays.ts'
+import { GatewayError } from '../../contract/errors/errors.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
 import { epochKey } from '../../contract/wire/redisKeys.ts'
 import type { HoldVoider } from '../admission/holdVoider.ts'
 import { settleLost } from '../admission/settleLost.ts'
 import type { BatchService } from '../batch/batchService.ts'
+import { logFile } from '../book/checkpoint/logFiles.ts'
 import { bookedPositions, noteOwner } from '../book/settlement/proxyOwners.ts'
 import { sheetJson, sheetListJson } from '../catalog/pricing/sheetReads.ts'
 import type { ObservedDays } from '../catalog/status/observedDays.ts'
@@ -45,6 +47,11 @@ export function rpcHandlers(
     list_sheets: () => sheetListJson(pool),
     get_sheet: ({ version }) => sheetJson(pool, version),
     void_holds: async ({ owner }) => ({ left: await voider.voidOwner(owner) }),
+    get_log_file: async ({ path }) => {
+      const file = await logFile(pool, path, parts.environment.logKey)
+      if (file === undefined) throw new GatewayError('not_found', { message: 'The usage logs have no such file.' })
+      return file
+    },
     settle_lost: async ({ settlement }) => ({ chargeUnits: await settleLost(redis, pool, settlement, limits) }),
     ...approvalRpc(pool, limits),
     account_api: (request, { deadlineMs }) => api.answer(request, deadlineMs),

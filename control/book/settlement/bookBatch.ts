@@ -3,7 +3,9 @@ import { type Booked, bookEntries } from './bookEntries.ts'
 import type { Entry } from './entry.ts'
 
 /** Constraints that break when the book itself is inconsistent; no entry is to blame, so none is rejected for it. */
-const BOOK_CONSTRAINTS = new Set(['receipts_position_key', 'usage_log_nodes_pkey'])
+const BOOK_CONSTRAINTS = new Set(['receipts_place_key', 'usage_log_nodes_pkey'])
+/** Breaks when a batch of another shard, booked at the same time, has the same request; it is found there from then on. */
+const REQUEST_CONSTRAINT = 'receipts_pkey'
 
 /**
  * Whether an error comes from the content of a batch, so that repeating it can not help: SQLSTATE classes 22 (data
@@ -37,6 +39,7 @@ export async function bookBatch(pool: Pool, entries: readonly Entry[]): Promise<
   } catch (error) {
     const [first] = entries
     if (!isCausedByContent(error) || first === undefined) throw error
+    if ((error as { constraint?: unknown }).constraint === REQUEST_CONSTRAINT) return bookEntries(pool, entries)
     if (entries.length === 1) {
       if (first.kind === 'malformed') throw error
       const { raw, delivered } = first

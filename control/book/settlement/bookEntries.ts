@@ -6,13 +6,14 @@ import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.t
 import { together } from '../../runtime/db/together.ts'
 import { grantAccount } from '../ledger/accounts.ts'
 import { postTransfers, type Transfer } from '../ledger/postTransfers.ts'
-import { appendLeaves, lockHead } from '../usagelog/head.ts'
+import type { Frontier } from '../usagelog/frontier.ts'
+import { type Appended, appendLeaves, lockHeads } from '../usagelog/head.ts'
 import { chargesOf, expiryRef, lockBalances } from './charges.ts'
-import type { BookableEntry, Entry, RawEntry } from './entry.ts'
+import type { BookableEntry, EndedEntry, Entry, RawEntry } from './entry.ts'
 import { addKeyUsage } from './keyUsage.ts'
 import { type OwnerPosition, OwnerPositions } from './ownerPositions.ts'
 import { advancePositions, readPositions, type StreamPosition } from './positions.ts'
-import { insertReceipts } from './receipt.ts'
+import { insertReceipts, type Place } from './receipt.ts'
 import { keepRejects, type Reject } from './rejects.ts'
 import { addUsageDays } from './usageDays.ts'
 
@@ -37,11 +38,12 @@ export interface Booked {
  */
 export async function bookEntries(pool: Pool, entries: readonly Entry[]): Promise<Booked> {
   return withTransaction(pool, async (client) => {
-    // From here on this is the only batch being booked: what is found missing below stays missing.
-    const [frontier, known] = await Promise.all([lockHead(client), readKnown(client, entries)])
+    // From here on this is the only batch of these shards being booked: what is found missing below stays missing.
+    const [heads, known] = await Promise.all([lockHeads(client, shardsOf(entries)), readKnown(client, entries)])
     const sorted = leaveOutBooked(entries, known)
     const charges = chargesOf(sorted.fresh, known.balances)
     const receipts = charges.ended.map((entry) => entry.receipt)
+    const { places, appended } = placesOf(charges.ended, heads)
     const rejects = [...sorted.rejects, ...charges.rejects]
     const dirty = new Set([...sorted.driftedShards, ...charges.shortShards])
     for (const { from } of rejects) dirty.add(from.raw.shard)
@@ -49,13 +51,9 @@ export async function bookEntries(pool: Pool, entries: readonly Entry[]): Promis
     // Each statement runs while the values of the next are put into their form.
     const [gaps] = await together([
       known.owners.advance(client, entries),
-      insertReceipts(client, frontier.size, receipts),
+      insertReceipts(client, places, receipts),
       postTransfers(client, charges.transfers),
-      appendLeaves(
-        client,
-        frontier,
-        receipts.map((receipt) => receipt.leafHash),
-      ),
+      appendLeaves(client, appended),
       addKeyUsage(client, receipts),
       addUsageDays(client, receipts),
       advancePositions(client, rawsOf(entries)),
@@ -72,6 +70,23 @@ export async function bookEntries(pool: Pool, entries: readonly Entry[]): Promis
       gaps,
     }
   })
+}
+
+/** In ascending order. */
+function shardsOf(entries: readonly Entry[]): number[] {
+  return [...new Set(entries.map(({ raw }) => raw.shard))].sort((a, b) => a - b)
+}
+
+/** Gives receipts the next places in the logs of their shards. */
+function placesOf(ended: readonly EndedEntry[], heads: ReadonlyMap<number, Frontier>) {
+  const leavesOf = new Map([...heads].map(([log]) => [log, [] as Buffer[]]))
+  const places = ended.map(({ raw: { shard: log }, receipt }): Place => {
+    const [frontier, leaves] = [heads.get(log), leavesOf.get(log)]
+    if (frontier === undefined || leaves === undefined) throw new Error(`the head of log ${log} is not locked`)
+    return { log, position: frontier.size + leaves.push(receipt.leafHash) - 1 }
+  })
+  const appended = [...heads].map(([log, frontier]): Appended => ({ log, frontier, leaves: leavesOf.get(log) ?? [] }))
+  return { places, appended }
 }
 
 /** The stream entries, each once where its endings follow each other. */

@@ -1,6 +1,6 @@
 import { textArray } from '../../runtime/db/arrays.ts'
 import type { Client } from '../../runtime/db/pool.ts'
-import { grantAccount, HOUSE, REVENUE } from '../ledger/accounts.ts'
+import { grantAccount, HOUSE, revenueOfShard } from '../ledger/accounts.ts'
 import type { Transfer } from '../ledger/postTransfers.ts'
 import type { BookableEntry, EndedEntry, Entry } from './entry.ts'
 import type { Reject } from './rejects.ts'
@@ -35,7 +35,7 @@ export function chargesOf(entries: readonly BookableEntry[], balances: Map<strin
     if (entry.kind === 'ended') charges.ended.push(entry)
     const kind = entry.kind === 'ended' ? 'charge' : 'expire'
     const ref = entry.kind === 'ended' ? entry.receipt.requestId : expiryRef(entry.raw)
-    const credit = entry.kind === 'ended' ? REVENUE : HOUSE
+    const credit = entry.kind === 'ended' ? revenueOfShard(entry.raw.shard) : HOUSE
     let short = 0
     for (const { ledgerAccount, units, amount } of parts) {
       const balance = balances.get(ledgerAccount) ?? 0

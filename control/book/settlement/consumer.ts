@@ -6,10 +6,11 @@ import type { Pool } from '../../runtime/db/pool.ts'
 import { bookBatch } from './bookBatch.ts'
 import type { Booked } from './bookEntries.ts'
 import type { Entry } from './entry.ts'
+import { Lanes } from './lanes.ts'
 import { entriesOf, inParts, type OpenEntry, openEntry, sizeOf } from './openEntry.ts'
-import { Pipeline } from './pipeline.ts'
 import { ReadSize } from './readSize.ts'
 import { rejectName } from './rejects.ts'
+import { ShardLeases } from './shardLeases.ts'
 import { claimIdle, ensureGroups, forgetDeadConsumers, leaveGroup, readGroup, removeEntries } from './streamReader.ts'
 
 /** Counters since the start, for metrics. */
@@ -43,7 +44,10 @@ const PARSED_AT_ONCE = 64
 
 class Stopped extends Error {}
 
-/** Moves ended requests from the ledger streams into the book until it is stopped. */
+/**
+ * Moves ended requests from the ledger streams into the book until it is stopped. Several controls share the shards, and
+ * each books several of its shards at once.
+ */
 export class SettlementConsumer {
   readonly stats: SettlementStats = {
     batches: 0,
@@ -58,14 +62,16 @@ export class SettlementConsumer {
   private readonly reader: Redis
   private readonly commands: Redis
   private readonly done: Promise<void>
-  private readonly booking = new Pipeline()
-  private readonly removal = new Pipeline()
+  private readonly lanes: Lanes
+  private readonly leases: ShardLeases
   private stopping = new AbortController()
   private readonly size: ReadSize
   private claimAtMs = 0
 
   constructor(options: SettlementOptions) {
     this.options = options
+    this.lanes = new Lanes(options.limits.settlementLanes)
+    this.leases = new ShardLeases(options.pool, options.consumer, options.limits)
     this.size = new ReadSize(options.limits.settlementReadMin, options.limits.settlementBatchMax)
     this.reader = connectRedis(options.redisUrl, 'wait')
     this.commands = connectRedis(options.redisUrl, 'wait')
@@ -109,6 +115,9 @@ export class SettlementConsumer {
         await this.pause(this.options.limits.settlementRetryMs)
       }
     }
+    await this.leases.leave().catch((error: unknown) => {
+      log.warn({ err: error }, 'settlement: could not give the shards back')
+    })
     if (this.commands.status !== 'ready') return
     await leaveGroup(this.commands, consumer).catch((error: unknown) => {
       log.warn({ err: error }, 'settlement: could not leave the consumer group')
@@ -128,17 +137,23 @@ export class SettlementConsumer {
 
   private async follow(): Promise<void> {
     let ahead: Promise<OpenEntry[]> | undefined
+    const { settlementBlockMs, settlementBatchMax, settlementGatherMs } = this.options.limits
     while (!this.stopped) {
-      const entries = await (ahead ?? this.read(this.options.limits.settlementBlockMs))
+      if (ahead === undefined && this.leases.isDue) await this.renewLeases()
+      if (ahead === undefined && this.leases.shards.length === 0) {
+        await this.pause(settlementBlockMs)
+        continue
+      }
+      const entries = await (ahead ?? this.read(settlementBlockMs))
       // With a backlog the next entries are read while these are being booked; otherwise waiting makes larger batches.
-      ahead = sizeOf(entries) >= this.options.limits.settlementBatchMax ? this.read(0) : undefined
+      ahead = sizeOf(entries) >= settlementBatchMax && !this.leases.isDue ? this.read(0) : undefined
       ahead?.catch(() => {})
       await this.book(entries)
       await this.claim()
       if (ahead !== undefined) continue
       await this.finish()
       // A transaction costs much the same for one entry as for hundreds, so what comes next is given time to gather.
-      await this.pause(this.options.limits.settlementGatherMs)
+      await this.pause(settlementGatherMs)
     }
     if (ahead !== undefined) await this.book(await ahead)
     await this.finish()
@@ -156,43 +171,77 @@ export class SettlementConsumer {
   }
 
   private async readOnce(blockMs: number): Promise<OpenEntry[]> {
-    const { reader, options, size } = this
-    return (await readGroup(reader, options.consumer, '>', size.countPerStream, blockMs)).map(openEntry)
+    const { reader, options, size, leases } = this
+    const raws = await readGroup(reader, options.consumer, '>', size.countPerStream, blockMs, leases.shards)
+    return raws.map(openEntry)
+  }
+
+  /** Takes over what others leave, and gives up what others are to have, of which nothing is in hand then. */
+  private async renewLeases(): Promise<void> {
+    const { taken, surplus } = await this.leases.renew()
+    if (surplus.length > 0) {
+      await this.finish()
+      await this.leases.giveBack(surplus)
+    }
+    // Whoever had these before is gone: nobody goes on with what they were given.
+    const claimed = taken.filter((shard) => !surplus.includes(shard))
+    if (claimed.length > 0) await this.claimFrom(claimed, 0)
   }
 
   private async claim(): Promise<void> {
     if (performance.now() < this.claimAtMs) return
     this.claimAtMs = performance.now() + this.options.limits.settlementClaimIdleMs
-    const { consumer } = this.options
+    await this.claimFrom(this.leases.shards, this.options.limits.settlementClaimIdleMs)
+  }
+
+  private async claimFrom(shards: readonly number[], idleMs: number): Promise<void> {
     // What this consumer has in hand is not idle.
     await this.finish()
     for (;;) {
-      const claimed = await claimIdle(this.commands, consumer, this.options.limits.settlementClaimIdleMs, PENDING_COUNT)
+      const claimed = await claimIdle(this.commands, this.options.consumer, idleMs, PENDING_COUNT, shards)
       if (claimed.length === 0 || this.stopped) return
       await this.book(claimed.map(openEntry))
       await this.finish()
     }
   }
 
-  /** Begins to book entries; while a batch is being booked, the next is read and the one before is removed. */
+  /** Begins to book entries; while batches are being booked, the next are read, those before are removed. */
   private async book(entries: readonly OpenEntry[]): Promise<void> {
-    for (const part of inParts(entries, this.options.limits.settlementBatchMax)) {
-      const parsed = await parsedInTurns(part)
-      const raws = part.map((entry) => entry.raw)
-      await this.booking.begin(async () => {
-        if (parsed.length > 0) this.count(await this.untilBooked(() => bookBatch(this.options.pool, parsed)))
-        await this.removal.begin(() => removeEntries(this.commands, raws, this.options.limits))
-      })
+    const { settlementBatchMax, settlementDivideMin } = this.options.limits
+    if (sizeOf(entries) >= settlementDivideMin) return this.bookDivided(entries)
+    // A batch of any shards comes behind those of each.
+    await this.lanes.booked()
+    for (const part of inParts(entries, settlementBatchMax)) await this.bookIn(0, part)
+  }
+
+  /** Books the shards of each lane beside those of the others. */
+  private async bookDivided(entries: readonly OpenEntry[]): Promise<void> {
+    const ofLanes = Array.from({ length: this.lanes.count }, (): OpenEntry[] => [])
+    for (const entry of entries) ofLanes[entry.raw.shard % ofLanes.length]?.push(entry)
+    const parts = ofLanes.map((own) => inParts(own, this.options.limits.settlementBatchMax))
+    const rounds = Math.max(...parts.map((own) => own.length))
+    for (let round = 0; round < rounds; round++) {
+      for (const [lane, own] of parts.entries()) {
+        const part = own[round]
+        if (part !== undefined) await this.bookIn(lane, part)
+      }
     }
   }
 
+  private async bookIn(lane: number, part: readonly OpenEntry[]): Promise<void> {
+    const parsed = await parsedInTurns(part)
+    const raws = part.map((entry) => entry.raw)
+    await this.lanes.begin(lane, {
+      book: async () => {
+        if (parsed.length > 0) this.count(await this.untilBooked(() => bookBatch(this.options.pool, parsed)))
+      },
+      remove: () => removeEntries(this.commands, raws, this.options.limits),
+    })
+  }
+
   /** Waits until everything in hand is booked and removed. */
-  private async finish(): Promise<void> {
-    try {
-      await this.booking.drain()
-    } finally {
-      await this.removal.drain()
-    }
+  private finish(): Promise<void> {
+    return this.lanes.drain()
   }
 
   /** Repeats until the database took it: an entry must not be acknowledged before. */

@@ -85,21 +85,31 @@ const COLUMNS: readonly Column[] = [
 ]
 
 const INSERT = `
-  INSERT INTO receipts (position, ${COLUMNS.map((column) => column.name).join(', ')})
-  SELECT $1::bigint + place - 1, ${COLUMNS.map((column) => column.name).join(', ')}
-  FROM unnest(${COLUMNS.map((column, i) => `$${i + 2}::${column.type}[]`).join(', ')})
-  WITH ORDINALITY AS row (${COLUMNS.map((column) => column.name).join(', ')}, place)`
+  INSERT INTO receipts (log, position, ${COLUMNS.map((column) => column.name).join(', ')})
+  SELECT * FROM unnest($1::smallint[], $2::bigint[],
+    ${COLUMNS.map((column, i) => `$${i + 3}::${column.type}[]`).join(', ')})`
+
+/** Where a receipt stands: in which usage log, and at which position of that. */
+export interface Place {
+  readonly log: number
+  readonly position: number
+}
 
 /**
- * Writes receipts in one statement, at the positions from `firstPosition` on in their order.
+ * Writes receipts in one statement.
+ * @param places those of the receipts, in their order
  * @throws the database error 23505 when one is there already
  */
 export async function insertReceipts(
   client: Client,
-  firstPosition: number,
+  places: readonly Place[],
   receipts: readonly Receipt[],
 ): Promise<void> {
   if (receipts.length === 0) return
-  const values = [firstPosition, ...COLUMNS.map((column) => column.array(receipts))]
+  const values = [
+    intArray(places.map(({ log }) => log)),
+    intArray(places.map(({ position }) => position)),
+    ...COLUMNS.map((column) => column.array(receipts)),
+  ]
   await client.query({ name: 'settlement_receipts', text: INSERT, values })
 }

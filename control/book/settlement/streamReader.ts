@@ -5,7 +5,8 @@ import { pipelineOf } from '../../../contract/wire/redisShards.ts'
 import type { Limits } from '../../limits.ts'
 import type { RawEntry } from './entry.ts'
 
-const STREAMS = Array.from({ length: SHARD_COUNT }, (_, shard) => ledgerStream(shard))
+const ALL_SHARDS: readonly number[] = Array.from({ length: SHARD_COUNT }, (_, shard) => shard)
+const STREAMS = ALL_SHARDS.map(ledgerStream)
 const SHARD_OF_STREAM = new Map(STREAMS.map((stream, shard) => [stream, shard]))
 /** A read that is this much overdue hangs on a dead connection. */
 const OVERDUE_MS = 3_000
@@ -47,6 +48,7 @@ export async function ensureGroups(redis: Redis): Promise<void> {
  * @param from '>' for entries that nobody was given yet, '0' for those given to this consumer and not acknowledged
  * @param countPerStream most entries of each stream
  * @param blockMs how long to wait for the first one; 0 does not wait
+ * @param shards those whose streams are read, one at least
  */
 export async function readGroup(
   redis: Redis,
@@ -54,10 +56,14 @@ export async function readGroup(
   from: '>' | '0',
   countPerStream: number,
   blockMs: number,
+  shards: readonly number[] = ALL_SHARDS,
 ): Promise<RawEntry[]> {
+  const streams = shards.map(ledgerStream)
   const head = ['GROUP', LEDGER_GROUP, consumer, 'COUNT', countPerStream]
   const isCluster = clusterOf(redis) !== undefined
-  const call = isCluster ? pollStreams(redis, head, from, blockMs) : readStreams(redis, head, from, blockMs)
+  const call = isCluster
+    ? pollStreams(redis, streams, head, from, blockMs)
+    : readStreams(redis, streams, head, from, blockMs)
   const overdue = setTimeout(() => redis.disconnect(true), blockMs + OVERDUE_MS)
   try {
     return (await call).flatMap(([stream, entries]) => toRaw(SHARD_OF_STREAM.get(String(stream)) ?? -1, entries))
@@ -68,6 +74,7 @@ export async function readGroup(
 
 async function readStreams(
   redis: Redis,
+  streams: readonly string[],
   head: readonly (string | number)[],
   from: string,
   blockMs: number,
@@ -77,14 +84,15 @@ async function readStreams(
     ...head,
     ...wait,
     'STREAMS',
-    ...STREAMS,
-    ...STREAMS.map(() => from),
+    ...streams,
+    ...streams.map(() => from),
   ])
   return (replies ?? []) as StreamReply[]
 }
 
 async function pollStreams(
   redis: Redis,
+  streams: readonly string[],
   head: readonly (string | number)[],
   from: string,
   waitMs: number,
@@ -92,7 +100,7 @@ async function pollStreams(
   const untilMs = performance.now() + waitMs
   for (let pauseMs = POLL_MIN_MS; ; pauseMs = Math.min(2 * pauseMs, POLL_MAX_MS)) {
     const pipeline = pipelineOf(redis)
-    for (const stream of STREAMS) pipeline.callBuffer('XREADGROUP', [...head, 'STREAMS', stream, from])
+    for (const stream of streams) pipeline.callBuffer('XREADGROUP', [...head, 'STREAMS', stream, from])
     const replies = answersOf(await pipeline.exec()) as (StreamReply[] | null)[]
     const found = replies.flatMap((reply) => reply ?? [])
     const leftMs = untilMs - performance.now()
@@ -101,14 +109,20 @@ async function pollStreams(
   }
 }
 
-/** Takes over entries that another consumer was given at least `idleMs` ago and did not acknowledge. */
-export async function claimIdle(redis: Redis, consumer: string, idleMs: number, count: number): Promise<RawEntry[]> {
+/** Takes over entries of shards that another consumer was given at least `idleMs` ago and did not acknowledge. */
+export async function claimIdle(
+  redis: Redis,
+  consumer: string,
+  idleMs: number,
+  count: number,
+  shards: readonly number[],
+): Promise<RawEntry[]> {
   const pipeline = pipelineOf(redis)
-  for (const stream of STREAMS) {
-    pipeline.callBuffer('XAUTOCLAIM', [stream, LEDGER_GROUP, consumer, idleMs, '0-0', 'COUNT', count])
+  for (const shard of shards) {
+    pipeline.callBuffer('XAUTOCLAIM', [ledgerStream(shard), LEDGER_GROUP, consumer, idleMs, '0-0', 'COUNT', count])
   }
   const answers = answersOf(await pipeline.exec()) as [Buffer, (EntryReply | null)[]][]
-  return answers.flatMap(([, entries], shard) => toRaw(shard, entries))
+  return answers.flatMap(([, entries], i) => toRaw(shards[i] ?? -1, entries))
 }
 
 /**

@@ -1,39 +1,81 @@
+import { SHARD_COUNT } from '../../../contract/wire/redisKeys.ts'
 import { byteaArray, intArray } from '../../runtime/db/arrays.ts'
 import type { Client } from '../../runtime/db/pool.ts'
 import { Frontier, type StoredNode } from './frontier.ts'
 
-/**
- * Reads the right edge of the log and locks it until the caller's transaction ends: whoever appends waits here for their
- * turn, and sees what those before them appended.
- */
-export async function lockHead(client: Client): Promise<Frontier> {
-  const found = await client.query<{ size: number; peaks: Buffer }>('SELECT size, peaks FROM usage_log_head FOR UPDATE')
-  const row = found.rows[0]
-  if (row === undefined) throw new Error('the usage log has no head row: the migrations did not run')
-  return new Frontier(row.size, row.peaks)
+/** The log of all receipts from before each shard had one; closed. */
+export const FIRST_LOG = SHARD_COUNT
+/** Usage logs, the first one among them. */
+export const LOG_COUNT: number = SHARD_COUNT + 1
+/** The log of heads, which says what the usage logs were at each checkpoint. */
+export const HEADS_LOG: number = LOG_COUNT
+
+interface HeadRow {
+  readonly log: number
+  readonly size: number
+  readonly peaks: Buffer
 }
 
 /**
- * Appends leaf hashes; the caller gives its receipts the positions from the old size on, in the same order.
- * @param frontier from lockHead in the same transaction
+ * Reads the right edges of logs and locks them until the caller's transaction ends: whoever appends to one of them waits
+ * here for their turn, and sees what those before them appended. Locked in the order of their numbers, so that nobody
+ * waits in a circle.
  */
-export async function appendLeaves(client: Client, frontier: Frontier, leaves: readonly Buffer[]): Promise<void> {
-  if (leaves.length === 0) return
-  const completed: StoredNode[] = []
-  for (const leaf of leaves) completed.push(...frontier.append(leaf))
+export async function lockHeads(client: Client, logs: readonly number[]): Promise<Map<number, Frontier>> {
+  const found = await client.query<HeadRow>({
+    name: 'usage_log_lock',
+    text: `SELECT log, size, peaks FROM usage_log_heads WHERE log = ANY ($1::smallint[]) AND log <> ${FIRST_LOG}
+           ORDER BY log FOR UPDATE`,
+    values: [intArray(logs)],
+  })
+  if (found.rows.length !== logs.length) throw new Error(`not all of the usage logs ${logs} can be appended to`)
+  return new Map(found.rows.map(({ log, size, peaks }) => [log, new Frontier(size, peaks)]))
+}
+
+/** What is appended to one log. */
+export interface Appended {
+  readonly log: number
+  /** From lockHeads in the same transaction. */
+  readonly frontier: Frontier
+  readonly leaves: readonly Buffer[]
+}
+
+interface LogNode extends StoredNode {
+  readonly log: number
+}
+
+/** Appends leaf hashes; the caller gives its receipts the positions from the old sizes on, in the same order. */
+export async function appendLeaves(client: Client, appended: readonly Appended[]): Promise<void> {
+  const changed = appended.filter(({ leaves }) => leaves.length > 0)
+  if (changed.length === 0) return
+  const completed: LogNode[] = []
+  for (const { log, frontier, leaves } of changed) {
+    for (const leaf of leaves) for (const node of frontier.append(leaf)) completed.push({ log, ...node })
+  }
   // Given together: a statement that waited for another could come after the rollback of a caller that waits for neither.
-  await Promise.all([
-    insertNodes(client, completed),
-    client.query('UPDATE usage_log_head SET size = $1, peaks = $2', [frontier.size, frontier.peaks()]),
-  ])
+  await Promise.all([insertNodes(client, completed), writeHeads(client, changed)])
 }
 
-async function insertNodes(client: Client, nodes: readonly StoredNode[]): Promise<void> {
+async function writeHeads(client: Client, changed: readonly Appended[]): Promise<void> {
+  await client.query({
+    name: 'usage_log_heads',
+    text: `UPDATE usage_log_heads h SET size = n.size, peaks = n.peaks
+           FROM unnest($1::smallint[], $2::bigint[], $3::bytea[]) AS n (log, size, peaks) WHERE h.log = n.log`,
+    values: [
+      intArray(changed.map(({ log }) => log)),
+      intArray(changed.map(({ frontier }) => frontier.size)),
+      byteaArray(changed.map(({ frontier }) => frontier.peaks())),
+    ],
+  })
+}
+
+async function insertNodes(client: Client, nodes: readonly LogNode[]): Promise<void> {
   if (nodes.length === 0) return
   await client.query(
-    `INSERT INTO usage_log_nodes (level, index, hash)
-     SELECT * FROM unnest($1::smallint[], $2::bigint[], $3::bytea[])`,
+    `INSERT INTO usage_log_nodes (log, level, index, hash)
+     SELECT * FROM unnest($1::smallint[], $2::smallint[], $3::bigint[], $4::bytea[])`,
     [
+      intArray(nodes.map((node) => node.log)),
       intArray(nodes.map((node) => node.level)),
       intArray(nodes.map((node) => node.index)),
       byteaArray(nodes.map((node) => node.hash)),

@@ -1,10 +1,11 @@
 import type { Queryable } from '../../runtime/db/pool.ts'
-import { HASH_BYTES, nodeHash, type ProofPart, peaksOf, proofParts, rootOf, type Subtree } from './merkle.ts'
+import { Frontier } from './frontier.ts'
+import { consistencyParts, nodeHash, type ProofPart, proofParts, rootOf, type Subtree } from './merkle.ts'
 
 const STEP = 8
 const TILE = 256
 
-/** Proof that a receipt is in the usage log; hashes in hex. Checked by verifyInclusion. */
+/** Proof that a receipt is in a usage log; hashes in hex. Checked by verifyInclusion. */
 export interface InclusionProof {
   readonly position: number
   readonly tree_size: number
@@ -14,14 +15,32 @@ export interface InclusionProof {
   readonly proof: string[]
 }
 
-/** Reads tiles of up to 256 hashes (leaves, or roots of subtrees 8 levels further up) once each. */
-class Tiles {
-  private client: Queryable
-  private size: number
-  private tiles = new Map<string, Promise<Buffer[]>>()
+/** Reads the hashes of leaves `from` until `until`. */
+export type LeafReader = (client: Queryable, from: number, until: number) => Promise<Buffer[]>
 
-  constructor(client: Queryable, size: number) {
+/** Reads the leaves of a usage log, which are with their receipts. */
+function leavesOf(log: number): LeafReader {
+  return async (client, from, until) => {
+    const found = await client.query<{ hash: Buffer }>(
+      'SELECT leaf_hash AS hash FROM receipts WHERE log = $1 AND position >= $2 AND position < $3 ORDER BY position',
+      [log, from, until],
+    )
+    return found.rows.map((row) => row.hash)
+  }
+}
+
+/** Reads tiles of up to 256 hashes (leaves, or roots of subtrees 8 levels further up) once each. */
+export class Tiles {
+  private readonly client: Queryable
+  private readonly log: number
+  private readonly size: number
+  private readonly leaves: LeafReader
+  private readonly tiles = new Map<string, Promise<Buffer[]>>()
+
+  constructor(client: Queryable, log: number, size: number, leaves: LeafReader = leavesOf(log)) {
+    this.leaves = leaves
     this.client = client
+    this.log = log
     this.size = size
   }
 
@@ -37,8 +56,16 @@ class Tiles {
       hashes.push(...tile.slice(from, until))
       at += until - from
     }
-    if (hashes.length !== width) throw new Error(`the usage log lacks hashes of level ${storedLevel} beneath ${index}`)
+    if (hashes.length !== width)
+      throw new Error(`usage log ${this.log} lacks hashes of level ${storedLevel} beneath ${index}`)
     return foldComplete(hashes)
+  }
+
+  /** The first `width` hashes of a tile: leaves, or roots of subtrees of a height that is a multiple of 8. */
+  async hashes(level: number, tile: number, width: number): Promise<Buffer[]> {
+    if (level <= STEP * 3) return (await this.tile(level, tile)).slice(0, width)
+    const first = tile * TILE
+    return Promise.all(Array.from({ length: width }, (_, at) => this.hashOf({ level, index: first + at })))
   }
 
   private tile(level: number, tile: number): Promise<Buffer[]> {
@@ -52,11 +79,11 @@ class Tiles {
   }
 
   private async read(level: number, from: number, until: number): Promise<Buffer[]> {
-    const sql =
-      level === 0
-        ? 'SELECT leaf_hash AS hash FROM receipts WHERE position >= $1 AND position < $2 ORDER BY position'
-        : `SELECT hash FROM usage_log_nodes WHERE level = ${level} AND index >= $1 AND index < $2 ORDER BY index`
-    const found = await this.client.query<{ hash: Buffer }>(sql, [from, until])
+    if (level === 0) return this.leaves(this.client, from, until)
+    const found = await this.client.query<{ hash: Buffer }>(
+      `SELECT hash FROM usage_log_nodes WHERE log = $1 AND level = $2 AND index >= $3 AND index < $4 ORDER BY index`,
+      [this.log, level, from, until],
+    )
     return found.rows.map((row) => row.hash)
   }
 }
@@ -79,28 +106,47 @@ async function resolve(tiles: Tiles, part: ProofPart): Promise<Buffer> {
   return rootOf(peaks)
 }
 
-/**
- * Proves that the receipt at `position` is in the usage log as it is now. Reads a few hundred rows at most, since
- * subtrees are stored (a log beyond 4 thousand million receipts reads more).
- * @returns undefined when the log does not reach that far
- */
-export async function inclusionProof(client: Queryable, position: number): Promise<InclusionProof | undefined> {
-  const head = await client.query<{ size: number; peaks: Buffer }>('SELECT size, peaks FROM usage_log_head')
-  const { size = 0, peaks = Buffer.alloc(0) } = head.rows[0] ?? {}
-  if (!Number.isSafeInteger(position) || position < 0 || position >= size) return undefined
-  const tiles = new Tiles(client, size)
-  const proof: string[] = []
-  for (const part of proofParts(position, size)) proof.push((await resolve(tiles, part)).toString('hex'))
-  const leaf = await tiles.hashOf({ level: 0, index: position })
-  return {
-    position,
-    tree_size: size,
-    root: rootOf(splitPeaks(size, peaks)).toString('hex'),
-    leaf: leaf.toString('hex'),
-    proof,
-  }
+/** The hashes that prove the leaf at `position` in the first `size` leaves, in hex, from the leaf upwards. */
+export function inclusionPath(tiles: Tiles, position: number, size: number): Promise<string[]> {
+  return pathOf(tiles, proofParts(position, size))
 }
 
-function splitPeaks(size: number, peaks: Buffer): Buffer[] {
-  return peaksOf(size).map((_, i) => peaks.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES))
+/** The hashes that prove that the first `second` leaves begin with the first `first`, in hex. */
+export function consistencyPath(tiles: Tiles, first: number, second: number): Promise<string[]> {
+  return pathOf(tiles, consistencyParts(first, second))
+}
+
+async function pathOf(tiles: Tiles, parts: readonly ProofPart[]): Promise<string[]> {
+  const path: string[] = []
+  for (const part of parts) path.push((await resolve(tiles, part)).toString('hex'))
+  return path
+}
+
+/**
+ * Proves that the receipt at `position` is in a usage log. Reads a few hundred rows at most, since subtrees are stored (a
+ * log beyond 4 thousand million receipts reads more).
+ * @param head of the log, which the proof leads to; as it is now when absent
+ * @returns undefined when the log does not reach that far
+ */
+export async function inclusionProof(
+  client: Queryable,
+  log: number,
+  position: number,
+  head?: { readonly size: number; readonly root: Buffer },
+): Promise<InclusionProof | undefined> {
+  const { size, root } = head ?? (await currentHead(client, log))
+  if (!Number.isSafeInteger(position) || position < 0 || position >= size) return undefined
+  const tiles = new Tiles(client, log, size)
+  const proof = await inclusionPath(tiles, position, size)
+  const leaf = await tiles.hashOf({ level: 0, index: position })
+  return { position, tree_size: size, root: root.toString('hex'), leaf: leaf.toString('hex'), proof }
+}
+
+async function currentHead(client: Queryable, log: number): Promise<{ size: number; root: Buffer }> {
+  const found = await client.query<{ size: number; peaks: Buffer }>(
+    'SELECT size, peaks FROM usage_log_heads WHERE log = $1',
+    [log],
+  )
+  const { size = 0, peaks = Buffer.alloc(0) } = found.rows[0] ?? {}
+  return { size, root: new Frontier(size, peaks).root() }
 }

@@ -75,6 +75,34 @@ export function proofParts(position: number, size: number): ProofPart[] {
 }
 
 /**
+ * Names the hashes that prove that a tree of `second` leaves begins with the one of `first` leaves
+ * (PROOF of RFC 6962, section 2.1.2).
+ */
+export function consistencyParts(first: number, second: number): ProofPart[] {
+  if (!(first > 0 && first <= second)) throw new RangeError(`a log of ${second} was never one of ${first}`)
+  return subproof(first, 0, second, true)
+}
+
+/** SUBPROOF for the leaves from `start` until `end`, of which `count` are in the first tree. */
+function subproof(count: number, start: number, end: number, isWhole: boolean): ProofPart[] {
+  if (count === end - start) return isWhole ? [] : [rangePart(start, end)]
+  let width = 1
+  while (width * 2 < end - start) width *= 2
+  const middle = start + width
+  return count <= width
+    ? [...subproof(count, start, middle, isWhole), rangePart(middle, end)]
+    : [...subproof(count - width, middle, end, false), rangePart(start, middle)]
+}
+
+/** The root over leaves that begin at a multiple of the largest subtree in them, as all parts of proofs do. */
+function rangePart(start: number, end: number): ProofPart {
+  return {
+    kind: 'rest',
+    peaks: peaksOf(end - start).map(({ level, index }) => ({ level, index: index + start / 2 ** level })),
+  }
+}
+
+/**
  * Checks that a leaf is in the log (RFC 9162, section 2.1.3.2; the hashes are those of RFC 6962).
  * @param proof hashes from the leaf upwards
  * @returns false for anything that does not lead to `root`, also for positions out of range

@@ -5,6 +5,7 @@ import { isPayer } from '../../../contract/payments/payerAccount.ts'
 import { isId } from '../../../contract/wire/ids.ts'
 import type { Redis } from '../../../contract/wire/redis.ts'
 import { shardOf } from '../../../contract/wire/redisKeys.ts'
+import { signedHead } from '../../book/checkpoint/checkpointReads.ts'
 import { inclusionProof } from '../../book/usagelog/inclusionProof.ts'
 import { CoinPrices } from '../../catalog/pricing/sheetReads.ts'
 import type { Limits } from '../../limits.ts'
@@ -69,10 +70,15 @@ export class ReceiptReader {
       (await this.row(requestId)) ??
       (await (keyId === '' ? this.awaitPublicRow(requestId) : this.awaitRow(requestId, keyId)))
     if (keyId !== '' && row.key_id !== keyId) throw new GatewayError('permission_denied')
-    const proof = await inclusionProof(this.db, row.position)
-    if (proof === undefined) throw new Error(`receipt ${requestId} is not in the usage log`)
+    const signed = await signedHead(this.db, row.log, row.position)
+    const proof = await inclusionProof(this.db, row.log, row.position, signed?.head)
+    if (proof === undefined) throw new Error(`receipt ${requestId} is not in usage log ${row.log}`)
     const { leaf, tree_size: treeSize, root, proof: path } = proof
-    const log = { position: row.position, proof: { entry: logEntry(row), leaf, treeSize, root, path } }
+    const log = {
+      number: row.log,
+      position: row.position,
+      proof: { entry: logEntry(row), leaf, treeSize, root, path, ...(signed && { signed }) },
+    }
     const fields = receiptFields(row, await this.coins.ofSheet(row.sheet_version), log)
     const paid = await this.paid(row)
     return receiptJson(paid === undefined ? fields : { ...fields, paid })
@@ -85,7 +91,7 @@ export class ReceiptReader {
     const receipts: string[] = []
     for (const row of rows.slice(0, limit)) {
       const coinUsdUnits = await this.coins.ofSheet(row.sheet_version)
-      receipts.push(receiptJson(receiptFields(row, coinUsdUnits, { position: row.position })))
+      receipts.push(receiptJson(receiptFields(row, coinUsdUnits, { number: row.log, position: row.position })))
     }
     return `{"object":"list","data":[${receipts.join(',')}],"has_more":${rows.length > limit}}`
   }

@@ -13,6 +13,7 @@ import { leafText } from '../../book/usagelog/leafText.ts'
 /** A receipt as it stands in the book. */
 export interface ReceiptRow {
   readonly request_id: string
+  readonly log: number
   readonly position: number
   readonly key_id: string
   readonly model: string
@@ -96,6 +97,7 @@ export function paidOf(row: PaidRow): ReceiptPaid {
 
 export const RECEIPT_COLUMNS = [
   'request_id',
+  'log',
   'position',
   'key_id',
   'model',

@@ -1,6 +1,7 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
 import { clientNetwork } from '../../../contract/net/ipAddress.ts'
 import { isId, newId } from '../../../contract/wire/ids.ts'
+import { LOG_COUNT } from '../../book/usagelog/head.ts'
 import type { CoinAmount } from '../../catalog/pricing/coinAmounts.ts'
 import type { Limits } from '../../limits.ts'
 import { type Actor, recordActivity } from '../../runtime/activity/activity.ts'
@@ -54,8 +55,8 @@ export async function attachReferrer(
   limits: Limits,
 ): Promise<Referral> {
   if (isId('agt', accountId)) throw invalidRequest('An agent has no referrer; its owner has.')
-  // Whoever counts receipts now is waited for: what is counted then is before the place that is read below.
-  await client.query('SELECT 1 FROM referral_cursor FOR SHARE')
+  // Whoever counts receipts now is waited for: what is counted then is before the places that are read below.
+  await client.query('SELECT 1 FROM referral_cursors ORDER BY log FOR SHARE')
   const referrerId = await accountOfCode(client, code)
   if ((await referralOf(client, accountId)) !== undefined) throw new GatewayError('already_referred')
   if (referrerId === undefined) throw new GatewayError('code_not_found', { param: 'code' })
@@ -64,8 +65,8 @@ export async function attachReferrer(
   const network = clientNetwork(actor.clientAddress ?? '')
   if (network !== '') await refuseTooMany(client, network, limits)
   const made = await client.query<ReferralRow>(
-    `INSERT INTO referrals (id, account_id, referrer_id, from_position, network)
-     SELECT $1, $2, $3, size, $4 FROM usage_log_head
+    `INSERT INTO referrals (id, account_id, referrer_id, from_positions, network)
+     SELECT $1, $2, $3, array_agg(size ORDER BY log), $4 FROM usage_log_heads WHERE log < ${LOG_COUNT}
      ON CONFLICT (account_id) DO NOTHING RETURNING ${COLUMNS}`,
     [newId('rfl'), accountId, referrerId, network],
   )

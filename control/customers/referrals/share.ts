@@ -2,6 +2,7 @@ import { coinBoughtFor } from '../../../contract/money/coin.ts'
 import { coinAccount, REVENUE } from '../../book/ledger/accounts.ts'
 import { appendAdmissionEvent, lockAccounts } from '../../book/ledger/appendAdmissionEvent.ts'
 import { postTransfers } from '../../book/ledger/postTransfers.ts'
+import { FIRST_LOG } from '../../book/usagelog/head.ts'
 import { bookPrice } from '../../catalog/pricing/coinAmounts.ts'
 import type { Limits } from '../../limits.ts'
 import { intArray, textArray } from '../../runtime/db/arrays.ts'
@@ -9,7 +10,14 @@ import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.t
 
 const WHOLE_BPS = 10_000n
 
-/** Coin charges of a referral within a stretch of the usage log. */
+/** A stretch of one usage log. */
+interface Stretch {
+  readonly log: number
+  readonly from: number
+  readonly to: number
+}
+
+/** Coin charges of a referral within a stretch. */
 interface Due {
   readonly id: string
   readonly referrer_id: string
@@ -19,6 +27,7 @@ interface Due {
 }
 
 interface Share extends Due {
+  readonly stretch: Stretch
   readonly units: number
   /** The coin that is paid for it, in integers of 1e-9 coin. */
   readonly nanos: number
@@ -31,77 +40,112 @@ const DUE = `
   SELECT f.id, f.referrer_id, f.rest, sum(t.units) AS base
   FROM receipts r
   LEFT JOIN agents a ON a.id = r.account_id
-  JOIN referrals f ON f.account_id = coalesce(a.owner_id, r.account_id) AND f.from_position <= r.position
+  JOIN referrals f ON f.account_id = coalesce(a.owner_id, r.account_id) AND f.from_positions[r.log + 1] <= r.position
   CROSS JOIN LATERAL (
     SELECT sum(units) AS units FROM transfers
     WHERE ref = r.request_id AND kind = 'charge' AND debit = 'coin:' || r.account_id
   ) t
-  WHERE r.position >= $1 AND r.position < $2 AND r.charge_units > 0
+  WHERE r.log = $1 AND r.position >= $2 AND r.position < $3 AND r.charge_units > 0
   GROUP BY f.id HAVING sum(t.units) > 0 ORDER BY f.id`
 
 /**
- * Pays referrers their share of the coin charges in the next stretch of the usage log, in one transaction with the place
- * that is counted up to: every receipt counts exactly once, also when processes do this at once or die.
- * @returns whether the log goes on behind the stretch
+ * Pays referrers their share of the coin charges in the next stretches of the usage logs, in one transaction with the
+ * places that are counted up to: every receipt counts exactly once, also when processes do this at once or die.
+ * @returns whether a log goes on behind its stretch
  */
 export function payShares(pool: Pool, limits: Limits): Promise<boolean> {
   return withTransaction(pool, async (client) => {
-    const cursor = await client.query<{ position: number }>('SELECT position FROM referral_cursor FOR UPDATE')
-    const head = await client.query<{ size: number; counts: boolean }>(
-      'SELECT size, EXISTS (SELECT FROM referrals) AS counts FROM usage_log_head',
+    await client.query('SELECT 1 FROM referral_cursors ORDER BY log FOR UPDATE')
+    const { uncounted, counts } = await readUncounted(client)
+    // Without a referral there is nothing to count; one that comes begins behind what is in the logs now.
+    const stretches = counts ? firstOf(uncounted, limits.referralBatchMax) : uncounted
+    if (stretches.length === 0) return false
+    if (counts) await payStretches(client, stretches, limits)
+    await client.query(
+      `UPDATE referral_cursors c SET position = s.position
+       FROM unnest($1::smallint[], $2::bigint[]) AS s (log, position) WHERE c.log = s.log`,
+      [intArray(stretches.map(({ log }) => log)), intArray(stretches.map(({ to }) => to))],
     )
-    const from = cursor.rows[0]?.position ?? 0
-    const { size, counts } = head.rows[0] ?? { size: from, counts: false }
-    if (size <= from) return false
-    // Without a referral there is nothing to count; one that comes begins behind what is in the log now.
-    const to = counts ? Math.min(size, from + limits.referralBatchMax) : size
-    if (counts) await payBetween(client, from, to, limits)
-    await client.query('UPDATE referral_cursor SET position = $1', [to])
-    return to < size
+    return sizeOf(stretches) < sizeOf(uncounted)
   })
 }
 
-async function payBetween(client: Client, from: number, to: number, limits: Limits): Promise<void> {
-  const found = await client.query<Due>(DUE, [from, to])
-  if (found.rows.length === 0) return
+async function readUncounted(client: Client): Promise<{ uncounted: Stretch[]; counts: boolean }> {
+  const referral = await client.query('SELECT FROM referrals LIMIT 1')
+  const found = await client.query<Stretch>(
+    `SELECT log, c.position AS "from", h.size AS "to" FROM referral_cursors c JOIN usage_log_heads h USING (log)
+     WHERE h.size > c.position ORDER BY log`,
+  )
+  return { uncounted: found.rows, counts: referral.rowCount !== 0 }
+}
+
+/** The first receipts of the stretches, this many of all together. */
+function firstOf(stretches: readonly Stretch[], most: number): Stretch[] {
+  let left = most
+  const first: Stretch[] = []
+  for (const { log, from, to } of stretches) {
+    if (left === 0) break
+    const until = Math.min(to, from + left)
+    left -= until - from
+    first.push({ log, from, to: until })
+  }
+  return first
+}
+
+function sizeOf(stretches: readonly Stretch[]): number {
+  return stretches.reduce((sum, { from, to }) => sum + to - from, 0)
+}
+
+async function payStretches(client: Client, stretches: readonly Stretch[], limits: Limits): Promise<void> {
+  const paid: Share[] = []
   const price = await bookPrice(client)
-  const shares = found.rows.map((due) => shareOf(due, price, limits))
-  const paid = shares.filter((share) => share.units > 0)
+  for (const stretch of stretches) {
+    const found = await client.query<Due>(DUE, [stretch.log, stretch.from, stretch.to])
+    const shares = found.rows.map((due) => shareOf(due, stretch, price, limits))
+    if (shares.length === 0) continue
+    // Before the next stretch is read, which goes on with what is left over here.
+    await noteShares(client, shares, stretch, limits)
+    paid.push(...shares.filter((share) => share.units > 0))
+  }
+  if (paid.length === 0) return
   await lockAccounts(
     client,
     paid.map((share) => share.referrer_id),
   )
-  await noteShares(client, shares, from, to, limits)
   for (const { referrer_id: accountId, nanos } of paid) {
     await appendAdmissionEvent(client, { accountId, coinDelta: nanos })
   }
-  // Last, because settlement waits for the row of the revenue; in one statement, which locks in a fixed order.
+  // Last, because others wait for the row of the revenue; in one statement, which locks in a fixed order.
   const posted = await postTransfers(
     client,
-    paid.map(({ id, referrer_id, units, nanos }) => ({
+    paid.map((share) => ({
       kind: 'referral',
-      ref: `${id}:${to}`,
+      ref: shareRef(share),
       debit: REVENUE,
-      credit: coinAccount(referrer_id),
-      units,
-      coinNanos: nanos,
+      credit: coinAccount(share.referrer_id),
+      units: share.units,
+      coinNanos: share.nanos,
     })),
   )
-  if (posted !== paid.length) throw new Error(`shares of referrals up to ${to} were paid before`)
+  if (posted !== paid.length) throw new Error(`shares of the stretches ${JSON.stringify(stretches)} were paid before`)
+}
+
+/** As the audit puts it together as well. Shares of the first log have the form from when there was no other. */
+function shareRef({ id, stretch: { log, to } }: Share): string {
+  return log === FIRST_LOG ? `${id}:${to}` : `${id}:${log}:${to}`
 }
 
 /** What is left of a nano when coin is bought for the share goes to nobody. */
-function shareOf(due: Due, coinUsdUnits: number, limits: Limits): Share {
+function shareOf(due: Due, stretch: Stretch, coinUsdUnits: number, limits: Limits): Share {
   const sum = BigInt(due.base) * BigInt(limits.referralShareBps) + BigInt(due.rest)
   const units = Number(sum / WHOLE_BPS)
-  return { ...due, units, nanos: coinBoughtFor(units, coinUsdUnits), newRest: Number(sum % WHOLE_BPS) }
+  return { ...due, stretch, units, nanos: coinBoughtFor(units, coinUsdUnits), newRest: Number(sum % WHOLE_BPS) }
 }
 
 async function noteShares(
   client: Client,
   shares: readonly Share[],
-  from: number,
-  to: number,
+  { log, from, to }: Stretch,
   limits: Limits,
 ): Promise<void> {
   const values = [
@@ -110,10 +154,10 @@ async function noteShares(
     intArray(shares.map((share) => share.units)),
   ]
   await client.query(
-    `INSERT INTO referral_shares (referral_id, base_units, units, from_position, to_position, share_bps)
-     SELECT id, base, units, $4::bigint, $5::bigint, $6::integer
+    `INSERT INTO referral_shares (referral_id, base_units, units, log, from_position, to_position, share_bps)
+     SELECT id, base, units, $4::smallint, $5::bigint, $6::bigint, $7::integer
      FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS s (id, base, units)`,
-    [...values, from, to, limits.referralShareBps],
+    [...values, log, from, to, limits.referralShareBps],
   )
   await client.query(
     `UPDATE referrals AS f SET base_units = f.base_units + s.base, earned_units = f.earned_units + s.units,

@@ -19,6 +19,8 @@ const LOCK_NUMBERS = distinct({
   admission: 7_204_002,
   /** Shared by transactions that take a debit, exclusive while shards are loaded. */
   debits: 7_204_003,
+  /** Old checkpoints are removed by one process at a time. */
+  oldCheckpoints: 7_204_005,
   chainSweep: 7_204_040,
   refunds: 7_204_041,
   depositScan: 7_204_042,

@@ -216,6 +216,13 @@ export const proxyOperations = (limits: Limits): Readonly<Record<string, ProxyOp
   'GET /v1/pricing/sheets/*': read('One price sheet', 'none', '/v1/pricing/sheets/{version}'),
   'GET /v1/limits': read('Rates, sizes and timeouts'),
   'GET /v1/receipts/*': read('One receipt with its place in the usage log', 'key', '/v1/receipts/{id}'),
+  'GET /v1/log/*': read(
+    'Tiles of the log of heads and, below its number, of each usage log with its checkpoint',
+    'none',
+    '/v1/log/tile/{level}/{tile}',
+    '/v1/log/{log}/checkpoint',
+    '/v1/log/{log}/tile/{level}/{tile}',
+  ),
   'GET /x402/v1/receipts/*': read('One receipt, for everybody', 'none', '/x402/v1/receipts/{id}'),
   'GET /v1/tools': read('The priced tools'),
   'GET /v1/tools/*': read('One priced tool', 'none', '/v1/tools/{id}'),

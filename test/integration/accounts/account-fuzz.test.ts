@@ -8,6 +8,7 @@ import { api, apiOk, type Json, signedMessage } from '../../support/clients/apiC
 import { newHolder, signDeposit } from '../../support/clients/moneyClient.ts'
 import { type PaidStack, startPaidStack } from '../../support/paidStack.ts'
 import { Mutator, seededRandom } from '../../support/samples/mutations.ts'
+import { TestWitness } from '../../support/testWitness.ts'
 
 const MUTATIONS = 2_000
 const AT_ONCE = 10
@@ -35,6 +36,8 @@ interface Sound {
   readonly body: unknown
 }
 
+const witness = new TestWitness('witness.example.com')
+
 let paid: PaidStack
 let sound: Readonly<Partial<Record<ApiOperation, Sound>>>
 
@@ -50,7 +53,7 @@ before(async () => {
       referralAttachesMax: 100_000,
       keysPerAccountMax: 100_000,
     },
-    env: { SLUICE_PRIVATE_PROVIDERS: '1' },
+    env: { SLUICE_PRIVATE_PROVIDERS: '1', SLUICE_LOG_WITNESSES: witness.verifier },
   })
   sound = await soundRequests()
 })
@@ -72,6 +75,7 @@ async function soundRequests(): Promise<Readonly<Partial<Record<ApiOperation, So
   const asked = await api(url, 'POST', `${AGENT}/pay`, { token: String(agentKey), body: payment })
   const approval = String((asked.body['approval'] as Json | undefined)?.['id'] ?? asked.body['id'])
   const link = await create('/v1/links', { amount: '0.1' })
+  const checkpoint = `test.example.com/v1/log\n1\n${Buffer.alloc(32).toString('base64')}\n`
   const proof = await signedMessage(url, wallet)
   const with_ = (path: string, body: unknown, by: unknown = token): Sound => ({ path, body, token: String(by) })
   return {
@@ -101,6 +105,7 @@ async function soundRequests(): Promise<Readonly<Partial<Record<ApiOperation, So
       api_key: 'k',
       data_policy: 'none',
     }),
+    cosign_checkpoint: with_('/v1/log/checkpoint', { note: `${checkpoint}\n${witness.line(checkpoint)}` }, ''),
     create_deposit: with_('/v1/account/deposits', await signDeposit(paid, wallet, 2n * ONE)),
     create_withdrawal: with_('/v1/account/withdrawals', { amount: '1', asset: 'coin', address: wallet.address }),
   }

@@ -53,6 +53,8 @@ before(async () => {
   await apiOk(url, 'POST', '/v1/agents/an-agent/fund', { token: owner.token, body: { amount: '1' } })
   endpoint = createServer((_request, response) => response.end('{"data":[{"id":"m"}]}'))
   await new Promise<void>((listening) => endpoint.listen(0, '127.0.0.1', listening))
+  await MAKE.receipt()
+  await until('a checkpoint is signed', async () => (await api(url, 'GET', '/v1/log/checkpoint')).status === 200)
 })
 after(async () => {
   endpoint.close()

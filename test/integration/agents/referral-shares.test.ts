@@ -70,7 +70,7 @@ test('without referrals the place moves on at once, and a referral counts from t
   ]
   await bookEntries(book.pool, [charge(accountId, 500), charge(accountId, 500)])
   assert.equal(await payShares(book.pool, limits), false)
-  assert.equal(await scalar<number>(book.pool, 'SELECT position FROM referral_cursor'), 2)
+  assert.equal(await scalar<number>(book.pool, 'SELECT sum(position) FROM referral_cursors'), 2)
   const code = await referralCode(book.pool, referrer)
   await withTransaction(book.pool, (client) => attachReferrer(client, OPERATOR, accountId, code, limits))
   await bookEntries(book.pool, [charge(accountId, 39)])
@@ -117,7 +117,7 @@ test('every coin charge counts once, in any interleaving', async () => {
         book.pool,
         `SELECT coalesce(sum(units), 0) FROM (
            SELECT floor(sum(r.charge_units) * 5 / 100) AS units FROM referrals f
-           JOIN receipts r ON r.account_id = f.account_id AND r.position >= f.from_position
+           JOIN receipts r ON r.account_id = f.account_id AND r.position >= f.from_positions[r.log + 1]
            WHERE f.referrer_id = $1 GROUP BY f.id) AS shares`,
         [referrer],
       )
@@ -126,6 +126,9 @@ test('every coin charge counts once, in any interleaving', async () => {
     { numRuns: 15, endOnFailure: true },
   )
 })
+
+const positionsPlus = (more: number) =>
+  `(SELECT array_agg(at + ${more} ORDER BY place) FROM unnest(from_positions) WITH ORDINALITY AS p (at, place))`
 
 /** What is done to the database, how it is undone, and the check that finds it. */
 const TAMPERINGS = [
@@ -146,13 +149,13 @@ const TAMPERINGS = [
     'paid its share',
   ],
   [
-    'UPDATE referral_cursor SET position = position + 1',
-    'UPDATE referral_cursor SET position = position - 1',
+    'UPDATE referral_cursors SET position = position + 1',
+    'UPDATE referral_cursors SET position = position - 1',
     'counts once',
   ],
   [
-    'UPDATE referrals SET from_position = from_position + 1',
-    'UPDATE referrals SET from_position = from_position - 1',
+    `UPDATE referrals SET from_positions = ${positionsPlus(1)}`,
+    `UPDATE referrals SET from_positions = ${positionsPlus(-1)}`,
     'counts once',
   ],
 ] as const

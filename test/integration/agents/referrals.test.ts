@@ -71,7 +71,9 @@ async function number(sql: string, values: unknown[] = []): Promise<number> {
 /** Waits until every receipt that is booked has been counted. */
 const counted = () =>
   until('all receipts are counted', async () => {
-    return (await number('SELECT h.size - c.position FROM usage_log_head h, referral_cursor c')) === 0
+    return (
+      (await number('SELECT sum(h.size - c.position) FROM usage_log_heads h JOIN referral_cursors c USING (log)')) === 0
+    )
   })
 
 const ask = async (key: string) => completion(await chat(url, key, { model: M, max_tokens: 10 }))

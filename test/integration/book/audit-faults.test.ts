@@ -85,7 +85,7 @@ const TAMPERINGS: { name: string; change: string; undo: string; found: string[] 
       'usage by day equals the receipts',
       'usage log leaves equal their receipts',
       'usage log nodes equal their leaves',
-      'usage log head equals the log',
+      'usage log heads equal the logs',
     ],
   },
   {
@@ -119,7 +119,7 @@ const TAMPERINGS: { name: string; change: string; undo: string; found: string[] 
       'every request ended once',
       'usage log leaves equal their receipts',
       'usage log nodes equal their leaves',
-      'usage log head equals the log',
+      'usage log heads equal the logs',
     ],
   },
   {
@@ -136,9 +136,9 @@ const TAMPERINGS: { name: string; change: string; undo: string; found: string[] 
   },
   {
     name: 'a head that counts one more',
-    change: 'UPDATE usage_log_head SET size = size + 1',
-    undo: 'UPDATE usage_log_head SET size = size - 1',
-    found: ['usage log head equals the log'],
+    change: 'UPDATE usage_log_heads SET size = size + 1 WHERE size > 0',
+    undo: 'UPDATE usage_log_heads SET size = size - 1 WHERE size > 0',
+    found: ['usage log heads equal the logs'],
   },
   {
     name: 'key usage changed',

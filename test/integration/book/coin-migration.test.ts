@@ -2,30 +2,20 @@
 // dollars change, and a book whose coin is one dollar keeps every number. Method: a book of the schema before, filled by its
 // own rules, then migrated and audited.
 import assert from 'node:assert/strict'
-import { readdir, readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { checkBook } from '../../../control/audit/bookChecks.ts'
 import { migrate } from '../../../control/runtime/db/migrate.ts'
-import { createPool, type Pool, withTransaction } from '../../../control/runtime/db/pool.ts'
+import { type Pool, withTransaction } from '../../../control/runtime/db/pool.ts'
 import { ledgerLimits as limits } from '../../support/limits.ts'
-import { freshDatabase } from '../../support/services.ts'
+import { oldSchema } from '../../support/oldSchema.ts'
 
-const MIGRATIONS = new URL('../../../control/runtime/db/migrations/', import.meta.url)
 const LAST_BEFORE = '0151'
 const PAYER = 'payer_0x00000000000000000000000000000000000000aa'
 const WALLET = `0x${'1'.repeat(40)}`
 
 /** A book as it was kept before, at this price of a coin. */
 async function oldBook(coinUsd: string): Promise<Pool> {
-  const pool = createPool(await freshDatabase({ empty: true }), limits)
-  await pool.query(
-    'CREATE TABLE schema_migrations (version integer PRIMARY KEY, name text, applied_at timestamptz DEFAULT now())',
-  )
-  for (const name of (await readdir(MIGRATIONS)).sort()) {
-    if (!name.endsWith('.sql') || name.slice(0, 4) > LAST_BEFORE) continue
-    await pool.query(await readFile(new URL(name, MIGRATIONS), 'utf8'))
-    await pool.query('INSERT INTO schema_migrations (version, name) VALUES ($1, $2)', [Number(name.slice(0, 4)), name])
-  }
+  const { pool } = await oldSchema(LAST_BEFORE)
   await fill(pool, coinUsd)
   return pool
 }

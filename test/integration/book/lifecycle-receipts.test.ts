@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { newId } from '../../../contract/wire/ids.ts'
+import { NoteKey } from '../../../control/book/checkpoint/noteKey.ts'
 import { leafHash, verifyInclusion } from '../../../control/book/usagelog/merkle.ts'
 import {
   assertError,
@@ -10,7 +11,11 @@ import {
   type Receipt,
   type Reply,
 } from '../../support/clients/chatClient.ts'
-import { type Stack, startStack, type TestAccount } from '../../support/stack.ts'
+import { TEST_LOG_KEY, TEST_LOG_VERIFIER } from '../../support/logKey.ts'
+import { type FileReader, LogMonitor } from '../../support/logMonitor.ts'
+import { type ReadCheckpoint, readCheckpoint } from '../../support/noteVerifier.ts'
+import { isConsistent } from '../../support/referenceTree.ts'
+import { type Stack, startStack, type TestAccount, until } from '../../support/stack.ts'
 
 const M = 'test/small'
 
@@ -21,6 +26,9 @@ interface Log {
   readonly root: string
   readonly proof: string[]
   readonly entry: string
+  readonly number: number
+  readonly head: { position: number; entry: string; tree_size: number; proof: string[] } | null
+  readonly checkpoint: string | null
 }
 
 let stack: Stack
@@ -89,6 +97,99 @@ test('a receipt proves its place in the usage log', async () => {
     assert.ok(!verifyInclusion(leaf, log.position + 1, log.tree_size, proof, root))
   }
   assert.equal(positions.size, ids.length)
+})
+
+interface Checkpoint {
+  readonly size: number
+  readonly note: string
+  readonly key: string
+}
+
+const bytes = (hex: string): Buffer => Buffer.from(hex, 'hex')
+const headOf = (note: string) => readCheckpoint(note, TEST_LOG_VERIFIER)
+
+/** Checks a receipt by itself, up to the signature; returns what was signed. */
+function assertProved({ log }: { log?: unknown }): ReadCheckpoint {
+  const { number, position, tree_size, root, proof, entry, head, checkpoint } = log as Log
+  assert.ok(head !== null && checkpoint !== null)
+  assert.ok(verifyInclusion(leafHash(entry), position, tree_size, proof.map(bytes), bytes(root)))
+  assert.equal(head.entry, `sluice-head/1\n${number}\n${tree_size}\n${bytes(root).toString('base64')}\n`)
+  const signed = headOf(checkpoint)
+  assert.deepEqual([signed.origin, signed.size], ['test.example.com/v1/log', head.tree_size])
+  assert.ok(verifyInclusion(leafHash(head.entry), head.position, head.tree_size, head.proof.map(bytes), signed.root))
+  return signed
+}
+
+/** Asks for one more receipt of the account until a checkpoint has it. */
+async function provedReceipt(apiKey: string): Promise<{ id: string; signed: ReadCheckpoint }> {
+  const id = completion(await chat(stack.baseUrl, apiKey, { model: M })).receipt.request_id
+  let receipt = read<Receipt>(await get(`/v1/receipts/${id}`, apiKey))
+  await until('the receipt is in a checkpoint', async () => {
+    receipt = read<Receipt>(await get(`/v1/receipts/${id}`, apiKey))
+    return (receipt.log as Log).checkpoint !== null
+  })
+  return { id, signed: assertProved(receipt) }
+}
+
+test('a receipt proves that it is in a signed checkpoint, to everybody, and checkpoints contain those before them', async () => {
+  const { apiKey } = await stack.createAccount()
+  const first = await provedReceipt(apiKey)
+  const second = await provedReceipt(apiKey)
+  assert.ok(second.signed.size > first.signed.size)
+  // The public read proves the same receipt, in the newest checkpoint.
+  const again = assertProved(read<Receipt>(await get(`/x402/v1/receipts/${first.id}`)))
+  assert.ok(again.size >= second.signed.size)
+  const path = `/v1/log/consistency?from=${first.signed.size}&to=${second.signed.size}`
+  const { proof } = read<{ proof: string[] }>(await get(path))
+  assert.ok(isConsistent(first.signed, second.signed, proof.map(bytes)))
+  const forged = { ...first.signed, root: leafHash('another') }
+  assert.ok(!isConsistent(forged, second.signed, proof.map(bytes)))
+  assertError(await get(`/v1/log/consistency?from=${second.signed.size}&to=${first.signed.size}`), 404, 'not_found')
+})
+
+test('checkpoints are served as signed notes, the newest first', async () => {
+  const newest = await get('/v1/log/checkpoint')
+  assert.equal(newest.headers.get('content-type'), 'text/plain; charset=utf-8')
+  const page = read<{ data: Checkpoint[]; has_more: boolean }>(await get('/v1/log/checkpoints?limit=1'))
+  assert.ok(page.has_more)
+  const [last] = page.data
+  assert.ok(last !== undefined && last.size >= headOf(newest.text).size)
+  assert.equal(last.key, TEST_LOG_VERIFIER)
+  const next = read<{ data: Checkpoint[] }>(await get(`/v1/log/checkpoints?after=${last.size}`))
+  const sizes = next.data.map(({ note, size }) => {
+    assert.equal(headOf(note).size, size)
+    return size
+  })
+  assert.deepEqual(
+    sizes,
+    sizes.toSorted((a, b) => b - a),
+  )
+  assert.ok(sizes.length > 0 && sizes.every((size) => size < last.size))
+})
+
+test('monitors follow the logs over HTTP', async () => {
+  const { apiKey } = await stack.createAccount()
+  const { id } = await provedReceipt(apiKey)
+  const { number } = read<Receipt>(await get(`/v1/receipts/${id}`, apiKey)).log as Log
+  const over =
+    (prefix: string): FileReader =>
+    async (path) => {
+      const response = await fetch(`${stack.baseUrl}/v1/log${prefix}/${path}`)
+      assert.equal(response.status, 200, path)
+      const isTile = path.startsWith('tile/')
+      const type = isTile ? 'application/octet-stream' : 'text/plain; charset=utf-8'
+      assert.equal(response.headers.get('content-type'), type)
+      if (isTile) assert.match(response.headers.get('cache-control') ?? '', /immutable/)
+      return Buffer.from(await response.arrayBuffer())
+    }
+  const key = NoteKey.of(TEST_LOG_KEY)
+  const ofHeads = new LogMonitor(over(''), key.verifier())
+  const ofLog = new LogMonitor(over(`/${number}`), key.named(`${key.name}/${number}`).verifier())
+  await Promise.all([ofHeads.follow(), ofLog.follow()])
+  assert.ok(ofHeads.size > 0 && ofLog.size > 0)
+  for (const path of ['/v1/log/tile/0/999', `/v1/log/tile/${'0'.repeat(100)}`, '/v1/log/64/checkpoint']) {
+    assertError(await get(path), 404, 'not_found')
+  }
 })
 
 test('receipts are listed newest first, page by page', async () => {

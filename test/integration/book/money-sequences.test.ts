@@ -198,7 +198,7 @@ class Run {
       // A link that ends while the sums are compared would be in one of them only.
       const ending = `SELECT count(*) FROM links WHERE status = 'open' AND expires_at < now() + interval '1 minute'`
       if ((await scalar<number>(book.pool, ending)) > 0) return false
-      const uncounted = 'SELECT h.size - c.position FROM usage_log_head h, referral_cursor c'
+      const uncounted = 'SELECT sum(h.size - c.position) FROM usage_log_heads h JOIN referral_cursors c USING (log)'
       if ((await scalar<number>(book.pool, uncounted)) > 0) return false
       if ((await scalar<number>(book.pool, 'SELECT count(*) FROM admission_events')) > 0) return false
       return admissionIsOpen(book)

@@ -160,7 +160,7 @@ test('lists are newest first, in pages, of a key or of the account', async () =>
   const second = JSON.parse(await reader.list({ accountId, keyId: keyIds[1] ?? '', limit: 0, after: '' }))
   assert.deepEqual(idsOf(second), [ids[5], ids[3], ids[1]])
   assert.equal(second.has_more, false)
-  assert.deepEqual(Object.keys(second.data[0].log), ['position'])
+  assert.deepEqual(Object.keys(second.data[0].log), ['number', 'position'])
   const none = JSON.parse(await reader.list({ accountId: 'acct_none', keyId: '', limit: 1_000_000, after: '' }))
   assert.deepEqual(none, { object: 'list', data: [], has_more: false })
 })

@@ -30,7 +30,7 @@ async function bookReceipts(count: number): Promise<void> {
 }
 
 async function proves(position: number): Promise<void> {
-  const proof = await inclusionProof(book.pool, position)
+  const proof = await inclusionProof(book.pool, shardOf(accountId), position)
   assert.ok(proof)
   const bytes = (hex: string) => Buffer.from(hex, 'hex')
   const hashes = proof.proof.map(bytes)
@@ -41,7 +41,9 @@ async function proves(position: number): Promise<void> {
 test('every receipt proves its place, whatever sizes the batches had', async () => {
   for (const count of [1, 1, 2, 3, 249, 1, 255, 300, 7]) {
     await bookReceipts(count)
-    const size = await scalar<number>(book.pool, 'SELECT size FROM usage_log_head')
+    const size = await scalar<number>(book.pool, 'SELECT size FROM usage_log_heads WHERE log = $1', [
+      shardOf(accountId),
+    ])
     for (const position of new Set([0, 1, size >> 1, 255, 256, size - 2, size - 1])) {
       if (position >= 0 && position < size) await proves(position)
     }
@@ -50,8 +52,9 @@ test('every receipt proves its place, whatever sizes the batches had', async () 
 })
 
 test('positions that the log does not have are answered with nothing', async () => {
-  const size = await scalar<number>(book.pool, 'SELECT size FROM usage_log_head')
-  for (const position of [size, -1, 0.5, Number.NaN]) assert.equal(await inclusionProof(book.pool, position), undefined)
+  const size = await scalar<number>(book.pool, 'SELECT size FROM usage_log_heads WHERE log = $1', [shardOf(accountId)])
+  for (const position of [size, -1, 0.5, Number.NaN])
+    assert.equal(await inclusionProof(book.pool, shardOf(accountId), position), undefined)
 })
 
 test('the leaf text of a receipt has the documented lines', async () => {
@@ -80,7 +83,7 @@ test('the leaf text of a receipt has the documented lines', async () => {
 
 test('after 66,000 receipts the second stored level is used and proofs still hold', async () => {
   for (let i = 0; i < 33; i++) await bookReceipts(2_000)
-  const size = await scalar<number>(book.pool, 'SELECT size FROM usage_log_head')
+  const size = await scalar<number>(book.pool, 'SELECT size FROM usage_log_heads WHERE log = $1', [shardOf(accountId)])
   assert.equal(await scalar(book.pool, 'SELECT count(*) FROM usage_log_nodes WHERE level = 16'), 1)
   for (const position of [0, 65_535, 65_536, 12_345, size - 1]) await proves(position)
 })

@@ -8,6 +8,8 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { connectRedis } from '../../../contract/wire/redis.ts'
+import { NoteKey } from '../../../control/book/checkpoint/noteKey.ts'
+import { provideLogKey } from '../../../control/launch/logKey.ts'
 import { freePort } from '../../../control/launch/process/freePort.ts'
 import { interrupt, launch, type Run, running } from '../../support/launchedRun.ts'
 import { makeTempDir, removeTempDir } from '../../support/tempDir.ts'
@@ -80,15 +82,22 @@ test('no part has a secret of the environment that it does not need, and none is
     for (const { command, environment } of found) {
       assert.ok(!environment.includes(CANARY), command)
       assert.equal(environment.includes('SLUICE_TREASURY_KEY'), name === 'control/main.js', command)
+      assert.equal(environment.includes('SLUICE_LOG_KEY'), name === 'control/main.js', command)
       assert.equal(environment.includes('SLUICE_BUS_KEY'), /(control|proxy)\/main/.test(name), command)
       assert.equal(environment.includes('DATABASE_URL'), name === 'control/main.js', command)
     }
   }
-  const secrets = [CANARY, ...['postgres.password', 'postgres.new.password'].map(readIfThere)].filter(
+  const secrets = [CANARY, ...['postgres.password', 'postgres.new.password', 'log.key'].map(readIfThere)].filter(
     (text) => text !== '',
   )
   assert.ok(secrets.length > 1, 'the password of the database is known')
   for (const { command } of parts) for (const secret of secrets) assert.ok(!command.includes(secret), command)
+})
+
+test('the key that signs checkpoints is made once', () => {
+  const key = NoteKey.of(readIfThere('log.key'))
+  assert.match(key.name, /^[0-9a-f]{8}\.localhost\/v1\/log$/)
+  assert.equal(provideLogKey(data), readIfThere('log.key'))
 })
 
 function readIfThere(name: string): string {

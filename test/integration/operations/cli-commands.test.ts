@@ -8,6 +8,7 @@ import { hashSecret } from '../../../contract/wire/ids.ts'
 import type { Redis } from '../../../contract/wire/redis.ts'
 import { accountKey, CATALOG_KEY, FEED_STREAM, holdsKey, leasesKey, shardOf } from '../../../contract/wire/redisKeys.ts'
 import { ensureAdmission } from '../../../control/admission/keeper.ts'
+import { NoteKey } from '../../../control/book/checkpoint/noteKey.ts'
 import { resolveKey } from '../../../control/customers/keys/resolveKey.ts'
 import { type Pool } from '../../../control/runtime/db/pool.ts'
 import { type CliResult, runCli } from '../../support/cli.ts'
@@ -259,6 +260,13 @@ test('the audit says of every invariant whether it holds, and fails when one doe
   assert.ok(broken.stdout.includes(made.account_id), broken.stdout)
   await redis.hset(accountKey(shardOf(made.account_id), made.account_id), 'coin', '1000000000')
   assert.equal((await cli('audit')).code, 0)
+})
+
+test('a key of the log is made with what its signatures are checked with', async () => {
+  const { key, verifier } = await ok<{ key: string; verifier: string }>('log', 'key', 'gateway.example.com/v1/log')
+  assert.equal(NoteKey.of(key).verifier(), verifier)
+  assert.match(verifier, /^gateway\.example\.com\/v1\/log\+/)
+  assert.equal((await cli('log', 'key', 'a name')).code, 2)
 })
 
 test('an account is made while Redis is away, and the operator is told', async () => {

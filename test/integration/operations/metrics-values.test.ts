@@ -147,6 +147,13 @@ test('control counts what it books and answers', async () => {
   assert.equal(now.get('sluice_control_settlement_rejects_total'), 0)
   assert.equal(now.get('sluice_control_settlement_shortfall_units_total'), 0)
   assert.equal(now.get('sluice_control_ledger_stream_entries'), 0)
+  await until('all receipts are in a checkpoint', async () => {
+    return (await samples(stack.controlMetricsUrl)).get('sluice_control_receipts_unsigned') === 0
+  })
+  const signed = await samples(stack.controlMetricsUrl)
+  assert.ok((signed.get('sluice_control_checkpoint_heads') ?? 0) > 0)
+  assert.equal(signed.get('sluice_control_logs_rewound'), 0)
+  assert.equal(signed.get('sluice_control_cosigned_age_seconds'), 0)
 })
 
 test('the private port tells load balancers and supervisors too, and serves nothing else', async () => {

@@ -16,6 +16,7 @@ export const EMPTY_HANDLERS: RpcHandlers = {
   get_receipt: noText,
   list_sheets: noText,
   get_sheet: noText,
+  get_log_file: nothing,
   payment_terms: nothing,
   account_api: nothing,
   make_payment: nothing,

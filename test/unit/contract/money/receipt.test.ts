@@ -57,11 +57,21 @@ test('a receipt parses to its documented shape', () => {
 })
 
 test('a receipt of the book adds its place in the usage log', () => {
-  const listed = JSON.parse(receiptJson({ ...FIELDS, log: { position: 41 } }))
-  assert.deepEqual(listed.log, { position: 41 })
+  const listed = JSON.parse(receiptJson({ ...FIELDS, log: { number: 7, position: 41 } }))
+  assert.deepEqual(listed.log, { number: 7, position: 41 })
   const proof = { entry: 'a\nb\n', leaf: 'aa', treeSize: 50, root: 'bb', path: ['cc', 'dd'] }
-  const single = JSON.parse(receiptJson({ ...FIELDS, log: { position: 41, proof } }))
-  const shown = { position: 41, leaf: 'aa', tree_size: 50, root: 'bb', proof: ['cc', 'dd'], entry: 'a\nb\n' }
+  const single = JSON.parse(receiptJson({ ...FIELDS, log: { number: 7, position: 41, proof } }))
+  const shown = {
+    number: 7,
+    position: 41,
+    leaf: 'aa',
+    tree_size: 50,
+    root: 'bb',
+    proof: ['cc', 'dd'],
+    entry: 'a\nb\n',
+    head: null,
+    checkpoint: null,
+  }
   assert.deepEqual(single.log, shown)
 })
 

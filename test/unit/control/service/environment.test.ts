@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { addressForLog, readEnvironment } from '../../../../control/service/environment.ts'
+import { TEST_LOG_KEY, TEST_LOG_VERIFIER } from '../../../support/logKey.ts'
+import { TestWitness } from '../../../support/testWitness.ts'
 
 const BUS_KEY = '0a'.repeat(32)
 const BASE = { DATABASE_URL: 'postgres://u@127.0.0.1/x', REDIS_URL: 'redis://127.0.0.1', SLUICE_BUS_KEY: BUS_KEY }
@@ -23,6 +25,26 @@ test('the key of the bus is 64 hex digits; a wrong one is not repeated', () => {
     () => readEnvironment({ ...BASE, SLUICE_BUS_KEY: wrong }),
     ({ message }: Error) => /SLUICE_BUS_KEY must be 64 hex digits/.test(message) && !message.includes(wrong),
   )
+})
+
+test('the key of the log is one for signed notes; a wrong one is not repeated', () => {
+  assert.equal(readEnvironment(BASE).logKey, undefined)
+  assert.equal(readEnvironment({ ...BASE, SLUICE_LOG_KEY: TEST_LOG_KEY }).logKey?.verifier(), TEST_LOG_VERIFIER)
+  const wrong = TEST_LOG_KEY.replace('test.', 'best.')
+  assert.throws(
+    () => readEnvironment({ ...BASE, SLUICE_LOG_KEY: wrong }),
+    ({ message }: Error) => /^SLUICE_LOG_KEY does not hold: .*name/.test(message) && !message.includes('ATAQ'),
+  )
+})
+
+test('witnesses are named by their verifier keys', () => {
+  const names = (keys?: string) =>
+    readEnvironment({ ...BASE, SLUICE_LOG_WITNESSES: keys }).logWitnesses?.map(({ name }) => name)
+  const witnesses = ['a.example.com', 'b.example.com'].map((name) => new TestWitness(name))
+  assert.deepEqual([names(), names('')], [[], []])
+  assert.deepEqual(names(witnesses.map(({ verifier }) => verifier).join(',')), ['a.example.com', 'b.example.com'])
+  // The key of a log is none of a witness.
+  assert.throws(() => names(TEST_LOG_VERIFIER), /^Error: SLUICE_LOG_WITNESSES does not hold: test\.example\.com/)
 })
 
 test('addresses are logged without user, password and options', () => {

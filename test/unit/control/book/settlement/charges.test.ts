@@ -25,7 +25,7 @@ function charged(split: string, chargeUnits: number) {
   return entry.kind === 'ended' ? entry : assert.fail(JSON.stringify(entry))
 }
 
-const charge = { kind: 'charge', ref: 'req_1', credit: 'revenue' }
+const charge = { kind: 'charge', ref: 'req_1', credit: 'revenue:03' }
 
 test('a charge takes the coin that its split says, and counts its units as revenue', () => {
   const balances = new Map([

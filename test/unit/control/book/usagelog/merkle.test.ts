@@ -4,13 +4,16 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { Frontier } from '../../../../../control/book/usagelog/frontier.ts'
 import {
+  consistencyParts,
   EMPTY_ROOT,
   leafHash,
   nodeHash,
+  type ProofPart,
   proofParts,
   rootOf,
   verifyInclusion,
 } from '../../../../../control/book/usagelog/merkle.ts'
+import { isConsistent, referenceConsistency } from '../../../../support/referenceTree.ts'
 
 const leaves = Array.from({ length: 5_000 }, (_, i) => leafHash(`leaf ${i}`))
 
@@ -39,9 +42,11 @@ function largestPowerBelow(size: number): number {
   return k
 }
 
-function path(position: number, size: number): Buffer[] {
+const path = (position: number, size: number): Buffer[] => resolved(proofParts(position, size))
+
+function resolved(parts: readonly ProofPart[]): Buffer[] {
   const subtreeRoot = (level: number, index: number) => naiveRoot(index * 2 ** level, (index + 1) * 2 ** level)
-  return proofParts(position, size).map((part) =>
+  return parts.map((part) =>
     part.kind === 'subtree'
       ? subtreeRoot(part.subtree.level, part.subtree.index)
       : rootOf(part.peaks.map((peak) => subtreeRoot(peak.level, peak.index))),
@@ -120,4 +125,30 @@ test('a frontier survives being stored and read back, and names the subtrees tha
   }
   assert.deepEqual(completed, ['8/0', '8/1', '8/2'])
   assert.throws(() => new Frontier(3, Buffer.alloc(32)), /2 peaks/)
+})
+
+test('consistency proofs are those of RFC 6962, and prove nothing else', () => {
+  const sizes = fc.tuple(fc.integer({ min: 1, max: 600 }), fc.integer({ min: 1, max: 600 }))
+  fc.assert(
+    fc.property(sizes, fc.nat(), ([one, other], pick) => {
+      const [first, second] = [Math.min(one, other), Math.max(one, other)]
+      const proof = resolved(consistencyParts(first, second))
+      assert.deepEqual(proof, referenceConsistency(first, leaves.slice(0, second)))
+      const head = (size: number) => ({ size, root: naiveRoot(0, size) })
+      assert.ok(isConsistent(head(first), head(second), proof))
+      const forged = { size: first, root: leafHash('another') }
+      assert.ok(!isConsistent(forged, head(second), proof))
+      if (proof.length === 0) return
+      const changed = proof.map((hash, place) => (place === pick % proof.length ? leafHash('another') : hash))
+      assert.ok(!isConsistent(head(first), head(second), changed))
+    }),
+    { numRuns: 200 },
+  )
+  for (const [first, second] of [
+    [0, 5],
+    [6, 5],
+    [-1, 5],
+  ] as const) {
+    assert.throws(() => consistencyParts(first, second), RangeError)
+  }
 })

@@ -1,0 +1,135 @@
+import { checkpointText, headText, parseCheckpoint } from '../book/checkpoint/checkpointText.ts'
+import { keptLeaves, TILE } from '../book/checkpoint/headTiles.ts'
+import { openNote } from '../book/checkpoint/noteKey.ts'
+import { Frontier, type StoredNode } from '../book/usagelog/frontier.ts'
+import { HEADS_LOG } from '../book/usagelog/head.ts'
+import { leafHash } from '../book/usagelog/merkle.ts'
+import type { Limits } from '../limits.ts'
+import type { Client } from '../runtime/db/pool.ts'
+import { type AuditCheck, Faults } from './check.ts'
+import { compareNodes } from './logNodes.ts'
+
+interface HeadRow {
+  readonly position: number
+  readonly log: number
+  readonly size: number
+  readonly root: Buffer
+}
+
+interface CheckpointRow {
+  readonly size: number
+  readonly note: string
+  readonly key: string
+}
+
+const PAGE = 'SELECT position, log, size, root FROM log_heads WHERE position >= $1 ORDER BY position LIMIT $2'
+
+/** Computes the log of heads again: heads only grow, and every checkpoint signs what the log was. */
+export async function checkCheckpoints(client: Client, limits: Limits): Promise<AuditCheck[]> {
+  const log = new HeadsLog(client)
+  for (let next = 0; ; ) {
+    const { rows } = await client.query<HeadRow>(PAGE, [next, limits.auditPageMax])
+    const end = (rows.at(-1)?.position ?? next - 1) + 1
+    log.notes = await readCheckpoints(client, next, end)
+    for (const row of rows) await log.add(row)
+    await log.compareNodes()
+    next = end
+    if (rows.length < limits.auditPageMax) break
+  }
+  await log.compareEnd()
+  return log.checks()
+}
+
+/** The log of heads as it is computed, up to some place. */
+class HeadsLog {
+  /** Those of the next sizes. */
+  notes: ReadonlyMap<number, CheckpointRow> = new Map()
+  private readonly client: Client
+  private readonly frontier = new Frontier(0, Buffer.alloc(0))
+  private readonly sizes = new Map<number, number>()
+  private readonly grow = new Faults()
+  private readonly signed = new Faults()
+  private readonly nodes = new Faults()
+  private completed: StoredNode[] = []
+  private checkpoints = 0
+  /** The position behind the last entry. */
+  private next = 0
+
+  constructor(client: Client) {
+    this.client = client
+  }
+
+  async add({ position, log, size, root }: HeadRow): Promise<void> {
+    while (this.next < position) if (!(await this.addKept())) break
+    if (position !== this.next) this.grow.add(`position ${this.next} of the log of heads is missing`)
+    this.next = position + 1
+    if (size <= (this.sizes.get(log) ?? 0)) this.grow.add(`log ${log} went back to ${size} receipts`)
+    this.sizes.set(log, size)
+    this.append(leafHash(headText(log, { size, root })))
+  }
+
+  async compareNodes(): Promise<void> {
+    await compareNodes(this.client, HEADS_LOG, this.completed, this.nodes)
+    this.completed = []
+  }
+
+  async compareEnd(): Promise<void> {
+    const head = await this.client.query<{ size: number; peaks: Buffer }>(
+      'SELECT size, peaks FROM usage_log_heads WHERE log = $1',
+      [HEADS_LOG],
+    )
+    const { size, peaks } = head.rows[0] ?? { size: -1, peaks: Buffer.alloc(0) }
+    if (size !== this.frontier.size || !peaks.equals(this.frontier.peaks())) {
+      this.grow.add('the head of the log of heads differs from it')
+    }
+    const last = await this.client.query<{ size: number | null }>('SELECT max(size) AS size FROM checkpoints')
+    const signedSize = last.rows[0]?.size ?? 0
+    if (signedSize === this.frontier.size) return
+    this.signed.add(`the last checkpoint is of ${signedSize} heads, there are ${this.frontier.size}`)
+  }
+
+  checks(): AuditCheck[] {
+    const checked = `${this.checkpoints} checkpoints of ${this.frontier.size} heads`
+    return [
+      this.grow.check('heads of the usage logs only grow', checked),
+      this.nodes.check('nodes of the log of heads equal its entries', `${this.frontier.size} heads`),
+      this.signed.check('checkpoints sign the heads', checked),
+    ]
+  }
+
+  /** Appends the tile whose hashes alone are kept. @returns whether there is one */
+  private async addKept(): Promise<boolean> {
+    if (this.next % TILE !== 0) return false
+    const leaves = await keptLeaves(this.client, this.next / TILE)
+    for (const leaf of leaves ?? []) this.append(leaf)
+    if (leaves !== undefined) this.next += TILE
+    return leaves !== undefined
+  }
+
+  private append(leaf: Buffer): void {
+    this.completed.push(...this.frontier.append(leaf))
+    const row = this.notes.get(this.frontier.size)
+    if (row === undefined) return
+    this.checkpoints++
+    checkNote(row, this.frontier, this.signed)
+  }
+}
+
+/** Those of sizes above `from`, up to `upTo`, by their sizes. */
+async function readCheckpoints(client: Client, from: number, upTo: number): Promise<Map<number, CheckpointRow>> {
+  const found = await client.query<CheckpointRow>(
+    'SELECT size, note, key FROM checkpoints WHERE size > $1 AND size <= $2',
+    [from, upTo],
+  )
+  return new Map(found.rows.map((row) => [row.size, row]))
+}
+
+function checkNote({ size, note, key }: CheckpointRow, frontier: Frontier, faults: Faults): void {
+  const text = openNote(note, key)
+  const origin = key.split('+')[0] ?? ''
+  if (text === undefined || parseCheckpoint(text, origin) === undefined) {
+    faults.add(`the checkpoint of ${size} heads is not signed with its key`)
+  } else if (text !== checkpointText(origin, { size, root: frontier.root() })) {
+    faults.add(`the checkpoint of ${size} heads signs something else`)
+  }
+}

@@ -1,0 +1,53 @@
+import type { Queryable } from '../../runtime/db/pool.ts'
+import { Frontier } from '../usagelog/frontier.ts'
+import { LOG_COUNT } from '../usagelog/head.ts'
+import type { LogHead } from './checkpointText.ts'
+
+export interface NumberedHead extends LogHead {
+  readonly log: number
+}
+
+/** A log that has more than what was signed of it. */
+export interface Grown extends NumberedHead {
+  readonly signedSize: number
+}
+
+/** A log that is not what was signed of it before: it is shorter, or has another root at the same size. */
+export interface Rewound {
+  readonly log: number
+  readonly signedSize: number
+  readonly size: number
+}
+
+const LAST_SIGNED = `
+  SELECT h.log, h.size, h.root
+  FROM generate_series(0, ${LOG_COUNT - 1}) AS l (log)
+  CROSS JOIN LATERAL (SELECT log, size, root FROM log_heads WHERE log = l.log ORDER BY size DESC LIMIT 1) h`
+
+/** Compares the heads that the usage logs have with what was signed last of each. */
+export async function compareHeads(db: Queryable): Promise<{ grown: Grown[]; rewound: Rewound[] }> {
+  // Read first: what is signed meanwhile is of heads that are there then.
+  const signed = await readSigned(db)
+  const grown: Grown[] = []
+  const rewound: Rewound[] = []
+  for (const head of await readHeads(db)) {
+    const { log, size, root } = head
+    const before = signed.get(log)
+    const signedSize = before?.size ?? 0
+    if (size > signedSize) grown.push({ ...head, signedSize })
+    else if (size < signedSize || before?.root.equals(root) === false) rewound.push({ log, signedSize, size })
+  }
+  return { grown, rewound }
+}
+
+async function readHeads(db: Queryable): Promise<NumberedHead[]> {
+  const found = await db.query<{ log: number; size: number; peaks: Buffer }>(
+    `SELECT log, size, peaks FROM usage_log_heads WHERE log < ${LOG_COUNT} ORDER BY log`,
+  )
+  return found.rows.map(({ log, size, peaks }) => ({ log, size, root: new Frontier(size, peaks).root() }))
+}
+
+async function readSigned(db: Queryable): Promise<Map<number, LogHead>> {
+  const found = await db.query<NumberedHead>(LAST_SIGNED)
+  return new Map(found.rows.map((head) => [head.log, head]))
+}

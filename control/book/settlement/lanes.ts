@@ -1,0 +1,54 @@
+import { Pipeline } from './pipeline.ts'
+
+/** What is booked in one lane: a task, and what follows it while the lane books on. */
+export interface LaneTask {
+  readonly book: () => Promise<void>
+  readonly remove: () => Promise<void>
+}
+
+interface Lane {
+  readonly booking: Pipeline
+  readonly removal: Pipeline
+}
+
+/** Bookings side by side. What one lane is given is booked in that order. */
+export class Lanes {
+  private readonly lanes: readonly Lane[]
+
+  constructor(count: number) {
+    this.lanes = Array.from({ length: count }, () => ({ booking: new Pipeline(), removal: new Pipeline() }))
+  }
+
+  get count(): number {
+    return this.lanes.length
+  }
+
+  /** Waits for the booking before in this lane, then begins this one. @throws the error of the one before */
+  async begin(number: number, { book, remove }: LaneTask): Promise<void> {
+    const lane = this.lanes[number]
+    if (lane === undefined) throw new RangeError(`there is no lane ${number}`)
+    await lane.booking.begin(async () => {
+      await book()
+      await lane.removal.begin(remove)
+    })
+  }
+
+  /** Waits until all lanes have booked. @throws the first error of them */
+  async booked(): Promise<void> {
+    await allOf(this.lanes.map(({ booking }) => booking.drain()))
+  }
+
+  /** Waits until everything is booked and removed. @throws the first error */
+  async drain(): Promise<void> {
+    try {
+      await this.booked()
+    } finally {
+      await allOf(this.lanes.map(({ removal }) => removal.drain()))
+    }
+  }
+}
+
+/** Waits for all, also when one fails. */
+async function allOf(promises: readonly Promise<void>[]): Promise<void> {
+  for (const result of await Promise.allSettled(promises)) if (result.status === 'rejected') throw result.reason
+}

@@ -1,0 +1,194 @@
+// Goal: a book whose receipts were all in one log goes on with a log for each shard: what was proved before is proved by the
+// same root, shares of referrals go on where they were, and the audit finds nothing. Method: a book is filled by control, laid
+// out as the schema before had it, and migrated.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { newId } from '../../../contract/wire/ids.ts'
+import { shardOf } from '../../../contract/wire/redisKeys.ts'
+import { signedHead } from '../../../control/book/checkpoint/checkpointReads.ts'
+import { NoteKey } from '../../../control/book/checkpoint/noteKey.ts'
+import { signCheckpoint } from '../../../control/book/checkpoint/signCheckpoint.ts'
+import { bookEntries } from '../../../control/book/settlement/bookEntries.ts'
+import { parseEntries } from '../../../control/book/settlement/openEntry.ts'
+import { Frontier } from '../../../control/book/usagelog/frontier.ts'
+import { FIRST_LOG, lockHeads } from '../../../control/book/usagelog/head.ts'
+import { inclusionProof } from '../../../control/book/usagelog/inclusionProof.ts'
+import { leafHash, verifyInclusion } from '../../../control/book/usagelog/merkle.ts'
+import { openNewAccount } from '../../../control/customers/accounts/accounts.ts'
+import { referralCode } from '../../../control/customers/referrals/codes.ts'
+import { attachReferrer } from '../../../control/customers/referrals/referrals.ts'
+import { payShares } from '../../../control/customers/referrals/share.ts'
+import { OPERATOR } from '../../../control/runtime/activity/activity.ts'
+import { type Pool, withTransaction } from '../../../control/runtime/db/pool.ts'
+import { ledgerLimits as limits, limitsWith } from '../../support/limits.ts'
+import { TEST_LOG_KEY, TEST_LOG_VERIFIER } from '../../support/logKey.ts'
+import { readCheckpoint } from '../../support/noteVerifier.ts'
+import { copyInto, oldSchema } from '../../support/oldSchema.ts'
+import { batchOf, endedOf } from '../../support/parts/endings.ts'
+import { assertCleanAudit, type Book, ensureOpen, scalar, startBook } from '../../support/parts/ledger.ts'
+import { itemOf, present } from '../../support/present.ts'
+import { referenceRoot } from '../../support/referenceTree.ts'
+
+const LAST_BEFORE = '0160'
+const RECEIPTS = 700
+const COUNTED = 90
+const CHARGE = 7
+const KEY = NoteKey.of(TEST_LOG_KEY)
+
+let book: Book
+let accounts: string[]
+let referrer: string
+/** Of the one log, in its order. */
+let leaves: Buffer[]
+
+before(async () => {
+  const current = await startBook()
+  const { pool: old, url } = await oldSchema(LAST_BEFORE)
+  try {
+    await fill(current.pool)
+    await copyInto(old, current.pool, { except: ['usage_log_nodes', 'referrals'] })
+    await layOutAsBefore(old, current.pool)
+  } finally {
+    await old.end()
+    await current.stop()
+  }
+  book = await startBook(url)
+})
+after(() => book.stop())
+
+let entries = 0
+async function bookFor(pool: Pool, count: number): Promise<void> {
+  const raws = accounts.map((accountId) => {
+    const endings = Array.from({ length: count }, () => endedOf({ accountId, charge: CHARGE }))
+    const fields = [Buffer.from('b'), batchOf(newId('own'), 1, endings)]
+    return { shard: shardOf(accountId), id: `1-${++entries}`, fields }
+  })
+  await bookEntries(pool, parseEntries(raws))
+}
+
+async function fill(pool: Pool): Promise<void> {
+  accounts = []
+  for (let i = 0; i < 4; i++) accounts.push(await openNewAccount(pool, limits, { coinNanos: 1_000_000 }))
+  referrer = await openNewAccount(pool, limits)
+  const code = await referralCode(pool, referrer)
+  await withTransaction(pool, (client) => attachReferrer(client, OPERATOR, itemOf(accounts, 0), code, limits))
+  await bookFor(pool, RECEIPTS / accounts.length)
+  await withTransaction(pool, async (client) => {
+    await client.query('SET LOCAL session_replication_role = replica')
+    // In two steps, since places may not coincide meanwhile.
+    await client.query(`UPDATE receipts r SET position = p.place
+      FROM (SELECT request_id, 1000000 + row_number() OVER (ORDER BY request_id) AS place FROM receipts) p
+      WHERE r.request_id = p.request_id`)
+    await client.query('UPDATE receipts SET position = position - 1000001')
+  })
+}
+
+/** One log, one account of revenue, and a referral that is counted up to some receipt, as control before had them. */
+async function layOutAsBefore(old: Pool, current: Pool): Promise<void> {
+  await withTransaction(old, async (client) => {
+    await client.query('SET LOCAL session_replication_role = replica')
+    await client.query(`UPDATE ledger_accounts SET balance = (SELECT sum(balance) FROM ledger_accounts WHERE id LIKE 'revenue%')
+      WHERE id = 'revenue'`)
+    await client.query(`DELETE FROM ledger_accounts WHERE id LIKE 'revenue:%'`)
+    await client.query(`UPDATE transfers SET credit = 'revenue' WHERE credit LIKE 'revenue:%'`)
+    const found = await client.query<{ leaf_hash: Buffer }>('SELECT leaf_hash FROM receipts ORDER BY position')
+    leaves = found.rows.map((row) => row.leaf_hash)
+    const frontier = new Frontier(0, Buffer.alloc(0))
+    for (const leaf of leaves) {
+      for (const { level, index, hash } of frontier.append(leaf)) {
+        await client.query('INSERT INTO usage_log_nodes (level, index, hash) VALUES ($1, $2, $3)', [level, index, hash])
+      }
+    }
+    await client.query('UPDATE usage_log_head SET size = $1, peaks = $2', [frontier.size, frontier.peaks()])
+  })
+  await countAsBefore(old, current)
+}
+
+async function countAsBefore(old: Pool, current: Pool): Promise<void> {
+  const { rows } = await current.query<{ id: string; attached_at: Date }>('SELECT id, attached_at FROM referrals')
+  const { id, attached_at } = itemOf(rows, 0)
+  const base = await scalar<number>(
+    old,
+    'SELECT coalesce(sum(charge_units), 0)::bigint FROM receipts WHERE position < $1 AND account_id = $2',
+    [COUNTED, itemOf(accounts, 0)],
+  )
+  const due = base * limits.referralShareBps
+  const units = Math.floor(due / 10_000)
+  await old.query(
+    `INSERT INTO referrals (id, account_id, referrer_id, attached_at, from_position, network, base_units, earned_units,
+       earned_nanos, rest) VALUES ($1, $2, $3, $4, 0, '', $5, $6, $6, $7)`,
+    [id, itemOf(accounts, 0), referrer, attached_at, base, units, due % 10_000],
+  )
+  await old.query(
+    `INSERT INTO referral_shares (referral_id, base_units, units, from_position, to_position, share_bps)
+     VALUES ($1, $2, $3, 0, $4, $5)`,
+    [id, base, units, COUNTED, limits.referralShareBps],
+  )
+  await old.query(
+    `INSERT INTO transfers (kind, ref, debit, credit, units) VALUES ('referral', $1, 'revenue', $2, $3)`,
+    [`${id}:${COUNTED}`, `coin:${referrer}`, units],
+  )
+  await old.query('UPDATE referral_cursor SET position = $1', [COUNTED])
+}
+
+async function assertProved(log: number, position: number, root?: Buffer): Promise<void> {
+  const head = present(await signedHead(book.pool, log, position))
+  if (root !== undefined) assert.ok(head.head.root.equals(root))
+  const proof = present(await inclusionProof(book.pool, log, position, head.head))
+  const path = proof.proof.map((hex) => Buffer.from(hex, 'hex'))
+  const leaf = Buffer.from(proof.leaf, 'hex')
+  if (log === FIRST_LOG) assert.ok(leaf.equals(itemOf(leaves, position)))
+  assert.ok(verifyInclusion(leaf, position, proof.tree_size, path, head.head.root))
+  const signed = readCheckpoint(head.note, TEST_LOG_VERIFIER)
+  const above = head.path.map((hex) => Buffer.from(hex, 'hex'))
+  assert.ok(verifyInclusion(leafHash(head.entry), head.position, signed.size, above, signed.root))
+}
+
+test('receipts of before are proved by the root that they had, in a log that is closed', async () => {
+  const root = referenceRoot(leaves)
+  assert.equal(leaves.length, RECEIPTS)
+  const { rows } = await book.pool.query<{ log: number; size: number }>(
+    'SELECT log, size FROM usage_log_heads WHERE size > 0',
+  )
+  assert.deepEqual(rows, [{ log: FIRST_LOG, size: RECEIPTS }])
+  const { size } = present(await signCheckpoint(book.pool, KEY, limitsWith({ checkpointMs: 0 })))
+  assert.equal(size, 1)
+  for (let position = 0; position < RECEIPTS; position += 11) await assertProved(FIRST_LOG, position, root)
+  await assert.rejects(
+    book.pool.query('UPDATE usage_log_heads SET size = size + 1 WHERE log = 64'),
+    /usage_log_heads is append only/,
+  )
+  await assert.rejects(
+    withTransaction(book.pool, (client) => lockHeads(client, [FIRST_LOG])),
+    /can be appended to/,
+  )
+})
+
+test('the book holds, and goes on in the logs of the shards', async () => {
+  await ensureOpen(book)
+  await assertCleanAudit(book)
+  await bookFor(book.pool, 3)
+  await signCheckpoint(book.pool, KEY, limitsWith({ checkpointMs: 0 }))
+  for (const accountId of accounts) await assertProved(shardOf(accountId), 2)
+  await assertProved(FIRST_LOG, RECEIPTS - 1, referenceRoot(leaves))
+  await ensureOpen(book)
+  await assertCleanAudit(book)
+})
+
+test('referrals are counted on from where they were, through the closed log and the new ones', async () => {
+  while (await payShares(book.pool, limits));
+  const charged = CHARGE * (RECEIPTS / accounts.length + 3)
+  const { rows } = await book.pool.query('SELECT base_units, earned_units, rest FROM referrals')
+  const due = charged * limits.referralShareBps
+  assert.deepEqual(rows, [{ base_units: charged, earned_units: Math.floor(due / 10_000), rest: due % 10_000 }])
+  const places = await book.pool.query<{ log: number }>(
+    'SELECT log FROM referral_shares ORDER BY log DESC, to_position',
+  )
+  const shard = shardOf(itemOf(accounts, 0))
+  assert.deepEqual(
+    places.rows.map(({ log }) => log),
+    [FIRST_LOG, FIRST_LOG, shard],
+  )
+  await ensureOpen(book)
+  await assertCleanAudit(book)
+})
