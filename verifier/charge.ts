@@ -40,7 +40,8 @@ export function checkCharge(receipt: Receipt, sheet: Sheet): string {
     return `${cost.units} units, within the hold: an answer that failed costs what the upstream of the tool billed`
   }
   const dues = receipt.endpoint === 'tools' ? [toolDue(receipt, sheet)] : modelDues(receipt, sheet)
-  const due = dues.find((units) => isCharged(receipt, units))
+  const fitting = dues.filter((units) => isCharged(receipt, units))
+  const due = fitting.find((units) => units === cost.units) ?? fitting[0]
   if (due !== undefined) return chargeText(receipt, due)
   throw new Failed(`${cost.units} units${clamped ? ', clamped' : ''}, where the sheet has ${dues.join(' or ')}`)
 }
