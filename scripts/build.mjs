@@ -4,7 +4,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statS
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const FOLDERS = ['contract', 'proxy', 'control', 'workers', 'mock', 'bench', 'test']
+const FOLDERS = ['contract', 'proxy', 'control', 'workers', 'verifier', 'mock', 'bench', 'test']
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const proto = join(root, 'contract/wire/messages.proto')
 const generatedDir = join(root, 'contract/wire/generated')
@@ -63,8 +63,8 @@ function removeStale() {
     if (!existsSync(join(dist, folder))) continue
     for (const entry of readdirSync(join(dist, folder), { recursive: true })) {
       const path = join(folder, entry)
-      if (!/\.js(\.map)?$/.test(path) || existsSync(join(root, path))) continue
-      if (!existsSync(join(root, path.replace(/\.js(\.map)?$/, '.ts')))) rmSync(join(dist, path))
+      if (!/\.(js(\.map)?|d\.ts)$/.test(path) || existsSync(join(root, path))) continue
+      if (!existsSync(join(root, path.replace(/\.(js(\.map)?|d\.ts)$/, '.ts')))) rmSync(join(dist, path))
     }
   }
 }
@@ -76,3 +76,7 @@ run(join(root, 'node_modules/.bin/tsc'), ['-p', 'tsconfig.json'])
 copyAssets('contract', ['.lua', 'messages.js', '.schema.json'])
 copyAssets('control', ['.lua', '.sql', 'contracts.json'])
 copyAssets('proxy', ['.md', '.txt'])
+copyAssets('verifier', ['package.json', '.md'])
+cpSync(join(root, 'LICENSE'), join(root, 'dist/verifier/LICENSE'))
+// The types that the package is published with; this also fails where it is not fit for browsers.
+run(join(root, 'node_modules/.bin/tsc'), ['-p', 'verifier/tsconfig.json'])

@@ -6,6 +6,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const steps = [
   ['protobuf', process.execPath, ['scripts/build.mjs', '--proto']],
   ['types', 'node_modules/.bin/tsc', ['-p', 'tsconfig.json', '--noEmit', '--incremental', 'false']],
+  ['types of the verifier in browsers', 'node_modules/.bin/tsc', ['-p', 'verifier/tsconfig.json', '--noEmit']],
   ['lint and format', 'node_modules/.bin/biome', ['check', '--error-on-warnings', '.']],
   ['layering', process.execPath, ['scripts/layering.mjs']],
 ]

@@ -108,9 +108,8 @@ function usageJson({ usage, quantity, unit, size }: ReceiptFields): string {
     `{"prompt_tokens":${prompt},"completion_tokens":${usage.output},"total_tokens":${prompt + usage.output}` +
     `,"cached_tokens":${usage.cachedInput},"cache_write_tokens":${usage.cacheWrite5m + usage.cacheWrite1h}` +
     `,"cache_write_1h_tokens":${usage.cacheWrite1h},"reasoning_tokens":${usage.reasoning}` +
-    (unit === ''
-      ? '}'
-      : `,"quantity":${quantity},"unit":${quoted(unit)}${size === '' ? '' : `,"size":${quoted(size)}`}}`)
+    (unit === '' && quantity === 0 ? '' : `,"quantity":${quantity},"unit":${quoted(unit)}`) +
+    `${size === '' ? '' : `,"size":${quoted(size)}`}}`
   )
 }
 

@@ -17,7 +17,8 @@ const PAGE = `
     charge_units AS "chargeUnits", input_tokens AS "inputTokens", cached_input_tokens AS "cachedInputTokens",
     cache_write_5m_tokens AS "cacheWrite5mTokens", cache_write_1h_tokens AS "cacheWrite1hTokens",
     output_tokens AS "outputTokens", reasoning_tokens AS "reasoningTokens", quantity, unit, usage_source AS "usageSource",
-    held_at_ms AS "heldAtMs", leaf_hash AS leaf
+    held_at_ms AS "heldAtMs", rate, tier, size, hold_units AS "holdUnits", clamped, streamed, duration_ms AS "durationMs",
+    error_code AS "errorCode", leaf_layout AS "leafLayout", leaf_hash AS leaf
   FROM receipts WHERE log = $1 AND position >= $2 ORDER BY position LIMIT $3`
 
 /** A head that a checkpoint has signed. */

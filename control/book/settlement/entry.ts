@@ -2,7 +2,7 @@ import { type CoinPart, parseCoinPart } from '../../../contract/wire/coinPart.ts
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { namesOf, RATE, STATUS, TIER, USAGE_SOURCE } from '../../../contract/wire/settlementNames.ts'
 import { coinAccount, grantAccount } from '../ledger/accounts.ts'
-import { leafText } from '../usagelog/leafText.ts'
+import { LEAF_LAYOUT, leafText } from '../usagelog/leafText.ts'
 import { leafHash } from '../usagelog/merkle.ts'
 import type { Receipt } from './receipt.ts'
 
@@ -132,6 +132,7 @@ function receiptOf(settlement: sluice.Settlement, charged: number, heldAtMs: num
   const { usage } = settlement
   const isOrphan = settlement.status === sluice.Status.ORPHANED
   const receipt: Receipt = {
+    leafLayout: LEAF_LAYOUT,
     requestId: identifier('request_id', settlement.requestId),
     accountId: identifier('account_id', settlement.accountId),
     keyId: identifier('key_id', settlement.keyId),

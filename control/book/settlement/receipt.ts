@@ -1,4 +1,3 @@
-import type { ReceiptRate, ReceiptTier } from '../../../contract/money/receipt.ts'
 import { boolArray, byteaArray, intArray, textArray } from '../../runtime/db/arrays.ts'
 import type { Client } from '../../runtime/db/pool.ts'
 import type { LoggedReceipt } from '../usagelog/leafText.ts'
@@ -8,21 +7,11 @@ export interface Receipt extends LoggedReceipt {
   readonly accountId: string
   readonly keyId: string
   readonly provider: string
-  readonly errorCode: string
-  readonly streamed: boolean
-  readonly holdUnits: number
   readonly voided: boolean
   /** Where the charge was taken from: grantId=units,...,coin=units:nanos. */
   readonly split: string
-  readonly clamped: boolean
   readonly startedAtMs: number
   readonly firstByteMs: number
-  readonly durationMs: number
-  /** '' where it is not known. */
-  readonly rate: ReceiptRate
-  readonly tier: ReceiptTier
-  /** Of images whose price goes by it, WxH, or ''. */
-  readonly size: string
   leafHash: Buffer
 }
 
@@ -38,7 +27,7 @@ const text = (name: string, of: (receipt: Receipt) => string): Column => ({
   type: 'text',
   array: (receipts) => textArray(receipts.map(of)),
 })
-const integer = (name: string, type: 'bigint' | 'integer', of: (receipt: Receipt) => number): Column => ({
+const integer = (name: string, type: 'bigint' | 'integer' | 'smallint', of: (receipt: Receipt) => number): Column => ({
   name,
   type,
   array: (receipts) => intArray(receipts.map(of)),
@@ -81,6 +70,7 @@ const COLUMNS: readonly Column[] = [
   text('rate', (r) => r.rate),
   text('tier', (r) => r.tier),
   text('size', (r) => r.size),
+  integer('leaf_layout', 'smallint', (r) => r.leafLayout),
   { name: 'leaf_hash', type: 'bytea', array: (receipts) => byteaArray(receipts.map((r) => r.leafHash)) },
 ]
 

@@ -1,8 +1,12 @@
-/** Names the layout of the lines below; a changed layout gets another one. */
-const LAYOUT = 'sluice-receipt/1'
+import type { ReceiptRate, ReceiptTier } from '../../../contract/money/receipt.ts'
+
+/** The layout of what is booked now; receipts of each one stay provable in it. */
+export const LEAF_LAYOUT = 2
 
 /** The public facts of a receipt that the usage log commits to. Nothing here names the customer. */
 export interface LoggedReceipt {
+  /** 1 or 2. */
+  readonly leafLayout: number
   readonly requestId: string
   /** 'ok', 'partial', 'failed', 'cut' or 'orphaned'. */
   readonly status: string
@@ -21,16 +25,38 @@ export interface LoggedReceipt {
   /** 'none', 'reported' or 'estimated'. */
   readonly usageSource: string
   readonly heldAtMs: number
+  // What follows is in layout 2 alone.
+  /** '' where it is not known. */
+  readonly rate: ReceiptRate
+  readonly tier: ReceiptTier
+  /** Of images whose price goes by it, WxH, or ''. */
+  readonly size: string
+  readonly holdUnits: number
+  readonly clamped: boolean
+  readonly streamed: boolean
+  readonly durationMs: number
+  readonly errorCode: string
 }
 
 /**
- * The text whose RFC 6962 leaf hash is in the usage log: seventeen lines, each ended by a line feed, in UTF-8. They are the
- * layout's name, then the fields of LoggedReceipt in the order above, integers in decimal.
+ * The text whose RFC 6962 leaf hash is in the usage log: lines in UTF-8, each ended by a line feed. They are the layout's
+ * name, then the fields of LoggedReceipt in the order above; integers in decimal, booleans as `true` and `false`.
  * Values contain no control characters: settlement refuses those that do.
+ * @throws RangeError for a layout that there is not
  */
 export function leafText(receipt: LoggedReceipt): string {
+  if (receipt.leafLayout === 1) return `sluice-receipt/1\n${firstLines(receipt)}`
+  if (receipt.leafLayout !== LEAF_LAYOUT) throw new RangeError(`leaves have no layout ${receipt.leafLayout}`)
   return (
-    `${LAYOUT}\n${receipt.requestId}\n${receipt.status}\n${receipt.model}\n${receipt.endpoint}\n` +
+    `sluice-receipt/2\n${firstLines(receipt)}${receipt.rate}\n${receipt.tier}\n${receipt.size}\n${receipt.holdUnits}\n` +
+    `${receipt.clamped}\n${receipt.streamed}\n${receipt.durationMs}\n${receipt.errorCode}\n`
+  )
+}
+
+/** The sixteen lines that all layouts have. */
+function firstLines(receipt: LoggedReceipt): string {
+  return (
+    `${receipt.requestId}\n${receipt.status}\n${receipt.model}\n${receipt.endpoint}\n` +
     `${receipt.sheetVersion}\n${receipt.chargeUnits}\n${receipt.inputTokens}\n${receipt.cachedInputTokens}\n` +
     `${receipt.cacheWrite5mTokens}\n${receipt.cacheWrite1hTokens}\n${receipt.outputTokens}\n` +
     `${receipt.reasoningTokens}\n${receipt.quantity}\n${receipt.unit}\n${receipt.usageSource}\n` +

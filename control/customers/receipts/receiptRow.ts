@@ -39,6 +39,7 @@ export interface ReceiptRow {
   readonly rate: ReceiptRate
   readonly tier: ReceiptTier
   readonly size: string
+  readonly leaf_layout: number
 }
 
 /** What was paid for a request, as it stands in the book. */
@@ -123,6 +124,7 @@ export const RECEIPT_COLUMNS = [
   'rate',
   'tier',
   'size',
+  'leaf_layout',
 ].join(', ')
 
 /** @param coinUsdUnits USD per coin in units, of the sheet that the row names */
@@ -162,6 +164,7 @@ export function receiptFields(row: ReceiptRow, coinUsdUnits: number, log: Receip
 /** The text whose hash stands in the usage log for this receipt. */
 export function logEntry(row: ReceiptRow): string {
   return leafText({
+    leafLayout: row.leaf_layout,
     requestId: row.request_id,
     status: row.status,
     model: row.model,
@@ -178,5 +181,13 @@ export function logEntry(row: ReceiptRow): string {
     unit: row.unit,
     usageSource: row.usage_source,
     heldAtMs: row.held_at_ms,
+    rate: row.rate,
+    tier: row.tier,
+    size: row.size,
+    holdUnits: row.hold_units,
+    clamped: row.clamped,
+    streamed: row.streamed,
+    durationMs: row.duration_ms,
+    errorCode: row.error_code,
   })
 }

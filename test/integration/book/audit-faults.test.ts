@@ -61,6 +61,13 @@ test('an untouched book passes every check', () => assertCleanAudit(book))
 const SOME_CHARGE = `(SELECT ref FROM transfers WHERE kind = 'charge' ORDER BY ref LIMIT 1)`
 const POSITION_7 = '(SELECT request_id FROM receipts WHERE position = 7)'
 
+/** A receipt at a place of the log which says something else than the log has of it. */
+const OTHER_LEAF = [
+  'usage log leaves equal their receipts',
+  'usage log nodes equal their leaves',
+  'usage log heads equal the logs',
+]
+
 /** What is done to the database, how it is undone, and the checks that have to find it. */
 const TAMPERINGS: { name: string; change: string; undo: string; found: string[] }[] = [
   {
@@ -83,22 +90,20 @@ const TAMPERINGS: { name: string; change: string; undo: string; found: string[] 
       'every charge is booked in full',
       'key usage equals the receipts and debits',
       'usage by day equals the receipts',
-      'usage log leaves equal their receipts',
-      'usage log nodes equal their leaves',
-      'usage log heads equal the logs',
+      ...OTHER_LEAF,
     ],
   },
   {
     name: 'a receipt that names rates which are not sold',
     change: `UPDATE receipts SET rate = 'batch' WHERE position = 7`,
     undo: `UPDATE receipts SET rate = 'standard' WHERE position = 7`,
-    found: ['every receipt names rates of its price sheet'],
+    found: ['every receipt names rates of its price sheet', ...OTHER_LEAF],
   },
   {
     name: 'a receipt that names a size which is not sold',
     change: `UPDATE receipts SET size = '512x512' WHERE position = 7`,
     undo: `UPDATE receipts SET size = '' WHERE position = 7`,
-    found: ['every receipt names rates of its price sheet'],
+    found: ['every receipt names rates of its price sheet', ...OTHER_LEAF],
   },
   {
     // 15 tokens at 0.001 USD per million are 15 units; a batch rate above that changes nothing of it.
@@ -109,18 +114,13 @@ const TAMPERINGS: { name: string; change: string; undo: string; found: string[] 
           {"input":"0.001","output":"0.001","batch_input":"1","batch_output":"1"}}]}');
       UPDATE receipts SET rate = 'batch' WHERE position = 7`,
     undo: `DELETE FROM price_sheets WHERE version = 1; UPDATE receipts SET rate = 'standard' WHERE position = 7`,
-    found: ['no batch or private request exceeds its rates, and no batch the standard ones'],
+    found: ['no batch or private request exceeds its rates, and no batch the standard ones', ...OTHER_LEAF],
   },
   {
     name: 'a receipt that is both voided and ok',
     change: `UPDATE receipts SET status = 'ok' WHERE position = 0`,
     undo: `UPDATE receipts SET status = 'failed' WHERE position = 0`,
-    found: [
-      'every request ended once',
-      'usage log leaves equal their receipts',
-      'usage log nodes equal their leaves',
-      'usage log heads equal the logs',
-    ],
+    found: ['every request ended once', ...OTHER_LEAF],
   },
   {
     name: 'a gap in the usage log',

@@ -89,7 +89,7 @@ test('a receipt proves its place in the usage log', async () => {
     const root = Buffer.from(log.root, 'hex')
     assert.ok(verifyInclusion(leaf, log.position, log.tree_size, proof, root))
     const [layout, loggedId, status, model, endpoint, sheet, units] = log.entry.split('\n')
-    assert.deepEqual([layout, loggedId, status, model], ['sluice-receipt/1', id, 'ok', M])
+    assert.deepEqual([layout, loggedId, status, model], ['sluice-receipt/2', id, 'ok', M])
     assert.deepEqual([endpoint, sheet, units], ['chat', '1', receipt.cost.units])
     // A receipt that says something else is not in the log.
     const forged = leafHash(log.entry.replace(`\n${units}\n`, `\n${Number(units) - 1}\n`))

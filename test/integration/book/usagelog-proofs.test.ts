@@ -57,30 +57,6 @@ test('positions that the log does not have are answered with nothing', async () 
     assert.equal(await inclusionProof(book.pool, shardOf(accountId), position), undefined)
 })
 
-test('the leaf text of a receipt has the documented lines', async () => {
-  const { leafText } = await import('../../../control/book/usagelog/leafText.ts')
-  const text = leafText({
-    requestId: 'req_1',
-    status: 'ok',
-    model: 'acme/chat-small',
-    endpoint: 'chat',
-    sheetVersion: 4,
-    chargeUnits: 77,
-    inputTokens: 1,
-    cachedInputTokens: 2,
-    cacheWrite5mTokens: 3,
-    cacheWrite1hTokens: 4,
-    outputTokens: 5,
-    reasoningTokens: 6,
-    quantity: 7,
-    unit: 'image',
-    usageSource: 'reported',
-    heldAtMs: 1_700_000_000_000,
-  })
-  const lines = 'sluice-receipt/1|req_1|ok|acme/chat-small|chat|4|77|1|2|3|4|5|6|7|image|reported|1700000000000|'
-  assert.equal(text, lines.replaceAll('|', '\n'))
-})
-
 test('after 66,000 receipts the second stored level is used and proofs still hold', async () => {
   for (let i = 0; i < 33; i++) await bookReceipts(2_000)
   const size = await scalar<number>(book.pool, 'SELECT size FROM usage_log_heads WHERE log = $1', [shardOf(accountId)])

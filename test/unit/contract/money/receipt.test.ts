@@ -90,6 +90,8 @@ test('the size of images is shown where their price goes by it', () => {
   const usageOf = (size: string) => JSON.parse(receiptJson({ ...FIELDS, quantity: 2, unit: 'image', size })).usage
   assert.equal(usageOf('512x512').size, '512x512')
   assert.ok(!('size' in usageOf('')))
+  // The log commits to it as well where no image came.
+  assert.equal(JSON.parse(receiptJson({ ...FIELDS, size: '512x512' })).usage.size, '512x512')
 })
 
 test('any model id and error code survives, on one line', () => {

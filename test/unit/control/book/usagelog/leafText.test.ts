@@ -3,36 +3,55 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
-import { leafText } from '../../../../../control/book/usagelog/leafText.ts'
+import { type LoggedReceipt, leafText } from '../../../../../control/book/usagelog/leafText.ts'
 import { projectRoot } from '../../../../../control/launch/paths.ts'
+
+const RECEIPT: LoggedReceipt = {
+  leafLayout: 2,
+  requestId: 'req_1',
+  status: 'partial',
+  model: 'acme/chat-small',
+  endpoint: 'chat',
+  sheetVersion: 4,
+  chargeUnits: 77,
+  inputTokens: 1,
+  cachedInputTokens: 2,
+  cacheWrite5mTokens: 3,
+  cacheWrite1hTokens: 4,
+  outputTokens: 5,
+  reasoningTokens: 6,
+  quantity: 7,
+  unit: 'image',
+  usageSource: 'reported',
+  heldAtMs: 1_700_000_000_000,
+  rate: 'standard',
+  tier: 'private',
+  size: '256x256',
+  holdUnits: 80,
+  clamped: true,
+  streamed: false,
+  durationMs: 9,
+  errorCode: 'client_gone',
+}
+const FIRST = 'req_1|partial|acme/chat-small|chat|4|77|1|2|3|4|5|6|7|image|reported|1700000000000|'
+
+test('the text of a leaf has the documented lines, in the layout that the receipt was booked in', () => {
+  const lines = `sluice-receipt/2|${FIRST}standard|private|256x256|80|true|false|9|client_gone|`
+  assert.equal(leafText(RECEIPT), lines.replaceAll('|', '\n'))
+  assert.equal(leafText({ ...RECEIPT, leafLayout: 1 }), `sluice-receipt/1|${FIRST}`.replaceAll('|', '\n'))
+  assert.throws(() => leafText({ ...RECEIPT, leafLayout: 3 }), RangeError)
+})
 
 test("the receipt's place in the log that README.md shows has the layout of the log and proves itself", () => {
   const readme = readFileSync(join(projectRoot, 'README.md'), 'utf8')
   const [, example = ''] = /"log":(\{[^}]*\})/.exec(readme) ?? []
   const log = JSON.parse(example) as { entry: string; leaf: string; root: string; proof: string[] }
-  const [, requestId = '', status = '', model = '', endpoint = '', ...rest] = log.entry.split('\n')
-  const [sheetVersion = 0, chargeUnits = 0, inputTokens = 0, ...more] = rest.map(Number)
-  const [cachedInputTokens = 0, cacheWrite5mTokens = 0, cacheWrite1hTokens = 0, outputTokens = 0] = more
-  const [reasoningTokens = 0, quantity = 0, unit = '', usageSource = '', heldAtMs = 0] = rest.slice(7)
-  const written = leafText({
-    requestId,
-    status,
-    model,
-    endpoint,
-    sheetVersion,
-    chargeUnits,
-    inputTokens,
-    cachedInputTokens,
-    cacheWrite5mTokens,
-    cacheWrite1hTokens,
-    outputTokens,
-    reasoningTokens: Number(reasoningTokens),
-    quantity: Number(quantity),
-    unit,
-    usageSource,
-    heldAtMs: Number(heldAtMs),
-  })
-  assert.equal(written, log.entry)
+  const [layout, ...values] = log.entry.split('\n')
+  const { leafLayout: _, ...fields } = RECEIPT
+  const names = Object.keys(fields)
+  assert.deepEqual([layout, values.length], ['sluice-receipt/2', names.length + 1])
+  const written = Object.fromEntries(names.map((name, place) => [name, values[place]]))
+  assert.equal(leafText({ ...written, leafLayout: 2 } as unknown as LoggedReceipt), log.entry)
   const sha256 = (...parts: Buffer[]) => createHash('sha256').update(Buffer.concat(parts)).digest('hex')
   assert.equal(sha256(Buffer.of(0), Buffer.from(log.entry)), log.leaf)
   const siblings = log.proof.map((hex) => Buffer.from(hex, 'hex'))

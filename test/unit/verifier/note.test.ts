@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { generateNoteKey, NoteKey } from '../../../control/book/checkpoint/noteKey.ts'
+import { checkSignature, readCheckpoint, readKey } from '../../../verifier/note.ts'
+import { TestWitness } from '../../support/testWitness.ts'
+
+const NAME = 'gateway.example.com/v1/log'
+const KEY = NoteKey.of(generateNoteKey(NAME))
+const ROOT = Buffer.alloc(32, 7)
+const TEXT = `${NAME}\n12\n${ROOT.toString('base64')}\n`
+const NOTE = KEY.sign(TEXT)
+
+const check = (note: string, key = KEY.verifier()): Promise<void> => checkSignature(note, readKey(key))
+
+test('a checkpoint is read and its signature checked, also with the lines of witnesses below it', async () => {
+  const cosigned = NOTE + new TestWitness('witness.example.com').line(NOTE)
+  for (const note of [NOTE, cosigned]) {
+    assert.deepEqual(readCheckpoint(note), { origin: NAME, size: 12, root: Uint8Array.from(ROOT) })
+    await check(note)
+  }
+})
+
+test('no byte of a signed checkpoint can be another one', async () => {
+  for (let at = 0; at < NOTE.length; at++) {
+    for (const character of ['A', 'b', '1', '\n', '=', '+']) {
+      if (NOTE[at] === character) continue
+      await assert.rejects(check(NOTE.slice(0, at) + character + NOTE.slice(at + 1)), `${at}: ${character}`)
+    }
+  }
+})
+
+test('signatures of other keys, and checkpoints of other logs, are refused with the reason', async () => {
+  const other = NoteKey.of(generateNoteKey(NAME))
+  await assert.rejects(check(NOTE, other.verifier()), /has not signed/)
+  await assert.rejects(check(NOTE, KEY.named('other.example.com').verifier()), /other\.example\.com has not signed/)
+  await assert.rejects(check(KEY.sign(`elsewhere${TEXT}`)), /is not one of gateway/)
+  const wrong = `${NOTE}${NOTE.slice(NOTE.indexOf('\n\n') + 2).replace(/[^=]{8}(=*)\n$/, 'AAAAAAAA$1\n')}`
+  await assert.rejects(check(wrong), /signature .* is wrong|has not the form/)
+  await assert.rejects(check(TEXT), /no signed note/)
+})
+
+test('what is no verifier key is refused with the reason', () => {
+  const key = KEY.verifier()
+  assert.equal(readKey(`${key}\n`).name, NAME)
+  for (const text of ['', 'a+b', key.slice(0, -4), key.replace(NAME, 'a b'), generateNoteKey(NAME)]) {
+    assert.throws(() => readKey(text), /not one of NAME\+ID\+KEY/)
+  }
+  assert.throws(() => readKey(key.replace(NAME, 'other')), /the id in the key/)
+  assert.throws(() => readKey(new TestWitness('witness.example.com').verifier), /with Ed25519/)
+})
+
+test('texts that are no checkpoints are refused', () => {
+  for (const text of ['x\n', `${NAME}\n012\n${ROOT.toString('base64')}\n`, `${NAME}\n12\nshort\n`, `\n12\n${ROOT}\n`]) {
+    assert.throws(() => readCheckpoint(KEY.sign(text)), /states no/)
+  }
+})

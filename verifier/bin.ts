@@ -1,0 +1,97 @@
+#!/usr/bin/env node
+// The command line: sluice-verify receipt.json. All else of the package runs in browsers as well.
+import { readFile } from 'node:fs/promises'
+import { parseArgs } from 'node:util'
+import { type Evidence, type Report, verify } from './verify.ts'
+
+const USAGE = `usage: sluice-verify receipt.json [options]
+
+Verifies a receipt of GET /v1/receipts/ID or /x402/v1/receipts/ID without asking anybody.
+
+  --sheet FILE         the price sheet that the receipt names, of /v1/pricing/sheets/VERSION; not needed where the file
+                       is {"receipt": ..., "sheet": ...}
+  --key KEY            the verifier key of the log, NAME+ID+KEY; without it signatures are not checked
+  --checkpoint FILE    another checkpoint of the log, kept from before or read later
+  --consistency FILE   the proof that the later checkpoint contains the earlier one, of /v1/log/consistency
+
+Exit status: 0 when all that was checked holds, 1 when something does not, 2 when it cannot be checked as it was asked.
+`
+const HOLDS = 0
+const FAILED = 1
+const BAD_USAGE = 2
+
+class BadUsage extends Error {}
+
+const STRING = { type: 'string' } as const
+
+function readArguments(args: readonly string[]) {
+  try {
+    const options = {
+      sheet: STRING,
+      key: STRING,
+      checkpoint: STRING,
+      consistency: STRING,
+      help: { type: 'boolean' },
+    } as const
+    return parseArgs({ args: [...args], options, allowPositionals: true })
+  } catch (error) {
+    throw new BadUsage((error as Error).message)
+  }
+}
+
+/** The text of a file; bytes that are no UTF-8 become characters that nothing has signed. */
+async function textOf(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (error) {
+    throw new BadUsage(`${file} cannot be read: ${(error as Error).message}`)
+  }
+}
+
+async function readEvidence(args: readonly string[]): Promise<Evidence | undefined> {
+  const { values, positionals } = readArguments(args)
+  if (values.help === true) return undefined
+  const [file, ...rest] = positionals
+  if (file === undefined || rest.length > 0) throw new BadUsage('name one file with a receipt')
+  const { key, sheet, checkpoint, consistency } = values
+  if (consistency !== undefined && checkpoint === undefined) throw new BadUsage('--consistency needs --checkpoint')
+  return {
+    receipt: await textOf(file),
+    ...(key !== undefined && { key }),
+    ...(sheet !== undefined && { sheet: await textOf(sheet) }),
+    ...(checkpoint !== undefined && { checkpoint: await textOf(checkpoint) }),
+    ...(consistency !== undefined && { consistency: await textOf(consistency) }),
+  }
+}
+
+function reportText({ steps, ok }: Report): string {
+  const lines = steps.map(({ name, result, reason }) => `${name.padEnd(11)} ${result.padEnd(7)} ${reason}\n`)
+  const skipped = steps.flatMap(({ name, result }) => (result === 'skipped' ? [name] : []))
+  const holds = skipped.length === 0 ? 'the receipt holds' : `what was checked holds, without ${skipped.join(' and ')}`
+  return `${lines.join('')}${ok ? holds : 'the receipt does not hold'}\n`
+}
+
+async function main(): Promise<number> {
+  const evidence = await readEvidence(process.argv.slice(2))
+  if (evidence === undefined) {
+    process.stdout.write(USAGE)
+    return HOLDS
+  }
+  const report = await verify(evidence)
+  process.stdout.write(reportText(report))
+  if (!report.ok) return FAILED
+  if (report.steps.some(({ name, result }) => name === 'charge' && result === 'skipped')) {
+    throw new BadUsage('the charge needs the price sheet: --sheet FILE')
+  }
+  return HOLDS
+}
+
+// Node.js 20 tells of Ed25519 in its WebCrypto that it may still change, which is nothing about the receipt.
+process.removeAllListeners('warning')
+try {
+  process.exitCode = await main()
+} catch (error) {
+  if (!(error instanceof BadUsage)) throw error
+  process.stderr.write(`sluice-verify: ${error.message}\n`)
+  if (process.exitCode === undefined) process.exitCode = BAD_USAGE
+}

@@ -1,0 +1,157 @@
+import { Failed, must } from './failed.ts'
+import { dividedUp, MAX_UNITS } from './money.ts'
+import type { Receipt, TokenUsage } from './receipt.ts'
+import type { Price, Prices, Sheet, SheetModel } from './sheet.ts'
+
+const MILLION = 1_000_000n
+
+/** The names that the prices of classes of tokens have, behind `batch_` for batches. */
+const CLASSES = {
+  input: 'input',
+  cachedInput: 'cached_input',
+  cacheWrite5m: 'cache_write_5m',
+  cacheWrite1h: 'cache_write_1h',
+  output: 'output',
+} as const
+type TokenClass = keyof typeof CLASSES
+type Rates = Readonly<Record<TokenClass, bigint>>
+
+/** The kinds of prices that a receipt may be charged by: more than one where it does not say which. */
+interface Kind {
+  readonly rate: string
+  readonly tier: string
+}
+
+/**
+ * Checks what a receipt charges against the price sheet that it names.
+ * @returns how the charge comes about
+ * @throws Failed where it should have been another one
+ */
+export function checkCharge(receipt: Receipt, sheet: Sheet): string {
+  const { cost, hold, clamped, sheetVersion } = receipt
+  must(sheet.version === sheetVersion, `the sheet is version ${sheet.version}, the receipt names ${sheetVersion}`)
+  must(cost.units <= hold.units, `${cost.units} units were charged of ${hold.units} held`)
+  if (receipt.status !== 'ok' && receipt.status !== 'partial') {
+    must(cost.units === 0n && !clamped, `a request that is ${receipt.status} is not charged`)
+    return `nothing, because the request is ${receipt.status}`
+  }
+  // The upstream of a tool bills some answers that are of no use; they cost what it billed, which no sheet says.
+  if (receipt.endpoint === 'tools' && receipt.status === 'partial') {
+    return `${cost.units} units, within the hold: an answer that failed costs what the upstream of the tool billed`
+  }
+  const dues = receipt.endpoint === 'tools' ? [toolDue(receipt, sheet)] : modelDues(receipt, sheet)
+  const fitting = dues.filter((units) => isCharged(receipt, units))
+  const due = fitting.find((units) => units === cost.units) ?? fitting[0]
+  if (due !== undefined) return chargeText(receipt, due)
+  throw new Failed(`${cost.units} units${clamped ? ', clamped' : ''}, where the sheet has ${dues.join(' or ')}`)
+}
+
+/** Charges may be less than what is due: a hold can be lost, and its account have nothing left. */
+function isCharged({ cost, hold, clamped }: Receipt, due: bigint): boolean {
+  return clamped === due > hold.units && cost.units <= due
+}
+
+function chargeText({ cost, hold, clamped }: Receipt, due: bigint): string {
+  if (cost.units === due) return `${due} units`
+  if (clamped && cost.units === hold.units) return `${hold.units} units of ${due}, because no more was held`
+  return `${cost.units} units of ${due}, which is less than it may be`
+}
+
+function toolDue({ model, quantity }: Receipt, sheet: Sheet): bigint {
+  const { call, result } = sheet.tool(model)
+  return atMost(call + result * BigInt(quantity))
+}
+
+function modelDues(receipt: Receipt, sheet: Sheet): bigint[] {
+  const model = sheet.model(receipt.model)
+  const dues = kindsOf(receipt).flatMap((kind) => {
+    const price = kind.tier === 'private' ? model.private : model.standard
+    if (price === undefined) return []
+    if (model.unit !== 'million_tokens') return countedDues(receipt, model, price, kind)
+    const rates = ratesOf(price, kind, receipt.usage)
+    return rates === undefined ? [] : [tokenDue(receipt.usage, rates)]
+  })
+  const { rate, tier } = receipt
+  must(dues.length > 0, `the sheet does not sell ${receipt.model} at the rate ${rate} in the tier ${tier}`)
+  return dues.map(atMost)
+}
+
+function kindsOf({ rate, tier }: Receipt): Kind[] {
+  const rates = rate === '' ? ['standard', 'batch'] : [rate]
+  const tiers = tier === '' ? ['standard', 'private'] : [tier]
+  return rates.flatMap((one) => tiers.map((other) => ({ rate: one, tier: other })))
+}
+
+const atMost = (units: bigint): bigint => (units > MAX_UNITS ? MAX_UNITS : units)
+
+/** What is counted: images, characters, seconds, searches. */
+function countedDues(receipt: Receipt, { unit }: SheetModel, { amounts, sizes }: Price, { rate }: Kind): bigint[] {
+  if (rate === 'batch') return []
+  const isPerMillion = unit === 'million_characters'
+  const counted = isPerMillion ? 'character' : unit
+  must(receipt.quantity === 0 || receipt.unit === counted, `the sheet counts ${unit}, the receipt ${receipt.unit}`)
+  const prices =
+    receipt.size === '' ? [amounts.get(counted), ...unnamedSizes(receipt, sizes)] : [sizes.get(receipt.size)]
+  const due = (price: bigint) => dividedUp(BigInt(receipt.quantity) * price, isPerMillion ? MILLION : 1n)
+  return prices.flatMap((price) => (price === undefined ? [] : [due(price)]))
+}
+
+/** Receipts of the first layout may have a size that they do not name. */
+function unnamedSizes({ place }: Receipt, sizes: Prices): bigint[] {
+  return place.entry.startsWith('sluice-receipt/1\n') ? [...sizes.values()] : []
+}
+
+/** The rates of a prompt of so many tokens; undefined where the sheet has none of the kind. */
+function ratesOf(price: Price, { rate }: Kind, usage: TokenUsage): Rates | undefined {
+  const standard = ratesIn(price, '', usage)
+  if (standard === undefined || rate !== 'batch') return standard?.rates
+  const batch = ratesIn(price, 'batch_', usage)
+  if (batch === undefined) return undefined
+  // What reads or writes the cache costs no more in a batch than without one, where the batch has no price for it.
+  const usual = ratesFrom(batch.from, '')
+  const most = (name: TokenClass): bigint =>
+    batch.from.has(`batch_${CLASSES[name]}`) || usual === undefined || batch.rates[name] < usual[name]
+      ? batch.rates[name]
+      : usual[name]
+  return {
+    ...batch.rates,
+    cachedInput: most('cachedInput'),
+    cacheWrite5m: most('cacheWrite5m'),
+    cacheWrite1h: most('cacheWrite1h'),
+  }
+}
+
+function ratesIn(
+  { amounts, long }: Price,
+  prefix: string,
+  { input, cachedInput, cacheWrite5m, cacheWrite1h }: TokenUsage,
+) {
+  const isLong = long !== undefined && input + cachedInput + cacheWrite5m + cacheWrite1h > long.threshold
+  const from = isLong && long.amounts.has(`${prefix}input`) ? long.amounts : amounts
+  const rates = ratesFrom(from, prefix)
+  return rates && { from, rates }
+}
+
+/** A class without a price of its own costs what input costs. */
+function ratesFrom(prices: Prices, prefix: string): Rates | undefined {
+  const input = prices.get(`${prefix}input`)
+  if (input === undefined) return undefined
+  const of = (name: TokenClass): bigint => prices.get(prefix + CLASSES[name]) ?? input
+  return {
+    input,
+    cachedInput: of('cachedInput'),
+    cacheWrite5m: of('cacheWrite5m'),
+    cacheWrite1h: of('cacheWrite1h'),
+    // What is written has a price wherever a model writes.
+    output: prices.get(prefix + CLASSES.output) ?? 0n,
+  }
+}
+
+/** One sum over all classes, divided once. */
+function tokenDue(usage: TokenUsage, rates: Rates): bigint {
+  const sum = Object.keys(CLASSES).reduce(
+    (total, name) => total + BigInt(usage[name as TokenClass]) * rates[name as TokenClass],
+    0n,
+  )
+  return dividedUp(sum, MILLION)
+}

@@ -1,0 +1,212 @@
+import { checkAmounts, checkPayment } from './amounts.ts'
+import { isSame, toBase64 } from './bytes.ts'
+import { checkCharge } from './charge.ts'
+import { entryOf, layoutOf } from './entry.ts'
+import { Failed, must } from './failed.ts'
+import { Members } from './members.ts'
+import { type Checkpoint, checkSignature, type NoteKey, readCheckpoint, readKey } from './note.ts'
+import { type Place, type Receipt, readReceipt } from './receipt.ts'
+import { readSheet, type Sheet } from './sheet.ts'
+import { isConsistent, leafHash, rootOf } from './tree.ts'
+
+/** What a verification is given, as texts. */
+export interface Evidence {
+  /** As GET /v1/receipts/ID answers; or an object that has such a receipt as `receipt` and its price sheet as `sheet`. */
+  readonly receipt: string
+  /** As GET /v1/pricing/sheets/VERSION answers. */
+  readonly sheet?: string
+  /** The verifier key of the log, NAME+ID+KEY. Without it no signature is checked. */
+  readonly key?: string
+  /** Another checkpoint of the same log, kept from before or read later. */
+  readonly checkpoint?: string
+  /** The proof that the later one of both checkpoints contains the earlier one, as GET /v1/log/consistency answers. */
+  readonly consistency?: string
+}
+
+/** A step of the verification, and why it holds or does not. A step is skipped where what it needs was not given. */
+export interface Step {
+  readonly name: string
+  readonly result: 'ok' | 'failed' | 'skipped'
+  readonly reason: string
+}
+
+export interface Report {
+  /** No step has failed. */
+  readonly ok: boolean
+  readonly steps: readonly Step[]
+}
+
+/** Verifies a receipt with nothing but what is given. Never throws: what cannot be read is a step that failed. */
+export async function verify(evidence: Evidence): Promise<Report> {
+  const steps = new Steps()
+  const read = await steps.run('receipt', () => readEvidence(evidence))
+  if (read === undefined) return steps.report()
+  const { receipt, sheet } = read
+  await checkPrices(steps, receipt, sheet)
+  const { place } = receipt
+  await steps.run('entry', () => checkEntry(receipt))
+  await steps.run('leaf', () => checkLeaf(place))
+  await steps.run('log', () => checkLog(place))
+  const signed = await steps.run('head', () => checkHead(place))
+  if (signed !== undefined) await checkCheckpoints(steps, signed, evidence)
+  return steps.report()
+}
+
+/** What a step found, and how it is told. */
+interface Found<Value> {
+  readonly value: Value
+  readonly reason: string
+}
+
+class Steps {
+  private readonly steps: Step[] = []
+
+  /** @param work throws where the step does not hold. @returns what it found; undefined where it failed */
+  async run<Value>(name: string, work: () => Found<Value> | Promise<Found<Value>>): Promise<Value | undefined> {
+    try {
+      const { value, reason } = await work()
+      this.steps.push({ name, result: 'ok', reason })
+      return value
+    } catch (error) {
+      if (!(error instanceof Error)) throw error
+      this.steps.push({ name, result: 'failed', reason: error.message })
+      return undefined
+    }
+  }
+
+  skip(name: string, reason: string): void {
+    this.steps.push({ name, result: 'skipped', reason })
+  }
+
+  report(): Report {
+    return { ok: this.steps.every(({ result }) => result !== 'failed'), steps: this.steps }
+  }
+}
+
+const told = (reason: string): Found<true> => ({ value: true, reason })
+
+function parse(text: string, what: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new Failed(`the ${what} is not JSON`)
+  }
+}
+
+function readEvidence({ receipt, sheet }: Evidence): Found<{ receipt: Receipt; sheet: unknown }> {
+  const json = parse(receipt, 'receipt')
+  const members = new Members(json, 'the file')
+  const isBundle = members.has('receipt') && !members.has('object')
+  const read = readReceipt(isBundle ? members.value('receipt') : json)
+  const ownSheet = isBundle && members.has('sheet') ? members.value('sheet') : undefined
+  const value = { receipt: read, sheet: sheet === undefined ? ownSheet : parse(sheet, 'sheet') }
+  return { value, reason: `${read.requestId}, ${read.status}, price sheet ${read.sheetVersion}` }
+}
+
+async function checkPrices(steps: Steps, receipt: Receipt, json: unknown): Promise<void> {
+  let sheet: Sheet | undefined
+  if (json === undefined) steps.skip('charge', `price sheet ${receipt.sheetVersion} was not given`)
+  else {
+    sheet = await steps.run('sheet', () => {
+      const value = readSheet(json)
+      return { value, reason: `version ${value.version}` }
+    })
+  }
+  if (sheet !== undefined) {
+    const prices = sheet
+    await steps.run('charge', () => told(checkCharge(receipt, prices)))
+    await steps.run('amounts', () => told(checkAmounts(receipt, prices)))
+  }
+  const { paid } = receipt
+  if (paid !== null) await steps.run('payment', () => told(checkPayment(receipt, paid)))
+}
+
+function checkEntry(receipt: Receipt): Found<true> {
+  const { entry } = receipt.place
+  const layout = layoutOf(entry)
+  const own = entryOf(receipt, layout).split('\n')
+  const logged = entry.split('\n')
+  const at = own.findIndex((line, place) => line !== logged[place])
+  must(
+    at < 0,
+    `line ${at + 1} of the entry is ${JSON.stringify(logged[at])}, the receipt says ${JSON.stringify(own[at])}`,
+  )
+  must(own.length === logged.length, `the entry has ${logged.length} lines`)
+  return told(`it says what the receipt says, in the layout ${layout}`)
+}
+
+function checkLeaf({ entry, leaf }: Place): Found<true> {
+  must(isSame(leafHash(entry), leaf), 'the leaf is not the hash of the entry')
+  return told('it is the hash of the entry')
+}
+
+function checkLog({ log, leaf, position, treeSize, root, proof }: Place): Found<true> {
+  const reached = rootOf(leaf, position, treeSize, proof)
+  must(
+    reached !== undefined && isSame(reached, root),
+    `the proof does not lead from the leaf to the root of log ${log}`,
+  )
+  return told(`place ${position} of ${treeSize} in log ${log}`)
+}
+
+interface Signed {
+  readonly checkpoint: Checkpoint
+  readonly note: string
+}
+
+function checkHead({ log, treeSize, root, signed }: Place): Found<Signed> {
+  must(signed !== undefined, 'the receipt is in no checkpoint yet; read it again in some seconds')
+  const entry = `sluice-head/1\n${log}\n${treeSize}\n${toBase64(root)}\n`
+  must(signed.entry === entry, `the head is not that of log ${log} with ${treeSize} receipts and this root`)
+  const checkpoint = readCheckpoint(signed.checkpoint)
+  must(signed.treeSize === checkpoint.size, `the proof is for ${signed.treeSize} heads, not ${checkpoint.size}`)
+  const reached = rootOf(leafHash(entry), signed.position, signed.treeSize, signed.proof)
+  const isThere = reached !== undefined && isSame(reached, checkpoint.root)
+  must(isThere, 'the proof does not lead from the head to the root in the checkpoint')
+  const value = { checkpoint, note: signed.checkpoint }
+  return { value, reason: `place ${signed.position} of ${checkpoint.size} in the checkpoint of ${checkpoint.origin}` }
+}
+
+async function checkCheckpoints(steps: Steps, signed: Signed, evidence: Evidence): Promise<void> {
+  const { key: text, checkpoint: note, consistency } = evidence
+  const key = text === undefined ? undefined : await steps.run('key', () => keyOf(text))
+  if (text === undefined) steps.skip('signature', 'no key was given')
+  else if (key !== undefined) await steps.run('signature', () => checkSigned(signed.note, key))
+  if (note === undefined) return
+  const other = await steps.run('other', () => {
+    const value = readCheckpoint(note)
+    return { value, reason: `a checkpoint of ${value.size} heads of ${value.origin}` }
+  })
+  if (other === undefined) return
+  if (key !== undefined) await steps.run('signature', () => checkSigned(note, key))
+  await steps.run('consistency', () => checkConsistency(signed.checkpoint, other, consistency))
+}
+
+function keyOf(text: string): Found<NoteKey> {
+  const value = readKey(text)
+  return { value, reason: value.name }
+}
+
+async function checkSigned(note: string, key: NoteKey): Promise<Found<true>> {
+  await checkSignature(note, key)
+  return told(`signed by ${key.name}`)
+}
+
+function checkConsistency(one: Checkpoint, other: Checkpoint, proof: string | undefined): Found<true> {
+  must(one.origin === other.origin, `the checkpoints are of ${one.origin} and ${other.origin}`)
+  const [first, second] = one.size <= other.size ? [one, other] : [other, one]
+  if (proof === undefined) {
+    const path = `/v1/log/consistency?from=${first.size}&to=${second.size}`
+    must(first.size === second.size, `there is no proof, such as ${path} answers`)
+    must(isConsistent(first, second, []), `two checkpoints of ${first.size} heads have different roots`)
+    return told(`both are of ${first.size} heads, with one root`)
+  }
+  const members = new Members(parse(proof, 'proof'), 'proof')
+  const [from, to] = [members.count('from'), members.count('to')]
+  must(
+    from === first.size && to === second.size,
+    `the proof is from ${from} to ${to} heads, not ${first.size} to ${second.size}`,
+  )
+  must(isConsistent(first, second, members.hashes('proof')), `${second.size} heads do not begin with the ${first.size}`)
+  return told(`the ${second.size} heads begin with the ${first.size}`)
+}
