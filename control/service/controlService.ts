@@ -12,6 +12,8 @@ import { Housekeeper } from '../api/housekeeper.ts'
 import { sampleBatches } from '../batch/batchSample.ts'
 import { BatchService } from '../batch/batchService.ts'
 import { CheckpointKeeper } from '../book/checkpoint/checkpointKeeper.ts'
+import { addMonthsAhead } from '../book/months/addMonths.ts'
+import { MonthKeeper } from '../book/months/monthKeeper.ts'
 import { SettlementConsumer } from '../book/settlement/consumer.ts'
 import { CatalogKeeper } from '../catalog/pricing/catalogKeeper.ts'
 import { ObservedDays } from '../catalog/status/observedDays.ts'
@@ -89,6 +91,7 @@ export class ControlService {
     const applied = await migrate(this.pool)
     if (applied.length > 0) this.log.info({ applied }, 'the schema of the book is up to date')
     await closeMarked(this.pool, this.redis)
+    await addMonthsAhead(this.pool, Date.now())
     await this.catalog.start()
     this.running.push({ name: 'catalog', stop: () => this.catalog.stop() })
     const settlement = this.startSettlement()
@@ -141,6 +144,7 @@ export class ControlService {
     for (const job of [
       new Housekeeper(jobs),
       new LinkExpirer(jobs),
+      new MonthKeeper(jobs),
       new ReferralPayer(jobs),
       new StatusKeeper({ ...jobs, redis: this.redis }),
     ]) {

@@ -1,6 +1,7 @@
 import type { Queryable } from '../../runtime/db/pool.ts'
 import { HEADS_LOG } from '../usagelog/head.ts'
-import { consistencyPath, inclusionPath, type LeafReader, Tiles } from '../usagelog/inclusionProof.ts'
+import { consistencyPath, inclusionPath, Tiles } from '../usagelog/inclusionProof.ts'
+import type { LeafReader } from '../usagelog/leafReads.ts'
 import { leafHash } from '../usagelog/merkle.ts'
 import { headText, type LogHead } from './checkpointText.ts'
 

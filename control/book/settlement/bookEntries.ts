@@ -188,13 +188,26 @@ async function bookedAmong(client: Client, entries: readonly Entry[]): Promise<S
     if (entry.kind === 'ended') requests.push(nameOf(entry))
     else if (entry.kind === 'expired') expiries.push(nameOf(entry))
   }
+  const [least, greatest] = boundsOf(requests)
+  // The bounds say which months are read. A list that the planner sees is compared with every month, name by name.
   const found = await client.query<{ name: string }>({
     name: 'settlement_booked',
-    text: `SELECT request_id AS name FROM receipts WHERE request_id = ANY ($1::text[])
+    text: `SELECT request_id AS name FROM receipts
+           WHERE request_id = ANY ((SELECT $1::text[])::text[]) AND request_id >= $3 AND request_id <= $4
            UNION ALL SELECT ref FROM transfers WHERE ref = ANY ($2::text[]) AND kind = 'expire'`,
-    values: [textArray(requests), textArray(expiries)],
+    values: [textArray(requests), textArray(expiries), least, greatest],
   })
   return new Set(found.rows.map((row) => row.name))
+}
+
+/** The first and the last of some ids, which are ASCII. */
+function boundsOf(ids: readonly string[]): [least: string, greatest: string] {
+  let [least = '', greatest = ''] = [ids[0], ids[0]]
+  for (const id of ids) {
+    if (id < least) least = id
+    else if (id > greatest) greatest = id
+  }
+  return [least, greatest]
 }
 
 /** What the positions of its stream say of an entry, and so of all that it carries. */

@@ -19,6 +19,8 @@ const LOCK_NUMBERS = distinct({
   admission: 7_204_002,
   /** Shared by transactions that take a debit, exclusive while shards are loaded. */
   debits: 7_204_003,
+  /** Partitions of receipts are made and put away one after the other; also taken by a function of the database. */
+  receiptMonths: 7_204_004,
   chainSweep: 7_204_040,
   refunds: 7_204_041,
   depositScan: 7_204_042,
