@@ -111,7 +111,7 @@ test('partitions are append only as well', async () => {
 })
 
 test('reads touch the months that they need', async () => {
-  const accountId = await openNewAccount(book.pool, limits, { coinUnits: 1_000_000 })
+  const accountId = await openNewAccount(book.pool, limits, { coinNanos: 1_000_000 })
   const keyId = (await createKey(book.pool, accountId)).key.id
   for (const months of [3, 4, 6, 7]) await bookAt(book.pool, accountId, [at(months)], keyId)
   const ids = await bookAt(
@@ -145,7 +145,7 @@ test('reads touch the months that they need', async () => {
   assert.ok(statement.length <= 3 && statement.includes(nameOf(at(5))), statement.join())
   // Its tile has leaves of other months: all are read, and the proof holds.
   assert.ok(await inclusionProof(pool, { log: shardOf(accountId), position: 4 + 4, requestId }))
-  const filled = await openNewAccount(pool, limits, { coinUnits: 1_000_000 })
+  const filled = await openNewAccount(pool, limits, { coinNanos: 1_000_000 })
   const log = shardOf(filled)
   const many = await bookAt(
     pool,
@@ -158,7 +158,7 @@ test('reads touch the months that they need', async () => {
 })
 
 test('pages go on through the months until nothing is left', async () => {
-  const accountId = await openNewAccount(book.pool, limits, { coinUnits: 1_000_000 })
+  const accountId = await openNewAccount(book.pool, limits, { coinNanos: 1_000_000 })
   const keyId = (await createKey(book.pool, accountId)).key.id
   const ids: string[] = []
   for (const months of [-30, -13, -12, -4, -3, -1, 0, 1]) {
