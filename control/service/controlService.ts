@@ -18,6 +18,7 @@ import { SettlementConsumer } from '../book/settlement/consumer.ts'
 import { CatalogKeeper } from '../catalog/pricing/catalogKeeper.ts'
 import { ObservedDays } from '../catalog/status/observedDays.ts'
 import { StatusKeeper } from '../catalog/status/statusKeeper.ts'
+import { ArchiveKeeper } from '../customers/archive/archiveKeeper.ts'
 import { KeyAnnouncer } from '../customers/keys/keyAnnouncer.ts'
 import { LinkExpirer } from '../customers/links/linkExpirer.ts'
 import { ReferralPayer } from '../customers/referrals/referralPayer.ts'
@@ -150,6 +151,7 @@ export class ControlService {
     ]) {
       this.running.push({ name: job.constructor.name, stop: () => job.stop() })
     }
+    this.startArchive()
     return metrics.listen(metricsPort)
   }
 
@@ -195,6 +197,14 @@ export class ControlService {
     }
     const keeper = new CheckpointKeeper({ pool: this.pool, log: this.log, key, limits: this.limits })
     this.running.push({ name: 'checkpoints', stop: () => keeper.stop() })
+  }
+
+  private startArchive(): void {
+    const { archive } = this.environment
+    if (archive === undefined || archive.keptMonths === 0) return
+    const { pool, redis, log, limits } = this
+    const keeper = new ArchiveKeeper({ pool, redis, log, limits, ...archive })
+    this.running.push({ name: 'archive', stop: () => keeper.stop() })
   }
 
   private startPayments(): void {

@@ -128,21 +128,24 @@ interface Known {
   readonly booked: Set<string>
   readonly positions: Map<number, StreamPosition>
   readonly owners: OwnerPositions
+  /** Months that were put away, in which nobody can say whether a request is booked. */
+  readonly archived: readonly IdRange[]
   /** By ledger account, which stay locked. */
   readonly balances: Map<string, number>
 }
 
 async function readKnown(client: Client, entries: readonly Entry[]): Promise<Known> {
-  const [booked, positions, owners, balances] = await Promise.all([
+  const [booked, archived, positions, owners, balances] = await Promise.all([
     bookedAmong(client, entries),
+    archivedAmong(client, entries),
     readPositions(client),
     OwnerPositions.read(client, entries),
     lockBalances(client, entries),
   ])
-  return { booked, positions, owners, balances }
+  return { booked, archived, positions, owners, balances }
 }
 
-function leaveOutBooked(entries: readonly Entry[], { booked, positions, owners }: Known): Sorted {
+function leaveOutBooked(entries: readonly Entry[], { booked, positions, owners, archived }: Known): Sorted {
   const sorted: Sorted = { fresh: [], duplicates: 0, rejects: [], driftedShards: new Set() }
   const firstEntry = new Map<string, Entry>()
   let age: EntryAge | undefined
@@ -157,6 +160,8 @@ function leaveOutBooked(entries: readonly Entry[], { booked, positions, owners }
       if (isRepeated && takesUnits(entry)) sorted.driftedShards.add(raw.shard)
     } else if (entry.kind === 'malformed') {
       sorted.rejects.push({ from: entry, reason: entry.reason })
+    } else if (entry.kind === 'ended' && isArchived(name, archived)) {
+      sorted.rejects.push({ from: entry, reason: `receipts of the month of ${name} are put away` })
     } else {
       firstEntry.set(name, entry)
       sorted.fresh.push(entry)
@@ -198,6 +203,27 @@ async function bookedAmong(client: Client, entries: readonly Entry[]): Promise<S
     values: [textArray(requests), textArray(expiries), least, greatest],
   })
   return new Set(found.rows.map((row) => row.name))
+}
+
+/** Request ids from the first up to but without the last. */
+interface IdRange {
+  readonly from: string
+  readonly until: string
+}
+
+async function archivedAmong(client: Client, entries: readonly Entry[]): Promise<IdRange[]> {
+  const requests = entries.flatMap((entry) => (entry.kind === 'ended' ? [nameOf(entry)] : []))
+  const [least] = boundsOf(requests)
+  const found = await client.query<IdRange>({
+    name: 'settlement_archived',
+    text: 'SELECT from_id AS "from", until_id AS until FROM receipt_archives WHERE until_id > $1',
+    values: [least],
+  })
+  return found.rows
+}
+
+function isArchived(name: string, archived: readonly IdRange[]): boolean {
+  return archived.some(({ from, until }) => name >= from && name < until)
 }
 
 /** The first and the last of some ids, which are ASCII. */

@@ -1,4 +1,5 @@
 import { isId } from '../../../contract/wire/ids.ts'
+import { requireKept } from '../../book/months/archives.ts'
 import { idBound, idTimeMs, monthStartMs } from '../../book/months/idTime.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import { RECEIPT_COLUMNS, type ReceiptRow } from './receiptRow.ts'
@@ -25,10 +26,14 @@ const OF_ACCOUNT = `
   SELECT r.* FROM api_keys k, LATERAL (${OF_KEY.replace('KEY', 'k.id')}) r
   WHERE k.account_id = $1 ORDER BY r.request_id DESC LIMIT $4`
 
-/** Receipts behind `after`, newest first; reads as few months as suffice. */
+/**
+ * Receipts behind `after`, newest first, as far as they are not put away; reads as few months as suffice.
+ * @throws GatewayError receipt_archived when `after` was put away
+ */
 export async function receiptPage(db: Queryable, query: ReceiptQuery, limit: number): Promise<ReceiptRow[]> {
   const { accountId, keyId, after } = query
   const text = keyId === '' ? OF_ACCOUNT : OF_KEY.replace('KEY', '$1')
+  if (after !== '') await requireKept(db, after, `${after}0`)
   const startMs = isId('req', after) ? idTimeMs(after) : Date.now()
   let below = after === '' ? LAST : after
   const rows: ReceiptRow[] = []

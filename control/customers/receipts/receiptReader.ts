@@ -6,6 +6,7 @@ import { isId } from '../../../contract/wire/ids.ts'
 import type { Redis } from '../../../contract/wire/redis.ts'
 import { shardOf } from '../../../contract/wire/redisKeys.ts'
 import { signedHead } from '../../book/checkpoint/checkpointReads.ts'
+import { requireKept } from '../../book/months/archives.ts'
 import { idTimeMs } from '../../book/months/idTime.ts'
 import { inclusionProof } from '../../book/usagelog/inclusionProof.ts'
 import { CoinPrices } from '../../catalog/pricing/sheetReads.ts'
@@ -53,12 +54,12 @@ export class ReceiptReader {
   /**
    * One receipt with its proof, as JSON text. A request that just ended may not be in the book yet; this waits for it.
    * @param keyId the key that asks, or '' for the public read
-   * @throws GatewayError receipt_not_found, or permission_denied for a request of another key
+   * @throws GatewayError receipt_not_found, receipt_archived, or permission_denied for a request of another key
    */
   async single(requestId: string, keyId: string): Promise<string> {
     if (!isId('req', requestId)) throw new GatewayError('receipt_not_found')
     const row =
-      (await this.row(requestId)) ??
+      (await this.keptRow(requestId)) ??
       (await (keyId === '' ? this.awaitPublicRow(requestId) : this.awaitRow(requestId, keyId)))
     if (keyId !== '' && row.key_id !== keyId) throw new GatewayError('permission_denied')
     const signed = await signedHead(this.db, row.log, row.position)
@@ -85,6 +86,12 @@ export class ReceiptReader {
       receipts.push(receiptJson(receiptFields(row, coinUsdUnits, { number: row.log, position: row.position })))
     }
     return `{"object":"list","data":[${receipts.join(',')}],"has_more":${rows.length > limit}}`
+  }
+
+  private async keptRow(requestId: string): Promise<ReceiptRow | undefined> {
+    const row = await this.row(requestId)
+    if (row === undefined) await requireKept(this.db, requestId, `${requestId}0`)
+    return row
   }
 
   private async row(requestId: string): Promise<ReceiptRow | undefined> {

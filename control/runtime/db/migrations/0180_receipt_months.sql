@@ -119,6 +119,7 @@ $$;
 -- What the usage logs need of receipts that were put away: their leaf hashes, one after the other, at most those of one tile
 -- of 256 in a row. The first of them is at `position`.
 CREATE TABLE archived_leaves (
+  month text COLLATE "C" NOT NULL,
   log smallint NOT NULL,
   position bigint NOT NULL,
   hashes bytea NOT NULL,
