@@ -26,6 +26,7 @@ import { buildProgram, isHelp } from './program.ts'
 import { PROVIDER } from './provider.ts'
 import { RECEIPTS } from './receipts.ts'
 import { REFERRAL } from './referral.ts'
+import { RESTORE } from './restore.ts'
 import { ROUTE } from './route.ts'
 import { SESSION } from './session.ts'
 import { TRAIL } from './trail.ts'
@@ -48,6 +49,7 @@ export const COMMANDS: readonly (CommandGroup | Command)[] = [
   BATCH,
   LOG,
   RECEIPTS,
+  RESTORE,
   TRAIL,
   AUDIT,
   HOLDS,

@@ -1,7 +1,7 @@
 import type { Queryable } from '../../runtime/db/pool.ts'
 import { Frontier } from './frontier.ts'
 import { type KnownLeaf, type LeafReader, leavesOf } from './leafReads.ts'
-import { consistencyParts, nodeHash, type ProofPart, proofParts, rootOf, type Subtree } from './merkle.ts'
+import { consistencyParts, nodeHash, type ProofPart, peaksOf, proofParts, rootOf, type Subtree } from './merkle.ts'
 
 const STEP = 8
 const TILE = 256
@@ -101,6 +101,11 @@ export function inclusionPath(tiles: Tiles, position: number, size: number): Pro
 /** The hashes that prove that the first `second` leaves begin with the first `first`, in hex. */
 export function consistencyPath(tiles: Tiles, first: number, second: number): Promise<string[]> {
   return pathOf(tiles, consistencyParts(first, second))
+}
+
+/** The root that a log had when it had this many leaves. */
+export function rootAt(client: Queryable, log: number, size: number, leaves: LeafReader): Promise<Buffer> {
+  return resolve(new Tiles(client, log, size, leaves), { kind: 'rest', peaks: peaksOf(size) })
 }
 
 async function pathOf(tiles: Tiles, parts: readonly ProofPart[]): Promise<string[]> {
