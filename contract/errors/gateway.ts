@@ -13,6 +13,7 @@ export const GATEWAY_ERRORS = {
   not_found: row(404, 'There is no such path; see /llms.txt for what is served.'),
   method_not_allowed: row(405, 'This path does not serve the method; the Allow header names those it does.'),
   receipt_not_found: row(404, 'There is no receipt with this id.'),
+  receipt_archived: row(410, 'This receipt was put into an archive; ask the operator for it.'),
   key_not_found: row(404, 'The account has no key with this id; see /v1/account/keys.'),
   wallet_not_found: row(404, 'This wallet is not linked to the account; see /v1/account/wallets.'),
   deposit_not_found: row(404, 'The account has no deposit with this id; see /v1/account/deposits.'),

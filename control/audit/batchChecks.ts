@@ -13,14 +13,14 @@ export const batchInvariants = (limits: Limits): readonly Invariant[] => [
     faults: `
       SELECT j.id || ' is ' || j.state || ' and was charged ' || coalesce(j.charge_units, 0) || ', its receipt ' ||
         r.charge_units
-      FROM batch_jobs j JOIN receipts r ON r.request_id = j.id
+      FROM batch_jobs j JOIN ended_requests r ON r.request_id = j.id
       WHERE j.state IN ('opening', 'queued', 'grouped', 'calling')
         OR (j.ended_at_ms IS NOT NULL AND coalesce(j.charge_units, 0) <> r.charge_units)
         OR (j.state = 'done') <> (r.status IN ('ok', 'partial')) AND j.ended_at_ms IS NOT NULL
       UNION ALL
       SELECT j.id || ' is ' || j.state || ', was charged ' || j.charge_units || ' and has no receipt' FROM batch_jobs j
       WHERE j.charge_units > 0 AND j.ended_at_ms < extract(epoch FROM now()) * 1000 - ${limits.holdAgeMaxMs}
-        AND NOT EXISTS (SELECT FROM receipts r WHERE r.request_id = j.id)`,
+        AND NOT EXISTS (SELECT FROM ended_requests r WHERE r.request_id = j.id)`,
   },
 ]
 

@@ -38,9 +38,28 @@ const INVARIANTS: readonly Invariant[] = [
     faults: `
       SELECT coalesce(r.request_id, t.ref) || ' was charged ' || coalesce(r.charge_units::text, 'without a receipt') ||
         ', its transfers are ' || coalesce(t.units, 0)
-      FROM receipts r FULL JOIN
-        (SELECT ref, sum(units) AS units FROM transfers WHERE kind = 'charge' GROUP BY ref) t ON t.ref = r.request_id
-      WHERE r.charge_units IS DISTINCT FROM coalesce(t.units, 0)`,
+      FROM receipts r FULL JOIN (
+        SELECT ref, sum(units) AS units FROM transfers c WHERE kind = 'charge' AND NOT EXISTS
+          (SELECT FROM receipt_archives a WHERE c.ref >= a.from_id AND c.ref < a.until_id)
+        GROUP BY ref
+      ) t ON t.ref = r.request_id
+      WHERE r.charge_units IS DISTINCT FROM coalesce(t.units, 0)
+      UNION ALL
+      SELECT 'receipts of ' || a.month || ' that were put away charged ' || a.charge_units || ', their transfers are ' ||
+        coalesce(t.units, 0)
+      FROM receipt_archives a LEFT JOIN LATERAL (
+        SELECT sum(units) AS units FROM transfers WHERE kind = 'charge' AND ref >= a.from_id AND ref < a.until_id
+      ) t ON true
+      WHERE a.charge_units <> coalesce(t.units, 0)`,
+  },
+  {
+    name: 'months that were put away keep their leaves',
+    checked: `SELECT count(*) || ' months of ' || coalesce(sum(receipts), 0) || ' receipts' FROM receipt_archives`,
+    faults: `
+      SELECT a.month || ' had ' || a.receipts || ' receipts, there are leaves of ' || coalesce(l.leaves, 0)
+      FROM receipt_archives a LEFT JOIN
+        (SELECT month, sum(length(hashes) / 32) AS leaves FROM archived_leaves GROUP BY month) l USING (month)
+      WHERE a.receipts <> coalesce(l.leaves, 0)`,
   },
   {
     name: 'every request ended once',
@@ -71,6 +90,8 @@ const INVARIANTS: readonly Invariant[] = [
           SELECT key_id, (held_at_ms / 3600000)::integer AS hour, sum(charge_units) AS units, count(*) AS requests
           FROM receipts GROUP BY 1, 2
           UNION ALL
+          SELECT key_id, hour, units, requests FROM archived_key_usage
+          UNION ALL
           SELECT key_id, (taken_at_ms / 3600000)::integer, sum(units), 0
           FROM debits WHERE key_id <> '' AND NOT voided GROUP BY 1, 2
         ) AS spent GROUP BY 1, 2
@@ -85,11 +106,18 @@ const INVARIANTS: readonly Invariant[] = [
         coalesce(u.day, r.day) || ': ' || coalesce(u.units, 0) || ' in ' || coalesce(u.requests, 0) ||
         ' requests, its receipts ' || coalesce(r.units, 0) || ' in ' || coalesce(r.requests, 0)
       FROM usage_days u FULL JOIN (
-        SELECT account_id, (held_at_ms / 86400000)::integer AS day, key_id, model, count(*) AS requests,
-          sum(charge_units) AS units,
-          sum(input_tokens + cached_input_tokens + cache_write_5m_tokens + cache_write_1h_tokens) AS input,
-          sum(cached_input_tokens) AS cached, sum(output_tokens) AS output
-        FROM receipts GROUP BY 1, 2, 3, 4
+        SELECT account_id, day, key_id, model, sum(requests) AS requests, sum(units) AS units, sum(input) AS input,
+          sum(cached) AS cached, sum(output) AS output
+        FROM (
+          SELECT account_id, (held_at_ms / 86400000)::integer AS day, key_id, model, count(*) AS requests,
+            sum(charge_units) AS units,
+            sum(input_tokens + cached_input_tokens + cache_write_5m_tokens + cache_write_1h_tokens) AS input,
+            sum(cached_input_tokens) AS cached, sum(output_tokens) AS output
+          FROM receipts GROUP BY 1, 2, 3, 4
+          UNION ALL
+          SELECT account_id, day, key_id, model, requests, units, input_tokens, cached_input_tokens, output_tokens
+          FROM archived_usage_days
+        ) AS used GROUP BY 1, 2, 3, 4
       ) r ON r.account_id = u.account_id AND r.day = u.day AND r.key_id = u.key_id AND r.model = u.model
       WHERE (u.units, u.requests, u.input_tokens, u.cached_input_tokens, u.output_tokens)
         IS DISTINCT FROM (r.units, r.requests, r.input, r.cached, r.output)`,

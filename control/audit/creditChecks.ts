@@ -44,7 +44,7 @@ export const CREDIT_INVARIANTS: readonly Invariant[] = [
           sum(p.back_units) FILTER (WHERE p.state = 'closed') AS refunded,
           sum(p.fee_units) FILTER (WHERE p.state = 'closed') AS fees
         FROM payments p JOIN transfers t ON t.ref = p.id AND t.kind = 'pay_in'
-          LEFT JOIN receipts r ON r.request_id = p.id
+          LEFT JOIN ended_requests r ON r.request_id = p.id
         GROUP BY p.asset
       ) p LEFT JOIN (SELECT split_part(id, ':', 3) AS asset, sum(balance) AS units ${CREDITS} GROUP BY 1) c
         ON c.asset = p.asset

@@ -38,7 +38,7 @@ export const PAYMENT_INVARIANTS: readonly Invariant[] = [
       SELECT p.id || ': ' || p.units || ' units paid, ' || coalesce(r.charge_units::text, 'no receipt') || ' charged, ' ||
         p.back_units || ' to go back, ' || coalesce(t.units, 0) || ' set aside, ' || p.credit_used_units ||
         ' of credit used, ' || p.credit_kept_units || ' kept, ' || p.fee_units || ' fee'
-      FROM payments p LEFT JOIN receipts r ON r.request_id = p.id LEFT JOIN
+      FROM payments p LEFT JOIN ended_requests r ON r.request_id = p.id LEFT JOIN
         (SELECT ref, sum(units) AS units FROM transfers WHERE kind IN ('refund', 'refund_rounding') GROUP BY ref) t
         ON t.ref = p.id
       WHERE p.state = 'closed' AND (r.charge_units IS NULL OR
@@ -59,7 +59,7 @@ export const PAYMENT_INVARIANTS: readonly Invariant[] = [
           WHEN p.state <> 'closed' THEN 0
           WHEN r.status NOT IN ('ok', 'partial') AND r.error_code NOT IN (${CLIENT_FAULT_LIST}) THEN 0
           ELSE greatest(p.min_units - r.charge_units, 0) END AS due_units
-        FROM payments p LEFT JOIN receipts r ON r.request_id = p.id
+        FROM payments p LEFT JOIN ended_requests r ON r.request_id = p.id
       ) p FULL JOIN (SELECT ref, debit, credit, sum(units) AS units FROM transfers WHERE kind = 'settlement_fee'
         GROUP BY ref, debit, credit) t
         ON t.ref = p.id AND t.debit = 'coin:' || p.account_id AND t.credit = 'revenue'

@@ -4,6 +4,7 @@ import { type LoggedReceipt, leafText } from '../book/usagelog/leafText.ts'
 import { leafHash } from '../book/usagelog/merkle.ts'
 import type { Limits } from '../limits.ts'
 import type { Client } from '../runtime/db/pool.ts'
+import { type ArchivedLeaf, archivedLeaves } from './archivedLeaves.ts'
 import { type AuditCheck, Faults } from './check.ts'
 import { compareNodes } from './logNodes.ts'
 
@@ -114,13 +115,14 @@ async function rebuild(
 ): Promise<Frontier> {
   const frontier = new Frontier(0, Buffer.alloc(0))
   for (let next = 0; ; ) {
-    const page = await client.query<LogRow>(PAGE, [log, next, limits.auditPageMax])
+    const { rows, isLast } = await nextRows(client, log, next, limits)
     const completed: StoredNode[] = []
-    for (const row of page.rows) {
+    for (const row of rows) {
       if (row.position !== next) faults.positions.add(`position ${next} of log ${log} is missing`)
       next = row.position + 1
-      const leaf = leafHash(leafText(row))
-      if (!leaf.equals(row.leaf)) faults.leaves.add(`${row.requestId} at ${row.position} of log ${log}`)
+      const leaf = 'requestId' in row ? leafHash(leafText(row)) : row.leaf
+      if ('requestId' in row && !leaf.equals(row.leaf))
+        faults.leaves.add(`${row.requestId} at ${row.position} of log ${log}`)
       completed.push(...frontier.append(leaf))
       const signed = await heads.take(frontier.size)
       if (signed?.root.equals(frontier.root()) === false) {
@@ -128,8 +130,26 @@ async function rebuild(
       }
     }
     await compareNodes(client, log, completed, faults.nodes)
-    if (page.rows.length < limits.auditPageMax) return frontier
+    if (isLast) return frontier
   }
+}
+
+/** What a log has from a position on: receipts, or the leaves that were kept of them. */
+async function nextRows(
+  client: Client,
+  log: number,
+  from: number,
+  limits: Limits,
+): Promise<{ rows: (LogRow | ArchivedLeaf)[]; isLast: boolean }> {
+  const { rows } = await client.query<LogRow>(PAGE, [log, from, limits.auditPageMax])
+  const isFull = rows.length === limits.auditPageMax
+  const end = isFull ? (rows.at(-1)?.position ?? 0) : Number.MAX_SAFE_INTEGER
+  const archived = await archivedLeaves(client, log, from, end)
+  const known = new Set(rows.map(({ position }) => position))
+  // A month that was not taken out to the end has leaves here, too.
+  const kept = archived.leaves.filter(({ position }) => !known.has(position))
+  const all = [...rows, ...kept].sort((a, b) => a.position - b.position)
+  return { rows: all.filter(({ position }) => position <= archived.upTo), isLast: !isFull && archived.upTo === end }
 }
 
 async function compareHead(client: Client, log: number, frontier: Frontier, faults: Faults): Promise<void> {

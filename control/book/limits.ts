@@ -32,6 +32,8 @@ export const BOOK_LIMITS = {
   cosignatureAfterMs: 3_600_000,
   /** By how much the clock of a witness may differ, in milliseconds. */
   cosignatureSkewMs: 60_000,
+  /** The time from one look whether receipts of the next months have their partitions to the next, in milliseconds. */
+  receiptMonthsMs: 3_600_000,
   /** How long the book remembers how far it is with the endings of a proxy process that is gone, in milliseconds. */
   ownerPositionsKeptMs: 2_592_000_000,
   /** Open grants of credits that an account may have. */

@@ -20,6 +20,7 @@ interface Addresses {
   readonly redisUrl: string | undefined
   /** As named, else of the control that `make run` runs. */
   readonly catalogPath: string | undefined
+  readonly archiveDir: string
   readonly chainRpcUrl: string | undefined
   readonly allowPrivateProviders: boolean
 }
@@ -40,6 +41,7 @@ function readAddresses(variables: Variables): Addresses {
     // A book that is named is not the one of the run, so neither is its catalog.
     catalogPath: namedCatalog ?? (databaseUrl === undefined ? run.catalog : undefined),
     chainRpcUrl: chainRpcUrl ?? (databaseUrl === undefined ? run.chain_rpc_url : undefined),
+    archiveDir: variables.SLUICE_ARCHIVE,
     allowPrivateProviders: allowPrivateProviders === '1',
   }
 }
@@ -77,6 +79,11 @@ export class CliContext {
     // npm changes to the project's folder and notes where it was called.
     if (given !== undefined) return resolve(this.env['INIT_CWD'] ?? '.', given)
     return resolve(this.addresses.catalogPath ?? 'catalog.yaml')
+  }
+
+  /** Where archives of receipts go: SLUICE_ARCHIVE, relative to where the operator stands. */
+  get archiveDir(): string {
+    return resolve(this.env['INIT_CWD'] ?? '.', this.addresses.archiveDir)
   }
 
   /** A node of the chain that the book is bound to, when one is known. */

@@ -4,6 +4,7 @@ import { ReusedRefError } from '../book/ledger/reusedRefError.ts'
 import { RouteSwitchError } from '../catalog/pricing/routeSwitches.ts'
 import { IncidentError } from '../catalog/status/incidents.ts'
 import { UnknownAccountError } from '../customers/accounts/accounts.ts'
+import { ArchiveError } from '../customers/archive/archiveError.ts'
 import { UnknownKeyError } from '../customers/keys/keys.ts'
 import type { Limits } from '../limits.ts'
 import { ACCOUNT } from './account.ts'
@@ -23,7 +24,9 @@ import { LINK } from './link.ts'
 import { LOG } from './log.ts'
 import { buildProgram, isHelp } from './program.ts'
 import { PROVIDER } from './provider.ts'
+import { RECEIPTS } from './receipts.ts'
 import { REFERRAL } from './referral.ts'
+import { RESTORE } from './restore.ts'
 import { ROUTE } from './route.ts'
 import { SESSION } from './session.ts'
 import { TRAIL } from './trail.ts'
@@ -45,6 +48,8 @@ export const COMMANDS: readonly (CommandGroup | Command)[] = [
   INCIDENT,
   BATCH,
   LOG,
+  RECEIPTS,
+  RESTORE,
   TRAIL,
   AUDIT,
   HOLDS,
@@ -60,6 +65,7 @@ const TOLD_IN_A_LINE = [
   GatewayError,
   RouteSwitchError,
   IncidentError,
+  ArchiveError,
 ]
 const EXIT_FAILED = 1
 const EXIT_USAGE = 2

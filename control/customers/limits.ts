@@ -18,6 +18,14 @@ export const CUSTOMER_LIMITS = {
   statementPageMax: 1_000,
   /** Rows that are read for such a page. */
   statementRowsReadMax: 20_000,
+  /** Receipts that are read at once when a month is put away. */
+  archivePageMax: 1_000,
+  /** How long a month is over before it may be put away, in milliseconds; longer than any request can take. */
+  archiveAgeMinMs: 259_200_000,
+  /** How long everybody may wait for a month to be taken out, in milliseconds, and how long is waited before it is tried again. */
+  archiveLockMs: 500,
+  /** How often that is tried. */
+  archiveLockTries: 60,
   /** How long a leaderboard that was read is shown, in milliseconds. */
   leaderboardKeptMs: 10_000,
   /** The time from one look for links that have expired to the next, in milliseconds. */

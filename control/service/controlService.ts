@@ -13,10 +13,13 @@ import { sampleBatches } from '../batch/batchSample.ts'
 import { BatchService } from '../batch/batchService.ts'
 import { CheckpointKeeper } from '../book/checkpoint/checkpointKeeper.ts'
 import { sampleCheckpoints } from '../book/checkpoint/checkpointSample.ts'
+import { addMonthsAhead } from '../book/months/addMonths.ts'
+import { MonthKeeper } from '../book/months/monthKeeper.ts'
 import { SettlementConsumer } from '../book/settlement/consumer.ts'
 import { CatalogKeeper } from '../catalog/pricing/catalogKeeper.ts'
 import { ObservedDays } from '../catalog/status/observedDays.ts'
 import { StatusKeeper } from '../catalog/status/statusKeeper.ts'
+import { ArchiveKeeper } from '../customers/archive/archiveKeeper.ts'
 import { KeyAnnouncer } from '../customers/keys/keyAnnouncer.ts'
 import { LinkExpirer } from '../customers/links/linkExpirer.ts'
 import { ReferralPayer } from '../customers/referrals/referralPayer.ts'
@@ -90,6 +93,7 @@ export class ControlService {
     const applied = await migrate(this.pool)
     if (applied.length > 0) this.log.info({ applied }, 'the schema of the book is up to date')
     await closeMarked(this.pool, this.redis)
+    await addMonthsAhead(this.pool, Date.now())
     await this.catalog.start()
     this.running.push({ name: 'catalog', stop: () => this.catalog.stop() })
     const settlement = this.startSettlement()
@@ -143,11 +147,13 @@ export class ControlService {
     for (const job of [
       new Housekeeper(jobs),
       new LinkExpirer(jobs),
+      new MonthKeeper(jobs),
       new ReferralPayer(jobs),
       new StatusKeeper({ ...jobs, redis: this.redis }),
     ]) {
       this.running.push({ name: job.constructor.name, stop: () => job.stop() })
     }
+    this.startArchive()
     return metrics.listen(metricsPort)
   }
 
@@ -193,6 +199,14 @@ export class ControlService {
     }
     const keeper = new CheckpointKeeper({ pool: this.pool, log: this.log, key, limits: this.limits })
     this.running.push({ name: 'checkpoints', stop: () => keeper.stop() })
+  }
+
+  private startArchive(): void {
+    const { archive } = this.environment
+    if (archive === undefined || archive.keptMonths === 0) return
+    const { pool, redis, log, limits } = this
+    const keeper = new ArchiveKeeper({ pool, redis, log, limits, ...archive })
+    this.running.push({ name: 'archive', stop: () => keeper.stop() })
   }
 
   private startPayments(): void {

@@ -16,6 +16,8 @@ export interface Environment {
   /** Whose cosignatures of checkpoints are taken. */
   readonly logWitnesses?: readonly WitnessKey[]
   readonly catalogPath: string
+  /** The folder of archives, and how many months before the present one stay in the database; 0 for all. */
+  readonly archive?: { readonly dir: string; readonly keptMonths: number }
   /** Zero takes any free port. */
   readonly metricsPort: number
   /** Where clients reach the gateway; undefined when the operator has not said so. */
@@ -44,6 +46,7 @@ export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
     logKey: logKeyOf(variables.SLUICE_LOG_KEY),
     logWitnesses: witnessesOf(variables.SLUICE_LOG_WITNESSES),
     catalogPath: variables.SLUICE_CATALOG ?? CATALOG,
+    archive: { dir: variables.SLUICE_ARCHIVE, keptMonths: variables.SLUICE_RECEIPTS_MONTHS },
     metricsPort: variables.SLUICE_CONTROL_METRICS_PORT,
     publicUrl: publicUrl === undefined ? undefined : new URL(publicUrl),
     chainRpcUrl: chainRpcUrl === undefined ? undefined : new URL(chainRpcUrl).href,

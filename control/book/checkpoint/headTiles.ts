@@ -1,6 +1,6 @@
 import type { Queryable } from '../../runtime/db/pool.ts'
 import { LOG_COUNT } from '../usagelog/head.ts'
-import type { LeafReader } from '../usagelog/inclusionProof.ts'
+import type { LeafReader } from '../usagelog/leafReads.ts'
 import { HASH_BYTES, leafHash } from '../usagelog/merkle.ts'
 import { headText, type LogHead } from './checkpointText.ts'
 

@@ -1,11 +1,12 @@
 import type { Pool } from '../../runtime/db/pool.ts'
+import { addMonthsOf, isMonthMissing } from '../months/addMonths.ts'
 import { type Booked, bookEntries } from './bookEntries.ts'
 import type { Entry } from './entry.ts'
 
 /** Constraints that break when the book itself is inconsistent; no entry is to blame, so none is rejected for it. */
-const BOOK_CONSTRAINTS = new Set(['receipts_place_key', 'usage_log_nodes_pkey'])
-/** Breaks when a batch of another shard, booked at the same time, has the same request; it is found there from then on. */
-const REQUEST_CONSTRAINT = 'receipts_pkey'
+const BOOK_CONSTRAINT = /^(receipts_\w+_place_key|usage_log_nodes_pkey)$/
+/** Of a month of receipts. Breaks when a batch of another shard, booked at the same time, has the same request; it is found there from then on. */
+const REQUEST_CONSTRAINT = /^receipts_\w+_pkey$/
 
 /**
  * Whether an error comes from the content of a batch, so that repeating it can not help: SQLSTATE classes 22 (data
@@ -16,7 +17,11 @@ export function isCausedByContent(error: unknown): boolean {
   if (error instanceof TypeError || error instanceof RangeError) return true
   const { code, constraint } = error as { code?: unknown; constraint?: unknown }
   if (typeof code !== 'string' || !/^2[23][0-9A-Z]{3}$/.test(code)) return false
-  return typeof constraint !== 'string' || !BOOK_CONSTRAINTS.has(constraint)
+  return typeof constraint !== 'string' || !BOOK_CONSTRAINT.test(constraint)
+}
+
+function requestIdsOf(entries: readonly Entry[]): string[] {
+  return entries.flatMap((entry) => (entry.kind === 'ended' ? [entry.receipt.requestId] : []))
 }
 
 function add(total: Booked, part: Booked): void {
@@ -39,7 +44,9 @@ export async function bookBatch(pool: Pool, entries: readonly Entry[]): Promise<
   } catch (error) {
     const [first] = entries
     if (!isCausedByContent(error) || first === undefined) throw error
-    if ((error as { constraint?: unknown }).constraint === REQUEST_CONSTRAINT) return bookEntries(pool, entries)
+    if (REQUEST_CONSTRAINT.test(String((error as { constraint?: unknown }).constraint)))
+      return bookEntries(pool, entries)
+    if (isMonthMissing(error) && (await addMonthsOf(pool, requestIdsOf(entries))) > 0) return bookBatch(pool, entries)
     if (entries.length === 1) {
       if (first.kind === 'malformed') throw error
       const { raw, delivered } = first

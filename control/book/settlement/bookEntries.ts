@@ -128,21 +128,24 @@ interface Known {
   readonly booked: Set<string>
   readonly positions: Map<number, StreamPosition>
   readonly owners: OwnerPositions
+  /** Months that were put away, in which nobody can say whether a request is booked. */
+  readonly archived: readonly IdRange[]
   /** By ledger account, which stay locked. */
   readonly balances: Map<string, number>
 }
 
 async function readKnown(client: Client, entries: readonly Entry[]): Promise<Known> {
-  const [booked, positions, owners, balances] = await Promise.all([
+  const [booked, archived, positions, owners, balances] = await Promise.all([
     bookedAmong(client, entries),
+    archivedAmong(client, entries),
     readPositions(client),
     OwnerPositions.read(client, entries),
     lockBalances(client, entries),
   ])
-  return { booked, positions, owners, balances }
+  return { booked, archived, positions, owners, balances }
 }
 
-function leaveOutBooked(entries: readonly Entry[], { booked, positions, owners }: Known): Sorted {
+function leaveOutBooked(entries: readonly Entry[], { booked, positions, owners, archived }: Known): Sorted {
   const sorted: Sorted = { fresh: [], duplicates: 0, rejects: [], driftedShards: new Set() }
   const firstEntry = new Map<string, Entry>()
   let age: EntryAge | undefined
@@ -157,6 +160,8 @@ function leaveOutBooked(entries: readonly Entry[], { booked, positions, owners }
       if (isRepeated && takesUnits(entry)) sorted.driftedShards.add(raw.shard)
     } else if (entry.kind === 'malformed') {
       sorted.rejects.push({ from: entry, reason: entry.reason })
+    } else if (entry.kind === 'ended' && isArchived(name, archived)) {
+      sorted.rejects.push({ from: entry, reason: `receipts of the month of ${name} are put away` })
     } else {
       firstEntry.set(name, entry)
       sorted.fresh.push(entry)
@@ -188,13 +193,47 @@ async function bookedAmong(client: Client, entries: readonly Entry[]): Promise<S
     if (entry.kind === 'ended') requests.push(nameOf(entry))
     else if (entry.kind === 'expired') expiries.push(nameOf(entry))
   }
+  const [least, greatest] = boundsOf(requests)
+  // The bounds say which months are read. A list that the planner sees is compared with every month, name by name.
   const found = await client.query<{ name: string }>({
     name: 'settlement_booked',
-    text: `SELECT request_id AS name FROM receipts WHERE request_id = ANY ($1::text[])
+    text: `SELECT request_id AS name FROM receipts
+           WHERE request_id = ANY ((SELECT $1::text[])::text[]) AND request_id >= $3 AND request_id <= $4
            UNION ALL SELECT ref FROM transfers WHERE ref = ANY ($2::text[]) AND kind = 'expire'`,
-    values: [textArray(requests), textArray(expiries)],
+    values: [textArray(requests), textArray(expiries), least, greatest],
   })
   return new Set(found.rows.map((row) => row.name))
+}
+
+/** Request ids from the first up to but without the last. */
+interface IdRange {
+  readonly from: string
+  readonly until: string
+}
+
+async function archivedAmong(client: Client, entries: readonly Entry[]): Promise<IdRange[]> {
+  const requests = entries.flatMap((entry) => (entry.kind === 'ended' ? [nameOf(entry)] : []))
+  const [least] = boundsOf(requests)
+  const found = await client.query<IdRange>({
+    name: 'settlement_archived',
+    text: 'SELECT from_id AS "from", until_id AS until FROM receipt_archives WHERE until_id > $1',
+    values: [least],
+  })
+  return found.rows
+}
+
+function isArchived(name: string, archived: readonly IdRange[]): boolean {
+  return archived.some(({ from, until }) => name >= from && name < until)
+}
+
+/** The first and the last of some ids, which are ASCII. */
+function boundsOf(ids: readonly string[]): [least: string, greatest: string] {
+  let [least = '', greatest = ''] = [ids[0], ids[0]]
+  for (const id of ids) {
+    if (id < least) least = id
+    else if (id > greatest) greatest = id
+  }
+  return [least, greatest]
 }
 
 /** What the positions of its stream say of an entry, and so of all that it carries. */

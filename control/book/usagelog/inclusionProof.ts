@@ -1,6 +1,7 @@
 import type { Queryable } from '../../runtime/db/pool.ts'
 import { Frontier } from './frontier.ts'
-import { consistencyParts, nodeHash, type ProofPart, proofParts, rootOf, type Subtree } from './merkle.ts'
+import { type KnownLeaf, type LeafReader, leavesOf } from './leafReads.ts'
+import { consistencyParts, nodeHash, type ProofPart, peaksOf, proofParts, rootOf, type Subtree } from './merkle.ts'
 
 const STEP = 8
 const TILE = 256
@@ -13,20 +14,6 @@ export interface InclusionProof {
   readonly leaf: string
   /** From the leaf upwards. */
   readonly proof: string[]
-}
-
-/** Reads the hashes of leaves `from` until `until`. */
-export type LeafReader = (client: Queryable, from: number, until: number) => Promise<Buffer[]>
-
-/** Reads the leaves of a usage log, which are with their receipts. */
-function leavesOf(log: number): LeafReader {
-  return async (client, from, until) => {
-    const found = await client.query<{ hash: Buffer }>(
-      'SELECT leaf_hash AS hash FROM receipts WHERE log = $1 AND position >= $2 AND position < $3 ORDER BY position',
-      [log, from, until],
-    )
-    return found.rows.map((row) => row.hash)
-  }
 }
 
 /** Reads tiles of up to 256 hashes (leaves, or roots of subtrees 8 levels further up) once each. */
@@ -116,27 +103,36 @@ export function consistencyPath(tiles: Tiles, first: number, second: number): Pr
   return pathOf(tiles, consistencyParts(first, second))
 }
 
+/** The root that a log had when it had this many leaves. */
+export function rootAt(client: Queryable, log: number, size: number, leaves: LeafReader): Promise<Buffer> {
+  return resolve(new Tiles(client, log, size, leaves), { kind: 'rest', peaks: peaksOf(size) })
+}
+
 async function pathOf(tiles: Tiles, parts: readonly ProofPart[]): Promise<string[]> {
   const path: string[] = []
   for (const part of parts) path.push((await resolve(tiles, part)).toString('hex'))
   return path
 }
 
+/** A receipt by its place in a usage log. */
+export interface LoggedLeaf extends KnownLeaf {
+  readonly log: number
+}
+
 /**
- * Proves that the receipt at `position` is in a usage log. Reads a few hundred rows at most, since subtrees are stored (a
+ * Proves that a receipt is in its usage log. Reads a few hundred rows at most, since subtrees are stored (a
  * log beyond 4 thousand million receipts reads more).
  * @param head of the log, which the proof leads to; as it is now when absent
  * @returns undefined when the log does not reach that far
  */
 export async function inclusionProof(
   client: Queryable,
-  log: number,
-  position: number,
+  { log, position, requestId }: LoggedLeaf,
   head?: { readonly size: number; readonly root: Buffer },
 ): Promise<InclusionProof | undefined> {
   const { size, root } = head ?? (await currentHead(client, log))
   if (!Number.isSafeInteger(position) || position < 0 || position >= size) return undefined
-  const tiles = new Tiles(client, log, size)
+  const tiles = new Tiles(client, log, size, leavesOf(log, { position, requestId }))
   const proof = await inclusionPath(tiles, position, size)
   const leaf = await tiles.hashOf({ level: 0, index: position })
   return { position, tree_size: size, root: root.toString('hex'), leaf: leaf.toString('hex'), proof }

@@ -6,14 +6,16 @@ import { isId } from '../../../contract/wire/ids.ts'
 import type { Redis } from '../../../contract/wire/redis.ts'
 import { shardOf } from '../../../contract/wire/redisKeys.ts'
 import { signedHead } from '../../book/checkpoint/checkpointReads.ts'
+import { requireKept } from '../../book/months/archives.ts'
+import { idTimeMs } from '../../book/months/idTime.ts'
 import { inclusionProof } from '../../book/usagelog/inclusionProof.ts'
 import { CoinPrices } from '../../catalog/pricing/sheetReads.ts'
 import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import { askProxies } from './askProxies.ts'
-import { idTimeMs } from './idTime.ts'
 import { isUnderWay, isUnderWayAnywhere } from './isUnderWay.ts'
 import { Places } from './places.ts'
+import { type ReceiptQuery, receiptPage } from './receiptPage.ts'
 import {
   logEntry,
   PAID_QUERY,
@@ -28,16 +30,6 @@ const POLL_MS = 40
 const PAGE_DEFAULT = 20
 /** The part of the places that questions of one key may take. */
 const PART_OF_KEY = 0.75
-
-/** Which receipts of whom; an empty key means all keys of the account. */
-export interface ReceiptQuery {
-  readonly accountId: string
-  readonly keyId: string
-  /** Zero takes a usual page. */
-  readonly limit: number
-  /** The last request id of the page before, or ''. */
-  readonly after: string
-}
 
 /** Reads receipts from the book, with their place in the usage log. */
 export class ReceiptReader {
@@ -62,16 +54,16 @@ export class ReceiptReader {
   /**
    * One receipt with its proof, as JSON text. A request that just ended may not be in the book yet; this waits for it.
    * @param keyId the key that asks, or '' for the public read
-   * @throws GatewayError receipt_not_found, or permission_denied for a request of another key
+   * @throws GatewayError receipt_not_found, receipt_archived, or permission_denied for a request of another key
    */
   async single(requestId: string, keyId: string): Promise<string> {
     if (!isId('req', requestId)) throw new GatewayError('receipt_not_found')
     const row =
-      (await this.row(requestId)) ??
+      (await this.keptRow(requestId)) ??
       (await (keyId === '' ? this.awaitPublicRow(requestId) : this.awaitRow(requestId, keyId)))
     if (keyId !== '' && row.key_id !== keyId) throw new GatewayError('permission_denied')
     const signed = await signedHead(this.db, row.log, row.position)
-    const proof = await inclusionProof(this.db, row.log, row.position, signed?.head)
+    const proof = await inclusionProof(this.db, { ...row, requestId }, signed?.head)
     if (proof === undefined) throw new Error(`receipt ${requestId} is not in usage log ${row.log}`)
     const { leaf, tree_size: treeSize, root, proof: path } = proof
     const log = {
@@ -87,13 +79,19 @@ export class ReceiptReader {
   /** A page of receipts, newest first, as JSON text {object, data, has_more}. */
   async list(query: ReceiptQuery): Promise<string> {
     const limit = Math.min(query.limit === 0 ? PAGE_DEFAULT : query.limit, this.limits.receiptsPageMax)
-    const rows = await this.page(query, limit + 1)
+    const rows = await receiptPage(this.db, query, limit + 1)
     const receipts: string[] = []
     for (const row of rows.slice(0, limit)) {
       const coinUsdUnits = await this.coins.ofSheet(row.sheet_version)
       receipts.push(receiptJson(receiptFields(row, coinUsdUnits, { number: row.log, position: row.position })))
     }
     return `{"object":"list","data":[${receipts.join(',')}],"has_more":${rows.length > limit}}`
+  }
+
+  private async keptRow(requestId: string): Promise<ReceiptRow | undefined> {
+    const row = await this.row(requestId)
+    if (row === undefined) await requireKept(this.db, requestId, `${requestId}0`)
+    return row
   }
 
   private async row(requestId: string): Promise<ReceiptRow | undefined> {
@@ -156,19 +154,6 @@ export class ReceiptReader {
     const key = await this.db.query<{ account_id: string }>('SELECT account_id FROM api_keys WHERE id = $1', [keyId])
     const accountId = key.rows[0]?.account_id
     return accountId !== undefined && isUnderWay(this.redis, shardOf(accountId), requestId, this.limits)
-  }
-
-  private async page(query: ReceiptQuery, limit: number): Promise<ReceiptRow[]> {
-    const after = query.after === '' ? '~' : query.after
-    const ofKey = `SELECT ${RECEIPT_COLUMNS} FROM receipts WHERE key_id = KEY AND request_id < $2
-                   ORDER BY request_id DESC LIMIT $3`
-    const text =
-      query.keyId === ''
-        ? `SELECT r.* FROM api_keys k, LATERAL (${ofKey.replace('KEY', 'k.id')}) r
-           WHERE k.account_id = $1 ORDER BY r.request_id DESC LIMIT $3`
-        : ofKey.replace('KEY', '$1')
-    const found = await this.db.query<ReceiptRow>(text, [query.keyId || query.accountId, after, limit])
-    return found.rows
   }
 }
 

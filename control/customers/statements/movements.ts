@@ -1,8 +1,8 @@
 import { DAY_MS } from '../../../contract/api/time.ts'
 import { coinAccount } from '../../book/ledger/accounts.ts'
+import { idBound, idTimeMs } from '../../book/months/idTime.ts'
 import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
-import { idTimeMs } from '../receipts/idTime.ts'
 
 /** One line of a statement: what came in is positive, what went out negative. */
 export interface Movement {
@@ -112,15 +112,6 @@ export async function chargesBehind(
     creditUnits: -row.credit_units,
     place: { requestId: row.request_id },
   }))
-}
-
-const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
-
-/** The least id of a request that arrived then. */
-function idBound(ms: number): string {
-  let text = ''
-  for (let rest = Math.max(0, ms), i = 0; i < 10; i++, rest = Math.floor(rest / 32)) text = CROCKFORD[rest % 32] + text
-  return `req_${text}`
 }
 
 interface OtherRow {

@@ -1,5 +1,7 @@
 import { coinDecimal } from '../../../contract/money/coin.ts'
 import { formatUsd } from '../../../contract/money/units.ts'
+import { requireKept } from '../../book/months/archives.ts'
+import { idBound } from '../../book/months/idTime.ts'
 import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import {
@@ -30,6 +32,7 @@ export interface StatementPart {
  * One part of a month's statement as CSV (RFC 4180): a bounded number of lines, in the order of time. The lines of all
  * parts add up to what the ledger moved on the account's coin and credits.
  * @param part '' for the first part, else `next` of the part before
+ * @throws GatewayError receipt_archived when receipts of the month were put away
  */
 export async function statementPart(
   db: Queryable,
@@ -37,6 +40,7 @@ export async function statementPart(
   part: string,
   limits: Limits,
 ): Promise<StatementPart> {
+  await requireKept(db, idBound(month.startMs), idBound(month.endMs))
   const place = part === '' ? START : (JSON.parse(part) as StatementPlace)
   const page = await chargesPage(db, month, limits)
   const [charges, others] = await Promise.all([

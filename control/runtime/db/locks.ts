@@ -21,6 +21,10 @@ const LOCK_NUMBERS = distinct({
   debits: 7_204_003,
   /** Old checkpoints are removed by one process at a time. */
   oldCheckpoints: 7_204_005,
+  /** Partitions of receipts are made and put away one after the other; also taken by a function of the database. */
+  receiptMonths: 7_204_004,
+  /** One process puts a month of receipts away. */
+  receiptArchive: 7_204_006,
   chainSweep: 7_204_040,
   refunds: 7_204_041,
   depositScan: 7_204_042,

@@ -6,15 +6,14 @@ import fc from 'fast-check'
 import { newId } from '../../../contract/wire/ids.ts'
 import { SHARD_COUNT, shardOf } from '../../../contract/wire/redisKeys.ts'
 import { runAudit } from '../../../control/audit/runAudit.ts'
-import { consistencyProof, lastCheckpoint, signedHead } from '../../../control/book/checkpoint/checkpointReads.ts'
+import { consistencyProof, lastCheckpoint } from '../../../control/book/checkpoint/checkpointReads.ts'
 import { forgetCheckpoints } from '../../../control/book/checkpoint/forgetCheckpoints.ts'
 import { logFile } from '../../../control/book/checkpoint/logFiles.ts'
 import { NoteKey } from '../../../control/book/checkpoint/noteKey.ts'
 import { signCheckpoint } from '../../../control/book/checkpoint/signCheckpoint.ts'
 import { bookEntries } from '../../../control/book/settlement/bookEntries.ts'
 import { parseEntries } from '../../../control/book/settlement/openEntry.ts'
-import { inclusionProof } from '../../../control/book/usagelog/inclusionProof.ts'
-import { leafHash, verifyInclusion } from '../../../control/book/usagelog/merkle.ts'
+import { leafHash } from '../../../control/book/usagelog/merkle.ts'
 import { withTransaction } from '../../../control/runtime/db/pool.ts'
 import { ledgerLimits, limitsWith } from '../../support/limits.ts'
 import { TEST_LOG_KEY, TEST_LOG_VERIFIER } from '../../support/logKey.ts'
@@ -22,6 +21,7 @@ import { LogMonitor } from '../../support/logMonitor.ts'
 import { type ReadCheckpoint, readCheckpoint } from '../../support/noteVerifier.ts'
 import { batchOf, endedOf } from '../../support/parts/endings.ts'
 import { assertCleanAudit, type Book, ensureOpen, newAccount, scalar, startBook } from '../../support/parts/ledger.ts'
+import { assertProved } from '../../support/parts/proofs.ts'
 import { itemOf, present } from '../../support/present.ts'
 import { isConsistent } from '../../support/referenceTree.ts'
 
@@ -74,14 +74,6 @@ const bytes = (hex: string): Buffer => Buffer.from(hex, 'hex')
 const count = (table: string) => scalar<number>(book.pool, `SELECT count(*) FROM ${table}`)
 const file = (path: string) => logFile(book.pool, path, KEY)
 
-async function assertProved(log: number, position: number): Promise<void> {
-  const head = present(await signedHead(book.pool, log, position))
-  const proof = present(await inclusionProof(book.pool, log, position, head.head))
-  assert.ok(verifyInclusion(bytes(proof.leaf), position, proof.tree_size, proof.proof.map(bytes), head.head.root))
-  const { size, root } = readCheckpoint(head.note, TEST_LOG_VERIFIER)
-  assert.ok(verifyInclusion(leafHash(head.entry), head.position, size, head.path.map(bytes), root))
-}
-
 async function assertAllProved(): Promise<void> {
   const last = itemOf(kept, kept.length - 1)
   for (const earlier of kept) {
@@ -90,7 +82,7 @@ async function assertAllProved(): Promise<void> {
   }
   for (let log = 0; log < SHARD_COUNT; log++) {
     const size = await scalar<number>(book.pool, 'SELECT size FROM usage_log_heads WHERE log = $1', [log])
-    for (let position = 0; position < size; position += 13) await assertProved(log, position)
+    for (let position = 0; position < size; position += 13) await assertProved(book.pool, log, position)
   }
   const read = async (path: string): Promise<Buffer> => {
     if (path === 'checkpoint') return Buffer.from(present(await lastCheckpoint(book.pool)).note)

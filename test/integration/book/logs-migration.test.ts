@@ -5,15 +5,12 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { newId } from '../../../contract/wire/ids.ts'
 import { shardOf } from '../../../contract/wire/redisKeys.ts'
-import { signedHead } from '../../../control/book/checkpoint/checkpointReads.ts'
 import { NoteKey } from '../../../control/book/checkpoint/noteKey.ts'
 import { signCheckpoint } from '../../../control/book/checkpoint/signCheckpoint.ts'
 import { bookEntries } from '../../../control/book/settlement/bookEntries.ts'
 import { parseEntries } from '../../../control/book/settlement/openEntry.ts'
 import { Frontier } from '../../../control/book/usagelog/frontier.ts'
 import { FIRST_LOG, lockHeads } from '../../../control/book/usagelog/head.ts'
-import { inclusionProof } from '../../../control/book/usagelog/inclusionProof.ts'
-import { leafHash, verifyInclusion } from '../../../control/book/usagelog/merkle.ts'
 import { openNewAccount } from '../../../control/customers/accounts/accounts.ts'
 import { referralCode } from '../../../control/customers/referrals/codes.ts'
 import { attachReferrer } from '../../../control/customers/referrals/referrals.ts'
@@ -21,11 +18,11 @@ import { payShares } from '../../../control/customers/referrals/share.ts'
 import { OPERATOR } from '../../../control/runtime/activity/activity.ts'
 import { type Pool, withTransaction } from '../../../control/runtime/db/pool.ts'
 import { ledgerLimits as limits, limitsWith } from '../../support/limits.ts'
-import { TEST_LOG_KEY, TEST_LOG_VERIFIER } from '../../support/logKey.ts'
-import { readCheckpoint } from '../../support/noteVerifier.ts'
+import { TEST_LOG_KEY } from '../../support/logKey.ts'
 import { copyInto, oldSchema } from '../../support/oldSchema.ts'
 import { batchOf, endedOf } from '../../support/parts/endings.ts'
 import { assertCleanAudit, type Book, ensureOpen, scalar, startBook } from '../../support/parts/ledger.ts'
+import { assertProved } from '../../support/parts/proofs.ts'
 import { itemOf, present } from '../../support/present.ts'
 import { referenceRoot } from '../../support/referenceTree.ts'
 
@@ -131,17 +128,10 @@ async function countAsBefore(old: Pool, current: Pool): Promise<void> {
   await old.query('UPDATE referral_cursor SET position = $1', [COUNTED])
 }
 
-async function assertProved(log: number, position: number, root?: Buffer): Promise<void> {
-  const head = present(await signedHead(book.pool, log, position))
-  if (root !== undefined) assert.ok(head.head.root.equals(root))
-  const proof = present(await inclusionProof(book.pool, log, position, head.head))
-  const path = proof.proof.map((hex) => Buffer.from(hex, 'hex'))
-  const leaf = Buffer.from(proof.leaf, 'hex')
+async function assertProvedBy(log: number, position: number, root?: Buffer): Promise<void> {
+  const { leaf, signed } = await assertProved(book.pool, log, position)
+  if (root !== undefined) assert.ok(signed.head.root.equals(root))
   if (log === FIRST_LOG) assert.ok(leaf.equals(itemOf(leaves, position)))
-  assert.ok(verifyInclusion(leaf, position, proof.tree_size, path, head.head.root))
-  const signed = readCheckpoint(head.note, TEST_LOG_VERIFIER)
-  const above = head.path.map((hex) => Buffer.from(hex, 'hex'))
-  assert.ok(verifyInclusion(leafHash(head.entry), head.position, signed.size, above, signed.root))
 }
 
 test('receipts of before are proved by the root that they had, in a log that is closed', async () => {
@@ -153,7 +143,7 @@ test('receipts of before are proved by the root that they had, in a log that is 
   assert.deepEqual(rows, [{ log: FIRST_LOG, size: RECEIPTS }])
   const { size } = present(await signCheckpoint(book.pool, KEY, limitsWith({ checkpointMs: 0 })))
   assert.equal(size, 1)
-  for (let position = 0; position < RECEIPTS; position += 11) await assertProved(FIRST_LOG, position, root)
+  for (let position = 0; position < RECEIPTS; position += 11) await assertProvedBy(FIRST_LOG, position, root)
   await assert.rejects(
     book.pool.query('UPDATE usage_log_heads SET size = size + 1 WHERE log = 64'),
     /usage_log_heads is append only/,
@@ -169,8 +159,8 @@ test('the book holds, and goes on in the logs of the shards', async () => {
   await assertCleanAudit(book)
   await bookFor(book.pool, 3)
   await signCheckpoint(book.pool, KEY, limitsWith({ checkpointMs: 0 }))
-  for (const accountId of accounts) await assertProved(shardOf(accountId), 2)
-  await assertProved(FIRST_LOG, RECEIPTS - 1, referenceRoot(leaves))
+  for (const accountId of accounts) await assertProvedBy(shardOf(accountId), 2)
+  await assertProvedBy(FIRST_LOG, RECEIPTS - 1, referenceRoot(leaves))
   await ensureOpen(book)
   await assertCleanAudit(book)
 })

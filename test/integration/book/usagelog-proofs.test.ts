@@ -29,8 +29,10 @@ async function bookReceipts(count: number): Promise<void> {
   await bookEntries(book.pool, entries)
 }
 
+const leafAt = (position: number) => ({ log: shardOf(accountId), position, requestId: newId('req') })
+
 async function proves(position: number): Promise<void> {
-  const proof = await inclusionProof(book.pool, shardOf(accountId), position)
+  const proof = await inclusionProof(book.pool, leafAt(position))
   assert.ok(proof)
   const bytes = (hex: string) => Buffer.from(hex, 'hex')
   const hashes = proof.proof.map(bytes)
@@ -54,7 +56,7 @@ test('every receipt proves its place, whatever sizes the batches had', async () 
 test('positions that the log does not have are answered with nothing', async () => {
   const size = await scalar<number>(book.pool, 'SELECT size FROM usage_log_heads WHERE log = $1', [shardOf(accountId)])
   for (const position of [size, -1, 0.5, Number.NaN])
-    assert.equal(await inclusionProof(book.pool, shardOf(accountId), position), undefined)
+    assert.equal(await inclusionProof(book.pool, leafAt(position)), undefined)
 })
 
 test('after 66,000 receipts the second stored level is used and proofs still hold', async () => {

@@ -102,6 +102,8 @@ test('unset and empty variables have the defaults of the schema', () => {
   assert.deepEqual(readVariables({}, 'make run'), {
     HOST: '127.0.0.1',
     PORT: 8080,
+    SLUICE_ARCHIVE: 'archive',
+    SLUICE_RECEIPTS_MONTHS: 0,
     SLUICE_WORKERS: 1,
     SLUICE_TRANSPORT: 'sockets',
     SLUICE_TRUSTED_PROXIES: 0,

@@ -1,0 +1,69 @@
+import { Frontier } from '../book/usagelog/frontier.ts'
+import type { Client, Pool } from '../runtime/db/pool.ts'
+import { inSnapshot } from './snapshot.ts'
+
+/** Names the layout of marks; a changed one gets another name. */
+export const MARK_FORMAT = 'sluice-mark/1'
+
+/** How far a usage log, or the log of heads, was. */
+export interface MarkedLog {
+  readonly log: number
+  readonly size: number
+  /** Hex. */
+  readonly root: string
+}
+
+/**
+ * How far the book is at a moment, small enough to be kept elsewhere every minute: what a book that was restored lacks is told by
+ * it.
+ */
+export interface BookMark {
+  readonly format: string
+  readonly at: string
+  readonly logs: readonly MarkedLog[]
+  /** The newest checkpoint; null where there is none. */
+  readonly checkpoint: string | null
+  /** What the ledger accounts of the gateway itself have, in units, those of coin in nanos. */
+  readonly balances: Readonly<Record<string, number>>
+  /** How many endings of each proxy process are booked. */
+  readonly endings: Readonly<Record<string, number>>
+}
+
+/** Reads how far the book is, all of one moment. */
+export function readMark(pool: Pool): Promise<BookMark> {
+  return inSnapshot(pool, async (client) => ({
+    format: MARK_FORMAT,
+    at: new Date().toISOString(),
+    logs: await readLogs(client),
+    checkpoint: await readCheckpoint(client),
+    balances: await readPairs(
+      client,
+      `SELECT id, balance AS value FROM ledger_accounts WHERE kind = 'system' ORDER BY id`,
+    ),
+    endings: await readPairs(
+      client,
+      'SELECT owner AS id, sum(seq) AS value FROM owner_positions GROUP BY owner ORDER BY owner',
+    ),
+  }))
+}
+
+async function readLogs(client: Client): Promise<MarkedLog[]> {
+  const found = await client.query<{ log: number; size: number; peaks: Buffer }>(
+    'SELECT log, size, peaks FROM usage_log_heads ORDER BY log',
+  )
+  return found.rows.map(({ log, size, peaks }) => ({
+    log,
+    size,
+    root: new Frontier(size, peaks).root().toString('hex'),
+  }))
+}
+
+async function readCheckpoint(client: Client): Promise<string | null> {
+  const found = await client.query<{ note: string }>('SELECT note FROM checkpoints ORDER BY size DESC LIMIT 1')
+  return found.rows[0]?.note ?? null
+}
+
+async function readPairs(client: Client, sql: string): Promise<Record<string, number>> {
+  const found = await client.query<{ id: string; value: number }>(sql)
+  return Object.fromEntries(found.rows.map(({ id, value }) => [id, value]))
+}

@@ -1,0 +1,61 @@
+import { headLeaves } from '../book/checkpoint/headTiles.ts'
+import { REVENUE } from '../book/ledger/accounts.ts'
+import { HEADS_LOG } from '../book/usagelog/head.ts'
+import { rootAt } from '../book/usagelog/inclusionProof.ts'
+import { leavesOf } from '../book/usagelog/leafReads.ts'
+import type { Queryable } from '../runtime/db/pool.ts'
+import type { BookMark, MarkedLog } from './bookMark.ts'
+
+/** What a restored book lacks of what it once had. */
+export interface Lost {
+  /** By usage log, where any are. */
+  readonly receipts: readonly { readonly log: number; readonly receipts: number }[]
+  readonly receiptsTotal: number
+  /** What these receipts charged. */
+  readonly chargedUnits: number
+  /** Other accounts of the gateway that have not what they had: by how much more they had then. Units, of coin nanos. */
+  readonly balances: Readonly<Record<string, number>>
+  /** Endings of proxies that were booked and are not any more; delivered again where journals still have them. */
+  readonly endings: Readonly<Record<string, number>>
+  /** Heads that were signed and are gone: what is signed from here on contradicts checkpoints that were given out. */
+  readonly signedHeads: number
+  /** Logs that went on in another way than they once did. */
+  readonly forked: readonly number[]
+}
+
+/**
+ * Compares a book with a mark of it from before it was restored.
+ * @param now a mark of the book as it is
+ */
+export async function lostSince(db: Queryable, then: BookMark, now: BookMark): Promise<Lost> {
+  const sizes = new Map(now.logs.map(({ log, size }) => [log, size]))
+  const missing = then.logs.map(({ log, size }) => ({ log, receipts: size - (sizes.get(log) ?? 0) }))
+  const receipts = missing.filter((lost) => lost.log !== HEADS_LOG && lost.receipts > 0)
+  const forked: number[] = []
+  for (const marked of then.logs) {
+    if (marked.size <= (sizes.get(marked.log) ?? 0) && !(await isAsMarked(db, marked))) forked.push(marked.log)
+  }
+  const accounts = Object.entries(less(then.balances, now.balances))
+  const isRevenue = (id: string) => id.startsWith(`${REVENUE}:`)
+  return {
+    receipts,
+    receiptsTotal: receipts.reduce((sum, lost) => sum + lost.receipts, 0),
+    chargedUnits: accounts.filter(([id]) => isRevenue(id)).reduce((sum, [, units]) => sum + units, 0),
+    balances: Object.fromEntries(accounts.filter(([id]) => !isRevenue(id))),
+    endings: less(then.endings, now.endings),
+    signedHeads: Math.max(0, missing.find(({ log }) => log === HEADS_LOG)?.receipts ?? 0),
+    forked,
+  }
+}
+
+/** Whether a log began as it was then. */
+async function isAsMarked(db: Queryable, { log, size, root }: MarkedLog): Promise<boolean> {
+  const leaves = log === HEADS_LOG ? headLeaves : leavesOf(log)
+  return (await rootAt(db, log, size, leaves)).toString('hex') === root
+}
+
+/** By how much values were greater, where they were others. */
+function less(then: Readonly<Record<string, number>>, now: Readonly<Record<string, number>>): Record<string, number> {
+  const differences = Object.entries(then).map(([name, value]) => [name, value - (now[name] ?? 0)] as const)
+  return Object.fromEntries(differences.filter(([, difference]) => difference !== 0))
+}

@@ -1,0 +1,37 @@
+import { GatewayError } from '../../../contract/errors/errors.ts'
+import type { Queryable } from '../../runtime/db/pool.ts'
+
+/** A month of receipts that was put away. */
+export interface Archive {
+  readonly month: string
+  readonly file: string
+  readonly sha256: string
+  readonly receipts: number
+  readonly archivedAt: Date
+}
+
+const COLUMNS = 'month, file, sha256, receipts, archived_at AS "archivedAt"'
+
+/** All months that were put away, the earliest first. */
+export async function listArchives(db: Queryable): Promise<Archive[]> {
+  return (await db.query<Archive>(`SELECT ${COLUMNS} FROM receipt_archives ORDER BY until_id`)).rows
+}
+
+/**
+ * Refuses to read what was put away, for who would otherwise be told that there is nothing.
+ * @param least,below the ids that are read: from the first up to but without the last
+ * @throws GatewayError receipt_archived when a month among them was put away
+ */
+export async function requireKept(db: Queryable, least: string, below: string): Promise<void> {
+  const found = await db.query<Archive>(
+    `SELECT ${COLUMNS} FROM receipt_archives WHERE from_id < $2 AND until_id > $1 ORDER BY until_id DESC LIMIT 1`,
+    [least, below],
+  )
+  const [archive] = found.rows
+  if (archive === undefined) return
+  const { month, file, sha256, archivedAt } = archive
+  const message =
+    `Receipts up to ${month} were put into the archive ${file} on ${archivedAt.toISOString().slice(0, 10)} ` +
+    `(SHA-256 ${sha256}); ask the operator for it. Their leaves are in the tiles of the usage logs as before.`
+  throw new GatewayError('receipt_archived', { message })
+}

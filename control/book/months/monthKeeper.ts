@@ -1,0 +1,21 @@
+import type { Logger } from 'pino'
+import type { Limits } from '../../limits.ts'
+import type { Pool } from '../../runtime/db/pool.ts'
+import { Loop } from '../../runtime/loop.ts'
+import { addMonthsAhead } from './addMonths.ts'
+
+/** Sees to it that receipts of the next months have a place before the first of them comes. */
+export class MonthKeeper {
+  private readonly loop: Loop
+
+  constructor({ pool, log, limits }: { pool: Pool; log: Logger; limits: Limits }) {
+    this.loop = new Loop('months of receipts', limits.receiptMonthsMs, log, async () => {
+      const added = await addMonthsAhead(pool, Date.now())
+      if (added > 0) log.info({ added }, 'receipts have partitions for the next months')
+    })
+  }
+
+  stop(): Promise<void> {
+    return this.loop.stop()
+  }
+}

@@ -1,0 +1,74 @@
+import type { Queryable } from '../../runtime/db/pool.ts'
+import { idBound, idTimeMs, monthStartMs } from '../months/idTime.ts'
+import { HASH_BYTES } from './merkle.ts'
+
+/** Leaves of one tile lie side by side, and most often in one month. */
+const TILE = 256
+
+/** Reads the hashes of leaves `from` until `until`, which are in one tile. */
+export type LeafReader = (client: Queryable, from: number, until: number) => Promise<Buffer[]>
+
+/** A receipt whose place in its log is known. */
+export interface KnownLeaf {
+  readonly position: number
+  readonly requestId: string
+}
+
+interface LeafRow {
+  readonly position: number
+  readonly hashes: Buffer
+}
+
+/**
+ * Reads the leaves of a usage log, which are with their receipts, or with what is left of those that were put away.
+ * The month that most likely has all of them is read first: that of a receipt in the same tile, else the present one.
+ * @param near a receipt of the log
+ */
+export function leavesOf(log: number, near?: KnownLeaf): LeafReader {
+  return async (client, from, until) => {
+    const isNear = near !== undefined && Math.floor(near.position / TILE) === Math.floor(from / TILE)
+    const month = await monthLeaves(client, log, [from, until], isNear ? idTimeMs(near.requestId) : Date.now())
+    if (month.length === until - from) return month.map(({ hashes }) => hashes)
+    return inOrder(await allLeaves(client, log, from, until), from, until)
+  }
+}
+
+async function monthLeaves(
+  client: Queryable,
+  log: number,
+  [from, until]: readonly [number, number],
+  ms: number,
+): Promise<LeafRow[]> {
+  const found = await client.query<LeafRow>(
+    `SELECT position, leaf_hash AS hashes FROM receipts
+     WHERE log = $1 AND position >= $2 AND position < $3 AND request_id >= $4 AND request_id < $5 ORDER BY position`,
+    [log, from, until, idBound(monthStartMs(ms)), idBound(monthStartMs(ms, 1))],
+  )
+  return found.rows
+}
+
+async function allLeaves(client: Queryable, log: number, from: number, until: number): Promise<LeafRow[]> {
+  const found = await client.query<LeafRow>(
+    `SELECT position, leaf_hash AS hashes FROM receipts WHERE log = $1 AND position >= $2 AND position < $3
+     UNION ALL SELECT position, hashes FROM archived_leaves WHERE log = $1 AND position >= $4 AND position < $3`,
+    [log, from, until, from - (from % TILE)],
+  )
+  return found.rows
+}
+
+/** @returns the leaves from the first one on, as far as none is missing */
+function inOrder(rows: readonly LeafRow[], from: number, until: number): Buffer[] {
+  const leaves: (Buffer | undefined)[] = Array.from({ length: until - from })
+  for (const { position, hashes } of rows) {
+    for (let i = 0; i * HASH_BYTES < hashes.length; i++) {
+      const at = position + i - from
+      if (at >= 0 && at < leaves.length) leaves[at] = hashes.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES)
+    }
+  }
+  const found: Buffer[] = []
+  for (const leaf of leaves) {
+    if (leaf === undefined) break
+    found.push(leaf)
+  }
+  return found
+}

@@ -1,0 +1,115 @@
+import { readFile, rename, writeFile } from 'node:fs/promises'
+import { pino } from 'pino'
+import { formatUsd } from '../../contract/money/units.ts'
+import type { Redis } from '../../contract/wire/redis.ts'
+import { epochKey, SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
+import { pipelineOf } from '../../contract/wire/redisShards.ts'
+import { ensureAdmission } from '../admission/keeper.ts'
+import { answersOf } from '../admission/scripts.ts'
+import { type BookMark, MARK_FORMAT, readMark } from '../audit/bookMark.ts'
+import { type Lost, lostSince } from '../audit/lostSince.ts'
+import { runAudit } from '../audit/runAudit.ts'
+import { migrate } from '../runtime/db/migrate.ts'
+import { type Arguments, argument, type CommandGroup } from './command.ts'
+import { type CliContext, CommandError } from './context.ts'
+
+const EXIT_BROKEN = 1
+
+async function mark(args: Arguments, context: CliContext): Promise<undefined> {
+  const file = argument(args, 'FILE')
+  const text = `${JSON.stringify(await readMark(await context.pool()))}\n`
+  // A mark that is replaced is never half of one.
+  await writeFile(`${file}.part`, text)
+  await rename(`${file}.part`, file)
+  context.print({ file }, `${file} says how far the book is`)
+}
+
+async function report(args: Arguments, context: CliContext): Promise<undefined> {
+  const then = await markIn(argument(args, 'MARK'))
+  const pool = await context.pool()
+  const lost = await lostSince(pool, then, await readMark(pool))
+  context.print({ since: then.at, lost }, linesOf(then, lost).join('\n'))
+}
+
+async function drill(args: Arguments, context: CliContext): Promise<number> {
+  const then = await markIn(argument(args, 'MARK'))
+  const [pool, redis] = [await context.pool(), await context.redis()]
+  await requireEmpty(redis)
+  await migrate(pool)
+  const lost = await lostSince(pool, then, await readMark(pool))
+  const begin = performance.now()
+  await ensureAdmission({ pool, redis, log: pino({ enabled: false }), limits: context.limits })
+  const openMs = Math.round(performance.now() - begin)
+  const checks = await runAudit(pool, redis, context.limits, context.chainRpcUrl)
+  const broken = checks.filter((check) => !check.ok)
+  const lines = [
+    ...linesOf(then, lost),
+    `admission was loaded from the book within ${openMs} ms`,
+    ...broken.map((check) => `BROKEN: ${check.name}: ${check.detail}`),
+    broken.length === 0
+      ? `the audit holds: ${checks.length} checks`
+      : `${broken.length} of ${checks.length} do not hold`,
+  ]
+  context.print({ since: then.at, lost, open_ms: openMs, ok: broken.length === 0, checks }, lines.join('\n'))
+  return broken.length === 0 ? 0 : EXIT_BROKEN
+}
+
+async function markIn(file: string): Promise<BookMark> {
+  const text = await readFile(file, 'utf8').catch((error: Error) => {
+    throw new CommandError(`${file} cannot be read: ${error.message}`)
+  })
+  const mark = JSON.parse(text) as BookMark
+  if (mark.format !== MARK_FORMAT) throw new CommandError(`${file} is no mark of a book, as "restore mark" writes it`)
+  return mark
+}
+
+/** A drill opens admission, which must never happen over the state of a gateway that serves. */
+async function requireEmpty(redis: Redis): Promise<void> {
+  const pipeline = pipelineOf(redis)
+  for (let shard = 0; shard < SHARD_COUNT; shard++) pipeline.get(epochKey(shard))
+  if (answersOf(await pipeline.exec()).every((epoch) => epoch === null)) return
+  throw new CommandError('this Redis has the state of a gateway; a drill needs an empty one')
+}
+
+function linesOf(then: BookMark, lost: Lost): string[] {
+  const receipts = `${lost.receiptsTotal} receipts in ${lost.receipts.length} logs`
+  const charged = `${lost.chargedUnits} units (USD ${formatUsd(lost.chargedUnits)})`
+  const endings = Object.values(lost.endings).reduce((sum, count) => sum + count, 0)
+  const lines = [`since ${then.at} the book lost ${receipts}, which charged ${charged}`]
+  for (const [account, value] of Object.entries(lost.balances)) lines.push(`${value} on ${account} is lost as well`)
+  if (endings > 0) {
+    const owners = Object.keys(lost.endings).length
+    lines.push(`${endings} endings of ${owners} proxy processes come back if their journals are left, when these start`)
+  }
+  if (lost.signedHeads > 0 || lost.forked.length > 0) {
+    lines.push(
+      `${lost.signedHeads} heads that were signed are gone: what is signed from here on contradicts checkpoints that were`,
+      'given out. Sign under another name from now on (log key NAME), and publish this report with the last checkpoint',
+    )
+  }
+  if (lost.forked.length > 0) lines.push(`logs ${lost.forked.join(', ')} went on in another way than before`)
+  return lines
+}
+
+export const RESTORE: CommandGroup = {
+  name: 'restore',
+  summary: 'know what a restored book lacks',
+  commands: [
+    {
+      synopsis: 'mark <FILE>',
+      summary: 'Writes how far the book is. Kept elsewhere, every minute say, it tells what a restored book lacks.',
+      run: mark,
+    },
+    {
+      synopsis: 'report <MARK>',
+      summary:
+        'States what the book lacks of what it had at a mark, in receipts and units. To be called before control starts.',
+      run: report,
+    },
+    {
+      synopsis: 'drill <MARK>',
+      summary: 'Brings a restored copy of the book up over an empty Redis, verifies it, and states what it lacks.',
+      run: drill,
+    },
+  ],
+}

@@ -1,0 +1,101 @@
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Redis } from '../../../contract/wire/redis.ts'
+import type { Limits } from '../../limits.ts'
+import { byteaArray, intArray } from '../../runtime/db/arrays.ts'
+import { tryLock } from '../../runtime/db/locks.ts'
+import type { Pool } from '../../runtime/db/pool.ts'
+import { ArchiveError } from './archiveError.ts'
+import { type Manifest, writeArchive } from './archiveFile.ts'
+import { checkArchive } from './checkArchive.ts'
+import { dropMonth } from './dropMonth.ts'
+import type { LeafRun } from './leafRuns.ts'
+import { keptMonth, requireQuiet } from './refusals.ts'
+
+export interface ArchiveOptions {
+  readonly pool: Pool
+  readonly redis: Redis
+  /** The folder of the archives. */
+  readonly dir: string
+  readonly limits: Limits
+}
+
+/** Codes of PostgreSQL for a lock that was not given in time, and for a circle of such waits. */
+const BUSY = new Set(['55P03', '40P01'])
+
+/**
+ * Puts a past month of receipts into a file with their leaves, checks the file against the usage logs, and takes the month out
+ * of the database. Whatever cuts it off leaves the month in the database, or in the file and not in the database; to be
+ * called again in the first case.
+ * @param month such as 2027-01
+ * @returns what is in the file
+ * @throws ArchiveError with what stands in the way
+ */
+export async function archiveMonth(options: ArchiveOptions, month: string): Promise<Manifest> {
+  const { pool, redis, dir, limits } = options
+  const archived = await tryLock(pool, 'receiptArchive', async () => {
+    const kept = await keptMonth(pool, month)
+    await requireQuiet(pool, redis, kept, limits)
+    const manifest = await writeArchive(pool, kept, dir, limits)
+    const leaves = new LeafKeeper(pool, month, limits)
+    await checkArchive(pool, join(dir, manifest.file), manifest, (run) => leaves.add(run))
+    await leaves.flush()
+    await drop(() => dropMonth(pool, kept, manifest, limits), limits)
+    return manifest
+  })
+  if (archived === undefined) throw new ArchiveError('another process archives a month at this time')
+  return archived
+}
+
+/** Waits for a moment in which nobody holds the receipts. */
+async function drop(work: () => Promise<void>, limits: Limits): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!BUSY.has(String((error as { code?: unknown }).code))) throw error
+      if (attempt >= limits.archiveLockTries) {
+        throw new ArchiveError('the file is written, but receipts are read all the time; archive the month again later')
+      }
+      await sleep(limits.archiveLockMs)
+    }
+  }
+}
+
+/** Stores what the usage logs need of a month. Leaves never change, so that it does no harm where the rest fails. */
+class LeafKeeper {
+  private readonly pool: Pool
+  private readonly month: string
+  private readonly limits: Limits
+  private runs: LeafRun[] = []
+  private count = 0
+
+  constructor(pool: Pool, month: string, limits: Limits) {
+    this.pool = pool
+    this.month = month
+    this.limits = limits
+  }
+
+  async add(run: LeafRun): Promise<void> {
+    this.runs.push(run)
+    this.count += run.leaves.length
+    if (this.count >= this.limits.archivePageMax) await this.flush()
+  }
+
+  async flush(): Promise<void> {
+    if (this.runs.length === 0) return
+    await this.pool.query(
+      `INSERT INTO archived_leaves (month, log, position, hashes)
+       SELECT $4, * FROM unnest($1::smallint[], $2::bigint[], $3::bytea[])
+       ON CONFLICT (log, position) DO UPDATE SET hashes = excluded.hashes`,
+      [
+        intArray(this.runs.map(({ log }) => log)),
+        intArray(this.runs.map(({ position }) => position)),
+        byteaArray(this.runs.map(({ leaves }) => Buffer.concat(leaves))),
+        this.month,
+      ],
+    )
+    this.runs = []
+    this.count = 0
+  }
+}

@@ -1,0 +1,69 @@
+import { LOG_COUNT } from '../../book/usagelog/head.ts'
+import type { Limits } from '../../limits.ts'
+import { intArray } from '../../runtime/db/arrays.ts'
+import { lockUntilCommit } from '../../runtime/db/locks.ts'
+import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
+import { ArchiveError } from './archiveError.ts'
+import type { Manifest } from './archiveFile.ts'
+import { identifier, type KeptMonth } from './refusals.ts'
+
+/** What the book keeps of the receipts of a month; $1 names it. */
+const KEPT = (partition: string): readonly string[] => [
+  `INSERT INTO archived_usage_days
+   SELECT $1, account_id, (held_at_ms / 86400000)::integer, key_id, model, count(*), sum(charge_units),
+     sum(input_tokens + cached_input_tokens + cache_write_5m_tokens + cache_write_1h_tokens),
+     sum(cached_input_tokens), sum(output_tokens)
+   FROM ${partition} GROUP BY 2, 3, 4, 5`,
+  `INSERT INTO archived_key_usage
+   SELECT $1, key_id, (held_at_ms / 3600000)::integer, sum(charge_units), count(*) FROM ${partition} GROUP BY 2, 3`,
+  `INSERT INTO archived_referrals
+   SELECT $1, f.id, sum(t.units)
+   FROM ${partition} r
+   LEFT JOIN agents a ON a.id = r.account_id
+   JOIN referrals f ON f.account_id = coalesce(a.owner_id, r.account_id) AND f.from_positions[r.log + 1] <= r.position
+   JOIN transfers t ON t.ref = r.request_id AND t.kind = 'charge' AND t.debit = 'coin:' || r.account_id
+   GROUP BY 2`,
+  `INSERT INTO archived_requests
+   SELECT request_id, status, error_code, charge_units, voided FROM ${partition} r
+   WHERE $1::text IS NOT NULL AND (EXISTS (SELECT FROM payments p WHERE p.id = r.request_id)
+     OR EXISTS (SELECT FROM batch_jobs j WHERE j.id = r.request_id))`,
+]
+
+/**
+ * Takes a month out of the database that is in a file and checked: its sums, the name of the file and the end of its partition
+ * are one transaction.
+ * @throws ArchiveError when the month has got receipts since it was written; the database error 55P03 while somebody reads
+ * receipts all the time, to be tried again
+ */
+export function dropMonth(pool: Pool, kept: KeptMonth, manifest: Manifest, limits: Limits): Promise<void> {
+  const partition = identifier(kept.partition)
+  return withTransaction(pool, async (client) => {
+    await client.query('SET LOCAL statement_timeout = 0')
+    await client.query(`SET LOCAL lock_timeout = ${limits.archiveLockMs}`)
+    await lockUntilCommit(client, 'receiptMonths')
+    await client.query(`LOCK TABLE ${partition} IN SHARE MODE`)
+    await requireSame(client, partition, manifest)
+    for (const sql of KEPT(partition)) await client.query(sql, [kept.month])
+    await client.query(
+      `INSERT INTO receipt_archives (month, from_id, until_id, file, sha256, receipts, charge_units)
+       VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+      [kept.month, kept.fromId, kept.untilId, manifest.file, manifest.sha256, manifest.receipts, manifest.charge_units],
+    )
+    await client.query('DELETE FROM receipt_months WHERE month = $1', [kept.month])
+    // Last, because from here on until the commit nobody can read or book.
+    await client.query(`ALTER TABLE receipts DETACH PARTITION ${partition}`)
+    await client.query(`DROP TABLE ${partition}`)
+  })
+}
+
+/** Receipts only come on top in their logs: there are more where one lies behind the last one that was written. */
+async function requireSame(client: Client, partition: string, { month, logs }: Manifest): Promise<void> {
+  const last = new Map(logs.map((part) => [part.log, part.last]))
+  const all = Array.from({ length: LOG_COUNT }, (_, log) => log)
+  const found = await client.query(
+    `SELECT FROM unnest($1::smallint[], $2::bigint[]) AS n (log, last)
+     WHERE EXISTS (SELECT FROM ${partition} r WHERE r.log = n.log AND r.position > n.last) LIMIT 1`,
+    [intArray(all), intArray(all.map((log) => last.get(log) ?? -1))],
+  )
+  if (found.rowCount !== 0) throw new ArchiveError(`${month} has got receipts since it was written; archive it again`)
+}

@@ -1,0 +1,37 @@
+import { leafHash } from '../../book/usagelog/merkle.ts'
+import { logEntry, type ReceiptRow } from '../receipts/receiptRow.ts'
+import { ArchiveError } from './archiveError.ts'
+
+/** Leaves of one tile of a usage log that follow each other. */
+export interface LeafRun {
+  readonly log: number
+  /** Of the first of them. */
+  readonly position: number
+  readonly leaves: Buffer[]
+  /** Of the request of the first of them. */
+  readonly requestId: string
+}
+
+const TILE = 256
+
+/**
+ * Puts the leaves of an archive together as they lie in the usage logs, each computed from its receipt.
+ * @throws ArchiveError where a receipt has another leaf than it names
+ */
+export async function* leafRuns(lines: AsyncIterable<string>): AsyncGenerator<LeafRun> {
+  let run: LeafRun | undefined
+  for await (const line of lines) {
+    const row = JSON.parse(line) as ReceiptRow & { leaf_hash: string }
+    const leaf = leafHash(logEntry(row))
+    if (leaf.toString('hex') !== row.leaf_hash) {
+      throw new ArchiveError(`the receipt of ${row.request_id} is not what its leaf says`)
+    }
+    const follows = run?.log === row.log && run.position + run.leaves.length === row.position
+    if (run !== undefined && follows && row.position % TILE !== 0) run.leaves.push(leaf)
+    else {
+      if (run !== undefined) yield run
+      run = { log: row.log, position: row.position, leaves: [leaf], requestId: row.request_id }
+    }
+  }
+  if (run !== undefined) yield run
+}

@@ -1,0 +1,95 @@
+// Goal: whatever happens while a month of receipts is put away, no receipt is in neither the database nor the file.
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { newId } from '../../../contract/wire/ids.ts'
+import { ArchiveError } from '../../../control/customers/archive/archiveError.ts'
+import { readManifest } from '../../../control/customers/archive/archiveFile.ts'
+import { ArchiveKeeper } from '../../../control/customers/archive/archiveKeeper.ts'
+import { checkArchive } from '../../../control/customers/archive/checkArchive.ts'
+import { limits, limitsWith } from '../../support/limits.ts'
+import { ArchiveWorld } from '../../support/parts/archiveWorld.ts'
+import { watched } from '../../support/parts/faultyPool.ts'
+import { assertCleanAudit, type Book, ensureOpen, log, until } from '../../support/parts/ledger.ts'
+
+let world: ArchiveWorld
+let book: Book
+before(async () => {
+  world = await ArchiveWorld.start()
+  book = world.book
+})
+after(() => world.stop())
+
+const refused = (because: RegExp) => (error: unknown) => {
+  assert.ok(error instanceof ArchiveError, String(error))
+  assert.match(error.message, because)
+  return true
+}
+
+test('a receipt of the month that comes while it is written keeps it in the database', async () => {
+  const [accountId = ''] = world.accountIds
+  const late = world.newRequest(-3)
+  let isDone = false
+  const pool = watched(book.pool, () => async (text) => {
+    if (isDone || !text.startsWith('SET LOCAL lock_timeout')) return
+    isDone = true
+    await world.settle(accountId, [newId('req', world.at(0)), late])
+  })
+  await assert.rejects(world.archive(-3, { pool }), refused(/has got receipts since/))
+  assert.equal(await world.kept(-3), world.idsOf(-3).length)
+  await ensureOpen(book)
+  await assertCleanAudit(book)
+})
+
+test('cut off anywhere, a month is in the database, or in the file', async () => {
+  let cuts = 0
+  for (let isDone = false; !isDone && cuts < 100; cuts++) {
+    let statements = 0
+    const pool = watched(book.pool, () => async (text) => {
+      if (text !== 'ROLLBACK' && ++statements > cuts) throw new Error('cut off')
+    })
+    const failure = await world.archive(-3, { pool }).then(
+      () => undefined,
+      (error: Error) => error.message,
+    )
+    isDone = failure === undefined || /is in the archive/.test(failure)
+    const left = await world.kept(-3)
+    assert.ok(left === world.idsOf(-3).length || left === 0, `${left} are left`)
+    if (left > 0) continue
+    const path = join(world.dir, `receipts-${world.name(-3)}.ndjson.gz`)
+    assert.equal(await checkArchive(book.pool, path, await readManifest(path)), world.idsOf(-3).length)
+  }
+  assert.ok(cuts > 10, `${cuts} cuts`)
+  await ensureOpen(book)
+  await assertCleanAudit(book)
+})
+
+test('a month is not taken out under who reads it for long', async () => {
+  const reader = await book.pool.connect()
+  await reader.query('BEGIN')
+  await reader.query('SELECT count(*) FROM receipts')
+  const hasty = limitsWith({ archiveLockMs: 20, archiveLockTries: 3 })
+  await assert.rejects(world.archive(-2, { limits: hasty }), refused(/archive the month again later/))
+  await reader.query('COMMIT')
+  reader.release()
+  assert.equal(await world.kept(-2), world.idsOf(-2).length)
+})
+
+test('control archives what is older than the operator keeps, the earliest month first', async () => {
+  const options = { pool: book.pool, redis: book.redis, dir: world.dir, limits, log, keptMonths: 1 }
+  const keeper = new ArchiveKeeper(options)
+  await until(
+    'the months are archived',
+    async () => (await world.kept(-2)) + (await world.kept(-5)) + (await world.kept(-4)) === 0,
+    30_000,
+  )
+  await keeper.stop()
+  const archives = await book.pool.query<{ month: string }>('SELECT month FROM receipt_archives ORDER BY until_id')
+  assert.deepEqual(
+    archives.rows.map(({ month }) => month),
+    [-5, -4, -3, -2].map((month) => world.name(month)),
+  )
+  assert.equal(await world.kept(-1), world.idsOf(-1).length)
+  await ensureOpen(book)
+  await assertCleanAudit(book)
+})
