@@ -11,8 +11,8 @@ export type ReceiptRate = 'standard' | 'batch' | ''
 export type ReceiptTier = 'standard' | 'private' | ''
 
 /**
- * Where a receipt stands in the usage logs, of which each shard has one. Single receipts come with a proof (RFC 6962 audit path): hashes in hex, and
- * the entry whose leaf hash, SHA-256 of a zero byte and the entry, is in the log.
+ * Where a receipt stands in the usage logs, of which each shard has one. Single receipts come with a proof (RFC 6962 audit
+ * path): hashes in hex, and the entry whose leaf hash, SHA-256 of a zero byte and the entry, is in the log.
  */
 export interface ReceiptLog {
   /** Of the log. */

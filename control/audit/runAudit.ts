@@ -13,8 +13,8 @@ import { checkUsageLogs } from './usageLogChecks.ts'
 export type { AuditCheck } from './check.ts'
 
 /**
- * Verifies the invariants of the book, of the usage logs and their checkpoints, and that the admission state agrees with the book.
- * Reads in pages; may run beside traffic.
+ * Verifies the invariants of the book, of the usage logs and their checkpoints, and that the admission state agrees with the
+ * book. Reads in pages; may run beside traffic.
  * @param rpcUrl of a node, to compare the tokens of the treasury; without it that is left out
  * @returns every check, also those that hold
  * @throws errors of PostgreSQL and Redis

@@ -1,4 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
+import type { Entry } from '../../control/book/settlement/entry.ts'
+import { leafText } from '../../control/book/usagelog/leafText.ts'
+import { leafHash } from '../../control/book/usagelog/merkle.ts'
 import { createPool, type Pool } from '../../control/runtime/db/pool.ts'
 import { ledgerLimits as limits } from './limits.ts'
 import { freshDatabase } from './services.ts'
@@ -18,6 +21,15 @@ export async function oldSchema(last: string): Promise<{ pool: Pool; url: string
     await pool.query('INSERT INTO schema_migrations (version, name) VALUES ($1, $2)', [Number(name.slice(0, 4)), name])
   }
   return { pool, url }
+}
+
+/** Entries as they were booked when leaves had their first layout, which is that of all rows from before migration 0190. */
+export function inFirstLayout(entries: readonly Entry[]): Entry[] {
+  return entries.map((entry) => {
+    if (entry.kind !== 'ended') return entry
+    const receipt = { ...entry.receipt, leafLayout: 1 }
+    return { ...entry, receipt: { ...receipt, leafHash: leafHash(leafText(receipt)) } }
+  })
 }
 
 interface Column {

@@ -15,7 +15,10 @@ export interface StoredCheckpoint {
   readonly signedAt: Date
 }
 
-/** A head of a usage log with its place in the log of heads of a checkpoint: of the newest that was cosigned, or else of the newest. Hashes are hex. */
+/**
+ * A head of a usage log with its place in the log of heads of a checkpoint: of the newest that was cosigned, or else of the
+ * newest. Hashes are hex.
+ */
 export interface SignedHead {
   readonly head: LogHead
   readonly position: number

@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import { newId } from '../../../contract/wire/ids.ts'
 import { SHARD_COUNT, shardOf } from '../../../contract/wire/redisKeys.ts'
+import { Housekeeper } from '../../../control/api/housekeeper.ts'
 import { runAudit } from '../../../control/audit/runAudit.ts'
 import { consistencyProof, lastCheckpoint } from '../../../control/book/checkpoint/checkpointReads.ts'
 import { forgetCheckpoints } from '../../../control/book/checkpoint/forgetCheckpoints.ts'
@@ -20,7 +21,16 @@ import { TEST_LOG_KEY, TEST_LOG_VERIFIER } from '../../support/logKey.ts'
 import { LogMonitor } from '../../support/logMonitor.ts'
 import { type ReadCheckpoint, readCheckpoint } from '../../support/noteVerifier.ts'
 import { batchOf, endedOf } from '../../support/parts/endings.ts'
-import { assertCleanAudit, type Book, ensureOpen, newAccount, scalar, startBook } from '../../support/parts/ledger.ts'
+import {
+  assertCleanAudit,
+  type Book,
+  ensureOpen,
+  log,
+  newAccount,
+  scalar,
+  startBook,
+  until,
+} from '../../support/parts/ledger.ts'
 import { assertProved } from '../../support/parts/proofs.ts'
 import { itemOf, present } from '../../support/present.ts'
 import { isConsistent } from '../../support/referenceTree.ts'
@@ -98,6 +108,12 @@ async function forgetAll(): Promise<void> {
   assert.fail('there is no end of it')
 }
 
+/** Tiles and checkpoints that are old, as a rough measure of what is left to do. */
+async function forgettable(): Promise<number> {
+  const tiles = await count('log_head_tiles')
+  return (await count('checkpoints')) - 1 + (tiles === 0 ? 1 : 0)
+}
+
 async function assertEntries(tile: number, width: number): Promise<void> {
   const suffix = `${String(tile).padStart(3, '0')}${width === TILE ? '' : `.p/${width}`}`
   const { content } = present(await file(`tile/entries/${suffix}`))
@@ -152,6 +168,9 @@ test('heads that are not what was signed are not forgotten', async () => {
 })
 
 test('what is old is forgotten piece by piece, and everything is proved as before', async () => {
+  const housekeeper = new Housekeeper({ pool: book.pool, log, limits })
+  // Piece follows piece; it would else take a minute from one to the next.
+  await until('the last pieces are gone', async () => (await forgettable()) === 0).finally(() => housekeeper.stop())
   await forgetAll()
   const last = itemOf(kept, kept.length - 1)
   const tiles = Math.floor(last.size / TILE)

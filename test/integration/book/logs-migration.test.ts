@@ -19,7 +19,7 @@ import { OPERATOR } from '../../../control/runtime/activity/activity.ts'
 import { type Pool, withTransaction } from '../../../control/runtime/db/pool.ts'
 import { ledgerLimits as limits, limitsWith } from '../../support/limits.ts'
 import { TEST_LOG_KEY } from '../../support/logKey.ts'
-import { copyInto, oldSchema } from '../../support/oldSchema.ts'
+import { copyInto, inFirstLayout, oldSchema } from '../../support/oldSchema.ts'
 import { batchOf, endedOf } from '../../support/parts/endings.ts'
 import { assertCleanAudit, type Book, ensureOpen, scalar, startBook } from '../../support/parts/ledger.ts'
 import { assertProved } from '../../support/parts/proofs.ts'
@@ -54,13 +54,13 @@ before(async () => {
 after(() => book.stop())
 
 let entries = 0
-async function bookFor(pool: Pool, count: number): Promise<void> {
+async function bookFor(pool: Pool, count: number, { isOld = false } = {}): Promise<void> {
   const raws = accounts.map((accountId) => {
     const endings = Array.from({ length: count }, () => endedOf({ accountId, charge: CHARGE }))
     const fields = [Buffer.from('b'), batchOf(newId('own'), 1, endings)]
     return { shard: shardOf(accountId), id: `1-${++entries}`, fields }
   })
-  await bookEntries(pool, parseEntries(raws))
+  await bookEntries(pool, isOld ? inFirstLayout(parseEntries(raws)) : parseEntries(raws))
 }
 
 async function fill(pool: Pool): Promise<void> {
@@ -69,7 +69,7 @@ async function fill(pool: Pool): Promise<void> {
   referrer = await openNewAccount(pool, limits)
   const code = await referralCode(pool, referrer)
   await withTransaction(pool, (client) => attachReferrer(client, OPERATOR, itemOf(accounts, 0), code, limits))
-  await bookFor(pool, RECEIPTS / accounts.length)
+  await bookFor(pool, RECEIPTS / accounts.length, { isOld: true })
   await withTransaction(pool, async (client) => {
     await client.query('SET LOCAL session_replication_role = replica')
     // In two steps, since places may not coincide meanwhile.

@@ -1,6 +1,5 @@
 // Goal: receipts lie in partitions by month, none is lost for want of one, and reads touch the months that they need.
 import assert from 'node:assert/strict'
-import { readdir, readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
 import { newId } from '../../../contract/wire/ids.ts'
 import { shardOf } from '../../../contract/wire/redisKeys.ts'
@@ -14,13 +13,13 @@ import { createKey } from '../../../control/customers/keys/keys.ts'
 import { receiptPage } from '../../../control/customers/receipts/receiptPage.ts'
 import { chargesBehind } from '../../../control/customers/statements/movements.ts'
 import { migrate } from '../../../control/runtime/db/migrate.ts'
-import { createPool, type Pool, type Queryable } from '../../../control/runtime/db/pool.ts'
+import type { Pool, Queryable } from '../../../control/runtime/db/pool.ts'
 import { limits } from '../../support/limits.ts'
+import { copyInto, inFirstLayout, oldSchema } from '../../support/oldSchema.ts'
 import { batchOf, endedOf } from '../../support/parts/endings.ts'
 import { assertCleanAudit, type Book, ensureOpen, newAccount, scalar, startBook } from '../../support/parts/ledger.ts'
-import { freshDatabase } from '../../support/services.ts'
 
-const MIGRATIONS = new URL('../../../control/runtime/db/migrations/', import.meta.url)
+const LAST_BEFORE = '0173'
 const NOW = Date.now()
 const at = (months: number) => monthStartMs(NOW, months) + 3_600_000
 
@@ -33,14 +32,20 @@ after(() => book.stop())
 
 let lastSeq = 0
 /** Books requests that arrived then, in one batch. @returns their ids */
-async function bookAt(pool: Pool, accountId: string, times: readonly number[], keyId?: string): Promise<string[]> {
+async function bookAt(
+  pool: Pool,
+  accountId: string,
+  times: readonly number[],
+  { keyId, isOld = false }: { keyId?: string; isOld?: boolean } = {},
+): Promise<string[]> {
   const ids = times.map((ms) => newId('req', ms))
   const endings = ids.map((requestId) =>
     endedOf({ accountId, charge: 3, requestId, ...(keyId !== undefined && { settlement: { keyId } }) }),
   )
   const owner = newId('own')
   const fields = [Buffer.from('b'), batchOf(owner, 1, endings)]
-  const booked = await bookBatch(pool, parseEntries([{ shard: shardOf(accountId), id: `${++lastSeq}-1`, fields }]))
+  const entries = parseEntries([{ shard: shardOf(accountId), id: `${++lastSeq}-1`, fields }])
+  const booked = await bookBatch(pool, isOld ? inFirstLayout(entries) : entries)
   assert.deepEqual([booked.receipts, booked.rejects], [ids.length, []])
   return ids
 }
@@ -113,12 +118,12 @@ test('partitions are append only as well', async () => {
 test('reads touch the months that they need', async () => {
   const accountId = await openNewAccount(book.pool, limits, { coinNanos: 1_000_000 })
   const keyId = (await createKey(book.pool, accountId)).key.id
-  for (const months of [3, 4, 6, 7]) await bookAt(book.pool, accountId, [at(months)], keyId)
+  for (const months of [3, 4, 6, 7]) await bookAt(book.pool, accountId, [at(months)], { keyId })
   const ids = await bookAt(
     book.pool,
     accountId,
     Array.from({ length: 30 }, () => at(5)),
-    keyId,
+    { keyId },
   )
   const newest = ids.toSorted().reverse()
   const { pool } = book
@@ -162,7 +167,7 @@ test('pages go on through the months until nothing is left', async () => {
   const keyId = (await createKey(book.pool, accountId)).key.id
   const ids: string[] = []
   for (const months of [-30, -13, -12, -4, -3, -1, 0, 1]) {
-    ids.push(...(await bookAt(book.pool, accountId, [at(months), at(months) + 1], keyId)))
+    ids.push(...(await bookAt(book.pool, accountId, [at(months), at(months) + 1], { keyId })))
   }
   for (const asked of [keyId, '']) {
     const seen: string[] = []
@@ -176,19 +181,15 @@ test('pages go on through the months until nothing is left', async () => {
 })
 
 test('a book from before keeps every receipt, and its proofs', async (t) => {
-  const databaseUrl = await freshDatabase({ empty: true })
-  const old = createPool(databaseUrl, limits)
+  const current = await startBook()
+  t.after(() => current.stop())
+  const accountId = await newAccount(current.pool, 1_000_000)
+  const ids = await bookAt(current.pool, accountId, [-20, -1, 0, 0, 1, 3, 8].map(at), { isOld: true })
+  const { pool: old, url } = await oldSchema(LAST_BEFORE)
   t.after(() => old.end())
-  await old.query(`CREATE TABLE schema_migrations (
-    version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`)
-  for (const name of (await readdir(MIGRATIONS)).sort()) {
-    if (Number(name.slice(0, 4)) >= 180) continue
-    await old.query(await readFile(new URL(name, MIGRATIONS), 'utf8'))
-    await old.query('INSERT INTO schema_migrations VALUES ($1, $2)', [Number(name.slice(0, 4)), name])
-  }
-  const accountId = await newAccount(old, 1_000_000)
-  const ids = await bookAt(old, accountId, [-20, -1, 0, 0, 1, 3, 8].map(at))
-  const rows = async () => (await old.query('SELECT * FROM receipts ORDER BY position')).rows
+  await copyInto(old, current.pool, { except: [] })
+  const rows = async () =>
+    (await old.query(`SELECT to_jsonb(r) - 'leaf_layout' AS row FROM receipts r ORDER BY position`)).rows
   const before = await rows()
   await migrate(old)
   assert.deepEqual(await rows(), before)
@@ -201,7 +202,7 @@ test('a book from before keeps every receipt, and its proofs', async (t) => {
     assert.ok(await inclusionProof(old, { log: shardOf(accountId), position, requestId }))
   }
   await bookAt(old, accountId, [at(0), at(1)])
-  const upgraded = await startBook(databaseUrl)
+  const upgraded = await startBook(url)
   t.after(() => upgraded.stop())
   await ensureOpen(upgraded)
   await assertCleanAudit(upgraded)
