@@ -11,6 +11,7 @@ Verifies a receipt of GET /v1/receipts/ID or /x402/v1/receipts/ID without asking
   --sheet FILE         the price sheet that the receipt names, of /v1/pricing/sheets/VERSION; not needed where the file
                        is {"receipt": ..., "sheet": ...}
   --key KEY            the verifier key of the log, NAME+ID+KEY; without it signatures are not checked
+  --witness KEY        the verifier key of a witness that has to have cosigned the checkpoint; may be given several times
   --checkpoint FILE    another checkpoint of the log, kept from before or read later
   --consistency FILE   the proof that the later checkpoint contains the earlier one, of /v1/log/consistency
 
@@ -29,6 +30,7 @@ function readArguments(args: readonly string[]) {
     const options = {
       sheet: STRING,
       key: STRING,
+      witness: { type: 'string', multiple: true },
       checkpoint: STRING,
       consistency: STRING,
       help: { type: 'boolean' },
@@ -53,11 +55,12 @@ async function readEvidence(args: readonly string[]): Promise<Evidence | undefin
   if (values.help === true) return undefined
   const [file, ...rest] = positionals
   if (file === undefined || rest.length > 0) throw new BadUsage('name one file with a receipt')
-  const { key, sheet, checkpoint, consistency } = values
+  const { key, witness, sheet, checkpoint, consistency } = values
   if (consistency !== undefined && checkpoint === undefined) throw new BadUsage('--consistency needs --checkpoint')
   return {
     receipt: await textOf(file),
     ...(key !== undefined && { key }),
+    ...(witness !== undefined && { witnesses: witness }),
     ...(sheet !== undefined && { sheet: await textOf(sheet) }),
     ...(checkpoint !== undefined && { checkpoint: await textOf(checkpoint) }),
     ...(consistency !== undefined && { consistency: await textOf(consistency) }),

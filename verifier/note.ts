@@ -3,9 +3,12 @@ import { Failed, must } from './failed.ts'
 import { sha256 } from './sha256.ts'
 import { HASH_BYTES, type TreeHead } from './tree.ts'
 
-// Signed notes and checkpoints as in https://c2sp.org/signed-note and https://c2sp.org/tlog-checkpoint.
+// Signed notes, checkpoints and cosignatures as in https://c2sp.org/signed-note, https://c2sp.org/tlog-checkpoint and
+// https://c2sp.org/tlog-cosignature.
 
-const ED25519 = 0x01
+/** What keys sign: those of logs the text of a note, those of witnesses also the time. */
+const KEY_TYPES = { log: 0x01, witness: 0x04 } as const
+const TIME_BYTES = 8
 const KEY_ID_BYTES = 4
 const PUBLIC_KEY_BYTES = 32
 
@@ -21,16 +24,23 @@ export interface Checkpoint extends TreeHead {
   readonly origin: string
 }
 
-interface Note {
-  readonly text: string
-  readonly signatures: ReadonlyArray<{ readonly name: string; readonly bytes: Bytes }>
+interface NoteSignature {
+  readonly name: string
+  /** The first bytes of the key's id, then what it has signed with. */
+  readonly bytes: Bytes
 }
 
-/** @throws Failed where the text is no verifier key with Ed25519 */
-export function readKey(text: string): NoteKey {
+interface Note {
+  readonly text: string
+  readonly signatures: readonly NoteSignature[]
+}
+
+/** @throws Failed where the text is no verifier key with Ed25519 of this type */
+export function readKey(text: string, type: keyof typeof KEY_TYPES = 'log'): NoteKey {
   const [, name = '', digits = '', encoded = ''] = /^([^+\s]+)\+([0-9a-f]{8})\+(\S+)$/.exec(text.trim()) ?? []
   const typed = fromBase64(encoded)
-  must(typed?.length === 1 + PUBLIC_KEY_BYTES && typed[0] === ED25519, 'the key is not one of NAME+ID+KEY with Ed25519')
+  const isKey = typed?.length === 1 + PUBLIC_KEY_BYTES && typed[0] === KEY_TYPES[type]
+  must(isKey, `the key is not one of a ${type}, NAME+ID+KEY with Ed25519`)
   const id = sha256(concat(utf8(`${name}\n`), typed)).slice(0, KEY_ID_BYTES)
   const stated = Array.from(id, (byte) => byte.toString(16).padStart(2, '0')).join('')
   must(stated === digits, 'the id in the key is not that of the key')
@@ -49,13 +59,33 @@ export function readCheckpoint(note: string): Checkpoint {
 /** Checks that the key has signed a checkpoint of its own log. @throws Failed where it has not */
 export async function checkSignature(note: string, key: NoteKey): Promise<void> {
   const { text, signatures } = readNote(note)
-  const own = signatures.filter(({ name, bytes }) => name === key.name && isSame(bytes.slice(0, KEY_ID_BYTES), key.id))
+  const own = signatures.filter((signature) => isOf(signature, key))
   must(own.length > 0, `${key.name} has not signed the checkpoint`)
   must(text.startsWith(`${key.name}\n`), `the checkpoint is not one of ${key.name}`)
   for (const { bytes } of own) {
     const holds = await isSignature(bytes.slice(KEY_ID_BYTES), text, key)
     must(holds, `the signature of ${key.name} is wrong`)
   }
+}
+
+/**
+ * Checks that a witness has cosigned a checkpoint: it has seen none before that this one does not contain.
+ * @returns when it did, in seconds since 1970
+ * @throws Failed where it has not
+ */
+export async function checkCosignature(note: string, key: NoteKey): Promise<bigint> {
+  const { text, signatures } = readNote(note)
+  const own = signatures.find((signature) => isOf(signature, key))
+  must(own !== undefined && own.bytes.length > KEY_ID_BYTES + TIME_BYTES, `${key.name} has not cosigned the checkpoint`)
+  const time = new DataView(own.bytes.buffer).getBigUint64(KEY_ID_BYTES)
+  const signature = own.bytes.slice(KEY_ID_BYTES + TIME_BYTES)
+  const holds = await isSignature(signature, `cosignature/v1\ntime ${time}\n${text}`, key)
+  must(holds, `the cosignature of ${key.name} is wrong`)
+  return time
+}
+
+function isOf({ name, bytes }: NoteSignature, key: NoteKey): boolean {
+  return name === key.name && isSame(bytes.slice(0, KEY_ID_BYTES), key.id)
 }
 
 async function isSignature(signature: Bytes, text: string, { publicKey }: NoteKey): Promise<boolean> {

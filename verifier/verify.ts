@@ -4,10 +4,13 @@ import { checkCharge } from './charge.ts'
 import { entryOf, layoutOf } from './entry.ts'
 import { Failed, must } from './failed.ts'
 import { Members } from './members.ts'
-import { type Checkpoint, checkSignature, type NoteKey, readCheckpoint, readKey } from './note.ts'
+import { type Checkpoint, checkCosignature, checkSignature, type NoteKey, readCheckpoint, readKey } from './note.ts'
 import { type Place, type Receipt, readReceipt } from './receipt.ts'
 import { readSheet, type Sheet } from './sheet.ts'
 import { isConsistent, leafHash, rootOf } from './tree.ts'
+
+/** The last second of the year 9999. */
+const LAST_SECOND = 253_402_300_799n
 
 /** What a verification is given, as texts. */
 export interface Evidence {
@@ -17,6 +20,8 @@ export interface Evidence {
   readonly sheet?: string
   /** The verifier key of the log, NAME+ID+KEY. Without it no signature is checked. */
   readonly key?: string
+  /** The verifier keys of witnesses that have to have cosigned the receipt's checkpoint. */
+  readonly witnesses?: readonly string[]
   /** Another checkpoint of the same log, kept from before or read later. */
   readonly checkpoint?: string
   /** The proof that the later one of both checkpoints contains the earlier one, as GET /v1/log/consistency answers. */
@@ -168,10 +173,11 @@ function checkHead({ log, treeSize, root, signed }: Place): Found<Signed> {
 }
 
 async function checkCheckpoints(steps: Steps, signed: Signed, evidence: Evidence): Promise<void> {
-  const { key: text, checkpoint: note, consistency } = evidence
+  const { key: text, witnesses = [], checkpoint: note, consistency } = evidence
   const key = text === undefined ? undefined : await steps.run('key', () => keyOf(text))
   if (text === undefined) steps.skip('signature', 'no key was given')
   else if (key !== undefined) await steps.run('signature', () => checkSigned(signed.note, key))
+  for (const witness of witnesses) await steps.run('witness', () => checkWitness(signed.note, witness))
   if (note === undefined) return
   const other = await steps.run('other', () => {
     const value = readCheckpoint(note)
@@ -190,6 +196,13 @@ function keyOf(text: string): Found<NoteKey> {
 async function checkSigned(note: string, key: NoteKey): Promise<Found<true>> {
   await checkSignature(note, key)
   return told(`signed by ${key.name}`)
+}
+
+async function checkWitness(note: string, text: string): Promise<Found<true>> {
+  const key = readKey(text, 'witness')
+  const seconds = await checkCosignature(note, key)
+  must(seconds <= LAST_SECOND, `${key.name} has cosigned it at no time`)
+  return told(`cosigned by ${key.name} at ${new Date(Number(seconds) * 1_000).toISOString()}`)
 }
 
 function checkConsistency(one: Checkpoint, other: Checkpoint, proof: string | undefined): Found<true> {

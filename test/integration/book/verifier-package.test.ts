@@ -153,6 +153,7 @@ test('the exit status tells a receipt that does not hold from one that cannot be
     [2, /nowhere.json cannot be read/, 'nowhere.json'],
     [2, /--consistency needs --checkpoint/, 'bundle.json', '--consistency', 'sheet.json'],
     [2, /--keys/, 'bundle.json', '--keys'],
+    [1, /^witness +failed +the key is not one of a witness/m, 'bundle.json', '--witness', TEST_LOG_VERIFIER],
     [0, /^usage: sluice-verify/, '--help'],
   ] as const) {
     const done = run(...args)

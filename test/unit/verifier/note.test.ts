@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { generateNoteKey, NoteKey } from '../../../control/book/checkpoint/noteKey.ts'
-import { checkSignature, readCheckpoint, readKey } from '../../../verifier/note.ts'
+import { checkCosignature, checkSignature, readCheckpoint, readKey } from '../../../verifier/note.ts'
 import { TestWitness } from '../../support/testWitness.ts'
 
 const NAME = 'gateway.example.com/v1/log'
@@ -43,7 +43,7 @@ test('what is no verifier key is refused with the reason', () => {
   const key = KEY.verifier()
   assert.equal(readKey(`${key}\n`).name, NAME)
   for (const text of ['', 'a+b', key.slice(0, -4), key.replace(NAME, 'a b'), generateNoteKey(NAME)]) {
-    assert.throws(() => readKey(text), /not one of NAME\+ID\+KEY/)
+    assert.throws(() => readKey(text), /not one of a log, NAME\+ID\+KEY/)
   }
   assert.throws(() => readKey(key.replace(NAME, 'other')), /the id in the key/)
   assert.throws(() => readKey(new TestWitness('witness.example.com').verifier), /with Ed25519/)
@@ -53,4 +53,16 @@ test('texts that are no checkpoints are refused', () => {
   for (const text of ['x\n', `${NAME}\n012\n${ROOT.toString('base64')}\n`, `${NAME}\n12\nshort\n`, `\n12\n${ROOT}\n`]) {
     assert.throws(() => readCheckpoint(KEY.sign(text)), /states no/)
   }
+})
+
+test('the cosignature of a witness is told from that of another one, and from one of another checkpoint', async () => {
+  const [witness, other] = [new TestWitness('witness.example.com'), new TestWitness('witness.example.com')]
+  const key = readKey(witness.verifier, 'witness')
+  const line = witness.line(NOTE, 1_800_000_000)
+  assert.equal(await checkCosignature(NOTE + other.line(NOTE) + line, key), 1_800_000_000n)
+  await assert.rejects(checkCosignature(NOTE, key), /witness\.example\.com has not cosigned/)
+  await assert.rejects(checkCosignature(NOTE + other.line(NOTE), key), /has not cosigned/)
+  const elsewhere = NOTE + witness.line(KEY.sign(TEXT.replace('\n12\n', '\n13\n')))
+  await assert.rejects(checkCosignature(elsewhere, key), /the cosignature of .* is wrong/)
+  assert.throws(() => readKey(KEY.verifier(), 'witness'), /not one of a witness/)
 })

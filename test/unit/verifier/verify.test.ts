@@ -6,6 +6,7 @@ import { leafHash } from '../../../control/book/usagelog/merkle.ts'
 import { type Evidence, verify } from '../../../verifier/verify.ts'
 import { referenceConsistency, referenceRoot } from '../../support/referenceTree.ts'
 import { FIELDS, LOG_KEY, loggedEntry, ORIGIN, provedReceipt, SHEET } from '../../support/samples/provedReceipt.ts'
+import { TestWitness } from '../../support/testWitness.ts'
 
 const KEY = LOG_KEY.verifier()
 
@@ -113,4 +114,15 @@ test('whatever is given in place of a receipt fails with a reason', async () => 
   await assertFails({ sheet: '{"version":"1"}' }, 'sheet', /sheet has no coin/)
   await assertFails({ sheet: 'x' }, 'receipt', /the sheet is not JSON/)
   await assertFails({ key: 'x' }, 'key', /NAME\+ID\+KEY/)
+})
+
+test('witnesses that are named have to have cosigned the checkpoint of the receipt', async () => {
+  const witness = new TestWitness('witness.example.com')
+  const { text } = provedReceipt(FIELDS)
+  const json = JSON.parse(text) as { log: { checkpoint: string } }
+  json.log.checkpoint += witness.line(json.log.checkpoint)
+  const witnesses = [witness.verifier]
+  assert.deepEqual(await failures({ receipt: JSON.stringify(json), witnesses }), [])
+  await assertFails({ witnesses }, 'witness', /has not cosigned/)
+  await assertFails({ witnesses: [KEY] }, 'witness', /not one of a witness/)
 })
