@@ -21,14 +21,23 @@ interface LeafRow {
 
 /**
  * Reads the leaves of a usage log, which are with their receipts, or with what is left of those that were put away.
- * The month that most likely has all of them is read first: that of a receipt in the same tile, else the present one.
+ * The month that most likely has all of them is read first: that of a receipt in the same tile, else the present one; then those
+ * beside it, then all.
  * @param near a receipt of the log
  */
 export function leavesOf(log: number, near?: KnownLeaf): LeafReader {
   return async (client, from, until) => {
     const isNear = near !== undefined && Math.floor(near.position / TILE) === Math.floor(from / TILE)
-    const month = await monthLeaves(client, log, [from, until], isNear ? idTimeMs(near.requestId) : Date.now())
-    if (month.length === until - from) return month.map(({ hashes }) => hashes)
+    const ms = isNear ? idTimeMs(near.requestId) : Date.now()
+    for (const around of [0, 1]) {
+      const rows = await monthLeaves(
+        client,
+        log,
+        [from, until],
+        [monthStartMs(ms, -around), monthStartMs(ms, around + 1)],
+      )
+      if (rows.length === until - from) return rows.map(({ hashes }) => hashes)
+    }
     return inOrder(await allLeaves(client, log, from, until), from, until)
   }
 }
@@ -37,12 +46,12 @@ async function monthLeaves(
   client: Queryable,
   log: number,
   [from, until]: readonly [number, number],
-  ms: number,
+  [startMs, endMs]: readonly [number, number],
 ): Promise<LeafRow[]> {
   const found = await client.query<LeafRow>(
     `SELECT position, leaf_hash AS hashes FROM receipts
      WHERE log = $1 AND position >= $2 AND position < $3 AND request_id >= $4 AND request_id < $5 ORDER BY position`,
-    [log, from, until, idBound(monthStartMs(ms)), idBound(monthStartMs(ms, 1))],
+    [log, from, until, idBound(startMs), idBound(endMs)],
   )
   return found.rows
 }

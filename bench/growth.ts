@@ -1,0 +1,199 @@
+// Whether the book stays as fast as it grows: booking, and the reads that customers make.
+// node dist/bench/growth.js [receipts] [--json]
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sluice } from '../contract/wire/generated/messages.js'
+import { newId } from '../contract/wire/ids.ts'
+import { connectRedis } from '../contract/wire/redis.ts'
+import { generateNoteKey, NoteKey } from '../control/book/checkpoint/noteKey.ts'
+import { signCheckpoint } from '../control/book/checkpoint/signCheckpoint.ts'
+import { balanceOf } from '../control/book/ledger/balanceOf.ts'
+import { monthStartMs } from '../control/book/months/idTime.ts'
+import { bookBatch } from '../control/book/settlement/bookBatch.ts'
+import type { Entry } from '../control/book/settlement/entry.ts'
+import { parseEntries } from '../control/book/settlement/openEntry.ts'
+import { ReceiptReader } from '../control/customers/receipts/receiptReader.ts'
+import { statementPart } from '../control/customers/statements/statement.ts'
+import { startPostgres } from '../control/launch/postgres.ts'
+import { startRedis } from '../control/launch/redis.ts'
+import { migrate } from '../control/runtime/db/migrate.ts'
+import { createPool, type Pool } from '../control/runtime/db/pool.ts'
+import { fillBook, type GrowthAccount } from './growth/fill.ts'
+import { limits } from './limits.ts'
+
+const RECEIPTS = 1_000_000
+/** Accounts whose reads are timed, each first once without the clock. */
+const READERS = 400
+const BATCHES = 40
+const BATCH = 1_000
+const FILL_TIMEOUT_MS = 3_600_000
+
+interface Timing {
+  readonly name: string
+  readonly medianMicros: number
+  readonly p95Micros: number
+}
+
+/** @param times milliseconds */
+function timingOf(name: string, times: readonly number[], each = 1): Timing {
+  const sorted = times.toSorted((a, b) => a - b)
+  const at = (part: number) => Math.round(((sorted[Math.floor(sorted.length * part)] ?? 0) * 1_000) / each)
+  return { name, medianMicros: at(0.5), p95Micros: at(0.95) }
+}
+
+async function timed<T>(name: string, subjects: readonly T[], work: (subject: T) => Promise<unknown>): Promise<Timing> {
+  for (const subject of subjects) await work(subject)
+  const times: number[] = []
+  for (const subject of subjects) {
+    const begin = performance.now()
+    await work(subject)
+    times.push(performance.now() - begin)
+  }
+  return timingOf(name, times)
+}
+
+function someOf<T>(all: readonly T[], count: number): T[] {
+  return Array.from({ length: count }, () => all[Math.floor(Math.random() * all.length)] as T)
+}
+
+async function timeReads(pool: Pool, reader: ReceiptReader, accounts: readonly GrowthAccount[]): Promise<Timing[]> {
+  const readers = someOf(accounts, READERS)
+  const ids: { requestId: string; keyId: string }[] = []
+  const recent: { requestId: string; keyId: string }[] = []
+  for (const { keyId } of readers) {
+    const found = await pool.query<{ request_id: string }>(
+      'SELECT request_id FROM receipts WHERE key_id = $1 ORDER BY request_id DESC',
+      [keyId],
+    )
+    const own = found.rows.map((row) => ({ requestId: row.request_id, keyId }))
+    recent.push(...own.slice(0, 1))
+    ids.push(...someOf(own, 1))
+  }
+  const lastMonth = { startMs: monthStartMs(Date.now(), -1), endMs: monthStartMs(Date.now()) }
+  return [
+    await timed('one receipt of now', recent, ({ requestId, keyId }) => reader.single(requestId, keyId)),
+    await timed('one receipt of the year', ids, ({ requestId, keyId }) => reader.single(requestId, keyId)),
+    await timed('latest receipts of a key', readers, (own) => reader.list({ ...own, limit: 20, after: '' })),
+    await timed('latest receipts of an account', readers, (own) =>
+      reader.list({ ...own, keyId: '', limit: 20, after: '' }),
+    ),
+    await timed("a month's statement", readers, async ({ accountId }) => {
+      for (let next: string | undefined; next !== ''; ) {
+        next = (await statementPart(pool, { accountId, ...lastMonth }, next ?? '', limits)).next
+      }
+    }),
+    await timed('balance', readers, ({ accountId }) => balanceOf(pool, accountId)),
+  ]
+}
+
+/** A batch of endings of accounts everywhere, one entry a shard. */
+function batchOf(accounts: readonly GrowthAccount[], number: number): Entry[] {
+  const endings = new Map<number, Uint8Array[]>()
+  for (const { accountId, keyId, log } of someOf(accounts, BATCH)) {
+    const settlement = {
+      requestId: newId('req'),
+      accountId,
+      keyId,
+      model: 'acme/chat-small',
+      endpoint: 'chat',
+      provider: 'acme',
+      sheetVersion: 1,
+      status: sluice.Status.OK,
+      streamed: true,
+      holdUnits: 200,
+      chargeUnits: 100,
+      usage: { input: 120, cachedInput: 16, output: 340 },
+      usageSource: sluice.UsageSource.REPORTED,
+      startedAtMs: Date.now(),
+      firstByteMs: 210,
+      durationMs: 3_100,
+    }
+    const ended = sluice.Ended.encode({ settlement, heldAtMs: Date.now(), split: 'coin=100' }).finish()
+    endings.set(log, [...(endings.get(log) ?? []), ended])
+  }
+  const owner = newId('own')
+  return parseEntries(
+    [...endings].map(([shard, own]) => {
+      const bytes = sluice.UnreadEndings.encode({ owner, from: 1, endings: own }).finish()
+      return { shard, id: `${Date.now()}-${number}`, fields: [Buffer.from('b'), Buffer.from(bytes)] }
+    }),
+  )
+}
+
+async function timeBooking(pool: Pool, accounts: readonly GrowthAccount[]): Promise<Timing> {
+  const times: number[] = []
+  for (let number = 1; number <= BATCHES; number++) {
+    const entries = batchOf(accounts, number)
+    const begin = performance.now()
+    const { receipts } = await bookBatch(pool, entries)
+    times.push(performance.now() - begin)
+    if (receipts !== BATCH) throw new Error(`${receipts} of ${BATCH} endings were booked`)
+  }
+  // The first ones find nothing in memory.
+  return timingOf('booking, a receipt', times.slice(BATCHES / 4), BATCH)
+}
+
+async function fill(address: string, count: number, isQuiet: boolean): Promise<GrowthAccount[]> {
+  const pool = createPool(address, { ...limits, databaseTimeoutMs: FILL_TIMEOUT_MS })
+  const say = (text: string) => {
+    if (!isQuiet) console.error(text)
+  }
+  try {
+    return await fillBook(pool, count, say)
+  } finally {
+    await pool.end()
+  }
+}
+
+async function main(): Promise<void> {
+  const [count = RECEIPTS] = process.argv
+    .slice(2)
+    .filter((text) => /^\d+$/.test(text))
+    .map(Number)
+  const isJson = process.argv.includes('--json')
+  const dir = mkdtempSync(join(tmpdir(), 'sluice-bench-growth-'))
+  // PostgreSQL runs as another user when this program runs as root.
+  chmodSync(dir, 0o755)
+  const postgres = await startPostgres({ dir: join(dir, 'pg'), logFile: join(dir, 'pg.log'), limits })
+  const redisServer = await startRedis({ dir: join(dir, 'redis'), logFile: join(dir, 'redis.log'), limits })
+  const address = await postgres.provideDatabase('bench')
+  const pool = createPool(address, limits)
+  const redis = connectRedis(redisServer.url, 'wait')
+  try {
+    await migrate(pool)
+    const accounts = await fill(address, count, isJson)
+    await signCheckpoint(pool, NoteKey.of(generateNoteKey('bench')), limits)
+    const reader = new ReceiptReader(pool, redis, limits)
+    const timings = [...(await timeReads(pool, reader, accounts)), await timeBooking(pool, accounts)]
+    const size = await pool.query<{ size: number }>('SELECT pg_database_size(current_database()) AS size')
+    const result = { receipts: accounts.length * 1_000, databaseBytes: size.rows[0]?.size, timings }
+    console.log(isJson ? JSON.stringify(result) : tableOf(result))
+  } finally {
+    redis.disconnect()
+    await pool.end()
+    await redisServer.process.stop()
+    await postgres.process.stop()
+    rmSync(postgres.dir, { recursive: true, force: true })
+    rmSync(dir, { recursive: true, force: true })
+  }
+}
+
+function tableOf({
+  receipts,
+  databaseBytes = 0,
+  timings,
+}: {
+  receipts: number
+  databaseBytes: number | undefined
+  timings: readonly Timing[]
+}): string {
+  const lines = timings.map(({ name, medianMicros, p95Micros }) => {
+    return `${name.padEnd(32)} ${String(medianMicros).padStart(8)} us ${String(p95Micros).padStart(8)} us at p95`
+  })
+  return [`with ${receipts} receipts in ${Math.round(databaseBytes / 2 ** 20)} MiB:`, ...lines].join('\n')
+}
+
+// The servers are stopped when the process exits, which a signal alone does not make it do in order.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1))
+await main()
