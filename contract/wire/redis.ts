@@ -1,6 +1,7 @@
 import type { EventEmitter } from 'node:events'
 import { Cluster, type ClusterOptions, type Command, type RedisOptions, Redis as SingleRedis } from 'ioredis'
 import { isIpAddress } from '../net/ipAddress.ts'
+import { LastingRedis } from './lastingRedis.ts'
 import { type ClusterPlace, parseRedisUrl, type SentinelPlace, type ServerPlace } from './redisUrl.ts'
 
 type Commands = Pick<SingleRedis, keyof SingleRedis & keyof Cluster>
@@ -72,12 +73,12 @@ function bounds(lost: LostConnection): RedisOptions {
 
 function connectServer({ url, host, tls }: ServerPlace, options: RedisOptions): SingleRedis {
   const address = url.startsWith('unix://') ? url.slice('unix://'.length) : url
-  return new SingleRedis(address, { ...options, ...tlsOf(tls, host) })
+  return new LastingRedis(address, { ...options, ...tlsOf(tls, host) })
 }
 
 function connectSentinel(place: SentinelPlace, options: RedisOptions): SingleRedis {
   const { sentinels, master, database, username, password, sentinelUsername, sentinelPassword, tls } = place
-  return new SingleRedis({
+  return new LastingRedis(undefined, {
     ...options,
     sentinels: [...sentinels],
     name: master,

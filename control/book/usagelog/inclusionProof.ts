@@ -1,6 +1,6 @@
 import type { Queryable } from '../../runtime/db/pool.ts'
 import { Frontier } from './frontier.ts'
-import { type KnownLeaf, type LeafReader, leavesOf } from './leafReads.ts'
+import { type LeafReader, leavesOf } from './leafReads.ts'
 import { consistencyParts, nodeHash, type ProofPart, peaksOf, proofParts, rootOf, type Subtree } from './merkle.ts'
 
 const STEP = 8
@@ -115,8 +115,11 @@ async function pathOf(tiles: Tiles, parts: readonly ProofPart[]): Promise<string
 }
 
 /** A receipt by its place in a usage log. */
-export interface LoggedLeaf extends KnownLeaf {
+export interface LoggedLeaf {
   readonly log: number
+  readonly position: number
+  /** Says where its leaf and those beside it are read first. */
+  readonly requestId?: string
 }
 
 /**
@@ -132,7 +135,8 @@ export async function inclusionProof(
 ): Promise<InclusionProof | undefined> {
   const { size, root } = head ?? (await currentHead(client, log))
   if (!Number.isSafeInteger(position) || position < 0 || position >= size) return undefined
-  const tiles = new Tiles(client, log, size, leavesOf(log, { position, requestId }))
+  const near = requestId === undefined ? undefined : { position, requestId }
+  const tiles = new Tiles(client, log, size, leavesOf(log, near))
   const proof = await inclusionPath(tiles, position, size)
   const leaf = await tiles.hashOf({ level: 0, index: position })
   return { position, tree_size: size, root: root.toString('hex'), leaf: leaf.toString('hex'), proof }

@@ -37,7 +37,7 @@ export async function checkArchive(
     if (JSON.stringify(found) !== JSON.stringify(part)) {
       throw new ArchiveError(`${path} has other receipts of log ${log} than its manifest says`)
     }
-    await checkHead(db, log, part.last, manifest)
+    await checkHead(db, log, part.last)
   }
   if (receipts !== manifest.receipts)
     throw new ArchiveError(`${path} has ${receipts} receipts, not those of its manifest`)
@@ -63,13 +63,8 @@ async function checkRun(db: Queryable, { log, position, leaves, requestId }: Lea
   throw new ArchiveError(`node ${tile} of usage log ${log} is not over its leaves: see the audit`)
 }
 
-async function checkHead(
-  db: Queryable,
-  log: number,
-  position: number,
-  { from_id: requestId }: Manifest,
-): Promise<void> {
-  const proof = await inclusionProof(db, { log, position, requestId: requestId || 'req_0' })
+async function checkHead(db: Queryable, log: number, position: number): Promise<void> {
+  const proof = await inclusionProof(db, { log, position })
   const bytes = (hex: string) => Buffer.from(hex, 'hex')
   const holds =
     proof !== undefined &&

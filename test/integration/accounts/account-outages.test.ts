@@ -34,8 +34,8 @@ const REQUESTS = Object.values(API_ROUTES).map(({ method, path, auth }) => ({
   body: method === 'GET' || method === 'DELETE' ? {} : { body: {} },
 }))
 
-/** What control answers without its database: a signature that is wrong, and payments where none are taken. */
-const ASK_NO_DATABASE = ['/v1/auth/verify', '/x402/v1/credits/']
+/** What control answers without its database: a signature that is wrong, a note that is missing, and payments where none are taken. */
+const ASK_NO_DATABASE = ['POST /v1/auth/verify', 'POST /v1/log/checkpoint', 'GET /x402/v1/credits/']
 
 /** How many calls of the account API were ever given to control. */
 function callsMade(): Promise<number> {
@@ -87,7 +87,9 @@ test('without control: 503 in time, chat goes on, nothing is done later, and no 
 test('without PostgreSQL: 503, and all well when it is back', async () => {
   await stack.postgres?.kill9()
   // What is wrong with a body is said without the database.
-  await allRefused(REQUESTS.filter(({ path }) => !ASK_NO_DATABASE.some((other) => path.startsWith(other))))
+  await allRefused(
+    REQUESTS.filter(({ method, path }) => !ASK_NO_DATABASE.some((other) => `${method} ${path}`.startsWith(other))),
+  )
   await stack.postgres?.restart()
   await served()
 })

@@ -7,6 +7,7 @@ import { ArchiveError } from '../../../control/customers/archive/archiveError.ts
 import { readManifest } from '../../../control/customers/archive/archiveFile.ts'
 import { ArchiveKeeper } from '../../../control/customers/archive/archiveKeeper.ts'
 import { checkArchive } from '../../../control/customers/archive/checkArchive.ts'
+import { runCli } from '../../support/cli.ts'
 import { limits, limitsWith } from '../../support/limits.ts'
 import { ArchiveWorld } from '../../support/parts/archiveWorld.ts'
 import { watched } from '../../support/parts/faultyPool.ts'
@@ -75,14 +76,30 @@ test('a month is not taken out under who reads it for long', async () => {
   assert.equal(await world.kept(-2), world.idsOf(-2).length)
 })
 
+test('the operator archives a month, and has its file checked', async () => {
+  const env = {
+    DATABASE_URL: book.pool.options.connectionString,
+    REDIS_URL: book.redisServer.url,
+    SLUICE_ARCHIVE: world.dir,
+  }
+  const wrong = await runCli(['receipts', 'archive', '2027-13'], env)
+  assert.deepEqual([wrong.code, /MONTH must be one such as/.test(wrong.stderr)], [2, true])
+  const early = await runCli(['receipts', 'archive', world.name(0)], env)
+  assert.deepEqual([early.code, /^sluice: .* can be archived from/.test(early.stderr)], [1, true])
+  const receipts = world.idsOf(-2).length
+  const archived = await runCli(['receipts', 'archive', world.name(-2), '--json'], env)
+  const { file, sha256 } = archived.json as { file: string; sha256: string }
+  assert.equal(archived.code, 0, archived.stderr)
+  const checked = await runCli(['receipts', 'check', join(world.dir, file), '--json'], env)
+  assert.deepEqual(checked.json, { month: world.name(-2), receipts })
+  const listed = (await runCli(['receipts', 'archives', '--json'], env)).json as { data: { sha256: string }[] }
+  assert.ok(listed.data.some((archive) => archive.sha256 === sha256))
+})
+
 test('control archives what is older than the operator keeps, the earliest month first', async () => {
   const options = { pool: book.pool, redis: book.redis, dir: world.dir, limits, log, keptMonths: 1 }
   const keeper = new ArchiveKeeper(options)
-  await until(
-    'the months are archived',
-    async () => (await world.kept(-2)) + (await world.kept(-5)) + (await world.kept(-4)) === 0,
-    30_000,
-  )
+  await until('the months are archived', async () => (await world.kept(-5)) + (await world.kept(-4)) === 0, 30_000)
   await keeper.stop()
   const archives = await book.pool.query<{ month: string }>('SELECT month FROM receipt_archives ORDER BY until_id')
   assert.deepEqual(

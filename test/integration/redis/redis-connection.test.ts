@@ -4,6 +4,9 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { connectRedis, type Redis } from '../../../contract/wire/redis.ts'
 import { defineScript } from '../../../contract/wire/scripts.ts'
+import { freePort } from '../../../control/launch/process/freePort.ts'
+import { FakeSentinel } from '../../support/redis/fakeSentinel.ts'
+import { newRedisProcess } from '../../support/redis/redisProcess.ts'
 import { startTestRedis, type TestServer } from '../../support/services.ts'
 import { until } from '../../support/until.ts'
 
@@ -100,4 +103,26 @@ test('a password and a database are used; a wrong password never connects', asyn
   } finally {
     await redis.config('SET', 'requirepass', '')
   }
+})
+
+test('a failover that is announced while a lost connection asks for the master leaves it to come back', async (t) => {
+  const port = await freePort()
+  const master = newRedisProcess({ port, settings: { port } })
+  await master.start()
+  t.after(() => master.stop())
+  const sentinel = await FakeSentinel.start(port)
+  t.after(() => sentinel.stop())
+  const connection = await openReady(`redis+sentinel://127.0.0.1:${sentinel.port}/sluice/0`)
+  await until('it hears of failovers', () => sentinel.listeners === 1)
+  sentinel.isSilent = true
+  await master.kill9()
+  await until('it asks for the master', () => sentinel.asking.length === 1)
+  sentinel.announce()
+  await master.start()
+  sentinel.isSilent = false
+  sentinel.answer()
+  await until('the connection is back', () => connection.status === 'ready')
+  assert.equal(await connection.ping(), 'PONG')
+  connection.disconnect()
+  await until('it is closed', () => connection.status === 'end')
 })

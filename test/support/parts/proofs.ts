@@ -6,7 +6,6 @@ import type { Pool } from '../../../control/runtime/db/pool.ts'
 import { TEST_LOG_VERIFIER } from '../logKey.ts'
 import { readCheckpoint } from '../noteVerifier.ts'
 import { present } from '../present.ts'
-import { scalar } from './ledger.ts'
 
 const bytes = (hex: string): Buffer => Buffer.from(hex, 'hex')
 
@@ -16,10 +15,8 @@ export async function assertProved(
   log: number,
   position: number,
 ): Promise<{ leaf: Buffer; signed: SignedHead }> {
-  const sql = 'SELECT request_id FROM receipts WHERE log = $1 AND position = $2'
-  const requestId = await scalar<string>(pool, sql, [log, position])
   const signed = present(await signedHead(pool, log, position))
-  const proof = present(await inclusionProof(pool, { log, position, requestId }, signed.head))
+  const proof = present(await inclusionProof(pool, { log, position }, signed.head))
   const leaf = bytes(proof.leaf)
   assert.ok(verifyInclusion(leaf, position, proof.tree_size, proof.proof.map(bytes), signed.head.root))
   const { size, root } = readCheckpoint(signed.note, TEST_LOG_VERIFIER)

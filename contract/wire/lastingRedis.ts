@@ -1,0 +1,33 @@
+import { Redis, type RedisOptions } from 'ioredis'
+
+/** The wait before a connection that was given up is made anew. */
+const AGAIN_MS = 50
+
+/**
+ * A connection to one server at a time that ends by `disconnect()` alone. ioredis gives one up for good where its attempt to
+ * connect is interrupted, as by Sentinel's news of a failover while it asks Sentinel for the master.
+ */
+export class LastingRedis extends Redis {
+  private isClosed = false
+
+  /** @param address of one server; that of a master that Sentinel names is found by `options` */
+  constructor(address: string | undefined, options: Omit<RedisOptions, 'replyMapping'>) {
+    // The overloads take an address or none.
+    if (address === undefined) super(options)
+    else super(address, options)
+    this.on('end', () => this.connectAgain())
+  }
+
+  override disconnect(reconnect = false): void {
+    if (!reconnect) this.isClosed = true
+    super.disconnect(reconnect)
+  }
+
+  private connectAgain(): void {
+    if (this.isClosed) return
+    setTimeout(() => {
+      // What fails is told as an error of the connection.
+      if (!this.isClosed) this.connect().catch(() => {})
+    }, AGAIN_MS)
+  }
+}
