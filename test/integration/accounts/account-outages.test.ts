@@ -34,8 +34,13 @@ const REQUESTS = Object.values(API_ROUTES).map(({ method, path, auth }) => ({
   body: method === 'GET' || method === 'DELETE' ? {} : { body: {} },
 }))
 
-/** What control answers without its database: a signature that is wrong, a note that is missing, and payments where none are taken. */
-const ASK_NO_DATABASE = ['POST /v1/auth/verify', 'POST /v1/log/checkpoint', 'GET /x402/v1/credits/']
+/** What control answers without its database: what is wrong or missing in a request, and payments where none are taken. */
+const ASK_NO_DATABASE = [
+  'POST /v1/auth/verify',
+  'POST /v1/log/checkpoint',
+  'GET /v1/log/consistency',
+  'GET /x402/v1/credits/',
+]
 
 /** How many calls of the account API were ever given to control. */
 function callsMade(): Promise<number> {

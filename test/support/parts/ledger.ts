@@ -256,7 +256,7 @@ export async function appendEnded(
 }
 
 /** Waits until `probe` answers true. @throws Error with `what` after `timeoutMs` */
-export async function until(what: string, probe: () => Promise<boolean>, timeoutMs = 15_000): Promise<void> {
+export async function until(what: string, probe: () => Promise<boolean>, timeoutMs = 60_000): Promise<void> {
   const deadline = performance.now() + timeoutMs
   while (!(await probe())) {
     if (performance.now() > deadline) throw new Error(`not within ${timeoutMs} ms: ${what}`)
