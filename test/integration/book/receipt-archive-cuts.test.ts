@@ -3,13 +3,12 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { newId } from '../../../contract/wire/ids.ts'
-import { ArchiveError } from '../../../control/customers/archive/archiveError.ts'
 import { readManifest } from '../../../control/customers/archive/archiveFile.ts'
 import { ArchiveKeeper } from '../../../control/customers/archive/archiveKeeper.ts'
 import { checkArchive } from '../../../control/customers/archive/checkArchive.ts'
 import { runCli } from '../../support/cli.ts'
 import { limits, limitsWith } from '../../support/limits.ts'
-import { ArchiveWorld } from '../../support/parts/archiveWorld.ts'
+import { ArchiveWorld, refused } from '../../support/parts/archiveWorld.ts'
 import { watched } from '../../support/parts/faultyPool.ts'
 import { assertCleanAudit, type Book, ensureOpen, log, until } from '../../support/parts/ledger.ts'
 
@@ -20,12 +19,6 @@ before(async () => {
   book = world.book
 })
 after(() => world.stop())
-
-const refused = (because: RegExp) => (error: unknown) => {
-  assert.ok(error instanceof ArchiveError, String(error))
-  assert.match(error.message, because)
-  return true
-}
 
 test('a receipt of the month that comes while it is written keeps it in the database', async () => {
   const [accountId = ''] = world.accountIds

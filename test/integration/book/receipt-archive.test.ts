@@ -10,7 +10,6 @@ import { shardOf } from '../../../contract/wire/redisKeys.ts'
 import { monthStartMs } from '../../../control/book/months/idTime.ts'
 import { inclusionProof } from '../../../control/book/usagelog/inclusionProof.ts'
 import { verifyInclusion } from '../../../control/book/usagelog/merkle.ts'
-import { ArchiveError } from '../../../control/customers/archive/archiveError.ts'
 import { readManifest } from '../../../control/customers/archive/archiveFile.ts'
 import { checkArchive } from '../../../control/customers/archive/checkArchive.ts'
 import { receiptPage } from '../../../control/customers/receipts/receiptPage.ts'
@@ -18,7 +17,7 @@ import { ReceiptReader } from '../../../control/customers/receipts/receiptReader
 import { payShares } from '../../../control/customers/referrals/share.ts'
 import { statementPart } from '../../../control/customers/statements/statement.ts'
 import { limits, limitsWith } from '../../support/limits.ts'
-import { ArchiveWorld } from '../../support/parts/archiveWorld.ts'
+import { ArchiveWorld, refused } from '../../support/parts/archiveWorld.ts'
 import {
   assertCleanAudit,
   type Book,
@@ -38,12 +37,6 @@ before(async () => {
   book = world.book
 })
 after(() => world.stop())
-
-const refused = (because: RegExp) => (error: unknown) => {
-  assert.ok(error instanceof ArchiveError, String(error))
-  assert.match(error.message, because)
-  return true
-}
 
 /** Runs something, and rolls back what it changed. */
 async function meanwhile(sql: string, work: () => Promise<unknown>, undo: string): Promise<void> {

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { newId } from '../../../contract/wire/ids.ts'
 import { shardOf } from '../../../contract/wire/redisKeys.ts'
 import { monthStartMs } from '../../../control/book/months/idTime.ts'
@@ -5,6 +6,7 @@ import { bookBatch } from '../../../control/book/settlement/bookBatch.ts'
 import type { Booked } from '../../../control/book/settlement/bookEntries.ts'
 import { parseEntries } from '../../../control/book/settlement/openEntry.ts'
 import { openNewAccount } from '../../../control/customers/accounts/accounts.ts'
+import { ArchiveError } from '../../../control/customers/archive/archiveError.ts'
 import type { Manifest } from '../../../control/customers/archive/archiveFile.ts'
 import { type ArchiveOptions, archiveMonth } from '../../../control/customers/archive/archiveMonth.ts'
 import { payShares } from '../../../control/customers/referrals/share.ts'
@@ -111,4 +113,11 @@ export class ArchiveWorld {
       }
     }
   }
+}
+
+/** For `assert.rejects`: a month is not archived, because of this. */
+export const refused = (because: RegExp) => (error: unknown) => {
+  assert.ok(error instanceof ArchiveError, String(error))
+  assert.match(error.message, because)
+  return true
 }
