@@ -6,6 +6,7 @@ import { HEADS_LOG } from '../book/usagelog/head.ts'
 import { leafHash } from '../book/usagelog/merkle.ts'
 import type { Limits } from '../limits.ts'
 import type { Client } from '../runtime/db/pool.ts'
+import type { AuditMark } from './auditMark.ts'
 import { type AuditCheck, Faults } from './check.ts'
 import { compareNodes } from './logNodes.ts'
 
@@ -24,10 +25,17 @@ interface CheckpointRow {
 
 const PAGE = 'SELECT position, log, size, root FROM log_heads WHERE position >= $1 ORDER BY position LIMIT $2'
 
-/** Computes the log of heads again: heads only grow, and every checkpoint signs what the log was. */
-export async function checkCheckpoints(client: Client, limits: Limits): Promise<AuditCheck[]> {
-  const log = new HeadsLog(client)
-  for (let next = 0; ; ) {
+/**
+ * Computes the log of heads again: heads only grow, and every checkpoint signs what the log was.
+ * @param mark to go on from
+ */
+export async function checkCheckpoints(
+  client: Client,
+  mark: AuditMark | undefined,
+  limits: Limits,
+): Promise<AuditCheck[]> {
+  const log = new HeadsLog(client, mark)
+  for (let next = mark?.logs[HEADS_LOG]?.size ?? 0; ; ) {
     const { rows } = await client.query<HeadRow>(PAGE, [next, limits.auditPageMax])
     const end = (rows.at(-1)?.position ?? next - 1) + 1
     log.notes = await readCheckpoints(client, next, end)
@@ -45,18 +53,24 @@ class HeadsLog {
   /** Those of the next sizes. */
   notes: ReadonlyMap<number, CheckpointRow> = new Map()
   private readonly client: Client
-  private readonly frontier = new Frontier(0, Buffer.alloc(0))
-  private readonly sizes = new Map<number, number>()
+  private readonly frontier: Frontier
+  private readonly sizes: Map<number, number>
   private readonly grow = new Faults()
   private readonly signed = new Faults()
   private readonly nodes = new Faults()
   private completed: StoredNode[] = []
   private checkpoints = 0
   /** The position behind the last entry. */
-  private next = 0
+  private next: number
+  private readonly first: number
 
-  constructor(client: Client) {
+  constructor(client: Client, mark: AuditMark | undefined) {
     this.client = client
+    const { size, peaks } = mark?.logs[HEADS_LOG] ?? { size: 0, peaks: '' }
+    this.frontier = new Frontier(size, Buffer.from(peaks, 'hex'))
+    this.next = size
+    this.first = size
+    this.sizes = new Map(mark?.logs.map(({ signed }, log) => [log, signed]))
   }
 
   async add({ position, log, size, root }: HeadRow): Promise<void> {
@@ -99,10 +113,11 @@ class HeadsLog {
 
   /** Appends the tile whose hashes alone are kept. @returns whether there is one */
   private async addKept(): Promise<boolean> {
-    if (this.next % TILE !== 0) return false
-    const leaves = await keptLeaves(this.client, this.next / TILE)
-    for (const leaf of leaves ?? []) this.append(leaf)
-    if (leaves !== undefined) this.next += TILE
+    const passed = this.next % TILE
+    if (passed !== 0 && this.next !== this.first) return false
+    const leaves = await keptLeaves(this.client, (this.next - passed) / TILE)
+    for (const leaf of leaves?.slice(passed) ?? []) this.append(leaf)
+    if (leaves !== undefined) this.next += TILE - passed
     return leaves !== undefined
   }
 

@@ -1,9 +1,10 @@
 import type { Invariant } from './check.ts'
+import { sumsOf } from './sumTables.ts'
 
 const CREDITS = `FROM ledger_accounts WHERE kind = 'payer_credit'`
 
 /** What has to hold of the credits of payers by the book alone. */
-export const CREDIT_INVARIANTS: readonly Invariant[] = [
+export const creditInvariants = (isSinceMark: boolean): readonly Invariant[] => [
   {
     name: 'payer credits are what payments kept and used',
     checked: `SELECT count(*) || ' credits of ' || coalesce(sum(balance), 0) || ' units' ${CREDITS}`,
@@ -30,7 +31,10 @@ export const CREDIT_INVARIANTS: readonly Invariant[] = [
         FROM payments
       ) p ON p.id = t.ref AND ((t.kind = 'payer_credit_used' AND t.debit = p.credit AND t.credit = p.coin) OR
         (t.kind = 'payer_credit_kept' AND t.debit = p.coin AND t.credit = p.credit))
-      WHERE (t.debit LIKE 'payer\\_credit:%' OR t.credit LIKE 'payer\\_credit:%') AND p.id IS NULL`,
+      WHERE t.kind <> 'charge' AND (t.debit LIKE 'payer\\_credit:%' OR t.credit LIKE 'payer\\_credit:%') AND p.id IS NULL
+      UNION ALL
+      SELECT account || ' was charged ' || -amount FROM ${sumsOf('charges', isSinceMark)} c
+      WHERE account LIKE 'payer\\_credit:%'`,
   },
   {
     name: 'payments of an asset are charged, refunded, kept or open',

@@ -2,6 +2,12 @@
 export const AUDIT_LIMITS = {
   /** Rows that are read at once. */
   auditPageMax: 1_000,
+  /** Receipts of one log that one statement adds up. */
+  auditSumReceipts: 50_000,
+  /** Rows of sums whose digest is taken at once. */
+  auditDigestRows: 5_000,
+  /** One statement of an audit, ms: some read a whole table. */
+  auditStatementMs: 86_400_000,
   /** How often a check of what is being changed is repeated before its finding counts. */
   auditRechecksMax: 10,
 } as const

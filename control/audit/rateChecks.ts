@@ -1,13 +1,16 @@
 import { chargeUnits, promptTokens, type RateSet, type TokenUsage } from '../../contract/money/charge.ts'
+import { LOG_COUNT } from '../book/usagelog/head.ts'
 import { effectiveRates, priceFromJson } from '../catalog/pricing/price.ts'
 import type { Sheet, SheetModel } from '../catalog/pricing/sheet.ts'
 import { sheetOf } from '../catalog/pricing/sheetStore.ts'
 import type { Limits } from '../limits.ts'
 import type { Client } from '../runtime/db/pool.ts'
+import { logsFrom } from './addReceipts.ts'
+import type { AuditMark } from './auditMark.ts'
 import { type AuditCheck, Faults } from './check.ts'
+import { longQuery } from './workspace.ts'
 
 interface RatedRow extends TokenUsage {
-  readonly log: number
   readonly position: number
   readonly requestId: string
   readonly model: string
@@ -21,23 +24,24 @@ interface RatedRow extends TokenUsage {
 }
 
 const PAGE = `
-  SELECT log, position, request_id AS "requestId", model, sheet_version AS "sheetVersion", rate, tier, unit,
+  SELECT position, request_id AS "requestId", model, sheet_version AS "sheetVersion", rate, tier, unit,
     quantity, size,
     charge_units AS "chargeUnits", input_tokens AS input, cached_input_tokens AS "cachedInput",
     cache_write_5m_tokens AS "cacheWrite5m", cache_write_1h_tokens AS "cacheWrite1h", output_tokens AS output,
     reasoning_tokens AS reasoning
-  FROM receipts WHERE (rate = 'batch' OR tier = 'private' OR size <> '') AND (log, position) > ($1, $2)
-  ORDER BY log, position LIMIT $3`
+  FROM receipts WHERE (rate = 'batch' OR tier = 'private' OR size <> '') AND log = $1 AND position >= $2
+  ORDER BY position LIMIT $3`
 
-/** Compares the receipts of batches, of the private tier and of sized images with the price sheets that they name. */
-export async function checkRates(client: Client, limits: Limits): Promise<AuditCheck[]> {
+/**
+ * Compares the receipts of batches, of the private tier and of sized images with the price sheets that they name.
+ * @param mark to go on from
+ */
+export async function checkRates(client: Client, mark: AuditMark | undefined, limits: Limits): Promise<AuditCheck[]> {
   const [unsold, tooDear] = [new Faults(), new Faults()]
   let receipts = 0
-  for (let last = { log: -1, position: -1 }; ; ) {
-    const sheets = new SheetModels(client)
-    const page = await client.query<RatedRow>(PAGE, [last.log, last.position, limits.auditPageMax])
-    for (const row of page.rows) {
-      last = row
+  const from = mark?.logs.slice(0, LOG_COUNT).map(({ size }) => size) ?? []
+  for (const log of await logsFrom(client, from)) {
+    for await (const { row, sheets } of ratedRows(client, log, from[log] ?? 0, limits)) {
       receipts++
       const limit = chargeLimit(row, (await sheets.of(row.sheetVersion)).get(row.model))
       const { requestId, chargeUnits: charged } = row
@@ -47,13 +51,22 @@ export async function checkRates(client: Client, limits: Limits): Promise<AuditC
         )
       } else if (charged > limit) tooDear.add(`${requestId} was charged ${charged}, its price sheet says ${limit}`)
     }
-    if (page.rows.length < limits.auditPageMax) break
   }
   const checked = `${receipts} receipts of batches, the private tier and sized images`
   return [
     unsold.check('every receipt names rates of its price sheet', checked),
     tooDear.check('no batch or private request exceeds its rates, and no batch the standard ones', checked),
   ]
+}
+
+async function* ratedRows(client: Client, log: number, from: number, limits: Limits) {
+  for (let next = from; ; ) {
+    const sheets = new SheetModels(client)
+    const page = await client.query<RatedRow>(longQuery(limits, PAGE, [log, next, limits.auditPageMax]))
+    for (const row of page.rows) yield { row, sheets }
+    if (page.rows.length < limits.auditPageMax) return
+    next = (page.rows.at(-1)?.position ?? next) + 1
+  }
 }
 
 /** The most that a receipt may charge by its price sheet; undefined where the sheet does not sell what it names. */

@@ -1,7 +1,8 @@
 import type { Invariant } from './check.ts'
+import { sumsOf } from './sumTables.ts'
 
 /** What has to hold of referrals: every coin charge counts once, and what is paid is the share of what was counted. */
-export const REFERRAL_INVARIANTS: readonly Invariant[] = [
+export const referralInvariants = (isSinceMark: boolean): readonly Invariant[] => [
   {
     name: 'every coin charge of a referred account counts once',
     checked: `SELECT count(*) || ' referrals, counted are ' || (SELECT sum(position) FROM referral_cursors) || ' receipts'
@@ -12,16 +13,7 @@ export const REFERRAL_INVARIANTS: readonly Invariant[] = [
       FROM referrals f
       LEFT JOIN (SELECT referral_id, sum(base_units) AS units FROM referral_shares GROUP BY 1) s ON s.referral_id = f.id
       LEFT JOIN (
-        SELECT id, sum(units) AS units FROM (
-          SELECT g.id, sum(t.units) AS units
-          FROM receipts r
-          LEFT JOIN agents a ON a.id = r.account_id
-          JOIN referrals g ON g.account_id = coalesce(a.owner_id, r.account_id) AND g.from_positions[r.log + 1] <= r.position
-          JOIN transfers t ON t.ref = r.request_id AND t.kind = 'charge' AND t.debit = 'coin:' || r.account_id
-          JOIN referral_cursors counted ON counted.log = r.log AND r.position < counted.position
-          GROUP BY g.id
-          UNION ALL SELECT referral_id, units FROM archived_referrals
-        ) AS counted GROUP BY id
+        SELECT referral_id AS id, sum(units) AS units FROM ${sumsOf('referrals', isSinceMark)} AS counted GROUP BY 1
       ) c ON c.id = f.id
       WHERE f.base_units <> coalesce(s.units, 0) OR f.base_units <> coalesce(c.units, 0)
       UNION ALL

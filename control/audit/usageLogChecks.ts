@@ -5,8 +5,10 @@ import { leafHash } from '../book/usagelog/merkle.ts'
 import type { Limits } from '../limits.ts'
 import type { Client } from '../runtime/db/pool.ts'
 import { type ArchivedLeaf, archivedLeaves } from './archivedLeaves.ts'
+import type { AuditMark } from './auditMark.ts'
 import { type AuditCheck, Faults } from './check.ts'
 import { compareNodes } from './logNodes.ts'
+import type { Progress } from './progress.ts'
 
 interface LogRow extends LoggedReceipt {
   readonly position: number
@@ -36,8 +38,16 @@ interface LogFaults {
   readonly signed: Faults
 }
 
-/** Computes all usage logs again from the receipts and compares leaves, stored nodes and heads. */
-export async function checkUsageLogs(client: Client, limits: Limits): Promise<AuditCheck[]> {
+/**
+ * Computes all usage logs again from the receipts and compares leaves, stored nodes and heads.
+ * @param mark to go on from; what it says of a log is part of the head that has to come out
+ */
+export async function checkUsageLogs(
+  client: Client,
+  mark: AuditMark | undefined,
+  progress: Progress,
+  limits: Limits,
+): Promise<AuditCheck[]> {
   const faults = {
     positions: new Faults(),
     leaves: new Faults(),
@@ -45,16 +55,19 @@ export async function checkUsageLogs(client: Client, limits: Limits): Promise<Au
     heads: new Faults(),
     signed: new Faults(),
   }
-  let [receipts, signed] = [0, 0]
+  let [receipts, signed, before] = [0, 0, 0]
   for (let log = 0; log < LOG_COUNT; log++) {
-    const heads = new SignedHeads(client, log, limits)
-    const frontier = await rebuild(client, log, heads, faults, limits)
+    const marked = mark?.logs[log]
+    const frontier = new Frontier(marked?.size ?? 0, Buffer.from(marked?.peaks ?? '', 'hex'))
+    const heads = new SignedHeads(client, log, frontier.size, limits)
+    await rebuild(client, log, frontier, heads, faults, progress, limits)
     for (const { size } of await heads.rest()) faults.signed.add(`log ${log} was signed with ${size} receipts`)
     signed += heads.count
     await compareHead(client, log, frontier, faults.heads)
     receipts += frontier.size
+    before += marked?.size ?? 0
   }
-  const size = `${receipts} receipts`
+  const size = mark === undefined ? `${receipts} receipts` : `${receipts - before} new receipts of ${receipts}`
   return [
     faults.positions.check('usage log positions have no gap', size),
     faults.leaves.check('usage log leaves equal their receipts', size),
@@ -71,12 +84,14 @@ class SignedHeads {
   private readonly log: number
   private readonly limits: Limits
   private page: SignedHead[] = []
-  private lastSize = 0
+  private lastSize: number
   private isRead = false
 
-  constructor(client: Client, log: number, limits: Limits) {
+  /** @param from leaves out the heads of fewer receipts */
+  constructor(client: Client, log: number, from: number, limits: Limits) {
     this.client = client
     this.log = log
+    this.lastSize = from - 1
     this.limits = limits
   }
 
@@ -109,12 +124,14 @@ class SignedHeads {
 async function rebuild(
   client: Client,
   log: number,
+  frontier: Frontier,
   heads: SignedHeads,
   faults: LogFaults,
+  progress: Progress,
   limits: Limits,
-): Promise<Frontier> {
-  const frontier = new Frontier(0, Buffer.alloc(0))
-  for (let next = 0; ; ) {
+): Promise<void> {
+  await compareSigned(log, frontier, heads, faults)
+  for (let next = frontier.size; ; ) {
     const { rows, isLast } = await nextRows(client, log, next, limits)
     const completed: StoredNode[] = []
     for (const row of rows) {
@@ -124,14 +141,18 @@ async function rebuild(
       if ('requestId' in row && !leaf.equals(row.leaf))
         faults.leaves.add(`${row.requestId} at ${row.position} of log ${log}`)
       completed.push(...frontier.append(leaf))
-      const signed = await heads.take(frontier.size)
-      if (signed?.root.equals(frontier.root()) === false) {
-        faults.signed.add(`log ${log} was signed with another root at ${frontier.size} receipts`)
-      }
+      await compareSigned(log, frontier, heads, faults)
     }
     await compareNodes(client, log, completed, faults.nodes)
-    if (isLast) return frontier
+    progress.add(rows.length)
+    if (isLast) return
   }
+}
+
+async function compareSigned(log: number, frontier: Frontier, heads: SignedHeads, faults: LogFaults): Promise<void> {
+  const signed = await heads.take(frontier.size)
+  if (signed === undefined || signed.root.equals(frontier.root())) return
+  faults.signed.add(`log ${log} was signed with another root at ${frontier.size} receipts`)
 }
 
 /** What a log has from a position on: receipts, or the leaves that were kept of them. */

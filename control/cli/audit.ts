@@ -1,12 +1,19 @@
 import { runAudit } from '../audit/runAudit.ts'
-import type { Arguments, Command } from './command.ts'
+import { AuditProgress } from './auditProgress.ts'
+import { type Arguments, type Command, isSet } from './command.ts'
 import type { CliContext } from './context.ts'
 import { table } from './table.ts'
 
 const EXIT_BROKEN = 1
 
-async function audit(_args: Arguments, context: CliContext): Promise<number> {
-  const checks = await runAudit(await context.pool(), await context.redis(), context.limits, context.chainRpcUrl)
+async function audit(args: Arguments, context: CliContext): Promise<number> {
+  const isShown = !context.isJson && (process.stderr.isTTY || isSet(args, 'progress'))
+  const progress = isShown ? new AuditProgress() : undefined
+  const checks = await runAudit(await context.pool(), await context.redis(), context.limits, {
+    rpcUrl: context.chainRpcUrl,
+    marking: { isFull: isSet(args, 'full'), key: context.logKey },
+    onProgress: progress?.note,
+  }).finally(() => progress?.end())
   const broken = checks.filter((check) => !check.ok)
   const rows = checks.map((check) => [check.ok ? 'holds' : 'BROKEN', check.name, check.detail])
   const verdict = broken.length === 0 ? 'everything holds' : `${broken.length} of ${checks.length} do not hold`
@@ -17,6 +24,12 @@ async function audit(_args: Arguments, context: CliContext): Promise<number> {
 export const AUDIT: Command = {
   synopsis: 'audit',
   brief: 'verify every invariant of the book, the usage log and the admission state',
-  summary: 'Verifies that the books are balanced, that the usage log proves every receipt, and that Redis agrees.',
+  summary:
+    'Verifies that the books are balanced, that the usage log proves every receipt, and that Redis agrees. Receipts that the ' +
+    'last clean audit has checked are not read again.',
+  flags: {
+    full: { help: 'check all receipts, also those that were checked before' },
+    progress: { help: 'say on standard error how far it is, also where that is no terminal' },
+  },
   run: audit,
 }

@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { readVariables, type Variables } from '../../contract/schemas/environment.ts'
 import { connectRedis, type Redis } from '../../contract/wire/redis.ts'
+import { NoteKey } from '../book/checkpoint/noteKey.ts'
+import { knownLogKey } from '../launch/logKey.ts'
 import type { Limits } from '../limits.ts'
 import { beforeDeadline } from '../runtime/beforeDeadline.ts'
 import { createPool, type Pool } from '../runtime/db/pool.ts'
@@ -22,6 +24,7 @@ interface Addresses {
   readonly catalogPath: string | undefined
   readonly archiveDir: string
   readonly chainRpcUrl: string | undefined
+  readonly logKey: string | undefined
   readonly allowPrivateProviders: boolean
 }
 
@@ -42,6 +45,8 @@ function readAddresses(variables: Variables): Addresses {
     catalogPath: namedCatalog ?? (databaseUrl === undefined ? run.catalog : undefined),
     chainRpcUrl: chainRpcUrl ?? (databaseUrl === undefined ? run.chain_rpc_url : undefined),
     archiveDir: variables.SLUICE_ARCHIVE,
+    // A book that is named is not the one of the run, so neither is its key.
+    logKey: variables.SLUICE_LOG_KEY || (databaseUrl === undefined ? knownLogKey(variables.SLUICE_DATA) : undefined),
     allowPrivateProviders: allowPrivateProviders === '1',
   }
 }
@@ -89,6 +94,16 @@ export class CliContext {
   /** A node of the chain that the book is bound to, when one is known. */
   get chainRpcUrl(): string | undefined {
     return this.addresses.chainRpcUrl
+  }
+
+  /** The key that the logs are signed with, when it is known. @throws CommandError when it does not hold */
+  get logKey(): NoteKey | undefined {
+    const { logKey } = this.addresses
+    try {
+      return logKey === undefined ? undefined : NoteKey.of(logKey)
+    } catch (error) {
+      throw new CommandError(`SLUICE_LOG_KEY does not hold: ${reason(error)}`)
+    }
   }
 
   /** Whether endpoints of customers may have private addresses, as control allows it. */

@@ -40,7 +40,7 @@ async function drill(args: Arguments, context: CliContext): Promise<number> {
   const begin = performance.now()
   await ensureAdmission({ pool, redis, log: pino({ enabled: false }), limits: context.limits })
   const openMs = Math.round(performance.now() - begin)
-  const checks = await runAudit(pool, redis, context.limits, context.chainRpcUrl)
+  const checks = await runAudit(pool, redis, context.limits, { rpcUrl: context.chainRpcUrl })
   const broken = checks.filter((check) => !check.ok)
   const lines = [
     ...linesOf(then, lost),

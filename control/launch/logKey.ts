@@ -17,3 +17,12 @@ export function provideLogKey(dataDir: string): string {
   chmodSync(path, 0o600)
   return readFileSync(path, 'utf8').trim()
 }
+
+/** The key that `make run` made in a folder; undefined where there is none to be read. */
+export function knownLogKey(dataDir: string): string | undefined {
+  try {
+    return readFileSync(join(dataDir, 'log.key'), 'utf8').trim()
+  } catch {
+    return undefined
+  }
+}

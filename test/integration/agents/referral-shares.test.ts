@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import { newId } from '../../../contract/wire/ids.ts'
 import { shardOf } from '../../../contract/wire/redisKeys.ts'
-import { checkBook } from '../../../control/audit/bookChecks.ts'
+import { auditBook } from '../../../control/audit/runAudit.ts'
 import { bookEntries } from '../../../control/book/settlement/bookEntries.ts'
 import { type Entry, parseEntry } from '../../../control/book/settlement/entry.ts'
 import { openNewAccount } from '../../../control/customers/accounts/accounts.ts'
@@ -59,7 +59,7 @@ async function payAll(): Promise<void> {
 }
 
 async function failed(): Promise<string[]> {
-  const checks = await withTransaction(book.pool, (client) => checkBook(client, limits))
+  const checks = await auditBook(book.pool, limits)
   return checks.filter((check) => !check.ok).map((check) => `${check.name}: ${check.detail}`)
 }
 

@@ -3,9 +3,9 @@
 // own rules, then migrated and audited.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { checkBook } from '../../../control/audit/bookChecks.ts'
+import { auditBook } from '../../../control/audit/runAudit.ts'
 import { migrate } from '../../../control/runtime/db/migrate.ts'
-import { type Pool, withTransaction } from '../../../control/runtime/db/pool.ts'
+import type { Pool } from '../../../control/runtime/db/pool.ts'
 import { ledgerLimits as limits } from '../../support/limits.ts'
 import { oldSchema } from '../../support/oldSchema.ts'
 
@@ -57,7 +57,7 @@ const balancesOf = async (pool: Pool): Promise<Record<string, number>> => {
 
 /** Names of what does not hold; the payment of this test has no row of its own. */
 async function brokenBy(pool: Pool): Promise<string[]> {
-  const checks = await withTransaction(pool, (client) => checkBook(client, limits))
+  const checks = await auditBook(pool, limits)
   return checks
     .filter(({ ok, detail }) => !ok && !detail.includes('p2 is credited'))
     .map(({ name, detail }) => `${name}: ${detail}`)

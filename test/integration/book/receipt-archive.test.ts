@@ -7,6 +7,7 @@ import { gunzipSync, gzipSync } from 'node:zlib'
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import { newId } from '../../../contract/wire/ids.ts'
 import { shardOf } from '../../../contract/wire/redisKeys.ts'
+import { runAudit } from '../../../control/audit/runAudit.ts'
 import { monthStartMs } from '../../../control/book/months/idTime.ts'
 import { inclusionProof } from '../../../control/book/usagelog/inclusionProof.ts'
 import { verifyInclusion } from '../../../control/book/usagelog/merkle.ts'
@@ -46,6 +47,17 @@ async function meanwhile(sql: string, work: () => Promise<unknown>, undo: string
   } finally {
     await book.pool.query(undo)
   }
+}
+
+/** Audits without a finding. @returns how far it went */
+async function auditSinceMark(): Promise<string> {
+  const marking = { isFull: false, key: undefined }
+  const checks = await runAudit(book.pool, book.redis, limits, { marking })
+  assert.deepEqual(
+    checks.filter(({ ok }) => !ok),
+    [],
+  )
+  return checks.at(-1)?.detail ?? ''
 }
 
 test('months that may still change are refused', async () => {
@@ -109,6 +121,8 @@ test('a month that is archived can be read from its file, proven, and nowhere el
   )
   const [row] = place.rows
   assert.ok(row !== undefined && second !== undefined)
+  await ensureOpen(book)
+  assert.match(await auditSinceMark(), /^everything was checked/)
   const manifest = await world.archive(OLD)
   assert.equal(manifest.receipts, world.idsOf(OLD).length)
   assert.equal(await world.kept(OLD), 0)
@@ -151,6 +165,8 @@ test('a month that is archived can be read from its file, proven, and nowhere el
   assert.ok((await statementPart(book.pool, present, '', limits)).text.length > 0)
   await ensureOpen(book)
   await assertCleanAudit(book)
+  assert.match(await auditSinceMark(), /^went on from/)
+  assert.match(await auditSinceMark(), /^went on from/)
 
   await assert.rejects(world.archive(OLD), refused(/is in the archive/))
   const again = await world.settle(accountId, [newId('req', world.at(0)), second.id])

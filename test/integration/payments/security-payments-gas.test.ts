@@ -3,8 +3,7 @@
 
 import assert from 'node:assert/strict'
 import test, { after, afterEach, before } from 'node:test'
-import { checkBook } from '../../../control/audit/bookChecks.ts'
-import { inSnapshot } from '../../../control/audit/snapshot.ts'
+import { auditBook } from '../../../control/audit/runAudit.ts'
 import { FUNDS, type Payer } from '../../support/chain.ts'
 import { authorization, credential } from '../../support/clients/mppClient.ts'
 import { codeOf, HELLO, payFor, paymentHeader, post, quote } from '../../support/clients/paidClient.ts'
@@ -85,9 +84,7 @@ test('a request that costs less than the smallest charge is topped up to it, on 
   assert.deepEqual(booked.rows, [{ units: feeUnits, credit: 'revenue' }])
   assert.equal(await paid.has('stablecoin', payer), FUNDS - MIN_AMOUNT)
   await paid.pool.query('UPDATE payments SET fee_units = fee_units - 1 WHERE id = $1', [id])
-  const failed = (await inSnapshot(paid.pool, (client) => checkBook(client, limits)))
-    .filter((check) => !check.ok)
-    .map((check) => check.name)
+  const failed = (await auditBook(paid.pool, limits)).filter((check) => !check.ok).map((check) => check.name)
   assert.ok(failed.includes('every charge of a payment is topped up to the smallest one, once'), failed.join())
   await paid.pool.query('UPDATE payments SET fee_units = fee_units + 1 WHERE id = $1', [id])
 })

@@ -224,7 +224,7 @@ export class PaymentBench {
 
   /** Fails with what is wrong unless every check of the audit holds, those of the chain included. */
   async audit(): Promise<void> {
-    const failed = (await runAudit(this.book.pool, this.book.redis, this.limits, this.chain.rpcUrl)).filter(
+    const failed = (await runAudit(this.book.pool, this.book.redis, this.limits, { rpcUrl: this.chain.rpcUrl })).filter(
       (check) => !check.ok,
     )
     assert.deepEqual(failed, [])

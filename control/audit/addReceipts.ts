@@ -1,0 +1,154 @@
+import { LOG_COUNT } from '../book/usagelog/head.ts'
+import type { Limits } from '../limits.ts'
+import { intArray } from '../runtime/db/arrays.ts'
+import type { Client } from '../runtime/db/pool.ts'
+import { Faults } from './check.ts'
+import type { Progress } from './progress.ts'
+import { sidesOf } from './sides.ts'
+import { longQuery } from './workspace.ts'
+
+/** Of a chunk of receipts. */
+interface Chunk {
+  readonly receipts: number
+  readonly voided: number
+  readonly transfers: number
+  readonly booked: string[] | null
+  readonly ended: string[] | null
+  readonly exceeding: string[] | null
+}
+
+/** What is found out about receipts one by one. */
+export class ReceiptFindings {
+  receipts = 0
+  voided = 0
+  /** Of charges that have a receipt. */
+  transfers = 0
+  readonly booked = new Faults()
+  readonly ended = new Faults()
+  readonly exceeding = new Faults()
+
+  add(chunk: Chunk): void {
+    this.receipts += chunk.receipts
+    this.voided += chunk.voided
+    this.transfers += chunk.transfers
+    for (const fault of chunk.booked ?? []) this.booked.add(fault)
+    for (const fault of chunk.ended ?? []) this.ended.add(fault)
+    for (const fault of chunk.exceeding ?? []) this.exceeding.add(fault)
+  }
+}
+
+/** Transfers are looked up receipt by receipt: the server would put all there are into a hash table. */
+const ADD = `
+  WITH r AS MATERIALIZED (
+    SELECT request_id, account_id, key_id, model, held_at_ms, charge_units, hold_units, voided, status, input_tokens,
+      cached_input_tokens, cache_write_5m_tokens, cache_write_1h_tokens, output_tokens
+    FROM receipts WHERE log = $1 AND position >= $2 AND position < $3
+  ), x AS MATERIALIZED (
+    SELECT r.request_id, r.charge_units, t.debit, t.credit, t.units, t.nanos FROM r LEFT JOIN LATERAL (
+      SELECT debit, credit, units, coalesce(coin_nanos, units) AS nanos FROM transfers
+      WHERE ref = r.request_id AND kind = 'charge' OFFSET 0
+    ) AS t ON true
+  ), moved AS (
+    SELECT debit, credit, sum(units) AS units, sum(nanos) AS nanos FROM x WHERE debit IS NOT NULL GROUP BY 1, 2
+  ), charges AS (
+    INSERT INTO new_charges ${sidesOf('moved')}
+  ), hours AS (
+    INSERT INTO new_key_usage
+    SELECT key_id, (held_at_ms / 3600000)::integer, sum(charge_units), count(*) FROM r GROUP BY 1, 2
+  ), days AS (
+    INSERT INTO new_usage_days
+    SELECT account_id, (held_at_ms / 86400000)::integer, key_id, model, count(*), sum(charge_units),
+      sum(input_tokens + cached_input_tokens + cache_write_5m_tokens + cache_write_1h_tokens),
+      sum(cached_input_tokens), sum(output_tokens)
+    FROM r GROUP BY 1, 2, 3, 4
+  )
+  SELECT count(*) AS receipts, count(*) FILTER (WHERE voided) AS voided, (SELECT count(debit) FROM x) AS transfers,
+    array_agg(request_id || ' was charged ' || charge_units || ' of ' || hold_units)
+      FILTER (WHERE charge_units > hold_units) AS exceeding,
+    array_agg(request_id || CASE WHEN charge_units > 0 THEN ' is charged and ' ELSE ' is voided and ' END || status)
+      FILTER (WHERE CASE WHEN status IN ('ok', 'partial') THEN voided ELSE charge_units > 0 END) AS ended,
+    (SELECT array_agg(fault) FROM (
+      SELECT request_id || ' was charged ' || min(charge_units) || ', its transfers are ' || coalesce(sum(units), 0) AS fault
+      FROM x GROUP BY request_id HAVING min(charge_units) <> coalesce(sum(units), 0)
+    ) AS f) AS booked
+  FROM r`
+
+const ADD_REFERRED = `
+  INSERT INTO new_referrals
+  SELECT g.id, sum(t.units)
+  FROM receipts r
+  LEFT JOIN agents a ON a.id = r.account_id
+  JOIN referrals g ON g.account_id = coalesce(a.owner_id, r.account_id) AND g.from_positions[r.log + 1] <= r.position
+  CROSS JOIN LATERAL (
+    SELECT units FROM transfers WHERE ref = r.request_id AND kind = 'charge' AND debit = 'coin:' || r.account_id OFFSET 0
+  ) AS t
+  WHERE r.log = $1 AND r.position >= $2 AND r.position < $3 GROUP BY g.id`
+
+/** @param from by log, where to begin; 0 where it says nothing */
+export async function addReceipts(
+  client: Client,
+  from: readonly number[],
+  findings: ReceiptFindings,
+  progress: Progress,
+  limits: Limits,
+): Promise<void> {
+  for (const log of await logsFrom(client, from)) {
+    await eachChunk(client, log, from[log] ?? 0, Number.MAX_SAFE_INTEGER, limits, async (values) => {
+      const found = await client.query<Chunk>(longQuery(limits, ADD, values))
+      if (found.rows[0] !== undefined) findings.add(found.rows[0])
+      progress.add(found.rows[0]?.receipts ?? 0)
+    })
+  }
+}
+
+/** The logs that have receipts from these places on. */
+export async function logsFrom(client: Client, from: readonly number[]): Promise<number[]> {
+  const found = await client.query<{ log: number }>(
+    `SELECT log::integer FROM unnest($1::bigint[]) WITH ORDINALITY AS l (place, number)
+     CROSS JOIN LATERAL (SELECT log FROM receipts WHERE log = number - 1 AND position >= place LIMIT 1) AS r`,
+    [intArray(Array.from({ length: LOG_COUNT }, (_, log) => from[log] ?? 0))],
+  )
+  return found.rows.map(({ log }) => log).sort((a, b) => a - b)
+}
+
+/**
+ * Adds the coin charges that were counted for referrals.
+ * @param from by log, up to where those are counted that are in the mark
+ */
+export async function addReferred(client: Client, from: readonly number[], limits: Limits): Promise<void> {
+  const any = await client.query('SELECT 1 FROM referrals LIMIT 1')
+  if (any.rows.length === 0) return
+  for (const [log, until] of (await readCursors(client)).entries()) {
+    await eachChunk(client, log, from[log] ?? 0, until, limits, async (values) => {
+      await client.query(longQuery(limits, ADD_REFERRED, values))
+    })
+  }
+}
+
+/** Up to where receipts are counted for referrals, by log. */
+export async function readCursors(client: Client): Promise<number[]> {
+  const found = await client.query<{ position: number }>('SELECT position FROM referral_cursors ORDER BY log')
+  return found.rows.map(({ position }) => position)
+}
+
+async function eachChunk(
+  client: Client,
+  log: number,
+  from: number,
+  until: number,
+  limits: Limits,
+  work: (values: [log: number, from: number, until: number]) => Promise<void>,
+): Promise<void> {
+  for (let next = from; next < until; ) {
+    const found = await client.query<{ position: number }>(
+      longQuery(
+        limits,
+        'SELECT position FROM receipts WHERE log = $1 AND position >= $2 AND position < $3 ORDER BY position OFFSET $4 LIMIT 1',
+        [log, next, until, limits.auditSumReceipts],
+      ),
+    )
+    const end = found.rows[0]?.position ?? until
+    await work([log, next, end])
+    next = end
+  }
+}

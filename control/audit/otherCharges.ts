@@ -1,0 +1,128 @@
+import type { Limits } from '../limits.ts'
+import { textArray } from '../runtime/db/arrays.ts'
+import type { Client } from '../runtime/db/pool.ts'
+import { logsFrom, type ReceiptFindings } from './addReceipts.ts'
+import type { Faults } from './check.ts'
+import { sidesOf } from './sides.ts'
+import { longQuery } from './workspace.ts'
+
+const FAULTS_READ_MAX = 1_000
+
+interface Archived {
+  readonly month: string
+  readonly from_id: string
+  readonly until_id: string
+  readonly charge_units: number
+}
+
+/** $3 says whether they are added up. */
+const ADD_MONTH = `
+  WITH moved AS MATERIALIZED (
+    SELECT debit, credit, sum(units) AS units, sum(coalesce(coin_nanos, units)) AS nanos, count(*) AS transfers
+    FROM transfers WHERE kind = 'charge' AND ref >= $1 AND ref < $2 GROUP BY 1, 2
+  ), charges AS (
+    INSERT INTO new_charges SELECT * FROM (${sidesOf('moved')}) AS sides WHERE $3
+  )
+  SELECT coalesce(sum(units), 0) AS units, coalesce(sum(transfers), 0) AS transfers FROM moved`
+
+/** Sums that were kept of months that were put away. */
+const KEPT: readonly string[] = [
+  'INSERT INTO new_key_usage SELECT key_id, hour, units, requests FROM archived_key_usage',
+  `INSERT INTO new_usage_days
+   SELECT account_id, day, key_id, model, requests, units, input_tokens, cached_input_tokens, output_tokens
+   FROM archived_usage_days`,
+  'INSERT INTO new_referrals SELECT referral_id, units FROM archived_referrals',
+]
+
+/**
+ * Compares the charges of months that were put away with what was kept of them.
+ * @param known months that were put away before the mark
+ * @param isAdded whether they are added up as well, being in no mark
+ * @returns how many transfers they have
+ */
+export async function addArchives(
+  client: Client,
+  known: readonly string[],
+  isAdded: boolean,
+  faults: Faults,
+  limits: Limits,
+): Promise<number> {
+  const { rows: months } = await client.query<Archived>(
+    `SELECT month, from_id, until_id, charge_units FROM receipt_archives WHERE month <> ALL ($1::text[]) ORDER BY month`,
+    [textArray([...known])],
+  )
+  if (isAdded) for (const sql of KEPT) await client.query(longQuery(limits, sql))
+  let transfers = 0
+  for (const { month, from_id, until_id, charge_units: charged } of months) {
+    const found = await client.query<{ units: number; transfers: number }>(
+      longQuery(limits, ADD_MONTH, [from_id, until_id, isAdded]),
+    )
+    const units = found.rows[0]?.units ?? 0
+    transfers += found.rows[0]?.transfers ?? 0
+    if (units === charged) continue
+    faults.add(`receipts of ${month} that were put away charged ${charged}, their transfers are ${units}`)
+  }
+  return transfers
+}
+
+/** Charges since $1 that have no receipt, there or put away. */
+const STRAYS = `
+  SELECT c.ref, c.debit, c.credit, c.units, coalesce(c.coin_nanos, c.units) AS nanos
+  FROM transfers c
+  LEFT JOIN LATERAL (SELECT 1 AS found FROM receipts r WHERE r.request_id = c.ref LIMIT 1) AS r ON true
+  WHERE c.kind = 'charge' AND c.at >= $1::timestamptz AND r.found IS NULL
+    AND NOT EXISTS (SELECT FROM receipt_archives a WHERE c.ref >= a.from_id AND c.ref < a.until_id)`
+
+const ADD_STRAYS = `
+  WITH stray AS MATERIALIZED (${STRAYS}), charges AS (
+    INSERT INTO new_charges ${sidesOf('stray')}
+  )
+  SELECT ref, sum(units) AS units FROM stray GROUP BY ref LIMIT ${FAULTS_READ_MAX}`
+
+/**
+ * Finds charges without a receipt, and adds them up: what they moved is no second fault.
+ * @param since from which moment on charges may be in no mark
+ */
+export async function addStrays(client: Client, since: string, faults: Faults, limits: Limits): Promise<void> {
+  const found = await client.query<{ ref: string; units: number }>(longQuery(limits, ADD_STRAYS, [since]))
+  for (const { ref, units } of found.rows) {
+    faults.add(`${ref} was charged without a receipt, its transfers are ${units}`)
+  }
+}
+
+/** How many charges there are. */
+export async function countCharges(client: Client, limits: Limits): Promise<number> {
+  const found = await client.query<{ count: number }>(
+    longQuery(limits, `SELECT count(*) FROM transfers WHERE kind = 'charge'`),
+  )
+  return found.rows[0]?.count ?? 0
+}
+
+/** In the order of an index, so that nothing is sorted or kept. */
+const REPEATED = `SELECT request_id FROM receipts GROUP BY request_id HAVING count(*) > 1 LIMIT ${FAULTS_READ_MAX}`
+const REPEATED_SINCE = `
+  SELECT r.request_id FROM receipts r CROSS JOIN LATERAL (
+    SELECT count(*) AS times FROM receipts o WHERE o.request_id = r.request_id OFFSET 0
+  ) AS o
+  WHERE r.log = $1 AND r.position >= $2 AND o.times > 1 LIMIT ${FAULTS_READ_MAX}`
+
+/** Finds requests that have several receipts. @param from by log, where to begin; undefined for all */
+export async function findRepeated(
+  client: Client,
+  from: readonly number[] | undefined,
+  { ended }: ReceiptFindings,
+  limits: Limits,
+): Promise<void> {
+  const note = (rows: readonly { request_id: string }[]): void => {
+    for (const { request_id } of rows) ended.add(`${request_id} has several receipts`)
+  }
+  if (from !== undefined) {
+    for (const log of await logsFrom(client, from)) {
+      note((await client.query<{ request_id: string }>(longQuery(limits, REPEATED_SINCE, [log, from[log] ?? 0]))).rows)
+    }
+    return
+  }
+  for (const way of ['hashagg', 'sort', 'seqscan']) await client.query(`SET LOCAL enable_${way} = off`)
+  note((await client.query<{ request_id: string }>(longQuery(limits, REPEATED))).rows)
+  for (const way of ['hashagg', 'sort', 'seqscan']) await client.query(`SET LOCAL enable_${way} = on`)
+}

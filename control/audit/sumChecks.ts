@@ -1,0 +1,68 @@
+import type { Invariant } from './check.ts'
+import { sumsOf } from './sumTables.ts'
+
+/** Movements beside charges, which are few and found by an index. */
+const OTHERS = `SELECT account, currency, amount FROM postings WHERE kind <> 'charge'`
+
+/** What has to hold of all postings together. */
+export const balanceInvariants = (isSinceMark: boolean): readonly Invariant[] => [
+  {
+    name: 'postings sum to zero',
+    checked: `SELECT count(*) || ' transfers beside charges' FROM transfers WHERE kind <> 'charge'`,
+    faults: `
+      SELECT 'the sum of ' || currency || ' is ' || sum(amount)
+      FROM (SELECT currency, amount FROM ${sumsOf('charges', isSinceMark)} c UNION ALL
+        SELECT currency, amount FROM (${OTHERS}) AS others) AS both_kinds
+      GROUP BY currency HAVING sum(amount) <> 0`,
+  },
+  {
+    name: 'balances equal their postings',
+    checked: `SELECT count(*) || ' ledger accounts' FROM ledger_accounts`,
+    faults: `
+      SELECT coalesce(a.id, p.account) || ' has ' || coalesce(a.balance::text, 'no account') || ', its postings ' ||
+        coalesce(p.amount, 0)
+      FROM ledger_accounts a FULL JOIN (
+        SELECT account, sum(amount) AS amount
+        FROM (SELECT account, amount FROM ${sumsOf('charges', isSinceMark)} c UNION ALL
+          SELECT account, amount FROM (${OTHERS}) AS others) AS both_kinds
+        WHERE account <> 'exchange' GROUP BY account
+      ) p ON p.account = a.id
+      WHERE a.balance IS DISTINCT FROM coalesce(p.amount, 0)`,
+  },
+]
+
+/** What has to hold of the tables that receipts are added up in. */
+export const usageInvariants = (isSinceMark: boolean): readonly Invariant[] => [
+  {
+    name: 'key usage equals the receipts and debits',
+    checked: `SELECT count(*) || ' hours of keys' FROM key_usage`,
+    faults: `
+      SELECT coalesce(u.key_id, r.key_id) || ' in hour ' || coalesce(u.hour, r.hour) || ': ' ||
+        coalesce(u.units, 0) || ' in ' || coalesce(u.requests, 0) || ' requests, its receipts and debits ' ||
+        coalesce(r.units, 0) || ' in ' || coalesce(r.requests, 0)
+      FROM key_usage u FULL JOIN (
+        SELECT key_id, hour, sum(units) AS units, sum(requests) AS requests FROM (
+          SELECT key_id, hour, units, requests FROM ${sumsOf('key_usage', isSinceMark)} AS charged
+          UNION ALL
+          SELECT key_id, (taken_at_ms / 3600000)::integer, sum(units), 0
+          FROM debits WHERE key_id <> '' AND NOT voided GROUP BY 1, 2
+        ) AS spent GROUP BY 1, 2
+      ) r ON r.key_id = u.key_id AND r.hour = u.hour
+      WHERE (u.units, u.requests) IS DISTINCT FROM (r.units, r.requests)`,
+  },
+  {
+    name: 'usage by day equals the receipts',
+    checked: `SELECT count(*) || ' days of keys and models' FROM usage_days`,
+    faults: `
+      SELECT coalesce(u.key_id, r.key_id) || ' with ' || coalesce(u.model, r.model) || ' on day ' ||
+        coalesce(u.day, r.day) || ': ' || coalesce(u.units, 0) || ' in ' || coalesce(u.requests, 0) ||
+        ' requests, its receipts ' || coalesce(r.units, 0) || ' in ' || coalesce(r.requests, 0)
+      FROM usage_days u FULL JOIN (
+        SELECT account_id, day, key_id, model, sum(requests) AS requests, sum(units) AS units,
+          sum(input_tokens) AS input, sum(cached_input_tokens) AS cached, sum(output_tokens) AS output
+        FROM ${sumsOf('usage_days', isSinceMark)} AS used GROUP BY 1, 2, 3, 4
+      ) r ON r.account_id = u.account_id AND r.day = u.day AND r.key_id = u.key_id AND r.model = u.model
+      WHERE (u.units, u.requests, u.input_tokens, u.cached_input_tokens, u.output_tokens)
+        IS DISTINCT FROM (r.units, r.requests, r.input, r.cached, r.output)`,
+  },
+]
