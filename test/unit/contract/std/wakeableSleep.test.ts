@@ -27,7 +27,7 @@ test('a wake that is forgotten leaves the next sleep its time', async () => {
   pause.wake()
   pause.forget()
   let isOver = false
-  const asleep = pause.sleep(20).then(() => {
+  const asleep = pause.sleep(200).then(() => {
     isOver = true
   })
   await new Promise(setImmediate)
