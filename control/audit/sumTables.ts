@@ -80,9 +80,10 @@ export async function digestSums(client: Client, limits: Limits): Promise<string
 /** SQL that hashes the next rows and names the last of them. */
 function pageOf(name: string, keys: readonly string[], sums: readonly string[], rows: number) {
   const order = keys.join(', ')
+  const backwards = keys.map((key) => `${key} DESC`).join(', ')
   return (isLater: boolean): string => `
     SELECT sha256(convert_to(string_agg(line, E'\\n' ORDER BY ${order}), 'UTF8')) AS hash,
-      (array_agg(json_build_array(${order}) ORDER BY ${order} DESC))[1] AS last
+      (array_agg(json_build_array(${order}) ORDER BY ${backwards}))[1] AS last
     FROM (
       SELECT ${order}, json_build_array(${[...keys, ...sums].join(', ')})::text AS line FROM audited_${name}
       ${isLater ? `WHERE (${order}) > (${keys.map((_, i) => `$${i + 1}`).join(', ')})` : ''}

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import { type AuditOptions, runAudit } from '../../../control/audit/runAudit.ts'
+import { digestSums } from '../../../control/audit/sumTables.ts'
 import { generateNoteKey, NoteKey } from '../../../control/book/checkpoint/noteKey.ts'
 import { signCheckpoint } from '../../../control/book/checkpoint/signCheckpoint.ts'
 import { creditCoin } from '../../../control/book/ledger/creditCoin.ts'
 import { withClient, withTransaction } from '../../../control/runtime/db/pool.ts'
-import { ledgerLimits as limits } from '../../support/limits.ts'
+import { ledgerLimits as limits, limitsWith } from '../../support/limits.ts'
 import { TEST_LOG_KEY } from '../../support/logKey.ts'
 import {
   type Book,
@@ -188,4 +189,22 @@ test('bookings during an audit never make it fail', async () => {
     }),
     { numRuns: 2 },
   )
+})
+
+test('each sum of a mark is read once', async (t) => {
+  const fresh = await startBook()
+  t.after(() => fresh.stop())
+  const [rows, pageRows] = [100, 7]
+  await fresh.pool.query(
+    `INSERT INTO audited_key_usage SELECT 'key_' || n / 10, n % 10, n, 1 FROM generate_series(1, $1) AS n`,
+    [rows],
+  )
+  const reads = await withClient(fresh.pool, async (client) => {
+    const query = t.mock.method(client, 'query')
+    await digestSums(client, limitsWith({ auditDigestRows: pageRows }))
+    query.mock.restore()
+    return query.mock.callCount()
+  })
+  // A page after the other, not a row after the other.
+  assert.ok(reads < rows / 2, `${reads} reads`)
 })
