@@ -125,7 +125,10 @@ async function main(): Promise<void> {
     await untilStopped((stops) => compareStacks(plan, otherBuild.startStack, stops))
   }
   if (names.includes(SETTLEMENT)) {
-    const measure = (program: string) => async () => (await runSettlement(program, RECEIPTS)).cpuMicrosPerReceipt
+    const measure = (program: string) => async () => {
+      const { cpuMicrosPerReceipt, postgresMicrosPerReceipt = 0 } = await runSettlement(program, RECEIPTS)
+      return cpuMicrosPerReceipt + postgresMicrosPerReceipt
+    }
     const [mine, other] = [compiled('bench/settlement.js'), join(otherDist, 'bench/settlement.js')]
     print(SETTLEMENT, await measureByTurns(slowPairs(pairCount), measure(mine), measure(other)))
   }

@@ -85,7 +85,16 @@ export interface MemoryResult {
 
 /** Booking into PostgreSQL; a run each. */
 export interface SettlementResult {
-  readonly runs: { receipts: number; accounts: number; elapsedMs: number; cpuMicrosPerReceipt: number }[]
+  readonly runs: {
+    receipts: number
+    accounts: number
+    elapsedMs: number
+    /** Of control. */
+    cpuMicrosPerReceipt: number
+    /** Of all processes of PostgreSQL. Recordings from before it was measured have none. */
+    postgresMicrosPerReceipt?: number
+    walBytesPerReceipt?: number
+  }[]
 }
 
 /** What the worker allocated in V8's heap under a load. */

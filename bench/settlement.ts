@@ -16,11 +16,12 @@ import { pipelineOf } from '../contract/wire/redisShards.ts'
 import { creditCoin } from '../control/book/ledger/creditCoin.ts'
 import { openAccount } from '../control/book/ledger/openAccount.ts'
 import { SettlementConsumer } from '../control/book/settlement/consumer.ts'
-import { startPostgres } from '../control/launch/postgres.ts'
+import { type PostgresServer, startPostgres } from '../control/launch/postgres.ts'
 import { startRedis } from '../control/launch/redis.ts'
 import { migrate } from '../control/runtime/db/migrate.ts'
 import { createPool, type Pool, withTransaction } from '../control/runtime/db/pool.ts'
 import { startChild } from './child.ts'
+import { familyCpuMicros } from './cpu.ts'
 import { limits } from './limits.ts'
 import type { SettlementResult } from './results.ts'
 
@@ -29,6 +30,8 @@ const FILL_BATCH = 2_000
 const TIMEOUT_MS = 180_000
 const CONTROLS_MAX = 8
 const ENDINGS_OF_ENTRY = 16
+
+type Run = Required<SettlementResult['runs'][number]>
 
 /** What the streams were filled with. */
 interface Filled {
@@ -196,6 +199,14 @@ async function measureBeside(pool: Pool, urls: readonly string[], filled: Filled
   }
 }
 
+/** What PostgreSQL has used since it was started, in all its processes. */
+async function serverUse(pool: Pool, postgres: PostgresServer): Promise<{ cpuMicros: number; walBytes: number }> {
+  const { pid } = postgres.process
+  if (pid === undefined) throw new Error('PostgreSQL does not run')
+  const found = await pool.query<{ bytes: number }>("SELECT pg_current_wal_insert_lsn() - '0/0' AS bytes")
+  return { cpuMicros: familyCpuMicros(pid), walBytes: found.rows[0]?.bytes ?? 0 }
+}
+
 async function bookedIn(pool: Pool): Promise<number> {
   const found = await pool.query<{ size: number }>(
     'SELECT sum(size)::bigint AS size FROM usage_log_heads WHERE log < 64',
@@ -226,13 +237,22 @@ async function main(): Promise<void> {
   try {
     await migrate(pool)
     const filled = await fillStreams(redis, await openAccounts(pool, accountCount), count, ofEntry)
+    const before = await serverUse(pool, postgres)
     const { elapsedMs, cpuMicros } =
       controls === undefined
         ? await measureHere(pool, redisServer.url, filled)
         : await measureBeside(pool, [databaseUrl, redisServer.url], filled, controls)
+    const after = await serverUse(pool, postgres)
     await verify(pool, filled)
-    const cpuMicrosPerReceipt = cpuMicros / filled.receipts
-    const result = { receipts: filled.receipts, accounts: accountCount, elapsedMs, cpuMicrosPerReceipt }
+    const { receipts } = filled
+    const result = {
+      receipts,
+      accounts: accountCount,
+      elapsedMs,
+      cpuMicrosPerReceipt: cpuMicros / receipts,
+      postgresMicrosPerReceipt: (after.cpuMicros - before.cpuMicros) / receipts,
+      walBytesPerReceipt: (after.walBytes - before.walBytes) / receipts,
+    }
     console.log(process.argv.includes('--json') ? JSON.stringify(result) : sentence(result))
   } finally {
     redis.disconnect()
@@ -243,10 +263,12 @@ async function main(): Promise<void> {
   }
 }
 
-function sentence({ receipts, accounts, elapsedMs, cpuMicrosPerReceipt }: SettlementResult['runs'][number]): string {
+function sentence(run: Run): string {
+  const { receipts, accounts, elapsedMs, cpuMicrosPerReceipt, postgresMicrosPerReceipt, walBytesPerReceipt } = run
   const rate = Math.round((receipts / elapsedMs) * 1_000)
-  const cpu = `control's CPU ${cpuMicrosPerReceipt.toFixed(1)} us a receipt`
-  return `settlement: ${rate} receipts/s to the commit (${receipts} of ${accounts} accounts in ${Math.round(elapsedMs)} ms; ${cpu})`
+  const cpu = `CPU a receipt: control ${cpuMicrosPerReceipt.toFixed(1)} us, PostgreSQL ${postgresMicrosPerReceipt.toFixed(1)} us`
+  const wal = `${Math.round(walBytesPerReceipt)} bytes of WAL`
+  return `settlement: ${rate} receipts/s to the commit (${receipts} of ${accounts} accounts in ${Math.round(elapsedMs)} ms; ${cpu}; ${wal})`
 }
 
 function isNumber(text: string): boolean {

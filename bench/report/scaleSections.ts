@@ -74,12 +74,14 @@ export function settlementSection(results: BenchResults): string {
   if (settlement === null || rate === undefined) return ''
   const { runs } = settlement
   const cpu = median(runs.map(({ cpuMicrosPerReceipt }) => cpuMicrosPerReceipt))
+  const postgresCpu = median(runs.map(({ postgresMicrosPerReceipt = Number.NaN }) => postgresMicrosPerReceipt))
+  const both = Number.isNaN(postgresCpu) ? '' : `, PostgreSQL ${postgresCpu.toFixed(1)} us`
   const each = runs.map(({ receipts, elapsedMs }) => whole((receipts / elapsedMs) * 1_000)).join(', ')
   return section(
     'Settlement into PostgreSQL',
     `${whole(rate)} receipts a second, from the streams in Redis to the commit: receipts, postings, balances, usage of the keys
 and the usage log. ${runs.length} runs of ${whole(runs[0]?.receipts ?? 0)} receipts of ${whole(runs[0]?.accounts ?? 0)} accounts (${each}), with nothing else running; control
-uses ${cpu.toFixed(1)} us of CPU time for each. Every run checks the book against what was put into the streams.`,
+uses ${cpu.toFixed(1)} us of CPU time for each${both}. Every run checks the book against what was put into the streams.`,
   )
 }
 

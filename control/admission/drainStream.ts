@@ -19,7 +19,7 @@ export async function readStream(redis: Redis, shard: number, from: string, coun
 
 /** Books everything in a shard's stream. Whatever the consumer is booking at the same time is booked once. */
 export async function drainStream(redis: Redis, pool: Pool, shard: number, limits: Limits): Promise<void> {
-  const size = new ReadSize(limits.settlementReadMin, limits.settlementBatchMax)
+  const size = new ReadSize(limits.settlementReadMin, limits.settlementReadMax)
   for (;;) {
     const entries = (await readStream(redis, shard, '-', size.countPerStream)).map(openEntry)
     if (entries.length === 0) return

@@ -1,7 +1,10 @@
 /** The limits of settling into the book. */
 export const BOOK_LIMITS = {
-  /** Ended requests that are booked in one transaction; those of one stream entry stay together, however many they are. */
-  settlementBatchMax: 3_000,
+  /**
+   * Ended requests that are booked in one transaction; those of one stream entry stay together, however many they are. What
+   * is added up by account and key is written once in it, so that larger ones cost less a request.
+   */
+  settlementBatchMax: 6_000,
   /** Transactions that book at once, each the shards of its own. */
   settlementLanes: 4,
   /** Ended requests that are divided among the lanes; fewer are booked in one transaction. */
@@ -10,6 +13,8 @@ export const BOOK_LIMITS = {
   bookerBeatMs: 1_000,
   /** How long the shards of a control that gives no sign of life stay its own, in milliseconds. */
   bookerLeaseMs: 3_000,
+  /** Ended requests that a read of the ledger streams grows to, for Redis answers nobody while it hands them out. */
+  settlementReadMax: 3_000,
   /** Entries that are read from a ledger stream at once at least. */
   settlementReadMin: 32,
   /** How long entries gather before the next read, in milliseconds. */

@@ -8,6 +8,7 @@ const [databaseUrl = '', redisUrl = '', consumer = ''] = process.argv.slice(2)
 // Small batches and short leases, so that a kill finds something under way.
 const limits = limitsWith({
   settlementBatchMax: 60,
+  settlementReadMax: 60,
   settlementDivideMin: 40,
   settlementBlockMs: 50,
   settlementGatherMs: 5,

@@ -1,5 +1,6 @@
 import { intArray, textArray } from '../../runtime/db/arrays.ts'
-import type { Queryable } from '../../runtime/db/pool.ts'
+import { CopyRows, copyRows } from '../../runtime/db/copy.ts'
+import type { Client, Queryable } from '../../runtime/db/pool.ts'
 
 /** Moves an amount from the debit to the credit account. Kind and ref name the business event, which is booked once. */
 export interface Transfer {
@@ -40,4 +41,25 @@ export async function postTransfers(client: Queryable, transfers: readonly Trans
     ],
   })
   return inserted.rowCount ?? 0
+}
+
+const COLUMNS = ['kind', 'ref', 'debit', 'credit', 'units', 'coin_nanos']
+/** What a row usually takes at most. */
+const EXPECTED_BYTES = 256
+
+/**
+ * Books many transfers of which none is booked yet.
+ * @throws the database error as postTransfers does, and when one is booked already (SQLSTATE 23505)
+ */
+export async function postNewTransfers(client: Client, transfers: readonly Transfer[]): Promise<void> {
+  if (transfers.length === 0) return
+  const rows = new CopyRows(COLUMNS.length, transfers.length * EXPECTED_BYTES)
+  for (const { kind, ref, debit, credit, units, coinNanos = units } of transfers) {
+    rows.row()
+    for (const text of [kind, ref, debit, credit]) rows.text(text)
+    rows.bigint(units)
+    if (coinNanos === units) rows.null()
+    else rows.bigint(coinNanos)
+  }
+  await copyRows(client, `transfers (${COLUMNS.join(', ')})`, rows)
 }

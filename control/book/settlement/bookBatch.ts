@@ -5,7 +5,7 @@ import type { Entry } from './entry.ts'
 
 /** Constraints that break when the book itself is inconsistent; no entry is to blame, so none is rejected for it. */
 const BOOK_CONSTRAINT = /^(receipts_\w+_place_key|usage_log_nodes_pkey)$/
-/** Of a month of receipts. Breaks when a batch of another shard, booked at the same time, has the same request; it is found there from then on. */
+/** Of a month of receipts. Breaks when a request has ended in another way before, or in a batch of another shard that is booked at the same time. */
 const REQUEST_CONSTRAINT = /^receipts_\w+_pkey$/
 
 /**
@@ -45,7 +45,7 @@ export async function bookBatch(pool: Pool, entries: readonly Entry[]): Promise<
     const [first] = entries
     if (!isCausedByContent(error) || first === undefined) throw error
     if (REQUEST_CONSTRAINT.test(String((error as { constraint?: unknown }).constraint)))
-      return bookEntries(pool, entries)
+      return bookEntries(pool, entries, 'all')
     if (isMonthMissing(error) && (await addMonthsOf(pool, requestIdsOf(entries))) > 0) return bookBatch(pool, entries)
     if (entries.length === 1) {
       if (first.kind === 'malformed') throw error

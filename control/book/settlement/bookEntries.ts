@@ -5,7 +5,7 @@ import { intArray, textArray } from '../../runtime/db/arrays.ts'
 import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
 import { together } from '../../runtime/db/together.ts'
 import { grantAccount } from '../ledger/accounts.ts'
-import { postTransfers, type Transfer } from '../ledger/postTransfers.ts'
+import { postNewTransfers, type Transfer } from '../ledger/postTransfers.ts'
 import type { Frontier } from '../usagelog/frontier.ts'
 import { type Appended, appendLeaves, lockHeads } from '../usagelog/head.ts'
 import { chargesOf, expiryRef, lockBalances } from './charges.ts'
@@ -34,12 +34,20 @@ export interface Booked {
 /**
  * Books a batch in one transaction: receipts, transfers, places in the usage log, usage, positions, rejects.
  * Repeating it changes nothing, whatever part of it was booked before.
+ * @param asked which of them are looked for among the receipts. The numbers of delivered endings say whether they were
+ *   booked, but not whether their requests had ended in another way; where one had, the receipts refuse it (SQLSTATE
+ *   23505), and all have to be looked for.
  * @throws the database error; nothing is booked then, or (connection lost at the commit) everything is
  */
-export async function bookEntries(pool: Pool, entries: readonly Entry[]): Promise<Booked> {
+export async function bookEntries(
+  pool: Pool,
+  entries: readonly Entry[],
+  asked: 'unnumbered' | 'all' = 'unnumbered',
+): Promise<Booked> {
+  const sought = asked === 'all' ? entries : entries.filter(({ delivered }) => delivered === undefined)
   return withTransaction(pool, async (client) => {
     // From here on this is the only batch of these shards being booked: what is found missing below stays missing.
-    const [heads, known] = await Promise.all([lockHeads(client, shardsOf(entries)), readKnown(client, entries)])
+    const [heads, known] = await Promise.all([lockHeads(client, shardsOf(entries)), readKnown(client, entries, sought)])
     const sorted = leaveOutBooked(entries, known)
     const charges = chargesOf(sorted.fresh, known.balances)
     const receipts = charges.ended.map((entry) => entry.receipt)
@@ -52,7 +60,7 @@ export async function bookEntries(pool: Pool, entries: readonly Entry[]): Promis
     const [gaps] = await together([
       known.owners.advance(client, entries),
       insertReceipts(client, places, receipts),
-      postTransfers(client, charges.transfers),
+      postNewTransfers(client, charges.transfers),
       appendLeaves(client, appended),
       addKeyUsage(client, receipts),
       addUsageDays(client, receipts),
@@ -124,7 +132,7 @@ interface Sorted {
 
 /** What the book has that a batch is compared with. */
 interface Known {
-  /** Names of requests and expiries that are booked. */
+  /** Names of requests and expiries that are booked, among those that were looked for. */
   readonly booked: Set<string>
   readonly positions: Map<number, StreamPosition>
   readonly owners: OwnerPositions
@@ -134,9 +142,9 @@ interface Known {
   readonly balances: Map<string, number>
 }
 
-async function readKnown(client: Client, entries: readonly Entry[]): Promise<Known> {
+async function readKnown(client: Client, entries: readonly Entry[], sought: readonly Entry[]): Promise<Known> {
   const [booked, archived, positions, owners, balances] = await Promise.all([
-    bookedAmong(client, entries),
+    bookedAmong(client, sought),
     archivedAmong(client, entries),
     readPositions(client),
     OwnerPositions.read(client, entries),
@@ -187,6 +195,7 @@ function nameOf(entry: BookableEntry): string {
 }
 
 async function bookedAmong(client: Client, entries: readonly Entry[]): Promise<Set<string>> {
+  if (entries.length === 0) return new Set()
   const requests: string[] = []
   const expiries: string[] = []
   for (const entry of entries) {

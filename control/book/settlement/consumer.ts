@@ -72,7 +72,7 @@ export class SettlementConsumer {
     this.options = options
     this.lanes = new Lanes(options.limits.settlementLanes)
     this.leases = new ShardLeases(options.pool, options.consumer, options.limits)
-    this.size = new ReadSize(options.limits.settlementReadMin, options.limits.settlementBatchMax)
+    this.size = new ReadSize(options.limits.settlementReadMin, options.limits.settlementReadMax)
     this.reader = connectRedis(options.redisUrl, 'wait')
     this.commands = connectRedis(options.redisUrl, 'wait')
     for (const connection of [this.reader, this.commands]) {

@@ -1,4 +1,4 @@
-import { boolArray, byteaArray, intArray, textArray } from '../../runtime/db/arrays.ts'
+import { CopyRows, copyRows } from '../../runtime/db/copy.ts'
 import type { Client } from '../../runtime/db/pool.ts'
 import type { LoggedReceipt } from '../usagelog/leafText.ts'
 
@@ -17,25 +17,21 @@ export interface Receipt extends LoggedReceipt {
 
 interface Column {
   readonly name: string
-  readonly type: string
-  /** The column's values of all rows, as the text of one array. */
-  readonly array: (receipts: readonly Receipt[]) => string
+  /** Appends the column's value of a receipt. */
+  readonly put: (rows: CopyRows, receipt: Receipt) => void
 }
 
 const text = (name: string, of: (receipt: Receipt) => string): Column => ({
   name,
-  type: 'text',
-  array: (receipts) => textArray(receipts.map(of)),
+  put: (rows, receipt) => rows.text(of(receipt)),
 })
 const integer = (name: string, type: 'bigint' | 'integer' | 'smallint', of: (receipt: Receipt) => number): Column => ({
   name,
-  type,
-  array: (receipts) => intArray(receipts.map(of)),
+  put: (rows, receipt) => rows[type](of(receipt)),
 })
 const flag = (name: string, of: (receipt: Receipt) => boolean): Column => ({
   name,
-  type: 'boolean',
-  array: (receipts) => boolArray(receipts.map(of)),
+  put: (rows, receipt) => rows.boolean(of(receipt)),
 })
 
 const COLUMNS: readonly Column[] = [
@@ -71,13 +67,12 @@ const COLUMNS: readonly Column[] = [
   text('tier', (r) => r.tier),
   text('size', (r) => r.size),
   integer('leaf_layout', 'smallint', (r) => r.leafLayout),
-  { name: 'leaf_hash', type: 'bytea', array: (receipts) => byteaArray(receipts.map((r) => r.leafHash)) },
+  { name: 'leaf_hash', put: (rows, receipt) => rows.bytea(receipt.leafHash) },
 ]
 
-const INSERT = `
-  INSERT INTO receipts (log, position, ${COLUMNS.map((column) => column.name).join(', ')})
-  SELECT * FROM unnest($1::smallint[], $2::bigint[],
-    ${COLUMNS.map((column, i) => `$${i + 3}::${column.type}[]`).join(', ')})`
+const TABLE = `receipts (log, position, ${COLUMNS.map(({ name }) => name).join(', ')})`
+/** What a row usually takes at most. */
+const EXPECTED_BYTES = 640
 
 /** Where a receipt stands: in which usage log, and at which position of that. */
 export interface Place {
@@ -96,10 +91,14 @@ export async function insertReceipts(
   receipts: readonly Receipt[],
 ): Promise<void> {
   if (receipts.length === 0) return
-  const values = [
-    intArray(places.map(({ log }) => log)),
-    intArray(places.map(({ position }) => position)),
-    ...COLUMNS.map((column) => column.array(receipts)),
-  ]
-  await client.query({ name: 'settlement_receipts', text: INSERT, values })
+  const rows = new CopyRows(2 + COLUMNS.length, receipts.length * EXPECTED_BYTES)
+  for (const [i, receipt] of receipts.entries()) {
+    const place = places[i]
+    if (place === undefined) throw new Error(`receipt ${receipt.requestId} has no place`)
+    rows.row()
+    rows.smallint(place.log)
+    rows.bigint(place.position)
+    for (const { put } of COLUMNS) put(rows, receipt)
+  }
+  await copyRows(client, TABLE, rows)
 }

@@ -32,6 +32,7 @@ const limits = limitsWith({
   settlementRetryMs: 50,
   settlementClaimIdleMs: 300,
   settlementBatchMax: 40,
+  settlementReadMax: 40,
 })
 
 let book: Book
