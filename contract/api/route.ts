@@ -24,6 +24,8 @@ export interface ApiRoute {
   readonly query?: ObjectSchema
   /** Absent for routes that take no body. */
   readonly body?: ObjectSchema
+  /** Of a public read with the same answer for everybody: proxies keep answers, also while control is away. */
+  readonly cache?: { readonly maxAgeSeconds: number }
 }
 
 /** An object that has these members and no others. */
