@@ -179,6 +179,16 @@ export const PROXY_LIMITS = {
   unknownKeysMax: 20_000,
   /** How long a key is known not to exist, in milliseconds. */
   unknownKeyTtlMs: 10_000,
+  /** Answers to public reads that a process keeps. */
+  keptAnswersMax: 2_000,
+  /** The same in bytes, all bodies together. */
+  keptAnswerBytesMax: 33_554_432,
+  /** Path and query of a public read whose answer is kept, in characters. */
+  keptAnswerNameMax: 512,
+  /** How long control is waited for where an older answer is known, in milliseconds. */
+  keptAnswerWaitMs: 1_000,
+  /** Client networks whose public reads are counted. */
+  publicReadersMax: 10_000,
   /** Requests from which the share of errors is judged for the state of the service. */
   statusRequestsMin: 20,
 

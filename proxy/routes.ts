@@ -10,6 +10,7 @@ import { apiEndpoints } from './endpoints/api.ts'
 import { batchStart } from './endpoints/batches/run.ts'
 import { chatServe } from './endpoints/chat/chat.ts'
 import { healthHandler, readyHandler, type Vitals } from './endpoints/health.ts'
+import type { KeptAnswers } from './endpoints/keptAnswers.ts'
 import { limitsHandler } from './endpoints/limits.ts'
 import { logFileHandler } from './endpoints/logFiles.ts'
 import { mcpHandler, mcpPrecheck } from './endpoints/mcp/handler.ts'
@@ -54,6 +55,7 @@ export interface RouteParts {
   readonly batches: BatchJobs
   readonly health: RouteHealth
   readonly rpc: RpcClient
+  readonly kept: KeptAnswers
   readonly limits: Limits
   readonly vitals: () => Vitals
   readonly incidents: IncidentStore
@@ -141,7 +143,7 @@ export function routes(parts: RouteParts): RouteEntry[] {
     { method: 'GET', path: '/v1/status/history', handler: statusHistoryHandler(incidents, limits) },
     { method: 'GET', path: '/health', handler: healthHandler(catalog, health, vitals) },
     { method: 'GET', path: '/ready', handler: readyHandler(catalog, vitals) },
-    ...apiEndpoints({ rpc, limits, trustedProxies }),
+    ...apiEndpoints({ rpc, kept: parts.kept, limits, trustedProxies }),
   ]
   const document = { method: 'GET', path: '/v1/openapi.json' } as const
   return [...served, { ...document, handler: openapiHandler([...served, document], limits) }]

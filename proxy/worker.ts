@@ -21,6 +21,7 @@ import { CatalogStore } from './catalog/catalogStore.ts'
 import { noteCatalog } from './catalog/noteCatalog.ts'
 import { readConfig } from './config.ts'
 import type { Vitals } from './endpoints/health.ts'
+import { KeptAnswers } from './endpoints/keptAnswers.ts'
 import { ActiveRuns } from './endpoints/run/activeRuns.ts'
 import { AgentGate } from './endpoints/run/agentGate.ts'
 import type { RunServices } from './endpoints/run/services.ts'
@@ -186,6 +187,7 @@ const server = new Server({
     batches,
     health,
     rpc,
+    kept: new KeptAnswers({ redis: commands, controlAlive: () => pulse.alive, limits }),
     limits,
     vitals,
     incidents,

@@ -45,6 +45,7 @@ export const agentRoutes = (limits: ContractLimits) =>
       method: 'GET',
       path: '/v1/agents/leaderboard',
       auth: 'open',
+      cache: { maxAgeSeconds: 10 },
       summary: 'Agents ranked by their requests',
       query: members({
         days: {

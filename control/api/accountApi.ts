@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { type ApiRoute, type ObjectSchema, pathOf } from '../../contract/api/route.ts'
-import { type ApiRoutes, apiRoutes, isApiOperation } from '../../contract/api/routes.ts'
+import { type ApiOperation, type ApiRoutes, apiRoutes, isApiOperation } from '../../contract/api/routes.ts'
 import { GatewayError } from '../../contract/errors/errors.ts'
 import { readJsonBody } from '../../contract/std/jsonBody.ts'
 import type { JsonObject } from '../../contract/std/jsonObject.ts'
@@ -61,6 +61,18 @@ export class AccountApi {
     const handler = this.options.handlers[operation]
     if ('read' in handler) return replyOf(await handler.read(call))
     return replyOf(await this.write(handler, call, repeatableOf(route, call, request), deadlineMs))
+  }
+
+  /**
+   * The answer to a public read without a query.
+   * @throws GatewayError as everybody would get it
+   */
+  async answerPublic(operation: ApiOperation): Promise<sluice.ApiReply.$Properties> {
+    const handler = this.options.handlers[operation]
+    if (!('read' in handler)) throw new Error(`${operation} is not a read`)
+    const query = checkQuery(this.routes[operation].query ?? NO_FIELDS, '')
+    const none = { params: {}, body: {}, accountId: '', requestId: '', approvalId: '', part: '' }
+    return replyOf(await handler.read({ ...none, query, caller: NOBODY, actor: actorOf(NOBODY) }))
   }
 
   private async callOf(route: ApiRoute, request: sluice.ApiRequest): Promise<ApiCall> {

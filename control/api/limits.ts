@@ -6,4 +6,8 @@ export const API_LIMITS = {
   housekeepingMs: 60_000,
   /** Rows that such a removal takes at once. */
   housekeepingBatchMax: 5_000,
+  /** The time from one renewal of the answers to public reads in Redis to the next, in milliseconds. */
+  keptAnswersMs: 30_000,
+  /** How long such an answer stays there without control, in milliseconds. */
+  keptAnswerTtlMs: 86_400_000,
 } as const

@@ -1,10 +1,10 @@
 import type { ApiAuth } from '../../contract/api/route.ts'
 import { GatewayError } from '../../contract/errors/errors.ts'
 import { clientNetwork } from '../../contract/net/ipAddress.ts'
+import { RateLimiter } from '../../contract/std/rateLimiter.ts'
 import type { Limits } from '../limits.ts'
 import type { Caller } from './call.ts'
 import { ownerOf } from './callers.ts'
-import { RateLimiter } from './rateLimiter.ts'
 
 /** How often the account API may be asked, by each control process for itself. Clients are told apart by `clientNetwork`. */
 export class ApiRates {

@@ -8,6 +8,7 @@ import { GrantSweeper } from '../admission/grantSweeper.ts'
 import { HoldVoider } from '../admission/holdVoider.ts'
 import { AdmissionKeeper, closeMarked, ensureAdmission } from '../admission/keeper.ts'
 import { OrphanVoider } from '../admission/orphanVoider.ts'
+import { AnswerKeeper } from '../api/answerKeeper.ts'
 import { Housekeeper } from '../api/housekeeper.ts'
 import { sampleBatches } from '../batch/batchSample.ts'
 import { BatchService } from '../batch/batchService.ts'
@@ -22,6 +23,7 @@ import { StatusKeeper } from '../catalog/status/statusKeeper.ts'
 import { ArchiveKeeper } from '../customers/archive/archiveKeeper.ts'
 import { KeyAnnouncer } from '../customers/keys/keyAnnouncer.ts'
 import { LinkExpirer } from '../customers/links/linkExpirer.ts'
+import { ReceiptReader } from '../customers/receipts/receiptReader.ts'
 import { ReferralPayer } from '../customers/referrals/referralPayer.ts'
 import type { Limits } from '../limits.ts'
 import { ChainState } from '../onchain/chain/chainState.ts'
@@ -31,6 +33,7 @@ import { beforeDeadline } from '../runtime/beforeDeadline.ts'
 import { RpcServer } from '../runtime/bus/rpcServer.ts'
 import { migrate } from '../runtime/db/migrate.ts'
 import { createPool, type Pool } from '../runtime/db/pool.ts'
+import { newAccountApi } from './apiHandlers.ts'
 import { sampleBacklog } from './backlog.ts'
 import { addressForLog, type Environment } from './environment.ts'
 import { sampleLeases } from './leaseSample.ts'
@@ -117,20 +120,11 @@ export class ControlService {
     const chain = await this.startChainState()
     const observedDays = new ObservedDays({ pool: this.pool, log: this.log, limits: this.limits })
     this.running.push({ name: 'observed days', stop: () => observedDays.stop() })
-    const handlers = rpcHandlers({
-      pool: this.pool,
-      redis: this.redis,
-      log: this.log,
-      debits: this.debits,
-      voider: this.voider,
-      applyToAdmission: async (accountIds) => (await this.events?.applyNow(accountIds)) ?? false,
-      environment: this.environment,
-      payments: this.payments,
-      batches,
-      chain,
-      observedDays,
-      limits: this.limits,
-    })
+    const { environment, pool, redis, log, debits, voider, payments, limits } = this
+    const parts = { environment, pool, redis, payments, receipts: new ReceiptReader(pool, redis, limits), limits }
+    const applyToAdmission = async (accountIds: readonly string[]) => (await this.events?.applyNow(accountIds)) ?? false
+    const api = newAccountApi({ ...parts, log, debits, applyToAdmission })
+    const handlers = rpcHandlers({ ...parts, api, voider, batches, chain, observedDays })
     const rpc = new RpcServer({
       redisUrl,
       busKey,
@@ -143,13 +137,14 @@ export class ControlService {
     this.running.push({ name: 'rpc', stop: () => rpc.stop(this.limits.shutdownTimeoutMs / 2) })
     // Proxies that served on their leases meanwhile ask how far they are booked before the state is loaded.
     await this.openAdmission(signal)
-    const jobs = { pool: this.pool, log: this.log, limits: this.limits }
+    const jobs = { pool, log, limits }
     for (const job of [
+      new AnswerKeeper({ ...jobs, api, redis }),
       new Housekeeper(jobs),
       new LinkExpirer(jobs),
       new MonthKeeper(jobs),
       new ReferralPayer(jobs),
-      new StatusKeeper({ ...jobs, redis: this.redis }),
+      new StatusKeeper({ ...jobs, redis }),
     ]) {
       this.running.push({ name: job.constructor.name, stop: () => job.stop() })
     }

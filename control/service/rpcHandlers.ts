@@ -4,6 +4,7 @@ import { sluice } from '../../contract/wire/generated/messages.js'
 import { epochKey } from '../../contract/wire/redisKeys.ts'
 import type { HoldVoider } from '../admission/holdVoider.ts'
 import { settleLost } from '../admission/settleLost.ts'
+import type { AccountApi } from '../api/accountApi.ts'
 import type { BatchService } from '../batch/batchService.ts'
 import { logFile } from '../book/checkpoint/logFiles.ts'
 import { bookedPositions, noteOwner } from '../book/settlement/proxyOwners.ts'
@@ -12,24 +13,22 @@ import type { ObservedDays } from '../catalog/status/observedDays.ts'
 import { balanceJson } from '../customers/accounts/accountJson.ts'
 import { approvalRpc } from '../customers/agents/approvalRpc.ts'
 import { resolveKey } from '../customers/keys/resolveKey.ts'
-import { ReceiptReader } from '../customers/receipts/receiptReader.ts'
 import type { ChainState } from '../onchain/chain/chainState.ts'
 import { paymentHandlers } from '../onchain/service/paymentHandlers.ts'
 import type { RpcHandlers } from '../runtime/bus/rpcOperations.ts'
-import { type ApiParts, newAccountApi } from './apiHandlers.ts'
+import type { ApiParts } from './apiHandlers.ts'
 
 /** What answers the proxies' calls, over the book and the admission state. */
 export function rpcHandlers(
-  parts: Omit<ApiParts, 'receipts'> & {
+  parts: Omit<ApiParts, 'log' | 'debits' | 'applyToAdmission'> & {
+    readonly api: AccountApi
     readonly batches: BatchService
     readonly voider: HoldVoider
     readonly chain: Pick<ChainState, 'state'>
     readonly observedDays: ObservedDays
   },
 ): RpcHandlers {
-  const { pool, redis, payments, batches, voider, chain, observedDays, limits } = parts
-  const receipts = new ReceiptReader(pool, redis, limits)
-  const api = newAccountApi({ ...parts, receipts })
+  const { api, pool, redis, receipts, payments, batches, voider, chain, observedDays, limits } = parts
   return {
     ping: async ({ observed, owner, ended }) => {
       const positions = ended ? bookedPositions(pool, owner) : noteOwner(pool, owner)

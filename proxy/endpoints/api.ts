@@ -8,6 +8,8 @@ import { clientAddress } from '../access/clientAddress.ts'
 import { ControlUnavailable, type RpcClient } from '../bus/rpcClient.ts'
 import type { Limits } from '../limits.ts'
 import type { Exchange, Handler, HeaderList, Precheck } from '../server/exchange.ts'
+import type { KeptAnswers } from './keptAnswers.ts'
+import { answerKept, PublicReaders } from './publicRead.ts'
 
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
 /** How often the next part of an answer is asked for before the answer is broken off. */
@@ -16,6 +18,8 @@ const EMPTY = Buffer.alloc(0)
 
 export interface ApiServices {
   readonly rpc: RpcClient
+  /** The answers to public reads. */
+  readonly kept: KeptAnswers
   readonly limits: Limits
   readonly trustedProxies: number
 }
@@ -24,12 +28,16 @@ export interface ApiServices {
 export function apiEndpoints(
   services: ApiServices,
 ): { method: ApiRoute['method']; path: string; handler: Handler; precheck: Precheck }[] {
-  return Object.entries(API_ROUTES).map(([operation, route]) => {
+  const readers = new PublicReaders(services.limits)
+  return Object.entries(API_ROUTES).map(([operation, route]: [string, ApiRoute]) => {
     const served = { operation, route, paramsOf: paramsReader(route) }
     return {
       method: route.method,
       path: route.path,
-      handler: (exchange, body) => serve(served, exchange, body, services),
+      handler: (exchange, body) =>
+        route.cache === undefined
+          ? serve(served, exchange, body, services)
+          : servePublic(served, route.cache, exchange, readers, services),
       precheck: (head) =>
         refusalOf(() => readApiCredential(head, route.auth)) ?? earlyTooLarge(services.limits) ?? 'stranger',
     }
@@ -68,6 +76,24 @@ async function serve(
   } else {
     await answerInParts(exchange, reply, headers, (part) => nextPart(services, route, { ...request, part }))
   }
+}
+
+/** Serves a read whose answer is the same for everybody. */
+async function servePublic(
+  { operation, paramsOf }: Served,
+  { maxAgeSeconds }: NonNullable<ApiRoute['cache']>,
+  exchange: Exchange,
+  readers: PublicReaders,
+  services: ApiServices,
+): Promise<void> {
+  const { path, query } = exchange.head
+  const address = clientAddress(exchange, services.trustedProxies)
+  readers.count(address)
+  const request = { operation, params: paramsOf(path), query, clientAddress: address, requestId: exchange.id }
+  const ask = (timeoutMs: number | undefined) =>
+    services.rpc.call('account_api', request, timeoutMs ?? services.limits.apiTimeoutMs)
+  const answer = await services.kept.find({ path, query, maxAgeMs: maxAgeSeconds * 1_000, ask })
+  answerKept(exchange, answer, maxAgeSeconds)
 }
 
 const credentialFields = ({ kind, hash }: ApiCredential) => ({ credential: kind, credentialHash: hash })

@@ -46,7 +46,7 @@ const USES: Readonly<Record<RateName, readonly RateUse[]>> = {
       id: 'public_reads',
       scope: 'client network',
       burst: 'apiRequestBurst',
-      applies_to: 'what everybody may read of agents and providers',
+      applies_to: 'what everybody may read, such as statistics, the catalog, agents and providers',
     },
   ],
   signInRequestsPerMinute: [

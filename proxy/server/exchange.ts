@@ -28,6 +28,7 @@ export interface RequestHead {
   readonly idempotencyKey: string
   readonly approvalId: string
   readonly forwardedFor: string
+  readonly ifNoneMatch: string
   /** MCP-Protocol-Version. */
   readonly mcpVersion: string
   /** Mcp-Method and Mcp-Name: what an MCP message asks, as it says to what stands in front of the gateway. */
@@ -91,7 +92,7 @@ export interface Exchange {
   remoteAddress(): string
   setGoneListener(listener: GoneListener | null): void
   setDrainListener(listener: DrainListener | null): void
-  /** Sends a whole answer. */
+  /** Sends a whole answer; a 304 and the answer to HEAD tell the length of the body and leave it out. */
   answer(status: number, contentType: string, body: string | Uint8Array, headers?: HeaderList): void
   /** Sends an error of the error table in the error shape. */
   fail(error: GatewayError, headers?: HeaderList): void

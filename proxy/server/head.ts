@@ -36,6 +36,7 @@ export function parseHead(req: HttpRequest): ParsedHead {
   let idempotencyKey = ''
   let approvalId = ''
   let forwardedFor = ''
+  let ifNoneMatch = ''
   let mcpVersion = ''
   let mcpMethod = ''
   let mcpName = ''
@@ -81,6 +82,9 @@ export function parseHead(req: HttpRequest): ParsedHead {
       case 'x-forwarded-for':
         forwardedFor = forwardedFor === '' ? value : `${forwardedFor},${value}`
         break
+      case 'if-none-match':
+        ifNoneMatch = ifNoneMatch === '' ? value : `${ifNoneMatch},${value}`
+        break
       case 'mcp-protocol-version':
         mcpVersion = value
         break
@@ -117,6 +121,7 @@ export function parseHead(req: HttpRequest): ParsedHead {
     idempotencyKey,
     approvalId,
     forwardedFor,
+    ifNoneMatch,
     mcpVersion,
     mcpMethod,
     mcpName,

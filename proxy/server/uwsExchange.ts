@@ -17,10 +17,11 @@ const STREAM_FIELDS = '\r\ncache-control: no-cache\r\nx-accel-buffering: no'
 const EVENT_STREAM_HEAD = `text/event-stream; charset=utf-8${STREAM_FIELDS}`
 const DEFAULT_RETRY_SECONDS = 1
 export const EXPOSED_HEADERS =
-  'x-request-id, request-id, x-cost-units, retry-after, x-should-retry, content-disposition, idempotent-replayed, payment-required, payment-response, www-authenticate, payment-receipt'
+  'x-request-id, request-id, x-cost-units, retry-after, etag, age, x-should-retry, content-disposition, idempotent-replayed, payment-required, payment-response, www-authenticate, payment-receipt'
 
 const EMPTY = Buffer.alloc(0)
 const OK = '200 OK'
+const NOT_MODIFIED = 304
 const statusLines = new Map<number, string>()
 
 function statusLine(status: number): string {
@@ -197,7 +198,8 @@ export class UwsExchange implements Exchange {
     this.begun = true
     this.endWith(() => {
       this.writeHead(statusLine(status), contentType, headers)
-      if (this.head.method === 'HEAD') this.res.endWithoutBody(Buffer.byteLength(body), close || this.closes)
+      if (this.head.method === 'HEAD' || status === NOT_MODIFIED)
+        this.res.endWithoutBody(Buffer.byteLength(body), close || this.closes)
       else this.res.end(body, close || this.closes)
     })
   }

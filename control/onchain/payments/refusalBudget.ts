@@ -1,6 +1,6 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { Address } from '../../../contract/payments/address.ts'
-import { RateLimiter } from '../../api/rateLimiter.ts'
+import { RateLimiter } from '../../../contract/std/rateLimiter.ts'
 import type { Limits } from '../../limits.ts'
 import { kindOf, type PaymentKind, type PaymentOrder } from './paymentOrder.ts'
 

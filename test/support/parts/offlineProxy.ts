@@ -200,6 +200,7 @@ const HEAD = {
   forwardedFor: '',
   mcpVersion: '',
   mcpMethod: '',
+  ifNoneMatch: '',
   mcpName: '',
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
-import { RateLimiter } from '../../../../control/api/rateLimiter.ts'
+import { RateLimiter } from '../../../../contract/std/rateLimiter.ts'
 
 const RATE = { perMinute: 60, burst: 5 }
 

@@ -1,0 +1,54 @@
+import type { Logger } from 'pino'
+import { type ApiRoute, pathOf } from '../../contract/api/route.ts'
+import { API_ROUTES, type ApiOperation } from '../../contract/api/routes.ts'
+import { sluice } from '../../contract/wire/generated/messages.js'
+import type { Redis } from '../../contract/wire/redis.ts'
+import { keptAnswerKey } from '../../contract/wire/redisKeys.ts'
+import type { Limits } from '../limits.ts'
+import { Loop } from '../runtime/loop.ts'
+import type { AccountApi } from './accountApi.ts'
+
+export interface AnswerKeeperOptions {
+  readonly api: Pick<AccountApi, 'answerPublic'>
+  readonly redis: Redis
+  readonly log: Logger
+  readonly limits: Limits
+}
+
+/** Keeps the answers to public reads in Redis, where the proxies find them while control is away. */
+export class AnswerKeeper {
+  private readonly options: AnswerKeeperOptions
+  private readonly loop: Loop
+
+  constructor(options: AnswerKeeperOptions) {
+    this.options = options
+    const { keptAnswersMs } = options.limits
+    this.loop = new Loop('answers to public reads', keptAnswersMs, options.log, (signal) => this.renewAll(signal))
+  }
+
+  stop(): Promise<void> {
+    return this.loop.stop()
+  }
+
+  private async renewAll(signal: AbortSignal): Promise<void> {
+    const { api, redis, log, limits } = this.options
+    for (const operation of publicReads()) {
+      if (signal.aborted || redis.status !== 'ready') return
+      try {
+        const answer = { reply: await api.answerPublic(operation), madeAtMs: Date.now() }
+        const bytes = Buffer.from(sluice.KeptAnswer.encode(answer).finish())
+        await redis.set(keptAnswerKey(pathOf(API_ROUTES[operation], {})), bytes, 'PX', limits.keptAnswerTtlMs)
+      } catch (error) {
+        log.warn({ err: error, operation }, 'an answer to a public read could not be kept')
+      }
+    }
+  }
+}
+
+/** The public reads that have one answer: those with a path of their own. */
+function publicReads(): ApiOperation[] {
+  const routes: [string, ApiRoute][] = Object.entries(API_ROUTES)
+  return routes
+    .filter(([, { cache, path, query }]) => cache !== undefined && !path.includes('{') && !query?.required.length)
+    .map(([operation]) => operation as ApiOperation)
+}

@@ -1,0 +1,42 @@
+import { GatewayError } from '../../contract/errors/errors.ts'
+import { clientNetwork } from '../../contract/net/ipAddress.ts'
+import { RateLimiter } from '../../contract/std/rateLimiter.ts'
+import type { Limits } from '../limits.ts'
+import type { Exchange } from '../server/exchange.ts'
+import type { KeptAnswer } from './keptAnswers.ts'
+
+/** Counts the public reads that a process answers, by client network. */
+export class PublicReaders {
+  private readonly limiter: RateLimiter
+
+  constructor({ apiRequestsPerMinute: perMinute, apiRequestBurst: burst, publicReadersMax }: Limits) {
+    this.limiter = new RateLimiter({ perMinute, burst }, publicReadersMax)
+  }
+
+  /** @throws GatewayError rate_limited */
+  count(clientAddress: string): void {
+    const waitMs = this.limiter.take(clientNetwork(clientAddress), Date.now())
+    if (waitMs > 0) throw new GatewayError('rate_limited', { retryAfterSeconds: Math.ceil(waitMs / 1_000) })
+  }
+}
+
+/** Sends a kept answer, or 304 to a client that has it (RFC 9110, section 13.1.2). */
+export function answerKept(exchange: Exchange, answer: KeptAnswer, maxAgeSeconds: number): void {
+  const { contentType, body, etag, madeAtMs } = answer
+  const ageSeconds = Math.max(0, Math.floor((Date.now() - madeAtMs) / 1_000))
+  const fields: Readonly<Record<string, string>> = {
+    'cache-control': `public, max-age=${maxAgeSeconds}`,
+    age: String(ageSeconds),
+    etag,
+    // The headers for browsers are sent to those that ask.
+    vary: 'origin',
+  }
+  const headers = [...Object.entries(fields).flat(), ...answer.headers]
+  exchange.answer(matches(exchange.head.ifNoneMatch, etag) ? 304 : 200, contentType, body, headers)
+}
+
+/** Weak comparison: a proxy in front that compresses answers makes their tags weak. */
+function matches(ifNoneMatch: string, etag: string): boolean {
+  if (ifNoneMatch === '') return false
+  return ifNoneMatch.split(',').some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag)
+}
