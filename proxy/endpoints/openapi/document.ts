@@ -56,6 +56,7 @@ const ERROR: JsonSchema = {
 const HEADERS = {
   'Idempotency-Key': 'The same request with the same key is done once within 24 hours',
   'x-approval-id': "The approval of an agent's owner by which the request runs",
+  'If-None-Match': 'The entity tags of answers that the client has',
 } as const
 
 /**
@@ -98,11 +99,12 @@ function operationsOf(known: KnownOperations, method: string, path: string): [pa
   return (own.paths ?? [path]).map((shown) => [shown, proxyOperation(method, shown, own)])
 }
 
-function apiOperation(id: string, { method, path, auth, summary, query, body }: ApiRoute) {
+function apiOperation(id: string, { method, path, auth, summary, query, body, cache }: ApiRoute) {
   const answerType = path.endsWith('.csv') ? 'text/csv' : 'application/json'
   const headers = [
     ...(body === undefined || auth === 'none' ? [] : ['Idempotency-Key' as const]),
     ...(id === 'pay_from_agent' ? ['x-approval-id' as const] : []),
+    ...(cache === undefined ? [] : ['If-None-Match' as const]),
   ]
   return {
     operationId: id,
@@ -112,7 +114,7 @@ function apiOperation(id: string, { method, path, auth, summary, query, body }: 
     ...(body !== undefined && {
       requestBody: bodyOf('application/json', body, method === 'POST' && body.required.length > 0),
     }),
-    responses: responsesOf(200, answerType),
+    responses: { ...responsesOf(200, answerType), ...(cache !== undefined && UNCHANGED) },
   }
 }
 
@@ -153,6 +155,8 @@ const bodyOf = (type: string, schema: ObjectSchema, required: boolean) => ({
   required,
   content: { [type]: { schema: shown(schema) } },
 })
+
+const UNCHANGED = { 304: { description: 'The client has this answer: its entity tag is in If-None-Match' } }
 
 /** A status of 2xx says that it was done; what else may come is in the error shape. */
 function responsesOf(status: number, type: string) {
