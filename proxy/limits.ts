@@ -95,6 +95,12 @@ export const PROXY_LIMITS = {
   breakerFailures: 5,
   /** How long it is left alone before it is tried with one request, in milliseconds. */
   breakerOpenMs: 10_000,
+  /** The time from one connection that probes a provider to the next, in milliseconds. */
+  routeProbeMs: 30_000,
+  /** The same while the provider cannot be reached; below breakerOpenMs, so that its routes stay shut. */
+  routeProbeRetryMs: 5_000,
+  /** How long such a connection may take, in milliseconds. */
+  routeProbeTimeoutMs: 4_000,
 
   // Settlements.
   /** The wait before what Redis did not take is sent again, in milliseconds. */

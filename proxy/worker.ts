@@ -40,6 +40,7 @@ import { routes } from './routes.ts'
 import { Server } from './server/server.ts'
 import { OutBuffer } from './sse/outBuffer.ts'
 import { IncidentStore } from './status/incidentStore.ts'
+import { RouteProbes } from './status/routeProbes.ts'
 import { SeenState } from './status/seenState.ts'
 import { TokenCounter } from './tokens/tokenCounter.ts'
 import { untilDone } from './untilDone.ts'
@@ -131,6 +132,7 @@ const feed = new FeedReader(
   },
   fault('reading the feed'),
 )
+const probes = new RouteProbes({ catalog: () => catalog.current, health, limits })
 const services: RunServices = {
   holds: config.unmetered ? new UnmeteredHolds(fault('taking holds')) : leases,
   lastingHolds: holds,
@@ -225,6 +227,7 @@ async function start(): Promise<void> {
   })
   incidents.renew()
   pulse.start()
+  probes.start()
   const port = await server.listen(config.host, config.port)
   if (config.unmetered) log.fatal('METERING IS OFF (SLUICE_BENCH_UNMETERED): requests run unpaid')
   log.info({ host: config.host, port }, 'listening')
@@ -246,6 +249,7 @@ async function stop(): Promise<void> {
   const isDelivered = await own.stop(limits.settleTimeoutMs)
   const isAllVoided = strays.size === 0
   strays.stop()
+  probes.stop()
   pulse.stop()
   if (isAllVoided && isDelivered) await heartbeat.stop().catch(fault('signing off'))
   log.info('stopped')
