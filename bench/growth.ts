@@ -1,6 +1,6 @@
 // Whether the book stays as fast as it grows: booking, and the reads that customers make.
-// node dist/bench/growth.js [receipts] [--json]
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+// node dist/bench/growth.js [receipts] [--json] [--dir=FOLDER]: a folder keeps the book, to be timed again on a quiet machine
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sluice } from '../contract/wire/generated/messages.js'
@@ -19,15 +19,20 @@ import { startPostgres } from '../control/launch/postgres.ts'
 import { startRedis } from '../control/launch/redis.ts'
 import { migrate } from '../control/runtime/db/migrate.ts'
 import { createPool, type Pool } from '../control/runtime/db/pool.ts'
-import { fillBook, type GrowthAccount } from './growth/fill.ts'
+import { fillBook, filledAccounts, type GrowthAccount } from './growth/fill.ts'
 import { limits } from './limits.ts'
 
 const RECEIPTS = 1_000_000
 /** Accounts whose reads are timed, each first once without the clock. */
 const READERS = 400
+const DIR_FLAG = '--dir='
+/** A file that says that the book is filled. */
+const FILLED = 'filled'
 const BATCHES = 40
 const BATCH = 1_000
 const FILL_TIMEOUT_MS = 3_600_000
+/** Enough for all that is read here: the pages of a small book are in memory whatever its settings are. */
+const POSTGRES_SETTINGS = { shared_buffers: '2GB' }
 
 interface Timing {
   readonly name: string
@@ -152,18 +157,23 @@ async function main(): Promise<void> {
     .filter((text) => /^\d+$/.test(text))
     .map(Number)
   const isJson = process.argv.includes('--json')
-  const dir = mkdtempSync(join(tmpdir(), 'sluice-bench-growth-'))
+  const kept = process.argv.find((text) => text.startsWith(DIR_FLAG))?.slice(DIR_FLAG.length)
+  const dir = kept ?? mkdtempSync(join(tmpdir(), 'sluice-bench-growth-'))
+  mkdirSync(dir, { recursive: true })
   // PostgreSQL runs as another user when this program runs as root.
   chmodSync(dir, 0o755)
-  const postgres = await startPostgres({ dir: join(dir, 'pg'), logFile: join(dir, 'pg.log'), limits })
+  const files = { dir: join(dir, 'pg'), logFile: join(dir, 'pg.log') }
+  const postgres = await startPostgres({ ...files, settings: POSTGRES_SETTINGS, limits })
   const redisServer = await startRedis({ dir: join(dir, 'redis'), logFile: join(dir, 'redis.log'), limits })
   const address = await postgres.provideDatabase('bench')
   const pool = createPool(address, limits)
   const redis = connectRedis(redisServer.url, 'wait')
   try {
-    await migrate(pool)
-    const accounts = await fill(address, count, isJson)
-    await signCheckpoint(pool, NoteKey.of(generateNoteKey('bench')), limits)
+    const isFilled = existsSync(join(dir, FILLED))
+    if (!isFilled) await migrate(pool)
+    const accounts = isFilled ? await filledAccounts(pool) : await fill(address, count, isJson)
+    if (!isFilled) await signCheckpoint(pool, NoteKey.of(generateNoteKey('bench')), limits)
+    if (kept !== undefined) writeFileSync(join(dir, FILLED), '')
     const reader = new ReceiptReader(pool, redis, limits)
     const timings = [...(await timeReads(pool, reader, accounts)), await timeBooking(pool, accounts)]
     const size = await pool.query<{ size: number }>('SELECT pg_database_size(current_database()) AS size')
@@ -174,8 +184,7 @@ async function main(): Promise<void> {
     await pool.end()
     await redisServer.process.stop()
     await postgres.process.stop()
-    rmSync(postgres.dir, { recursive: true, force: true })
-    rmSync(dir, { recursive: true, force: true })
+    if (kept === undefined) for (const each of [postgres.dir, dir]) rmSync(each, { recursive: true, force: true })
   }
 }
 

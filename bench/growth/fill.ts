@@ -47,6 +47,14 @@ export async function fillBook(pool: Pool, count: number, say: (text: string) =>
   return accounts
 }
 
+/** The accounts of a book that was filled before. */
+export async function filledAccounts(pool: Pool): Promise<GrowthAccount[]> {
+  const { rows } = await pool.query<{ account_id: string; key_id: string; log: number }>(
+    'SELECT account_id, key_id, log FROM growth_accounts ORDER BY place',
+  )
+  return rows.map(({ account_id: accountId, key_id: keyId, log }) => ({ accountId, keyId, log }))
+}
+
 /** Runs statements as the owner of the book may, without its triggers. */
 function unguarded<T>(pool: Pool, work: (client: Client) => Promise<T>): Promise<T> {
   return withTransaction(pool, async (client) => {
