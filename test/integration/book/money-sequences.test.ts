@@ -39,6 +39,7 @@ import {
   until,
 } from '../../support/parts/ledger.ts'
 import { ACCOUNTS, batches, type Step } from '../../support/parts/moneySteps.ts'
+import { rounds } from '../../support/rounds.ts'
 
 // As many grants as a sequence has steps.
 const limits = { ...ledgerLimits, grantsPerAccountMax: 1_000 }
@@ -253,7 +254,7 @@ async function play(plan: readonly (readonly Step[])[]): Promise<void> {
 test('any interleaving of payments, links, holds and expiries keeps every unit', async () => {
   await fc.assert(
     fc.asyncProperty(batches, (plan) => play(plan)),
-    { ...REPORT, numRuns: 20 },
+    { ...REPORT, numRuns: rounds({ short: 8, long: 20 }) },
   )
 })
 
@@ -264,6 +265,6 @@ test('the same with a Redis that is emptied at any moment', async () => {
       const at = when % plan.length
       await play(plan.map((batch, i) => (i === at ? [...batch.slice(0, 4), lost, ...batch.slice(4)] : batch)))
     }),
-    { ...REPORT, numRuns: 10 },
+    { ...REPORT, numRuns: rounds({ short: 4, long: 10 }) },
   )
 })

@@ -12,9 +12,10 @@ import { authorization } from '../../support/clients/mppClient.ts'
 import { signPayment } from '../../support/clients/payloads.ts'
 import type { OfflineProxy, OfflineReply } from '../../support/parts/offlineProxy.ts'
 import { newProxy, SOUND } from '../../support/parts/soundRequests.ts'
+import { rounds } from '../../support/rounds.ts'
 import { Mutator, seededRandom } from '../../support/samples/mutations.ts'
 
-const MUTATIONS = 100_000
+const MUTATIONS = rounds({ short: 30_000, long: 100_000 })
 const PAYMENT_MUTATIONS = 10_000
 const AT_ONCE = 100
 const NO_KEY = { authorization: '' }
