@@ -1,4 +1,4 @@
-import { HASH_BYTES } from '../book/usagelog/merkle.ts'
+import { splitHashes, TILE } from '../book/usagelog/tile.ts'
 import type { Client } from '../runtime/db/pool.ts'
 
 /** A leaf of a usage log whose receipt was put away. */
@@ -7,8 +7,6 @@ export interface ArchivedLeaf {
   readonly leaf: Buffer
 }
 
-/** Leaves of one row at most. */
-const TILE = 256
 /** Rows that are read at once. */
 const ROWS_MAX = 64
 
@@ -30,9 +28,8 @@ export async function archivedLeaves(
   )
   const leaves: ArchivedLeaf[] = []
   for (const { position, hashes } of found.rows) {
-    for (let i = 0; i * HASH_BYTES < hashes.length; i++) {
+    for (const [i, leaf] of splitHashes(hashes).entries()) {
       const at = position + i
-      const leaf = hashes.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES)
       if (at >= from && at <= upTo) leaves.push({ position: at, leaf })
     }
   }
