@@ -1,4 +1,6 @@
+import { daysOf, hoursOf } from '../book/usage/receiptSums.ts'
 import { LOG_COUNT } from '../book/usagelog/head.ts'
+import { referredCharges } from '../customers/referrals/referredCharges.ts'
 import type { Limits } from '../limits.ts'
 import { intArray } from '../runtime/db/arrays.ts'
 import type { Client } from '../runtime/db/pool.ts'
@@ -53,14 +55,9 @@ const ADD = `
   ), charges AS (
     INSERT INTO new_charges ${sidesOf('moved')}
   ), hours AS (
-    INSERT INTO new_key_usage
-    SELECT key_id, (held_at_ms / 3600000)::integer, sum(charge_units), count(*) FROM r GROUP BY 1, 2
+    INSERT INTO new_key_usage ${hoursOf('r')}
   ), days AS (
-    INSERT INTO new_usage_days
-    SELECT account_id, (held_at_ms / 86400000)::integer, key_id, model, count(*), sum(charge_units),
-      sum(input_tokens + cached_input_tokens + cache_write_5m_tokens + cache_write_1h_tokens),
-      sum(cached_input_tokens), sum(output_tokens)
-    FROM r GROUP BY 1, 2, 3, 4
+    INSERT INTO new_usage_days ${daysOf('r')}
   )
   SELECT count(*) AS receipts, count(*) FILTER (WHERE voided) AS voided, (SELECT count(debit) FROM x) AS transfers,
     array_agg(request_id || ' was charged ' || charge_units || ' of ' || hold_units)
@@ -75,14 +72,8 @@ const ADD = `
 
 const ADD_REFERRED = `
   INSERT INTO new_referrals
-  SELECT g.id, sum(t.units)
-  FROM receipts r
-  LEFT JOIN agents a ON a.id = r.account_id
-  JOIN referrals g ON g.account_id = coalesce(a.owner_id, r.account_id) AND g.from_positions[r.log + 1] <= r.position
-  CROSS JOIN LATERAL (
-    SELECT units FROM transfers WHERE ref = r.request_id AND kind = 'charge' AND debit = 'coin:' || r.account_id OFFSET 0
-  ) AS t
-  WHERE r.log = $1 AND r.position >= $2 AND r.position < $3 GROUP BY g.id`
+  SELECT f.id, sum(t.units) FROM ${referredCharges('receipts')}
+  WHERE r.log = $1 AND r.position >= $2 AND r.position < $3 GROUP BY f.id`
 
 /** @param from by log, where to begin; 0 where it says nothing */
 export async function addReceipts(
