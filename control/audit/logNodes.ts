@@ -4,22 +4,32 @@ import { STORED_LEVELS } from '../book/usagelog/tile.ts'
 import type { Client } from '../runtime/db/pool.ts'
 import type { Faults } from './check.ts'
 
-/** Compares what is stored of a log's subtrees with what was computed of them.
- * @param completed those of each level follow each other without a gap */
-export async function compareNodes(
+/** Hashes by the places of their nodes. */
+export type NodeHashes = ReadonlyMap<string, Buffer>
+
+const placeOf = ({ level, index }: { level: number; index: number }): string => `node ${index} of level ${level}`
+
+/** Reads what is stored of the subtrees that a log completes while it grows from one size to another. */
+export async function nodesBetween(
   client: Client,
   log: number,
-  completed: readonly StoredNode[],
-  faults: Faults,
-): Promise<void> {
-  for (const level of STORED_LEVELS) {
-    const own = completed.filter((node) => node.level === level)
-    const [first, last] = [own[0], own.at(-1)]
-    if (first === undefined || last === undefined) continue
-    const stored = await readNodes(client, log, level, [first.index, last.index + 1])
-    const hashes = new Map(stored.map(({ index, hash }) => [index, hash]))
-    for (const { index, hash } of own) {
-      if (hashes.get(index)?.equals(hash) !== true) faults.add(`node ${index} of level ${level} of log ${log}`)
-    }
+  [size, grown]: readonly [number, number],
+): Promise<NodeHashes> {
+  const ranges = STORED_LEVELS.map((level) => ({
+    level,
+    from: Math.floor(size / 2 ** level),
+    until: Math.floor(grown / 2 ** level),
+  }))
+  const read = ranges
+    .filter(({ from, until }) => from < until)
+    .map(({ level, from, until }) => readNodes(client, log, level, [from, until]))
+  return new Map((await Promise.all(read)).flat().map((node) => [placeOf(node), node.hash]))
+}
+
+/** Compares what is stored of a log's subtrees with what was computed of them. */
+export function compareNodes(log: number, completed: readonly StoredNode[], stored: NodeHashes, faults: Faults): void {
+  for (const node of completed) {
+    const place = placeOf(node)
+    if (stored.get(place)?.equals(node.hash) !== true) faults.add(`${place} of log ${log}`)
   }
 }
