@@ -130,16 +130,14 @@ async function eachChunk(
   limits: Limits,
   work: (values: [log: number, from: number, until: number]) => Promise<void>,
 ): Promise<void> {
-  for (let next = from; next < until; ) {
+  for (let next = from; ; ) {
     const found = await client.query<{ position: number }>(
-      longQuery(
-        limits,
-        'SELECT position FROM receipts WHERE log = $1 AND position >= $2 AND position < $3 ORDER BY position OFFSET $4 LIMIT 1',
-        [log, next, until, limits.auditSumReceipts],
-      ),
+      'SELECT position FROM receipts WHERE log = $1 AND position >= $2 AND position < $3 ORDER BY position LIMIT 1',
+      [log, next, until],
     )
-    const end = found.rows[0]?.position ?? until
-    await work([log, next, end])
-    next = end
+    const [first] = found.rows
+    if (first === undefined) return
+    next = Math.min(first.position + limits.auditSumReceipts, until)
+    await work([log, first.position, next])
   }
 }
