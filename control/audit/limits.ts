@@ -4,7 +4,7 @@ export const AUDIT_LIMITS = {
   auditPageMax: 1_000,
   /** Positions of one log whose leaves are read at once, of 32 bytes each. */
   auditLeafPositions: 16_384,
-  /** Positions of one log whose receipts one statement adds up. */
+  /** Receipts that one statement adds up. */
   auditSumReceipts: 50_000,
   /** Rows of sums whose digest is taken at once. */
   auditDigestRows: 5_000,
