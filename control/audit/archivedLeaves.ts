@@ -1,5 +1,7 @@
 import { splitHashes, TILE } from '../book/usagelog/tile.ts'
+import type { Limits } from '../limits.ts'
 import type { Client } from '../runtime/db/pool.ts'
+import { longQuery } from './workspace.ts'
 
 /** A leaf of a usage log. */
 export interface PlacedLeaf {
@@ -8,10 +10,18 @@ export interface PlacedLeaf {
 }
 
 /** Reads the leaves of receipts that were put away, from a position until another, in their order. */
-export async function archivedLeaves(client: Client, log: number, from: number, until: number): Promise<PlacedLeaf[]> {
+export async function archivedLeaves(
+  client: Client,
+  log: number,
+  [from, until]: readonly [number, number],
+  limits: Limits,
+): Promise<PlacedLeaf[]> {
   const found = await client.query<{ position: number; hashes: Buffer }>(
-    `SELECT position, hashes FROM archived_leaves WHERE log = $1 AND position > $2 AND position < $3 ORDER BY position`,
-    [log, from - TILE, until],
+    longQuery(
+      limits,
+      'SELECT position, hashes FROM archived_leaves WHERE log = $1 AND position > $2 AND position < $3 ORDER BY position',
+      [log, from - TILE, until],
+    ),
   )
   const leaves: PlacedLeaf[] = []
   for (const { position, hashes } of found.rows) {

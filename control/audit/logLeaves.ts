@@ -51,7 +51,7 @@ export async function readLeaves(
   // Both are asked for at once, so that the database is at them while the caller is at the page before.
   const [page, archived] = await Promise.all([
     client.query<PageRow>(longQuery(limits, PAGE, [log, from, until])),
-    archivedLeaves(client, log, from, until),
+    archivedLeaves(client, log, [from, until], limits),
   ])
   const { positions, leaves, others } = page.rows[0] ?? { positions: null, leaves: null, others: null }
   const all = inOrder(leavesAt(positions, leaves), archived)

@@ -53,6 +53,7 @@ export async function keepSums(client: Client, isSinceMark: boolean): Promise<vo
     const columns = [...keys, ...sums].join(', ')
     const added = sums.map((column) => `sum(${column})`).join(', ')
     const changes = sums.map((column) => `${column} = a.${column} + excluded.${column}`).join(', ')
+    // Sorted, so that the index grows at its end.
     await client.query({
       text: `INSERT INTO audited_${name} AS a (${columns})
         SELECT ${keys.join(', ')}, ${added} FROM new_${name} GROUP BY ${keys.join(', ')} ORDER BY ${keys.join(', ')}
