@@ -1,4 +1,6 @@
+import { daysOf, hoursOf } from '../book/usage/receiptSums.ts'
 import { LOG_COUNT } from '../book/usagelog/head.ts'
+import { referredCharges } from '../customers/referrals/referredCharges.ts'
 import type { Limits } from '../limits.ts'
 import { intArray } from '../runtime/db/arrays.ts'
 import type { Client } from '../runtime/db/pool.ts'
@@ -37,30 +39,21 @@ export class ReceiptFindings {
   }
 }
 
-/** Transfers are looked up receipt by receipt: the server would put all there are into a hash table. */
-const ADD = `
+/**
+ * SQL that adds receipts up, and compares each with its charges.
+ * @param where which receipts
+ * @param charges SQL of rows (request_id, charge_units, debit, credit, units, nanos), of receipts `r` and their transfers
+ * @param isMoving whether what the charges moved is added up as well
+ */
+const addSql = (where: string, charges: string, isMoving: boolean): string => `
   WITH r AS MATERIALIZED (
     SELECT request_id, account_id, key_id, model, held_at_ms, charge_units, hold_units, voided, status, input_tokens,
       cached_input_tokens, cache_write_5m_tokens, cache_write_1h_tokens, output_tokens
-    FROM receipts WHERE log = $1 AND position >= $2 AND position < $3
-  ), x AS MATERIALIZED (
-    SELECT r.request_id, r.charge_units, t.debit, t.credit, t.units, t.nanos FROM r LEFT JOIN LATERAL (
-      SELECT debit, credit, units, coalesce(coin_nanos, units) AS nanos FROM transfers
-      WHERE ref = r.request_id AND kind = 'charge' OFFSET 0
-    ) AS t ON true
-  ), moved AS (
-    SELECT debit, credit, sum(units) AS units, sum(nanos) AS nanos FROM x WHERE debit IS NOT NULL GROUP BY 1, 2
-  ), charges AS (
-    INSERT INTO new_charges ${sidesOf('moved')}
-  ), hours AS (
-    INSERT INTO new_key_usage
-    SELECT key_id, (held_at_ms / 3600000)::integer, sum(charge_units), count(*) FROM r GROUP BY 1, 2
+    FROM receipts WHERE ${where}
+  ), x AS MATERIALIZED (${charges}), ${isMoving ? MOVED : ''} hours AS (
+    INSERT INTO new_key_usage ${hoursOf('r')}
   ), days AS (
-    INSERT INTO new_usage_days
-    SELECT account_id, (held_at_ms / 86400000)::integer, key_id, model, count(*), sum(charge_units),
-      sum(input_tokens + cached_input_tokens + cache_write_5m_tokens + cache_write_1h_tokens),
-      sum(cached_input_tokens), sum(output_tokens)
-    FROM r GROUP BY 1, 2, 3, 4
+    INSERT INTO new_usage_days ${daysOf('r')}
   )
   SELECT count(*) AS receipts, count(*) FILTER (WHERE voided) AS voided, (SELECT count(debit) FROM x) AS transfers,
     array_agg(request_id || ' was charged ' || charge_units || ' of ' || hold_units)
@@ -73,18 +66,87 @@ const ADD = `
     ) AS f) AS booked
   FROM r`
 
+const MOVED = `
+  moved AS (
+    SELECT debit, credit, sum(units) AS units, sum(nanos) AS nanos FROM x WHERE debit IS NOT NULL GROUP BY 1, 2
+  ), charges AS (
+    INSERT INTO new_charges ${sidesOf('moved')}
+  ),`
+
+/** Transfers are looked up receipt by receipt: the server would put all there are into a hash table. */
+const ADD = addSql(
+  'log = $1 AND position >= $2 AND position < $3',
+  `SELECT r.request_id, r.charge_units, t.debit, t.credit, t.units, t.nanos FROM r LEFT JOIN LATERAL (
+     SELECT debit, credit, units, coalesce(coin_nanos, units) AS nanos FROM transfers
+     WHERE ref = r.request_id AND kind = 'charge' OFFSET 0
+   ) AS t ON true`,
+  true,
+)
+
+/** Receipts of a range of ids lie beside each other, and so do their transfers. */
+const ADD_RANGE = addSql(
+  'request_id BETWEEN $1 AND $2',
+  `SELECT r.request_id, r.charge_units, t.debit, t.units
+   FROM r LEFT JOIN transfers t ON t.ref = r.request_id AND t.kind = 'charge' AND t.ref BETWEEN $1 AND $2`,
+  false,
+)
+
+/** The first and the last of the next ids. */
+const RANGE = `
+  SELECT min(request_id) AS first, max(request_id) AS last
+  FROM (SELECT request_id FROM receipts WHERE request_id >= $1 ORDER BY request_id LIMIT $2) AS next`
+/** What follows an id in the order of bytes, before anything else that does. */
+const JUST_BEHIND = '\u0001'
+
+const ADD_CHARGES = `
+  WITH moved AS MATERIALIZED (
+    SELECT debit, credit, sum(units) AS units, sum(coalesce(coin_nanos, units)) AS nanos, count(*) AS transfers
+    FROM transfers WHERE kind = 'charge' GROUP BY 1, 2
+  ), charges AS (
+    INSERT INTO new_charges ${sidesOf('moved')}
+  )
+  SELECT coalesce(sum(transfers), 0) AS transfers FROM moved`
+
 const ADD_REFERRED = `
   INSERT INTO new_referrals
-  SELECT g.id, sum(t.units)
-  FROM receipts r
-  LEFT JOIN agents a ON a.id = r.account_id
-  JOIN referrals g ON g.account_id = coalesce(a.owner_id, r.account_id) AND g.from_positions[r.log + 1] <= r.position
-  CROSS JOIN LATERAL (
-    SELECT units FROM transfers WHERE ref = r.request_id AND kind = 'charge' AND debit = 'coin:' || r.account_id OFFSET 0
-  ) AS t
-  WHERE r.log = $1 AND r.position >= $2 AND r.position < $3 GROUP BY g.id`
+  SELECT f.id, sum(t.units) FROM ${referredCharges('receipts')}
+  WHERE r.log = $1 AND r.position >= $2 AND r.position < $3 GROUP BY f.id`
 
-/** @param from by log, where to begin; 0 where it says nothing */
+/**
+ * Adds up all receipts, in the order of their ids, which is also that of their transfers.
+ * @param findings gets what is wrong
+ */
+export async function addAllReceipts(
+  client: Client,
+  findings: ReceiptFindings,
+  progress: Progress,
+  limits: Limits,
+): Promise<void> {
+  // Without statistics the server might compare every receipt of a range with every transfer in it.
+  await client.query('SET LOCAL enable_nestloop = off')
+  for (let from = ''; ; ) {
+    const found = await client.query<{ first: string | null; last: string | null }>(
+      longQuery(limits, RANGE, [from, limits.auditSumReceipts]),
+    )
+    const { first, last } = found.rows[0] ?? { first: null, last: null }
+    if (last === null) break
+    addChunk(await client.query<Chunk>(longQuery(limits, ADD_RANGE, [first, last])), findings, progress)
+    from = `${last}${JUST_BEHIND}`
+  }
+  await client.query('SET LOCAL enable_nestloop = on')
+}
+
+/** Adds up what all charges moved, whether they have receipts or not. @returns how many transfers these are */
+export async function addAllCharges(client: Client, limits: Limits): Promise<number> {
+  const found = await client.query<{ transfers: number }>(longQuery(limits, ADD_CHARGES))
+  return found.rows[0]?.transfers ?? 0
+}
+
+/**
+ * Adds up receipts, and what their charges moved.
+ * @param from by log, where to begin
+ * @param findings gets what is wrong
+ */
 export async function addReceipts(
   client: Client,
   from: readonly number[],
@@ -94,11 +156,15 @@ export async function addReceipts(
 ): Promise<void> {
   for (const log of await logsFrom(client, from)) {
     await eachChunk(client, log, from[log] ?? 0, Number.MAX_SAFE_INTEGER, limits, async (values) => {
-      const found = await client.query<Chunk>(longQuery(limits, ADD, values))
-      if (found.rows[0] !== undefined) findings.add(found.rows[0])
-      progress.add(found.rows[0]?.receipts ?? 0)
+      addChunk(await client.query<Chunk>(longQuery(limits, ADD, values)), findings, progress)
     })
   }
+}
+
+function addChunk({ rows: [chunk] }: { rows: Chunk[] }, findings: ReceiptFindings, progress: Progress): void {
+  if (chunk === undefined) return
+  findings.add(chunk)
+  progress.add(chunk.receipts)
 }
 
 /** The logs that have receipts from these places on. */
@@ -139,16 +205,14 @@ async function eachChunk(
   limits: Limits,
   work: (values: [log: number, from: number, until: number]) => Promise<void>,
 ): Promise<void> {
-  for (let next = from; next < until; ) {
+  for (let next = from; ; ) {
     const found = await client.query<{ position: number }>(
-      longQuery(
-        limits,
-        'SELECT position FROM receipts WHERE log = $1 AND position >= $2 AND position < $3 ORDER BY position OFFSET $4 LIMIT 1',
-        [log, next, until, limits.auditSumReceipts],
-      ),
+      'SELECT position FROM receipts WHERE log = $1 AND position >= $2 AND position < $3 ORDER BY position LIMIT 1',
+      [log, next, until],
     )
-    const end = found.rows[0]?.position ?? until
-    await work([log, next, end])
-    next = end
+    const [first] = found.rows
+    if (first === undefined) return
+    next = Math.min(first.position + limits.auditSumReceipts, until)
+    await work([log, first.position, next])
   }
 }

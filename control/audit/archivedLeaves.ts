@@ -1,40 +1,34 @@
-import { HASH_BYTES } from '../book/usagelog/merkle.ts'
+import { splitHashes, TILE } from '../book/usagelog/tile.ts'
+import type { Limits } from '../limits.ts'
 import type { Client } from '../runtime/db/pool.ts'
+import { longQuery } from './workspace.ts'
 
-/** A leaf of a usage log whose receipt was put away. */
-export interface ArchivedLeaf {
+/** A leaf of a usage log. */
+export interface PlacedLeaf {
   readonly position: number
   readonly leaf: Buffer
 }
 
-/** Leaves of one row at most. */
-const TILE = 256
-/** Rows that are read at once. */
-const ROWS_MAX = 64
-
-/**
- * Reads leaves of receipts that were put away, in their order, from a position on.
- * @param upTo the last position that is asked for
- * @returns the leaves, and up to which position these are all that there are
- */
+/** Reads the leaves of receipts that were put away, from a position until another, in their order. */
 export async function archivedLeaves(
   client: Client,
   log: number,
-  from: number,
-  upTo: number,
-): Promise<{ leaves: ArchivedLeaf[]; upTo: number }> {
+  [from, until]: readonly [number, number],
+  limits: Limits,
+): Promise<PlacedLeaf[]> {
   const found = await client.query<{ position: number; hashes: Buffer }>(
-    `SELECT position, hashes FROM archived_leaves WHERE log = $1 AND position > $2 AND position <= $3
-     ORDER BY position LIMIT ${ROWS_MAX}`,
-    [log, from - TILE, upTo],
+    longQuery(
+      limits,
+      'SELECT position, hashes FROM archived_leaves WHERE log = $1 AND position > $2 AND position < $3 ORDER BY position',
+      [log, from - TILE, until],
+    ),
   )
-  const leaves: ArchivedLeaf[] = []
+  const leaves: PlacedLeaf[] = []
   for (const { position, hashes } of found.rows) {
-    for (let i = 0; i * HASH_BYTES < hashes.length; i++) {
+    for (const [i, leaf] of splitHashes(hashes).entries()) {
       const at = position + i
-      const leaf = hashes.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES)
-      if (at >= from && at <= upTo) leaves.push({ position: at, leaf })
+      if (at >= from && at < until) leaves.push({ position: at, leaf })
     }
   }
-  return { leaves, upTo: found.rows.length < ROWS_MAX ? upTo : (leaves.at(-1)?.position ?? upTo) }
+  return leaves
 }

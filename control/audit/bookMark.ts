@@ -1,4 +1,4 @@
-import { Frontier } from '../book/usagelog/frontier.ts'
+import { HEADS_LOG, readHeads } from '../book/usagelog/head.ts'
 import type { Client, Pool } from '../runtime/db/pool.ts'
 import { inSnapshot } from './snapshot.ts'
 
@@ -48,14 +48,8 @@ export function readMark(pool: Pool): Promise<BookMark> {
 }
 
 async function readLogs(client: Client): Promise<MarkedLog[]> {
-  const found = await client.query<{ log: number; size: number; peaks: Buffer }>(
-    'SELECT log, size, peaks FROM usage_log_heads ORDER BY log',
-  )
-  return found.rows.map(({ log, size, peaks }) => ({
-    log,
-    size,
-    root: new Frontier(size, peaks).root().toString('hex'),
-  }))
+  const heads = await readHeads(client, HEADS_LOG)
+  return heads.map(({ log, size, root }) => ({ log, size, root: root.toString('hex') }))
 }
 
 async function readCheckpoint(client: Client): Promise<string | null> {

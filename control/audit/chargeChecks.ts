@@ -1,10 +1,10 @@
 import { LOG_COUNT } from '../book/usagelog/head.ts'
 import type { Limits } from '../limits.ts'
 import type { Client } from '../runtime/db/pool.ts'
-import { addReceipts, addReferred, ReceiptFindings } from './addReceipts.ts'
+import { addAllCharges, addAllReceipts, addReceipts, addReferred, ReceiptFindings } from './addReceipts.ts'
 import type { AuditMark } from './auditMark.ts'
 import type { AuditCheck } from './check.ts'
-import { addArchives, addStrays, countCharges, findRepeated } from './otherCharges.ts'
+import { addArchives, addStrays, findRepeated, findStrays } from './otherCharges.ts'
 import type { Progress } from './progress.ts'
 import { analyzeSums } from './sumTables.ts'
 
@@ -27,12 +27,13 @@ export async function checkCharges(
 ): Promise<ChargeChecks> {
   const findings = new ReceiptFindings()
   const from = mark?.logs.slice(0, LOG_COUNT).map(({ size }) => size)
-  await addReceipts(client, from ?? [], findings, progress, limits)
+  if (mark === undefined) await addAll(client, findings, progress, limits)
+  else {
+    await addReceipts(client, from ?? [], findings, progress, limits)
+    await addArchives(client, mark.archives, false, findings.booked, limits)
+    await addStrays(client, mark.since, findings.booked, limits)
+  }
   await addReferred(client, mark?.cursors ?? [], limits)
-  const archived = await addArchives(client, mark?.archives ?? [], mark === undefined, findings.booked, limits)
-  // Looking for the receipt of every charge takes long, and only finds something when there are more charges than receipts have.
-  const isStray = mark === undefined && (await countCharges(client, limits)) !== findings.transfers + archived
-  if (mark !== undefined || isStray) await addStrays(client, mark?.since ?? '-infinity', findings.booked, limits)
   await findRepeated(client, from, findings, limits)
   await analyzeSums(client)
   const receipts = mark === undefined ? `${findings.receipts} receipts` : `${findings.receipts} new receipts`
@@ -41,4 +42,12 @@ export async function checkCharges(
     ended: findings.ended.check('every request ended once', `${receipts}, ${findings.voided} of them voided`),
     exceeding: findings.exceeding.check('no charge exceeds its hold', receipts),
   }
+}
+
+async function addAll(client: Client, findings: ReceiptFindings, progress: Progress, limits: Limits): Promise<void> {
+  await addAllReceipts(client, findings, progress, limits)
+  const charges = await addAllCharges(client, limits)
+  const archived = await addArchives(client, [], true, findings.booked, limits)
+  // Looking for the receipt of every charge takes long, and only finds something when there are more charges than receipts have.
+  if (charges !== findings.transfers + archived) await findStrays(client, findings.booked, limits)
 }

@@ -1,14 +1,15 @@
 import { checkpointText, headText, parseCheckpoint } from '../book/checkpoint/checkpointText.ts'
-import { keptLeaves, TILE } from '../book/checkpoint/headTiles.ts'
+import { keptLeaves } from '../book/checkpoint/headTiles.ts'
 import { openNote } from '../book/checkpoint/noteKey.ts'
 import { Frontier, type StoredNode } from '../book/usagelog/frontier.ts'
 import { HEADS_LOG } from '../book/usagelog/head.ts'
 import { leafHash } from '../book/usagelog/merkle.ts'
+import { TILE } from '../book/usagelog/tile.ts'
 import type { Limits } from '../limits.ts'
 import type { Client } from '../runtime/db/pool.ts'
 import type { AuditMark } from './auditMark.ts'
 import { type AuditCheck, Faults } from './check.ts'
-import { compareNodes } from './logNodes.ts'
+import { compareNodes, nodesBetween } from './logNodes.ts'
 
 interface HeadRow {
   readonly position: number
@@ -59,6 +60,8 @@ class HeadsLog {
   private readonly signed = new Faults()
   private readonly nodes = new Faults()
   private completed: StoredNode[] = []
+  /** The size up to which nodes were compared. */
+  private compared: number
   private checkpoints = 0
   /** The position behind the last entry. */
   private next: number
@@ -70,6 +73,7 @@ class HeadsLog {
     this.frontier = new Frontier(size, Buffer.from(peaks, 'hex'))
     this.next = size
     this.first = size
+    this.compared = size
     this.sizes = new Map(mark?.logs.map(({ signed }, log) => [log, signed]))
   }
 
@@ -83,8 +87,10 @@ class HeadsLog {
   }
 
   async compareNodes(): Promise<void> {
-    await compareNodes(this.client, HEADS_LOG, this.completed, this.nodes)
+    const stored = await nodesBetween(this.client, HEADS_LOG, [this.compared, this.frontier.size])
+    compareNodes(HEADS_LOG, this.completed, stored, this.nodes)
     this.completed = []
+    this.compared = this.frontier.size
   }
 
   async compareEnd(): Promise<void> {

@@ -2,7 +2,9 @@
 export const AUDIT_LIMITS = {
   /** Rows that are read at once. */
   auditPageMax: 1_000,
-  /** Receipts of one log that one statement adds up. */
+  /** Positions of one log whose leaves are read at once, of 32 bytes each. */
+  auditLeafPositions: 16_384,
+  /** Receipts that one statement adds up. */
   auditSumReceipts: 50_000,
   /** Rows of sums whose digest is taken at once. */
   auditDigestRows: 5_000,

@@ -1,19 +1,35 @@
 import type { StoredNode } from '../book/usagelog/frontier.ts'
+import { readNodes } from '../book/usagelog/storedNodes.ts'
+import { STORED_LEVELS } from '../book/usagelog/tile.ts'
 import type { Client } from '../runtime/db/pool.ts'
 import type { Faults } from './check.ts'
 
-/** Compares what is stored of a log's subtrees with what was computed of them. */
-export async function compareNodes(
+/** Hashes by the places of their nodes. */
+export type NodeHashes = ReadonlyMap<string, Buffer>
+
+const placeOf = ({ level, index }: { level: number; index: number }): string => `node ${index} of level ${level}`
+
+/** Reads what is stored of the subtrees that a log completes while it grows from one size to another. */
+export async function nodesBetween(
   client: Client,
   log: number,
-  completed: readonly StoredNode[],
-  faults: Faults,
-): Promise<void> {
-  for (const { level, index, hash } of completed) {
-    const found = await client.query<{ hash: Buffer }>(
-      'SELECT hash FROM usage_log_nodes WHERE log = $1 AND level = $2 AND index = $3',
-      [log, level, index],
-    )
-    if (found.rows[0]?.hash.equals(hash) !== true) faults.add(`node ${index} of level ${level} of log ${log}`)
+  [size, grown]: readonly [number, number],
+): Promise<NodeHashes> {
+  const ranges = STORED_LEVELS.map((level) => ({
+    level,
+    from: Math.floor(size / 2 ** level),
+    until: Math.floor(grown / 2 ** level),
+  }))
+  const read = ranges
+    .filter(({ from, until }) => from < until)
+    .map(({ level, from, until }) => readNodes(client, log, level, [from, until]))
+  return new Map((await Promise.all(read)).flat().map((node) => [placeOf(node), node.hash]))
+}
+
+/** Compares what is stored of a log's subtrees with what was computed of them. */
+export function compareNodes(log: number, completed: readonly StoredNode[], stored: NodeHashes, faults: Faults): void {
+  for (const node of completed) {
+    const place = placeOf(node)
+    if (stored.get(place)?.equals(node.hash) !== true) faults.add(`${place} of log ${log}`)
   }
 }

@@ -15,15 +15,9 @@ interface Archived {
   readonly charge_units: number
 }
 
-/** $3 says whether they are added up. */
-const ADD_MONTH = `
-  WITH moved AS MATERIALIZED (
-    SELECT debit, credit, sum(units) AS units, sum(coalesce(coin_nanos, units)) AS nanos, count(*) AS transfers
-    FROM transfers WHERE kind = 'charge' AND ref >= $1 AND ref < $2 GROUP BY 1, 2
-  ), charges AS (
-    INSERT INTO new_charges SELECT * FROM (${sidesOf('moved')}) AS sides WHERE $3
-  )
-  SELECT coalesce(sum(units), 0) AS units, coalesce(sum(transfers), 0) AS transfers FROM moved`
+const MONTH = `
+  SELECT coalesce(sum(units), 0) AS units, count(*) AS transfers FROM transfers
+  WHERE kind = 'charge' AND ref >= $1 AND ref < $2`
 
 /** Sums that were kept of months that were put away. */
 const KEPT: readonly string[] = [
@@ -37,7 +31,7 @@ const KEPT: readonly string[] = [
 /**
  * Compares the charges of months that were put away with what was kept of them.
  * @param known months that were put away before the mark
- * @param isAdded whether they are added up as well, being in no mark
+ * @param isAdded whether the sums of their receipts are added up as well, being in no mark
  * @returns how many transfers they have
  */
 export async function addArchives(
@@ -55,7 +49,7 @@ export async function addArchives(
   let transfers = 0
   for (const { month, from_id, until_id, charge_units: charged } of months) {
     const found = await client.query<{ units: number; transfers: number }>(
-      longQuery(limits, ADD_MONTH, [from_id, until_id, isAdded]),
+      longQuery(limits, MONTH, [from_id, until_id]),
     )
     const units = found.rows[0]?.units ?? 0
     transfers += found.rows[0]?.transfers ?? 0
@@ -73,29 +67,30 @@ const STRAYS = `
   WHERE c.kind = 'charge' AND c.at >= $1::timestamptz AND r.found IS NULL
     AND NOT EXISTS (SELECT FROM receipt_archives a WHERE c.ref >= a.from_id AND c.ref < a.until_id)`
 
-const ADD_STRAYS = `
-  WITH stray AS MATERIALIZED (${STRAYS}), charges AS (
-    INSERT INTO new_charges ${sidesOf('stray')}
-  )
+const strays = (adding: string): string => `
+  WITH stray AS MATERIALIZED (${STRAYS})${adding}
   SELECT ref, sum(units) AS units FROM stray GROUP BY ref LIMIT ${FAULTS_READ_MAX}`
+const FIND_STRAYS = strays('')
+const ADD_STRAYS = strays(`, charges AS (INSERT INTO new_charges ${sidesOf('stray')})`)
+
+/** Finds charges without a receipt. */
+export function findStrays(client: Client, faults: Faults, limits: Limits): Promise<void> {
+  return nameStrays(client, FIND_STRAYS, '-infinity', faults, limits)
+}
 
 /**
  * Finds charges without a receipt, and adds them up: what they moved is no second fault.
  * @param since from which moment on charges may be in no mark
  */
-export async function addStrays(client: Client, since: string, faults: Faults, limits: Limits): Promise<void> {
-  const found = await client.query<{ ref: string; units: number }>(longQuery(limits, ADD_STRAYS, [since]))
+export function addStrays(client: Client, since: string, faults: Faults, limits: Limits): Promise<void> {
+  return nameStrays(client, ADD_STRAYS, since, faults, limits)
+}
+
+async function nameStrays(client: Client, sql: string, since: string, faults: Faults, limits: Limits): Promise<void> {
+  const found = await client.query<{ ref: string; units: number }>(longQuery(limits, sql, [since]))
   for (const { ref, units } of found.rows) {
     faults.add(`${ref} was charged without a receipt, its transfers are ${units}`)
   }
-}
-
-/** How many charges there are. */
-export async function countCharges(client: Client, limits: Limits): Promise<number> {
-  const found = await client.query<{ count: number }>(
-    longQuery(limits, `SELECT count(*) FROM transfers WHERE kind = 'charge'`),
-  )
-  return found.rows[0]?.count ?? 0
 }
 
 /** In the order of an index, so that nothing is sorted or kept. */

@@ -3,6 +3,7 @@ import type { NoteKey } from '../book/checkpoint/noteKey.ts'
 import { HEADS_LOG } from '../book/usagelog/head.ts'
 import type { Limits } from '../limits.ts'
 import type { Client, Pool } from '../runtime/db/pool.ts'
+import { together } from '../runtime/db/together.ts'
 import { checkAdmission } from './admissionChecks.ts'
 import { type AuditMark, bookedUntil, readMark, writeMark } from './auditMark.ts'
 import { checkBook } from './bookChecks.ts'
@@ -12,7 +13,7 @@ import { checkCheckpoints } from './checkpointChecks.ts'
 import { type OnProgress, Progress } from './progress.ts'
 import { checkRates } from './rateChecks.ts'
 import { checkUsageLogs } from './usageLogChecks.ts'
-import { inWorkspace } from './workspace.ts'
+import { exportSnapshot, inReader, inWorkspace } from './workspace.ts'
 
 export type { AuditCheck } from './check.ts'
 
@@ -52,10 +53,7 @@ export async function runAudit(
     // Once for the charges and once for the logs.
     progress.expect(2 * (await countNew(client, mark)))
     const checks = [
-      ...(await checkBook(client, mark, progress, limits)),
-      ...(await checkRates(client, mark, limits)),
-      ...(await checkUsageLogs(client, mark, progress, limits)),
-      ...(await checkCheckpoints(client, mark, limits)),
+      ...(await checkBoth(pool, client, mark, progress, limits)),
       ...(await checkAdmission(pool, redis, limits)),
       ...(await checkChain(pool, rpcUrl, limits)),
     ]
@@ -64,6 +62,23 @@ export async function runAudit(
     if (isClean) await writeMark(client, marking.key, mark, since, limits)
     return [...checks, describeMark(marking, mark, refused, isClean)]
   })
+}
+
+/** Checks the charges and, beside them, the logs: each keeps the database as busy as one connection can. */
+async function checkBoth(
+  pool: Pool,
+  client: Client,
+  mark: AuditMark | undefined,
+  progress: Progress,
+  limits: Limits,
+): Promise<AuditCheck[]> {
+  const snapshot = await exportSnapshot(client)
+  const logs = inReader(pool, snapshot, async (reader) => [
+    ...(await checkRates(reader, mark, limits)),
+    ...(await checkUsageLogs(reader, mark, progress, limits)),
+    ...(await checkCheckpoints(reader, mark, limits)),
+  ])
+  return (await together([checkBook(client, mark, progress, limits), logs])).flat()
 }
 
 async function markFor(client: Client, marking: Marking | undefined, limits: Limits) {

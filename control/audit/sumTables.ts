@@ -53,9 +53,10 @@ export async function keepSums(client: Client, isSinceMark: boolean): Promise<vo
     const columns = [...keys, ...sums].join(', ')
     const added = sums.map((column) => `sum(${column})`).join(', ')
     const changes = sums.map((column) => `${column} = a.${column} + excluded.${column}`).join(', ')
+    // Sorted, so that the index grows at its end.
     await client.query({
       text: `INSERT INTO audited_${name} AS a (${columns})
-        SELECT ${keys.join(', ')}, ${added} FROM new_${name} GROUP BY ${keys.join(', ')}
+        SELECT ${keys.join(', ')}, ${added} FROM new_${name} GROUP BY ${keys.join(', ')} ORDER BY ${keys.join(', ')}
         ON CONFLICT (${keys.join(', ')}) DO UPDATE SET ${changes}`,
     })
   }
@@ -82,13 +83,14 @@ function pageOf(name: string, keys: readonly string[], sums: readonly string[], 
   const order = keys.join(', ')
   const backwards = keys.map((key) => `${key} DESC`).join(', ')
   return (isLater: boolean): string => `
-    SELECT sha256(convert_to(string_agg(line, E'\\n' ORDER BY ${order}), 'UTF8')) AS hash,
-      (array_agg(json_build_array(${order}) ORDER BY ${backwards}))[1] AS last
-    FROM (
+    WITH page AS MATERIALIZED (
       SELECT ${order}, json_build_array(${[...keys, ...sums].join(', ')})::text AS line FROM audited_${name}
       ${isLater ? `WHERE (${order}) > (${keys.map((_, i) => `$${i + 1}`).join(', ')})` : ''}
       ORDER BY ${order} LIMIT ${rows}
-    ) AS page`
+    )
+    SELECT sha256(convert_to(string_agg(line, E'\\n' ORDER BY ${order}), 'UTF8')) AS hash,
+      (SELECT json_build_array(${order}) FROM page ORDER BY ${backwards} LIMIT 1) AS last
+    FROM page`
 }
 
 function tableOf(name: SumName): SumTable {

@@ -1,34 +1,12 @@
 import { Frontier, type StoredNode } from '../book/usagelog/frontier.ts'
 import { LOG_COUNT } from '../book/usagelog/head.ts'
-import { type LoggedReceipt, leafText } from '../book/usagelog/leafText.ts'
-import { leafHash } from '../book/usagelog/merkle.ts'
 import type { Limits } from '../limits.ts'
 import type { Client } from '../runtime/db/pool.ts'
-import { type ArchivedLeaf, archivedLeaves } from './archivedLeaves.ts'
 import type { AuditMark } from './auditMark.ts'
 import { type AuditCheck, Faults } from './check.ts'
-import { compareNodes } from './logNodes.ts'
+import { type LeafPage, readLeaves } from './logLeaves.ts'
+import { compareNodes, nodesBetween } from './logNodes.ts'
 import type { Progress } from './progress.ts'
-
-interface LogRow extends LoggedReceipt {
-  readonly position: number
-  readonly leaf: Buffer
-}
-
-const PAGE = `
-  SELECT position, request_id AS "requestId", status, model, endpoint, sheet_version AS "sheetVersion",
-    charge_units AS "chargeUnits", input_tokens AS "inputTokens", cached_input_tokens AS "cachedInputTokens",
-    cache_write_5m_tokens AS "cacheWrite5mTokens", cache_write_1h_tokens AS "cacheWrite1hTokens",
-    output_tokens AS "outputTokens", reasoning_tokens AS "reasoningTokens", quantity, unit, usage_source AS "usageSource",
-    held_at_ms AS "heldAtMs", rate, tier, size, hold_units AS "holdUnits", clamped, streamed, duration_ms AS "durationMs",
-    error_code AS "errorCode", leaf_layout AS "leafLayout", leaf_hash AS leaf
-  FROM receipts WHERE log = $1 AND position >= $2 ORDER BY position LIMIT $3`
-
-/** A head that a checkpoint has signed. */
-interface SignedHead {
-  readonly size: number
-  readonly root: Buffer
-}
 
 interface LogFaults {
   readonly positions: Faults
@@ -59,10 +37,7 @@ export async function checkUsageLogs(
   for (let log = 0; log < LOG_COUNT; log++) {
     const marked = mark?.logs[log]
     const frontier = new Frontier(marked?.size ?? 0, Buffer.from(marked?.peaks ?? '', 'hex'))
-    const heads = new SignedHeads(client, log, frontier.size, limits)
-    await rebuild(client, log, frontier, heads, faults, progress, limits)
-    for (const { size } of await heads.rest()) faults.signed.add(`log ${log} was signed with ${size} receipts`)
-    signed += heads.count
+    signed += await rebuild({ client, log, frontier, faults, progress, limits })
     await compareHead(client, log, frontier, faults.heads)
     receipts += frontier.size
     before += marked?.size ?? 0
@@ -77,100 +52,88 @@ export async function checkUsageLogs(
   ]
 }
 
-/** The signed heads of a log, in the order of their sizes, page by page. */
-class SignedHeads {
-  count = 0
-  private readonly client: Client
-  private readonly log: number
-  private readonly limits: Limits
-  private page: SignedHead[] = []
-  private lastSize: number
-  private isRead = false
-
-  /** @param from leaves out the heads of fewer receipts */
-  constructor(client: Client, log: number, from: number, limits: Limits) {
-    this.client = client
-    this.log = log
-    this.lastSize = from - 1
-    this.limits = limits
-  }
-
-  /** The next head, where it has this size. */
-  async take(size: number): Promise<SignedHead | undefined> {
-    if (this.page.length === 0) await this.read()
-    if (this.page[0]?.size !== size) return undefined
-    this.count++
-    return this.page.shift()
-  }
-
-  /** Some of those that were not taken, if there are any. */
-  async rest(): Promise<readonly SignedHead[]> {
-    if (this.page.length === 0) await this.read()
-    return this.page
-  }
-
-  private async read(): Promise<void> {
-    if (this.isRead) return
-    const found = await this.client.query<SignedHead>(
-      'SELECT size, root FROM log_heads WHERE log = $1 AND size > $2 ORDER BY size LIMIT $3',
-      [this.log, this.lastSize, this.limits.auditPageMax],
-    )
-    this.page = found.rows
-    this.lastSize = found.rows.at(-1)?.size ?? this.lastSize
-    this.isRead = found.rows.length < this.limits.auditPageMax
-  }
+interface Rebuilding {
+  readonly client: Client
+  readonly log: number
+  /** Of what is behind the mark, to begin with. */
+  readonly frontier: Frontier
+  readonly faults: LogFaults
+  readonly progress: Progress
+  readonly limits: Limits
 }
 
-async function rebuild(
+/** @returns how many of the log's heads were signed */
+async function rebuild({ client, log, frontier, faults, progress, limits }: Rebuilding): Promise<number> {
+  const { size: start } = frontier
+  const first = await signedHeads(client, log, [start - 1, start])
+  compareSigned(log, frontier, first, faults)
+  let [signed, next] = [first.size, start]
+  for (let page = await readLeaves(client, log, next, limits); page !== undefined; ) {
+    const grown: [number, number] = [frontier.size, frontier.size + page.leaves.length]
+    const [heads, nodes] = await Promise.all([signedHeads(client, log, grown), nodesBetween(client, log, grown)])
+    const following = readLeaves(client, log, page.until, limits)
+    // Thrown where it is waited for.
+    following.catch(() => {})
+    compareNodes(log, append({ log, frontier, faults }, page, next, heads), nodes, faults.nodes)
+    next = (page.leaves.at(-1)?.position ?? next) + 1
+    signed += heads.size
+    progress.add(page.leaves.length)
+    page = await following
+  }
+  const { rows: beyond } = await client.query<{ size: number }>(
+    'SELECT size FROM log_heads WHERE log = $1 AND size > $2 ORDER BY size LIMIT $3',
+    [log, frontier.size, limits.auditPageMax],
+  )
+  for (const { size } of beyond) faults.signed.add(`log ${log} was signed with ${size} receipts`)
+  return signed
+}
+
+/** Roots by their sizes, of the heads of a log that were signed, above one size up to another. */
+async function signedHeads(
   client: Client,
+  log: number,
+  [above, upTo]: readonly [number, number],
+): Promise<ReadonlyMap<number, Buffer>> {
+  const found = await client.query<{ size: number; root: Buffer }>(
+    'SELECT size, root FROM log_heads WHERE log = $1 AND size > $2 AND size <= $3',
+    [log, above, upTo],
+  )
+  return new Map(found.rows.map(({ size, root }) => [size, root]))
+}
+
+/**
+ * Appends what a page has.
+ * @param next the position that its first leaf should have
+ * @param heads those that were signed of these sizes
+ * @returns the nodes that are complete with it
+ */
+function append(
+  { log, frontier, faults }: Pick<Rebuilding, 'log' | 'frontier' | 'faults'>,
+  { leaves, others }: LeafPage,
+  next: number,
+  heads: ReadonlyMap<number, Buffer>,
+): StoredNode[] {
+  const completed: StoredNode[] = []
+  let expected = next
+  for (const { position, leaf } of leaves) {
+    if (position !== expected) faults.positions.add(`position ${expected} of log ${log} is missing`)
+    expected = position + 1
+    completed.push(...frontier.append(leaf))
+    compareSigned(log, frontier, heads, faults)
+  }
+  for (const other of others) faults.leaves.add(`${other} of log ${log}`)
+  return completed
+}
+
+function compareSigned(
   log: number,
   frontier: Frontier,
-  heads: SignedHeads,
-  faults: LogFaults,
-  progress: Progress,
-  limits: Limits,
-): Promise<void> {
-  await compareSigned(log, frontier, heads, faults)
-  for (let next = frontier.size; ; ) {
-    const { rows, isLast } = await nextRows(client, log, next, limits)
-    const completed: StoredNode[] = []
-    for (const row of rows) {
-      if (row.position !== next) faults.positions.add(`position ${next} of log ${log} is missing`)
-      next = row.position + 1
-      const leaf = 'requestId' in row ? leafHash(leafText(row)) : row.leaf
-      if ('requestId' in row && !leaf.equals(row.leaf))
-        faults.leaves.add(`${row.requestId} at ${row.position} of log ${log}`)
-      completed.push(...frontier.append(leaf))
-      await compareSigned(log, frontier, heads, faults)
-    }
-    await compareNodes(client, log, completed, faults.nodes)
-    progress.add(rows.length)
-    if (isLast) return
-  }
-}
-
-async function compareSigned(log: number, frontier: Frontier, heads: SignedHeads, faults: LogFaults): Promise<void> {
-  const signed = await heads.take(frontier.size)
-  if (signed === undefined || signed.root.equals(frontier.root())) return
-  faults.signed.add(`log ${log} was signed with another root at ${frontier.size} receipts`)
-}
-
-/** What a log has from a position on: receipts, or the leaves that were kept of them. */
-async function nextRows(
-  client: Client,
-  log: number,
-  from: number,
-  limits: Limits,
-): Promise<{ rows: (LogRow | ArchivedLeaf)[]; isLast: boolean }> {
-  const { rows } = await client.query<LogRow>(PAGE, [log, from, limits.auditPageMax])
-  const isFull = rows.length === limits.auditPageMax
-  const end = isFull ? (rows.at(-1)?.position ?? 0) : Number.MAX_SAFE_INTEGER
-  const archived = await archivedLeaves(client, log, from, end)
-  const known = new Set(rows.map(({ position }) => position))
-  // A month that was not taken out to the end has leaves here, too.
-  const kept = archived.leaves.filter(({ position }) => !known.has(position))
-  const all = [...rows, ...kept].sort((a, b) => a.position - b.position)
-  return { rows: all.filter(({ position }) => position <= archived.upTo), isLast: !isFull && archived.upTo === end }
+  heads: ReadonlyMap<number, Buffer>,
+  { signed }: LogFaults,
+): void {
+  const root = heads.get(frontier.size)
+  if (root === undefined || root.equals(frontier.root())) return
+  signed.add(`log ${log} was signed with another root at ${frontier.size} receipts`)
 }
 
 async function compareHead(client: Client, log: number, frontier: Frontier, faults: Faults): Promise<void> {

@@ -27,6 +27,25 @@ export function inWorkspace<T>(pool: Pool, isMarking: boolean, work: (client: Cl
   })
 }
 
+/** Names the moment at which a transaction sees the book, for readers beside it while it is open. */
+export async function exportSnapshot(client: Client): Promise<string> {
+  const { rows } = await client.query<{ name: string }>('SELECT quote_literal(pg_export_snapshot()) AS name')
+  return rows[0]?.name ?? ''
+}
+
+/**
+ * Runs reads of an audit over another connection.
+ * @param snapshot from exportSnapshot: they see the book at that moment
+ */
+export function inReader<T>(pool: Pool, snapshot: string, work: (client: Client) => Promise<T>): Promise<T> {
+  return withTransaction(pool, async (client) => {
+    await client.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY')
+    await client.query(`SET TRANSACTION SNAPSHOT ${snapshot}`)
+    for (const setting of SETTINGS) await client.query(setting)
+    return work(client)
+  })
+}
+
 /** A statement that may take long: the time after which a silent server is given up is that of an audit. */
 export function longQuery(limits: Limits, text: string, values: unknown[] = []) {
   return { text, values, query_timeout: limits.auditStatementMs }

@@ -3,10 +3,9 @@ import { intArray } from '../../runtime/db/arrays.ts'
 import { lockUntilCommit } from '../../runtime/db/locks.ts'
 import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
 import { HEADS_LOG } from '../usagelog/head.ts'
-import { foldComplete } from '../usagelog/inclusionProof.ts'
-import { headLeaves, TILE, tilesInUse } from './headTiles.ts'
-
-const TILE_LEVEL = 8
+import { isFullTile } from '../usagelog/storedNodes.ts'
+import { TILE } from '../usagelog/tile.ts'
+import { headLeaves, tilesInUse } from './headTiles.ts'
 
 /**
  * Removes checkpoints older than limits.checkpointsKeptMs, and entries of the log of heads that are in none of the others,
@@ -53,11 +52,7 @@ async function oldTiles(client: Client, limits: Limits): Promise<number[]> {
 async function removeEntries(client: Client, tile: number): Promise<void> {
   const [from, until] = [tile * TILE, (tile + 1) * TILE]
   const leaves = await headLeaves(client, from, until)
-  const node = await client.query<{ hash: Buffer }>(
-    'SELECT hash FROM usage_log_nodes WHERE log = $1 AND level = $2 AND index = $3',
-    [HEADS_LOG, TILE_LEVEL, tile],
-  )
-  if (leaves.length !== TILE || node.rows[0]?.hash.equals(foldComplete(leaves)) !== true) {
+  if (!(await isFullTile(client, HEADS_LOG, tile, leaves))) {
     throw new Error(`heads ${from} to ${until - 1} are not what was signed: see \`make audit\``)
   }
   await client.query('INSERT INTO log_head_tiles (tile, leaves) VALUES ($1, $2)', [tile, Buffer.concat(leaves)])

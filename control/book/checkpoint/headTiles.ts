@@ -1,11 +1,9 @@
 import type { Queryable } from '../../runtime/db/pool.ts'
 import { LOG_COUNT } from '../usagelog/head.ts'
 import type { LeafReader } from '../usagelog/leafReads.ts'
-import { HASH_BYTES, leafHash } from '../usagelog/merkle.ts'
+import { leafHash } from '../usagelog/merkle.ts'
+import { splitHashes, TILE } from '../usagelog/tile.ts'
 import { headText, type LogHead } from './checkpointText.ts'
-
-/** Leaves of the log of heads that are kept together. */
-export const TILE = 256
 
 /** The entries of the log of heads from `from` until `until`, as far as they are kept. */
 export async function headEntries(db: Queryable, from: number, until: number): Promise<string[]> {
@@ -19,9 +17,8 @@ export async function headEntries(db: Queryable, from: number, until: number): P
 /** The hashes of a tile whose entries are not kept any more; undefined for all others. */
 export async function keptLeaves(db: Queryable, tile: number): Promise<Buffer[] | undefined> {
   const found = await db.query<{ leaves: Buffer }>('SELECT leaves FROM log_head_tiles WHERE tile = $1', [tile])
-  const { leaves } = found.rows[0] ?? {}
-  if (leaves === undefined) return undefined
-  return Array.from({ length: TILE }, (_, at) => leaves.subarray(at * HASH_BYTES, (at + 1) * HASH_BYTES))
+  const [row] = found.rows
+  return row && splitHashes(row.leaves)
 }
 
 /** Reads the leaves of the log of heads, of one tile at a time. */

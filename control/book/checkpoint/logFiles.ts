@@ -2,14 +2,14 @@ import type { sluice } from '../../../contract/wire/generated/messages.js'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import { HEADS_LOG } from '../usagelog/head.ts'
 import { Tiles } from '../usagelog/inclusionProof.ts'
+import { TILE, TILE_LEVELS } from '../usagelog/tile.ts'
 import { lastCheckpoint, lastHead } from './checkpointReads.ts'
 import { checkpointText } from './checkpointText.ts'
-import { headEntries, headLeaves, TILE } from './headTiles.ts'
+import { headEntries, headLeaves } from './headTiles.ts'
 import type { NoteKey } from './noteKey.ts'
 
 // The files of a log as in https://c2sp.org/tlog-tiles.
 
-const STEP = 8
 /** `7/` before it for usage log 7, nothing for the log of heads. */
 const CHECKPOINT = /^(\d|[1-5]\d|6[0-4])\/checkpoint$/
 const HASHES = /^(?:(\d|[1-5]\d|6[0-4])\/)?tile\/([0-5])\/((?:x\d{3}\/){0,4}\d{3})(?:\.p\/([1-9]\d{0,2}))?$/
@@ -91,7 +91,7 @@ async function tileHashes(db: Queryable, place: TilePlace): Promise<Buffer[] | u
   const size = signed?.size ?? 0
   if (width > TILE || !Number.isSafeInteger(index) || (index * TILE + width) * TILE ** level > size) return undefined
   const tiles = log === HEADS_LOG ? new Tiles(db, log, size, headLeaves) : new Tiles(db, log, size)
-  return tiles.hashes(level * STEP, index, width)
+  return tiles.hashes(level * TILE_LEVELS, index, width)
 }
 
 /** A full tile has no width in its name. */

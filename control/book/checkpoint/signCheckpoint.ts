@@ -1,11 +1,11 @@
 import type { Limits } from '../../limits.ts'
 import { byteaArray, intArray } from '../../runtime/db/arrays.ts'
 import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
-import { appendLeaves, HEADS_LOG, lockHeads } from '../usagelog/head.ts'
+import { appendLeaves, type CurrentHead, HEADS_LOG, lockHeads } from '../usagelog/head.ts'
 import { leafHash } from '../usagelog/merkle.ts'
 import { checkpointText, headText } from './checkpointText.ts'
 import type { NoteKey } from './noteKey.ts'
-import { compareHeads, type NumberedHead, type Rewound } from './signedHeads.ts'
+import { compareHeads, type Rewound } from './signedHeads.ts'
 
 export interface Signed {
   /** The new checkpoint's size of the log of heads; undefined where nothing is new. */
@@ -45,7 +45,7 @@ async function isYoung(client: Client, limits: Limits): Promise<boolean> {
   return found.rows[0]?.is_young ?? false
 }
 
-async function insertHeads(client: Client, first: number, heads: readonly NumberedHead[]): Promise<void> {
+async function insertHeads(client: Client, first: number, heads: readonly CurrentHead[]): Promise<void> {
   await client.query(
     `INSERT INTO log_heads (position, log, size, root)
      SELECT * FROM unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bytea[])`,

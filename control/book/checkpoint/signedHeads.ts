@@ -1,14 +1,9 @@
 import type { Queryable } from '../../runtime/db/pool.ts'
-import { Frontier } from '../usagelog/frontier.ts'
-import { LOG_COUNT } from '../usagelog/head.ts'
+import { type CurrentHead, LOG_COUNT, readHeads } from '../usagelog/head.ts'
 import type { LogHead } from './checkpointText.ts'
 
-export interface NumberedHead extends LogHead {
-  readonly log: number
-}
-
 /** A log that has more than what was signed of it. */
-export interface Grown extends NumberedHead {
+export interface Grown extends CurrentHead {
   readonly signedSize: number
 }
 
@@ -30,7 +25,7 @@ export async function compareHeads(db: Queryable): Promise<{ grown: Grown[]; rew
   const signed = await readSigned(db)
   const grown: Grown[] = []
   const rewound: Rewound[] = []
-  for (const head of await readHeads(db)) {
+  for (const head of await readHeads(db, LOG_COUNT - 1)) {
     const { log, size, root } = head
     const before = signed.get(log)
     const signedSize = before?.size ?? 0
@@ -40,14 +35,7 @@ export async function compareHeads(db: Queryable): Promise<{ grown: Grown[]; rew
   return { grown, rewound }
 }
 
-async function readHeads(db: Queryable): Promise<NumberedHead[]> {
-  const found = await db.query<{ log: number; size: number; peaks: Buffer }>(
-    `SELECT log, size, peaks FROM usage_log_heads WHERE log < ${LOG_COUNT} ORDER BY log`,
-  )
-  return found.rows.map(({ log, size, peaks }) => ({ log, size, root: new Frontier(size, peaks).root() }))
-}
-
 async function readSigned(db: Queryable): Promise<Map<number, LogHead>> {
-  const found = await db.query<NumberedHead>(LAST_SIGNED)
+  const found = await db.query<CurrentHead>(LAST_SIGNED)
   return new Map(found.rows.map((head) => [head.log, head]))
 }

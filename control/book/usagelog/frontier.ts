@@ -1,8 +1,7 @@
 import { HASH_BYTES, nodeHash, peaksOf, rootOf } from './merkle.ts'
+import { STORED_LEVELS, splitHashes } from './tile.ts'
 
-/** Heights whose complete subtrees are stored. */
-export const STORED_LEVELS: readonly number[] = [8, 16, 24]
-
+/** The root of a complete subtree whose height is one of STORED_LEVELS. */
 export interface StoredNode {
   readonly level: number
   readonly index: number
@@ -25,10 +24,8 @@ export class Frontier {
       throw new Error(`a log of ${size} has ${subtrees.length} peaks, not ${peaks.length / HASH_BYTES}`)
     }
     this.size = size
-    this.nodes = subtrees.map(({ level }, i) => ({
-      level,
-      hash: peaks.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES),
-    }))
+    const hashes = splitHashes(peaks)
+    this.nodes = subtrees.map(({ level }, i) => ({ level, hash: hashes[i] as Buffer }))
   }
 
   /** Appends one leaf. @returns the stored nodes that it completed */

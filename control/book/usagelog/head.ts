@@ -1,6 +1,6 @@
 import { SHARD_COUNT } from '../../../contract/wire/redisKeys.ts'
 import { byteaArray, intArray } from '../../runtime/db/arrays.ts'
-import type { Client } from '../../runtime/db/pool.ts'
+import type { Client, Queryable } from '../../runtime/db/pool.ts'
 import { Frontier, type StoredNode } from './frontier.ts'
 
 /** The log of all receipts from before each shard had one; closed. */
@@ -10,10 +10,35 @@ export const LOG_COUNT: number = SHARD_COUNT + 1
 /** The log of heads, which says what the usage logs were at each checkpoint. */
 export const HEADS_LOG: number = LOG_COUNT
 
+/** What a log has, and the root over that. */
+export interface CurrentHead {
+  readonly log: number
+  readonly size: number
+  readonly root: Buffer
+}
+
 interface HeadRow {
   readonly log: number
   readonly size: number
   readonly peaks: Buffer
+}
+
+/** Reads the heads of the logs up to the one of this number, in the order of their numbers. */
+export async function readHeads(db: Queryable, last: number): Promise<CurrentHead[]> {
+  const found = await db.query<HeadRow>('SELECT log, size, peaks FROM usage_log_heads WHERE log <= $1 ORDER BY log', [
+    last,
+  ])
+  return found.rows.map(currentHead)
+}
+
+/** Reads the head of one log; one that is not there has nothing. */
+export async function readHead(db: Queryable, log: number): Promise<CurrentHead> {
+  const found = await db.query<HeadRow>('SELECT log, size, peaks FROM usage_log_heads WHERE log = $1', [log])
+  return currentHead(found.rows[0] ?? { log, size: 0, peaks: Buffer.alloc(0) })
+}
+
+function currentHead({ log, size, peaks }: HeadRow): CurrentHead {
+  return { log, size, root: new Frontier(size, peaks).root() }
 }
 
 /**

@@ -1,10 +1,11 @@
 import type { Queryable } from '../../runtime/db/pool.ts'
-import { Frontier } from './frontier.ts'
+import { readHead } from './head.ts'
 import { type LeafReader, leavesOf } from './leafReads.ts'
-import { consistencyParts, nodeHash, type ProofPart, peaksOf, proofParts, rootOf, type Subtree } from './merkle.ts'
+import { consistencyParts, type ProofPart, peaksOf, proofParts, rootOf, type Subtree } from './merkle.ts'
+import { readNodes } from './storedNodes.ts'
+import { foldComplete, STORED_LEVELS, TILE, TILE_LEVELS } from './tile.ts'
 
-const STEP = 8
-const TILE = 256
+const TOP_LEVEL = Math.max(...STORED_LEVELS)
 
 /** Proof that a receipt is in a usage log; hashes in hex. Checked by verifyInclusion. */
 export interface InclusionProof {
@@ -33,7 +34,7 @@ export class Tiles {
 
   /** The hash of any complete subtree, out of the stored hashes beneath it. */
   async hashOf({ level, index }: Subtree): Promise<Buffer> {
-    const storedLevel = Math.min(level - (level % STEP), STEP * 3)
+    const storedLevel = Math.min(level - (level % TILE_LEVELS), TOP_LEVEL)
     const width = 2 ** (level - storedLevel)
     const hashes: Buffer[] = []
     for (let at = index * width; at < (index + 1) * width; ) {
@@ -50,7 +51,7 @@ export class Tiles {
 
   /** The first `width` hashes of a tile: leaves, or roots of subtrees of a height that is a multiple of 8. */
   async hashes(level: number, tile: number, width: number): Promise<Buffer[]> {
-    if (level <= STEP * 3) return (await this.tile(level, tile)).slice(0, width)
+    if (level <= TOP_LEVEL) return (await this.tile(level, tile)).slice(0, width)
     const first = tile * TILE
     return Promise.all(Array.from({ length: width }, (_, at) => this.hashOf({ level, index: first + at })))
   }
@@ -67,23 +68,8 @@ export class Tiles {
 
   private async read(level: number, from: number, until: number): Promise<Buffer[]> {
     if (level === 0) return this.leaves(this.client, from, until)
-    const found = await this.client.query<{ hash: Buffer }>(
-      `SELECT hash FROM usage_log_nodes WHERE log = $1 AND level = $2 AND index >= $3 AND index < $4 ORDER BY index`,
-      [this.log, level, from, until],
-    )
-    return found.rows.map((row) => row.hash)
+    return (await readNodes(this.client, this.log, level, [from, until])).map(({ hash }) => hash)
   }
-}
-
-/** Root over the hashes of a complete subtree, whose number is a power of two. */
-export function foldComplete(hashes: readonly Buffer[]): Buffer {
-  let level = [...hashes]
-  while (level.length > 1) {
-    const above: Buffer[] = []
-    for (let i = 0; i < level.length; i += 2) above.push(nodeHash(level[i] as Buffer, level[i + 1] as Buffer))
-    level = above
-  }
-  return level[0] as Buffer
 }
 
 async function resolve(tiles: Tiles, part: ProofPart): Promise<Buffer> {
@@ -133,20 +119,11 @@ export async function inclusionProof(
   { log, position, requestId }: LoggedLeaf,
   head?: { readonly size: number; readonly root: Buffer },
 ): Promise<InclusionProof | undefined> {
-  const { size, root } = head ?? (await currentHead(client, log))
+  const { size, root } = head ?? (await readHead(client, log))
   if (!Number.isSafeInteger(position) || position < 0 || position >= size) return undefined
   const near = requestId === undefined ? undefined : { position, requestId }
   const tiles = new Tiles(client, log, size, leavesOf(log, near))
   const proof = await inclusionPath(tiles, position, size)
   const leaf = await tiles.hashOf({ level: 0, index: position })
   return { position, tree_size: size, root: root.toString('hex'), leaf: leaf.toString('hex'), proof }
-}
-
-async function currentHead(client: Queryable, log: number): Promise<{ size: number; root: Buffer }> {
-  const found = await client.query<{ size: number; peaks: Buffer }>(
-    'SELECT size, peaks FROM usage_log_heads WHERE log = $1',
-    [log],
-  )
-  const { size = 0, peaks = Buffer.alloc(0) } = found.rows[0] ?? {}
-  return { size, root: new Frontier(size, peaks).root() }
 }

@@ -1,11 +1,8 @@
 import type { Queryable } from '../../runtime/db/pool.ts'
 import { idBound, idTimeMs, monthStartMs } from '../months/idTime.ts'
-import { HASH_BYTES } from './merkle.ts'
+import { splitHashes, TILE } from './tile.ts'
 
-/** Leaves of one tile lie side by side, and most often in one month. */
-const TILE = 256
-
-/** Reads the hashes of leaves `from` until `until`, which are in one tile. */
+/** Reads the hashes of leaves `from` until `until`, which are in one tile: side by side, and most often in one month. */
 export type LeafReader = (client: Queryable, from: number, until: number) => Promise<Buffer[]>
 
 /** A receipt whose place in its log is known. */
@@ -69,9 +66,9 @@ async function allLeaves(client: Queryable, log: number, from: number, until: nu
 function inOrder(rows: readonly LeafRow[], from: number, until: number): Buffer[] {
   const leaves: (Buffer | undefined)[] = Array.from({ length: until - from })
   for (const { position, hashes } of rows) {
-    for (let i = 0; i * HASH_BYTES < hashes.length; i++) {
+    for (const [i, hash] of splitHashes(hashes).entries()) {
       const at = position + i - from
-      if (at >= 0 && at < leaves.length) leaves[at] = hashes.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES)
+      if (at >= 0 && at < leaves.length) leaves[at] = hash
     }
   }
   const found: Buffer[] = []

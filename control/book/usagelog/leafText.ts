@@ -53,6 +53,19 @@ export function leafText(receipt: LoggedReceipt): string {
   )
 }
 
+/** SQL of leafText: of a row of `receipts`, for who reads so many that the database has to put the text together. */
+export const LEAF_TEXT_SQL: string = leafTextSql()
+
+function leafTextSql(): string {
+  const first = `request_id, status, model, endpoint, sheet_version, charge_units, input_tokens, cached_input_tokens,
+    cache_write_5m_tokens, cache_write_1h_tokens, output_tokens, reasoning_tokens, quantity, unit, usage_source, held_at_ms`
+  const second = 'rate, tier, size, hold_units, clamped::text, streamed::text, duration_ms, error_code'
+  return `CASE leaf_layout
+    WHEN 1 THEN concat_ws(E'\\n', 'sluice-receipt/1', ${first}, '')
+    WHEN 2 THEN concat_ws(E'\\n', 'sluice-receipt/2', ${first}, ${second}, '')
+    ELSE '' END`
+}
+
 /** The sixteen lines that all layouts have. */
 function firstLines(receipt: LoggedReceipt): string {
   return (

@@ -1,13 +1,13 @@
-import { foldComplete, inclusionProof } from '../../book/usagelog/inclusionProof.ts'
+import { readHead } from '../../book/usagelog/head.ts'
+import { inclusionProof } from '../../book/usagelog/inclusionProof.ts'
 import { leavesOf } from '../../book/usagelog/leafReads.ts'
 import { verifyInclusion } from '../../book/usagelog/merkle.ts'
+import { isFullTile } from '../../book/usagelog/storedNodes.ts'
+import { TILE } from '../../book/usagelog/tile.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import { ArchiveError } from './archiveError.ts'
 import { type Manifest, readLines } from './archiveFile.ts'
 import { type LeafRun, leafRuns } from './leafRuns.ts'
-
-const TILE = 256
-const TILE_LEVEL = 8
 
 /**
  * Reads an archive and compares it with the usage logs: each receipt with its leaf, the leaves with those of the logs, these
@@ -47,19 +47,14 @@ export async function checkArchive(
 async function checkRun(db: Queryable, { log, position, leaves, requestId }: LeafRun): Promise<void> {
   const tile = Math.floor(position / TILE)
   const read = leavesOf(log, { position, requestId })
-  const found = await db.query<{ size: number }>('SELECT size FROM usage_log_heads WHERE log = $1', [log])
-  const until = Math.min((tile + 1) * TILE, found.rows[0]?.size ?? 0)
+  const { size } = await readHead(db, log)
+  const until = Math.min((tile + 1) * TILE, size)
   const known = await read(db, tile * TILE, until)
   for (const [i, leaf] of leaves.entries()) {
     if (known[position - tile * TILE + i]?.equals(leaf) === true) continue
     throw new ArchiveError(`usage log ${log} has another leaf at ${position + i} than the archive`)
   }
-  if (known.length < TILE) return
-  const node = await db.query<{ hash: Buffer }>(
-    'SELECT hash FROM usage_log_nodes WHERE log = $1 AND level = $2 AND index = $3',
-    [log, TILE_LEVEL, tile],
-  )
-  if (node.rows[0]?.hash.equals(foldComplete(known)) === true) return
+  if (known.length < TILE || (await isFullTile(db, log, tile, known))) return
   throw new ArchiveError(`node ${tile} of usage log ${log} is not over its leaves: see the audit`)
 }
 

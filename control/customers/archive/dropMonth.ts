@@ -1,28 +1,19 @@
+import { daysOf, hoursOf } from '../../book/usage/receiptSums.ts'
 import { LOG_COUNT } from '../../book/usagelog/head.ts'
 import type { Limits } from '../../limits.ts'
 import { intArray } from '../../runtime/db/arrays.ts'
 import { lockUntilCommit } from '../../runtime/db/locks.ts'
 import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
+import { referredCharges } from '../referrals/referredCharges.ts'
 import { ArchiveError } from './archiveError.ts'
 import type { Manifest } from './archiveFile.ts'
 import { identifier, type KeptMonth } from './refusals.ts'
 
 /** What the book keeps of the receipts of a month; $1 names it. */
 const KEPT = (partition: string): readonly string[] => [
-  `INSERT INTO archived_usage_days
-   SELECT $1, account_id, (held_at_ms / 86400000)::integer, key_id, model, count(*), sum(charge_units),
-     sum(input_tokens + cached_input_tokens + cache_write_5m_tokens + cache_write_1h_tokens),
-     sum(cached_input_tokens), sum(output_tokens)
-   FROM ${partition} GROUP BY 2, 3, 4, 5`,
-  `INSERT INTO archived_key_usage
-   SELECT $1, key_id, (held_at_ms / 3600000)::integer, sum(charge_units), count(*) FROM ${partition} GROUP BY 2, 3`,
-  `INSERT INTO archived_referrals
-   SELECT $1, f.id, sum(t.units)
-   FROM ${partition} r
-   LEFT JOIN agents a ON a.id = r.account_id
-   JOIN referrals f ON f.account_id = coalesce(a.owner_id, r.account_id) AND f.from_positions[r.log + 1] <= r.position
-   JOIN transfers t ON t.ref = r.request_id AND t.kind = 'charge' AND t.debit = 'coin:' || r.account_id
-   GROUP BY 2`,
+  `INSERT INTO archived_usage_days SELECT $1, days.* FROM (${daysOf(partition)}) AS days`,
+  `INSERT INTO archived_key_usage SELECT $1, hours.* FROM (${hoursOf(partition)}) AS hours`,
+  `INSERT INTO archived_referrals SELECT $1, f.id, sum(t.units) FROM ${referredCharges(partition)} GROUP BY f.id`,
   `INSERT INTO archived_requests
    SELECT request_id, status, error_code, charge_units, voided FROM ${partition} r
    WHERE $1::text IS NOT NULL AND (EXISTS (SELECT FROM payments p WHERE p.id = r.request_id)

@@ -1,4 +1,5 @@
 import { leafHash } from '../../book/usagelog/merkle.ts'
+import { TILE } from '../../book/usagelog/tile.ts'
 import { logEntry, type ReceiptRow } from '../receipts/receiptRow.ts'
 import { ArchiveError } from './archiveError.ts'
 
@@ -11,8 +12,6 @@ export interface LeafRun {
   /** Of the request of the first of them. */
   readonly requestId: string
 }
-
-const TILE = 256
 
 /**
  * Puts the leaves of an archive together as they lie in the usage logs, each computed from its receipt.

@@ -7,6 +7,7 @@ import { bookPrice } from '../../catalog/pricing/coinAmounts.ts'
 import type { Limits } from '../../limits.ts'
 import { intArray, textArray } from '../../runtime/db/arrays.ts'
 import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
+import { referredCharges } from './referredCharges.ts'
 
 const WHOLE_BPS = 10_000n
 
@@ -34,17 +35,9 @@ interface Share extends Due {
   readonly newRest: number
 }
 
-// What an agent is charged counts for the account that it belongs to. What credits or the house bore does not count.
-// The transfers of each receipt are looked up by themselves: however many there are, they are never read as a whole.
 const DUE = `
   SELECT f.id, f.referrer_id, f.rest, sum(t.units) AS base
-  FROM receipts r
-  LEFT JOIN agents a ON a.id = r.account_id
-  JOIN referrals f ON f.account_id = coalesce(a.owner_id, r.account_id) AND f.from_positions[r.log + 1] <= r.position
-  CROSS JOIN LATERAL (
-    SELECT sum(units) AS units FROM transfers
-    WHERE ref = r.request_id AND kind = 'charge' AND debit = 'coin:' || r.account_id
-  ) t
+  FROM ${referredCharges('receipts')}
   WHERE r.log = $1 AND r.position >= $2 AND r.position < $3 AND r.charge_units > 0
   GROUP BY f.id HAVING sum(t.units) > 0 ORDER BY f.id`
 

@@ -1,5 +1,5 @@
 /**
- * Waits for statements that were given to one transaction without waiting in between.
+ * Waits for statements that were given to one transaction without waiting in between, or for reads that share its moment.
  * @param statements in the order in which they were given
  * @throws the error of the first that failed, by which those after it fail as well, whoever hears of it first
  */

@@ -9,12 +9,11 @@ import { generateNoteKey, NoteKey } from '../../../control/book/checkpoint/noteK
 import { signCheckpoint } from '../../../control/book/checkpoint/signCheckpoint.ts'
 import { bookEntries } from '../../../control/book/settlement/bookEntries.ts'
 import { parseEntries } from '../../../control/book/settlement/openEntry.ts'
-import { Frontier } from '../../../control/book/usagelog/frontier.ts'
 import { leafHash } from '../../../control/book/usagelog/merkle.ts'
-import { withTransaction } from '../../../control/runtime/db/pool.ts'
 import { limitsWith } from '../../support/limits.ts'
 import { type FileReader, LogMonitor, tilePath } from '../../support/logMonitor.ts'
 import { batchOf, endedOf } from '../../support/parts/endings.ts'
+import { makeLogFit, type Statement, tamperWith } from '../../support/parts/forgedLog.ts'
 import { assertCleanAudit, type Book, ensureOpen, newAccount, startBook } from '../../support/parts/ledger.ts'
 import { present } from '../../support/present.ts'
 
@@ -53,38 +52,8 @@ const readHeads: FileReader = async (path) => {
   return Buffer.from(present(found.rows[0]).note)
 }
 
-async function tamper(...statements: [sql: string, values: unknown[]][]): Promise<void> {
-  await withTransaction(book.pool, async (client) => {
-    await client.query('SET LOCAL session_replication_role = replica')
-    for (const [sql, values] of statements) await client.query(sql, values)
-  })
-}
-
-/** Writes nodes, head and signed heads anew after the leaves, so that nothing in the database tells that they were others. */
-async function makeFit(): Promise<void> {
-  const found = await book.pool.query<{ leaf_hash: Buffer }>(
-    'SELECT leaf_hash FROM receipts WHERE log = $1 ORDER BY position',
-    [shard],
-  )
-  const frontier = new Frontier(0, Buffer.alloc(0))
-  const statements: [string, unknown[]][] = []
-  for (const { leaf_hash: leaf } of found.rows) {
-    for (const { level, index, hash } of frontier.append(leaf)) {
-      const sql = 'UPDATE usage_log_nodes SET hash = $1 WHERE log = $2 AND level = $3 AND index = $4'
-      statements.push([sql, [hash, shard, level, index]])
-    }
-    const { size } = frontier
-    statements.push(['UPDATE log_heads SET root = $1 WHERE log = $2 AND size = $3', [frontier.root(), shard, size]])
-  }
-  const { size } = frontier
-  statements.push(['UPDATE usage_log_heads SET size = $1, peaks = $2 WHERE log = $3', [size, frontier.peaks(), shard]])
-  statements.push([
-    'DELETE FROM usage_log_nodes WHERE log = $1 AND (index + 1) * (2::bigint ^ level) > $2',
-    [shard, size],
-  ])
-  statements.push(['DELETE FROM log_heads WHERE log = $1 AND size > $2', [shard, size]])
-  await tamper(...statements)
-}
+const tamper = (...statement: Statement): Promise<void> => tamperWith(book.pool, statement)
+const makeFit = (): Promise<void> => makeLogFit(book.pool, shard, true)
 
 test('tiles are named as C2SP names them', () => {
   assert.deepEqual([0, 999, 1_000, 1_234_067].map(tilePath), ['000', '999', 'x001/000', 'x001/x234/067'])
@@ -141,7 +110,7 @@ test('a log that was forged is noticed, wherever it was', async () => {
   await kept.follow()
   await other.follow()
   const forge = (position: number, leaf: Buffer) =>
-    tamper(['UPDATE receipts SET leaf_hash = $1 WHERE log = $2 AND position = $3', [leaf, shard, position]])
+    tamper('UPDATE receipts SET leaf_hash = $1 WHERE log = $2 AND position = $3', [leaf, shard, position])
   // In a full tile that the monitor has read before, which it does not read again.
   await forge(3, leafHash('another receipt'))
   await makeFit()
@@ -159,8 +128,8 @@ test('a log that was rewound is noticed, also when it has grown again', async ()
   const monitor = monitorOf()
   await monitor.follow()
   const size = monitor.size
-  await tamper(['DELETE FROM receipts WHERE log = $1 AND position >= $2', [shard, size - 5]])
-  await tamper(['UPDATE log_heads SET size = size - 5 WHERE log = $1 AND size = $2', [shard, size]])
+  await tamper('DELETE FROM receipts WHERE log = $1 AND position >= $2', [shard, size - 5])
+  await tamper('UPDATE log_heads SET size = size - 5 WHERE log = $1 AND size = $2', [shard, size])
   await makeFit()
   await assert.rejects(monitor.follow(), /was rewound from/)
   await grow(12)

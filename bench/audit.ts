@@ -1,0 +1,105 @@
+// How long an audit takes, of everything and of what is new since the last one, and how much memory.
+// node dist/bench/audit.js [receipts] [--json]
+import { once } from 'node:events'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { loadavg, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { connectRedis } from '../contract/wire/redis.ts'
+import { ensureAdmission } from '../control/admission/keeper.ts'
+import { generateNoteKey, NoteKey } from '../control/book/checkpoint/noteKey.ts'
+import { startPostgres } from '../control/launch/postgres.ts'
+import { startRedis } from '../control/launch/redis.ts'
+import { migrate } from '../control/runtime/db/migrate.ts'
+import { createPool } from '../control/runtime/db/pool.ts'
+import { bookReceipts, openAccounts, PER_ACCOUNT } from './audit/bookReceipts.ts'
+import type { AuditRun } from './auditRun.ts'
+import { startChild } from './child.ts'
+import { familyCpuMicros } from './cpu.ts'
+import { limits } from './limits.ts'
+
+const RECEIPTS = 300_000
+/** What is booked between the audits is this part of what was there before. */
+const NEW_PART = 10
+
+interface Measured extends AuditRun {
+  readonly receipts: number
+  readonly postgresMicros: number
+  /** Of the machine in the minute before. */
+  readonly load: number
+}
+
+/** @param kind and what has to be told of how far it went */
+async function measure(
+  kind: 'full' | 'since',
+  receipts: number,
+  args: readonly string[],
+  postgresPid: number,
+): Promise<Measured> {
+  const child = await startChild('auditRun.js', args)
+  const [load = 0] = loadavg()
+  const before = familyCpuMicros(postgresPid)
+  const answered = once(child.process, 'message')
+  child.process.send(kind)
+  const [run] = (await answered) as [AuditRun]
+  const postgresMicros = familyCpuMicros(postgresPid) - before
+  await child.stop()
+  const isTold = kind === 'full' ? /^everything was checked; left a signed/ : /^went on from .* left a signed mark$/
+  if (run.faults.length > 0 || !isTold.test(run.detail)) {
+    throw new Error(`the audit says: ${[...run.faults, run.detail].join('\n')}`)
+  }
+  return { ...run, receipts, postgresMicros, load }
+}
+
+async function main(): Promise<void> {
+  const [count = RECEIPTS] = process.argv
+    .slice(2)
+    .filter((text) => /^\d+$/.test(text))
+    .map(Number)
+  const dir = mkdtempSync(join(tmpdir(), 'sluice-bench-audit-'))
+  // PostgreSQL runs as another user when this program runs as root.
+  chmodSync(dir, 0o755)
+  const postgres = await startPostgres({ dir: join(dir, 'pg'), logFile: join(dir, 'pg.log'), limits })
+  const redisServer = await startRedis({ dir: join(dir, 'redis'), logFile: join(dir, 'redis.log'), limits })
+  const address = await postgres.provideDatabase('bench')
+  const pool = createPool(address, limits)
+  const redis = connectRedis(redisServer.url, 'wait')
+  try {
+    await migrate(pool)
+    const seed = generateNoteKey('bench')
+    const key = NoteKey.of(seed)
+    const args = [address, redisServer.url, seed]
+    const accounts = await openAccounts(pool, Math.ceil(count / PER_ACCOUNT))
+    await bookReceipts(pool, accounts, [0, count], key)
+    const admission = { pool, redis, log: pino({ level: 'error' }), limits }
+    await ensureAdmission(admission)
+    const full = await measure('full', count, args, postgres.process.pid ?? 0)
+    const added = Math.ceil(count / NEW_PART)
+    await bookReceipts(pool, accounts, [count, added], key)
+    await redis.flushall()
+    await ensureAdmission(admission)
+    const since = await measure('since', added, args, postgres.process.pid ?? 0)
+    console.log(process.argv.includes('--json') ? JSON.stringify({ full, since }) : tableOf({ full, since }))
+  } finally {
+    redis.disconnect()
+    await pool.end()
+    await redisServer.process.stop()
+    await postgres.process.stop()
+    rmSync(postgres.dir, { recursive: true, force: true })
+    rmSync(dir, { recursive: true, force: true })
+  }
+}
+
+function tableOf(runs: Readonly<Record<string, Measured>>): string {
+  const lines = Object.entries(runs).map(([name, run]) => {
+    const each = (micros: number) => (micros / run.receipts).toFixed(1)
+    const cpu = `CPU ${each(run.cpuMicros)} us and PostgreSQL ${each(run.postgresMicros)} us`
+    const time = `${(run.elapsedMs / 1_000).toFixed(1)} s, a receipt ${each(run.elapsedMs * 1_000)} us (${cpu})`
+    return `${name}: ${run.receipts} receipts in ${time}, ${Math.round(run.residentBytes / 2 ** 20)} MiB; load ${run.load.toFixed(1)}`
+  })
+  return lines.join('\n')
+}
+
+// The servers are stopped when the process exits, which a signal alone does not make it do in order.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1))
+await main()

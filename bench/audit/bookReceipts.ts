@@ -1,0 +1,124 @@
+import { sluice } from '../../contract/wire/generated/messages.js'
+import { newId } from '../../contract/wire/ids.ts'
+import { shardOf } from '../../contract/wire/redisKeys.ts'
+import type { NoteKey } from '../../control/book/checkpoint/noteKey.ts'
+import { signCheckpoint } from '../../control/book/checkpoint/signCheckpoint.ts'
+import { creditCoin } from '../../control/book/ledger/creditCoin.ts'
+import { openAccount } from '../../control/book/ledger/openAccount.ts'
+import { bookBatch } from '../../control/book/settlement/bookBatch.ts'
+import { parseEntries } from '../../control/book/settlement/openEntry.ts'
+import { type Pool, withTransaction } from '../../control/runtime/db/pool.ts'
+import { limits } from '../limits.ts'
+
+/** Receipts of an account. */
+export const PER_ACCOUNT = 1_000
+/** Receipts of an account in an hour. */
+const PER_HOUR = 10
+const HOUR_MS = 3_600_000
+const CREDIT_NANOS = 1_000_000_000
+const BATCH = 6_000
+/** One of so many fails, and another one is of a batch job. */
+const SELDOM = 20
+
+/** What one unit of money buys is of no interest here, only that all charges are below it. */
+const SHEET = {
+  coin: { usd: '1' },
+  models: [
+    {
+      id: 'acme/chat-small',
+      price: {
+        input: '1',
+        cached_input: '1',
+        output: '1',
+        batch_input: '1',
+        batch_cached_input: '1',
+        batch_output: '1',
+      },
+    },
+  ],
+}
+
+/** Opens accounts with coin, and publishes the price sheet that receipts name. @returns their ids */
+export async function openAccounts(pool: Pool, count: number): Promise<string[]> {
+  await pool.query(
+    `INSERT INTO price_sheets (version, published_at, valid_until, content_hash, sheet)
+     VALUES (1, now(), now() + interval '1 day', '', $1)`,
+    [JSON.stringify(SHEET)],
+  )
+  const ids: string[] = []
+  for (let i = 0; i < count; i++) {
+    const accountId = newId('acct')
+    await withTransaction(pool, async (client) => {
+      await openAccount(client, accountId)
+      await creditCoin(client, { accountId, nanos: CREDIT_NANOS, units: CREDIT_NANOS, ref: accountId })
+    })
+    ids.push(accountId)
+  }
+  return ids
+}
+
+/**
+ * Books receipts as control does, in batches that are signed one after the other. Accounts take turns.
+ * @param first how many receipts there are before these
+ */
+export async function bookReceipts(
+  pool: Pool,
+  accounts: readonly string[],
+  [first, count]: readonly [number, number],
+  key: NoteKey,
+): Promise<void> {
+  const until = first + count
+  for (let from = first; from < until; from += BATCH) {
+    const size = Math.min(BATCH, until - from)
+    const { receipts } = await bookBatch(pool, entriesOf(accounts, from, size))
+    if (receipts !== size) throw new Error(`${receipts} of ${size} endings were booked`)
+    await signCheckpoint(pool, key, { ...limits, checkpointMs: 0 })
+  }
+}
+
+/** Entries as a proxy process delivers them, one of each shard. */
+function entriesOf(accounts: readonly string[], from: number, size: number) {
+  const endings = new Map<number, Uint8Array[]>()
+  for (let i = from; i < from + size; i++) {
+    const accountId = accounts[i % accounts.length] ?? ''
+    const shard = shardOf(accountId)
+    const own = endings.get(shard) ?? []
+    own.push(endingOf(accountId, i, Math.floor(i / accounts.length)))
+    endings.set(shard, own)
+  }
+  const owner = newId('own')
+  return parseEntries(
+    [...endings].map(([shard, own]) => {
+      const bytes = sluice.UnreadEndings.encode({ owner, from: 1, endings: own }).finish()
+      return { shard, id: `${from + 1}-0`, fields: [Buffer.from('b'), Buffer.from(bytes)] }
+    }),
+  )
+}
+
+/** @param turn how many receipts of the account are before this one */
+function endingOf(accountId: string, number: number, turn: number): Uint8Array {
+  const isFailed = number % SELDOM === 0
+  const chargeUnits = isFailed ? 0 : 1 + (number % 100)
+  const heldAtMs = Date.now() - Math.floor(turn / PER_HOUR) * HOUR_MS
+  const settlement = {
+    requestId: newId('req'),
+    accountId,
+    keyId: accountId.replace('acct', 'key'),
+    model: 'acme/chat-small',
+    endpoint: 'chat',
+    provider: 'acme',
+    sheetVersion: 1,
+    status: isFailed ? sluice.Status.FAILED : sluice.Status.OK,
+    rate: number % SELDOM === 1 ? sluice.Rate.BATCH_RATE : sluice.Rate.STANDARD_RATE,
+    streamed: true,
+    holdUnits: 200,
+    chargeUnits,
+    usage: { input: 120, cachedInput: 16, output: 340 },
+    usageSource: sluice.UsageSource.REPORTED,
+    startedAtMs: heldAtMs,
+    firstByteMs: 210,
+    durationMs: 3_100,
+  }
+  const split = isFailed ? '' : `coin=${chargeUnits}`
+  return sluice.Ended.encode({ settlement, voided: isFailed, heldAtMs, split }).finish()
+}
