@@ -26,16 +26,19 @@ const PER_TOKEN: ReadonlyArray<[member: string, key: AmountKey]> = [
 /**
  * Reads a list of models with prices: `pricing` in USD per token, as OpenRouter has it, or `price` in the keys and units of
  * the price sheet, as GET /v1/pricing has it. Entries without a price are left out, and members that are none.
+ * @param prefix what the list puts before the provider's own names; entries without it are of others
  * @returns undefined for what is no list of models; at most limits.observedModelsMax models
  */
-export function readPriceList(body: Buffer, limits: Limits): ListedModel[] | undefined {
+export function readPriceList(body: Buffer, prefix: string, limits: Limits): ListedModel[] | undefined {
   const entries = entriesOf(body)
   if (entries === undefined) return undefined
   const models = new Map<string, ListedModel>()
   for (const entry of entries) {
     if (models.size === limits.observedModelsMax) break
-    const { id, pricing, price } = (entry ?? {}) as { id?: unknown; pricing?: unknown; price?: unknown }
-    if (typeof id !== 'string' || !MODEL_ID.test(id) || models.has(id)) continue
+    const { id: listed, pricing, price } = (entry ?? {}) as { id?: unknown; pricing?: unknown; price?: unknown }
+    if (typeof listed !== 'string' || !listed.startsWith(prefix)) continue
+    const id = listed.slice(prefix.length)
+    if (!MODEL_ID.test(id) || models.has(id)) continue
     const read = price === undefined ? perToken(pricing) : perSheetUnit(price)
     if (read.size > 0) models.set(id, { id, price: read })
   }

@@ -19,8 +19,9 @@ export interface ReadList {
 }
 
 /** How a list is called in the book. */
-export function listName({ place }: CatalogPriceList): string {
-  return 'url' in place ? place.url : `file:${place.file}`
+export function listName({ place, prefix }: CatalogPriceList): string {
+  const name = 'url' in place ? place.url : `file:${place.file}`
+  return prefix === '' ? name : `${name}#${prefix}`
 }
 
 /** What is shown of a list's address: the one that the operator has named for it, where it is on the public internet. */
@@ -34,9 +35,9 @@ export function shownUrl({ place, isNamed }: CatalogPriceList): string | undefin
  * @throws PriceListError; CallError where the address does not answer
  */
 export async function readList(list: CatalogPriceList, catalogPath: string, limits: Limits): Promise<ReadList> {
-  const { place } = list
+  const { place, prefix } = list
   const body = 'url' in place ? await fetched(place.url, limits) : await readOf(place.file, catalogPath, limits)
-  const models = readPriceList(body, limits)
+  const models = readPriceList(body, prefix, limits)
   if (models === undefined) throw new PriceListError('it is no list of models: {"data":[{"id":...,"pricing":{...}}]}')
   return { models, sha256: createHash('sha256').update(body).digest('hex') }
 }

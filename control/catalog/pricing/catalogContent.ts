@@ -17,6 +17,7 @@ export interface PriceListContent {
   readonly provider: string
   readonly url?: string
   readonly file?: string
+  readonly prefix?: string
 }
 
 export interface ProviderContent {

@@ -30,6 +30,8 @@ export interface CatalogPriceList {
   readonly provider: string
   /** An address, or a path relative to the catalog file. */
   readonly place: { readonly url: string } | { readonly file: string }
+  /** What the list puts before the provider's own names of models; '' for nothing. */
+  readonly prefix: string
   /** Whether the operator has named the address for this, so that it may be shown. */
   readonly isNamed: boolean
 }
@@ -115,16 +117,16 @@ function readPriceLists(file: YamlFile, { price_lists: lists = [], providers }: 
   const baseUrls = new Map(providers.map(({ id, base_url: url }) => [id, url]))
   const seen = new Map<string, number>()
   return lists.map((list, index) => {
-    const { provider } = list
+    const { provider, prefix = '' } = list
     const baseUrl = baseUrls.get(provider)
     if (baseUrl === undefined)
       file.problem(['price_lists', index, 'provider'], `names an unknown provider "${provider}"`)
     const place = placeOfList(list, baseUrl ?? 'http://unknown')
-    const name = JSON.stringify([provider, place])
+    const name = JSON.stringify([provider, place, prefix])
     const first = seen.get(name)
     if (first === undefined) seen.set(name, index)
     else file.problem(['price_lists', index], `repeats price_lists[${first}]`)
-    return { provider, place, isNamed: list.url !== undefined }
+    return { provider, place, prefix, isNamed: list.url !== undefined }
   })
 }
 

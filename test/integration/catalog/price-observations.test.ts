@@ -14,6 +14,7 @@ import {
   observationJson,
 } from '../../../control/catalog/observed/observationStore.ts'
 import { PriceObserver } from '../../../control/catalog/observed/priceObserver.ts'
+import { shownUrl } from '../../../control/catalog/observed/readList.ts'
 import { readCatalogFile } from '../../../control/catalog/pricing/catalogFile.ts'
 import { publishCatalog } from '../../../control/catalog/pricing/publish.ts'
 import { migrate } from '../../../control/runtime/db/migrate.ts'
@@ -247,6 +248,21 @@ test('addresses are shown where the operator has named them and they are public'
   const file = JSON.stringify({ ...JSON.parse(testCatalog(baseUrl())), price_lists: [{ provider: 'x' }] })
   writeFileSync(path, file)
   await assert.rejects(observe(), /price_lists\[0\]\.provider names an unknown provider "x"/)
+  const list = { provider: 'mock', url: 'https://example.com/models', prefix: 'mock/' }
+  for (const [lists, reason] of [
+    [[list, list], /price_lists\[1\] repeats price_lists\[0\]/],
+    [[{ ...list, file: 'x' }], /price_lists\[0\] must have url or file, not both/],
+    [[{ ...list, url: 'https://example.com/models?key=1' }], /price_lists\[0\]\.url must be an http or https address/],
+    [Array(33).fill(list), /price_lists must be a list of at most 32 price lists/],
+  ] as const) {
+    writeFileSync(path, JSON.stringify({ ...JSON.parse(testCatalog(baseUrl())), price_lists: lists }))
+    await assert.rejects(observe(), reason)
+  }
+  const shown = (url: string, isNamed = true) => shownUrl({ provider: 'mock', place: { url }, prefix: '', isNamed })
+  assert.equal(shown('https://example.com/models'), 'https://example.com/models')
+  assert.equal(shown('https://example.com/models', false), undefined)
+  assert.equal(shown('https://prices.internal/models'), undefined)
+  assert.equal(shown('http://10.0.0.1/models'), undefined)
 })
 
 test('no more is kept than the limit says; what was seen last longest ago goes first', async () => {

@@ -6,9 +6,9 @@ import { exactText } from '../../../../../control/catalog/observed/exactDecimal.
 import { readPriceList } from '../../../../../control/catalog/observed/priceList.ts'
 import { limits, limitsWith } from '../../../../support/limits.ts'
 
-function read(list: unknown, most = limits) {
+function read(list: unknown, most = limits, prefix = '') {
   const text = typeof list === 'string' ? list : JSON.stringify(list)
-  return readPriceList(Buffer.from(text), most)?.map(({ id, price }) => ({
+  return readPriceList(Buffer.from(text), prefix, most)?.map(({ id, price }) => ({
     id,
     price: Object.fromEntries([...price].map(([key, amount]) => [key, exactText(amount)])),
   }))
@@ -57,6 +57,15 @@ test('what is no price, no model or there twice is left out', () => {
     { id: 'once', price: { input: '1' } },
     { id: 'half', price: { output: '2' } },
   ])
+})
+
+test('a list of several providers is read by the prefix of one', () => {
+  const pricing = { prompt: '0.000001' }
+  const data = ['acme/one', 'other/one', 'acme/', 'acme/two', 'acme/one'].map((id) => ({ id, pricing }))
+  assert.deepEqual(
+    read({ data }, limits, 'acme/')?.map(({ id }) => id),
+    ['one', 'two'],
+  )
 })
 
 test('what is no list of models is none', () => {
