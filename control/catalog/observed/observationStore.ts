@@ -78,7 +78,7 @@ async function insertRows(client: Client, reading: ListReading, changed: readonl
   )
 }
 
-/** What lists that the catalog names no more said counts as past. @param lists provider and list of those it names */
+/** Marks observations of lists that the catalog does not name any more as past. @param lists those that it names */
 export async function endOtherLists(
   db: Queryable,
   lists: ReadonlyArray<{ readonly provider: string; readonly list: string }>,
@@ -90,7 +90,7 @@ export async function endOtherLists(
   )
 }
 
-/** Forgets what was seen last longest ago, where there are more than limits.observationsMax. */
+/** Forgets the observations that were seen last longest ago, where there are more than limits.observationsMax. */
 export async function forgetObservations(db: Queryable, limits: Limits): Promise<void> {
   await db.query(
     `DELETE FROM price_observations WHERE id IN (
@@ -119,7 +119,7 @@ export interface StoredObservation {
   readonly isCurrent: boolean
 }
 
-/** Which observations are asked for; what is undefined does not matter. */
+/** The observations that are asked for; a member that is undefined does not matter. */
 export interface ObservationFilter {
   /** The model of the catalog, or as its provider names it. */
   readonly model: string | undefined

@@ -40,7 +40,7 @@ export class PriceObserver {
     await this.loop?.stop()
   }
 
-  /** Reads every list once. One that cannot be read is logged, and what it said before stands. */
+  /** Reads every list once. One that cannot be read is logged, and its earlier observations stand. */
   async observe(signal?: AbortSignal): Promise<void> {
     const { path, pool, limits } = this.parts
     const { priceLists } = await readCatalogFile(path)

@@ -42,7 +42,7 @@ export async function readList(list: CatalogPriceList, catalogPath: string, limi
   return { models, sha256: createHash('sha256').update(body).digest('hex') }
 }
 
-/** The operator has named the host, so that it may be a private one. No key goes there: what is read is public. */
+/** The operator has named the host, so that it may be a private one. No key goes there: the list is public. */
 async function fetched(url: string, limits: Limits): Promise<Buffer> {
   const { status, body } = await callHttp({
     method: 'GET',

@@ -54,7 +54,7 @@ export class CatalogKey {
     try {
       return new CatalogKey(privateKeyToAccount(secret as Hex), ed25519Key(seed))
     } catch {
-      // What the library says would repeat the number.
+      // The message of the library would repeat the number.
       throw new Error('the key is no private key of secp256k1')
     }
   }

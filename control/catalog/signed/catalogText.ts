@@ -72,7 +72,7 @@ function toolJson(tool: SheetTool, record: sluice.ToolRecord.$Properties | undef
   return { ...withoutPromise(tool), data_policy: record?.retained === true ? 'retained' : 'none' }
 }
 
-/** A signed catalog's text: canonical JSON (RFC 8785), whose UTF-8 bytes are what is hashed. */
+/** A signed catalog's text: canonical JSON (RFC 8785); its hash is of its UTF-8 bytes. */
 export function catalogText({ members, rateLock }: CatalogContent, place: CatalogPlace): string {
   const { previous, earlierSheets } = place
   return canonicalJson({

@@ -1,4 +1,4 @@
-// Goal: what providers' lists say is kept once for each change, beside what is sold; a list of any quality harms nothing.
+// Goal: the prices of providers' lists are kept once for each change, beside those that are sold; a list of any quality harms nothing.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
@@ -94,7 +94,7 @@ const observations = async (filter: Partial<ObservationFilter> = {}, limit = 100
 const current = async () => (await observations()).filter((one) => one.current)
 const warnings = () => lines.map((line) => JSON.parse(line) as { msg: string; [member: string]: unknown })
 
-test('what a list says is kept with its hash, beside what is sold', async () => {
+test('prices of a list are kept with its hash, beside those that are sold', async () => {
   const body = listOf({ 'up-one': '0.0000004', 'up-two': '0.0000011', unsold: '0.000003' })
   serve(body)
   const { stats } = await observe()
@@ -123,7 +123,7 @@ test('what a list says is kept with its hash, beside what is sold', async () => 
   assert.deepEqual([warning?.['provider'], warning?.['model'], warning?.['above']], ['mock', 'test/other', ['input']])
 })
 
-test('the same again is a later sight; a change is a new row; what is off the list is past', async () => {
+test('the same again is a later sight; a change is a new row; a model that is off the list is past', async () => {
   const before = await observations()
   await observe()
   const again = await observations()
@@ -235,7 +235,7 @@ test('a list without prices is a list, and files are lists', async () => {
     await observe()
     assert.match(String(warnings()[0]?.['reason']), reason)
   }
-  // What a list said that the catalog does not name any more is past.
+  // Observations of a list that the catalog does not name any more are past.
   assert.deepEqual(await current(), [])
 })
 
@@ -265,7 +265,7 @@ test('addresses are shown where the operator has named them and they are public'
   assert.equal(shown('http://10.0.0.1/models'), undefined)
 })
 
-test('no more is kept than the limit says; what was seen last longest ago goes first', async () => {
+test('no more is kept than the limit says; the observations seen last longest ago go first', async () => {
   await write({ input: '0.45' })
   await observe()
   const newest = await current()

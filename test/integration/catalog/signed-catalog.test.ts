@@ -7,6 +7,7 @@ import { parseCatalog } from '../../../control/catalog/pricing/catalogFile.ts'
 import { publishCatalog } from '../../../control/catalog/pricing/publish.ts'
 import { renewPromise } from '../../../control/catalog/pricing/renewPromise.ts'
 import { disableRoute, enableRoute } from '../../../control/catalog/pricing/routeSwitches.ts'
+import { latestSheet } from '../../../control/catalog/pricing/sheetStore.ts'
 import { CatalogKey, generateCatalogKey } from '../../../control/catalog/signed/catalogKey.ts'
 import { chosenCatalog, signatureJson, signersJson } from '../../../control/catalog/signed/catalogReads.ts'
 import { listCatalogs } from '../../../control/catalog/signed/catalogStore.ts'
@@ -136,13 +137,13 @@ const modelsAt = (input: string): TestCatalogOptions => ({
   ],
 })
 
-test('what is half through its validity is signed anew', async () => {
+test('a catalog is signed anew half through its validity', async () => {
   assert.deepEqual(await sign(START + 16 * DAY_MS - 1), { state: 'unchanged' })
   assert.deepEqual(await sign(START + 16 * DAY_MS), { state: 'signed', version: 2 })
   const [first, second] = [await chosen(1), await verified(2)]
   assert.deepEqual(second.previous, { version: '1', sha256: sha256(first.text) })
   assert.equal(second.valid_until, new Date(START + 46 * DAY_MS).toISOString())
-  // What was renewed of the promise is signed with it.
+  // The renewed promise is signed with it.
   assert.equal(second.rate_lock.valid_until, new Date(START + 33 * DAY_MS).toISOString())
   assert.deepEqual(second.earlier_price_sheets, [])
 })
@@ -172,6 +173,26 @@ test('publications that meet are signed one after the other', async () => {
     assert.deepEqual(previous, { version: String(version - 1), sha256: (await chosen(version - 1)).digest })
   }
   await publish('3.5', START + 19 * DAY_MS)
+})
+
+test('a publication that fails after it was signed leaves nothing, and one is signed by the record that it is for', async () => {
+  const [before, sheet] = [await chosen(), await latestSheet(pool)]
+  const sign = signingWith(key, limits) ?? assert.fail()
+  await assert.rejects(
+    publishCatalog(pool, catalogOf('3.45'), limits, START + 19 * DAY_MS, {
+      sign: async (client, nowMs) => {
+        assert.equal((await sign(client, nowMs)).state, 'signed')
+        throw new Error('the connection is lost')
+      },
+    }),
+    /the connection is lost/,
+  )
+  assert.deepEqual([await chosen(), await latestSheet(pool)], [before, sheet])
+  // The same signer is asked again and again, as by control.
+  for (const input of ['3.44', '3.43']) {
+    await publishCatalog(pool, catalogOf(input), limits, START + 19 * DAY_MS, { sign })
+    assert.equal((await verified()).models[0].price.input, input)
+  }
 })
 
 test('a price sheet leads to the first catalog that binds it', async () => {
@@ -232,7 +253,7 @@ test('a rotation is signed by both keys, and old versions stay what they are', a
   assert.deepEqual([entry?.type, entry?.target], ['catalog.signer_rotated', next.keys.address])
 })
 
-test('what was signed cannot be changed', async () => {
+test('signed catalogs and signers cannot be changed', async () => {
   for (const table of ['signed_catalogs', 'catalog_signers']) {
     await assert.rejects(pool.query(`DELETE FROM ${table}`), /append only/)
   }

@@ -35,7 +35,7 @@ test('pricing by the token and prices in the units of the sheet are read', () =>
   )
 })
 
-test('what is no price, no model or there twice is left out', () => {
+test('entries without a price or a name, and repeated ones, are left out', () => {
   const pricing = { prompt: '0.000001' }
   const data = [
     null,
@@ -68,7 +68,7 @@ test('a list of several providers is read by the prefix of one', () => {
   )
 })
 
-test('what is no list of models is none', () => {
+test('other answers are no lists of models', () => {
   for (const text of ['', 'no JSON', '{"data":', 'null', '[]', '7', '{}', '{"data":{}}', '{"data":"x"}', '\xff\xfe']) {
     assert.equal(read(text), undefined, text)
   }

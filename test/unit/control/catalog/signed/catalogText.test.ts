@@ -1,4 +1,4 @@
-// Goal: what is signed depends on what is sold and on nothing that the operator keeps to itself, whatever the catalog.
+// Goal: the signed text depends on what is sold and on nothing that the operator keeps to itself, whatever the catalog.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
