@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { createHash, createPublicKey, verify } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { type Hex, verifyMessage } from 'viem'
+import { checkCatalogs } from '../../../control/audit/catalogChecks.ts'
 import { parseCatalog } from '../../../control/catalog/pricing/catalogFile.ts'
 import { publishCatalog } from '../../../control/catalog/pricing/publish.ts'
 import { renewPromise } from '../../../control/catalog/pricing/renewPromise.ts'
@@ -253,17 +254,46 @@ test('a rotation is signed by both keys, and old versions stay what they are', a
   assert.deepEqual([entry?.type, entry?.target], ['catalog.signer_rotated', next.keys.address])
 })
 
-test('signed catalogs and signers cannot be changed', async () => {
-  for (const table of ['signed_catalogs', 'catalog_signers']) {
-    await assert.rejects(pool.query(`DELETE FROM ${table}`), /append only/)
+const CHAINED = 'signed catalogs name their predecessors'
+const SIGNED = 'catalogs are signed by the signers of their time'
+const NAMED = 'signers are named by those before them'
+/** A change behind the gateway's back, and the checks that find it. */
+const TAMPERINGS: [change: string, found: string[]][] = [
+  ['UPDATE signed_catalogs SET catalog = replace(catalog, \'"4"\', \'"1"\') WHERE version = 2', [CHAINED, SIGNED]],
+  ['DELETE FROM signed_catalogs WHERE version = 3', [CHAINED]],
+  ['UPDATE signed_catalogs SET digest = repeat($$0$$, 64) WHERE version = 1', [CHAINED]],
+  ["UPDATE signed_catalogs SET eip191 = '0x00' WHERE version = 2", [SIGNED]],
+  [
+    'UPDATE signed_catalogs SET ed25519 = (SELECT ed25519 FROM signed_catalogs WHERE version = 1) WHERE version = 2',
+    [SIGNED],
+  ],
+  ['UPDATE signed_catalogs SET signer = 2 WHERE version = 2', [SIGNED]],
+  ['UPDATE catalog_signers SET previous_eip191 = own_eip191 WHERE number = 2', [NAMED]],
+  ['UPDATE catalog_signers SET own_ed25519 = previous_ed25519 WHERE number = 2', [NAMED]],
+]
+
+test('the audit follows the chain, and finds each change of it', async () => {
+  const client = await pool.connect()
+  const failed = async () => (await checkCatalogs(client)).filter(({ ok }) => !ok).map(({ name }) => name)
+  try {
+    assert.deepEqual(await failed(), [])
+    for (const [change, found] of TAMPERINGS) {
+      await client.query('BEGIN')
+      for (const table of ['signed_catalogs', 'catalog_signers']) {
+        await client.query(`ALTER TABLE ${table} DISABLE TRIGGER USER`)
+      }
+      assert.equal((await client.query(change)).rowCount, 1, change)
+      for (const name of found) assert.ok((await failed()).includes(name), `${change}: ${name}`)
+      await client.query('ROLLBACK')
+    }
+    assert.deepEqual(await failed(), [])
+  } finally {
+    client.release()
   }
 })
 
-test('a wrong secret is refused without being repeated', () => {
-  for (const secret of ['0xsecret', `0x${'0'.repeat(64)}`, `0x${'f'.repeat(64)}`]) {
-    assert.throws(
-      () => CatalogKey.of(secret),
-      ({ message }: Error) => !message.includes(secret.slice(2, 12)) && message.startsWith('the key is'),
-    )
+test('signed catalogs and signers cannot be changed', async () => {
+  for (const table of ['signed_catalogs', 'catalog_signers']) {
+    await assert.rejects(pool.query(`DELETE FROM ${table}`), /append only/)
   }
 })
