@@ -38,6 +38,8 @@ export const GATEWAY_ERRORS = {
     type: 'server_error',
   }),
   sheet_not_found: row(404, 'There is no price sheet with this version; see /v1/pricing/sheets.'),
+  catalog_unsigned: row(404, 'No catalog is signed here: the operator has set no SLUICE_CATALOG_KEY.'),
+  catalog_not_found: row(404, 'There is no such signed catalog; see /v1/catalog/versions.'),
   approval_required: row(202, "Waits for the owner's approval; then send it again with x-approval-id."),
   internal_error: row(500, 'The gateway failed; nothing was charged. Try again.'),
   admission_unavailable: row(

@@ -11,6 +11,8 @@ export interface Variables {
   readonly SLUICE_BUS_KEY?: string
   readonly SLUICE_LOG_KEY?: string
   readonly SLUICE_LOG_WITNESSES?: string
+  readonly SLUICE_CATALOG_KEY?: string
+  readonly SLUICE_CATALOG_NEXT_KEY?: string
   readonly SLUICE_ARCHIVE: string
   readonly SLUICE_RECEIPTS_MONTHS: number
   readonly SLUICE_CATALOG?: string

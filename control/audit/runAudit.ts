@@ -7,6 +7,7 @@ import { together } from '../runtime/db/together.ts'
 import { checkAdmission } from './admissionChecks.ts'
 import { type AuditMark, bookedUntil, readMark, writeMark } from './auditMark.ts'
 import { checkBook } from './bookChecks.ts'
+import { checkCatalogs } from './catalogChecks.ts'
 import { checkChain } from './chainChecks.ts'
 import type { AuditCheck } from './check.ts'
 import { checkCheckpoints } from './checkpointChecks.ts'
@@ -35,7 +36,7 @@ export interface AuditOptions {
 }
 
 /**
- * Verifies the invariants of the book, of the usage logs and their checkpoints, and that the admission state agrees with the
+ * Verifies the invariants of the book, of the usage logs and their checkpoints, of the signed catalogs, and that the admission state agrees with the
  * book. Reads in pages; may run beside traffic. When all hold, it leaves a mark, from which the next audit goes on.
  * @returns every check, also those that hold
  * @throws errors of PostgreSQL and Redis
@@ -54,6 +55,7 @@ export async function runAudit(
     progress.expect(2 * (await countNew(client, mark)))
     const checks = [
       ...(await checkBoth(pool, client, mark, progress, limits)),
+      ...(await checkCatalogs(client)),
       ...(await checkAdmission(pool, redis, limits)),
       ...(await checkChain(pool, rpcUrl, limits)),
     ]

@@ -2,6 +2,24 @@
 export const CATALOG_LIMITS = {
   /** The time from one look at the catalog's file, and at the price sheet in force, to the next, in milliseconds. */
   catalogCheckMs: 5_000,
+  /** How long a signed catalog is valid, in milliseconds. */
+  catalogValidMs: 2_592_000_000,
+  /** A signed catalog that is valid for no longer than this is signed anew, in milliseconds. */
+  catalogRenewMs: 1_296_000_000,
+  /** Price sheets without a signed catalog of their own that the next one binds. */
+  catalogEarlierSheetsMax: 10_000,
+  /** Keys that sign catalogs one after the other. */
+  catalogSignersMax: 1_000,
+  /** The time from one reading of the providers' price lists to the next, in milliseconds. */
+  observeMs: 3_600_000,
+  /** The time that a price list has to arrive, in milliseconds. */
+  priceListTimeoutMs: 10_000,
+  /** A price list, in bytes. */
+  priceListBytesMax: 8_388_608,
+  /** Models of a price list that are kept. */
+  observedModelsMax: 2_000,
+  /** Observed prices that are kept; those that were seen last longest ago go first. */
+  observationsMax: 100_000,
   /** Routes that are switched off at once. */
   routeSwitchesMax: 10_000,
   /** The time from one look at the incidents to the next, in milliseconds. */

@@ -3,8 +3,10 @@ import { relative } from 'node:path'
 import { type Catalog, readCatalogFile } from '../catalog/pricing/catalogFile.ts'
 import { publishCatalog, refuseBrokenPromises } from '../catalog/pricing/publish.ts'
 import { listSheets } from '../catalog/pricing/sheetStore.ts'
+import { signingWith } from '../catalog/signed/signCatalog.ts'
 import { publishCatalogRecord } from '../runtime/bus/feed.ts'
 import { FileError } from '../runtime/files/yamlFile.ts'
+import { CATALOG_SIGNER } from './catalogSigner.ts'
 import { type Arguments, type CommandGroup, flag, UsageError } from './command.ts'
 import type { CliContext } from './context.ts'
 import { table } from './table.ts'
@@ -76,8 +78,13 @@ async function publish(args: Arguments, context: CliContext): Promise<number | u
   if (coinChangeReason?.trim() === '') throw new UsageError('--change-coin needs the reason, which goes into the trail')
   return withCatalog(args, context, async (catalog, path) => {
     const pool = await context.pool()
-    const published = await publishCatalog(pool, catalog, context.limits, Date.now(), coinChangeReason)
-    await publishCatalogRecord(await context.redis(), published.version, published.record, context.limits)
+    const { limits } = context
+    const sign = signingWith(context.catalogKey, limits)
+    const published = await publishCatalog(pool, catalog, limits, Date.now(), { coinChangeReason, sign })
+    if (published.signing?.state === 'other_signer') {
+      context.warn(`note: ${published.signing.signer} signs the catalog, and its key is not here; control signs it`)
+    }
+    await publishCatalogRecord(await context.redis(), published.version, published.record, limits)
     const { version, isNewSheet, isNewRecord } = published
     const what = isNewSheet
       ? `price sheet ${version} is published`
@@ -106,7 +113,7 @@ async function sheets(_args: Arguments, context: CliContext): Promise<undefined>
 
 export const CATALOG: CommandGroup = {
   name: 'catalog',
-  summary: 'check and publish the catalog file',
+  summary: 'check, publish and sign the catalog',
   commands: [
     {
       synopsis: 'check [FILE]',
@@ -125,5 +132,6 @@ export const CATALOG: CommandGroup = {
       run: publish,
     },
     { synopsis: 'sheets', summary: 'Lists the price sheets that were published, newest first.', run: sheets },
+    ...CATALOG_SIGNER,
   ],
 }

@@ -4,6 +4,8 @@ import { join, resolve } from 'node:path'
 import { readVariables, type Variables } from '../../contract/schemas/environment.ts'
 import { connectRedis, type Redis } from '../../contract/wire/redis.ts'
 import { NoteKey } from '../book/checkpoint/noteKey.ts'
+import { CatalogKey } from '../catalog/signed/catalogKey.ts'
+import { knownCatalogKey } from '../launch/catalogKey.ts'
 import { knownLogKey } from '../launch/logKey.ts'
 import type { Limits } from '../limits.ts'
 import { beforeDeadline } from '../runtime/beforeDeadline.ts'
@@ -25,6 +27,10 @@ interface Addresses {
   readonly archiveDir: string
   readonly chainRpcUrl: string | undefined
   readonly logKey: string | undefined
+  readonly catalogKey: string | undefined
+  readonly nextCatalogKey: string | undefined
+  /** The folder of `make run`, when the key that signs the catalog is the one in it. */
+  readonly catalogKeyDir: string | undefined
   readonly allowPrivateProviders: boolean
 }
 
@@ -32,6 +38,8 @@ interface Addresses {
 function readAddresses(variables: Variables): Addresses {
   const { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, CHAIN_RPC_URL: chainRpcUrl } = variables
   const { SLUICE_CATALOG: namedCatalog, SLUICE_PRIVATE_PROVIDERS: allowPrivateProviders } = variables
+  const ownFolder = databaseUrl === undefined ? variables.SLUICE_DATA : undefined
+  const folderKey = ownFolder === undefined ? undefined : knownCatalogKey(ownFolder)
   let run: { database_url?: string; redis_url?: string; catalog?: string; chain_rpc_url?: string } = {}
   try {
     run = JSON.parse(readFileSync(join(variables.SLUICE_DATA, 'run.json'), 'utf8'))
@@ -47,6 +55,9 @@ function readAddresses(variables: Variables): Addresses {
     archiveDir: variables.SLUICE_ARCHIVE,
     // A book that is named is not the one of the run, so neither is its key.
     logKey: variables.SLUICE_LOG_KEY || (databaseUrl === undefined ? knownLogKey(variables.SLUICE_DATA) : undefined),
+    catalogKey: variables.SLUICE_CATALOG_KEY || folderKey,
+    nextCatalogKey: variables.SLUICE_CATALOG_NEXT_KEY,
+    catalogKeyDir: variables.SLUICE_CATALOG_KEY || folderKey === undefined ? undefined : ownFolder,
     allowPrivateProviders: allowPrivateProviders === '1',
   }
 }
@@ -104,6 +115,21 @@ export class CliContext {
     } catch (error) {
       throw new CommandError(`SLUICE_LOG_KEY does not hold: ${reason(error)}`)
     }
+  }
+
+  /** The key that signs the catalog, when it is known. @throws CommandError when it does not hold */
+  get catalogKey(): CatalogKey | undefined {
+    return catalogKeyOf('SLUICE_CATALOG_KEY', this.addresses.catalogKey)
+  }
+
+  /** The key that is to sign the catalog from now on, when it is known. @throws CommandError when it does not hold */
+  get nextCatalogKey(): CatalogKey | undefined {
+    return catalogKeyOf('SLUICE_CATALOG_NEXT_KEY', this.addresses.nextCatalogKey)
+  }
+
+  /** The folder of `make run`, when the key that signs the catalog is the one in it. */
+  get catalogKeyDir(): string | undefined {
+    return this.addresses.catalogKeyDir
   }
 
   /** Whether endpoints of customers may have private addresses, as control allows it. */
@@ -186,6 +212,14 @@ export class CliContext {
     const [pool, redis] = await Promise.allSettled([this.openedPool, this.openedRedis])
     if (redis.status === 'fulfilled') redis.value?.disconnect()
     if (pool.status === 'fulfilled') await pool.value?.end()
+  }
+}
+
+function catalogKeyOf(variable: string, secret: string | undefined): CatalogKey | undefined {
+  try {
+    return secret === undefined ? undefined : CatalogKey.of(secret)
+  } catch (error) {
+    throw new CommandError(`${variable} does not hold: ${reason(error)}`)
   }
 }
 

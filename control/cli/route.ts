@@ -1,5 +1,6 @@
 import { disableRoute, enableRoute, type ListedRoute, listRoutes } from '../catalog/pricing/routeSwitches.ts'
 import { syncCatalog } from '../catalog/pricing/syncCatalog.ts'
+import { signingWith } from '../catalog/signed/signCatalog.ts'
 import { OPERATOR } from '../runtime/activity/activity.ts'
 import { type Client, withTransaction } from '../runtime/db/pool.ts'
 import { type Arguments, argument, type CommandGroup, flag, UsageError } from './command.ts'
@@ -44,7 +45,12 @@ async function change(
   work: (client: Client) => Promise<readonly ListedRoute[]>,
 ): Promise<undefined> {
   const pool = await context.pool()
-  const routes = await withTransaction(pool, work)
+  const sign = signingWith(context.catalogKey, context.limits)
+  const routes = await withTransaction(pool, async (client) => {
+    const changed = await work(client)
+    await sign?.(client, Date.now())
+    return changed
+  })
   try {
     await syncCatalog(pool, await context.redis(), context.limits)
   } catch (error) {

@@ -5,6 +5,7 @@ import type { ContractLimits } from '../../contract/limits/limits.ts'
 import { workerStopMaxMs } from '../../contract/limits/stopTime.ts'
 import { readCatalogFile } from '../catalog/pricing/catalogFile.ts'
 import type { Limits } from '../limits.ts'
+import { provideCatalogKey } from './catalogKey.ts'
 import { AnvilMissing } from './chain/anvil.ts'
 import { type DemoChain, type DemoPayer, startDemoChain } from './chain/demoChain.ts'
 import { type DemoAccount, provideDemoAccount } from './demoAccount.ts'
@@ -84,6 +85,7 @@ export class StackRunner {
       REDIS_URL: redisUrl,
       SLUICE_BUS_KEY: process.env['SLUICE_BUS_KEY'] || randomBytes(32).toString('hex'),
       SLUICE_LOG_KEY: process.env['SLUICE_LOG_KEY'] || provideLogKey(dataDir),
+      SLUICE_CATALOG_KEY: process.env['SLUICE_CATALOG_KEY'] || provideCatalogKey(dataDir),
       SLUICE_CATALOG: catalog.path,
       SLUICE_DATA: dataDir,
     }

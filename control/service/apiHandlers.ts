@@ -28,6 +28,7 @@ import { payerCreditHandlers } from '../onchain/service/payerCreditHandlers.ts'
 import type { PaymentsService } from '../onchain/service/paymentsService.ts'
 import { withdrawalHandlers } from '../onchain/service/withdrawalHandlers.ts'
 import type { Pool } from '../runtime/db/pool.ts'
+import { catalogHandlers } from './catalogHandlers.ts'
 import type { Environment } from './environment.ts'
 
 export interface ApiParts {
@@ -77,6 +78,7 @@ export function newAccountApi(parts: ApiParts): AccountApi {
       ...payerCreditHandlers({ pool, payments }),
       ...withdrawalHandlers({ pool, debits: parts.debits, payments, accountOfWallet, limits }),
       ...logHandlers(pool, environment.logWitnesses ?? [], limits),
+      ...catalogHandlers(pool, limits),
       get_statement: statementHandler(pool, limits),
       list_receipts: receiptListHandler(receipts, limits),
     },

@@ -17,7 +17,10 @@ import { sampleCheckpoints } from '../book/checkpoint/checkpointSample.ts'
 import { addMonthsAhead } from '../book/months/addMonths.ts'
 import { MonthKeeper } from '../book/months/monthKeeper.ts'
 import { SettlementConsumer } from '../book/settlement/consumer.ts'
+import { countAboveSold } from '../catalog/observed/observationStore.ts'
+import { PriceObserver } from '../catalog/observed/priceObserver.ts'
 import { CatalogKeeper } from '../catalog/pricing/catalogKeeper.ts'
+import { signingWith } from '../catalog/signed/signCatalog.ts'
 import { ObservedDays } from '../catalog/status/observedDays.ts'
 import { StatusKeeper } from '../catalog/status/statusKeeper.ts'
 import { ArchiveKeeper } from '../customers/archive/archiveKeeper.ts'
@@ -52,6 +55,7 @@ export class ControlService {
   private readonly pool: Pool
   private readonly redis: Redis
   private readonly catalog: CatalogKeeper
+  private readonly observer: PriceObserver
   private payments: PaymentsService | undefined
   private readonly debits: Debits
   private readonly voider: HoldVoider
@@ -73,7 +77,10 @@ export class ControlService {
     this.redis.on('error', (error: Error) => log.debug({ reason: error.message }, 'Redis connection'))
     this.debits = new Debits(this.pool, this.redis, limits)
     this.voider = new HoldVoider({ redis: this.redis, log, limits })
-    this.catalog = new CatalogKeeper({ path: environment.catalogPath, pool: this.pool, redis: this.redis, log, limits })
+    const path = environment.catalogPath
+    const sign = signingWith(environment.catalogKey, limits)
+    this.catalog = new CatalogKeeper({ path, sign, pool: this.pool, redis: this.redis, log, limits })
+    this.observer = new PriceObserver({ path, pool: this.pool, log, limits })
   }
 
   /**
@@ -113,6 +120,8 @@ export class ControlService {
       }),
       ...(this.environment.logKey && { checkpoints: () => sampleCheckpoints(this.pool) }),
       batches: () => sampleBatches(this.pool, Date.now()),
+      priceLists: () => this.observer.stats,
+      pricesAboveSold: () => countAboveSold(this.pool),
     })
     this.running.push({ name: 'metrics', stop: async () => metrics.close() })
     this.startPayments()
@@ -149,6 +158,8 @@ export class ControlService {
       this.running.push({ name: job.constructor.name, stop: () => job.stop() })
     }
     this.startArchive()
+    this.observer.start()
+    this.running.push({ name: 'price lists', stop: () => this.observer.stop() })
     return metrics.listen(metricsPort)
   }
 

@@ -1,6 +1,7 @@
 import { readVariables } from '../../contract/schemas/environment.ts'
 import { NoteKey } from '../book/checkpoint/noteKey.ts'
 import { WitnessKey } from '../book/checkpoint/witnessKey.ts'
+import { CatalogKey } from '../catalog/signed/catalogKey.ts'
 import type { PaymentsConfig } from '../onchain/payments/paymentsConfig.ts'
 
 const CATALOG = 'catalog.yaml'
@@ -15,6 +16,8 @@ export interface Environment {
   readonly logKey?: NoteKey | undefined
   /** Whose cosignatures of checkpoints are taken. */
   readonly logWitnesses?: readonly WitnessKey[]
+  /** Signs the catalog; undefined where it is not signed. */
+  readonly catalogKey?: CatalogKey | undefined
   readonly catalogPath: string
   /** The folder of archives, and how many months before the present one stay in the database; 0 for all. */
   readonly archive?: { readonly dir: string; readonly keptMonths: number }
@@ -45,6 +48,7 @@ export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
     busKey: Buffer.from(variables.SLUICE_BUS_KEY, 'hex'),
     logKey: logKeyOf(variables.SLUICE_LOG_KEY),
     logWitnesses: witnessesOf(variables.SLUICE_LOG_WITNESSES),
+    catalogKey: catalogKeyOf(variables.SLUICE_CATALOG_KEY),
     catalogPath: variables.SLUICE_CATALOG ?? CATALOG,
     archive: { dir: variables.SLUICE_ARCHIVE, keptMonths: variables.SLUICE_RECEIPTS_MONTHS },
     metricsPort: variables.SLUICE_CONTROL_METRICS_PORT,
@@ -60,6 +64,14 @@ function logKeyOf(secret: string | undefined): NoteKey | undefined {
     return secret === undefined ? undefined : NoteKey.of(secret)
   } catch (error) {
     throw new Error(`SLUICE_LOG_KEY does not hold: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+function catalogKeyOf(secret: string | undefined): CatalogKey | undefined {
+  try {
+    return secret === undefined ? undefined : CatalogKey.of(secret)
+  } catch (error) {
+    throw new Error(`SLUICE_CATALOG_KEY does not hold: ${(error as Error).message}`, { cause: error })
   }
 }
 

@@ -30,6 +30,10 @@ export interface MetricsSources {
   checkpoints?(): Promise<CheckpointSample>
   /** Reads the book; a rejection leaves the last numbers. */
   batches(): Promise<BatchSample>
+  /** Since the process began. */
+  priceLists(): { readonly reads: number; readonly failures: number }
+  /** Reads the book; a rejection leaves the last number. */
+  pricesAboveSold(): Promise<number>
 }
 
 /** The metrics of control, served on 127.0.0.1 alone. Labels come from closed sets. */
@@ -43,6 +47,7 @@ export class ControlMetrics {
   private openMoney = NO_OPEN_MONEY
   private batches = NO_BATCHES
   private checkpoints = NO_CHECKPOINTS
+  private pricesAboveSold = 0
 
   constructor(sources: MetricsSources) {
     const registers = [this.registry]
@@ -66,6 +71,7 @@ export class ControlMetrics {
     if (sources.openMoney !== undefined) this.addOpenMoney()
     if (sources.paymentsRefused !== undefined) this.addRefusals(sources.paymentsRefused)
     this.addBatches()
+    this.addPriceLists(sources)
     if (sources.checkpoints !== undefined) this.addCheckpoints()
     this.server = createServer((request, response) => {
       // Whoever asks seldom would else meet the end of an idle connection with a request under way.
@@ -106,6 +112,7 @@ export class ControlMetrics {
     this.openMoney = (await sources.openMoney?.().catch(() => undefined)) ?? this.openMoney
     this.batches = await sources.batches().catch(() => this.batches)
     this.checkpoints = (await sources.checkpoints?.().catch(() => undefined)) ?? this.checkpoints
+    this.pricesAboveSold = await sources.pricesAboveSold().catch(() => this.pricesAboveSold)
     return this.registry.metrics()
   }
 
@@ -165,6 +172,12 @@ export class ControlMetrics {
     this.addGauge('batch_jobs_open', 'Batch jobs not ended yet, counted up to 100,000', () => this.batches.jobsOpen)
     this.addGauge('batch_job_oldest_seconds', 'Age of the oldest of these', () => this.batches.oldestMs / 1_000)
     this.addGauge('webhooks_waiting', 'Webhooks not delivered yet', () => this.batches.webhooksWaiting)
+  }
+
+  private addPriceLists({ priceLists }: MetricsSources): void {
+    this.addTotal('price_list_reads', "Readings of providers' price lists", () => priceLists().reads)
+    this.addTotal('price_list_failures', 'Of these, failed', () => priceLists().failures)
+    this.addGauge('prices_above_sold', 'Models whose list price is above what is sold', () => this.pricesAboveSold)
   }
 
   private addCheckpoints(): void {

@@ -10,7 +10,7 @@ import { waitReady } from '../../control/launch/waitReady.ts'
 import { CliProcess, type CliResult } from './cli.ts'
 import { heldIn } from './heldIn.ts'
 import { type LimitChanges, limitsText } from './limits.ts'
-import { TEST_LOG_KEY } from './logKey.ts'
+import { TEST_CATALOG_KEY, TEST_LOG_KEY } from './logKey.ts'
 import { TEST_BUS_KEY } from './parts/sealedCalls.ts'
 import { ProviderControls } from './providerControls.ts'
 import { freshDatabase, startTestPostgres, startTestRedis, type TestServer } from './services.ts'
@@ -104,6 +104,7 @@ export class Stack {
       REDIS_URL: parts.redis.url,
       SLUICE_BUS_KEY: TEST_BUS_KEY,
       SLUICE_LOG_KEY: TEST_LOG_KEY,
+      SLUICE_CATALOG_KEY: TEST_CATALOG_KEY,
       SLUICE_CATALOG: join(dir, 'catalog.yaml'),
       SLUICE_DATA: dir,
       SLUICE_JOURNAL_MEMORY: dir,

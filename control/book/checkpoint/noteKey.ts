@@ -9,6 +9,11 @@ const SECRET = /^PRIVATE\+KEY\+([^+\s]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]{44})$/
 /** What comes before the 32 bytes of a private key in its DER form; RFC 8410, section 7. */
 const PRIVATE_DER = Buffer.from('302e020100300506032b657004220420', 'hex')
 
+/** @param seed the 32 bytes of a private key; RFC 8032, section 5.1.5 */
+export function ed25519Key(seed: Uint8Array): KeyObject {
+  return createPrivateKey({ key: Buffer.concat([PRIVATE_DER, seed]), format: 'der', type: 'pkcs8' })
+}
+
 /** A key that signs notes under a name. */
 export class NoteKey {
   readonly name: string
@@ -31,8 +36,7 @@ export class NoteKey {
     if (bytes.length !== 1 + SEED_BYTES || bytes[0] !== ED25519) {
       throw new Error('the key is no Ed25519 key for signed notes')
     }
-    const der = Buffer.concat([PRIVATE_DER, bytes.subarray(1)])
-    const key = new NoteKey(name, createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }))
+    const key = new NoteKey(name, ed25519Key(bytes.subarray(1)))
     if (key.id().toString('hex') !== id) throw new Error('the key does not fit the name in it')
     return key
   }
@@ -62,8 +66,7 @@ export class NoteKey {
 /** A new key, as the Go package golang.org/x/mod/sumdb/note writes it. */
 export function generateNoteKey(name: string): string {
   const seed = randomBytes(SEED_BYTES)
-  const key = createPrivateKey({ key: Buffer.concat([PRIVATE_DER, seed]), format: 'der', type: 'pkcs8' })
-  const id = keyId(name, ED25519, rawPublicKey(key)).toString('hex')
+  const id = keyId(name, ED25519, rawPublicKey(ed25519Key(seed))).toString('hex')
   const secret = `PRIVATE+KEY+${name}+${id}+${Buffer.concat([Buffer.of(ED25519), seed]).toString('base64')}`
   NoteKey.of(secret)
   return secret

@@ -10,6 +10,14 @@ export interface CatalogContent {
   readonly providers: readonly ProviderContent[]
   readonly models: readonly ModelContent[]
   readonly tools?: readonly ToolContent[]
+  readonly price_lists?: readonly PriceListContent[]
+}
+
+export interface PriceListContent {
+  readonly provider: string
+  readonly url?: string
+  readonly file?: string
+  readonly prefix?: string
 }
 
 export interface ProviderContent {

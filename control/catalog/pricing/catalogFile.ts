@@ -5,7 +5,7 @@ import { compileSchema, readSchema } from '../../../contract/schemas/schemaFault
 import { statedUnits } from '../../runtime/files/statedUnits.ts'
 import { type Path, readYamlFile, YamlFile } from '../../runtime/files/yamlFile.ts'
 import { plainAddress } from './address.ts'
-import type { CatalogContent, ProviderContent } from './catalogContent.ts'
+import type { CatalogContent, PriceListContent, ProviderContent } from './catalogContent.ts'
 import { type CatalogModel, readModel } from './modelReader.ts'
 import { type CatalogTool, readTool } from './toolReader.ts'
 
@@ -25,6 +25,17 @@ export interface CatalogProvider {
   readonly privateImages: boolean
 }
 
+/** A list of prices to observe. */
+export interface CatalogPriceList {
+  readonly provider: string
+  /** An address, or a path relative to the catalog file. */
+  readonly place: { readonly url: string } | { readonly file: string }
+  /** What the list puts before the provider's own names of models; '' for nothing. */
+  readonly prefix: string
+  /** Whether the operator has named the address for this, so that it may be shown. */
+  readonly isNamed: boolean
+}
+
 /** Where the fields of a catalog stand, so that a complaint about one can name its line. */
 export interface CatalogSource {
   readonly file: string
@@ -41,6 +52,7 @@ export interface Catalog {
   readonly providers: readonly CatalogProvider[]
   readonly models: readonly CatalogModel[]
   readonly tools: readonly CatalogTool[]
+  readonly priceLists: readonly CatalogPriceList[]
 }
 
 const check = compileSchema(readSchema('catalog'))
@@ -86,6 +98,7 @@ function catalogOf(file: YamlFile): Catalog {
     providers: content.providers.map(providerOf),
     models: content.models.map((model, index) => readModel({ file, path: ['models', index], dialects }, model)),
     tools: tools.map((tool, index) => readTool(file, ['tools', index], tool)),
+    priceLists: readPriceLists(file, content),
   }
   file.finish()
   return catalog
@@ -98,6 +111,27 @@ function refuseRepeated(file: YamlFile, list: string, entries: ReadonlyArray<{ r
     if (first === undefined) seen.set(id, index)
     else file.problem([list, index], `repeats the id "${id}" of ${list}[${first}]`)
   }
+}
+
+function readPriceLists(file: YamlFile, { price_lists: lists = [], providers }: CatalogContent): CatalogPriceList[] {
+  const baseUrls = new Map(providers.map(({ id, base_url: url }) => [id, url]))
+  const seen = new Map<string, number>()
+  return lists.map((list, index) => {
+    const { provider, prefix = '' } = list
+    const baseUrl = baseUrls.get(provider)
+    if (baseUrl === undefined)
+      file.problem(['price_lists', index, 'provider'], `names an unknown provider "${provider}"`)
+    const place = placeOfList(list, baseUrl ?? 'http://unknown')
+    const name = JSON.stringify([provider, place, prefix])
+    const first = seen.get(name)
+    if (first === undefined) seen.set(name, index)
+    else file.problem(['price_lists', index], `repeats price_lists[${first}]`)
+    return { provider, place, prefix, isNamed: list.url !== undefined }
+  })
+}
+
+function placeOfList({ url, file }: PriceListContent, baseUrl: string): CatalogPriceList['place'] {
+  return file === undefined ? { url: plainAddress(url ?? `${plainAddress(baseUrl)}/models`) } : { file }
 }
 
 function providerOf(content: ProviderContent): CatalogProvider {

@@ -3,12 +3,13 @@ import type { Redis } from '../../../contract/wire/redis.ts'
 import { CATALOG_KEY } from '../../../contract/wire/redisKeys.ts'
 import type { Limits } from '../../limits.ts'
 import { publishCatalogRecord } from '../../runtime/bus/feed.ts'
-import type { Pool } from '../../runtime/db/pool.ts'
+import { type Pool, withTransaction } from '../../runtime/db/pool.ts'
 import { FileError } from '../../runtime/files/yamlFile.ts'
 import { Loop } from '../../runtime/loop.ts'
 import { readCatalogFile } from './catalogFile.ts'
 import { PromiseError, type Published, publishCatalog } from './publish.ts'
 import { renewPromise } from './renewPromise.ts'
+import type { SignCatalog, Signing } from './signing.ts'
 import { syncCatalog } from './syncCatalog.ts'
 
 /** What the keeper works with. */
@@ -19,11 +20,13 @@ export interface CatalogKeeperParts {
   readonly log: Logger
   /** Milliseconds since 1970. */
   readonly now?: () => number
+  /** Undefined where nothing is signed. */
+  readonly sign?: SignCatalog | undefined
   readonly limits: Limits
 }
 
 /**
- * Keeps the catalog in force: publishes the file, renews the promise of its prices, and puts the record of the book back
+ * Keeps the catalog in force: publishes the file, renews the promise of its prices, signs it, and puts the record of the book back
  * into Redis whenever Redis shows another one (after a loss, or when another process published).
  */
 export class CatalogKeeper {
@@ -32,6 +35,8 @@ export class CatalogKeeper {
   private timer: NodeJS.Timeout | undefined
   private renewing: Loop | undefined
   private syncing: Promise<void> | undefined
+  /** Told once, not at every look. */
+  private otherSigner = ''
 
   constructor(parts: CatalogKeeperParts) {
     this.parts = parts
@@ -44,7 +49,8 @@ export class CatalogKeeper {
    * @throws FileError when the file does not hold
    */
   async start(): Promise<void> {
-    const { path, redis, log } = this.parts
+    const { path, redis, log, sign } = this.parts
+    if (sign === undefined) log.info('SLUICE_CATALOG_KEY is not set: the catalog is not signed')
     try {
       await this.load()
     } catch (error) {
@@ -68,10 +74,12 @@ export class CatalogKeeper {
    */
   async load(): Promise<Published> {
     const { path, pool, redis, log } = this.parts
-    const published = await publishCatalog(pool, await readCatalogFile(path), this.parts.limits, this.now())
+    const { sign, limits } = this.parts
+    const published = await publishCatalog(pool, await readCatalogFile(path), limits, this.now(), { sign })
+    this.tell(published.signing)
     const inRedis = await redis.getBuffer(CATALOG_KEY)
     if (inRedis?.equals(published.record) !== true) {
-      await publishCatalogRecord(redis, published.version, published.record, this.parts.limits)
+      await publishCatalogRecord(redis, published.version, published.record, limits)
     }
     const { version, isNewSheet, isNewRecord } = published
     log.info({ version, newSheet: isNewSheet, changed: isNewRecord }, 'the catalog is in force')
@@ -90,14 +98,36 @@ export class CatalogKeeper {
     }
   }
 
-  /** Renews the promise of the sheet in force where that is due, and tells every proxy. */
+  /**
+   * Renews the promise of the sheet in force where that is due, and tells every proxy; signs what others published without a
+   * key, and what is signed for too short a time.
+   */
   async renew(): Promise<void> {
+    await this.renewPromise()
+    const { pool, sign } = this.parts
+    if (sign !== undefined) this.tell(await withTransaction(pool, (client) => sign(client, this.now())))
+  }
+
+  private async renewPromise(): Promise<void> {
     const { pool, redis, log } = this.parts
     const renewed = await renewPromise(pool, this.now())
     if (renewed === undefined) return
     const { version, validUntilMs, record } = renewed
     log.info({ version, until: new Date(validUntilMs).toISOString() }, 'the prices in force are promised for longer')
     await publishCatalogRecord(redis, version, record, this.parts.limits)
+  }
+
+  private tell(signing: Signing | undefined): void {
+    const { log } = this.parts
+    if (signing?.state === 'signed') log.info({ version: signing.version }, 'the catalog is signed')
+    const other = signing?.state === 'other_signer' ? signing : undefined
+    if (other !== undefined && other.signer !== this.otherSigner) {
+      log.warn(
+        { signer: other.signer, key: other.key },
+        'the catalog is not signed, because another key signs it: set that one as SLUICE_CATALOG_KEY, or have it name this one by "catalog rotate-signer"',
+      )
+    }
+    this.otherSigner = other?.signer ?? ''
   }
 
   async stop(): Promise<void> {

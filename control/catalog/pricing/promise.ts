@@ -58,6 +58,8 @@ interface Rise {
 }
 
 function modelRises(listed: SheetModel, model: CatalogModel): Rise[] {
+  // Prices of another unit cannot be compared, so that the promised price is not sold any more.
+  if (listed.unit !== UNIT_OF[model.modality]) return [withdrawn('price')]
   const rises = priceRises('price', priceFromJson(listed.price), model.price)
   // Sheets have promised private prices of models that were not attested, which are not sold any more.
   if (listed.attested !== true || listed.price_private === undefined) return rises

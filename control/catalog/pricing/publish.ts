@@ -19,6 +19,7 @@ import {
   promisedSheets,
   type StoredSheet,
 } from './sheetStore.ts'
+import type { SignCatalog, Signing } from './signing.ts'
 
 /** A catalog that breaks the promise of a published sheet; a line per price, each with file, line and reason. */
 export class PromiseError extends FileError {}
@@ -30,13 +31,22 @@ export interface Published {
   /** Whether the proxies work by something else than before, prices or routes. */
   readonly isNewRecord: boolean
   readonly record: Buffer
+  /** Undefined where nothing is signed. */
+  readonly signing: Signing | undefined
+}
+
+/** What a publication may come with. */
+export interface PublishOptions {
+  /** Why the value of the coin may change although it is promised; goes into the audit trail. */
+  readonly coinChangeReason?: string | undefined
+  /** Signs the catalog in the same transaction. */
+  readonly sign?: SignCatalog | undefined
 }
 
 /**
  * Puts a catalog in force in the book. A changed sheet becomes the next version; a change that the sheet does not show
  * (an address, a provider's own model name) keeps the version and only replaces the record.
  * @param nowMs milliseconds since 1970
- * @param coinChangeReason why the value of the coin may change although it is promised; goes into the audit trail
  * @throws PromiseError with a line per promise that the catalog would break
  */
 export async function publishCatalog(
@@ -44,7 +54,7 @@ export async function publishCatalog(
   catalog: Catalog,
   limits: Limits,
   nowMs: number = Date.now(),
-  coinChangeReason?: string,
+  { coinChangeReason, sign }: PublishOptions = {},
 ): Promise<Published> {
   return withTransaction(pool, async (client) => {
     await lockUntilCommit(client, 'publication')
@@ -60,7 +70,8 @@ export async function publishCatalog(
     const record = encodeRecord(catalog, { ...sheet, sheetJson: sheet.text, listedAtMs }, switches)
     const isNewRecord = (await currentRecord(client))?.equals(record) !== true
     if (isNewRecord) await insertRecord(client, sheet.version, record, nowMs)
-    return { version: sheet.version, isNewSheet, isNewRecord, record }
+    const signing = await sign?.(client, nowMs)
+    return { version: sheet.version, isNewSheet, isNewRecord, record, signing }
   })
 }
 

@@ -6,7 +6,12 @@ import { pino } from 'pino'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { connectRedis, type Redis } from '../../../contract/wire/redis.ts'
 import { CATALOG_KEY, FEED_STREAM } from '../../../contract/wire/redisKeys.ts'
+import { readCatalogFile } from '../../../control/catalog/pricing/catalogFile.ts'
 import { CatalogKeeper } from '../../../control/catalog/pricing/catalogKeeper.ts'
+import { publishCatalog } from '../../../control/catalog/pricing/publish.ts'
+import { CatalogKey, generateCatalogKey } from '../../../control/catalog/signed/catalogKey.ts'
+import { lastCatalog } from '../../../control/catalog/signed/catalogStore.ts'
+import { signingWith } from '../../../control/catalog/signed/signCatalog.ts'
 import { migrate } from '../../../control/runtime/db/migrate.ts'
 import { createPool, type Pool } from '../../../control/runtime/db/pool.ts'
 import { limits } from '../../support/limits.ts'
@@ -103,11 +108,37 @@ test('the promise of the prices in force is renewed in Redis as well', async () 
   assert.equal(sheet.rate_lock.valid_until, new Date(nowMs + 30 * 86_400_000).toISOString())
 })
 
+test('control signs catalogs that others have published without a key, and tells once of a key that may not', async () => {
+  const keyed = (key: CatalogKey) => {
+    return new CatalogKeeper({ path, pool, redis, log, now: () => nowMs, sign: signingWith(key, limits), limits })
+  }
+  const [first, stranger] = [generateCatalogKey(), generateCatalogKey()].map((secret) => CatalogKey.of(secret))
+  assert.ok(first && stranger)
+  assert.equal(await lastCatalog(pool), undefined)
+  await keyed(first).renew()
+  assert.deepEqual([(await lastCatalog(pool))?.version, (await lastCatalog(pool))?.sheetVersion], [1, 2])
+
+  write('0.8')
+  await publishCatalog(pool, await readCatalogFile(path), limits, nowMs)
+  lines.length = 0
+  const refused = keyed(stranger)
+  for (let time = 0; time < 3; time++) await refused.renew()
+  assert.equal((await lastCatalog(pool))?.version, 1)
+  const [warning, ...more] = lines.map((line) => JSON.parse(line))
+  assert.deepEqual(more, [])
+  assert.deepEqual([warning.signer, warning.key], [first.keys.address, stranger.keys.address])
+  assert.match(warning.msg, /another key signs it: set that one as SLUICE_CATALOG_KEY, or .*"catalog rotate-signer"/)
+  await keyed(first).renew()
+  assert.deepEqual([(await lastCatalog(pool))?.version, (await lastCatalog(pool))?.sheetVersion], [2, 3])
+  await keyed(first).load()
+  assert.equal((await lastCatalog(pool))?.version, 2)
+})
+
 test('Redis that lost everything gets the catalog back', async () => {
   await redis.flushall()
-  await until('the catalog is back', async () => (await versionInRedis()) === 2, 15_000)
-  assert.equal(await lastFeedVersion(), 2)
+  await until('the catalog is back', async () => (await versionInRedis()) === 3, 15_000)
+  assert.equal(await lastFeedVersion(), 3)
   await redis.del(CATALOG_KEY)
   await server.restart()
-  await until('the catalog is back after a restart', async () => (await versionInRedis()) === 2, 15_000)
+  await until('the catalog is back after a restart', async () => (await versionInRedis()) === 3, 15_000)
 })

@@ -86,7 +86,9 @@ test('a changed coin makes a new sheet, and each sheet keeps its own', async () 
     /catalog\.yaml:\d+: coin\.usd may not change from 1 to 0\.25: price sheet 3 promises it until 2026-03-05T/
   await assert.rejects(publishCatalog(pool, changed, limits, START + 34 * DAY_MS), line)
   await assert.rejects(refuseBrokenPromises(pool, changed, START + 34 * DAY_MS), line)
-  const { version } = await publishCatalog(pool, changed, limits, START + 34 * DAY_MS, 'the treasury said so')
+  const { version } = await publishCatalog(pool, changed, limits, START + 34 * DAY_MS, {
+    coinChangeReason: 'the treasury said so',
+  })
   const [entry] = await listActivity(pool, GATEWAY_WIDE, 10, '')
   assert.deepEqual(
     [entry?.type, entry?.target, entry?.details],

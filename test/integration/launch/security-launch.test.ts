@@ -9,6 +9,8 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { connectRedis } from '../../../contract/wire/redis.ts'
 import { NoteKey } from '../../../control/book/checkpoint/noteKey.ts'
+import { CatalogKey } from '../../../control/catalog/signed/catalogKey.ts'
+import { provideCatalogKey } from '../../../control/launch/catalogKey.ts'
 import { provideLogKey } from '../../../control/launch/logKey.ts'
 import { freePort } from '../../../control/launch/process/freePort.ts'
 import { interrupt, launch, type Run, running } from '../../support/launchedRun.ts'
@@ -21,6 +23,7 @@ const IS_LINUX = existsSync('/proc/self/environ')
 let dir: string
 let data: string
 let run: Run
+let baseUrl: string
 
 before(async () => {
   dir = makeTempDir('private')
@@ -31,7 +34,9 @@ before(async () => {
   // As an earlier version, or a careless umask, has left it.
   mkdirSync(data, { mode: 0o755 })
   const env = { CANARY_API_KEY: CANARY, SLUICE_TREASURY_KEY: `0x${'7'.repeat(64)}`, OPENAI_API_KEY: CANARY }
-  run = launch(long, await freePort(), env)
+  const port = await freePort()
+  baseUrl = `http://127.0.0.1:${port}`
+  run = launch(long, port, env)
   await running(run)
 })
 
@@ -83,13 +88,15 @@ test('no part has a secret of the environment that it does not need, and none is
       assert.ok(!environment.includes(CANARY), command)
       assert.equal(environment.includes('SLUICE_TREASURY_KEY'), name === 'control/main.js', command)
       assert.equal(environment.includes('SLUICE_LOG_KEY'), name === 'control/main.js', command)
+      assert.equal(environment.includes('SLUICE_CATALOG_KEY'), name === 'control/main.js', command)
       assert.equal(environment.includes('SLUICE_BUS_KEY'), /(control|proxy)\/main/.test(name), command)
       assert.equal(environment.includes('DATABASE_URL'), name === 'control/main.js', command)
     }
   }
-  const secrets = [CANARY, ...['postgres.password', 'postgres.new.password', 'log.key'].map(readIfThere)].filter(
-    (text) => text !== '',
-  )
+  const secrets = [
+    CANARY,
+    ...['postgres.password', 'postgres.new.password', 'log.key', 'catalog.key'].map(readIfThere),
+  ].filter((text) => text !== '')
   assert.ok(secrets.length > 1, 'the password of the database is known')
   for (const { command } of parts) for (const secret of secrets) assert.ok(!command.includes(secret), command)
 })
@@ -98,6 +105,13 @@ test('the key that signs checkpoints is made once', () => {
   const key = NoteKey.of(readIfThere('log.key'))
   assert.match(key.name, /^[0-9a-f]{8}\.localhost\/v1\/log$/)
   assert.equal(provideLogKey(data), readIfThere('log.key'))
+})
+
+test('the key that signs the catalog is made once, and signs it', async () => {
+  const secret = readIfThere('catalog.key')
+  assert.equal(provideCatalogKey(data), secret)
+  const { address } = (await (await fetch(`${baseUrl}/v1/catalog/signer`)).json()) as { address: string }
+  assert.equal(address, CatalogKey.of(secret).keys.address)
 })
 
 function readIfThere(name: string): string {

@@ -68,6 +68,11 @@ const WRONG: [variable: string, value: string, text: RegExp][] = [
   ['CHAIN_RPC_URL', 'wss://secret', /^CHAIN_RPC_URL must be an http:\/\/ or https:\/\/ address such as [^"]*$/],
   ['SLUICE_TREASURY_KEY', '0xsecret', /^SLUICE_TREASURY_KEY must be a private key: 0x and 64 hex digits$/],
   ['SLUICE_LOG_KEY', 'PRIVATE+KEY+secret', /^SLUICE_LOG_KEY must be a key such as `log key gateway/],
+  [
+    'SLUICE_CATALOG_KEY',
+    '0xsecret',
+    /^SLUICE_CATALOG_KEY must be a private key: 0x and 64 hex digits, as `catalog key`/,
+  ],
   ['SLUICE_LOG_WITNESSES', 'w+0a0b0c0d+x', /^SLUICE_LOG_WITNESSES must be verifier keys of at most 16 witnesses/],
   ['SLUICE_RELAYER_KEYS', `0x${'1'.repeat(64)},secret`, /^SLUICE_RELAYER_KEYS must be a private key, or several/],
 ]

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { modelRates } from '../../../../../contract/catalog/catalog.ts'
+import { batchRates, modelRates } from '../../../../../contract/catalog/catalog.ts'
 import { chargeUnits } from '../../../../../contract/money/charge.ts'
 import { sluice } from '../../../../../contract/wire/generated/messages.js'
 import { type Catalog, parseCatalog } from '../../../../../control/catalog/pricing/catalogFile.ts'
@@ -114,6 +114,27 @@ models:
   assert.deepEqual(keys('{ image: "1" }'), [], 'all sizes cost as much')
 })
 
+test('a model that is sold by another unit withdraws its price', () => {
+  const sold = (modality: string, endpoint: string, price: string) =>
+    parseCatalog(
+      'catalog.yaml',
+      `coin: { usd: "1" }
+providers: [ { id: acme, base_url: "http://x/v1", dialect: openai, data_policy: none } ]
+models:
+  - { id: acme/m, owned_by: acme, modality: ${modality}, endpoints: [${endpoint}], price: ${price}, routes: [ { provider: acme } ] }`,
+    )
+  const image = sold('image', 'images', '{ image: "0.01" }')
+  const rises = (after: Catalog) => promiseViolations(after, [sheetOf(image)]).map(({ key }) => key)
+  assert.deepEqual(rises(sold('transcription', 'transcriptions', '{ second: "5" }')), ['price'])
+  assert.deepEqual(rises(image), [])
+  const speech = sheetOf(sold('speech', 'speech', '{ character: "1" }'))
+  const embedding = promiseViolations(sold('embedding', 'embeddings', '{ input: "9" }'), [speech])
+  assert.deepEqual(
+    embedding.map(({ key, newUnits }) => [key, newUnits]),
+    [['price', undefined]],
+  )
+})
+
 test('the value of the coin is promised, in both directions', () => {
   const sheet = { ...sheetOf(catalogOf(BASE)), coin: { usd: '2' } }
   for (const usd of ['1', '3']) {
@@ -180,11 +201,70 @@ test('a promise is broken exactly when some request would cost more', () => {
   )
 })
 
+const batchBlock = fc.record({
+  input: units,
+  output: units,
+  cached: fc.option(units),
+  batch: fc.option(fc.record({ input: units, output: units, cached: fc.option(units) })),
+})
+
+/** A price block whose batch rates hold: none is above its standard rate. */
+function batchText({
+  input,
+  output,
+  cached,
+  batch,
+}: typeof batchBlock extends fc.Arbitrary<infer T> ? T : never): string {
+  const plain = cached === null ? '' : `, cached_input: "${cached}"`
+  if (batch === null) return `{ input: "${input}", output: "${output}"${plain} }`
+  const [least, most] = [Math.min(batch.input, input), Math.min(batch.output, output)]
+  const batchCached = batch.cached === null ? '' : `, batch_cached_input: "${Math.min(batch.cached, cached ?? input)}"`
+  return `{ input: "${input}", output: "${output}"${plain}, batch_input: "${least}", batch_output: "${most}"${batchCached} }`
+}
+
+test('a promise of batch rates is broken exactly when some job would cost more, or none is taken any more', () => {
+  fc.assert(
+    fc.property(batchBlock, batchBlock, (before, after) => {
+      const [old, now] = [catalogOf(batchText(before)), catalogOf(batchText(after))]
+      const [oldRates, nowRates] = [batchRatesOf(old), batchRatesOf(now)]
+      const usages = [
+        { input: 1, cachedInput: 0, output: 0 },
+        { input: 0, cachedInput: 1, output: 0 },
+        { input: 0, cachedInput: 0, output: 1 },
+      ].map((usage) => ({ ...usage, cacheWrite5m: 0, cacheWrite1h: 0, reasoning: 0 }))
+      const isDearer = (one: typeof oldRates, other: typeof oldRates) =>
+        one !== undefined &&
+        (other === undefined ||
+          usages.some((usage) => chargeUnits(other, scaled(usage)) > chargeUnits(one, scaled(usage))))
+      const isStandardDearer = isDearer(ratesOf(old), ratesOf(now))
+      const isBroken = promiseViolations(now, [sheetOf(old)]).length > 0
+      assert.equal(isBroken, isStandardDearer || isDearer(oldRates, nowRates))
+    }),
+    { numRuns: 500 },
+  )
+})
+
+/** So many tokens that no rounding hides a difference. */
+function scaled<Usage extends Readonly<Record<string, number>>>(usage: Usage): Usage {
+  return Object.fromEntries(Object.entries(usage).map(([name, tokens]) => [name, tokens * 1_000_000])) as Usage
+}
+
+/** The batch rates as a job is charged by them; undefined for a model that takes no jobs. */
+function batchRatesOf(catalog: Catalog) {
+  const { rates, ratesBatch } = recordOf(catalog)
+  if (!ratesBatch) return undefined
+  return modelRates(batchRates(ratesBatch, modelRates(rates ?? assert.fail())))
+}
+
 /** The rates as a proxy gets them: through the encoded record. */
 function ratesOf(catalog: Catalog) {
+  return modelRates(recordOf(catalog).rates ?? assert.fail())
+}
+
+function recordOf(catalog: Catalog) {
   const publication = { version: 1, publishedAtMs: 1, validUntilMs: 2, sheetJson: '{}', listedAtMs: new Map() }
   const record = sluice.CatalogRecord.decode(encodeRecord(catalog, publication))
-  return modelRates(record.models?.[0]?.rates ?? assert.fail())
+  return record.models?.[0] ?? assert.fail()
 }
 
 test('the sheet shows every public field and nothing private', () => {

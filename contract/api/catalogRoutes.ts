@@ -1,0 +1,77 @@
+import type { ContractLimits } from '../limits/limits.ts'
+import { pageAfter, pageLimit, text } from './fields.ts'
+import { type ApiRoute, type JsonSchema, members } from './route.ts'
+
+const CACHE = { maxAgeSeconds: 5 }
+
+const number = (what: string): JsonSchema => ({
+  type: 'integer',
+  minimum: 1,
+  maximum: 999_999_999,
+  description: `${what}, an integer above 0`,
+})
+
+const choice = members({
+  version: number('the version of a catalog'),
+  price_sheet: number('the version of a price sheet, for the first catalog that binds it'),
+})
+
+const time = (what: string): JsonSchema => ({
+  type: 'string',
+  format: 'time',
+  description: `${what} such as "2027-01-31T12:00:00Z"`,
+})
+
+/** The signed catalog, and the prices of others beside it. */
+export const catalogRoutes = (limits: ContractLimits) =>
+  ({
+    get_catalog: {
+      method: 'GET',
+      path: '/v1/catalog',
+      auth: 'open',
+      summary: 'The signed catalog in force, or another version, as canonical JSON',
+      query: choice,
+      cache: CACHE,
+    },
+    get_catalog_signature: {
+      method: 'GET',
+      path: '/v1/catalog/signature',
+      auth: 'open',
+      summary: 'The signatures of a catalog, of the one in force unless another is named',
+      query: choice,
+      cache: CACHE,
+    },
+    get_catalog_signer: {
+      method: 'GET',
+      path: '/v1/catalog/signer',
+      auth: 'open',
+      summary: 'The keys that sign the catalog, and how each was named by the one before',
+      cache: CACHE,
+    },
+    list_catalogs: {
+      method: 'GET',
+      path: '/v1/catalog/versions',
+      auth: 'open',
+      summary: 'Every version of the catalog that was signed, newest first',
+      query: members({
+        limit: pageLimit(limits.listPageMax),
+        after: number('the version of the last catalog of the page before'),
+      }),
+      cache: CACHE,
+    },
+    list_price_observations: {
+      method: 'GET',
+      path: '/v1/pricing/observations',
+      auth: 'open',
+      summary: 'List prices of providers as observed, newest first, beside what is sold',
+      query: members({
+        model: text('a model of the catalog, or as its provider names it', 200),
+        provider: text('a provider as the routes of the price sheet name it', 128),
+        from: time('the time since which they were seen'),
+        to: time('the time before which they were first seen'),
+        limit: pageLimit(limits.listPageMax),
+        after: pageAfter('obs'),
+      }),
+      cache: CACHE,
+    },
+  }) as const satisfies Record<string, ApiRoute>

@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto'
+import { readFile, stat } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import { mayBePublicHost } from '../../../contract/net/publicUrl.ts'
+import type { Limits } from '../../limits.ts'
+import { callHttp } from '../../runtime/net/httpCall.ts'
+import type { CatalogPriceList } from '../pricing/catalogFile.ts'
+import { type ListedModel, readPriceList } from './priceList.ts'
+
+/** A price list that could not be read; the message says why. */
+export class PriceListError extends Error {
+  override readonly name = 'PriceListError'
+}
+
+export interface ReadList {
+  readonly models: readonly ListedModel[]
+  /** Of the bytes that were read, in hex. */
+  readonly sha256: string
+}
+
+/** How a list is called in the book. */
+export function listName({ place, prefix }: CatalogPriceList): string {
+  const name = 'url' in place ? place.url : `file:${place.file}`
+  return prefix === '' ? name : `${name}#${prefix}`
+}
+
+/** What is shown of a list's address: the one that the operator has named for it, where it is on the public internet. */
+export function shownUrl({ place, isNamed }: CatalogPriceList): string | undefined {
+  return isNamed && 'url' in place && mayBePublicHost(new URL(place.url)) ? place.url : undefined
+}
+
+/**
+ * Reads a list in bounded time and size. Redirects are not followed.
+ * @param catalogPath what the paths of files are relative to
+ * @throws PriceListError; CallError where the address does not answer
+ */
+export async function readList(list: CatalogPriceList, catalogPath: string, limits: Limits): Promise<ReadList> {
+  const { place, prefix } = list
+  const body = 'url' in place ? await fetched(place.url, limits) : await readOf(place.file, catalogPath, limits)
+  const models = readPriceList(body, prefix, limits)
+  if (models === undefined) throw new PriceListError('it is no list of models: {"data":[{"id":...,"pricing":{...}}]}')
+  return { models, sha256: createHash('sha256').update(body).digest('hex') }
+}
+
+/** The operator has named the host, so that it may be a private one. No key goes there: the list is public. */
+async function fetched(url: string, limits: Limits): Promise<Buffer> {
+  const { status, body } = await callHttp({
+    method: 'GET',
+    url: new URL(url),
+    headers: { accept: 'application/json' },
+    timeoutMs: limits.priceListTimeoutMs,
+    answerBytesMax: limits.priceListBytesMax,
+    allowPrivate: true,
+  })
+  if (status !== 200) throw new PriceListError(`it was answered with ${status}, not with 200`)
+  return body
+}
+
+async function readOf(file: string, catalogPath: string, limits: Limits): Promise<Buffer> {
+  const path = resolve(dirname(catalogPath), file)
+  const found = await stat(path).catch((error: Error) => {
+    throw new PriceListError(`it cannot be read: ${error.message}`)
+  })
+  if (!found.isFile()) throw new PriceListError('it is no file')
+  if (found.size > limits.priceListBytesMax) throw new PriceListError('it is too large')
+  return readFile(path)
+}

@@ -1,0 +1,181 @@
+import type { Hex } from 'viem'
+import type { Address } from '../../../contract/payments/address.ts'
+import type { Queryable } from '../../runtime/db/pool.ts'
+import type { Signatures, SignerKeys } from './catalogKey.ts'
+import type { BoundSheet } from './catalogText.ts'
+
+/** A catalog as it was signed. */
+export interface SignedCatalog {
+  readonly version: number
+  /** The number of its signer. */
+  readonly signer: number
+  readonly sheetVersion: number
+  readonly validFrom: Date
+  readonly validUntil: Date
+  readonly contentHash: string
+  readonly text: string
+  /** SHA-256 of the text, in hex. */
+  readonly digest: string
+  readonly signatures: Signatures
+}
+
+/** A key that signs catalogs, or has signed them. */
+export interface StoredSigner {
+  readonly number: number
+  readonly keys: SignerKeys
+  readonly fromVersion: number
+  readonly since: Date
+  readonly statement: string
+  readonly own: Signatures
+  /** Of the signer before; undefined for the first. */
+  readonly previous: Signatures | undefined
+}
+
+interface CatalogRow {
+  readonly version: number
+  readonly signer: number
+  readonly sheet_version: number
+  readonly valid_from: Date
+  readonly valid_until: Date
+  readonly content_hash: string
+  readonly catalog: string
+  readonly digest: string
+  readonly eip191: Hex
+  readonly ed25519: string
+}
+
+function catalogOf(row: CatalogRow): SignedCatalog {
+  return {
+    version: row.version,
+    signer: row.signer,
+    sheetVersion: row.sheet_version,
+    validFrom: row.valid_from,
+    validUntil: row.valid_until,
+    contentHash: row.content_hash,
+    text: row.catalog,
+    digest: row.digest,
+    signatures: { eip191: row.eip191, ed25519: row.ed25519 },
+  }
+}
+
+async function oneCatalog(db: Queryable, which: string, values: readonly unknown[]) {
+  const found = await db.query<CatalogRow>(`SELECT * FROM signed_catalogs ${which}`, [...values])
+  return found.rows[0] && catalogOf(found.rows[0])
+}
+
+/** The newest catalog; undefined before the first. */
+export function lastCatalog(db: Queryable): Promise<SignedCatalog | undefined> {
+  return oneCatalog(db, 'ORDER BY version DESC LIMIT 1', [])
+}
+
+export function catalogOfVersion(db: Queryable, version: number): Promise<SignedCatalog | undefined> {
+  return oneCatalog(db, 'WHERE version = $1', [version])
+}
+
+/** The first catalog that binds a price sheet: as its own, or among the earlier ones. */
+export function catalogOfSheet(db: Queryable, sheetVersion: number): Promise<SignedCatalog | undefined> {
+  const isPublished = 'EXISTS (SELECT FROM price_sheets p WHERE p.version = $1)'
+  return oneCatalog(db, `WHERE sheet_version >= $1 AND ${isPublished} ORDER BY sheet_version, version LIMIT 1`, [
+    sheetVersion,
+  ])
+}
+
+/** What a list shows of a catalog. */
+export type ListedCatalog = Omit<SignedCatalog, 'text' | 'contentHash' | 'signatures'> & { readonly address: Address }
+
+/** Catalogs, newest first. @param below the version that all of them are below */
+export async function listCatalogs(db: Queryable, limit: number, below: number): Promise<ListedCatalog[]> {
+  const found = await db.query<ListedCatalog>(
+    `SELECT c.version, c.signer, c.sheet_version AS "sheetVersion", c.valid_from AS "validFrom",
+       c.valid_until AS "validUntil", c.digest, s.address
+     FROM signed_catalogs c JOIN catalog_signers s ON s.number = c.signer
+     WHERE c.version < $1 ORDER BY c.version DESC LIMIT $2`,
+    [below, limit],
+  )
+  return found.rows
+}
+
+export async function insertCatalog(db: Queryable, catalog: SignedCatalog): Promise<void> {
+  const columns =
+    'version, signer, sheet_version, valid_from, valid_until, content_hash, catalog, digest, eip191, ed25519'
+  await db.query(`INSERT INTO signed_catalogs (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, [
+    catalog.version,
+    catalog.signer,
+    catalog.sheetVersion,
+    catalog.validFrom,
+    catalog.validUntil,
+    catalog.contentHash,
+    catalog.text,
+    catalog.digest,
+    catalog.signatures.eip191,
+    catalog.signatures.ed25519,
+  ])
+}
+
+interface SignerRow {
+  readonly number: number
+  readonly address: Address
+  readonly ed25519: string
+  readonly from_version: number
+  readonly since: Date
+  readonly statement: string
+  readonly own_eip191: Hex
+  readonly own_ed25519: string
+  readonly previous_eip191: Hex | null
+  readonly previous_ed25519: string | null
+}
+
+function signerOf(row: SignerRow): StoredSigner {
+  const { previous_eip191: eip191, previous_ed25519: ed25519 } = row
+  return {
+    number: row.number,
+    keys: { address: row.address, ed25519: row.ed25519 },
+    fromVersion: row.from_version,
+    since: row.since,
+    statement: row.statement,
+    own: { eip191: row.own_eip191, ed25519: row.own_ed25519 },
+    previous: eip191 === null || ed25519 === null ? undefined : { eip191, ed25519 },
+  }
+}
+
+/** Every signer, the first one first. */
+export async function listSigners(db: Queryable): Promise<StoredSigner[]> {
+  const found = await db.query<SignerRow>('SELECT * FROM catalog_signers ORDER BY number')
+  return found.rows.map(signerOf)
+}
+
+/** One signer. @param number that of the newest when absent */
+export async function signerOfNumber(db: Queryable, number?: number): Promise<StoredSigner | undefined> {
+  const which = number === undefined ? 'ORDER BY number DESC LIMIT 1' : 'WHERE number = $1'
+  const found = await db.query<SignerRow>(
+    `SELECT * FROM catalog_signers ${which}`,
+    number === undefined ? [] : [number],
+  )
+  return found.rows[0] && signerOf(found.rows[0])
+}
+
+export async function insertSigner(db: Queryable, signer: StoredSigner): Promise<void> {
+  const columns =
+    'number, address, ed25519, from_version, since, statement, own_eip191, own_ed25519, previous_eip191, previous_ed25519'
+  await db.query(`INSERT INTO catalog_signers (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, [
+    signer.number,
+    signer.keys.address,
+    signer.keys.ed25519,
+    signer.fromVersion,
+    signer.since,
+    signer.statement,
+    signer.own.eip191,
+    signer.own.ed25519,
+    signer.previous?.eip191,
+    signer.previous?.ed25519,
+  ])
+}
+
+/** The sheets between two versions, without both, in their order; the newest `most` of them. */
+export async function sheetsBetween(db: Queryable, after: number, before: number, most: number): Promise<BoundSheet[]> {
+  const found = await db.query<BoundSheet>(
+    'SELECT version, sheet AS text FROM price_sheets WHERE version > $1 AND version < $2 ORDER BY version DESC LIMIT $3',
+    [after, before, most],
+  )
+  return found.rows.toReversed()
+}

@@ -1,0 +1,53 @@
+import { CatalogKey, generateCatalogKey } from '../catalog/signed/catalogKey.ts'
+import { signerOfNumber } from '../catalog/signed/catalogStore.ts'
+import { RotationError, rotateSigner } from '../catalog/signed/rotateSigner.ts'
+import { provideNextCatalogKey, takeNextCatalogKey } from '../launch/catalogKey.ts'
+import { withTransaction } from '../runtime/db/pool.ts'
+import type { Arguments, Command } from './command.ts'
+import { type CliContext, CommandError } from './context.ts'
+
+async function key(_args: Arguments, context: CliContext): Promise<undefined> {
+  const secret = generateCatalogKey()
+  const { keys } = CatalogKey.of(secret)
+  context.print({ key: secret, ...keys }, `SLUICE_CATALOG_KEY=${secret}\nits address: ${keys.address}`)
+}
+
+async function rotate(_args: Arguments, context: CliContext): Promise<undefined> {
+  const present = context.catalogKey
+  if (present === undefined)
+    throw new CommandError('the key that signs the catalog is not known: set SLUICE_CATALOG_KEY')
+  const folder = context.nextCatalogKey === undefined ? context.catalogKeyDir : undefined
+  const next = context.nextCatalogKey ?? (folder && CatalogKey.of(provideNextCatalogKey(folder)))
+  if (!next) throw new CommandError('the next key is not known: make one by `catalog key`, set SLUICE_CATALOG_NEXT_KEY')
+  const rotation = await rotated(context, present, next)
+  if (folder !== undefined) takeNextCatalogKey(folder)
+  const { number, keys, fromVersion } = rotation
+  const start = folder === undefined ? 'control starts with it as SLUICE_CATALOG_KEY' : '`make run` starts again'
+  context.print(
+    { number: String(number), ...keys, from_version: String(fromVersion) },
+    `${keys.address} signs the catalog from version ${fromVersion}; nothing new is signed until ${start}`,
+  )
+}
+
+/** Rotates; a rotation that was cut off after it was made is only told again. */
+async function rotated(context: CliContext, present: CatalogKey, next: CatalogKey) {
+  const pool = await context.pool()
+  const signer = await signerOfNumber(pool)
+  if (signer?.keys.address === next.keys.address) return signer
+  try {
+    return await withTransaction(pool, (client) => rotateSigner(client, present, next, context.limits))
+  } catch (error) {
+    if (error instanceof RotationError) throw new CommandError(error.message)
+    throw error
+  }
+}
+
+/** Commands of the key that signs the catalog. */
+export const CATALOG_SIGNER: readonly Command[] = [
+  { synopsis: 'key', summary: 'Makes a key that signs the catalog, and keeps it nowhere.', run: key },
+  {
+    synopsis: 'rotate-signer',
+    summary: 'Has another key sign the catalog: SLUICE_CATALOG_NEXT_KEY, or a new one for `make run`.',
+    run: rotate,
+  },
+]
