@@ -1,0 +1,55 @@
+/** What is added up of receipts, by the names of their columns: counts, units of 1e-9 USD, and tokens whose classes do not overlap. */
+export const FIGURES = [
+  'requests',
+  'ok',
+  'ended_by_client',
+  'failed',
+  'units',
+  'input_tokens',
+  'cached_input_tokens',
+  'cache_write_5m_tokens',
+  'cache_write_1h_tokens',
+  'output_tokens',
+  'reasoning_tokens',
+] as const
+export type Figure = (typeof FIGURES)[number]
+export type Figures = Readonly<Record<Figure, number>>
+
+/** The model of a row that has those that are not told apart. */
+export const OTHERS = ''
+/** The day of what was used on days that are not told. */
+export const UNDATED = -1
+
+/** What was used of a model on a day. */
+export interface Cell extends Figures {
+  /** Days since 1970, UTC, or UNDATED. */
+  readonly day: number
+  /** Or OTHERS. */
+  readonly model: string
+  /** How many took how long, by the buckets of BOUNDS_MS; empty where nothing was counted. */
+  readonly durations: readonly number[]
+  readonly first_tokens: readonly number[]
+}
+
+/** The same with the accounts that used it. */
+export interface OwnedCell extends Cell {
+  readonly owners: readonly string[]
+}
+
+/** Two cells as one. @param place the day and the model of the sum */
+export function together(place: Pick<Cell, 'day' | 'model'>, a: OwnedCell, b: OwnedCell): OwnedCell {
+  const sums = Object.fromEntries(FIGURES.map((name) => [name, a[name] + b[name]])) as Record<Figure, number>
+  return {
+    ...sums,
+    day: place.day,
+    model: place.model,
+    durations: addedCounts(a.durations, b.durations),
+    first_tokens: addedCounts(a.first_tokens, b.first_tokens),
+    owners: [...new Set([...a.owners, ...b.owners])].sort(),
+  }
+}
+
+/** Sums place by place. */
+export function addedCounts(a: readonly number[], b: readonly number[]): number[] {
+  return Array.from({ length: Math.max(a.length, b.length) }, (_, place) => (a[place] ?? 0) + (b[place] ?? 0))
+}

@@ -1,0 +1,51 @@
+-- Public statistics: receipts summed up by day of the hold and model. What is in public_statistics may be read by everybody;
+-- each time something was added to a row, at least statsAccountsMin accounts were behind what was added. Everything else
+-- waits in waiting_statistics until so many are; see control/book/statistics.
+
+-- Adds counts place by place.
+CREATE FUNCTION add_counts(bigint[], bigint[]) RETURNS bigint[] LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+  SELECT coalesce(array_agg(coalesce(a, 0) + coalesce(b, 0) ORDER BY place), '{}')
+  FROM unnest($1, $2) WITH ORDINALITY AS both_counts (a, b, place)
+$$;
+
+CREATE TABLE public_statistics (
+  -- Days since 1970, UTC; -1 for what was used on days that are not told.
+  day integer NOT NULL,
+  -- Empty for models that are not told apart.
+  model text COLLATE "C" NOT NULL,
+  requests bigint NOT NULL,
+  ok bigint NOT NULL,
+  ended_by_client bigint NOT NULL,
+  failed bigint NOT NULL,
+  units bigint NOT NULL,
+  input_tokens bigint NOT NULL,
+  cached_input_tokens bigint NOT NULL,
+  cache_write_5m_tokens bigint NOT NULL,
+  cache_write_1h_tokens bigint NOT NULL,
+  output_tokens bigint NOT NULL,
+  reasoning_tokens bigint NOT NULL,
+  -- How many took how long, by the bounds of control/book/statistics/buckets.ts.
+  durations bigint[] NOT NULL,
+  first_tokens bigint[] NOT NULL,
+  PRIMARY KEY (day, model)
+) WITH (fillfactor = 70, toast_tuple_target = 256);
+
+CREATE TABLE waiting_statistics (
+  LIKE public_statistics,
+  -- The accounts behind a row, agents as the account that they belong to; fewer than statsAccountsMin.
+  owners text[] NOT NULL,
+  PRIMARY KEY (day, model)
+);
+
+-- Receipts before these places of the usage logs are counted. All there are come one stretch after the other.
+CREATE TABLE statistics_cursors (
+  log smallint PRIMARY KEY,
+  position bigint NOT NULL
+) WITH (fillfactor = 50);
+INSERT INTO statistics_cursors (log, position) SELECT log, 0 FROM generate_series(0, 64) AS log;
+
+-- Of months that were put away only sums are left: how their requests ended is not known, nor how long they took.
+INSERT INTO waiting_statistics
+  SELECT day, model, sum(requests), 0, 0, 0, sum(units), sum(input_tokens - cached_input_tokens), sum(cached_input_tokens), 0, 0,
+    sum(output_tokens), 0, '{}', '{}', array_agg(DISTINCT coalesce(a.owner_id, u.account_id))
+  FROM archived_usage_days u LEFT JOIN agents a ON a.id = u.account_id GROUP BY day, model;
