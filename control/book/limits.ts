@@ -41,7 +41,9 @@ export const BOOK_LIMITS = {
   receiptMonthsMs: 3_600_000,
   /** The time from one count of receipts for the public statistics to the next, in milliseconds. */
   statisticsMs: 10_000,
-  /** Receipts that are counted for the public statistics in one step. */
+  /** Batches that are counted for the public statistics in one step. */
+  statisticsBatchesMax: 1_000,
+  /** Receipts that are in no batch and are counted in one step. */
   statisticsReceiptsMax: 20_000,
   /**
    * How long a day is over before what too few accounts have used of a model is folded into others, in milliseconds: longer

@@ -12,6 +12,17 @@ function decades(starts: readonly number[]): number[] {
   return starts.flatMap((start) => hundredths.map((part) => Math.ceil((start * part) / 100)))
 }
 
+/** The place of the bucket that a time is counted in. @param ms not negative */
+export function bucketOf(ms: number): number {
+  let [low, high] = [0, BOUNDS_MS.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((BOUNDS_MS[middle] ?? 0) < ms) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
 /**
  * A percentile, stated as the bound that so many took at most.
  * @param counts by the place of their bucket

@@ -30,7 +30,9 @@ const FRESH = `
       CASE WHEN r.status = 'ok' AND r.rate <> 'batch' THEN width_bucket(r.duration_ms - 1, $5::integer[]) END AS duration,
       CASE WHEN r.streamed AND r.first_byte_ms > 0 THEN width_bucket(r.first_byte_ms - 1, $5::integer[]) END AS first
     FROM unnest($1::smallint[], $2::bigint[], $3::bigint[]) AS s (log, least, beyond)
-    JOIN receipts r ON r.log = s.log AND r.position >= s.least AND r.position < s.beyond
+    CROSS JOIN LATERAL (
+      SELECT * FROM receipts WHERE log = s.log AND position >= s.least AND position < s.beyond OFFSET 0
+    ) AS r
     LEFT JOIN agents a ON a.id = r.account_id
   ), sums AS (
     SELECT day, model, count(*) AS requests, count(*) FILTER (WHERE is_ok) AS ok,

@@ -31,11 +31,13 @@ after(() => book.stop())
 type Step =
   | { readonly kind: 'book'; readonly uses: readonly Use[] }
   | { readonly kind: 'again' }
+  /** As if a control of the version before had booked them, which leaves no sums. */
+  | { readonly kind: 'forget' }
   | { readonly kind: 'count'; readonly times: number }
 
 /** Books and counts in some order; several processes count at once. The last count comes when nothing is left. */
 async function play(steps: readonly Step[], changes: LimitChanges): Promise<void> {
-  const limits = limitsWith({ statisticsReceiptsMax: 7, ...changes })
+  const limits = limitsWith({ statisticsReceiptsMax: 7, statisticsBatchesMax: 2, ...changes })
   const count = () => countReceipts(book.pool, limits)
   let last: Entry[] = []
   for (const step of steps) {
@@ -44,6 +46,8 @@ async function play(steps: readonly Step[], changes: LimitChanges): Promise<void
       if (last.length > 0) await bookBatch(book.pool, last)
     } else if (step.kind === 'again') {
       if (last.length > 0) assert.equal((await bookBatch(book.pool, last)).receipts, 0)
+    } else if (step.kind === 'forget') {
+      await book.pool.query('DELETE FROM statistics_batches WHERE id % 2 = 0')
     } else {
       await Promise.all(Array.from({ length: step.times }, count))
     }
@@ -56,6 +60,7 @@ const someSteps: fc.Arbitrary<Step[]> = fc.array(
     fc.record({ kind: fc.constant('book' as const), uses: fc.array(someUse, { maxLength: 12 }) }),
     fc.record({ kind: fc.constant('count' as const), times: fc.integer({ min: 1, max: 2 }) }),
     fc.constant({ kind: 'again' as const }),
+    fc.constant({ kind: 'forget' as const }),
   ),
   { minLength: 3, maxLength: 10 },
 )

@@ -37,7 +37,19 @@ CREATE TABLE waiting_statistics (
   PRIMARY KEY (day, model)
 );
 
--- Receipts before these places of the usage logs are counted. All there are come one stretch after the other.
+-- What a batch of receipts adds up to, written in the transaction that books it, until it is counted: no two of them meet in
+-- a row. In each log a batch has the places from the first up to but without the last, and ids are in the order of places.
+CREATE TABLE statistics_batches (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  logs smallint[] NOT NULL,
+  firsts bigint[] NOT NULL,
+  lasts bigint[] NOT NULL,
+  -- JSON, as of OwnedCell in control/book/statistics/cell.ts.
+  cells text NOT NULL
+);
+
+-- Receipts before these places of the usage logs are counted. Those from before this table, and those that a control of
+-- the version before books beside this one, are in no batch: they are counted from their rows.
 CREATE TABLE statistics_cursors (
   log smallint PRIMARY KEY,
   position bigint NOT NULL

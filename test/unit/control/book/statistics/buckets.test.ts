@@ -2,9 +2,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { BOUNDS_MS, percentileMs } from '../../../../../control/book/statistics/buckets.ts'
+import { BOUNDS_MS, bucketOf, percentileMs } from '../../../../../control/book/statistics/buckets.ts'
 
-const bucketOf = (ms: number) => BOUNDS_MS.filter((bound) => bound < ms).length
+test('a time is in the bucket whose bound is the first that it does not exceed', () => {
+  const times = BOUNDS_MS.flatMap((bound) => [bound - 1, bound, bound + 1])
+  for (const ms of times) assert.equal(bucketOf(ms), BOUNDS_MS.filter((bound) => bound < ms).length)
+})
 
 test('bounds rise, each at most 60 % above the one before up to 10 ms, and at most 31 % from there on', () => {
   assert.equal(BOUNDS_MS.length, 64)
