@@ -3,7 +3,7 @@ import { BOUNDS_MS, bucketOf } from './buckets.ts'
 import { FIGURES, type Figure, type OwnedCell } from './cell.ts'
 
 /** Accounts that a cell of a batch names at most. To name fewer than there are only has the cell wait for longer. */
-const OWNERS_MAX = 100
+const OWNERS_MAX = 32
 
 /** What is counted of a receipt; the columns of `receipts`. */
 export interface CountedReceipt {

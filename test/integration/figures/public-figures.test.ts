@@ -1,9 +1,12 @@
 // Goal: the public figures are served, tell nothing of fewer accounts than they say, and agree with each other.
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { getAddress } from 'viem/utils'
 import { networkJson } from '../../../control/customers/figures/network.ts'
 import { at } from '../../../control/customers/figures/pointer.ts'
+import { projectRoot } from '../../../control/launch/paths.ts'
 import { Signer } from '../../../control/onchain/chain/signer.ts'
 import { parsePaymentsFile } from '../../../control/onchain/payments/paymentsFile.ts'
 import { createPool, type Pool } from '../../../control/runtime/db/pool.ts'
@@ -135,4 +138,21 @@ test('the network is told as far as it is configured', async () => {
     [['stablecoin', getAddress(TOKEN), '1']],
   )
   assert.equal(log, null)
+})
+
+/** The members of an answer, those of all entries of a list together. */
+function membersOf(answer: unknown, path = ''): string[] {
+  if (Array.isArray(answer)) return [...new Set(answer.flatMap((entry) => membersOf(entry, `${path}/*`)))]
+  if (typeof answer !== 'object' || answer === null) return []
+  return Object.entries(answer).flatMap(([name, value]) => [`${path}/${name}`, ...membersOf(value, `${path}/${name}`)])
+}
+
+test('the reference shows the members that are answered', async () => {
+  const text = readFileSync(join(projectRoot, 'docs/reference/statistics.md'), 'utf8')
+  const shown = [...text.matchAll(/```json\n([\s\S]*?)```/g)].map(([, block]) => JSON.parse(block ?? '') as unknown)
+  const paths = ['/v1/stats?days=7', '/v1/rankings', '/v1/index?days=2', '/v1/network', '/v1/ecosystem']
+  assert.equal(shown.length, paths.length)
+  for (const [i, path] of paths.entries()) {
+    assert.deepEqual(membersOf(shown[i]).sort(), membersOf(await read(path)).sort(), path)
+  }
 })
