@@ -4,8 +4,13 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { getAddress } from 'viem/utils'
+import { DAY_MS } from '../../../contract/api/time.ts'
+import { makeBaskets } from '../../../control/customers/figures/basketKeeper.ts'
+import { indexJson } from '../../../control/customers/figures/indexJson.ts'
 import { networkJson } from '../../../control/customers/figures/network.ts'
 import { at } from '../../../control/customers/figures/pointer.ts'
+import { PriceIndexes } from '../../../control/customers/figures/priceIndex.ts'
+import { statsJson } from '../../../control/customers/figures/stats.ts'
 import { projectRoot } from '../../../control/launch/paths.ts'
 import { Signer } from '../../../control/onchain/chain/signer.ts'
 import { parsePaymentsFile } from '../../../control/onchain/payments/paymentsFile.ts'
@@ -95,6 +100,23 @@ test('the index begins with the same of every model', async () => {
   )
   assert.deepEqual([at(index, '/data/0/value'), at(index, '/data/0/price_sheet')], ['100', '1'])
   assert.equal((await fetch(`${stack.baseUrl}/v1/index?basket=2`)).status, 404)
+})
+
+test('once the base period is over, a basket has the tokens that were told of it', async () => {
+  const nowMs = Date.now() + 31 * DAY_MS
+  await makeBaskets(pool, limits, nowMs - 5 * DAY_MS)
+  assert.equal((await indexJson(pool, new PriceIndexes(pool, limits), {}, limits, nowMs)).basket?.id, 1)
+  for (let i = 0; i < 2; i++) await makeBaskets(pool, limits, nowMs)
+  const { basket, baskets, data } = await indexJson(pool, new PriceIndexes(pool, limits), {}, limits, nowMs)
+  const { tokens } = (await statsJson(pool, { model: 'test/small' }, limits)).total
+  assert.deepEqual([baskets, basket?.weights, basket?.models.length], [[2, 1], 'tokens', 1])
+  assert.deepEqual([basket?.models[0]?.model, basket?.models[0]?.share], ['test/small', '1'])
+  const { total: _, reasoning: __, ...classes } = tokens
+  assert.deepEqual(basket?.models[0]?.tokens, classes)
+  assert.deepEqual([data[0]?.value, data.length], ['100', 5])
+  await pool.query('ALTER TABLE index_baskets DISABLE TRIGGER index_baskets_append_only')
+  await pool.query('DELETE FROM index_baskets WHERE id = 2')
+  await pool.query('ALTER TABLE index_baskets ENABLE TRIGGER index_baskets_append_only')
 })
 
 test('every figure to quote is what its source answers', async () => {
