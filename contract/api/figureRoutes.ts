@@ -26,7 +26,10 @@ export const figureRoutes = (limits: ContractLimits) =>
       auth: 'open',
       summary: 'Requests, tokens, charge, success and times of the whole gateway, by day and by model',
       query: members({
-        days: days(limits.statsDaysMax),
+        days: {
+          ...days(limits.statsModelDaysMax),
+          description: `how many days, an integer from 1 to ${limits.statsDaysMax}, or with model to ${limits.statsModelDaysMax}`,
+        },
         to: LAST_DAY,
         model: text('the id of a model', 256, { minLength: 1 }),
       }),

@@ -193,8 +193,10 @@ export const CLIENT_LIMITS = {
    * not told.
    */
   statsAccountsMin: 5,
-  /** Days that one question about public statistics spans. */
-  statsDaysMax: 92,
+  /** Days that one question about the public statistics of all models spans. */
+  statsDaysMax: 31,
+  /** Days that one question about those of one model spans. */
+  statsModelDaysMax: 366,
   /** Days that one question about the price index spans. */
   indexDaysMax: 366,
   /** The least coin that a link holds, in units of 1e-9 USD. */

@@ -1,5 +1,5 @@
 import { DAY_MS } from '../../../contract/api/time.ts'
-import { BOUNDS_MS, bucketOf } from './buckets.ts'
+import { BUCKETS, bucketOf } from './buckets.ts'
 import { FIGURES, type Figure, type OwnedCell } from './cell.ts'
 
 /** Accounts that a cell of a batch names at most. To name fewer than there are only has the cell wait for longer. */
@@ -30,8 +30,8 @@ type Sums = { day: number; model: string } & Record<Figure, number>
 class Building {
   readonly sums: Sums
   readonly owners = new Set<string>()
-  private readonly durations = new Array<number>(BOUNDS_MS.length + 1).fill(0)
-  private readonly firstTokens = new Array<number>(BOUNDS_MS.length + 1).fill(0)
+  private readonly durations = new Array<number>(BUCKETS).fill(0)
+  private readonly firstTokens = new Array<number>(BUCKETS).fill(0)
 
   constructor(day: number, model: string) {
     this.sums = { day, model, ...(Object.fromEntries(FIGURES.map((name) => [name, 0])) as Record<Figure, number>) }

@@ -12,6 +12,9 @@ function decades(starts: readonly number[]): number[] {
   return starts.flatMap((start) => hundredths.map((part) => Math.ceil((start * part) / 100)))
 }
 
+/** With the one behind the last bound. */
+export const BUCKETS: number = BOUNDS_MS.length + 1
+
 /** The place of the bucket that a time is counted in. @param ms not negative */
 export function bucketOf(ms: number): number {
   let [low, high] = [0, BOUNDS_MS.length]

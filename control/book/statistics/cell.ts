@@ -37,19 +37,34 @@ export interface OwnedCell extends Cell {
 }
 
 /** Two cells as one. @param place the day and the model of the sum */
-export function together(place: Pick<Cell, 'day' | 'model'>, a: OwnedCell, b: OwnedCell): OwnedCell {
-  const sums = Object.fromEntries(FIGURES.map((name) => [name, a[name] + b[name]])) as Record<Figure, number>
+export function together<C extends Cell>(place: Pick<Cell, 'day' | 'model'>, a: C, b: C): C {
   return {
-    ...sums,
+    ...a,
+    ...addedFigures(a, b),
     day: place.day,
     model: place.model,
     durations: addedCounts(a.durations, b.durations),
     first_tokens: addedCounts(a.first_tokens, b.first_tokens),
-    owners: [...new Set([...a.owners, ...b.owners])].sort(),
   }
+}
+
+export function addedFigures(a: Figures, b: Figures): Record<Figure, number> {
+  return Object.fromEntries(FIGURES.map((name) => [name, a[name] + b[name]])) as Record<Figure, number>
 }
 
 /** Sums place by place. */
 export function addedCounts(a: readonly number[], b: readonly number[]): number[] {
   return Array.from({ length: Math.max(a.length, b.length) }, (_, place) => (a[place] ?? 0) + (b[place] ?? 0))
+}
+
+/** The columns of a cell in the database, where counts are JSON. */
+export const CELL_COLUMNS: string = ['day', 'model', ...FIGURES, 'durations', 'first_tokens'].join(', ')
+
+export type CellRow<C extends Cell = Cell> = Omit<C, 'durations' | 'first_tokens'> & {
+  readonly durations: string
+  readonly first_tokens: string
+}
+
+export function cellOfRow<C extends Cell>(row: CellRow<C>): C {
+  return { ...row, durations: JSON.parse(row.durations), first_tokens: JSON.parse(row.first_tokens) } as unknown as C
 }

@@ -1,10 +1,10 @@
 import { DAY_MS } from '../../../contract/api/time.ts'
 import type { Limits } from '../../limits.ts'
-import { intArray } from '../../runtime/db/arrays.ts'
+import { intArray, textArray } from '../../runtime/db/arrays.ts'
 import { lockUntilCommit } from '../../runtime/db/locks.ts'
 import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
 import { firstOf, type Stretch, sizeOf } from '../usagelog/stretches.ts'
-import { type Cell, FIGURES, type OwnedCell } from './cell.ts'
+import { CELL_COLUMNS, type Cell, type CellRow, cellOfRow, FIGURES, type OwnedCell, together } from './cell.ts'
 import { freshReceipts } from './freshReceipts.ts'
 import { release } from './release.ts'
 import { cellsOf, readStaged, removeStaged, type StagedBatch } from './stagedBatches.ts'
@@ -91,24 +91,32 @@ function gapsAlone(gaps: readonly Stretch[], limits: Limits): Step {
 }
 
 async function readWaiting(client: Client): Promise<OwnedCell[]> {
-  const found = await client.query<OwnedCell>(
-    `SELECT day, model, ${FIGURES.join(', ')}, to_json(durations) AS durations, to_json(first_tokens) AS first_tokens, owners
-     FROM waiting_statistics ORDER BY day, model`,
+  const found = await client.query<CellRow<OwnedCell>>(
+    `SELECT ${CELL_COLUMNS}, owners FROM waiting_statistics ORDER BY day, model`,
   )
-  return found.rows
+  return found.rows.map(cellOfRow)
 }
 
-const COLUMNS = ['day', 'model', ...FIGURES, 'durations', 'first_tokens'].join(', ')
-const ADDED = FIGURES.map((name) => `${name} = s.${name} + excluded.${name}`).join(', ')
+const CHANGES = [...FIGURES, 'durations', 'first_tokens'].map((name) => `${name} = excluded.${name}`).join(', ')
 
+/** Adds to the public statistics; nobody else writes there meanwhile. */
 async function publish(client: Client, cells: readonly Cell[]): Promise<void> {
   if (cells.length === 0) return
+  const found = await client.query<CellRow>(
+    `SELECT ${CELL_COLUMNS} FROM public_statistics JOIN unnest($1::integer[], $2::text[]) AS k (day, model) USING (day, model)`,
+    [intArray(cells.map(({ day }) => day)), textArray(cells.map(({ model }) => model))],
+  )
+  const nameOf = ({ day, model }: Cell): string => `${day} ${model}`
+  const known = new Map(found.rows.map(cellOfRow).map((cell) => [nameOf(cell), cell]))
+  const sums = cells.map((cell) => {
+    const before = known.get(nameOf(cell))
+    return before === undefined ? cell : together(cell, before, cell)
+  })
   await client.query(
-    `INSERT INTO public_statistics AS s (${COLUMNS})
-     SELECT ${COLUMNS} FROM json_populate_recordset(NULL::public_statistics, $1::json)
-     ON CONFLICT (day, model) DO UPDATE SET ${ADDED}, durations = add_counts(s.durations, excluded.durations),
-       first_tokens = add_counts(s.first_tokens, excluded.first_tokens)`,
-    [JSON.stringify(cells)],
+    `INSERT INTO public_statistics (${CELL_COLUMNS})
+     SELECT ${CELL_COLUMNS} FROM json_populate_recordset(NULL::public_statistics, $1::json)
+     ON CONFLICT (day, model) DO UPDATE SET ${CHANGES}`,
+    [JSON.stringify(sums)],
   )
 }
 
@@ -116,8 +124,8 @@ async function keepWaiting(client: Client, cells: readonly OwnedCell[]): Promise
   await client.query('DELETE FROM waiting_statistics')
   if (cells.length === 0) return
   await client.query(
-    `INSERT INTO waiting_statistics (${COLUMNS}, owners)
-     SELECT ${COLUMNS}, owners FROM json_populate_recordset(NULL::waiting_statistics, $1::json)`,
+    `INSERT INTO waiting_statistics (${CELL_COLUMNS}, owners)
+     SELECT ${CELL_COLUMNS}, owners FROM json_populate_recordset(NULL::waiting_statistics, $1::json)`,
     [JSON.stringify(cells)],
   )
 }

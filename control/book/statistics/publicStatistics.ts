@@ -1,21 +1,23 @@
 import type { Queryable } from '../../runtime/db/pool.ts'
-import { FIGURES, type Figures, OTHERS } from './cell.ts'
+import { BUCKETS } from './buckets.ts'
+import { CELL_COLUMNS, type CellRow, FIGURES, type Figure, type Figures, OTHERS } from './cell.ts'
 
 /** What is told of some requests together. */
-export interface Told extends Figures {
+export interface Told {
+  readonly sums: Figures
   /** How many took how long, by the buckets of BOUNDS_MS. */
   readonly durations: readonly number[]
   readonly first_tokens: readonly number[]
 }
 
 export interface Statistics {
-  readonly total: Told | undefined
+  readonly total: Told
   /** By days since 1970, in their order; days of which nothing is told are missing. */
   readonly days: ReadonlyMap<number, Told>
   /** In the order of their ids, without the others. */
   readonly models: ReadonlyMap<string, Told>
   /** Models that are not told apart. */
-  readonly others: Told | undefined
+  readonly others: Told
 }
 
 /** Which days, both included, and which model; null for all. */
@@ -25,42 +27,48 @@ export interface Span {
   readonly model: string | null
 }
 
-interface ToldRow extends Told {
-  readonly day: number | null
-  readonly model: string | null
-}
-
 const SUMS = FIGURES.map((name) => `coalesce(sum(${name}), 0) AS ${name}`).join(', ')
-
-/** Counts by group, as a JSON array by place. Places without a count are there as well, since all buckets before are. */
-const countsOf = (column: string): string => `
-  SELECT day, model, json_agg(count ORDER BY place) AS counts FROM (
-    SELECT day, model, place, sum(count) AS count FROM told, unnest(${column}) WITH ORDINALITY AS c (count, place)
-    GROUP BY GROUPING SETS ((day, place), (model, place), (place))
-  ) AS buckets GROUP BY day, model`
-
-const STATISTICS = `
-  WITH told AS MATERIALIZED (
-    SELECT * FROM public_statistics WHERE day BETWEEN $1 AND $2 AND ($3::text IS NULL OR model = $3)
-  )
-  SELECT s.*, coalesce(d.counts, '[]') AS durations, coalesce(f.counts, '[]') AS first_tokens
-  FROM (SELECT day, model, ${SUMS} FROM told GROUP BY GROUPING SETS ((day), (model), ())) AS s
-  LEFT JOIN (${countsOf('durations')}) AS d ON (d.day, d.model) IS NOT DISTINCT FROM (s.day, s.model)
-  LEFT JOIN (${countsOf('first_tokens')}) AS f ON (f.day, f.model) IS NOT DISTINCT FROM (s.day, s.model)
-  ORDER BY s.day, s.model`
 
 /** Reads what may be told of some days: together, by day, and by model. */
 export async function readStatistics(db: Queryable, { fromDay, toDay, model }: Span): Promise<Statistics> {
-  const { rows } = await db.query<ToldRow>(STATISTICS, [fromDay, toDay, model])
-  const models = new Map(rows.flatMap((row) => (row.model === null ? [] : [[row.model, row] as const])))
-  const others = models.get(OTHERS)
-  models.delete(OTHERS)
-  return {
-    total: rows.find((row) => row.day === null && row.model === null),
-    days: new Map(rows.flatMap((row) => (row.day === null ? [] : [[row.day, row] as const]))),
-    models,
-    others,
+  const { rows } = await db.query<CellRow>(
+    `SELECT ${CELL_COLUMNS} FROM public_statistics
+     WHERE day BETWEEN $1 AND $2 AND ($3::text IS NULL OR model = $3) ORDER BY day, model`,
+    [fromDay, toDay, model],
+  )
+  const [total, days, models] = [new ToldSum(), new Map<number, ToldSum>(), new Map<string, ToldSum>()]
+  for (const row of rows) {
+    const [durations, firstTokens] = [JSON.parse(row.durations) as number[], JSON.parse(row.first_tokens) as number[]]
+    sumAt(days, row.day).add(row, durations, firstTokens)
+    sumAt(models, row.model).add(row, durations, firstTokens)
   }
+  for (const day of days.values()) total.add(day.sums, day.durations, day.first_tokens)
+  const others = models.get(OTHERS) ?? new ToldSum()
+  models.delete(OTHERS)
+  return { total, days, models: new Map([...models].sort(([a], [b]) => (a < b ? -1 : 1))), others }
+}
+
+function sumAt<Key>(sums: Map<Key, ToldSum>, key: Key): ToldSum {
+  const known = sums.get(key) ?? new ToldSum()
+  sums.set(key, known)
+  return known
+}
+
+/** Added up in place, for there may be many. */
+class ToldSum implements Told {
+  readonly sums: Record<Figure, number> = Object.fromEntries(FIGURES.map((name) => [name, 0])) as Record<Figure, number>
+  readonly durations: number[] = new Array<number>(BUCKETS).fill(0)
+  readonly first_tokens: number[] = new Array<number>(BUCKETS).fill(0)
+
+  add(sums: Figures, durations: readonly number[], firstTokens: readonly number[]): void {
+    for (const name of FIGURES) this.sums[name] += sums[name]
+    addTo(this.durations, durations)
+    addTo(this.first_tokens, firstTokens)
+  }
+}
+
+function addTo(counts: number[], more: readonly number[]): void {
+  for (let place = 0; place < more.length; place++) counts[place] = (counts[place] ?? 0) + (more[place] ?? 0)
 }
 
 /** The sums of everything that was ever told, also of no day. @param model null for all */

@@ -40,7 +40,11 @@ function merged(cells: readonly OwnedCell[], placeOf: (cell: OwnedCell) => Pick<
     const place = placeOf(cell)
     const name = `${place.day} ${place.model}`
     const known = found.get(name)
-    found.set(name, known === undefined ? { ...cell, ...place } : together(place, known, cell))
+    found.set(name, known === undefined ? { ...cell, ...place } : owned(place, known, cell))
   }
   return [...found.values()]
+}
+
+function owned(place: Pick<Cell, 'day' | 'model'>, a: OwnedCell, b: OwnedCell): OwnedCell {
+  return { ...together(place, a, b), owners: [...new Set([...a.owners, ...b.owners])].sort() }
 }

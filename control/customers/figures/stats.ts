@@ -1,7 +1,8 @@
 import { formatDay } from '../../../contract/api/time.ts'
+import { invalidRequest } from '../../../contract/errors/errors.ts'
 import { formatUsd } from '../../../contract/money/units.ts'
 import { BOUNDS_MS, percentileMs } from '../../book/statistics/buckets.ts'
-import { FIGURES, type Figures } from '../../book/statistics/cell.ts'
+import type { Figures } from '../../book/statistics/cell.ts'
 import { allTokens, readAllTime, readStatistics, type Told } from '../../book/statistics/publicStatistics.ts'
 import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
@@ -12,21 +13,23 @@ const DAYS_USUAL = 30
 /** Digits behind the point of a rate. */
 const RATE_PLACES = 6
 
-const NOTHING: Told = {
-  ...(Object.fromEntries(FIGURES.map((name) => [name, 0])) as Record<keyof Figures, number>),
-  durations: [],
-  first_tokens: [],
-}
-
-/** GET /v1/stats. @param query as the schema of the route has checked it */
+/**
+ * GET /v1/stats.
+ * @param query as the schema of the route has checked it
+ * @throws GatewayError invalid_request for more days than are told at once
+ */
 export async function statsJson(
   db: Queryable,
   query: Readonly<Record<string, unknown>>,
   limits: Limits,
   nowMs: number = Date.now(),
 ) {
-  const span = periodOf(Number(query['days'] ?? Math.min(DAYS_USUAL, limits.statsDaysMax)), query['to'], nowMs)
+  const days = Number(query['days'] ?? Math.min(DAYS_USUAL, limits.statsDaysMax))
   const model = typeof query['model'] === 'string' ? query['model'] : null
+  if (model === null && days > limits.statsDaysMax) {
+    throw invalidRequest(`days must be at most ${limits.statsDaysMax} without a model.`, 'days')
+  }
+  const span = periodOf(days, query['to'], nowMs)
   const told = await readStatistics(db, { ...span, model })
   return {
     object: 'stats' as const,
@@ -34,7 +37,7 @@ export async function statsJson(
     to: formatDay(span.toDay),
     model,
     accounts_min: limits.statsAccountsMin,
-    total: toldJson(told.total ?? NOTHING),
+    total: toldJson(told.total),
     days: [...told.days].map(([day, figures]) => ({
       object: 'stats_day' as const,
       day: formatDay(day),
@@ -45,7 +48,7 @@ export async function statsJson(
       model: id,
       ...toldJson(figures),
     })),
-    others: toldJson(told.others ?? NOTHING),
+    others: toldJson(told.others),
     all_time: sumsJson(await readAllTime(db, model)),
     bounds_ms: BOUNDS_MS,
   }
@@ -75,7 +78,7 @@ export function sumsJson(sums: Figures) {
 
 function toldJson(told: Told) {
   return {
-    ...sumsJson(told),
+    ...sumsJson(told.sums),
     latency_ms: timesJson(told.durations),
     first_token_ms: timesJson(told.first_tokens),
   }

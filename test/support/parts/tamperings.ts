@@ -122,7 +122,7 @@ export const tamperingsAt = (at: { charged: number; failed: number; last: number
   },
   {
     name: 'statistics changed',
-    change: `INSERT INTO public_statistics SELECT 1, 'm', 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, '{}', '{}'`,
+    change: `INSERT INTO public_statistics SELECT 1, 'm', 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, '[]', '[]'`,
     undo: 'DELETE FROM public_statistics',
     found: ['statistics equal the receipts'],
   },

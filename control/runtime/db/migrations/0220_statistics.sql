@@ -2,12 +2,6 @@
 -- each time something was added to a row, at least statsAccountsMin accounts were behind what was added. Everything else
 -- waits in waiting_statistics until so many are; see control/book/statistics.
 
--- Adds counts place by place.
-CREATE FUNCTION add_counts(bigint[], bigint[]) RETURNS bigint[] LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
-  SELECT coalesce(array_agg(coalesce(a, 0) + coalesce(b, 0) ORDER BY place), '{}')
-  FROM unnest($1, $2) WITH ORDINALITY AS both_counts (a, b, place)
-$$;
-
 CREATE TABLE public_statistics (
   -- Days since 1970, UTC; -1 for what was used on days that are not told.
   day integer NOT NULL,
@@ -24,11 +18,11 @@ CREATE TABLE public_statistics (
   cache_write_1h_tokens bigint NOT NULL,
   output_tokens bigint NOT NULL,
   reasoning_tokens bigint NOT NULL,
-  -- How many took how long, by the bounds of control/book/statistics/buckets.ts.
-  durations bigint[] NOT NULL,
-  first_tokens bigint[] NOT NULL,
+  -- How many took how long, as JSON by the bounds of control/book/statistics/buckets.ts; nobody but control adds them up.
+  durations text NOT NULL,
+  first_tokens text NOT NULL,
   PRIMARY KEY (day, model)
-) WITH (fillfactor = 70, toast_tuple_target = 256);
+) WITH (fillfactor = 70);
 
 CREATE TABLE waiting_statistics (
   LIKE public_statistics,
@@ -59,5 +53,5 @@ INSERT INTO statistics_cursors (log, position) SELECT log, 0 FROM generate_serie
 -- Of months that were put away only sums are left: how their requests ended is not known, nor how long they took.
 INSERT INTO waiting_statistics
   SELECT day, model, sum(requests), 0, 0, 0, sum(units), sum(input_tokens - cached_input_tokens), sum(cached_input_tokens), 0, 0,
-    sum(output_tokens), 0, '{}', '{}', array_agg(DISTINCT coalesce(a.owner_id, u.account_id))
+    sum(output_tokens), 0, '[]', '[]', array_agg(DISTINCT coalesce(a.owner_id, u.account_id))
   FROM archived_usage_days u LEFT JOIN agents a ON a.id = u.account_id GROUP BY day, model;
