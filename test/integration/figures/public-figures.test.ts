@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { getAddress } from 'viem/utils'
-import { DAY_MS } from '../../../contract/api/time.ts'
+import { DAY_MS, formatDay, parseDay } from '../../../contract/api/time.ts'
 import { makeBaskets } from '../../../control/customers/figures/basketKeeper.ts'
 import { indexJson } from '../../../control/customers/figures/indexJson.ts'
 import { networkJson } from '../../../control/customers/figures/network.ts'
@@ -115,6 +115,12 @@ test('once the base period is over, a basket has the tokens that were told of it
   const { total: _, reasoning: __, ...classes } = tokens
   assert.deepEqual(basket?.models[0]?.tokens, classes)
   assert.deepEqual([data[0]?.value, data.length], ['100', 5])
+  const later = nowMs + 60 * DAY_MS
+  const monthly = await indexJson(pool, new PriceIndexes(pool, limits), { every: 'month', days: 64 }, limits, later)
+  const days = monthly.data.map(({ day }) => day)
+  assert.ok(days.length === 3 || days.length === 4, days.join(' '))
+  assert.equal(days.at(-1), formatDay(Math.floor(later / DAY_MS)))
+  for (const day of days.slice(0, -1)) assert.match(formatDay((parseDay(day) ?? 0) + 1), /-01$/)
   await pool.query('ALTER TABLE index_baskets DISABLE TRIGGER index_baskets_append_only')
   await pool.query('DELETE FROM index_baskets WHERE id = 2')
   await pool.query('ALTER TABLE index_baskets ENABLE TRIGGER index_baskets_append_only')

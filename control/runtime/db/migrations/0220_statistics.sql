@@ -51,7 +51,8 @@ CREATE TABLE statistics_cursors (
 INSERT INTO statistics_cursors (log, position) SELECT log, 0 FROM generate_series(0, 64) AS log;
 
 -- Of months that were put away only sums are left: how their requests ended is not known, nor how long they took.
+-- To name fewer accounts than there are only has a row wait for longer.
 INSERT INTO waiting_statistics
   SELECT day, model, sum(requests), 0, 0, 0, sum(units), sum(input_tokens - cached_input_tokens), sum(cached_input_tokens), 0, 0,
-    sum(output_tokens), 0, '[]', '[]', array_agg(DISTINCT coalesce(a.owner_id, u.account_id))
+    sum(output_tokens), 0, '[]', '[]', (array_agg(DISTINCT coalesce(a.owner_id, u.account_id)))[1:32]
   FROM archived_usage_days u LEFT JOIN agents a ON a.id = u.account_id GROUP BY day, model;
