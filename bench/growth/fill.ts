@@ -140,6 +140,9 @@ async function sumUp(client: Client, accounts: readonly GrowthAccount[]): Promis
   await client.query(`INSERT INTO key_usage (key_id, hour, account_id, shard, units, requests)
     SELECT key_id, (held_at_ms / 3600000)::integer, account_id, log, sum(charge_units), count(*)
     FROM receipts GROUP BY 1, 2, 3, 4`)
+  await client.query(`INSERT INTO public_statistics
+    SELECT day, model, sum(requests), sum(requests), 0, 0, sum(units), sum(input_tokens - cached_input_tokens),
+      sum(cached_input_tokens), 0, 0, sum(output_tokens), 0, '[]', '[]' FROM usage_days GROUP BY 1, 2`)
   await client.query(
     `UPDATE ledger_accounts SET balance = $1 WHERE kind = 'coin' AND owner IN (SELECT account_id FROM growth_accounts)`,
     [COIN_NANOS],
@@ -153,6 +156,7 @@ async function sumUp(client: Client, accounts: readonly GrowthAccount[]): Promis
       Buffer.alloc(peaksOf(size).length * HASH_BYTES, 1),
     ])
   }
+  await client.query('UPDATE statistics_cursors c SET position = h.size FROM usage_log_heads h WHERE h.log = c.log')
   await client.query(`INSERT INTO usage_log_nodes (log, level, index, hash)
     SELECT h.log, level, index, sha256((h.log || ':' || level || ':' || index)::bytea)
     FROM usage_log_heads h CROSS JOIN unnest(ARRAY[8, 16, 24]) AS level

@@ -3,6 +3,7 @@ import { accountRoutes } from './accountRoutes.ts'
 import { agentRoutes } from './agentRoutes.ts'
 import { BATCH_ROUTES } from './batchRoutes.ts'
 import { catalogRoutes } from './catalogRoutes.ts'
+import { figureRoutes } from './figureRoutes.ts'
 import { keyRoutes } from './keyRoutes.ts'
 import { linkRoutes } from './linkRoutes.ts'
 import { logRoutes } from './logRoutes.ts'
@@ -26,6 +27,7 @@ const tableOf = (limits: ContractLimits) => ({
   ...moneyRoutes(limits),
   ...logRoutes(limits),
   ...catalogRoutes(limits),
+  ...figureRoutes(limits),
 })
 
 export type ApiOperation = keyof ReturnType<typeof tableOf>

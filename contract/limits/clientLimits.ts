@@ -188,6 +188,17 @@ export const CLIENT_LIMITS = {
   approvalLifetimeMs: 86_400_000,
   /** Days that the leaderboard spans. */
   leaderboardDaysMax: 90,
+  /**
+   * Accounts that have to be behind whatever the public statistics tell; what fewer have used is folded into others, or is
+   * not told.
+   */
+  statsAccountsMin: 5,
+  /** Days that one question about the public statistics of all models spans. */
+  statsDaysMax: 31,
+  /** Days that one question about those of one model spans. */
+  statsModelDaysMax: 366,
+  /** Days that one question about the price index spans. */
+  indexDaysMax: 366,
   /** The least coin that a link holds, in units of 1e-9 USD. */
   linkUnitsMin: 10_000_000,
   /** How long a link lasts where its maker says nothing, in milliseconds. */

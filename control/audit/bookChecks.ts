@@ -11,6 +11,7 @@ import { MOVEMENT_INVARIANTS } from './movementChecks.ts'
 import { PAYMENT_INVARIANTS } from './paymentChecks.ts'
 import type { Progress } from './progress.ts'
 import { referralInvariants } from './referralChecks.ts'
+import { statisticsInvariants } from './statisticsChecks.ts'
 import { balanceInvariants, usageInvariants } from './sumChecks.ts'
 import { longQuery } from './workspace.ts'
 
@@ -69,6 +70,7 @@ function steps(limits: Limits, isSinceMark: boolean, charges: ChargeChecks): rea
     charges.ended,
     charges.exceeding,
     ...usageInvariants(isSinceMark),
+    ...statisticsInvariants(isSinceMark),
     ...INVARIANTS,
     ...PAYMENT_INVARIANTS,
     ...creditInvariants(isSinceMark),

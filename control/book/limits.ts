@@ -39,6 +39,17 @@ export const BOOK_LIMITS = {
   cosignatureSkewMs: 60_000,
   /** The time from one look whether receipts of the next months have their partitions to the next, in milliseconds. */
   receiptMonthsMs: 3_600_000,
+  /** The time from one count of receipts for the public statistics to the next, in milliseconds. */
+  statisticsMs: 10_000,
+  /** Batches that are counted for the public statistics in one step. */
+  statisticsBatchesMax: 1_000,
+  /** Receipts that are in no batch and are counted in one step. */
+  statisticsReceiptsMax: 20_000,
+  /**
+   * How long a day is over before what too few accounts have used of a model is folded into others, in milliseconds: longer
+   * than requests of that day take to be booked, batch jobs among them.
+   */
+  statisticsFoldMs: 93_600_000,
   /** How long the book remembers how far it is with the endings of a proxy process that is gone, in milliseconds. */
   ownerPositionsKeptMs: 2_592_000_000,
   /** Open grants of credits that an account may have. */

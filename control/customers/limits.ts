@@ -34,6 +34,14 @@ export const CUSTOMER_LIMITS = {
   referralPayMs: 60_000,
   /** Entries of the usage log that are counted for referrers in one step. */
   referralBatchMax: 5_000,
+  /** The time from one look whether a basket of the price index is to be made to the next, in milliseconds. */
+  indexBasketMs: 60_000,
+  /** Days of the base period of the price index. */
+  indexBaseDays: 28,
+  /** Models of a basket of the price index, those with the most tokens. */
+  indexModelsMax: 100,
+  /** Price sheets that are read at once for the price index. */
+  indexSheetsPage: 20,
   /** The time that a registered provider has for its answer, in milliseconds. */
   providerCheckMs: 1_200,
   /** The answer of a registered provider, in bytes. */

@@ -6,6 +6,7 @@ import { batchHandlers } from '../batch/batchHandlers.ts'
 import { accountHandlers } from '../customers/accounts/accountHandlers.ts'
 import { agentHandlers } from '../customers/agents/agentHandlers.ts'
 import { approvalHandlers } from '../customers/agents/approvalHandlers.ts'
+import { figureHandlers } from '../customers/figures/figureHandlers.ts'
 import { keyCaller } from '../customers/keys/keyCaller.ts'
 import { keyHandlers } from '../customers/keys/keyHandlers.ts'
 import { linkHandlers } from '../customers/links/linkHandlers.ts'
@@ -79,6 +80,7 @@ export function newAccountApi(parts: ApiParts): AccountApi {
       ...withdrawalHandlers({ pool, debits: parts.debits, payments, accountOfWallet, limits }),
       ...logHandlers(pool, environment.logWitnesses ?? [], limits),
       ...catalogHandlers(pool, limits),
+      ...figureHandlers(pool, { ...environment, payments: payments?.config }, limits),
       get_statement: statementHandler(pool, limits),
       list_receipts: receiptListHandler(receipts, limits),
     },

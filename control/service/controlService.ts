@@ -17,6 +17,7 @@ import { sampleCheckpoints } from '../book/checkpoint/checkpointSample.ts'
 import { addMonthsAhead } from '../book/months/addMonths.ts'
 import { MonthKeeper } from '../book/months/monthKeeper.ts'
 import { SettlementConsumer } from '../book/settlement/consumer.ts'
+import { StatisticsKeeper } from '../book/statistics/statisticsKeeper.ts'
 import { countAboveSold } from '../catalog/observed/observationStore.ts'
 import { PriceObserver } from '../catalog/observed/priceObserver.ts'
 import { CatalogKeeper } from '../catalog/pricing/catalogKeeper.ts'
@@ -24,6 +25,7 @@ import { signingWith } from '../catalog/signed/signCatalog.ts'
 import { ObservedDays } from '../catalog/status/observedDays.ts'
 import { StatusKeeper } from '../catalog/status/statusKeeper.ts'
 import { ArchiveKeeper } from '../customers/archive/archiveKeeper.ts'
+import { BasketKeeper } from '../customers/figures/basketKeeper.ts'
 import { KeyAnnouncer } from '../customers/keys/keyAnnouncer.ts'
 import { LinkExpirer } from '../customers/links/linkExpirer.ts'
 import { ReceiptReader } from '../customers/receipts/receiptReader.ts'
@@ -153,6 +155,8 @@ export class ControlService {
       new LinkExpirer(jobs),
       new MonthKeeper(jobs),
       new ReferralPayer(jobs),
+      new StatisticsKeeper(jobs),
+      new BasketKeeper(jobs),
       new StatusKeeper({ ...jobs, redis }),
     ]) {
       this.running.push({ name: job.constructor.name, stop: () => job.stop() })

@@ -218,6 +218,11 @@ export const ROWS: Readonly<Record<string, Row>> = {
   'GET /v1/catalog/signature': row(all('200')),
   'GET /v1/catalog/signer': row(all('200')),
   'GET /v1/catalog/versions': row(all('200')),
+  'GET /v1/stats': row(all('200')),
+  'GET /v1/rankings': row(all('200')),
+  'GET /v1/index': row(all('200')),
+  'GET /v1/network': row(all('200')),
+  'GET /v1/ecosystem': row(all('200')),
 
   'GET /v1/providers': row(all('200')),
   'POST /v1/providers': row(session(BAD), {}),

@@ -6,6 +6,7 @@ import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.t
 import { together } from '../../runtime/db/together.ts'
 import { grantAccount } from '../ledger/accounts.ts'
 import { postNewTransfers, type Transfer } from '../ledger/postTransfers.ts'
+import { stageBatch } from '../statistics/stagedBatches.ts'
 import type { Frontier } from '../usagelog/frontier.ts'
 import { type Appended, appendLeaves, lockHeads } from '../usagelog/head.ts'
 import { chargesOf, expiryRef, lockBalances } from './charges.ts'
@@ -64,6 +65,7 @@ export async function bookEntries(
       appendLeaves(client, appended),
       addKeyUsage(client, receipts),
       addUsageDays(client, receipts),
+      stageBatch(client, places, receipts),
       advancePositions(client, rawsOf(entries)),
       markDirty(client, [...dirty]),
     ])

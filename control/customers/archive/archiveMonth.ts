@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from '../../../contract/wire/redis.ts'
+import { countReceipts } from '../../book/statistics/countReceipts.ts'
 import type { Limits } from '../../limits.ts'
 import { byteaArray, intArray } from '../../runtime/db/arrays.ts'
 import { tryLock } from '../../runtime/db/locks.ts'
@@ -40,6 +41,8 @@ export async function archiveMonth(options: ArchiveOptions, month: string): Prom
     const leaves = new LeafKeeper(pool, month, limits)
     await checkArchive(pool, join(dir, manifest.file), manifest, (run) => leaves.add(run))
     await leaves.flush()
+    // All that is in the file is counted then, and a receipt that comes later keeps the month where it is.
+    while (await countReceipts(pool, limits));
     await drop(() => dropMonth(pool, kept, manifest, limits), limits)
     return manifest
   })

@@ -3,6 +3,7 @@ import { coinAccount, REVENUE } from '../../book/ledger/accounts.ts'
 import { appendAdmissionEvent, lockAccounts } from '../../book/ledger/appendAdmissionEvent.ts'
 import { postTransfers } from '../../book/ledger/postTransfers.ts'
 import { FIRST_LOG } from '../../book/usagelog/head.ts'
+import { firstOf, type Stretch, sizeOf } from '../../book/usagelog/stretches.ts'
 import { bookPrice } from '../../catalog/pricing/coinAmounts.ts'
 import type { Limits } from '../../limits.ts'
 import { intArray, textArray } from '../../runtime/db/arrays.ts'
@@ -10,13 +11,6 @@ import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.t
 import { referredCharges } from './referredCharges.ts'
 
 const WHOLE_BPS = 10_000n
-
-/** A stretch of one usage log. */
-interface Stretch {
-  readonly log: number
-  readonly from: number
-  readonly to: number
-}
 
 /** Coin charges of a referral within a stretch. */
 interface Due {
@@ -70,23 +64,6 @@ async function readUncounted(client: Client): Promise<{ uncounted: Stretch[]; co
      WHERE h.size > c.position ORDER BY log`,
   )
   return { uncounted: found.rows, counts: referral.rowCount !== 0 }
-}
-
-/** The first receipts of the stretches, this many of all together. */
-function firstOf(stretches: readonly Stretch[], most: number): Stretch[] {
-  let left = most
-  const first: Stretch[] = []
-  for (const { log, from, to } of stretches) {
-    if (left === 0) break
-    const until = Math.min(to, from + left)
-    left -= until - from
-    first.push({ log, from, to: until })
-  }
-  return first
-}
-
-function sizeOf(stretches: readonly Stretch[]): number {
-  return stretches.reduce((sum, { from, to }) => sum + to - from, 0)
 }
 
 async function payStretches(client: Client, stretches: readonly Stretch[], limits: Limits): Promise<void> {

@@ -25,6 +25,8 @@ const LOCK_NUMBERS = distinct({
   receiptMonths: 7_204_004,
   /** One process puts a month of receipts away. */
   receiptArchive: 7_204_006,
+  /** Receipts are counted for the public statistics by one process at a time. */
+  statistics: 7_204_007,
   chainSweep: 7_204_040,
   refunds: 7_204_041,
   depositScan: 7_204_042,

@@ -1,9 +1,10 @@
 import { type CallToolResult, INTERNAL_ERROR, Server, type ServerOptions } from '@modelcontextprotocol/server'
+import { GATEWAY_VERSION } from '../../../contract/api/version.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import { PROTOCOL_VERSIONS, RpcError } from './protocol.ts'
 import { MCP_TOOLS } from './toolList.ts'
 
-const SERVER_INFO = { name: 'sluice', title: 'Sluice', version: '0.1.0' }
+const SERVER_INFO = { name: 'sluice', title: 'Sluice', version: GATEWAY_VERSION }
 const INSTRUCTIONS =
   'list_models says which models there are; quote what a chat call costs at most; chat runs it on an API key ' +
   '(Authorization: Bearer sk_...) or on a payment by x402 or MPP in _meta; balance and receipt say what was spent.'

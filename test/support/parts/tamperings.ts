@@ -121,6 +121,18 @@ export const tamperingsAt = (at: { charged: number; failed: number; last: number
     found: ['usage by day equals the receipts'],
   },
   {
+    name: 'statistics changed',
+    change: `INSERT INTO public_statistics SELECT 1, 'm', 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, '[]', '[]'`,
+    undo: 'DELETE FROM public_statistics',
+    found: ['statistics equal the receipts'],
+  },
+  {
+    name: 'receipts left out of the statistics',
+    change: 'UPDATE statistics_cursors c SET position = size FROM usage_log_heads h WHERE h.log = c.log',
+    undo: 'UPDATE statistics_cursors SET position = 0',
+    found: ['statistics equal the receipts'],
+  },
+  {
     name: 'a reject',
     change: `INSERT INTO settlement_rejects (shard, entry_id, reason, fields) VALUES (0, '1-1', 'test', '[]')`,
     undo: 'DELETE FROM settlement_rejects',

@@ -1,0 +1,90 @@
+import { DAY_MS } from '../../../contract/api/time.ts'
+import { BUCKETS, bucketOf } from './buckets.ts'
+import { FIGURES, type Figure, type OwnedCell } from './cell.ts'
+
+/** Accounts that a cell of a batch names at most. To name fewer than there are only has the cell wait for longer. */
+const OWNERS_MAX = 32
+
+/** What is counted of a receipt; the columns of `receipts`. */
+export interface CountedReceipt {
+  readonly accountId: string
+  readonly model: string
+  readonly status: string
+  readonly errorCode: string
+  readonly streamed: boolean
+  readonly rate: string
+  readonly chargeUnits: number
+  readonly inputTokens: number
+  readonly cachedInputTokens: number
+  readonly cacheWrite5mTokens: number
+  readonly cacheWrite1hTokens: number
+  readonly outputTokens: number
+  readonly reasoningTokens: number
+  readonly heldAtMs: number
+  readonly firstByteMs: number
+  readonly durationMs: number
+}
+
+type Sums = { day: number; model: string } & Record<Figure, number>
+
+class Building {
+  readonly sums: Sums
+  readonly owners = new Set<string>()
+  private readonly durations = new Array<number>(BUCKETS).fill(0)
+  private readonly firstTokens = new Array<number>(BUCKETS).fill(0)
+
+  constructor(day: number, model: string) {
+    this.sums = { day, model, ...(Object.fromEntries(FIGURES.map((name) => [name, 0])) as Record<Figure, number>) }
+  }
+
+  /** As FRESH in freshReceipts.ts counts the rows of receipts. */
+  add(receipt: CountedReceipt): void {
+    const { sums, owners, durations, firstTokens } = this
+    const { status, durationMs, firstByteMs } = receipt
+    sums.requests++
+    if (status === 'ok') sums.ok++
+    else if (receipt.errorCode === 'client_gone') sums.ended_by_client++
+    else sums.failed++
+    sums.units += receipt.chargeUnits
+    sums.input_tokens += receipt.inputTokens
+    sums.cached_input_tokens += receipt.cachedInputTokens
+    sums.cache_write_5m_tokens += receipt.cacheWrite5mTokens
+    sums.cache_write_1h_tokens += receipt.cacheWrite1hTokens
+    sums.output_tokens += receipt.outputTokens
+    sums.reasoning_tokens += receipt.reasoningTokens
+    if (status === 'ok' && receipt.rate !== 'batch') count(durations, durationMs)
+    if (receipt.streamed && firstByteMs > 0) count(firstTokens, firstByteMs)
+    if (owners.size < OWNERS_MAX) owners.add(receipt.accountId)
+  }
+
+  get cell(): OwnedCell {
+    const { sums, owners, durations, firstTokens } = this
+    return { ...sums, durations: trimmed(durations), first_tokens: trimmed(firstTokens), owners: [...owners] }
+  }
+}
+
+function count(counts: number[], ms: number): void {
+  const place = bucketOf(ms)
+  counts[place] = (counts[place] ?? 0) + 1
+}
+
+/** Adds up receipts by the day of the hold and model. Agents stand among the owners as accounts of their own. */
+export function batchCells(receipts: readonly CountedReceipt[]): OwnedCell[] {
+  const cells = new Map<string, Building>()
+  for (const receipt of receipts) {
+    const day = Math.floor(receipt.heldAtMs / DAY_MS)
+    const name = `${day} ${receipt.model}`
+    let cell = cells.get(name)
+    if (cell === undefined) {
+      cell = new Building(day, receipt.model)
+      cells.set(name, cell)
+    }
+    cell.add(receipt)
+  }
+  return Array.from(cells.values(), ({ cell }) => cell)
+}
+
+/** Without the zeros at the end. */
+function trimmed(counts: readonly number[]): number[] {
+  return counts.slice(0, counts.findLastIndex((count) => count > 0) + 1)
+}

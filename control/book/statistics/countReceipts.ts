@@ -1,0 +1,139 @@
+import { DAY_MS } from '../../../contract/api/time.ts'
+import type { Limits } from '../../limits.ts'
+import { intArray, textArray } from '../../runtime/db/arrays.ts'
+import { lockUntilCommit } from '../../runtime/db/locks.ts'
+import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
+import { firstOf, type Stretch, sizeOf } from '../usagelog/stretches.ts'
+import { CELL_COLUMNS, type Cell, type CellRow, cellOfRow, FIGURES, type OwnedCell, together } from './cell.ts'
+import { freshReceipts } from './freshReceipts.ts'
+import { release } from './release.ts'
+import { cellsOf, readStaged, removeStaged, type StagedBatch } from './stagedBatches.ts'
+
+/** What is counted in one step. */
+interface Step {
+  readonly batches: readonly StagedBatch[]
+  /** Places that no batch has. */
+  readonly gaps: readonly Stretch[]
+  /** Up to where each log is counted then. */
+  readonly cursors: ReadonlyMap<number, number>
+  /** There is more to count. */
+  readonly isMore: boolean
+}
+
+/**
+ * Counts the next receipts for the public statistics, and publishes what may be told. All of it is one transaction with the
+ * places of the usage logs that are counted up to, so that every receipt counts exactly once, however late it was booked,
+ * also when processes do this at once or die.
+ * @param nowMs milliseconds since 1970
+ * @returns whether there is more to count
+ */
+export function countReceipts(pool: Pool, limits: Limits, nowMs: number = Date.now()): Promise<boolean> {
+  return withTransaction(pool, async (client) => {
+    await lockUntilCommit(client, 'statistics')
+    const step = await nextStep(client, limits)
+    const waiting = await readWaiting(client)
+    const fresh = [
+      ...(await freshReceipts(client, step.gaps, limits.statsAccountsMin)),
+      ...(await cellsOf(client, step.batches)),
+    ]
+    const openDay = Math.floor((nowMs - limits.statisticsFoldMs) / DAY_MS)
+    const released = release([...waiting, ...fresh], openDay, limits.statsAccountsMin)
+    await publish(client, released.published)
+    if (fresh.length > 0 || released.published.length > 0) await keepWaiting(client, released.waiting)
+    await removeStaged(client, step.batches)
+    await advance(client, step.cursors)
+    return step.isMore
+  })
+}
+
+/** What the usage logs have behind the places that are counted up to. */
+export async function readUncounted(client: Pick<Client, 'query'>): Promise<Stretch[]> {
+  const found = await client.query<Stretch>(
+    `SELECT log, c.position AS "from", h.size AS "to" FROM statistics_cursors c JOIN usage_log_heads h USING (log)
+     WHERE h.size > c.position ORDER BY log`,
+  )
+  return found.rows
+}
+
+/**
+ * The next batches, and what lies before them in no batch. A log is locked while it is booked, so that whoever sees a batch
+ * sees all before it in its logs, and the batches of a log stand in the order of its places.
+ */
+async function nextStep(client: Client, limits: Limits): Promise<Step> {
+  const uncounted = await readUncounted(client)
+  // Read later than the heads, so that no place before those is missed.
+  const batches = await readStaged(client, limits.statisticsBatchesMax)
+  const { rows } = await client.query<{ log: number; position: number }>('SELECT log, position FROM statistics_cursors')
+  const cursors = new Map(rows.map(({ log, position }) => [log, position]))
+  const gaps: Stretch[] = []
+  const goOn = ({ log, from, to }: Stretch): void => {
+    const counted = cursors.get(log) ?? 0
+    if (from > counted) gaps.push({ log, from: counted, to: from })
+    cursors.set(log, Math.max(counted, to))
+  }
+  for (const { stretches } of batches) for (const stretch of stretches) goOn(stretch)
+  const isMore = batches.length === limits.statisticsBatchesMax
+  // Behind the last batch of all there are only places that no batch has.
+  if (!isMore) for (const { log, to } of uncounted) goOn({ log, from: to, to })
+  if (sizeOf(gaps) <= limits.statisticsReceiptsMax) return { batches, gaps, cursors, isMore }
+  return gapsAlone(firstGaps(gaps), limits)
+}
+
+/** Of each log the first, which begins where it is counted up to. */
+function firstGaps(gaps: readonly Stretch[]): Stretch[] {
+  return gaps.filter(({ log }, place) => gaps.findIndex((gap) => gap.log === log) === place)
+}
+
+/** Where there are too many places that no batch has, they come first. */
+function gapsAlone(gaps: readonly Stretch[], limits: Limits): Step {
+  const first = firstOf(gaps, limits.statisticsReceiptsMax)
+  return { batches: [], gaps: first, cursors: new Map(first.map(({ log, to }) => [log, to])), isMore: true }
+}
+
+async function readWaiting(client: Client): Promise<OwnedCell[]> {
+  const found = await client.query<CellRow<OwnedCell>>(
+    `SELECT ${CELL_COLUMNS}, owners FROM waiting_statistics ORDER BY day, model`,
+  )
+  return found.rows.map(cellOfRow)
+}
+
+const CHANGES = [...FIGURES, 'durations', 'first_tokens'].map((name) => `${name} = excluded.${name}`).join(', ')
+
+/** Adds to the public statistics; nobody else writes there meanwhile. */
+async function publish(client: Client, cells: readonly Cell[]): Promise<void> {
+  if (cells.length === 0) return
+  const found = await client.query<CellRow>(
+    `SELECT ${CELL_COLUMNS} FROM public_statistics JOIN unnest($1::integer[], $2::text[]) AS k (day, model) USING (day, model)`,
+    [intArray(cells.map(({ day }) => day)), textArray(cells.map(({ model }) => model))],
+  )
+  const nameOf = ({ day, model }: Cell): string => `${day} ${model}`
+  const known = new Map(found.rows.map(cellOfRow).map((cell) => [nameOf(cell), cell]))
+  const sums = cells.map((cell) => {
+    const before = known.get(nameOf(cell))
+    return before === undefined ? cell : together(cell, before, cell)
+  })
+  await client.query(
+    `INSERT INTO public_statistics (${CELL_COLUMNS})
+     SELECT ${CELL_COLUMNS} FROM json_populate_recordset(NULL::public_statistics, $1::json)
+     ON CONFLICT (day, model) DO UPDATE SET ${CHANGES}`,
+    [JSON.stringify(sums)],
+  )
+}
+
+async function keepWaiting(client: Client, cells: readonly OwnedCell[]): Promise<void> {
+  await client.query('DELETE FROM waiting_statistics')
+  if (cells.length === 0) return
+  await client.query(
+    `INSERT INTO waiting_statistics (${CELL_COLUMNS}, owners)
+     SELECT ${CELL_COLUMNS}, owners FROM json_populate_recordset(NULL::waiting_statistics, $1::json)`,
+    [JSON.stringify(cells)],
+  )
+}
+
+async function advance(client: Client, cursors: ReadonlyMap<number, number>): Promise<void> {
+  await client.query(
+    `UPDATE statistics_cursors c SET position = s.position
+     FROM unnest($1::smallint[], $2::bigint[]) AS s (log, position) WHERE c.log = s.log AND c.position < s.position`,
+    [intArray([...cursors.keys()]), intArray([...cursors.values()])],
+  )
+}

@@ -1,0 +1,107 @@
+import type { Queryable } from '../../runtime/db/pool.ts'
+import { BUCKETS } from './buckets.ts'
+import { CELL_COLUMNS, type CellRow, FIGURES, type Figure, type Figures, OTHERS } from './cell.ts'
+
+/** What is told of some requests together. */
+export interface Told {
+  readonly sums: Figures
+  /** How many took how long, by the buckets of BOUNDS_MS. */
+  readonly durations: readonly number[]
+  readonly first_tokens: readonly number[]
+}
+
+export interface Statistics {
+  readonly total: Told
+  /** By days since 1970, in their order; days of which nothing is told are missing. */
+  readonly days: ReadonlyMap<number, Told>
+  /** In the order of their ids, without the others. */
+  readonly models: ReadonlyMap<string, Told>
+  /** Models that are not told apart. */
+  readonly others: Told
+}
+
+/** Which days, both included, and which model; null for all. */
+export interface Span {
+  readonly fromDay: number
+  readonly toDay: number
+  readonly model: string | null
+}
+
+const SUMS = FIGURES.map((name) => `coalesce(sum(${name}), 0) AS ${name}`).join(', ')
+
+/** Reads what may be told of some days: together, by day, and by model. */
+export async function readStatistics(db: Queryable, { fromDay, toDay, model }: Span): Promise<Statistics> {
+  const { rows } = await db.query<CellRow>(
+    `SELECT ${CELL_COLUMNS} FROM public_statistics
+     WHERE day BETWEEN $1 AND $2 AND ($3::text IS NULL OR model = $3) ORDER BY day, model`,
+    [fromDay, toDay, model],
+  )
+  const [total, days, models] = [new ToldSum(), new Map<number, ToldSum>(), new Map<string, ToldSum>()]
+  for (const row of rows) {
+    const [durations, firstTokens] = [JSON.parse(row.durations) as number[], JSON.parse(row.first_tokens) as number[]]
+    sumAt(days, row.day).add(row, durations, firstTokens)
+    sumAt(models, row.model).add(row, durations, firstTokens)
+  }
+  for (const day of days.values()) total.add(day.sums, day.durations, day.first_tokens)
+  const others = models.get(OTHERS) ?? new ToldSum()
+  models.delete(OTHERS)
+  return { total, days, models: new Map([...models].sort(([a], [b]) => (a < b ? -1 : 1))), others }
+}
+
+function sumAt<Key>(sums: Map<Key, ToldSum>, key: Key): ToldSum {
+  const known = sums.get(key) ?? new ToldSum()
+  sums.set(key, known)
+  return known
+}
+
+/** Added up in place, for there may be many. */
+class ToldSum implements Told {
+  readonly sums: Record<Figure, number> = Object.fromEntries(FIGURES.map((name) => [name, 0])) as Record<Figure, number>
+  readonly durations: number[] = new Array<number>(BUCKETS).fill(0)
+  readonly first_tokens: number[] = new Array<number>(BUCKETS).fill(0)
+
+  add(sums: Figures, durations: readonly number[], firstTokens: readonly number[]): void {
+    for (const name of FIGURES) this.sums[name] += sums[name]
+    addTo(this.durations, durations)
+    addTo(this.first_tokens, firstTokens)
+  }
+}
+
+function addTo(counts: number[], more: readonly number[]): void {
+  for (let place = 0; place < more.length; place++) counts[place] = (counts[place] ?? 0) + (more[place] ?? 0)
+}
+
+/** The sums of everything that was ever told, also of no day. @param model null for all */
+export async function readAllTime(db: Queryable, model: string | null): Promise<Figures> {
+  const { rows } = await db.query<Figures>(
+    `SELECT ${SUMS} FROM public_statistics WHERE $1::text IS NULL OR model = $1`,
+    [model],
+  )
+  const [sums] = rows
+  if (sums === undefined) throw new Error('the database returned no sums')
+  return sums
+}
+
+/** The sums of models on some days, both included, in the order of their ids; OTHERS among them. */
+export async function readModelSums(
+  db: Queryable,
+  fromDay: number,
+  toDay: number,
+): Promise<Array<Figures & { readonly model: string }>> {
+  const { rows } = await db.query<Figures & { readonly model: string }>(
+    `SELECT model, ${SUMS} FROM public_statistics WHERE day BETWEEN $1 AND $2 GROUP BY model ORDER BY model`,
+    [fromDay, toDay],
+  )
+  return rows
+}
+
+/** All tokens of some sums. */
+export function allTokens(sums: Figures): number {
+  return (
+    sums.input_tokens +
+    sums.cached_input_tokens +
+    sums.cache_write_5m_tokens +
+    sums.cache_write_1h_tokens +
+    sums.output_tokens
+  )
+}

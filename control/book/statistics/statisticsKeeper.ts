@@ -1,0 +1,20 @@
+import type { Logger } from 'pino'
+import type { Limits } from '../../limits.ts'
+import type { Pool } from '../../runtime/db/pool.ts'
+import { Loop } from '../../runtime/loop.ts'
+import { countReceipts } from './countReceipts.ts'
+
+/** Counts receipts for the public statistics, a stretch of the usage logs after the other. */
+export class StatisticsKeeper {
+  private readonly loop: Loop
+
+  constructor({ pool, log, limits }: { pool: Pool; log: Logger; limits: Limits }) {
+    this.loop = new Loop('statistics', limits.statisticsMs, log, async () => {
+      if (await countReceipts(pool, limits)) this.loop.wake()
+    })
+  }
+
+  stop(): Promise<void> {
+    return this.loop.stop()
+  }
+}

@@ -1,0 +1,187 @@
+// Goal: the public figures are served, tell nothing of fewer accounts than they say, and agree with each other.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { getAddress } from 'viem/utils'
+import { DAY_MS, formatDay, parseDay } from '../../../contract/api/time.ts'
+import { makeBaskets } from '../../../control/customers/figures/basketKeeper.ts'
+import { indexJson } from '../../../control/customers/figures/indexJson.ts'
+import { networkJson } from '../../../control/customers/figures/network.ts'
+import { at } from '../../../control/customers/figures/pointer.ts'
+import { PriceIndexes } from '../../../control/customers/figures/priceIndex.ts'
+import { statsJson } from '../../../control/customers/figures/stats.ts'
+import { projectRoot } from '../../../control/launch/paths.ts'
+import { Signer } from '../../../control/onchain/chain/signer.ts'
+import { parsePaymentsFile } from '../../../control/onchain/payments/paymentsFile.ts'
+import { createPool, type Pool } from '../../../control/runtime/db/pool.ts'
+import { limits } from '../../support/limits.ts'
+import { scalar, until } from '../../support/parts/ledger.ts'
+import { type Stack, startStack, type TestAccount } from '../../support/stack.ts'
+
+const LEAST = 3
+const TOKEN = `0x${'ab'.repeat(20)}`
+
+let stack: Stack
+let pool: Pool
+const accounts: TestAccount[] = []
+
+before(async () => {
+  const models = [{ id: 'test/small' }, { id: 'test/rare' }, { id: 'test/unused' }]
+  stack = await startStack({ catalog: { models }, limits: { statsAccountsMin: LEAST, statisticsMs: 50 } })
+  pool = createPool(stack.databaseUrl, limits)
+  for (let i = 0; i < LEAST; i++) accounts.push(await stack.createAccount())
+  for (const account of accounts) await chat(account, 'test/small')
+  for (const account of accounts.slice(1)) await chat(account, 'test/rare')
+  await stack.settled()
+  const counted =
+    'SELECT count(*) FROM statistics_cursors c JOIN usage_log_heads h USING (log) WHERE h.size > c.position'
+  await until('all is counted', async () => (await scalar<number>(pool, counted)) === 0)
+})
+after(async () => {
+  await pool.end()
+  await stack.finish()
+})
+
+async function chat({ apiKey }: TestAccount, model: string): Promise<void> {
+  const response = await fetch(`${stack.baseUrl}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] }),
+  })
+  assert.equal(response.status, 200)
+  await response.text()
+}
+
+async function read(path: string): Promise<Record<string, unknown>> {
+  const response = await fetch(stack.baseUrl + path)
+  assert.equal(response.status, 200, path)
+  return (await response.json()) as Record<string, unknown>
+}
+
+test('statistics tell a model that enough accounts used, and nothing of another', async () => {
+  const stats = await read('/v1/stats?days=7')
+  assert.equal(at(stats, '/accounts_min'), LEAST)
+  assert.equal(at(stats, '/total/requests'), LEAST)
+  assert.equal(at(stats, '/total/ok'), LEAST)
+  assert.equal(at(stats, '/total/success_rate'), '1')
+  assert.equal(at(stats, '/models/0/model'), 'test/small')
+  assert.equal((at(stats, '/models') as unknown[]).length, 1)
+  assert.equal(at(stats, '/total/latency_ms/count'), LEAST)
+  assert.equal(typeof at(stats, '/total/latency_ms/p99'), 'number')
+  const { rows } = await pool.query<{ units: number; tokens: number }>(
+    `SELECT sum(charge_units) AS units, sum(input_tokens + cached_input_tokens + output_tokens) AS tokens
+     FROM receipts WHERE model = 'test/small'`,
+  )
+  assert.equal(at(stats, '/total/charge/units'), String(rows[0]?.units))
+  assert.equal(at(stats, '/total/tokens/total'), rows[0]?.tokens)
+  assert.equal((await fetch(`${stack.baseUrl}/v1/stats?days=32`)).status, 400)
+  const rare = await read('/v1/stats?days=32&model=test/rare')
+  assert.deepEqual([at(rare, '/total/requests'), at(rare, '/all_time/requests')], [0, 0])
+  assert.deepEqual([at(rare, '/days'), at(rare, '/models')], [[], []])
+})
+
+test('rankings tell the same models, and their makers', async () => {
+  const models = await read('/v1/rankings?over=day&by=growth')
+  assert.deepEqual([at(models, '/data/0/id'), at(models, '/data/0/growth')], ['test/small', null])
+  assert.equal(at(models, '/data/0/is_new'), true)
+  assert.equal((at(models, '/data') as unknown[]).length, 1)
+  const makers = await read('/v1/rankings?of=makers')
+  assert.deepEqual([at(makers, '/data/0/id'), at(makers, '/data/0/requests')], ['test', LEAST])
+})
+
+test('the index begins with the same of every model', async () => {
+  const baskets = 'SELECT count(*) FROM index_baskets'
+  await until('a basket is made', async () => (await scalar<number>(pool, baskets)) === 1)
+  const index = await read('/v1/index?days=2')
+  assert.deepEqual([at(index, '/basket/id'), at(index, '/basket/weights')], [1, 'equal'])
+  assert.deepEqual(
+    (at(index, '/basket/models') as { model: string }[]).map(({ model }) => model),
+    ['test/rare', 'test/small', 'test/unused'],
+  )
+  assert.deepEqual([at(index, '/data/0/value'), at(index, '/data/0/price_sheet')], ['100', '1'])
+  assert.equal((await fetch(`${stack.baseUrl}/v1/index?basket=2`)).status, 404)
+})
+
+test('once the base period is over, a basket has the tokens that were told of it', async () => {
+  const nowMs = Date.now() + 31 * DAY_MS
+  await makeBaskets(pool, limits, nowMs - 5 * DAY_MS)
+  assert.equal((await indexJson(pool, new PriceIndexes(pool, limits), {}, limits, nowMs)).basket?.id, 1)
+  for (let i = 0; i < 2; i++) await makeBaskets(pool, limits, nowMs)
+  const { basket, baskets, data } = await indexJson(pool, new PriceIndexes(pool, limits), {}, limits, nowMs)
+  const { tokens } = (await statsJson(pool, { model: 'test/small' }, limits)).total
+  assert.deepEqual([baskets, basket?.weights, basket?.models.length], [[2, 1], 'tokens', 1])
+  assert.deepEqual([basket?.models[0]?.model, basket?.models[0]?.share], ['test/small', '1'])
+  const { total: _, reasoning: __, ...classes } = tokens
+  assert.deepEqual(basket?.models[0]?.tokens, classes)
+  assert.deepEqual([data[0]?.value, data.length], ['100', 5])
+  const later = nowMs + 60 * DAY_MS
+  const monthly = await indexJson(pool, new PriceIndexes(pool, limits), { every: 'month', days: 64 }, limits, later)
+  const days = monthly.data.map(({ day }) => day)
+  assert.ok(days.length === 3 || days.length === 4, days.join(' '))
+  assert.equal(days.at(-1), formatDay(Math.floor(later / DAY_MS)))
+  for (const day of days.slice(0, -1)) assert.match(formatDay((parseDay(day) ?? 0) + 1), /-01$/)
+  await pool.query('ALTER TABLE index_baskets DISABLE TRIGGER index_baskets_append_only')
+  await pool.query('DELETE FROM index_baskets WHERE id = 2')
+  await pool.query('ALTER TABLE index_baskets ENABLE TRIGGER index_baskets_append_only')
+})
+
+test('every figure to quote is what its source answers', async () => {
+  const { data } = (await read('/v1/ecosystem')) as { data: Record<string, string>[] }
+  const named = new Map(data.map((figure) => [figure['name'], figure]))
+  for (const [name, { source, pointer, value }] of named) {
+    const answer = await read(String(source))
+    if (pointer !== null) assert.deepEqual(at(answer, String(pointer)), value, name)
+  }
+  const quotedValue = (name: string): unknown => named.get(name)?.['value']
+  const { models } = (await read('/v1/pricing')) as { models: { owned_by: string; routes: { provider: string }[] }[] }
+  assert.equal(quotedValue('models'), models.length)
+  assert.equal(quotedValue('makers'), new Set(models.map(({ owned_by }) => owned_by)).size)
+  assert.equal(
+    quotedValue('providers'),
+    new Set(models.flatMap(({ routes }) => routes.map((route) => route.provider))).size,
+  )
+  assert.equal(quotedValue('requests_total'), LEAST)
+  assert.equal(quotedValue('price_index'), '100')
+  assert.equal(quotedValue('agents_active'), 0)
+  assert.equal(quotedValue('uptime'), null)
+})
+
+test('the network is told as far as it is configured', async () => {
+  const network = await read('/v1/network')
+  assert.deepEqual([at(network, '/base_url'), at(network, '/chain')], [null, null])
+  assert.equal(at(network, '/endpoints/mcp'), '/mcp')
+  assert.match(String(at(network, '/log/key')), /^[^+]+\+[0-9a-f]{8}\+/)
+  assert.equal(at(network, '/versions/price_sheet'), '1')
+
+  const token = `address: "${TOKEN}", decimals: 6, name: USD, version: "1"`
+  const file = parsePaymentsFile('payments.yaml', `chain_id: 5\nstablecoin: { ${token}, usd: "1" }\n`)
+  const treasury = new Signer(`0x${'1'.repeat(64)}`)
+  const payments = { ...file, rpcUrl: 'http://127.0.0.1:1', treasury, relayers: [treasury] as const }
+  const parts = { publicUrl: new URL('https://gateway.example/'), payments }
+  const { base_url: base, endpoints, chain, log } = await networkJson(pool, parts)
+  assert.deepEqual([base, endpoints.mcp], ['https://gateway.example', 'https://gateway.example/mcp'])
+  assert.deepEqual([chain?.network, chain?.treasury], ['eip155:5', getAddress(treasury.address)])
+  assert.deepEqual(
+    chain?.assets.map(({ id, address, usd }) => [id, address, usd]),
+    [['stablecoin', getAddress(TOKEN), '1']],
+  )
+  assert.equal(log, null)
+})
+
+/** The members of an answer, those of all entries of a list together. */
+function membersOf(answer: unknown, path = ''): string[] {
+  if (Array.isArray(answer)) return [...new Set(answer.flatMap((entry) => membersOf(entry, `${path}/*`)))]
+  if (typeof answer !== 'object' || answer === null) return []
+  return Object.entries(answer).flatMap(([name, value]) => [`${path}/${name}`, ...membersOf(value, `${path}/${name}`)])
+}
+
+test('the reference shows the members that are answered', async () => {
+  const text = readFileSync(join(projectRoot, 'docs/reference/statistics.md'), 'utf8')
+  const shown = [...text.matchAll(/```json\n([\s\S]*?)```/g)].map(([, block]) => JSON.parse(block ?? '') as unknown)
+  const paths = ['/v1/stats?days=7', '/v1/rankings', '/v1/index?days=2', '/v1/network', '/v1/ecosystem']
+  assert.equal(shown.length, paths.length)
+  for (const [i, path] of paths.entries()) {
+    assert.deepEqual(membersOf(shown[i]).sort(), membersOf(await read(path)).sort(), path)
+  }
+})
