@@ -2,6 +2,7 @@ import { CONTRACT_LIMITS, type ContractLimits } from '../limits/limits.ts'
 import { accountRoutes } from './accountRoutes.ts'
 import { agentRoutes } from './agentRoutes.ts'
 import { BATCH_ROUTES } from './batchRoutes.ts'
+import { chainRoutes } from './chainRoutes.ts'
 import { keyRoutes } from './keyRoutes.ts'
 import { linkRoutes } from './linkRoutes.ts'
 import { logRoutes } from './logRoutes.ts'
@@ -24,6 +25,7 @@ const tableOf = (limits: ContractLimits) => ({
   ...providerRoutes(limits),
   ...moneyRoutes(limits),
   ...logRoutes(limits),
+  ...chainRoutes(limits),
 })
 
 export type ApiOperation = keyof ReturnType<typeof tableOf>

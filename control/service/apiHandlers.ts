@@ -23,6 +23,7 @@ import { walletHandlers } from '../customers/wallets/walletHandlers.ts'
 import { accountOfWallet } from '../customers/wallets/wallets.ts'
 import type { Limits } from '../limits.ts'
 import { ContractWallets } from '../onchain/chain/contractSignature.ts'
+import { flowHandlers } from '../onchain/flows/flowHandlers.ts'
 import { depositHandlers } from '../onchain/service/depositHandlers.ts'
 import { payerCreditHandlers } from '../onchain/service/payerCreditHandlers.ts'
 import type { PaymentsService } from '../onchain/service/paymentsService.ts'
@@ -76,6 +77,7 @@ export function newAccountApi(parts: ApiParts): AccountApi {
       ...depositHandlers({ pool, payments, accountOfWallet, limits }),
       ...payerCreditHandlers({ pool, payments }),
       ...withdrawalHandlers({ pool, debits: parts.debits, payments, accountOfWallet, limits }),
+      ...flowHandlers(pool, limits),
       ...logHandlers(pool, environment.logWitnesses ?? [], limits),
       get_statement: statementHandler(pool, limits),
       list_receipts: receiptListHandler(receipts, limits),
