@@ -23,4 +23,27 @@ export const chainRoutes = (limits: ContractLimits) =>
       }),
       cache: { maxAgeSeconds: 5 },
     },
+    list_settlements: {
+      method: 'GET',
+      path: '/v1/settlements',
+      auth: 'open',
+      summary: 'Settlement batches on the chain, newest first',
+      query: members({
+        limit: pageLimit(limits.listPageMax),
+        after: {
+          type: 'integer',
+          minimum: 1,
+          maximum: Number.MAX_SAFE_INTEGER,
+          description: 'the number of the last batch of the page before, an integer above 0',
+        },
+      }),
+      cache: { maxAgeSeconds: 5 },
+    },
+    get_settlement: {
+      method: 'GET',
+      path: '/v1/settlements/{number}',
+      auth: 'open',
+      summary: 'One settlement batch, with its checkpoint and the statement that the chain has the hash of',
+      cache: { maxAgeSeconds: 5 },
+    },
   }) as const satisfies Record<string, ApiRoute>

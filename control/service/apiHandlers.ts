@@ -28,6 +28,7 @@ import { depositHandlers } from '../onchain/service/depositHandlers.ts'
 import { payerCreditHandlers } from '../onchain/service/payerCreditHandlers.ts'
 import type { PaymentsService } from '../onchain/service/paymentsService.ts'
 import { withdrawalHandlers } from '../onchain/service/withdrawalHandlers.ts'
+import { settlementHandlers } from '../onchain/settlements/settlementHandlers.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import type { Environment } from './environment.ts'
 
@@ -78,6 +79,7 @@ export function newAccountApi(parts: ApiParts): AccountApi {
       ...payerCreditHandlers({ pool, payments }),
       ...withdrawalHandlers({ pool, debits: parts.debits, payments, accountOfWallet, limits }),
       ...flowHandlers(pool, limits),
+      ...settlementHandlers(pool, limits),
       ...logHandlers(pool, environment.logWitnesses ?? [], limits),
       get_statement: statementHandler(pool, limits),
       list_receipts: receiptListHandler(receipts, limits),

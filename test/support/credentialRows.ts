@@ -214,6 +214,8 @@ export const ROWS: Readonly<Record<string, Row>> = {
   'GET /v1/log/consistency': row(all('404 not_found'), undefined, '/v1/log/consistency?from=1&to=999999'),
 
   'GET /v1/flows': row(all('200')),
+  'GET /v1/settlements': row(all('200')),
+  'GET /v1/settlements/{number}': row(all('404 not_found'), undefined, '/v1/settlements/1'),
   'GET /v1/providers': row(all('200')),
   'POST /v1/providers': row(session(BAD), {}),
   'DELETE /v1/providers/{id}': row(session('200', DENIED), undefined, '/v1/providers/<provider>'),
