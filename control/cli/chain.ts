@@ -48,9 +48,7 @@ export const CHAIN: CommandGroup = {
   commands: [
     {
       synopsis: 'deploy-anchor <ANCHORER>',
-      summary:
-        'Deploys the contract that settlement batches are anchored in, by SLUICE_DEPLOYER_KEY, for the wallet that sends them: the first of SLUICE_RELAYER_KEYS, or else the treasury.',
-      brief: 'Deploys the contract that settlement batches are anchored in.',
+      summary: 'Deploys the contract of settlement batches, by SLUICE_DEPLOYER_KEY, for the wallet that sends them.',
       flags: {
         admin: { value: 'ADDRESS', help: 'who may name other anchorers; the wallet that deploys when left out' },
       },

@@ -86,7 +86,7 @@ export const ONCHAIN_LIMITS = {
   /** Receipts whose charges are added up at once. */
   settlementSumReceipts: 10_000,
   /** Batches, from the last one back, that the chain may have taken back. */
-  settlementsReorgMax: 20,
+  settlementsReorgMax: 100,
   /** How long a batch rests that its contract does not take, in milliseconds. */
   settlementRefusedMs: 60_000,
 } as const

@@ -175,6 +175,6 @@ test('random steps of two controls and a chain that takes back: no gap, none twi
       await serve(1)
       await mended()
     }),
-    { numRuns: rounds({ short: 6, long: 60 }), endOnFailure: true },
+    { numRuns: rounds({ short: 6, long: 30 }), endOnFailure: true },
   )
 })

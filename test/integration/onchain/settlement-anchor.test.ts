@@ -3,10 +3,11 @@
 import assert from 'node:assert/strict'
 import test, { after, before } from 'node:test'
 import { type Address, BaseError, ContractFunctionRevertedError, keccak256, parseAbi, toHex, zeroHash } from 'viem'
-import { devAccount } from '../../../control/launch/chain/deploy.ts'
+import { devAccount, devPrivateKey } from '../../../control/launch/chain/deploy.ts'
 import { deployAnchor } from '../../../control/launch/chain/deployAnchor.ts'
 import { ANCHOR_ABI, type AnchoredBatch } from '../../../control/onchain/settlements/anchorContract.ts'
 import { startChain, type TestChain } from '../../support/chain.ts'
+import { runCli } from '../../support/cli.ts'
 
 const ROLES_ABI = parseAbi([
   'function grantRole(bytes32 role, address account)',
@@ -133,4 +134,29 @@ test('only an anchorer anchors; the admin names others and can change no batch',
   assert.equal(await revertOf(anchor(address, 1n, batchOf({ treeSize: 11n }), STRANGER)), 'WrongNumber')
   await anchor(address, 2n, batchOf({ treeSize: 11n, receiptsFrom: 5n }), STRANGER)
   assert.deepEqual((await read(address, 1n))[0], batchOf())
+})
+
+test('the command line deploys the contract for the wallet that sends the batches, by another one', async () => {
+  const env = { CHAIN_RPC_URL: chain.rpcUrl, SLUICE_DEPLOYER_KEY: devPrivateKey(4), DATABASE_URL: '', REDIS_URL: '' }
+  const command = ['chain', 'deploy-anchor', ANCHORER.address, '--admin', ADMIN.address]
+  const { code, json, stderr } = await runCli([...command, '--json'], env)
+  assert.equal(code, 0, stderr)
+  const { address, transaction, chain_id, admin, anchorer } = json as Record<string, string>
+  assert.deepEqual([chain_id, admin, anchorer], [chain.chainId, ADMIN.address, ANCHORER.address])
+  const receipt = await chain.client.getTransactionReceipt({ hash: transaction as Address })
+  assert.equal(receipt.from, DEPLOYER.address.toLowerCase())
+  await anchor(address as Address, 1n, batchOf())
+  const { stdout } = await runCli(command, env)
+  assert.match(stdout, /\nsettlement_anchor: "0x[0-9a-fA-F]{40}"\n$/)
+  for (const [changes, args, says] of [
+    [{ SLUICE_DEPLOYER_KEY: devPrivateKey(5) }, command, /the anchorer must be another wallet/],
+    [{ SLUICE_DEPLOYER_KEY: '' }, command, /set SLUICE_DEPLOYER_KEY/],
+    [{ CHAIN_RPC_URL: '', SLUICE_DATA: '/nowhere' }, command, /set CHAIN_RPC_URL/],
+    [{ CHAIN_RPC_URL: 'http://127.0.0.1:1' }, command, /nothing was deployed/],
+    [{}, ['chain', 'deploy-anchor', '0x12'], /a wallet is 0x and 40 hex digits/],
+  ] as const) {
+    const failed = await runCli(args, { ...env, ...changes })
+    assert.ok(failed.code !== 0 && says.test(failed.stderr), failed.stderr)
+    assert.ok(!failed.stderr.includes(devPrivateKey(4).slice(2)))
+  }
 })
