@@ -4,8 +4,11 @@
 import assert from 'node:assert/strict'
 import test, { after, before } from 'node:test'
 import fc from 'fast-check'
+import { keccak256, parseAbi, toHex } from 'viem'
 import { NoteKey } from '../../control/book/checkpoint/noteKey.ts'
 import { signCheckpoint } from '../../control/book/checkpoint/signCheckpoint.ts'
+import { devAccount } from '../../control/launch/chain/deploy.ts'
+import { deployAnchor } from '../../control/launch/chain/deployAnchor.ts'
 import type { PaymentsService } from '../../control/onchain/service/paymentsService.ts'
 import { ANCHOR_ABI } from '../../control/onchain/settlements/anchorContract.ts'
 import { pageOfBatches } from '../../control/onchain/settlements/batchRow.ts'
@@ -18,6 +21,8 @@ import { rounds } from '../support/rounds.ts'
 
 const KEY = NoteKey.of(TEST_LOG_KEY)
 const CHARGE = 1_000
+/** Runtime code that reverts whatever is called. */
+const REVERTS = '0x5f5ffd'
 const quick = { settlementCheckMs: 20, settlementRefusedMs: 50, settlementSumReceipts: 3, checkpointMs: 0 }
 const limits = { ...paymentLimits, ...quick }
 const signLimits = limitsWith({ checkpointMs: 0 })
@@ -71,9 +76,8 @@ async function anchoredAll(): Promise<void> {
 async function assertWhole(): Promise<void> {
   const { pool } = bench.book
   const batches = (await pageOfBatches(pool, 1_000, Number.MAX_SAFE_INTEGER)).toReversed()
-  const [contract] = new Set(batches.map(({ anchored }) => anchored?.contract))
-  assert.ok(contract)
-  const events = await bench.chain.client.getContractEvents({ abi: ANCHOR_ABI, address: contract, fromBlock: 0n })
+  const address = [...new Set(batches.flatMap(({ anchored }) => anchored?.contract ?? []))]
+  const events = await bench.chain.client.getContractEvents({ abi: ANCHOR_ABI, address, fromBlock: 0n })
   assert.deepEqual(
     events.map(({ args, transactionHash }) => [Number(args.number), args.root, args.chargedUnits, transactionHash]),
     batches.map((batch) => [batch.number, `0x${batch.root.toString('hex')}`, batch.chargedUnits, batch.anchored?.hash]),
@@ -177,4 +181,67 @@ test('random steps of two controls and a chain that takes back: no gap, none twi
     }),
     { numRuns: rounds({ short: 6, long: 30 }), endOnFailure: true },
   )
+})
+
+/** What the admin of the contract does. */
+async function changeRole(functionName: 'grantRole' | 'revokeRole'): Promise<void> {
+  const abi = parseAbi(['function grantRole(bytes32, address)', 'function revokeRole(bytes32, address)'])
+  const args = [keccak256(toHex('ANCHORER_ROLE')), bench.chain.relayer.address] as const
+  const address = await bench.chain.provideAnchor()
+  const hash = await bench.chain.client.writeContract({ abi, address, functionName, args })
+  await bench.chain.client.waitForTransactionReceipt({ hash })
+}
+
+test('a contract that does not take a batch: it waits, nothing is sent, and it is anchored once it may be', async () => {
+  const { pool } = bench.book
+  await changeRole('revokeRole')
+  const transactions = () => scalar<number>(pool, 'SELECT count(*) FROM chain_transactions')
+  const before = await transactions()
+  await serve(1)
+  const pending = async () => (await pageOfBatches(pool, 1, Number.MAX_SAFE_INTEGER))[0]?.anchored === undefined
+  await until('the batch is made', pending)
+  const asked = bench.rpc.calls.filter((method) => method === 'eth_estimateGas').length
+  await until('it is tried again and again', async () => {
+    return bench.rpc.calls.filter((method) => method === 'eth_estimateGas').length > asked + 3
+  })
+  assert.deepEqual([await transactions(), await pending()], [before, true])
+  await changeRole('grantRole')
+  await mended()
+})
+
+test('a batch that fails in its block is sent again, and anchored once', async () => {
+  const { pool } = bench.book
+  const { client } = bench.chain
+  await client.setAutomine(false)
+  await serve(1)
+  await until('it is sent', async () => (await bench.chain.pooled()).length === 1)
+  const address = await bench.chain.provideAnchor()
+  const code = (await client.getCode({ address })) ?? '0x'
+  await client.setCode({ address, bytecode: REVERTS })
+  await client.mine({ blocks: 1 })
+  const failed = `SELECT count(*) FROM chain_transactions WHERE purpose = 'settlement' AND state = 'reverted'`
+  await until('it has failed', async () => (await scalar<number>(pool, failed)) > 0)
+  await client.setCode({ address, bytecode: code })
+  await mended()
+})
+
+test('where there is no contract nothing is anchored, and with a new one the numbers go on', async () => {
+  const { pool } = bench.book
+  for (const service of [bench.payments, other]) await service.stop(0)
+  bench.payments = bench.startPayments({ ...changes, settlementAnchor: `0x${'12'.repeat(20)}` })
+  await serve(1)
+  const asked = bench.rpc.calls.length
+  await until('it is tried', async () => bench.rpc.calls.slice(asked).includes('eth_getCode'))
+  const [last] = await pageOfBatches(pool, 1, Number.MAX_SAFE_INTEGER)
+  assert.ok(last?.anchored === undefined)
+  await bench.payments.stop(0)
+  const roles = { admin: devAccount(0).address, anchorer: bench.chain.relayer.address }
+  const { address } = await deployAnchor(bench.chain.rpcUrl, devAccount(4), roles, 20)
+  const settlementAnchor = address.toLowerCase() as `0x${string}`
+  Object.assign(changes, { settlementAnchor })
+  bench.payments = bench.startPayments(changes)
+  other = bench.startPayments(changes)
+  await bench.ready()
+  await mended()
+  assert.equal((await pageOfBatches(pool, 1, Number.MAX_SAFE_INTEGER))[0]?.anchored?.contract, settlementAnchor)
 })
