@@ -3,7 +3,7 @@
 // docs/reference/settlements.md alone.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test, { after, afterEach, before } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -70,6 +70,26 @@ test('a client verifies batches and a receipt up to the chain, as the documentat
   const other = { ...onChain, root: 'ab'.repeat(32) }
   assert.notEqual(await receiptFault(JSON.parse(receipt), other, consistency), '')
   assert.equal(await receiptFault(JSON.parse(receipt), { ...onChain, treeSize: 1 }, consistency), 'in a later batch')
+})
+
+/** The names of members, and of those in them; of lists what their entries have. */
+function shapeOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.length === 0 ? [] : [shapeOf(value[0])]
+  if (typeof value !== 'object' || value === null) return ''
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, shapeOf(member)]))
+}
+
+test('the documentation shows answers as they are', async () => {
+  const header = paymentHeader(await payFor(await quote(paid), await paid.chain.newPayer()))
+  assert.equal(codeOf(await post(paid, HELLO, header)), 'paid')
+  await paid.audited()
+  const { batch } = await world.anchored()
+  const text = readFileSync('docs/reference/settlements.md', 'utf8')
+  const shown = [...text.matchAll(/```json\n([^`]+)```/g)].map(([, json]) => JSON.parse(json ?? '') as WholeBatch)
+  const real = [await world.get('/v1/flows?limit=3&kind=refund'), batch]
+  assert.deepEqual(shown.map(shapeOf), real.map(shapeOf))
+  const statements = [shown[1], batch].map((one) => JSON.parse(one?.statement ?? '') as unknown)
+  assert.deepEqual(shapeOf(statements[0]), shapeOf(statements[1]))
 })
 
 test('the verifier checks a receipt up to the chain, from a file and by asking a node', async () => {
