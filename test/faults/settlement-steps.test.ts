@@ -215,6 +215,16 @@ test('a batch that fails in its block is sent again, and anchored once', async (
   await client.setAutomine(false)
   await serve(1)
   await until('it is sent', async () => (await bench.chain.pooled()).length === 1)
+  const ofLast = `SELECT count(*) FROM chain_transactions WHERE purpose = 'settlement'
+    AND split_part(ref, '#', 1) = (SELECT max(number)::text FROM settlement_batches)`
+  const sent = () => bench.rpc.calls.filter((method) => method === 'eth_sendRawTransaction').length
+  const before = sent()
+  await until('it was offered to the node some times more', async () => sent() > before + 4)
+  assert.equal(
+    await scalar<number>(pool, ofLast),
+    1,
+    'while it may get into a block there is no other transaction of it',
+  )
   const address = await bench.chain.provideAnchor()
   const code = (await client.getCode({ address })) ?? '0x'
   await client.setCode({ address, bytecode: REVERTS })

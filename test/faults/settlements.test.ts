@@ -31,6 +31,8 @@ test('a block that the chain takes back: its batch is pending again, and anchore
   await paid.chain.client.mine({ blocks: 1 })
   const shown = () => world.get<WholeBatch>(`/v1/settlements/${batch.number}`)
   await until('it is pending again', async () => (await shown()).state === 'pending')
+  const metrics = await (await fetch(paid.stack.controlMetricsUrl)).text()
+  assert.match(metrics, /^sluice_control_settlements_pending [12]$/m)
   const { transaction, contract: where, confirmations, root } = await shown()
   assert.deepEqual([transaction, where, confirmations, root], [null, null, 0, batch.root])
   const gone = flowsBefore.filter(({ transaction: hash }) => hash === batch.transaction)
