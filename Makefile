@@ -18,7 +18,7 @@ build: install ## Compile to dist/
 run: build ## Start the gateway with all it needs; Ctrl-C stops it
 	@exec node dist/control/launch/main.js
 
-check: install ## Types, lint, format and layering
+check: install ## Types, contracts, lint, format and layering
 	@node scripts/check.mjs
 
 format: install ## Format the sources

@@ -183,6 +183,8 @@ async function main(): Promise<void> {
       withdrawalMinUnits: 1,
       minChargeUnits: 0,
       blockSeconds: 1,
+      settlementAnchor: null,
+      settlementIntervalSeconds: 3_600,
       treasury,
       relayers: [relayer],
     },

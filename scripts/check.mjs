@@ -1,4 +1,4 @@
-// Types, lint and format, layering: runs all of them and fails when one does.
+// Types, contracts, lint and format, layering: runs all of them and fails when one does.
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
@@ -7,6 +7,7 @@ const steps = [
   ['protobuf', process.execPath, ['scripts/build.mjs', '--proto']],
   ['types', 'node_modules/.bin/tsc', ['-p', 'tsconfig.json', '--noEmit', '--incremental', 'false']],
   ['types of the verifier in browsers', 'node_modules/.bin/tsc', ['-p', 'verifier/tsconfig.json', '--noEmit']],
+  ['contracts', process.execPath, ['scripts/contracts.mjs', '--check']],
   ['lint and format', 'node_modules/.bin/biome', ['check', '--error-on-warnings', '.']],
   ['layering', process.execPath, ['scripts/layering.mjs']],
 ]

@@ -1,6 +1,7 @@
-// Compiles the contracts of the development chain again: node scripts/contracts.mjs
+// Compiles the contracts of control/launch/chain/contracts: node scripts/contracts.mjs [--check | --permit2]
 // Their byte code is kept in the repository (control/launch/chain/contracts.json), so that starting a chain needs no
-// compiler. Compilers and the sources of Permit2 are installed into a temporary folder from npm.
+// compiler. --check says whether it is that of the sources, and writes nothing; --permit2 makes that of Permit2 anew as well,
+// whose compiler and sources are installed into a temporary folder from npm.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -10,21 +11,32 @@ import { fileURLToPath } from 'node:url'
 
 const chainDir = join(dirname(fileURLToPath(import.meta.url)), '../control/launch/chain')
 const sourcesDir = join(chainDir, 'contracts')
-const PACKAGES = ['solc@0.8.37', 'solc-permit2@npm:solc@0.8.17', '@uniswap/v4-periphery@1.0.3']
+const require = createRequire(import.meta.url)
+const outputPath = join(chainDir, 'contracts.json')
+const PERMIT2_PACKAGES = ['solc-permit2@npm:solc@0.8.17', '@uniswap/v4-periphery@1.0.3']
 const SOLMATE = ['tokens/ERC20.sol', 'utils/SafeTransferLib.sol']
-const CONTRACTS = ['Coin', 'Stablecoin', 'ExactPermit2Proxy', 'IdentityRegistry', 'Wallet']
+const CONTRACTS = ['Coin', 'Stablecoin', 'ExactPermit2Proxy', 'IdentityRegistry', 'SettlementAnchor', 'Wallet']
 
-function compile(solc, input) {
-  const output = JSON.parse(solc.compile(JSON.stringify(input)))
+/** @param readImport answers the text of a source that another one imports from a package */
+function compile(solc, input, readImport) {
+  const output = JSON.parse(solc.compile(JSON.stringify(input), { import: readImport }))
   const errors = (output.errors ?? []).filter((error) => error.severity === 'error')
   if (errors.length > 0) throw new Error(errors.map((error) => error.formattedMessage).join('\n'))
   return output.contracts
 }
 
-function compileOwn(solc) {
+function fromPackage(path) {
+  try {
+    return { contents: readFileSync(require.resolve(path), 'utf8') }
+  } catch (error) {
+    return { error: error.message }
+  }
+}
+
+function compileOwn() {
   const sources = {}
   for (const file of readdirSync(sourcesDir)) sources[file] = { content: readFileSync(join(sourcesDir, file), 'utf8') }
-  const contracts = compile(solc, {
+  const input = {
     language: 'Solidity',
     sources,
     settings: {
@@ -33,16 +45,15 @@ function compileOwn(solc) {
       metadata: { bytecodeHash: 'none' },
       outputSelection: { '*': { '*': ['evm.bytecode.object', 'evm.deployedBytecode.object'] } },
     },
-  })
-  const result = {}
-  for (const named of Object.values(contracts)) {
+  }
+  const compiled = new Map()
+  for (const named of Object.values(compile(require('solc'), input, fromPackage))) {
     for (const [name, { evm }] of Object.entries(named)) {
-      if (!CONTRACTS.includes(name)) continue
       // The proxy is not deployed but put in its place, so what counts is the code that runs.
-      result[name] = `0x${name === 'ExactPermit2Proxy' ? evm.deployedBytecode.object : evm.bytecode.object}`
+      compiled.set(name, `0x${name === 'ExactPermit2Proxy' ? evm.deployedBytecode.object : evm.bytecode.object}`)
     }
   }
-  return result
+  return Object.fromEntries(CONTRACTS.map((name) => [name, compiled.get(name)]))
 }
 
 /**
@@ -68,18 +79,25 @@ function compilePermit2(solc, root) {
   return `0x${contracts['src/Permit2.sol'].Permit2.evm.bytecode.object}`
 }
 
-const dir = mkdtempSync(join(tmpdir(), 'sluice-contracts-'))
-try {
-  writeFileSync(join(dir, 'package.json'), '{"private":true}')
-  const install = spawnSync('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', ...PACKAGES], {
-    cwd: dir,
-    stdio: 'inherit',
-  })
-  if (install.status !== 0) throw new Error('the compilers could not be installed')
-  const require = createRequire(join(dir, 'package.json'))
-  const own = compileOwn(require('solc'))
-  const permit2 = compilePermit2(require('solc-permit2'), join(dir, 'node_modules/@uniswap/v4-periphery/lib/permit2'))
-  writeFileSync(join(chainDir, 'contracts.json'), `${JSON.stringify({ ...own, Permit2: permit2 }, null, 2)}\n`)
-} finally {
-  rmSync(dir, { recursive: true, force: true })
+function makePermit2() {
+  const dir = mkdtempSync(join(tmpdir(), 'sluice-contracts-'))
+  try {
+    writeFileSync(join(dir, 'package.json'), '{"private":true}')
+    const args = ['install', '--ignore-scripts', '--no-audit', '--no-fund', ...PERMIT2_PACKAGES]
+    const install = spawnSync('npm', args, { cwd: dir, stdio: 'inherit' })
+    if (install.status !== 0) throw new Error('the compiler of Permit2 could not be installed')
+    const solc = createRequire(join(dir, 'package.json'))('solc-permit2')
+    return compilePermit2(solc, join(dir, 'node_modules/@uniswap/v4-periphery/lib/permit2'))
+  } finally {
+    rmSync(dir, { recursive: true, force: true })
+  }
+}
+
+const kept = readFileSync(outputPath, 'utf8')
+const Permit2 = process.argv.includes('--permit2') ? makePermit2() : JSON.parse(kept).Permit2
+const made = `${JSON.stringify({ ...compileOwn(), Permit2 }, null, 2)}\n`
+if (!process.argv.includes('--check')) writeFileSync(outputPath, made)
+else if (made !== kept) {
+  console.error('contracts.json is not what the sources compile to: run node scripts/contracts.mjs')
+  process.exit(1)
 }

@@ -6,7 +6,7 @@ import { type Evidence, type Report, verify } from './verify.ts'
 
 const USAGE = `usage: sluice-verify receipt.json [options]
 
-Verifies a receipt of GET /v1/receipts/ID or /x402/v1/receipts/ID without asking anybody.
+Verifies a receipt of GET /v1/receipts/ID or /x402/v1/receipts/ID without asking anybody but the node of --rpc.
 
   --sheet FILE         the price sheet that the receipt names, of /v1/pricing/sheets/VERSION; not needed where the file
                        is {"receipt": ..., "sheet": ...}
@@ -15,11 +15,20 @@ Verifies a receipt of GET /v1/receipts/ID or /x402/v1/receipts/ID without asking
   --checkpoint FILE    another checkpoint of the log, kept from before or read later
   --consistency FILE   the proof that the later checkpoint contains the earlier one, of /v1/log/consistency
 
+  --contract ADDRESS   where settlement batches are anchored on the chain; with one of the next two, the receipt is verified
+                       up to the chain
+  --settlement FILE    what eth_getTransactionReceipt answers of the transaction that anchored a batch
+  --rpc URL            a node to read that from, of the transaction that --transaction HASH names
+  --settlement-consistency FILE
+                       the proof that the later of the receipt's checkpoint and the batch contains the earlier one
+  --statement FILE     the batch as /v1/settlements/NUMBER shows it
+
 Exit status: 0 when all that was checked holds, 1 when something does not, 2 when it cannot be checked as it was asked.
 `
 const HOLDS = 0
 const FAILED = 1
 const BAD_USAGE = 2
+const RPC_TIMEOUT_MS = 10_000
 
 class BadUsage extends Error {}
 
@@ -33,6 +42,12 @@ function readArguments(args: readonly string[]) {
       witness: { type: 'string', multiple: true },
       checkpoint: STRING,
       consistency: STRING,
+      contract: STRING,
+      settlement: STRING,
+      rpc: STRING,
+      transaction: STRING,
+      'settlement-consistency': STRING,
+      statement: STRING,
       help: { type: 'boolean' },
     } as const
     return parseArgs({ args: [...args], options, allowPositionals: true })
@@ -64,6 +79,45 @@ async function readEvidence(args: readonly string[]): Promise<Evidence | undefin
     ...(sheet !== undefined && { sheet: await textOf(sheet) }),
     ...(checkpoint !== undefined && { checkpoint: await textOf(checkpoint) }),
     ...(consistency !== undefined && { consistency: await textOf(consistency) }),
+    ...(await readSettlement(values)),
+  }
+}
+
+type Values = ReturnType<typeof readArguments>['values']
+
+async function readSettlement(values: Values): Promise<Partial<Evidence>> {
+  const { contract, settlement, rpc, transaction, statement, 'settlement-consistency': proof } = values
+  if (settlement === undefined && rpc === undefined) {
+    const isAsked =
+      contract !== undefined || transaction !== undefined || statement !== undefined || proof !== undefined
+    if (isAsked) throw new BadUsage('a settlement batch needs --settlement FILE, or --rpc URL with --transaction HASH')
+    return {}
+  }
+  if (contract === undefined) throw new BadUsage('a settlement batch needs --contract ADDRESS')
+  if (
+    (settlement === undefined) !== (transaction !== undefined) ||
+    (settlement === undefined) !== (rpc !== undefined)
+  ) {
+    throw new BadUsage('name either --settlement FILE, or --rpc URL with --transaction HASH')
+  }
+  return {
+    contract,
+    settlement: settlement === undefined ? await askNode(rpc ?? '', transaction ?? '') : await textOf(settlement),
+    ...(proof !== undefined && { settlementConsistency: await textOf(proof) }),
+    ...(statement !== undefined && { statement: await textOf(statement) }),
+  }
+}
+
+/** The one thing that is asked of somebody; all that the answer is used for is checked as if it came from a file. */
+async function askNode(url: string, transaction: string): Promise<string> {
+  if (!/^0x[0-9a-fA-F]{64}$/.test(transaction)) throw new BadUsage('--transaction is 0x and 64 hex digits')
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_getTransactionReceipt', params: [transaction] })
+  try {
+    const headers = { 'content-type': 'application/json' }
+    const response = await fetch(url, { method: 'POST', headers, body, signal: AbortSignal.timeout(RPC_TIMEOUT_MS) })
+    return await response.text()
+  } catch (error) {
+    throw new BadUsage(`the node does not answer: ${(error as Error).message}`)
   }
 }
 

@@ -75,6 +75,11 @@ export class Members {
     return BigInt(text)
   }
 
+  /** The elements of a list, whatever they are. */
+  items(name: string): readonly unknown[] {
+    return this.list(name)
+  }
+
   hash(name: string): Bytes {
     return this.hashOf(name, this.value(name))
   }

@@ -1,13 +1,15 @@
 import { checkAmounts, checkPayment } from './amounts.ts'
 import { isSame, toBase64 } from './bytes.ts'
 import { checkCharge } from './charge.ts'
+import { proveConsistent } from './consistency.ts'
 import { entryOf, layoutOf } from './entry.ts'
 import { Failed, must } from './failed.ts'
 import { Members } from './members.ts'
 import { type Checkpoint, checkCosignature, checkSignature, type NoteKey, readCheckpoint, readKey } from './note.ts'
 import { type Place, type Receipt, readReceipt } from './receipt.ts'
+import { checkStatement, readBatch } from './settlement.ts'
 import { readSheet, type Sheet } from './sheet.ts'
-import { isConsistent, leafHash, rootOf } from './tree.ts'
+import { leafHash, rootOf } from './tree.ts'
 
 /** The last second of the year 9999. */
 const LAST_SECOND = 253_402_300_799n
@@ -26,6 +28,14 @@ export interface Evidence {
   readonly checkpoint?: string
   /** The proof that the later one of both checkpoints contains the earlier one, as GET /v1/log/consistency answers. */
   readonly consistency?: string
+  /** A settlement batch as a node of the chain has it: what eth_getTransactionReceipt answers of its transaction. */
+  readonly settlement?: string
+  /** The address of the contract that batches are anchored in. */
+  readonly contract?: string
+  /** The proof that the later of the receipt's checkpoint and the batch contains the earlier, as above. */
+  readonly settlementConsistency?: string
+  /** The batch as GET /v1/settlements/NUMBER answers, with its statement. */
+  readonly statement?: string
 }
 
 /** A step of the verification, and why it holds or does not. A step is skipped where what it needs was not given. */
@@ -54,6 +64,7 @@ export async function verify(evidence: Evidence): Promise<Report> {
   await steps.run('log', () => checkLog(place))
   const signed = await steps.run('head', () => checkHead(place))
   if (signed !== undefined) await checkCheckpoints(steps, signed, evidence)
+  await checkSettlement(steps, signed, evidence)
   return steps.report()
 }
 
@@ -155,6 +166,8 @@ function checkLog({ log, leaf, position, treeSize, root, proof }: Place): Found<
 }
 
 interface Signed {
+  /** Of the head in the log of heads. */
+  readonly position: number
   readonly checkpoint: Checkpoint
   readonly note: string
 }
@@ -168,7 +181,7 @@ function checkHead({ log, treeSize, root, signed }: Place): Found<Signed> {
   const reached = rootOf(leafHash(entry), signed.position, signed.treeSize, signed.proof)
   const isThere = reached !== undefined && isSame(reached, checkpoint.root)
   must(isThere, 'the proof does not lead from the head to the root in the checkpoint')
-  const value = { checkpoint, note: signed.checkpoint }
+  const value = { position: signed.position, checkpoint, note: signed.checkpoint }
   return { value, reason: `place ${signed.position} of ${checkpoint.size} in the checkpoint of ${checkpoint.origin}` }
 }
 
@@ -207,19 +220,25 @@ async function checkWitness(note: string, text: string): Promise<Found<true>> {
 
 function checkConsistency(one: Checkpoint, other: Checkpoint, proof: string | undefined): Found<true> {
   must(one.origin === other.origin, `the checkpoints are of ${one.origin} and ${other.origin}`)
-  const [first, second] = one.size <= other.size ? [one, other] : [other, one]
-  if (proof === undefined) {
-    const path = `/v1/log/consistency?from=${first.size}&to=${second.size}`
-    must(first.size === second.size, `there is no proof, such as ${path} answers`)
-    must(isConsistent(first, second, []), `two checkpoints of ${first.size} heads have different roots`)
-    return told(`both are of ${first.size} heads, with one root`)
+  return told(proveConsistent(one, other, proof === undefined ? undefined : parse(proof, 'proof')))
+}
+
+async function checkSettlement(steps: Steps, signed: Signed | undefined, evidence: Evidence): Promise<void> {
+  const { settlement, contract, settlementConsistency: proof, statement } = evidence
+  if (settlement === undefined) return
+  const batch = await steps.run('settlement', () => {
+    const value = readBatch(parse(settlement, 'transaction receipt'), contract)
+    return { value, reason: `batch ${value.number} of ${value.size} heads, in block ${value.block}` }
+  })
+  if (batch === undefined) return
+  if (statement !== undefined) {
+    const origin = signed?.checkpoint.origin
+    await steps.run('statement', () => told(checkStatement(parse(statement, 'batch'), batch, origin)))
   }
-  const members = new Members(parse(proof, 'proof'), 'proof')
-  const [from, to] = [members.count('from'), members.count('to')]
-  must(
-    from === first.size && to === second.size,
-    `the proof is from ${from} to ${to} heads, not ${first.size} to ${second.size}`,
-  )
-  must(isConsistent(first, second, members.hashes('proof')), `${second.size} heads do not begin with the ${first.size}`)
-  return told(`the ${second.size} heads begin with the ${first.size}`)
+  if (signed === undefined) return
+  await steps.run('anchored', () => {
+    const { position, checkpoint } = signed
+    must(position < batch.size, `batch ${batch.number} has ${batch.size} heads, the receipt's is at place ${position}`)
+    return told(proveConsistent(checkpoint, batch, proof === undefined ? undefined : parse(proof, 'proof')))
+  })
 }

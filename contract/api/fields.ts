@@ -35,6 +35,10 @@ export function coinAmount(what: string): JsonSchema {
   return { type: 'string', format: 'usd', description: `${what} as a decimal string of coin such as "2.5"` }
 }
 
+export function time(what: string): JsonSchema {
+  return { type: 'string', format: 'time', description: `${what} such as "2027-01-31T12:00:00Z"` }
+}
+
 export function timeOrNone(what: string): JsonSchema {
   return { type: ['string', 'null'], format: 'time', description: `${what} such as "2027-01-31T12:00:00Z", or null` }
 }

@@ -3,6 +3,7 @@ import { accountRoutes } from './accountRoutes.ts'
 import { agentRoutes } from './agentRoutes.ts'
 import { BATCH_ROUTES } from './batchRoutes.ts'
 import { catalogRoutes } from './catalogRoutes.ts'
+import { chainRoutes } from './chainRoutes.ts'
 import { figureRoutes } from './figureRoutes.ts'
 import { keyRoutes } from './keyRoutes.ts'
 import { linkRoutes } from './linkRoutes.ts'
@@ -28,6 +29,7 @@ const tableOf = (limits: ContractLimits) => ({
   ...logRoutes(limits),
   ...catalogRoutes(limits),
   ...figureRoutes(limits),
+  ...chainRoutes(limits),
 })
 
 export type ApiOperation = keyof ReturnType<typeof tableOf>

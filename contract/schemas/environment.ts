@@ -25,6 +25,7 @@ export interface Variables {
   readonly SLUICE_PAYMENTS?: string
   readonly SLUICE_TREASURY_KEY?: string
   readonly SLUICE_RELAYER_KEYS?: string
+  readonly SLUICE_DEPLOYER_KEY?: string
   readonly SLUICE_WEBHOOKS_PRIVATE?: '1' | '0'
   readonly SLUICE_PRIVATE_PROVIDERS?: '1' | '0'
   readonly SLUICE_TRUSTED_PROXIES: number

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createPublicClient, http, parseAbi } from 'viem'
+import { createPublicClient, http, type PublicClient, parseAbi } from 'viem'
 import type { Limits } from '../limits.ts'
+import { ANCHOR_ABI } from '../onchain/settlements/anchorContract.ts'
 import type { Client, Pool } from '../runtime/db/pool.ts'
 import { type AuditCheck, Faults } from './check.ts'
 import { inSnapshot } from './snapshot.ts'
@@ -8,6 +9,7 @@ import { inSnapshot } from './snapshot.ts'
 const ABI = parseAbi(['function balanceOf(address account) view returns (uint256)'])
 const RECHECK_MS = 200
 const CHECK = 'the treasury has the tokens of the book'
+const ANCHORED = 'the last settlement batch is on the chain as it is in the book'
 
 interface Expected {
   readonly token: string
@@ -35,7 +37,10 @@ export async function checkChain(pool: Pool, rpcUrl: string | undefined, limits:
 async function compareOnce(pool: Pool, rpcUrl: string | undefined, limits: Limits): Promise<AuditCheck[]> {
   const book = await inSnapshot(pool, readBook)
   if (book === undefined) return []
-  if (rpcUrl === undefined) return [{ name: CHECK, ok: true, detail: 'not compared: CHAIN_RPC_URL is not set' }]
+  if (rpcUrl === undefined) {
+    const detail = 'not compared: CHAIN_RPC_URL is not set'
+    return [CHECK, ANCHORED].map((name) => ({ name, ok: true, detail }))
+  }
   const faults = new Faults()
   const chain = createPublicClient({ transport: http(rpcUrl, { timeout: limits.databaseTimeoutMs }) })
   const { treasury, blockNumber, tokens } = book
@@ -54,8 +59,35 @@ async function compareOnce(pool: Pool, rpcUrl: string | undefined, limits: Limit
   } catch (error) {
     faults.add(`the chain can not be read: ${(error as Error).message.split('\n')[0]}`)
   }
-  return [faults.check(CHECK, `${tokens.length} tokens at block ${blockNumber}`)]
+  return [faults.check(CHECK, `${tokens.length} tokens at block ${blockNumber}`), await checkBatch(pool, chain)]
 }
+
+/** The chain has the hash of a batch's statement, and each batch contains those before. */
+async function checkBatch(pool: Pool, chain: PublicClient): Promise<AuditCheck> {
+  const found = await pool.query<{ number: number; contract: `0x${string}`; root: string; digest: string }>(
+    LAST_ANCHORED,
+  )
+  const [batch] = found.rows
+  if (batch === undefined) return { name: ANCHORED, ok: true, detail: 'none is anchored' }
+  const { number, contract: address, root, digest } = batch
+  const faults = new Faults()
+  try {
+    const args = [BigInt(number)] as const
+    const [content] = await chain.readContract({ abi: ANCHOR_ABI, address, functionName: 'batch', args })
+    if (content.root !== `0x${root}`) faults.add(`batch ${number} has the root ${content.root} there, ${root} here`)
+    if (content.statement !== `0x${digest}`) faults.add(`batch ${number} has another statement there`)
+  } catch (error) {
+    faults.add(`batch ${number} can not be read: ${(error as Error).message.split('\n')[0]}`)
+  }
+  return faults.check(ANCHORED, `batch ${number} in ${address}`)
+}
+
+const LAST_ANCHORED = `
+  SELECT b.number, t.target AS contract, encode(b.root, 'hex') AS root,
+    encode(sha256(convert_to(b.statement, 'UTF8')), 'hex') AS digest
+  FROM (SELECT * FROM settlement_batches ORDER BY number DESC LIMIT 20) b
+  JOIN chain_transactions t ON t.purpose = 'settlement' AND split_part(t.ref, '#', 1) = b.number::text AND t.state = 'mined'
+  ORDER BY b.number DESC LIMIT 1`
 
 async function readBook(client: Client) {
   const identity = await client.query<{ treasury: `0x${string}`; scanned_block: number }>(

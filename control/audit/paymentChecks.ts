@@ -100,8 +100,9 @@ export const PAYMENT_INVARIANTS: readonly Invariant[] = [
         UNION ALL SELECT 'deposit', id, token, amount, wallet, true FROM deposits WHERE source = 'authorization'
         UNION ALL SELECT 'refund', id, token, amount, payer, false FROM refunds
         UNION ALL SELECT 'withdrawal', id, token, amount, wallet, false FROM withdrawals
+        UNION ALL SELECT 'settlement', number::text, NULL, NULL, NULL, NULL FROM settlement_batches
       ) r ON r.purpose = t.purpose AND r.id = split_part(split_part(t.ref, '#', 1), ':', 1)
-      WHERE r.id IS NULL OR t.token <> r.token OR t.amount <> r.amount
+      WHERE r.id IS NULL OR (t.purpose = 'settlement') <> (t.token IS NULL) OR t.token <> r.token OR t.amount <> r.amount
         OR t.transfer_from <> CASE WHEN r.is_in THEN r.wallet ELSE i.treasury END
         OR t.transfer_to <> CASE WHEN r.is_in THEN i.treasury ELSE r.wallet END`,
   },

@@ -26,6 +26,7 @@ interface Addresses {
   readonly catalogPath: string | undefined
   readonly archiveDir: string
   readonly chainRpcUrl: string | undefined
+  readonly deployerKey: string | undefined
   readonly logKey: string | undefined
   readonly catalogKey: string | undefined
   readonly nextCatalogKey: string | undefined
@@ -52,6 +53,7 @@ function readAddresses(variables: Variables): Addresses {
     // A book that is named is not the one of the run, so neither is its catalog.
     catalogPath: namedCatalog ?? (databaseUrl === undefined ? run.catalog : undefined),
     chainRpcUrl: chainRpcUrl ?? (databaseUrl === undefined ? run.chain_rpc_url : undefined),
+    deployerKey: variables.SLUICE_DEPLOYER_KEY,
     archiveDir: variables.SLUICE_ARCHIVE,
     // A book that is named is not the one of the run, so neither is its key.
     logKey: variables.SLUICE_LOG_KEY || (databaseUrl === undefined ? knownLogKey(variables.SLUICE_DATA) : undefined),
@@ -105,6 +107,11 @@ export class CliContext {
   /** A node of the chain that the book is bound to, when one is known. */
   get chainRpcUrl(): string | undefined {
     return this.addresses.chainRpcUrl
+  }
+
+  /** The private key of a wallet that deploys contracts. */
+  get deployerKey(): string | undefined {
+    return this.addresses.deployerKey
   }
 
   /** The key that the logs are signed with, when it is known. @throws CommandError when it does not hold */

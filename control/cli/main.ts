@@ -13,6 +13,7 @@ import { APPROVAL } from './approval.ts'
 import { AUDIT } from './audit.ts'
 import { BATCH } from './batch.ts'
 import { CATALOG } from './catalog.ts'
+import { CHAIN } from './chain.ts'
 import { type Arguments, type Command, type CommandGroup, isSet, UsageError } from './command.ts'
 import { addCompletion } from './completion.ts'
 import { CliContext, CommandError } from './context.ts'
@@ -48,6 +49,7 @@ export const COMMANDS: readonly (CommandGroup | Command)[] = [
   INCIDENT,
   BATCH,
   LOG,
+  CHAIN,
   RECEIPTS,
   RESTORE,
   TRAIL,

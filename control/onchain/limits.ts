@@ -7,6 +7,10 @@ export const ONCHAIN_LIMITS = {
   chainBatchMax: 100,
   /** The time from one look whether the node answers to the next, in milliseconds. */
   chainCheckMs: 5_000,
+  /** Blocks that the node has and whose transfers are not read, above which the chain counts as behind. */
+  chainUnreadBlocksMax: 100,
+  /** The age of a transaction in no block above which the chain counts as behind, in milliseconds. */
+  chainWaitingMs: 600_000,
   /** The time from one look for the receipts of transactions to the next at most, in milliseconds. */
   chainPollMs: 250,
   /** The time from one look at every transaction that is not final to the next, in milliseconds. */
@@ -75,4 +79,14 @@ export const ONCHAIN_LIMITS = {
   withdrawalCheckMs: 1_000,
   /** Withdrawals that such a look takes at once. */
   withdrawalBatchMax: 50,
+
+  // Settlement batches.
+  /** The time from one look whether a settlement batch is due to the next, in milliseconds. */
+  settlementCheckMs: 2_000,
+  /** Receipts whose charges are added up at once. */
+  settlementSumReceipts: 10_000,
+  /** Batches, from the last one back, that the chain may have taken back. */
+  settlementsReorgMax: 100,
+  /** How long a batch rests that its contract does not take, in milliseconds. */
+  settlementRefusedMs: 60_000,
 } as const

@@ -24,10 +24,12 @@ import { walletHandlers } from '../customers/wallets/walletHandlers.ts'
 import { accountOfWallet } from '../customers/wallets/wallets.ts'
 import type { Limits } from '../limits.ts'
 import { ContractWallets } from '../onchain/chain/contractSignature.ts'
+import { flowHandlers } from '../onchain/flows/flowHandlers.ts'
 import { depositHandlers } from '../onchain/service/depositHandlers.ts'
 import { payerCreditHandlers } from '../onchain/service/payerCreditHandlers.ts'
 import type { PaymentsService } from '../onchain/service/paymentsService.ts'
 import { withdrawalHandlers } from '../onchain/service/withdrawalHandlers.ts'
+import { settlementHandlers } from '../onchain/settlements/settlementHandlers.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { catalogHandlers } from './catalogHandlers.ts'
 import type { Environment } from './environment.ts'
@@ -78,6 +80,8 @@ export function newAccountApi(parts: ApiParts): AccountApi {
       ...depositHandlers({ pool, payments, accountOfWallet, limits }),
       ...payerCreditHandlers({ pool, payments }),
       ...withdrawalHandlers({ pool, debits: parts.debits, payments, accountOfWallet, limits }),
+      ...flowHandlers(pool, limits),
+      ...settlementHandlers(pool, limits),
       ...logHandlers(pool, environment.logWitnesses ?? [], limits),
       ...catalogHandlers(pool, limits),
       ...figureHandlers(pool, { ...environment, payments: payments?.config }, limits),

@@ -232,7 +232,8 @@ export class ControlService {
     const { payments, chainRpcUrl } = this.environment
     const chain = new ChainState({
       rpcUrl: payments?.rpcUrl ?? chainRpcUrl,
-      chainId: payments?.chainId,
+      payments,
+      pool: this.pool,
       log: this.log,
       limits: this.limits,
     })

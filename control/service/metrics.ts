@@ -227,6 +227,8 @@ export class ControlMetrics {
     add('deposits_settling', 'Gasless deposits not credited yet', 'depositsSettling')
     add('withdrawals_sending', 'Withdrawals not sent yet', 'withdrawalsSending')
     add('withdrawal_oldest_seconds', 'Age of the oldest of these', 'withdrawalOldestSeconds')
+    add('settlements_pending', 'Settlement batches not anchored yet', 'settlementsPending')
+    add('settlement_oldest_seconds', 'Age of the oldest of these', 'settlementOldestSeconds')
     add('transactions_pending', 'Transactions of the gateway in no block', 'transactionsPending')
     add('transaction_oldest_seconds', 'Age of the oldest of these', 'transactionOldestSeconds')
   }

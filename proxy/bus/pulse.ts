@@ -67,7 +67,7 @@ export class Pulse {
         () => {
           this.alive = false
           seen.keep(observed)
-          if (this.chain === 'ok') this.chain = 'unavailable'
+          if (this.chain !== 'not_configured') this.chain = 'unavailable'
           return undefined
         },
       )

@@ -48,7 +48,8 @@ function report(catalog: CatalogStore, health: RouteHealth, vitals: Vitals): Rep
   const nowMs = Date.now()
   const models = [...(catalog.current?.models.values() ?? [])]
   const serving = models.filter((model) => serves(model, health, nowMs)).length
-  const well = vitals.redis && vitals.control && vitals.chain !== 'unavailable' && serving > 0
+  const isChainWell = vitals.chain === 'ok' || vitals.chain === 'not_configured'
+  const well = vitals.redis && vitals.control && isChainWell && serving > 0
   return {
     status: vitals.draining ? 'draining' : well ? 'ok' : 'degraded',
     database: vitals.control ? 'ok' : 'unavailable',

@@ -11,6 +11,7 @@ import {
   devAccount,
   devClient,
   devPrivateKey,
+  provideAnchor,
 } from '../../control/launch/chain/deploy.ts'
 import { limits } from './limits.ts'
 import { makeTempDir, removeTempDir } from './tempDir.ts'
@@ -151,6 +152,11 @@ export class TestChain {
     const args = [agentId, wallet.address, deadline, signature] as const
     const call = { address: registry, abi: REGISTRY_ABI, functionName: 'setAgentWallet', args } as const
     await this.wait(await this.client.writeContract({ ...call, account: owner }))
+  }
+
+  /** A contract for settlement batches, in which the relayer anchors. */
+  provideAnchor(): Promise<Address> {
+    return provideAnchor(this.client, { admin: devAccount(0).address, anchorer: this.relayer.address })
   }
 
   /** A contract wallet (ERC-1271) whose owner signs for it. */

@@ -224,6 +224,9 @@ export const ROWS: Readonly<Record<string, Row>> = {
   'GET /v1/network': row(all('200')),
   'GET /v1/ecosystem': row(all('200')),
 
+  'GET /v1/flows': row(all('200')),
+  'GET /v1/settlements': row(all('200')),
+  'GET /v1/settlements/{number}': row(all('404 not_found'), undefined, '/v1/settlements/1'),
   'GET /v1/providers': row(all('200')),
   'POST /v1/providers': row(session(BAD), {}),
   'DELETE /v1/providers/{id}': row(session('200', DENIED), undefined, '/v1/providers/<provider>'),

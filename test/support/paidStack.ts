@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Address } from 'viem'
 import { createPool, type Pool } from '../../control/runtime/db/pool.ts'
 import { type Payer, startChain, type TestChain } from './chain.ts'
 import { limits } from './limits.ts'
@@ -13,6 +14,8 @@ export const COIN_USD = '0.5'
 export interface PaidStackOptions extends StackOptions {
   /** More members of the payments file. */
   readonly payments?: Record<string, unknown>
+  /** From one settlement batch to the next; there are none without it. */
+  readonly settlementSeconds?: number
   /** The node can be stopped and started, and goes on where it was. */
   readonly keepChain?: boolean
 }
@@ -24,6 +27,8 @@ export interface PaidStack {
   /** The way of control to the chain. */
   readonly rpc: RpcProxy
   readonly pool: Pool
+  /** The contract that settlement batches are anchored in. */
+  readonly anchor: Address | undefined
   /** With /x402. */
   readonly url: (path: string) => string
   /** Waits until every payment is decided and everything that goes back has gone; then audits, the chain included. */
@@ -51,7 +56,9 @@ export async function startPaidStack(options: PaidStackOptions = {}): Promise<Pa
   const rpc = await RpcProxy.start(chain.rpcUrl)
   const dir = makeTempDir('payments')
   const file = join(dir, 'payments.yaml')
-  writeFileSync(file, paymentsFile(chain, options.payments))
+  const anchor = options.settlementSeconds === undefined ? undefined : await chain.provideAnchor()
+  const settlements = { settlement_anchor: anchor, settlement_interval_seconds: options.settlementSeconds }
+  writeFileSync(file, paymentsFile(chain, { ...settlements, ...options.payments }))
   const catalog =
     typeof options.catalog === 'object' ? { coinUsd: COIN_USD, ...options.catalog } : { coinUsd: COIN_USD }
   const stack = await startStack({
@@ -72,6 +79,7 @@ export async function startPaidStack(options: PaidStackOptions = {}): Promise<Pa
     chain,
     rpc,
     pool,
+    anchor,
     url: (path) => `${stack.baseUrl}/x402${path}`,
     has: (asset, payer) => chain.balanceOf(asset, payer.address),
     audited: async () => {

@@ -13,13 +13,13 @@ export function idTimeMs(id: string): number {
   return ms
 }
 
-/** The least id of a request that arrived then. @param ms since 1970 */
-export function idBound(ms: number): string {
+/** The least id that was made then, of a request unless another prefix is given. @param ms since 1970 */
+export function idBound(ms: number, prefix = 'req'): string {
   let text = ''
   for (let rest = Math.max(0, ms), i = 0; i < TIME_DIGITS; i++, rest = Math.floor(rest / 32)) {
     text = CROCKFORD[rest % 32] + text
   }
-  return `req_${text}`
+  return `${prefix}_${text}`
 }
 
 /** The first moment of the month that is so many months from the one of a moment; milliseconds since 1970, UTC. */

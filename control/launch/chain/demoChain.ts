@@ -13,11 +13,13 @@ import {
   devPrivateKey,
   EXACT_PROXY,
   PERMIT2,
+  provideAnchor,
 } from './deploy.ts'
 
 const [TREASURY, RELAYER, PAYER] = [1, 2, 3]
 const COIN_DECIMALS = 18
 const STABLECOIN_DECIMALS = 6
+const SETTLEMENT_SECONDS = 20
 const TOP_UP = 1_000n
 const TOP_UP_BELOW = 100n
 
@@ -51,8 +53,10 @@ export async function startDemoChain(dataDir: string, logFile: string, limits: L
     await fill(client, contracts, payer)
     await fill(client, contracts, devAccount(TREASURY).address)
     await approve(client, contracts.coin)
+    const roles = { admin: devAccount(0).address, anchorer: devAccount(RELAYER).address }
+    const anchor = await provideAnchor(client, roles)
     const paymentsPath = join(dataDir, 'demo-payments.yaml')
-    writeFileSync(paymentsPath, demoPaymentsFile(contracts))
+    writeFileSync(paymentsPath, demoPaymentsFile(contracts, anchor))
     const env = {
       CHAIN_RPC_URL: node.rpcUrl,
       SLUICE_PAYMENTS: paymentsPath,
@@ -104,7 +108,7 @@ async function approve(client: DevClient, coin: Address): Promise<void> {
 }
 
 /** The text of the demo's payments file. */
-export function demoPaymentsFile({ coin, stablecoin, registry }: DevContracts): string {
+export function demoPaymentsFile({ coin, stablecoin, registry }: DevContracts, anchor: Address): string {
   return `# Written at every start of the demo. For a chain of your own, see "Payments on a chain" in README.md.
 chain_id: ${DEV_CHAIN_ID}
 deposit_confirmations: 1
@@ -116,5 +120,8 @@ block_seconds: 1
 coin: { address: "${coin}", decimals: ${COIN_DECIMALS}, name: Demo Coin }
 stablecoin: { address: "${stablecoin}", decimals: ${STABLECOIN_DECIMALS}, name: USD Coin, version: "2", usd: "1" }
 agent_registry: "${registry}"
+# Often, so that the demo shows batches.
+settlement_anchor: "${anchor}"
+settlement_interval_seconds: ${SETTLEMENT_SECONDS}
 `
 }

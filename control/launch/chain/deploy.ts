@@ -1,20 +1,21 @@
-import { readFileSync } from 'node:fs'
 import {
   type Account,
   type Address,
   concat,
   createTestClient,
   encodeDeployData,
+  getContractAddress,
   type Hex,
   http,
   parseAbi,
   publicActions,
   walletActions,
+  zeroHash,
 } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
 import { foundry } from 'viem/chains'
-
-type ContractName = 'Coin' | 'Stablecoin' | 'ExactPermit2Proxy' | 'IdentityRegistry' | 'Wallet' | 'Permit2'
+import { contractCode } from './contractCodes.ts'
+import { type AnchorRoles, anchorInitCode } from './deployAnchor.ts'
 
 /** The mnemonic that every development node funds: its keys are public. */
 const DEV_MNEMONIC = 'test test test test test test test test test test test junk'
@@ -68,11 +69,6 @@ export function devPrivateKey(index: number): Hex {
   return `0x${Buffer.from(key).toString('hex')}`
 }
 
-const codes = JSON.parse(readFileSync(new URL('./contracts.json', import.meta.url), 'utf8')) as Record<
-  ContractName,
-  Hex
->
-
 /** Deploys one of the contracts in contracts.json. @returns its address */
 export async function deployContract(
   client: DevClient,
@@ -81,8 +77,8 @@ export async function deployContract(
 ): Promise<Address> {
   const data =
     argument === undefined
-      ? codes[name]
-      : encodeDeployData({ abi: parseAbi(['constructor(address)']), bytecode: codes[name], args: [argument] })
+      ? contractCode(name)
+      : encodeDeployData({ abi: parseAbi(['constructor(address)']), bytecode: contractCode(name), args: [argument] })
   const hash = await client.sendTransaction({ data, to: null })
   const receipt = await client.waitForTransactionReceipt({ hash })
   if (!receipt.contractAddress) throw new Error(`${name} was not deployed`)
@@ -98,9 +94,26 @@ export async function deployContracts(client: DevClient): Promise<DevContracts> 
   const coin = await deployContract(client, 'Coin')
   const stablecoin = await deployContract(client, 'Stablecoin')
   const registry = await deployContract(client, 'IdentityRegistry')
-  const hash = await client.sendTransaction({ to: CREATE2_DEPLOYER, data: concat([PERMIT2_SALT, codes.Permit2]) })
+  const hash = await client.sendTransaction({
+    to: CREATE2_DEPLOYER,
+    data: concat([PERMIT2_SALT, contractCode('Permit2')]),
+  })
   await client.waitForTransactionReceipt({ hash })
   if ((await client.getCode({ address: PERMIT2 })) === undefined) throw new Error(`Permit2 is not at ${PERMIT2}`)
-  await client.setCode({ address: EXACT_PROXY, bytecode: codes.ExactPermit2Proxy })
+  await client.setCode({ address: EXACT_PROXY, bytecode: contractCode('ExactPermit2Proxy') })
   return { coin, stablecoin, registry }
+}
+
+/**
+ * A SettlementAnchor contract on a development chain: the one that is there for these roles, else a new one, at the address
+ * that follows from its code.
+ */
+export async function provideAnchor(client: DevClient, roles: AnchorRoles): Promise<Address> {
+  const bytecode = anchorInitCode(roles)
+  const address = getContractAddress({ opcode: 'CREATE2', from: CREATE2_DEPLOYER, salt: zeroHash, bytecode })
+  if ((await client.getCode({ address })) !== undefined) return address
+  const hash = await client.sendTransaction({ to: CREATE2_DEPLOYER, data: concat([zeroHash, bytecode]) })
+  await client.waitForTransactionReceipt({ hash })
+  if ((await client.getCode({ address })) === undefined) throw new Error(`SettlementAnchor is not at ${address}`)
+  return address
 }

@@ -5,7 +5,7 @@ import type { Client, Queryable } from '../../runtime/db/pool.ts'
 import type { Fees } from './fees.ts'
 import type { SignedTransaction, Signer } from './signer.ts'
 
-export type Purpose = 'payment' | 'deposit' | 'refund' | 'withdrawal'
+export type Purpose = 'payment' | 'deposit' | 'refund' | 'withdrawal' | 'settlement'
 
 /** The movement of tokens that a transaction has to make. */
 export interface ExpectedTransfer {
@@ -26,7 +26,8 @@ export interface Order {
   readonly data: Hex
   readonly gas: bigint
   readonly fees: Fees
-  readonly transfer: ExpectedTransfer
+  /** Absent where no tokens move. */
+  readonly transfer?: ExpectedTransfer
 }
 
 /** A transaction that is stored and can be sent; only after the commit it may. */
@@ -71,10 +72,10 @@ export async function storeTransaction(client: Client, signer: Signer, order: Or
       to,
       Buffer.from(data.slice(2), 'hex'),
       gas.toString(),
-      transfer.token,
-      transfer.from,
-      transfer.to,
-      transfer.amount.toString(),
+      transfer?.token,
+      transfer?.from,
+      transfer?.to,
+      transfer?.amount.toString(),
     ],
   )
   const id = stored.rows[0]?.id
@@ -91,7 +92,7 @@ export async function storeTransaction(client: Client, signer: Signer, order: Or
  */
 export async function storeForeign(
   client: Client,
-  order: Pick<Order, 'purpose' | 'ref' | 'transfer'>,
+  order: Pick<Order, 'purpose' | 'ref'> & { readonly transfer: ExpectedTransfer },
   hash: Hex,
   raw: Hex | undefined,
 ): Promise<number> {

@@ -10,6 +10,8 @@ export interface OutcomeHandler {
   mined(client: Client, ref: string): Promise<void>
   /** It is in a block and made no transfer, or can get into none. Called again likewise, also after `mined`. */
   unmade(client: Client, ref: string): Promise<void>
+  /** Whether a transaction that moves no tokens has done what it is for. */
+  isMade?(receipt: TransactionReceipt, row: TransactionRow): boolean
 }
 
 export type OutcomeHandlers = Readonly<Record<Purpose, OutcomeHandler>>
@@ -29,7 +31,7 @@ export class OutcomeRecorder {
 
   /** Records that a transaction is in a block, once; what another control recorded first stays. */
   async record(row: TransactionRow, receipt: TransactionReceipt): Promise<void> {
-    const state = hasTransferred(receipt, row.transfer) ? 'mined' : 'reverted'
+    const state = this.isMade(row, receipt) ? 'mined' : 'reverted'
     const isNew = await withTransaction(this.pool, async (client) => {
       const updated = await client.query(
         `UPDATE chain_transactions SET state = $2, hash = $3, block_number = $4, block_hash = $5
@@ -41,6 +43,11 @@ export class OutcomeRecorder {
       return true
     })
     if (isNew) this.onRecorded(row.id, state)
+  }
+
+  private isMade(row: TransactionRow, receipt: TransactionReceipt): boolean {
+    if (row.transfer !== undefined) return hasTransferred(receipt, row.transfer)
+    return this.handlers[row.purpose].isMade?.(receipt, row) === true
   }
 
   /** Puts the transactions of a block that the chain took back among the pending again. @returns how many */

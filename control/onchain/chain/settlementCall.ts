@@ -12,6 +12,7 @@ export const PAYMENT_ABI = parseAbi([
   'function balanceOf(address account) view returns (uint256)',
   'function allowance(address owner, address spender) view returns (uint256)',
   'function transfer(address to, uint256 value) returns (bool)',
+  'function symbol() view returns (string)',
   'function nonceBitmap(address owner, uint256 word) view returns (uint256)',
   'struct TokenPermissions { address token; uint256 amount; }',
   'struct Permit { TokenPermissions permitted; uint256 nonce; uint256 deadline; }',

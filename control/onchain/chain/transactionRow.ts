@@ -1,4 +1,4 @@
-import type { Hex } from 'viem'
+import { type Hex, zeroAddress } from 'viem'
 import type { Address } from '../../../contract/payments/address.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import type { Fees } from './fees.ts'
@@ -27,7 +27,8 @@ export interface TransactionRow {
   readonly target: Address
   readonly data: Hex
   readonly gas: bigint
-  readonly transfer: ExpectedTransfer
+  /** Absent where no tokens move. */
+  readonly transfer: ExpectedTransfer | undefined
   readonly blockNumber: number
   readonly blockHash: string
   /** Newest first. */
@@ -44,10 +45,10 @@ interface Row {
   readonly target: Address | null
   readonly data: Buffer | null
   readonly gas: number | null
-  readonly token: Address
-  readonly transfer_from: Address
-  readonly transfer_to: Address
-  readonly amount: string
+  readonly token: Address | null
+  readonly transfer_from: Address | null
+  readonly transfer_to: Address | null
+  readonly amount: string | null
   readonly block_number: number | null
   readonly block_hash: string | null
   readonly attempts: Array<{ hash: Hex; raw: string | null; max_fee: string; priority_fee: string; age_ms: number }>
@@ -60,6 +61,11 @@ const COLUMNS = `t.id, t.purpose, t.ref, t.state, t.sender, t.nonce, t.target, t
      'age_ms', floor(extract(epoch FROM clock_timestamp() - a.signed_at) * 1000)) ORDER BY a.signed_at DESC, a.hash)
    FROM chain_attempts a WHERE a.transaction_id = t.id) AS attempts`
 
+function transferOf({ token, transfer_from: from, transfer_to: to, amount }: Row): ExpectedTransfer | undefined {
+  if (token === null || from === null || to === null || amount === null) return undefined
+  return { token, from, to, amount: BigInt(amount) }
+}
+
 function toTransaction(row: Row): TransactionRow {
   return {
     id: row.id,
@@ -68,10 +74,10 @@ function toTransaction(row: Row): TransactionRow {
     state: row.state,
     sender: row.sender ?? undefined,
     nonce: row.nonce ?? -1,
-    target: row.target ?? row.token,
+    target: row.target ?? row.token ?? zeroAddress,
     data: `0x${row.data?.toString('hex') ?? ''}`,
     gas: BigInt(row.gas ?? 0),
-    transfer: { token: row.token, from: row.transfer_from, to: row.transfer_to, amount: BigInt(row.amount) },
+    transfer: transferOf(row),
     blockNumber: row.block_number ?? -1,
     blockHash: row.block_hash ?? '',
     attempts: (row.attempts ?? []).map((attempt) => ({

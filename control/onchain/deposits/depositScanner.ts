@@ -69,14 +69,15 @@ export class DepositScanner {
   private async pass(): Promise<void> {
     const { pool, chain, confirmations, finalBlocks } = this.options
     const again = Math.min(finalBlocks, Math.floor(this.options.limits.chainScanBlocksMax / 2))
-    const head = Number(await chain.getBlockNumber()) - (confirmations - 1)
+    const newest = Number(await chain.getBlockNumber())
+    const head = newest - (confirmations - 1)
     const more = await tryLock(pool, 'depositScan', async () => {
       const found = await pool.query<{ scanned_block: number }>('SELECT scanned_block FROM chain_identity')
       const scanned = found.rows[0]?.scanned_block ?? head
       const first = Math.max(scanned + 1 - again, 0)
       const last = Math.min(head, first + this.options.limits.chainScanBlocksMax - 1)
       if (last <= scanned) return false
-      await this.book(last, await this.transfers(first, last))
+      await this.book(last, newest, await this.transfers(first, last))
       return last < head
     })
     if (more === true) this.loop.wake()
@@ -99,7 +100,7 @@ export class DepositScanner {
     return [...seen.values()].sort((a, b) => a.block - b.block || a.logIndex - b.logIndex)
   }
 
-  private async book(scannedBlock: number, transfers: readonly Seen[]): Promise<void> {
+  private async book(scannedBlock: number, newestBlock: number, transfers: readonly Seen[]): Promise<void> {
     const { pool, log } = this.options
     await withTransaction(pool, async (client) => {
       await client.query('SELECT FROM chain_identity FOR UPDATE')
@@ -126,7 +127,10 @@ export class DepositScanner {
         if (account === undefined) log.warn(shown, 'a transfer of the treasury that nobody has asked for')
         else log.info({ ...shown, account }, 'a deposit arrived')
       }
-      await client.query('UPDATE chain_identity SET scanned_block = greatest(scanned_block, $1)', [scannedBlock])
+      await client.query('UPDATE chain_identity SET scanned_block = greatest(scanned_block, $1), head_block = $2', [
+        scannedBlock,
+        newestBlock,
+      ])
     })
   }
 

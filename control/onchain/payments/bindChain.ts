@@ -1,9 +1,13 @@
 import { randomBytes } from 'node:crypto'
+import type { PaymentAsset } from '../../../contract/payments/terms.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
-import { type ChainClient, readChain } from '../chain/chainClient.ts'
+import { type ChainClient, chainUnavailable, isUnanswered, readChain } from '../chain/chainClient.ts'
 import { openSender } from '../chain/outbox.ts'
 import { PAYMENT_ABI } from '../chain/settlementCall.ts'
 import type { PaymentsConfig } from './paymentsConfig.ts'
+
+/** What a token may be called: one line of few characters. */
+const SYMBOL = /^[^\p{C}]{1,32}$/u
 
 /** The chain is not the one that the book is bound to, so that what the book says of it is wrong there. */
 export class WrongChainError extends Error {
@@ -45,6 +49,7 @@ export async function bindChain(db: Queryable, chain: ChainClient, config: Payme
     await openSender(db, address, nonce)
   }
   await openTokens(db, chain, config)
+  for (const asset of config.assets) await describeToken(db, chain, asset)
   return row.quote_secret
 }
 
@@ -86,4 +91,22 @@ async function openTokens(db: Queryable, chain: ChainClient, config: PaymentsCon
       [address, Number(blockNumber), amount.toString()],
     )
   }
+}
+
+/** Keeps how a token is shown: by its symbol, or by the name in the payments file where its contract tells none. */
+async function describeToken(
+  db: Queryable,
+  chain: ChainClient,
+  { address, name, decimals }: PaymentAsset,
+): Promise<void> {
+  const known = await db.query('SELECT FROM chain_openings WHERE token = $1 AND decimals = $2', [address, decimals])
+  if (known.rowCount !== 0) return
+  const told = await chain
+    .readContract({ abi: PAYMENT_ABI, address, functionName: 'symbol' })
+    .catch((error: unknown) => {
+      if (isUnanswered(error)) throw chainUnavailable(error)
+      return ''
+    })
+  const symbol = SYMBOL.test(told) ? told : name
+  await db.query('UPDATE chain_openings SET symbol = $2, decimals = $3 WHERE token = $1', [address, symbol, decimals])
 }

@@ -13,6 +13,10 @@ export interface OpenMoney {
   readonly withdrawalsSending: number
   /** Age of the oldest withdrawal that was not sent. */
   readonly withdrawalOldestSeconds: number
+  /** Settlement batches that are not anchored, or not deep enough. */
+  readonly settlementsPending: number
+  /** Age of the oldest of these. */
+  readonly settlementOldestSeconds: number
   readonly transactionsPending: number
   /** Age of the oldest transaction in no block. */
   readonly transactionOldestSeconds: number
@@ -26,6 +30,8 @@ export const NO_OPEN_MONEY: OpenMoney = {
   depositsSettling: 0,
   withdrawalsSending: 0,
   withdrawalOldestSeconds: 0,
+  settlementsPending: 0,
+  settlementOldestSeconds: 0,
   transactionsPending: 0,
   transactionOldestSeconds: 0,
 }
@@ -38,16 +44,20 @@ interface Row {
   readonly deposits_settling: number
   readonly withdrawals_sending: number
   readonly withdrawal_oldest: number
+  readonly settlements_pending: number
+  readonly settlement_oldest: number
   readonly transactions_pending: number
   readonly transaction_oldest: number
 }
 
+/** Batches, from the last one back, among which those are that may not be anchored. */
+const BATCHES_OPEN_MAX = 100
 const OLDEST = 'coalesce(extract(epoch FROM now() - min(created_at)), 0)::float8'
 
 /** Counts what is on its way; only open rows are read, by their indices. @throws errors of PostgreSQL */
 export async function countOpenMoney(db: Queryable): Promise<OpenMoney> {
   const found = await db.query<Row>(`
-    SELECT p.*, r.*, d.*, w.*, t.* FROM
+    SELECT p.*, r.*, d.*, w.*, s.*, t.* FROM
       (SELECT count(*) FILTER (WHERE state = 'settling') AS payments_settling,
          count(*) FILTER (WHERE state = 'paid') AS payments_serving
        FROM payments WHERE state IN ('settling', 'paid')) p,
@@ -56,6 +66,10 @@ export async function countOpenMoney(db: Queryable): Promise<OpenMoney> {
       (SELECT count(*) AS deposits_settling FROM deposits WHERE state = 'settling') d,
       (SELECT count(*) AS withdrawals_sending, ${OLDEST} AS withdrawal_oldest
        FROM withdrawals WHERE state = 'sending') w,
+      (SELECT count(*) AS settlements_pending, ${OLDEST} AS settlement_oldest
+       FROM (SELECT number, created_at FROM settlement_batches ORDER BY number DESC LIMIT ${BATCHES_OPEN_MAX}) b
+       WHERE NOT EXISTS (SELECT FROM chain_transactions WHERE purpose = 'settlement' AND state = 'mined'
+         AND split_part(ref, '#', 1) = b.number::text)) s,
       (SELECT count(*) AS transactions_pending, ${OLDEST} AS transaction_oldest
        FROM chain_transactions WHERE state = 'pending') t`)
   const row = found.rows[0]
@@ -68,6 +82,8 @@ export async function countOpenMoney(db: Queryable): Promise<OpenMoney> {
     depositsSettling: row.deposits_settling,
     withdrawalsSending: row.withdrawals_sending,
     withdrawalOldestSeconds: row.withdrawal_oldest,
+    settlementsPending: row.settlements_pending,
+    settlementOldestSeconds: row.settlement_oldest,
     transactionsPending: row.transactions_pending,
     transactionOldestSeconds: row.transaction_oldest,
   }

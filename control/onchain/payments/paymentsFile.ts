@@ -25,6 +25,10 @@ export interface PaymentsFile {
   readonly minChargeUnits: number
   /** From one block to the next. */
   readonly blockSeconds: number
+  /** The contract that settlement batches are anchored in; null for none. */
+  readonly settlementAnchor: Address | null
+  /** From one settlement batch to the next. */
+  readonly settlementIntervalSeconds: number
 }
 
 /** A token as payments.schema.json describes it. */
@@ -45,6 +49,8 @@ interface Content {
   readonly coin?: TokenContent
   readonly stablecoin?: TokenContent & { readonly usd: string }
   readonly agent_registry?: string
+  readonly settlement_anchor?: string
+  readonly settlement_interval_seconds: number
   readonly refund_min_usd: string
   readonly deposit_min_usd: string
   readonly withdrawal_min_usd: string
@@ -93,6 +99,8 @@ function parsed(file: YamlFile): PaymentsFile {
     withdrawalMinUnits: statedUnits(content.withdrawal_min_usd),
     minChargeUnits: statedUnits(content.min_charge_usd),
     blockSeconds: content.block_seconds,
+    settlementAnchor: content.settlement_anchor === undefined ? null : lowered(content.settlement_anchor),
+    settlementIntervalSeconds: content.settlement_interval_seconds,
   }
 }
 

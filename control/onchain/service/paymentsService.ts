@@ -22,6 +22,7 @@ import type { PaymentsConfig } from '../payments/paymentsConfig.ts'
 import { RefusalCounts } from '../payments/refusalCounts.ts'
 import { PaymentSettler, type Settled } from '../payments/settler.ts'
 import { Refunder, refundOutcome } from '../refunds/refunds.ts'
+import { AnchorKeeper, settlementOutcome } from '../settlements/anchorKeeper.ts'
 import { Withdrawer, withdrawalOutcome } from '../withdrawals/withdrawals.ts'
 
 const STOP_CHECK_MS = 20
@@ -42,6 +43,7 @@ const HANDLERS: OutcomeHandlers = {
   refund: refundOutcome,
   deposit: depositOutcome,
   withdrawal: withdrawalOutcome,
+  settlement: settlementOutcome,
 }
 
 /** What runs once the chain is known to be the right one. */
@@ -55,6 +57,8 @@ interface Running {
   readonly scanner: DepositScanner
   readonly deposits: Deposits
   readonly withdrawer: Withdrawer
+  /** Undefined where the operator has named no contract. */
+  readonly anchors: AnchorKeeper | undefined
   /** What an earlier process left has been seen to. */
   isSwept: boolean
 }
@@ -123,8 +127,8 @@ export class PaymentsService {
     if (running === undefined) return
     const deadlineMs = performance.now() + timeoutMs
     while (running.settler.size > 0 && performance.now() < deadlineMs) await sleep(STOP_CHECK_MS)
-    const { closer, refunder, sweeper, scanner, deposits, withdrawer } = running
-    await Promise.all([closer, refunder, sweeper, scanner, deposits, withdrawer].map((part) => part.stop()))
+    const { closer, refunder, sweeper, scanner, deposits, withdrawer, anchors } = running
+    await Promise.all([closer, refunder, sweeper, scanner, deposits, withdrawer, anchors].map((part) => part?.stop()))
     await running.watcher.stop()
   }
 
@@ -173,6 +177,7 @@ export class PaymentsService {
         refund: confirmations,
         deposit: config.depositConfirmations,
         withdrawal: confirmations,
+        settlement: config.depositConfirmations,
       },
       limits: this.options.limits,
     })
@@ -269,11 +274,22 @@ export class PaymentsService {
       scanner,
       deposits,
       withdrawer,
+      anchors: this.startAnchors(chain, fees, watcher),
       isSwept: false,
     }
     void sweeper.swept.then(() => {
       running.isSwept = true
     })
     return running
+  }
+
+  private startAnchors(chain: ChainClient, fees: FeeOracle, watcher: TransactionWatcher): AnchorKeeper | undefined {
+    const { config, pool, log, coinUsdUnits, limits } = this.options
+    const { chainId, assets, settlementAnchor: contract, settlementIntervalSeconds: intervalSeconds } = config
+    if (contract === null) return undefined
+    const [anchorer] = config.relayers
+    const treasury = config.treasury.address
+    const parts = { pool, chain, chainId, fees, watcher, log, limits, coinUsdUnits }
+    return new AnchorKeeper({ ...parts, treasury, assets, contract, anchorer, intervalSeconds })
   }
 }

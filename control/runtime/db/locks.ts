@@ -31,6 +31,8 @@ const LOCK_NUMBERS = distinct({
   refunds: 7_204_041,
   depositScan: 7_204_042,
   withdrawals: 7_204_043,
+  /** One control makes settlement batches and sends them. */
+  settlementBatches: 7_204_044,
   /** Price sheets and route switches are published one after the other. */
   publication: 7_301_010,
 })

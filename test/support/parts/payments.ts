@@ -110,6 +110,8 @@ export class PaymentBench {
       withdrawalMinUnits: USD,
       minChargeUnits: 0,
       blockSeconds: 1,
+      settlementAnchor: null,
+      settlementIntervalSeconds: 3_600,
       treasury: new Signer(this.chain.treasuryKey),
       relayers: [new Signer(this.chain.relayerKey)],
       ...this.changes,

@@ -44,6 +44,8 @@ test('a payments file gives assets with the stablecoin first, addresses in lower
     withdrawalMinUnits: 1_000_000_000,
     minChargeUnits: 10_000_000,
     blockSeconds: 12,
+    settlementAnchor: null,
+    settlementIntervalSeconds: 3_600,
   })
 })
 

@@ -1,0 +1,49 @@
+import type { ContractLimits } from '../limits/limits.ts'
+import { pageAfter, pageLimit, time } from './fields.ts'
+import { type ApiRoute, members } from './route.ts'
+
+/** What a movement on the chain may be for. */
+export const FLOW_KINDS = ['payment', 'deposit', 'refund', 'withdrawal', 'settlement', 'other'] as const
+export type FlowKind = (typeof FLOW_KINDS)[number]
+
+/** What anybody may read of the chain as the gateway has recorded it. */
+export const chainRoutes = (limits: ContractLimits) =>
+  ({
+    list_flows: {
+      method: 'GET',
+      path: '/v1/flows',
+      auth: 'open',
+      summary: 'Recorded movements on the chain, newest first',
+      query: members({
+        limit: pageLimit(limits.listPageMax),
+        after: pageAfter('flow'),
+        kind: { type: 'string', enum: FLOW_KINDS, description: `one of ${FLOW_KINDS.join(', ')}` },
+        from: time('the time from which on movements were recorded'),
+        to: time('the time before which movements were recorded'),
+      }),
+      cache: { maxAgeSeconds: 5 },
+    },
+    list_settlements: {
+      method: 'GET',
+      path: '/v1/settlements',
+      auth: 'open',
+      summary: 'Settlement batches on the chain, newest first',
+      query: members({
+        limit: pageLimit(limits.listPageMax),
+        after: {
+          type: 'integer',
+          minimum: 1,
+          maximum: Number.MAX_SAFE_INTEGER,
+          description: 'the number of the last batch of the page before, an integer above 0',
+        },
+      }),
+      cache: { maxAgeSeconds: 5 },
+    },
+    get_settlement: {
+      method: 'GET',
+      path: '/v1/settlements/{number}',
+      auth: 'open',
+      summary: 'One settlement batch, with its checkpoint and the statement that the chain has the hash of',
+      cache: { maxAgeSeconds: 5 },
+    },
+  }) as const satisfies Record<string, ApiRoute>

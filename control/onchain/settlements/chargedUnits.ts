@@ -1,0 +1,60 @@
+import type { Limits } from '../../limits.ts'
+import type { Queryable } from '../../runtime/db/pool.ts'
+
+/**
+ * What charges are paid with: coin of accounts and of payments, stablecoin of payments, free credits, and the house, which
+ * bears what admission had let pass and the book could not cover.
+ */
+export const CHARGED_ASSETS = ['coin', 'stablecoin', 'credits', 'house'] as const
+export type ChargedAsset = (typeof CHARGED_ASSETS)[number]
+
+/** The places of receipts in one log, from the first up to but without the last. */
+export interface LogRange {
+  readonly log: number
+  readonly from: number
+  readonly until: number
+}
+
+interface Row {
+  readonly receipts: number
+  readonly charged: Array<{ asset: ChargedAsset; units: string }> | null
+}
+
+/** Transfers are looked up receipt by receipt: the server would put all there are into a hash table. */
+const CHARGED = `
+  WITH r AS MATERIALIZED (
+    SELECT request_id, key_id LIKE 'payer\\_%' AS is_paid FROM receipts
+    WHERE log = $1 AND position >= $2 AND position < $3
+  ), charged AS (
+    SELECT CASE WHEN t.debit = 'house' THEN 'house' WHEN t.debit LIKE 'grant:%' THEN 'credits'
+      WHEN r.is_paid THEN coalesce((SELECT asset FROM payments p WHERE p.id = r.request_id), 'coin')
+      ELSE 'coin' END AS asset, t.units
+    FROM r CROSS JOIN LATERAL (
+      SELECT debit, units FROM transfers WHERE ref = r.request_id AND kind = 'charge' OFFSET 0
+    ) AS t
+  )
+  SELECT (SELECT count(*) FROM r) AS receipts,
+    (SELECT json_agg(json_build_object('asset', asset, 'units', units)) FROM
+      (SELECT asset, sum(units)::text AS units FROM charged GROUP BY asset) AS sums) AS charged`
+
+/**
+ * Adds up what receipts were charged, in units by what they were paid with, a bounded number of receipts at a time.
+ * @throws Error when receipts of the ranges are not there, as they are put away meanwhile; errors of PostgreSQL
+ */
+export async function chargedUnits(
+  db: Queryable,
+  ranges: readonly LogRange[],
+  limits: Pick<Limits, 'settlementSumReceipts'>,
+): Promise<Map<ChargedAsset, bigint>> {
+  const sums = new Map<ChargedAsset, bigint>(CHARGED_ASSETS.map((asset) => [asset, 0n]))
+  for (const { log, from, until } of ranges) {
+    for (let next = from; next < until; next += limits.settlementSumReceipts) {
+      const end = Math.min(next + limits.settlementSumReceipts, until)
+      const found = await db.query<Row>(CHARGED, [log, next, end])
+      const { receipts = 0, charged } = found.rows[0] ?? {}
+      if (receipts !== end - next) throw new Error(`log ${log} has ${receipts} receipts from ${next} to ${end}`)
+      for (const { asset, units } of charged ?? []) sums.set(asset, (sums.get(asset) ?? 0n) + BigInt(units))
+    }
+  }
+  return sums
+}

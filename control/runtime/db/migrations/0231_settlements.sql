@@ -1,0 +1,40 @@
+-- Settlement batches: what the usage logs were at a checkpoint, what was charged since the batch before, and what the treasury
+-- holds and owes. Each is anchored in a contract on the chain, in the order of their numbers.
+CREATE TABLE settlement_batches (
+  number bigint PRIMARY KEY CHECK (number > 0),
+  -- The checkpoint: entries of the log of heads, of the batch before and of this one, and their root.
+  tree_size_from bigint NOT NULL,
+  tree_size bigint NOT NULL UNIQUE CHECK (tree_size > tree_size_from),
+  root bytea NOT NULL CHECK (length(root) = 32),
+  note text NOT NULL,
+  key text NOT NULL,
+  -- By log: the places of its receipts, from the first up to but without the last.
+  log_from bigint[] NOT NULL CHECK (cardinality(log_from) = 65),
+  log_until bigint[] NOT NULL CHECK (cardinality(log_until) = 65),
+  -- The same summed up.
+  receipts_from bigint NOT NULL,
+  receipts_until bigint NOT NULL CHECK (receipts_until >= receipts_from),
+  charged_units numeric(39, 0) NOT NULL CHECK (charged_units >= 0),
+  held_units numeric(39, 0) NOT NULL CHECK (held_units >= 0),
+  owed_units numeric(39, 0) NOT NULL,
+  -- What the hash on the chain is of: canonical JSON.
+  statement text NOT NULL,
+  created_at timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+CREATE TRIGGER settlement_batches_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON settlement_batches
+  FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+-- A settlement moves no tokens. Its ref is NUMBER#ATTEMPT.
+ALTER TABLE chain_transactions
+  DROP CONSTRAINT chain_transactions_purpose_check,
+  ADD CONSTRAINT chain_transactions_purpose_check
+    CHECK (purpose IN ('payment', 'deposit', 'refund', 'withdrawal', 'settlement')),
+  ALTER COLUMN token DROP NOT NULL,
+  ALTER COLUMN transfer_from DROP NOT NULL,
+  ALTER COLUMN transfer_to DROP NOT NULL,
+  ALTER COLUMN amount DROP NOT NULL,
+  ADD CONSTRAINT chain_transactions_transfer_check
+    CHECK (num_nonnulls(token, transfer_from, transfer_to, amount) = CASE purpose WHEN 'settlement' THEN 0 ELSE 4 END);
+-- The transactions of a batch are found by its number.
+CREATE INDEX chain_transactions_settlements ON chain_transactions ((split_part(ref, '#', 1)))
+  WHERE purpose = 'settlement';
