@@ -1,6 +1,7 @@
 import { getAddress } from 'viem/utils'
 import { GATEWAY_VERSION } from '../../../contract/api/version.ts'
 import { formatUsd } from '../../../contract/money/units.ts'
+import type { Address } from '../../../contract/payments/address.ts'
 import { PERMIT2_ADDRESS } from '../../../contract/payments/addresses.ts'
 import type { NoteKey } from '../../book/checkpoint/noteKey.ts'
 import { bookPrice } from '../../catalog/pricing/coinAmounts.ts'
@@ -33,6 +34,7 @@ export async function networkJson(db: Queryable, { publicUrl, logKey, payments }
       mcp: address(MCP_PATH),
       payments: payments === undefined ? null : address('/x402/v1'),
       pricing: address('/v1/pricing'),
+      settlements: payments?.settlementAnchor ? address('/v1/settlements') : null,
       catalog: address('/v1/catalog'),
       catalog_signer: address('/v1/catalog/signer'),
       status: address('/v1/status'),
@@ -47,7 +49,8 @@ export async function networkJson(db: Queryable, { publicUrl, logKey, payments }
 }
 
 function chainJson(config: PaymentsConfig, coinUsdUnits: number) {
-  const { chainId, assets, agentRegistry, treasury } = config
+  const { chainId, assets, agentRegistry, settlementAnchor, treasury } = config
+  const shown = (address: Address | null) => (address === null ? null : getAddress(address))
   return {
     network: `eip155:${chainId}`,
     chain_id: chainId,
@@ -64,7 +67,8 @@ function chainJson(config: PaymentsConfig, coinUsdUnits: number) {
     })),
     contracts: {
       permit2: getAddress(PERMIT2_ADDRESS),
-      agent_registry: agentRegistry === null ? null : getAddress(agentRegistry),
+      agent_registry: shown(agentRegistry),
+      settlement_anchor: shown(settlementAnchor),
     },
   }
 }

@@ -155,7 +155,10 @@ test('the network is told as far as it is configured', async () => {
   assert.equal(at(network, '/versions/price_sheet'), '1')
 
   const token = `address: "${TOKEN}", decimals: 6, name: USD, version: "1"`
-  const file = parsePaymentsFile('payments.yaml', `chain_id: 5\nstablecoin: { ${token}, usd: "1" }\n`)
+  const file = parsePaymentsFile(
+    'payments.yaml',
+    `chain_id: 5\nstablecoin: { ${token}, usd: "1" }\nsettlement_anchor: "${TOKEN}"\n`,
+  )
   const treasury = new Signer(`0x${'1'.repeat(64)}`)
   const payments = { ...file, rpcUrl: 'http://127.0.0.1:1', treasury, relayers: [treasury] as const }
   const parts = { publicUrl: new URL('https://gateway.example/'), payments }
@@ -166,6 +169,8 @@ test('the network is told as far as it is configured', async () => {
     chain?.assets.map(({ id, address, usd }) => [id, address, usd]),
     [['stablecoin', getAddress(TOKEN), '1']],
   )
+  assert.equal(chain?.contracts.settlement_anchor, getAddress(TOKEN))
+  assert.equal(endpoints.settlements, 'https://gateway.example/v1/settlements')
   assert.equal(log, null)
 })
 
