@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
+import { GatewayError } from '../../contract/errors/errors.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
 import type { Redis } from '../../contract/wire/redis.ts'
 import { keptAnswerKey } from '../../contract/wire/redisKeys.ts'
-import { ControlUnavailable } from '../bus/rpcClient.ts'
 import type { Limits } from '../limits.ts'
 
 const ETAG_BYTES = 16
@@ -78,7 +78,8 @@ export class KeptAnswers {
       this.keep(name, answer)
       return answer
     } catch (error) {
-      if (!(error instanceof ControlUnavailable)) throw error
+      // Control is away, or its database is; what it refuses by the request stays refused.
+      if (!(error instanceof GatewayError) || error.status < 500) throw error
       const last = older ?? (await this.left(read))
       if (last === undefined) throw error
       return last

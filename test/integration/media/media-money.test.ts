@@ -115,8 +115,14 @@ test('speech: characters are charged, whatever bytes they have', async () => {
   assertCounted(receipt, 'speech', await stack.provider.log())
 })
 
+/** Of more receipts of a key that are not booked yet, only some are waited for at once; the others are asked for again. */
 async function receiptFor(reply: Reply): Promise<CountedReceipt> {
   const id = reply.headers.get('x-request-id') ?? ''
+  const headers = { authorization: `Bearer ${apiKey}` }
+  await until(
+    'the receipt',
+    async () => (await fetch(`${stack.baseUrl}/v1/receipts/${id}`, { headers })).status === 200,
+  )
   return (await receiptOf(stack.baseUrl, apiKey, id)) as CountedReceipt
 }
 

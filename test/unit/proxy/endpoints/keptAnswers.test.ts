@@ -72,6 +72,17 @@ test('while control is away the last answer is given, from memory or from Redis,
   assert.equal(await world.read('/v1/b'), 'one')
 })
 
+test('while the database is away the last answer is given', async () => {
+  const { kept } = new World()
+  const ask = async () => sluice.ApiReply.create({ status: 200, contentType: 'text/plain', body: Buffer.from('one') })
+  const first = await kept.find({ path: '/v1/a', query: '', maxAgeMs: 0, ask })
+  const refuse = () => Promise.reject(new GatewayError('admission_unavailable'))
+  assert.equal(await kept.find({ path: '/v1/a', query: '', maxAgeMs: 0, ask: refuse }), first)
+  await assert.rejects(kept.find({ path: '/v1/b', query: '', maxAgeMs: 0, ask: refuse }), {
+    code: 'admission_unavailable',
+  })
+})
+
 test('what control refuses is passed on and not kept', async () => {
   const { kept } = new World()
   const ask = () => Promise.reject(new GatewayError('not_found'))
