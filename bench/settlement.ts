@@ -13,15 +13,14 @@ import { newId } from '../contract/wire/ids.ts'
 import { connectRedis, type Redis } from '../contract/wire/redis.ts'
 import { ledgerStream, SHARD_COUNT, shardOf } from '../contract/wire/redisKeys.ts'
 import { pipelineOf } from '../contract/wire/redisShards.ts'
-import { creditCoin } from '../control/book/ledger/creditCoin.ts'
-import { openAccount } from '../control/book/ledger/openAccount.ts'
 import { SettlementConsumer } from '../control/book/settlement/consumer.ts'
 import { type PostgresServer, startPostgres } from '../control/launch/postgres.ts'
 import { startRedis } from '../control/launch/redis.ts'
 import { migrate } from '../control/runtime/db/migrate.ts'
-import { createPool, type Pool, withTransaction } from '../control/runtime/db/pool.ts'
+import { createPool, type Pool } from '../control/runtime/db/pool.ts'
 import { startChild } from './child.ts'
 import { familyCpuMicros } from './cpu.ts'
+import { fundedAccounts } from './fundedAccounts.ts'
 import { limits } from './limits.ts'
 import type { SettlementResult } from './results.ts'
 
@@ -37,19 +36,6 @@ type Run = Required<SettlementResult['runs'][number]>
 interface Filled {
   readonly receipts: number
   readonly units: number
-}
-
-async function openAccounts(pool: Pool, count: number): Promise<string[]> {
-  const ids: string[] = []
-  for (let i = 0; i < count; i++) {
-    const accountId = newId('acct')
-    await withTransaction(pool, async (client) => {
-      await openAccount(client, accountId)
-      await creditCoin(client, { accountId, nanos: CREDIT_UNITS, units: CREDIT_UNITS, ref: accountId })
-    })
-    ids.push(accountId)
-  }
-  return ids
 }
 
 function settlementOf(accountId: string, chargeUnits: number): sluice.ISettlement {
@@ -236,7 +222,7 @@ async function main(): Promise<void> {
   const redis = connectRedis(redisServer.url, 'wait')
   try {
     await migrate(pool)
-    const filled = await fillStreams(redis, await openAccounts(pool, accountCount), count, ofEntry)
+    const filled = await fillStreams(redis, await fundedAccounts(pool, accountCount, CREDIT_UNITS), count, ofEntry)
     const before = await serverUse(pool, postgres)
     const { elapsedMs, cpuMicros } =
       controls === undefined

@@ -3,11 +3,10 @@ import { newId } from '../../contract/wire/ids.ts'
 import { shardOf } from '../../contract/wire/redisKeys.ts'
 import type { NoteKey } from '../../control/book/checkpoint/noteKey.ts'
 import { signCheckpoint } from '../../control/book/checkpoint/signCheckpoint.ts'
-import { creditCoin } from '../../control/book/ledger/creditCoin.ts'
-import { openAccount } from '../../control/book/ledger/openAccount.ts'
 import { bookBatch } from '../../control/book/settlement/bookBatch.ts'
 import { parseEntries } from '../../control/book/settlement/openEntry.ts'
-import { type Pool, withTransaction } from '../../control/runtime/db/pool.ts'
+import type { Pool } from '../../control/runtime/db/pool.ts'
+import { fundedAccounts } from '../fundedAccounts.ts'
 import { limits } from '../limits.ts'
 
 /** Receipts of an account. */
@@ -45,16 +44,7 @@ export async function openAccounts(pool: Pool, count: number): Promise<string[]>
      VALUES (1, now(), now() + interval '1 day', '', $1)`,
     [JSON.stringify(SHEET)],
   )
-  const ids: string[] = []
-  for (let i = 0; i < count; i++) {
-    const accountId = newId('acct')
-    await withTransaction(pool, async (client) => {
-      await openAccount(client, accountId)
-      await creditCoin(client, { accountId, nanos: CREDIT_NANOS, units: CREDIT_NANOS, ref: accountId })
-    })
-    ids.push(accountId)
-  }
-  return ids
+  return fundedAccounts(pool, count, CREDIT_NANOS)
 }
 
 /**

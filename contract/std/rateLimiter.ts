@@ -1,3 +1,5 @@
+import { GatewayError } from '../errors/errors.ts'
+
 /** How often something may happen, and how often at once after a quiet time. */
 export interface Rate {
   readonly perMinute: number
@@ -40,4 +42,9 @@ export class RateLimiter {
     const idleAtMs = this.idleAtMs.get(name) ?? 0
     return Math.max(0, idleAtMs - nowMs - intervalMs * (this.rate.burst - 1))
   }
+}
+
+/** @throws GatewayError rate_limited unless there is nothing to wait for */
+export function refuseAfter(waitMs: number): void {
+  if (waitMs > 0) throw new GatewayError('rate_limited', { retryAfterSeconds: Math.ceil(waitMs / 1_000) })
 }

@@ -1,7 +1,6 @@
 import type { ApiAuth } from '../../contract/api/route.ts'
-import { GatewayError } from '../../contract/errors/errors.ts'
 import { clientNetwork } from '../../contract/net/ipAddress.ts'
-import { RateLimiter } from '../../contract/std/rateLimiter.ts'
+import { RateLimiter, refuseAfter } from '../../contract/std/rateLimiter.ts'
 import type { Limits } from '../limits.ts'
 import type { Caller } from './call.ts'
 import { ownerOf } from './callers.ts'
@@ -45,9 +44,4 @@ export class ApiRates {
     if (caller === undefined || caller.kind === 'nobody') return
     refuseAfter(this.callers.take(ownerOf(caller), Date.now()))
   }
-}
-
-/** @throws GatewayError rate_limited unless there is nothing to wait for */
-export function refuseAfter(waitMs: number): void {
-  if (waitMs > 0) throw new GatewayError('rate_limited', { retryAfterSeconds: Math.ceil(waitMs / 1_000) })
 }

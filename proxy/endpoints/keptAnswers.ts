@@ -59,8 +59,7 @@ export class KeptAnswers {
       this.answers.set(name, known)
       return known
     }
-    const asked = this.asked.get(name) ?? this.renew(name, read, known)
-    return asked
+    return this.asked.get(name) ?? this.renew(name, read, known)
   }
 
   private renew(name: string, read: PublicRead, known: KeptAnswer | undefined): Promise<KeptAnswer> {
@@ -71,16 +70,18 @@ export class KeptAnswers {
 
   private async askOrRemember(name: string, read: PublicRead, known: KeptAnswer | undefined): Promise<KeptAnswer> {
     const { controlAlive, limits } = this.options
-    const older = controlAlive() ? known : (known ?? (await this.left(read)))
-    if (older !== undefined && !controlAlive()) return older
+    if (!controlAlive()) {
+      const last = known ?? (await this.left(read))
+      if (last !== undefined) return last
+    }
     try {
-      const answer = answerOf(await read.ask(older && limits.keptAnswerWaitMs), Date.now())
+      const answer = answerOf(await read.ask(known && limits.keptAnswerWaitMs), Date.now())
       this.keep(name, answer)
       return answer
     } catch (error) {
       // Control is away, or its database is; what it refuses by the request stays refused.
       if (!(error instanceof GatewayError) || error.status < 500) throw error
-      const last = older ?? (await this.left(read))
+      const last = known ?? (await this.left(read))
       if (last === undefined) throw error
       return last
     }

@@ -1,6 +1,5 @@
-import { GatewayError } from '../../contract/errors/errors.ts'
 import { clientNetwork } from '../../contract/net/ipAddress.ts'
-import { RateLimiter } from '../../contract/std/rateLimiter.ts'
+import { RateLimiter, refuseAfter } from '../../contract/std/rateLimiter.ts'
 import type { Limits } from '../limits.ts'
 import type { Exchange } from '../server/exchange.ts'
 import type { KeptAnswer } from './keptAnswers.ts'
@@ -15,8 +14,7 @@ export class PublicReaders {
 
   /** @throws GatewayError rate_limited */
   count(clientAddress: string): void {
-    const waitMs = this.limiter.take(clientNetwork(clientAddress), Date.now())
-    if (waitMs > 0) throw new GatewayError('rate_limited', { retryAfterSeconds: Math.ceil(waitMs / 1_000) })
+    refuseAfter(this.limiter.take(clientNetwork(clientAddress), Date.now()))
   }
 }
 

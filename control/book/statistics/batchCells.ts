@@ -1,4 +1,5 @@
 import { DAY_MS } from '../../../contract/api/time.ts'
+import type { LoggedReceipt } from '../usagelog/leafText.ts'
 import { BUCKETS, bucketOf } from './buckets.ts'
 import { FIGURES, type Figure, type OwnedCell } from './cell.ts'
 
@@ -6,24 +7,18 @@ import { FIGURES, type Figure, type OwnedCell } from './cell.ts'
 const OWNERS_MAX = 32
 
 /** What is counted of a receipt; the columns of `receipts`. */
-export interface CountedReceipt {
-  readonly accountId: string
-  readonly model: string
-  readonly status: string
-  readonly errorCode: string
-  readonly streamed: boolean
-  readonly rate: string
-  readonly chargeUnits: number
-  readonly inputTokens: number
-  readonly cachedInputTokens: number
-  readonly cacheWrite5mTokens: number
-  readonly cacheWrite1hTokens: number
-  readonly outputTokens: number
-  readonly reasoningTokens: number
-  readonly heldAtMs: number
-  readonly firstByteMs: number
-  readonly durationMs: number
-}
+export type CountedReceipt = Pick<
+  LoggedReceipt,
+  | ('model' | 'status' | 'errorCode' | 'streamed' | 'rate' | 'chargeUnits' | 'heldAtMs' | 'durationMs')
+  | (
+      | 'inputTokens'
+      | 'cachedInputTokens'
+      | 'cacheWrite5mTokens'
+      | 'cacheWrite1hTokens'
+      | 'outputTokens'
+      | 'reasoningTokens'
+    )
+> & { readonly accountId: string; readonly firstByteMs: number }
 
 type Sums = { day: number; model: string } & Record<Figure, number>
 

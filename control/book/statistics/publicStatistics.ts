@@ -95,13 +95,18 @@ export async function readModelSums(
   return rows
 }
 
+/** Tokens by the classes that have prices. */
+export function pricedTokens(sums: Figures) {
+  return {
+    input: sums.input_tokens,
+    cached_input: sums.cached_input_tokens,
+    cache_write_5m: sums.cache_write_5m_tokens,
+    cache_write_1h: sums.cache_write_1h_tokens,
+    output: sums.output_tokens,
+  }
+}
+
 /** All tokens of some sums. */
 export function allTokens(sums: Figures): number {
-  return (
-    sums.input_tokens +
-    sums.cached_input_tokens +
-    sums.cache_write_5m_tokens +
-    sums.cache_write_1h_tokens +
-    sums.output_tokens
-  )
+  return Object.values(pricedTokens(sums)).reduce((all, tokens) => all + tokens, 0)
 }

@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import { DAY_MS } from '../../../contract/api/time.ts'
 import { OTHERS } from '../../book/statistics/cell.ts'
 import { readUncounted } from '../../book/statistics/countReceipts.ts'
-import { allTokens, readModelSums } from '../../book/statistics/publicStatistics.ts'
+import { allTokens, pricedTokens, readModelSums } from '../../book/statistics/publicStatistics.ts'
 import { sizeOf } from '../../book/usagelog/stretches.ts'
 import type { Limits } from '../../limits.ts'
 import type { Pool, Queryable } from '../../runtime/db/pool.ts'
@@ -74,12 +74,6 @@ async function tokenBasket(db: Queryable, limits: Limits, nowMs: number): Promis
 function itemOf(sums: Awaited<ReturnType<typeof readModelSums>>[number]): BasketItem {
   return {
     model: sums.model,
-    tokens: {
-      input: sums.input_tokens,
-      cached_input: sums.cached_input_tokens,
-      cache_write_5m: sums.cache_write_5m_tokens,
-      cache_write_1h: sums.cache_write_1h_tokens,
-      output: sums.output_tokens,
-    },
+    tokens: pricedTokens(sums),
   }
 }

@@ -3,7 +3,13 @@ import { invalidRequest } from '../../../contract/errors/errors.ts'
 import { formatUsd } from '../../../contract/money/units.ts'
 import { BOUNDS_MS, percentileMs } from '../../book/statistics/buckets.ts'
 import type { Figures } from '../../book/statistics/cell.ts'
-import { allTokens, readAllTime, readStatistics, type Told } from '../../book/statistics/publicStatistics.ts'
+import {
+  allTokens,
+  pricedTokens,
+  readAllTime,
+  readStatistics,
+  type Told,
+} from '../../book/statistics/publicStatistics.ts'
 import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import { quotient } from './decimal.ts'
@@ -64,11 +70,7 @@ export function sumsJson(sums: Figures) {
     failed: sums.failed,
     success_rate: decided === 0 ? null : quotient(BigInt(sums.ok), BigInt(decided), RATE_PLACES),
     tokens: {
-      input: sums.input_tokens,
-      cached_input: sums.cached_input_tokens,
-      cache_write_5m: sums.cache_write_5m_tokens,
-      cache_write_1h: sums.cache_write_1h_tokens,
-      output: sums.output_tokens,
+      ...pricedTokens(sums),
       reasoning: sums.reasoning_tokens,
       total: allTokens(sums),
     },
