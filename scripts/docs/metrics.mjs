@@ -30,8 +30,10 @@ async function controlMetrics() {
     priceLists: () => ({ reads: 0, failures: 0 }),
     pricesAboveSold: none,
   })
-  return metrics.registry.getMetricsAsArray().map(({ name, help, type, labelNames = [], constructor }) => {
-    return { name, help, type: type ?? constructor.name.toLowerCase(), labels: labelNames }
+  const described = metrics.registry.getMetricsAsArray()
+  return described.map((metric) => {
+    const { name, help, labelNames: labels = [] } = metric
+    return { name, help, type: metric.constructor.name.toLowerCase(), labels }
   })
 }
 
@@ -44,10 +46,7 @@ const HEAD = ['name', 'type', 'labels', 'meaning']
 /** docs/reference/metrics.md: what Prometheus is told. */
 export async function metricsPage() {
   const [proxy, control] = [await proxyMetrics(), await controlMetrics()]
-  const [runtime, own] = [
-    control.filter(({ name }) => RUNTIME.test(name)),
-    control.filter(({ name }) => !RUNTIME.test(name)),
-  ]
+  const own = control.filter(({ name }) => !RUNTIME.test(name))
   return page('Metrics', '`proxy/supervisor/renderMetrics.ts` and `control/service/metrics.ts`', [
     'Both programs serve Prometheus metrics at `/metrics` on 127.0.0.1: the proxy on the port `SLUICE_METRICS_PORT`, summed over its workers, control on `SLUICE_CONTROL_METRICS_PORT`. The values of labels come from closed sets, so that their number is bounded. Names ending in `_units` count 1e-9 USD.',
     '## Metrics of the proxy',
@@ -55,6 +54,6 @@ export async function metricsPage() {
     '## Metrics of control',
     table(HEAD, rows(own)),
     '## Metrics of the Node.js process of control',
-    table(HEAD, rows(runtime)),
+    'CPU time, memory, event-loop lag and garbage collection of control are the default metrics of [prom-client](https://github.com/siimon/prom-client#default-metrics) with the prefix `sluice_control_`; which there are depends on the operating system.',
   ])
 }
