@@ -11,6 +11,7 @@ const steps = [
   ['lint and format', 'node_modules/.bin/biome', ['check', '--error-on-warnings', '.']],
   ['layering', process.execPath, ['scripts/layering.mjs']],
   ['generated pages', process.execPath, ['scripts/docs.mjs', '--check']],
+  ['links and spelling', process.execPath, ['scripts/prose.mjs']],
 ]
 const failed = []
 for (const [name, command, args] of steps) {
