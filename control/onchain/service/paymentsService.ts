@@ -22,8 +22,12 @@ import type { PaymentsConfig } from '../payments/paymentsConfig.ts'
 import { RefusalCounts } from '../payments/refusalCounts.ts'
 import { PaymentSettler, type Settled } from '../payments/settler.ts'
 import { Refunder, refundOutcome } from '../refunds/refunds.ts'
+import { payoutOutcome, rootOutcome } from '../rewards/payoutSender.ts'
+import type { RevenueKeeper } from '../rewards/revenueKeeper.ts'
 import { AnchorKeeper, settlementOutcome } from '../settlements/anchorKeeper.ts'
+import { vestOutcome } from '../vault/vaultKeeper.ts'
 import { Withdrawer, withdrawalOutcome } from '../withdrawals/withdrawals.ts'
+import { startRevenue } from './startRevenue.ts'
 
 const STOP_CHECK_MS = 20
 /** What a payment needs to be verified and sent, as the reference facilitator of x402 has it, and to get into a block. */
@@ -44,10 +48,15 @@ const HANDLERS: OutcomeHandlers = {
   deposit: depositOutcome,
   withdrawal: withdrawalOutcome,
   settlement: settlementOutcome,
+  reward: payoutOutcome('reward'),
+  reward_root: rootOutcome,
+  vault: payoutOutcome('vault'),
+  vault_vest: vestOutcome,
 }
 
 /** What runs once the chain is known to be the right one. */
 interface Running {
+  readonly chain: ChainClient
   readonly terms: PaymentTerms
   readonly watcher: TransactionWatcher
   readonly sweeper: TransactionSweeper
@@ -59,6 +68,8 @@ interface Running {
   readonly withdrawer: Withdrawer
   /** Undefined where the operator has named no contract. */
   readonly anchors: AnchorKeeper | undefined
+  /** Undefined where revenue is shared with nobody. */
+  readonly revenue: RevenueKeeper | undefined
   /** What an earlier process left has been seen to. */
   isSwept: boolean
 }
@@ -108,6 +119,11 @@ export class PaymentsService {
     return this.settled().withdrawer
   }
 
+  /** The chain. @throws GatewayError chain_unavailable until it has answered for the first time */
+  get chain(): ChainClient {
+    return this.ready().chain
+  }
+
   /** What the operator has set. */
   get config(): PaymentsConfig {
     return this.options.config
@@ -127,8 +143,9 @@ export class PaymentsService {
     if (running === undefined) return
     const deadlineMs = performance.now() + timeoutMs
     while (running.settler.size > 0 && performance.now() < deadlineMs) await sleep(STOP_CHECK_MS)
-    const { closer, refunder, sweeper, scanner, deposits, withdrawer, anchors } = running
-    await Promise.all([closer, refunder, sweeper, scanner, deposits, withdrawer, anchors].map((part) => part?.stop()))
+    const { closer, refunder, sweeper, scanner, deposits, withdrawer, anchors, revenue } = running
+    const parts = [closer, refunder, sweeper, scanner, deposits, withdrawer, anchors, revenue]
+    await Promise.all(parts.map((part) => part?.stop()))
     await running.watcher.stop()
   }
 
@@ -178,6 +195,10 @@ export class PaymentsService {
         deposit: config.depositConfirmations,
         withdrawal: confirmations,
         settlement: config.depositConfirmations,
+        reward: config.depositConfirmations,
+        reward_root: config.depositConfirmations,
+        vault: config.depositConfirmations,
+        vault_vest: config.depositConfirmations,
       },
       limits: this.options.limits,
     })
@@ -265,6 +286,7 @@ export class PaymentsService {
       marginSeconds: SETTLEMENT_SECONDS + SETTLEMENT_BLOCKS * config.blockSeconds,
     }
     const running: Running = {
+      chain,
       terms,
       watcher,
       sweeper,
@@ -275,6 +297,7 @@ export class PaymentsService {
       deposits,
       withdrawer,
       anchors: this.startAnchors(chain, fees, watcher),
+      revenue: startRevenue(this.options, { chain, fees, watcher }),
       isSwept: false,
     }
     void sweeper.swept.then(() => {
