@@ -119,11 +119,18 @@ async function newPeriod(
   const unearned = before.poolNanos - before.earnedNanos
   const rewarded = await share(client, span, shares.rewardNanos + unearned, options)
   const period: RevenuePeriod = {
-    ...{ number: before.number + 1, startsAt: span.startsAt, endsAt: span.endsAt, totalUnits, netUnits },
+    number: before.number + 1,
+    startsAt: span.startsAt,
+    endsAt: span.endsAt,
+    totalUnits,
+    netUnits,
     ...split,
     ...shares,
     ...totalsOf(rewarded),
-    ...{ vaultBps: settings.vaultShareBps, coinUsdUnits, minNanos: settings.minNanos, excluded },
+    vaultBps: settings.vaultShareBps,
+    coinUsdUnits,
+    minNanos: settings.minNanos,
+    excluded,
   }
   await insertPeriod(client, period)
   await storeRewards(client, period.number, rewarded.rewards, rewarded.tree, rewarded.accounts)
@@ -194,7 +201,11 @@ async function book(client: Client, period: RevenuePeriod, { rewards, accounts }
 const NANOS = 1_000_000_000n
 
 /** What is to be sent on the chain. */
-async function setAside(client: Client, period: RevenuePeriod, { coin, distributor, vault }: HolderSettings): Promise<void> {
+async function setAside(
+  client: Client,
+  period: RevenuePeriod,
+  { coin, distributor, vault }: HolderSettings,
+): Promise<void> {
   const { number, paidNanos, vaultNanos } = period
   for (const { purpose, receiver, nanos } of [
     { purpose: 'reward' as const, receiver: distributor, nanos: paidNanos },

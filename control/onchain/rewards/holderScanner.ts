@@ -80,10 +80,10 @@ export class HolderScanner {
 
   private async opened(): Promise<Scan> {
     const { pool, token, fromBlock } = this.options
-    await pool.query(
-      'INSERT INTO reward_scan (token, block, base_block) VALUES ($1, $2, $2) ON CONFLICT DO NOTHING',
-      [token, fromBlock - 1],
-    )
+    await pool.query('INSERT INTO reward_scan (token, block, base_block) VALUES ($1, $2, $2) ON CONFLICT DO NOTHING', [
+      token,
+      fromBlock - 1,
+    ])
     const found = await pool.query<Scan>('SELECT token, block, hash, base_block, base_hash FROM reward_scan')
     const [scan] = found.rows
     if (scan === undefined) throw new Error('the book has lost how far transfers are read')
@@ -101,7 +101,9 @@ export class HolderScanner {
   private async goBack(scan: Scan): Promise<void> {
     const { pool } = this.options
     if (!(await this.isOnChain(scan.base_block, scan.base_hash))) {
-      throw new Error(`the chain took back block ${scan.base_block}, by which rewards were shared out: see docs/reference/rewards.md`)
+      throw new Error(
+        `the chain took back block ${scan.base_block}, by which rewards were shared out: see docs/reference/rewards.md`,
+      )
     }
     await withTransaction(pool, async (client) => {
       await client.query('DELETE FROM reward_transfers WHERE block > $1', [scan.base_block])

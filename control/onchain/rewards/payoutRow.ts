@@ -95,7 +95,10 @@ export async function dueRoot(db: Queryable): Promise<DueRoot | undefined> {
 }
 
 /** Notes one more attempt, inside the caller's transaction. @returns its ref; undefined where another control came first */
-export async function takePayout(client: Client, { purpose, number, attempts }: DuePayout): Promise<string | undefined> {
+export async function takePayout(
+  client: Client,
+  { purpose, number, attempts }: DuePayout,
+): Promise<string | undefined> {
   const taken = await client.query(
     `UPDATE revenue_payouts SET attempts = attempts + 1
      WHERE purpose = $1 AND number = $2 AND attempts = $3 AND state = 'sending'`,
@@ -105,7 +108,12 @@ export async function takePayout(client: Client, { purpose, number, attempts }: 
 }
 
 /** Follows the chain, which may take a transfer back and make it again: what is sent is owed no more. */
-export async function movePayout(client: Client, purpose: PayoutPurpose, ref: string, to: 'sending' | 'sent'): Promise<void> {
+export async function movePayout(
+  client: Client,
+  purpose: PayoutPurpose,
+  ref: string,
+  to: 'sending' | 'sent',
+): Promise<void> {
   const moved = await client.query<{ nanos: number; units: number; moves: number }>(
     `UPDATE revenue_payouts SET state = $3, moves = moves + 1 WHERE purpose = $1 AND number = $2 AND state <> $3
      RETURNING nanos, units, moves`,

@@ -67,11 +67,17 @@ export class PayoutSender {
     const parts = { pool, chain, chainId, sender, fees, watcher, limits }
     const isTaken =
       (await hasCode(chain, contract)) &&
-      (await sendCall(parts, 'reward_root', `${number}${ATTEMPT}${attempts + 1}`, publishCall(contract, number, root, amount)))
+      (await sendCall(
+        parts,
+        'reward_root',
+        `${number}${ATTEMPT}${attempts + 1}`,
+        publishCall(contract, number, root, amount),
+      ))
     // One that fails in its block would do so again at once.
     if (!isTaken || attempts > 0) this.rest('root')
     if (!isTaken) {
-      const found = 'is there a RewardDistributor at this address, may this key publish, and has it a later period already?'
+      const found =
+        'is there a RewardDistributor at this address, may this key publish, and has it a later period already?'
       log.error({ period: number, contract }, `the contract does not take the root of a period: ${found}`)
     }
   }

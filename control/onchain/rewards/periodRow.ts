@@ -81,10 +81,24 @@ export async function lastPeriod(db: Queryable): Promise<RevenuePeriod | undefin
 /** Stores a period. @throws the database error when another control has stored one of this number (23505) */
 export async function insertPeriod(db: Queryable, period: RevenuePeriod): Promise<void> {
   const exact = [
-    ...[period.totalUnits, period.netUnits, period.deficitUnits, period.rewardUnits, period.rewardRest],
-    ...[period.vaultUnits, period.vaultRest, BigInt(period.vaultBps), BigInt(period.coinUsdUnits)],
-    ...[period.rewardNanos, period.vaultNanos, period.poolNanos, period.earnedNanos, period.paidNanos],
-    ...[period.creditedNanos, period.carriedNanos, BigInt(period.holders), BigInt(period.minNanos)],
+    period.totalUnits,
+    period.netUnits,
+    period.deficitUnits,
+    period.rewardUnits,
+    period.rewardRest,
+    period.vaultUnits,
+    period.vaultRest,
+    period.vaultBps,
+    period.coinUsdUnits,
+    period.rewardNanos,
+    period.vaultNanos,
+    period.poolNanos,
+    period.earnedNanos,
+    period.paidNanos,
+    period.creditedNanos,
+    period.carriedNanos,
+    period.holders,
+    period.minNanos,
   ]
   await db.query(
     `INSERT INTO revenue_periods (number, starts_at, ends_at, excluded, root, total_units, net_units, deficit_units,

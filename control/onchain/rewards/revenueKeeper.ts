@@ -55,7 +55,10 @@ export class RevenueKeeper {
     if (period === undefined) return false
     const { number, netUnits, rewardNanos, vaultNanos, holders } = period
     const shown = { net: netUnits.toString(), rewards: rewardNanos.toString(), vault: vaultNanos.toString(), holders }
-    log.info({ period: number, ...shown }, number === 0 ? 'revenue counts from here on' : 'a period of revenue is closed')
+    log.info(
+      { period: number, ...shown },
+      number === 0 ? 'revenue counts from here on' : 'a period of revenue is closed',
+    )
     return true
   }
 }

@@ -24,9 +24,10 @@ import { PaymentSettler, type Settled } from '../payments/settler.ts'
 import { Refunder, refundOutcome } from '../refunds/refunds.ts'
 import { payoutOutcome, rootOutcome } from '../rewards/payoutSender.ts'
 import type { RevenueKeeper } from '../rewards/revenueKeeper.ts'
-import { AnchorKeeper, settlementOutcome } from '../settlements/anchorKeeper.ts'
+import { type AnchorKeeper, settlementOutcome } from '../settlements/anchorKeeper.ts'
 import { vestOutcome } from '../vault/vaultKeeper.ts'
 import { Withdrawer, withdrawalOutcome } from '../withdrawals/withdrawals.ts'
+import { startAnchors } from './startAnchors.ts'
 import { startRevenue } from './startRevenue.ts'
 
 const STOP_CHECK_MS = 20
@@ -265,16 +266,8 @@ export class PaymentsService {
       treasury: treasury.address,
       limits: this.options.limits,
     })
-    const withdrawer = new Withdrawer({
-      pool,
-      chain,
-      chainId,
-      treasury,
-      fees,
-      watcher,
-      log,
-      limits: this.options.limits,
-    })
+    const { limits } = this.options
+    const withdrawer = new Withdrawer({ pool, chain, chainId, treasury, fees, watcher, log, limits })
     const terms: PaymentTerms = {
       chainId,
       payTo: treasury.address,
@@ -296,7 +289,7 @@ export class PaymentsService {
       scanner,
       deposits,
       withdrawer,
-      anchors: this.startAnchors(chain, fees, watcher),
+      anchors: startAnchors(this.options, { chain, fees, watcher }),
       revenue: startRevenue(this.options, { chain, fees, watcher }),
       isSwept: false,
     }
@@ -304,15 +297,5 @@ export class PaymentsService {
       running.isSwept = true
     })
     return running
-  }
-
-  private startAnchors(chain: ChainClient, fees: FeeOracle, watcher: TransactionWatcher): AnchorKeeper | undefined {
-    const { config, pool, log, coinUsdUnits, limits } = this.options
-    const { chainId, assets, settlementAnchor: contract, settlementIntervalSeconds: intervalSeconds } = config
-    if (contract === null) return undefined
-    const [anchorer] = config.relayers
-    const treasury = config.treasury.address
-    const parts = { pool, chain, chainId, fees, watcher, log, limits, coinUsdUnits }
-    return new AnchorKeeper({ ...parts, treasury, assets, contract, anchorer, intervalSeconds })
   }
 }

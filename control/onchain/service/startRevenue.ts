@@ -20,7 +20,8 @@ export interface RevenueOptions extends Pick<CloseOptions, 'accountOfWallet' | '
   readonly limits: Limits
 }
 
-interface ChainParts {
+/** What is shared by all that sends on the chain. */
+export interface ChainParts {
   readonly chain: ChainClient
   readonly fees: FeeOracle
   readonly watcher: TransactionWatcher
@@ -46,7 +47,13 @@ export function startRevenue(options: RevenueOptions, parts: ChainParts): Revenu
       : new HolderScanner({ pool, chain: parts.chain, token, distributor, fromBlock, confirmations, limits })
   const vaultKeeper = vault === null ? undefined : new VaultKeeper({ ...common, vault, sender: relayer })
   return new RevenueKeeper({
-    ...{ pool, log, limits, settings, accountOfWallet, coinUsdUnits, scanner },
+    pool,
+    log,
+    limits,
+    settings,
+    accountOfWallet,
+    coinUsdUnits,
+    scanner,
     excluded: excludedHolders(config),
     sender: new PayoutSender({ ...common, treasury, publisher: relayer }),
     keepVault: vaultKeeper && (() => vaultKeeper.keep()),

@@ -55,7 +55,12 @@ export function readVault(chain: ChainClient, address: Address): Promise<VaultSt
     return {
       block: Number(block.number),
       blockTime: Number(block.timestamp),
-      ...{ shareDecimals, totalAssets, totalSupply, price, unvested, pending },
+      shareDecimals,
+      totalAssets,
+      totalSupply,
+      price,
+      unvested,
+      pending,
       vestUntil: Number(vestUntil),
       vestSeconds: Number(vestSeconds),
     }
@@ -70,8 +75,6 @@ export const vestCall = (vault: Address) => ({
 
 /** Whether a transaction had revenue vest: the vault's log says so. */
 export function hasVested(receipt: TransactionReceipt, vault: Address): boolean {
-  const isLogged = receipt.logs.some(
-    (log) => log.address.toLowerCase() === vault && log.topics[0] === RECEIVED_TOPIC,
-  )
+  const isLogged = receipt.logs.some((log) => log.address.toLowerCase() === vault && log.topics[0] === RECEIVED_TOPIC)
   return receipt.status === 'success' && isLogged
 }

@@ -78,7 +78,7 @@ CREATE TABLE reward_holders (
 
 -- How far the transfers of the token are read, and where that was when the last period was closed.
 CREATE TABLE reward_scan (
-  only boolean PRIMARY KEY DEFAULT true CHECK (only),
+  singleton boolean PRIMARY KEY DEFAULT true CHECK (singleton),
   token text COLLATE "C" NOT NULL,
   block bigint NOT NULL,
   hash text,
