@@ -3,7 +3,18 @@ import { pageAfter, pageLimit, time } from './fields.ts'
 import { type ApiRoute, members } from './route.ts'
 
 /** What a movement on the chain may be for. */
-export const FLOW_KINDS = ['payment', 'deposit', 'refund', 'withdrawal', 'settlement', 'other'] as const
+export const FLOW_KINDS = [
+  'payment',
+  'deposit',
+  'refund',
+  'withdrawal',
+  'settlement',
+  'reward',
+  'reward_root',
+  'vault',
+  'vault_vest',
+  'other',
+] as const
 export type FlowKind = (typeof FLOW_KINDS)[number]
 
 /** What anybody may read of the chain as the gateway has recorded it. */

@@ -5,6 +5,7 @@ import { BATCH_ROUTES } from './batchRoutes.ts'
 import { catalogRoutes } from './catalogRoutes.ts'
 import { chainRoutes } from './chainRoutes.ts'
 import { figureRoutes } from './figureRoutes.ts'
+import { holderRoutes } from './holderRoutes.ts'
 import { keyRoutes } from './keyRoutes.ts'
 import { linkRoutes } from './linkRoutes.ts'
 import { logRoutes } from './logRoutes.ts'
@@ -30,6 +31,7 @@ const tableOf = (limits: ContractLimits) => ({
   ...catalogRoutes(limits),
   ...figureRoutes(limits),
   ...chainRoutes(limits),
+  ...holderRoutes(limits),
 })
 
 export type ApiOperation = keyof ReturnType<typeof tableOf>

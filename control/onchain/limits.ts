@@ -89,4 +89,20 @@ export const ONCHAIN_LIMITS = {
   settlementsReorgMax: 100,
   /** How long a batch rests that its contract does not take, in milliseconds. */
   settlementRefusedMs: 60_000,
+
+  // Shares of the revenue.
+  /** The time from one look whether a share of the revenue is due, or waits to be sent, to the next, in milliseconds. */
+  revenueCheckMs: 2_000,
+  /** How long after its end a period is closed, so that all that was being booked then is in the book, in milliseconds. */
+  revenueCloseDelayMs: 60_000,
+  /** How long a call rests that its contract does not take, in milliseconds. */
+  revenueRefusedMs: 60_000,
+  /** Holders among whom a reward is shared out. */
+  rewardHoldersMax: 200_000,
+  /** Hashes of the tree of rewards after which other work has its turn. */
+  rewardHashesPerTurn: 500,
+  /** Rewards that the answer about a holder lists. */
+  rewardClaimsShown: 100,
+  /** Deposits of revenue that the answer about the vault lists. */
+  vaultDepositsShown: 100,
 } as const

@@ -21,15 +21,19 @@ import { signInHandlers } from '../customers/sessions/signInHandlers.ts'
 import { WalletProofs } from '../customers/sessions/walletProof.ts'
 import { statementHandler } from '../customers/statements/statementHandler.ts'
 import { walletHandlers } from '../customers/wallets/walletHandlers.ts'
-import { accountOfWallet } from '../customers/wallets/wallets.ts'
+import { accountOfWallet, listWallets } from '../customers/wallets/wallets.ts'
 import type { Limits } from '../limits.ts'
 import { ContractWallets } from '../onchain/chain/contractSignature.ts'
 import { flowHandlers } from '../onchain/flows/flowHandlers.ts'
+import { rewardHandlers } from '../onchain/rewards/rewardHandlers.ts'
+import type { RewardTerms } from '../onchain/rewards/rewardTerms.ts'
 import { depositHandlers } from '../onchain/service/depositHandlers.ts'
 import { payerCreditHandlers } from '../onchain/service/payerCreditHandlers.ts'
 import type { PaymentsService } from '../onchain/service/paymentsService.ts'
+import { excludedHolders } from '../onchain/service/startRevenue.ts'
 import { withdrawalHandlers } from '../onchain/service/withdrawalHandlers.ts'
 import { settlementHandlers } from '../onchain/settlements/settlementHandlers.ts'
+import { vaultHandlers } from '../onchain/vault/vaultHandlers.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { catalogHandlers } from './catalogHandlers.ts'
 import type { Environment } from './environment.ts'
@@ -82,6 +86,8 @@ export function newAccountApi(parts: ApiParts): AccountApi {
       ...withdrawalHandlers({ pool, debits: parts.debits, payments, accountOfWallet, limits }),
       ...flowHandlers(pool, limits),
       ...settlementHandlers(pool, limits),
+      ...rewardHandlers({ db: pool, rewards: rewardTermsOf(payments), listWallets, limits }),
+      ...vaultHandlers({ db: pool, payments, limits }),
       ...logHandlers(pool, environment.logWitnesses ?? [], limits),
       ...catalogHandlers(pool, limits),
       ...figureHandlers(pool, { ...environment, payments: payments?.config }, limits),
@@ -91,6 +97,13 @@ export function newAccountApi(parts: ApiParts): AccountApi {
     callers: { key: (hash) => keyCaller(pool, hash), session: (hash) => sessionCaller(pool, hash) },
     limits,
   })
+}
+
+/** Under what terms holders are rewarded, where there is a chain. */
+function rewardTermsOf(payments: PaymentsService | undefined): RewardTerms | undefined {
+  if (payments === undefined) return undefined
+  const { config } = payments
+  return { chainId: config.chainId, holders: config.holders, excluded: excludedHolders(config) }
 }
 
 /** The configured chain: as the operator has named it, else as its node does. */

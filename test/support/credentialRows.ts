@@ -226,6 +226,10 @@ export const ROWS: Readonly<Record<string, Row>> = {
 
   'GET /v1/flows': row(all('200')),
   'GET /v1/settlements': row(all('200')),
+  'GET /v1/scoin': row(all('404 not_found')),
+  'GET /v1/holders/rewards': row(all('404 not_found')),
+  'GET /v1/holders/rewards/me': row(either('404 not_found')),
+  'GET /v1/holders/rewards/{address}': row(all('400 invalid_address'), undefined, '/v1/holders/rewards/0x12'),
   'GET /v1/settlements/{number}': row(all('404 not_found'), undefined, '/v1/settlements/1'),
   'GET /v1/providers': row(all('200')),
   'POST /v1/providers': row(session(BAD), {}),

@@ -36,7 +36,7 @@ export interface ReserveOptions {
 
 /** Free credits are not among what is owed: they are spent here alone and never paid out. */
 const OWED = `
-  SELECT coalesce(sum(balance) FILTER (WHERE currency = 'coin' AND (kind = 'coin' OR id = 'escrow_coin')), 0)::text AS nanos,
+  SELECT coalesce(sum(balance) FILTER (WHERE currency = 'coin' AND (kind = 'coin' OR id IN ('escrow_coin', 'rewards', 'vault'))), 0)::text AS nanos,
     coalesce(sum(balance) FILTER (WHERE currency = 'usd' AND (kind IN ('coin', 'payer_credit') OR id = 'escrow')), 0)::text
       AS units,
     (SELECT scanned_block FROM chain_identity) AS block

@@ -112,6 +112,7 @@ export class PaymentBench {
       blockSeconds: 1,
       settlementAnchor: null,
       settlementIntervalSeconds: 3_600,
+      holders: null,
       treasury: new Signer(this.chain.treasuryKey),
       relayers: [new Signer(this.chain.relayerKey)],
       ...this.changes,
