@@ -25,6 +25,7 @@ import { accountOfWallet } from '../customers/wallets/wallets.ts'
 import type { Limits } from '../limits.ts'
 import { ContractWallets } from '../onchain/chain/contractSignature.ts'
 import { flowHandlers } from '../onchain/flows/flowHandlers.ts'
+import { reserveHandlers } from '../onchain/reserve/reserveHandlers.ts'
 import { depositHandlers } from '../onchain/service/depositHandlers.ts'
 import { payerCreditHandlers } from '../onchain/service/payerCreditHandlers.ts'
 import type { PaymentsService } from '../onchain/service/paymentsService.ts'
@@ -82,6 +83,7 @@ export function newAccountApi(parts: ApiParts): AccountApi {
       ...withdrawalHandlers({ pool, debits: parts.debits, payments, accountOfWallet, limits }),
       ...flowHandlers(pool, limits),
       ...settlementHandlers(pool, limits),
+      ...reserveHandlers(pool, limits),
       ...logHandlers(pool, environment.logWitnesses ?? [], limits),
       ...catalogHandlers(pool, limits),
       ...figureHandlers(pool, { ...environment, payments: payments?.config }, limits),

@@ -29,6 +29,8 @@ export interface PaymentsFile {
   readonly settlementAnchor: Address | null
   /** From one settlement batch to the next. */
   readonly settlementIntervalSeconds: number
+  /** Holds tokens that count as reserve beside the treasury; null for none. */
+  readonly reserveVault: Address | null
 }
 
 /** A token as payments.schema.json describes it. */
@@ -51,6 +53,7 @@ interface Content {
   readonly agent_registry?: string
   readonly settlement_anchor?: string
   readonly settlement_interval_seconds: number
+  readonly reserve_vault?: string
   readonly refund_min_usd: string
   readonly deposit_min_usd: string
   readonly withdrawal_min_usd: string
@@ -101,6 +104,7 @@ function parsed(file: YamlFile): PaymentsFile {
     blockSeconds: content.block_seconds,
     settlementAnchor: content.settlement_anchor === undefined ? null : lowered(content.settlement_anchor),
     settlementIntervalSeconds: content.settlement_interval_seconds,
+    reserveVault: content.reserve_vault === undefined ? null : lowered(content.reserve_vault),
   }
 }
 
