@@ -11,6 +11,7 @@ import { MOVEMENT_INVARIANTS } from './movementChecks.ts'
 import { PAYMENT_INVARIANTS } from './paymentChecks.ts'
 import type { Progress } from './progress.ts'
 import { referralInvariants } from './referralChecks.ts'
+import { RESERVE_INVARIANTS } from './reserveChecks.ts'
 import { SETTLEMENT_INVARIANTS } from './settlementChecks.ts'
 import { statisticsInvariants } from './statisticsChecks.ts'
 import { balanceInvariants, usageInvariants } from './sumChecks.ts'
@@ -77,6 +78,7 @@ function steps(limits: Limits, isSinceMark: boolean, charges: ChargeChecks): rea
     ...creditInvariants(isSinceMark),
     ...MOVEMENT_INVARIANTS,
     ...SETTLEMENT_INVARIANTS,
+    ...RESERVE_INVARIANTS,
     ...KEY_TRANSFER_INVARIANTS,
     ...referralInvariants(isSinceMark),
     ...batchInvariants(limits),

@@ -107,6 +107,8 @@ export const ONCHAIN_LIMITS = {
   attestationRowsMax: 1_000,
   /** The time that an attestation waits for a moment without a transfer, in milliseconds. */
   attestationLockMs: 2_000,
+  /** How long the command line waits for an attestation that it asks for, in milliseconds. */
+  attestationWaitMs: 60_000,
   /** Attestations, from the last one back, whose trees are kept. */
   attestationTreesKept: 7,
 } as const
