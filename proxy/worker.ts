@@ -179,7 +179,10 @@ const videos = new VideoJobs(new VideoStore(commands, limits), videoWakes, limit
 const batches = new BatchJobs({ rpc, commands, owner, limits })
 let draining = false
 const mayLeave = newSignal()
-const vitals = (): Vitals => ({ redis: connected(), control: pulse.alive, chain: pulse.chain, draining })
+const vitals = (): Vitals => {
+  const { alive: control, chain, withdrawals } = pulse
+  return { redis: connected(), control, chain, withdrawals, draining }
+}
 
 const server = new Server({
   routes: routes({

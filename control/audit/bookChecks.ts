@@ -12,6 +12,7 @@ import { PAYMENT_INVARIANTS } from './paymentChecks.ts'
 import type { Progress } from './progress.ts'
 import { referralInvariants } from './referralChecks.ts'
 import { REWARD_INVARIANTS } from './rewardChecks.ts'
+import { RESERVE_INVARIANTS } from './reserveChecks.ts'
 import { SETTLEMENT_INVARIANTS } from './settlementChecks.ts'
 import { statisticsInvariants } from './statisticsChecks.ts'
 import { balanceInvariants, usageInvariants } from './sumChecks.ts'
@@ -79,6 +80,7 @@ function steps(limits: Limits, isSinceMark: boolean, charges: ChargeChecks): rea
     ...MOVEMENT_INVARIANTS,
     ...SETTLEMENT_INVARIANTS,
     ...REWARD_INVARIANTS,
+    ...RESERVE_INVARIANTS,
     ...KEY_TRANSFER_INVARIANTS,
     ...referralInvariants(isSinceMark),
     ...batchInvariants(limits),

@@ -27,6 +27,7 @@ import { ContractWallets } from '../onchain/chain/contractSignature.ts'
 import { flowHandlers } from '../onchain/flows/flowHandlers.ts'
 import { rewardHandlers } from '../onchain/rewards/rewardHandlers.ts'
 import type { RewardTerms } from '../onchain/rewards/rewardTerms.ts'
+import { reserveHandlers } from '../onchain/reserve/reserveHandlers.ts'
 import { depositHandlers } from '../onchain/service/depositHandlers.ts'
 import { payerCreditHandlers } from '../onchain/service/payerCreditHandlers.ts'
 import type { PaymentsService } from '../onchain/service/paymentsService.ts'
@@ -88,6 +89,7 @@ export function newAccountApi(parts: ApiParts): AccountApi {
       ...settlementHandlers(pool, limits),
       ...rewardHandlers({ db: pool, rewards: rewardTermsOf(payments), listWallets, limits }),
       ...vaultHandlers({ db: pool, payments, limits }),
+      ...reserveHandlers(pool, limits),
       ...logHandlers(pool, environment.logWitnesses ?? [], limits),
       ...catalogHandlers(pool, limits),
       ...figureHandlers(pool, { ...environment, payments: payments?.config }, limits),

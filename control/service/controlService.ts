@@ -33,6 +33,8 @@ import { ReferralPayer } from '../customers/referrals/referralPayer.ts'
 import type { Limits } from '../limits.ts'
 import { ChainState } from '../onchain/chain/chainState.ts'
 import { countOpenMoney } from '../onchain/payments/openMoney.ts'
+import { sampleReserve } from '../onchain/reserve/reserveSample.ts'
+import { ReserveService } from '../onchain/reserve/reserveService.ts'
 import type { PaymentsService } from '../onchain/service/paymentsService.ts'
 import { beforeDeadline } from '../runtime/beforeDeadline.ts'
 import { RpcServer } from '../runtime/bus/rpcServer.ts'
@@ -121,6 +123,7 @@ export class ControlService {
         openMoney: () => countOpenMoney(this.pool),
         paymentsRefused: () => this.payments?.refusals.totals ?? new Map(),
       }),
+      reserve: () => sampleReserve(this.pool, this.limits),
       ...(this.environment.logKey && { checkpoints: () => sampleCheckpoints(this.pool) }),
       batches: () => sampleBatches(this.pool, Date.now()),
       priceLists: () => this.observer.stats,
@@ -159,6 +162,7 @@ export class ControlService {
       new StatisticsKeeper(jobs),
       new BasketKeeper(jobs),
       new StatusKeeper({ ...jobs, redis }),
+      new ReserveService({ ...jobs, ...environment }),
     ]) {
       this.running.push({ name: job.constructor.name, stop: () => job.stop() })
     }

@@ -225,6 +225,11 @@ export const ROWS: Readonly<Record<string, Row>> = {
   'GET /v1/ecosystem': row(all('200')),
 
   'GET /v1/flows': row(all('200')),
+  'GET /v1/reserve': row(all('200')),
+  'GET /v1/reserve/history': row(all('200')),
+  'GET /v1/reserve/attestations/latest': row(all('200')),
+  'GET /v1/reserve/attestations/{number}': row(all('200'), undefined, '/v1/reserve/attestations/1'),
+  'GET /v1/account/liability': row(either('200')),
   'GET /v1/settlements': row(all('200')),
   'GET /v1/scoin': row(all('404 not_found')),
   'GET /v1/holders/rewards': row(all('404 not_found')),
