@@ -33,6 +33,7 @@ import { settlementHandlers } from '../onchain/settlements/settlementHandlers.ts
 import type { Pool } from '../runtime/db/pool.ts'
 import { catalogHandlers } from './catalogHandlers.ts'
 import type { Environment } from './environment.ts'
+import { privacyHandlers } from './privacyHandlers.ts'
 
 export interface ApiParts {
   readonly pool: Pool
@@ -84,6 +85,7 @@ export function newAccountApi(parts: ApiParts): AccountApi {
       ...settlementHandlers(pool, limits),
       ...logHandlers(pool, environment.logWitnesses ?? [], limits),
       ...catalogHandlers(pool, limits),
+      ...privacyHandlers(pool),
       ...figureHandlers(pool, { ...environment, payments: payments?.config }, limits),
       get_statement: statementHandler(pool, limits),
       list_receipts: receiptListHandler(receipts, limits),

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { EvidenceError, malformed } from './evidenceError.ts'
 import type { GpuEvidence } from './gpuEvidence.ts'
 import type { TdxCollateral } from './tdxEvidence.ts'
@@ -11,6 +12,8 @@ export class ProviderEvidence {
 
   /** @param body JSON. @throws EvidenceError malformed */
   constructor(body: Buffer) {
+    // It is shown as text, whose hash has to be that of the bytes.
+    if (!isUtf8(body)) malformed('the evidence is not UTF-8')
     this.members = objectOf(parsed(body.toString('utf8')), 'the evidence')
   }
 
