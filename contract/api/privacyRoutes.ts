@@ -14,6 +14,6 @@ export const PRIVACY_ROUTES = {
         description: 'the id of an attestation report, att_ and 26 characters',
       },
     }),
-    cache: { maxAgeSeconds: 5 },
+    cache: { maxAgeSeconds: 1 },
   },
 } as const satisfies Record<string, ApiRoute>

@@ -62,7 +62,9 @@ export class AttestationKeeper {
     const encoded = await currentRecord(pool)
     if (encoded === undefined) return
     const { providers } = sluice.CatalogRecord.decode(encoded)
-    const attested = providers.map((provider) => sluice.ProviderRecord.create(provider)).filter((one) => one.attestation !== '')
+    const attested = providers
+      .map((provider) => sluice.ProviderRecord.create(provider))
+      .filter((one) => one.attestation !== '')
     await Promise.all(
       attested.map(async (provider) => {
         const last = await lastReport(pool, provider.id)
@@ -87,7 +89,15 @@ export class AttestationKeeper {
     const { evidence, outcome } = await this.answer(provider, nonce)
     const id = newId('att', fetchedAtMs)
     const validUntilMs = fetchedAtMs + (outcome.verdict === 'verified' ? policy.maxAgeSeconds * 1000 : 0)
-    const report = { id, provider: provider.id, policy: provider.attestation, nonce, fetchedAtMs, validUntilMs, evidence }
+    const report = {
+      id,
+      provider: provider.id,
+      policy: provider.attestation,
+      nonce,
+      fetchedAtMs,
+      validUntilMs,
+      evidence,
+    }
     await withTransaction(pool, async (client) => {
       await insertReport(client, { ...report, outcome })
       await republishReports(client, this.now())
@@ -98,7 +108,10 @@ export class AttestationKeeper {
     else log.warn({ ...told, ...outcome }, 'the hardware of a provider is not verified')
   }
 
-  private async answer(provider: sluice.ProviderRecord, nonce: string): Promise<{ evidence: Buffer; outcome: Verdict }> {
+  private async answer(
+    provider: sluice.ProviderRecord,
+    nonce: string,
+  ): Promise<{ evidence: Buffer; outcome: Verdict }> {
     const { environment, limits, call } = this.parts
     const policy = policyOf(provider.attestation)
     const apiKey = provider.apiKeyEnv === '' ? '' : (environment[provider.apiKeyEnv] ?? '').trim()
@@ -109,7 +122,10 @@ export class AttestationKeeper {
       return { evidence: Buffer.alloc(0), outcome: { verdict: 'unreachable', reason: reasonOf(error) } }
     }
     try {
-      return { evidence, outcome: { verdict: 'verified', ...verifyEvidence(evidence, { policy, nonce, nowMs: this.now() }) } }
+      return {
+        evidence,
+        outcome: { verdict: 'verified', ...verifyEvidence(evidence, { policy, nonce, nowMs: this.now() }) },
+      }
     } catch (error) {
       const fault = error instanceof EvidenceError ? error.fault : 'malformed'
       return { evidence, outcome: { verdict: 'refused', fault, reason: reasonOf(error) } }

@@ -9,16 +9,16 @@ const ECDSA_P384_SHA384 = 1
 /** The family of the processors (CPUID) since which the versions of the TCB have another layout: Turin. */
 const TURIN_FAMILY = 0x1a
 
-/** Names of the fields that a guest is known by. */
-export const SNP_REGISTERS = [
-  'measurement',
-  'host_data',
-  'id_key_digest',
-  'author_key_digest',
-  'family_id',
-  'image_id',
-] as const
-export type SnpRegister = (typeof SNP_REGISTERS)[number]
+/** The fields that a guest is known by, with their bytes. */
+export const SNP_REGISTERS = {
+  measurement: 48,
+  host_data: 32,
+  id_key_digest: 48,
+  author_key_digest: 48,
+  family_id: 16,
+  image_id: 16,
+} as const
+export type SnpRegister = keyof typeof SNP_REGISTERS
 
 /** Security versions of what runs below the guest. */
 export interface SnpTcb {
