@@ -11,6 +11,7 @@ import { linkRoutes } from './linkRoutes.ts'
 import { logRoutes } from './logRoutes.ts'
 import { moneyRoutes } from './moneyRoutes.ts'
 import { platformRoutes } from './platformRoutes.ts'
+import { PRIVACY_ROUTES } from './privacyRoutes.ts'
 import { providerRoutes } from './providerRoutes.ts'
 import { referralRoutes } from './referralRoutes.ts'
 import type { ApiRoute } from './route.ts'
@@ -29,6 +30,7 @@ const tableOf = (limits: ContractLimits) => ({
   ...moneyRoutes(limits),
   ...logRoutes(limits),
   ...catalogRoutes(limits),
+  ...PRIVACY_ROUTES,
   ...figureRoutes(limits),
   ...chainRoutes(limits),
   ...holderRoutes(limits),

@@ -38,6 +38,7 @@ import { vaultHandlers } from '../onchain/vault/vaultHandlers.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { catalogHandlers } from './catalogHandlers.ts'
 import type { Environment } from './environment.ts'
+import { privacyHandlers } from './privacyHandlers.ts'
 
 export interface ApiParts {
   readonly pool: Pool
@@ -92,6 +93,7 @@ export function newAccountApi(parts: ApiParts): AccountApi {
       ...reserveHandlers(pool, limits),
       ...logHandlers(pool, environment.logWitnesses ?? [], limits),
       ...catalogHandlers(pool, limits),
+      ...privacyHandlers(pool),
       ...figureHandlers(pool, { ...environment, payments: payments?.config }, limits),
       get_statement: statementHandler(pool, limits),
       list_receipts: receiptListHandler(receipts, limits),

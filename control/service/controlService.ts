@@ -18,6 +18,7 @@ import { addMonthsAhead } from '../book/months/addMonths.ts'
 import { MonthKeeper } from '../book/months/monthKeeper.ts'
 import { SettlementConsumer } from '../book/settlement/consumer.ts'
 import { StatisticsKeeper } from '../book/statistics/statisticsKeeper.ts'
+import { AttestationKeeper } from '../catalog/attestation/attestationKeeper.ts'
 import { countAboveSold } from '../catalog/observed/observationStore.ts'
 import { PriceObserver } from '../catalog/observed/priceObserver.ts'
 import { CatalogKeeper } from '../catalog/pricing/catalogKeeper.ts'
@@ -167,6 +168,9 @@ export class ControlService {
       this.running.push({ name: job.constructor.name, stop: () => job.stop() })
     }
     this.startArchive()
+    const attestation = new AttestationKeeper({ ...jobs, redis, environment: process.env })
+    attestation.start()
+    this.running.push({ name: 'attestation', stop: () => attestation.stop() })
     this.observer.start()
     this.running.push({ name: 'price lists', stop: () => this.observer.stop() })
     return metrics.listen(metricsPort)

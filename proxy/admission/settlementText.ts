@@ -30,6 +30,8 @@ export interface SettlementFields {
   readonly tier: sluice.Tier
   /** Of images whose price goes by it, WxH, or ''. */
   readonly size: string
+  /** The report of attested hardware that the private tier was served by, or ''. */
+  readonly attestation: string
 }
 
 /**
@@ -59,7 +61,8 @@ export function settlementText(fields: SettlementFields): string {
     count('\x90\x01', fields.durationMs) +
     count('\x98\x01', fields.rate) +
     count('\xa0\x01', fields.tier) +
-    text('\xaa\x01', fields.size)
+    text('\xaa\x01', fields.size) +
+    text('\xe2\x08', fields.attestation)
   )
 }
 

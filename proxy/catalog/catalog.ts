@@ -112,6 +112,7 @@ function decodeProvider(record: sluice.ProviderRecord, environment: NodeJS.Proce
     dataPolicy: record.dataPolicy as DataPolicy,
     maxTokensField: record.maxTokensField,
     privateImages: record.privateImages,
+    report: record.report ? { id: record.report.id ?? '', validUntilMs: record.report.validUntilMs ?? 0 } : null,
   }
 }
 

@@ -218,6 +218,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
   'GET /v1/catalog/signature': row(all('200')),
   'GET /v1/catalog/signer': row(all('200')),
   'GET /v1/catalog/versions': row(all('200')),
+  'GET /v1/privacy/attestation': row(all('200')),
   'GET /v1/stats': row(all('200')),
   'GET /v1/rankings': row(all('200')),
   'GET /v1/index': row(all('200')),

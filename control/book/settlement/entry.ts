@@ -165,6 +165,7 @@ function receiptOf(settlement: sluice.Settlement, charged: number, heldAtMs: num
     rate: isOrphan ? '' : named('rate', RATE_NAMES, settlement.rate),
     tier: isOrphan ? '' : named('tier', TIER_NAMES, settlement.tier),
     size: printable('size', settlement.size),
+    attestation: printable('attestation', settlement.attestation),
     leafHash: Buffer.alloc(0),
   }
   receipt.leafHash = leafHash(leafText(receipt))

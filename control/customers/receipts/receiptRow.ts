@@ -39,6 +39,7 @@ export interface ReceiptRow {
   readonly rate: ReceiptRate
   readonly tier: ReceiptTier
   readonly size: string
+  readonly attestation: string
   readonly leaf_layout: number
 }
 
@@ -124,6 +125,7 @@ export const RECEIPT_COLUMNS = [
   'rate',
   'tier',
   'size',
+  'attestation',
   'leaf_layout',
 ].join(', ')
 
@@ -151,6 +153,7 @@ export function receiptFields(row: ReceiptRow, coinUsdUnits: number, log: Receip
     quantity: row.quantity,
     unit: row.unit,
     size: row.size,
+    attestation: row.attestation,
     usageSource: row.usage_source,
     clamped: row.clamped,
     streamed: row.streamed,
