@@ -72,7 +72,7 @@ async function addPage(client: Queryable, entries: readonly Entry[], unread: Unr
       continue
     }
     unread.entries++
-    if (entry.kind === 'expired') increase(unread.amounts, `grant:${entry.grantId}`, entry.units)
+    if (entry.kind === 'expired') increase(unread.amounts, entry.ledgerAccount, entry.units)
     if (entry.kind !== 'ended') continue
     for (const part of entry.parts) increase(unread.amounts, part.ledgerAccount, part.amount)
     const charges = unread.keyCharges.get(entry.receipt.keyId) ?? []

@@ -34,7 +34,7 @@ end
 local function takeFromGrants(grants, units)
   local parts, texts = {}, {}
   for _, grant in ipairs(grants) do
-    if units > 0 and grant[2] > nowMs and grant[3] > 0 then
+    if units > 0 and grant[2] > nowMs and grant[3] > 0 and not isHolding(grant[1]) then
       local part = math.min(units, grant[3])
       grant[3] = grant[3] - part
       units = units - part
@@ -80,7 +80,7 @@ local function leaseItem(k, a, p, pa)
   local coin, grants, price = tonumber(account[1]), parseGrants(account[2]), tonumber(ARGV[a + 12])
   local available = valueOfCoin(coin, price)
   for _, grant in ipairs(grants) do
-    if grant[2] > nowMs then available = available + grant[3] end
+    if grant[2] > nowMs and not isHolding(grant[1]) then available = available + grant[3] end
   end
   -- A refusal counts against the rate as well: a key without money must not be a way to keep the gateway busy.
   local function refuse(code, left)

@@ -1,6 +1,6 @@
 import { textArray } from '../../runtime/db/arrays.ts'
 import type { Client } from '../../runtime/db/pool.ts'
-import { grantAccount, HOUSE, revenueOfShard } from '../ledger/accounts.ts'
+import { HOUSE, isLockId, lockIssuedAccount, revenueOfShard } from '../ledger/accounts.ts'
 import type { Transfer } from '../ledger/postTransfers.ts'
 import type { BookableEntry, EndedEntry, Entry } from './entry.ts'
 import type { Reject } from './rejects.ts'
@@ -26,7 +26,7 @@ export function chargesOf(entries: readonly BookableEntry[], balances: Map<strin
     const parts =
       entry.kind === 'ended'
         ? entry.parts
-        : [{ ledgerAccount: grantAccount(entry.grantId), units: entry.units, amount: entry.units }]
+        : [{ ledgerAccount: entry.ledgerAccount, units: entry.units, amount: entry.units }]
     const unknown = parts.find((part) => !balances.has(part.ledgerAccount))
     if (unknown !== undefined) {
       charges.rejects.push({ from: entry, reason: `the ledger has no account ${unknown.ledgerAccount}` })
@@ -35,7 +35,7 @@ export function chargesOf(entries: readonly BookableEntry[], balances: Map<strin
     if (entry.kind === 'ended') charges.ended.push(entry)
     const kind = entry.kind === 'ended' ? 'charge' : 'expire'
     const ref = entry.kind === 'ended' ? entry.receipt.requestId : expiryRef(entry.raw)
-    const credit = entry.kind === 'ended' ? revenueOfShard(entry.raw.shard) : HOUSE
+    const credit = entry.kind === 'ended' ? revenueOfShard(entry.raw.shard) : whereExpired(entry.potId)
     let short = 0
     for (const { ledgerAccount, units, amount } of parts) {
       const balance = balances.get(ledgerAccount) ?? 0
@@ -54,6 +54,11 @@ export function chargesOf(entries: readonly BookableEntry[], balances: Map<strin
   return charges
 }
 
+/** Expired credits go back to the house, tokens to what was issued. */
+function whereExpired(potId: string): string {
+  return isLockId(potId) ? lockIssuedAccount(potId) : HOUSE
+}
+
 /** What a part of an amount counts for, rounded down. */
 function shareOf(units: number, part: number, whole: number): number {
   return part === 0 ? 0 : Number((BigInt(units) * BigInt(part)) / BigInt(whole))
@@ -68,7 +73,7 @@ export function expiryRef(raw: { shard: number; id: string }): string {
 export async function lockBalances(client: Client, entries: readonly Entry[]): Promise<Map<string, number>> {
   const ids = new Set<string>()
   for (const entry of entries) {
-    if (entry.kind === 'expired') ids.add(grantAccount(entry.grantId))
+    if (entry.kind === 'expired') ids.add(entry.ledgerAccount)
     else if (entry.kind === 'ended') for (const part of entry.parts) ids.add(part.ledgerAccount)
   }
   if (ids.size === 0) return new Map()

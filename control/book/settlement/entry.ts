@@ -1,7 +1,7 @@
 import { type CoinPart, parseCoinPart } from '../../../contract/wire/coinPart.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { namesOf, RATE, STATUS, TIER, USAGE_SOURCE } from '../../../contract/wire/settlementNames.ts'
-import { coinAccount, grantAccount } from '../ledger/accounts.ts'
+import { coinAccount, grantAccount, isLockId, potAccount } from '../ledger/accounts.ts'
 import { LEAF_LAYOUT, leafText } from '../usagelog/leafText.ts'
 import { leafHash } from '../usagelog/merkle.ts'
 import type { Receipt } from './receipt.ts'
@@ -43,7 +43,9 @@ export interface EndedEntry extends EntrySource {
 }
 export interface ExpiredEntry extends EntrySource {
   readonly kind: 'expired'
-  readonly grantId: string
+  /** A credit grant, or the series of a holding. */
+  readonly potId: string
+  readonly ledgerAccount: string
   readonly units: number
 }
 export interface MalformedEntry extends EntrySource {
@@ -63,8 +65,11 @@ const CHARGED = 0x63 // c
 const HELD_AT = 0x74 // t
 const SPLIT = 0x73 // s
 const EXPIRED_GRANT = 0x78 // x
+const ACCOUNT = 0x61 // a
 export const ENDINGS = 0x62 // b
-type Field = typeof SETTLEMENT | typeof CHARGED | typeof HELD_AT | typeof SPLIT | typeof EXPIRED_GRANT | typeof ENDINGS
+type Field =
+  | (typeof SETTLEMENT | typeof CHARGED | typeof HELD_AT | typeof SPLIT)
+  | (typeof EXPIRED_GRANT | typeof ACCOUNT | typeof ENDINGS)
 
 const TEXT_MAX = 256
 /** The largest of PostgreSQL's integer. */
@@ -115,8 +120,10 @@ export function fieldOf(raw: RawEntry, name: Field): Buffer | undefined {
 }
 
 function parseExpired(raw: RawEntry): Entry {
-  const grantId = identifier('x', String(fieldOf(raw, EXPIRED_GRANT)))
-  return { kind: 'expired', raw, grantId, units: integer('c', String(fieldOf(raw, CHARGED)), 1) }
+  const potId = identifier('x', String(fieldOf(raw, EXPIRED_GRANT)))
+  const accountId = isLockId(potId) ? identifier('a', String(fieldOf(raw, ACCOUNT) ?? '')) : ''
+  const units = integer('c', String(fieldOf(raw, CHARGED)), 1)
+  return { kind: 'expired', raw, potId, ledgerAccount: potAccount(potId, accountId), units }
 }
 
 function parseEnded(raw: RawEntry): Entry {
