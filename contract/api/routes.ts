@@ -7,6 +7,7 @@ import { chainRoutes } from './chainRoutes.ts'
 import { figureRoutes } from './figureRoutes.ts'
 import { keyRoutes } from './keyRoutes.ts'
 import { linkRoutes } from './linkRoutes.ts'
+import { lockRoutes } from './lockRoutes.ts'
 import { logRoutes } from './logRoutes.ts'
 import { moneyRoutes } from './moneyRoutes.ts'
 import { platformRoutes } from './platformRoutes.ts'
@@ -20,6 +21,7 @@ const tableOf = (limits: ContractLimits) => ({
   ...accountRoutes(limits),
   ...keyRoutes(limits),
   ...linkRoutes(limits),
+  ...lockRoutes(limits),
   ...agentRoutes(limits),
   ...platformRoutes(limits),
   ...BATCH_ROUTES,

@@ -69,10 +69,11 @@ CREATE TABLE lock_fills (
   -- Nanos of coin for the tokens, and the taker's fee.
   cost_nanos bigint NOT NULL CHECK (cost_nanos > 0),
   fee_nanos bigint NOT NULL CHECK (fee_nanos >= 0),
-  at timestamptz NOT NULL DEFAULT now()
+  at timestamptz NOT NULL DEFAULT now(),
+  UNIQUE (taker_order, maker_order)
 );
 CREATE INDEX lock_fills_maker ON lock_fills (maker_order);
-CREATE INDEX lock_fills_taker ON lock_fills (taker_order);
+CREATE INDEX lock_fills_series ON lock_fills (series_id, id);
 CREATE TRIGGER lock_fills_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON lock_fills
   FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
