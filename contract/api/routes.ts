@@ -8,6 +8,7 @@ import { figureRoutes } from './figureRoutes.ts'
 import { holderRoutes } from './holderRoutes.ts'
 import { keyRoutes } from './keyRoutes.ts'
 import { linkRoutes } from './linkRoutes.ts'
+import { lockRoutes } from './lockRoutes.ts'
 import { logRoutes } from './logRoutes.ts'
 import { moneyRoutes } from './moneyRoutes.ts'
 import { platformRoutes } from './platformRoutes.ts'
@@ -22,6 +23,7 @@ const tableOf = (limits: ContractLimits) => ({
   ...accountRoutes(limits),
   ...keyRoutes(limits),
   ...linkRoutes(limits),
+  ...lockRoutes(limits),
   ...agentRoutes(limits),
   ...platformRoutes(limits),
   ...BATCH_ROUTES,

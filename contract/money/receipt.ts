@@ -1,5 +1,6 @@
 import { promptTokens, type TokenUsage } from './charge.ts'
 import { isoTime } from './isoTime.ts'
+import { formatTokens } from './lockTokens.ts'
 import { quoted } from './quoted.ts'
 import type { ReceiptStatus } from './receiptStatus.ts'
 import { settlementFee } from './settlementFee.ts'
@@ -59,6 +60,14 @@ export interface ReceiptPaid {
   readonly credit?: { usedUnits: number; keptUnits: number; leftUnits: number }
 }
 
+/** Tokens of a compute lock that a request has burnt. */
+export interface ReceiptLock {
+  readonly seriesId: string
+  /** At the locked price. */
+  readonly units: number
+  readonly micros: number
+}
+
 /** Everything a receipt shows. The proxy fills it from a settlement, control from the book; both print the same. */
 export interface ReceiptFields {
   readonly requestId: string
@@ -90,6 +99,8 @@ export interface ReceiptFields {
   readonly errorCode: string | null
   /** Of a request that was paid for by itself. */
   readonly paid?: ReceiptPaid
+  /** Burnt beside `costUnits`; absent for none. */
+  readonly lock?: ReceiptLock
   readonly log?: ReceiptLog
 }
 
@@ -148,6 +159,11 @@ function paidJson(fields: ReceiptFields): string {
   )
 }
 
+function lockJson(lock: ReceiptLock | undefined): string {
+  if (lock === undefined) return ''
+  return `,"lock":{"series":"${lock.seriesId}","tokens":"${formatTokens(lock.micros)}","units":"${lock.units}"}`
+}
+
 function logJson(log: ReceiptLog | undefined): string {
   if (log === undefined) return ''
   if (log.proof === undefined) return `,"log":{"number":${log.number},"position":${log.position}}`
@@ -184,6 +200,6 @@ export function receiptJson(fields: ReceiptFields): string {
     `,"clamped":${fields.clamped},"streamed":${fields.streamed}` +
     `,"created":"${isoTime(fields.createdMs)}","duration_ms":${fields.durationMs}` +
     `,"error":${fields.errorCode === null ? 'null' : quoted(fields.errorCode)}` +
-    `${paidJson(fields)}${logJson(fields.log)}}`
+    `${paidJson(fields)}${lockJson(fields.lock)}${logJson(fields.log)}}`
   )
 }

@@ -10,6 +10,7 @@ import { figureHandlers } from '../customers/figures/figureHandlers.ts'
 import { keyCaller } from '../customers/keys/keyCaller.ts'
 import { keyHandlers } from '../customers/keys/keyHandlers.ts'
 import { linkHandlers } from '../customers/links/linkHandlers.ts'
+import { lockHandlers } from '../customers/locks/lockHandlers.ts'
 import { platformHandlers } from '../customers/platform/platformHandlers.ts'
 import { providerHandlers } from '../customers/providers/providerHandlers.ts'
 import { logHandlers } from '../customers/receipts/logHandlers.ts'
@@ -77,6 +78,7 @@ export function newAccountApi(parts: ApiParts): AccountApi {
       ...accountHandlers(pool, redis, limits),
       ...keyHandlers(pool, redis, limits),
       ...linkHandlers(parts),
+      ...lockHandlers(parts),
       ...agentHandlers(parts),
       ...platformHandlers(parts),
       ...batchHandlers(pool, limits),

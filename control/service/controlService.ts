@@ -29,6 +29,7 @@ import { ArchiveKeeper } from '../customers/archive/archiveKeeper.ts'
 import { BasketKeeper } from '../customers/figures/basketKeeper.ts'
 import { KeyAnnouncer } from '../customers/keys/keyAnnouncer.ts'
 import { LinkExpirer } from '../customers/links/linkExpirer.ts'
+import { SeriesKeeper } from '../customers/locks/seriesKeeper.ts'
 import { ReceiptReader } from '../customers/receipts/receiptReader.ts'
 import { ReferralPayer } from '../customers/referrals/referralPayer.ts'
 import type { Limits } from '../limits.ts'
@@ -158,6 +159,7 @@ export class ControlService {
       new AnswerKeeper({ ...jobs, api, redis }),
       new Housekeeper(jobs),
       new LinkExpirer(jobs),
+      new SeriesKeeper(jobs),
       new MonthKeeper(jobs),
       new ReferralPayer(jobs),
       new StatisticsKeeper(jobs),

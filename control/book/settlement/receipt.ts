@@ -14,6 +14,8 @@ export interface Receipt extends LoggedReceipt {
   readonly split: string
   readonly startedAtMs: number
   readonly firstByteMs: number
+  /** Tokens of a lock that were burnt, in millionths. */
+  readonly lockMicros: number
   leafHash: Buffer
 }
 
@@ -69,6 +71,9 @@ const COLUMNS: readonly Column[] = [
   text('tier', (r) => r.tier),
   text('size', (r) => r.size),
   text('attestation', (r) => r.attestation),
+  text('lock_series', (r) => r.lockSeries),
+  integer('lock_units', 'bigint', (r) => r.lockUnits),
+  integer('lock_micros', 'bigint', (r) => r.lockMicros),
   integer('leaf_layout', 'smallint', (r) => r.leafLayout),
   { name: 'leaf_hash', put: (rows, receipt) => rows.bytea(receipt.leafHash) },
 ]

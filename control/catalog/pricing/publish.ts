@@ -5,6 +5,7 @@ import { lockUntilCommit } from '../../runtime/db/locks.ts'
 import { type Client, type Pool, type Queryable, withTransaction } from '../../runtime/db/pool.ts'
 import { FileError } from '../../runtime/files/yamlFile.ts'
 import type { Catalog } from './catalogFile.ts'
+import { lockSeriesRecords } from './lockSeriesRecords.ts'
 import { coinViolation, promiseViolations } from './promise.ts'
 import { violationText } from './promiseViolation.ts'
 import { encodeRecord } from './record.ts'
@@ -69,7 +70,8 @@ export async function publishCatalog(
     const listedAtMs = await noteModels(client, ids, nowMs)
     const switches = await routeSwitches(client, limits)
     const reports = await standingReports(client)
-    const record = encodeRecord(catalog, { ...sheet, sheetJson: sheet.text, listedAtMs }, switches, reports)
+    const publication = { ...sheet, sheetJson: sheet.text, listedAtMs }
+    const record = encodeRecord(catalog, publication, switches, reports, await lockSeriesRecords(client, nowMs))
     const isNewRecord = (await currentRecord(client))?.equals(record) !== true
     if (isNewRecord) await insertRecord(client, sheet.version, record, nowMs)
     const signing = await sign?.(client, nowMs)

@@ -24,12 +24,14 @@ export interface Publication {
  * The CatalogRecord that the proxies work by, encoded. Equal catalogs give equal bytes.
  * @param switches the routes that the operator has disabled by hand
  * @param reports what the hardware of providers has proved
+ * @param series the series of compute locks that have not ended
  */
 export function encodeRecord(
   catalog: Catalog,
   publication: Publication,
   switches: readonly RouteSwitch[] = [],
   reports: StandingReports = new Map(),
+  series: readonly sluice.LockSeriesRecord.$Properties[] = [],
 ): Buffer {
   const record: sluice.CatalogRecord.$Properties = {
     version: publication.version,
@@ -41,6 +43,7 @@ export function encodeRecord(
     providers: catalog.providers.map((provider) => providerRecord(provider, reports)),
     models: catalog.models.map((model) => modelRecord(model, publication.listedAtMs.get(model.id) ?? 0, switches)),
     tools: catalog.tools.map(toolRecord),
+    lockSeries: [...series],
   }
   return Buffer.from(sluice.CatalogRecord.encode(record).finish())
 }
@@ -108,7 +111,7 @@ function videoRecord(settings: VideoSettings): sluice.VideoSettings.$Properties 
 }
 
 /** Undefined for prices that are not per token. */
-function ratesRecord(price: Price, prefix: '' | 'batch_'): sluice.Rates.$Properties | undefined {
+export function ratesRecord(price: Price, prefix: '' | 'batch_'): sluice.Rates.$Properties | undefined {
   const base = statedRates(price.amounts, prefix)
   if (base === undefined) return undefined
   const long = price.longContext && statedRates(price.longContext.amounts, prefix)
