@@ -10,6 +10,7 @@ import { KEY_TRANSFER_INVARIANTS } from './keyTransferChecks.ts'
 import { MOVEMENT_INVARIANTS } from './movementChecks.ts'
 import { PAYMENT_INVARIANTS } from './paymentChecks.ts'
 import type { Progress } from './progress.ts'
+import { PROVIDER_INVARIANTS } from './providerChecks.ts'
 import { referralInvariants } from './referralChecks.ts'
 import { SETTLEMENT_INVARIANTS } from './settlementChecks.ts'
 import { statisticsInvariants } from './statisticsChecks.ts'
@@ -79,6 +80,7 @@ function steps(limits: Limits, isSinceMark: boolean, charges: ChargeChecks): rea
     ...SETTLEMENT_INVARIANTS,
     ...KEY_TRANSFER_INVARIANTS,
     ...referralInvariants(isSinceMark),
+    ...PROVIDER_INVARIANTS,
     ...batchInvariants(limits),
   ]
 }
