@@ -16,6 +16,8 @@ export interface Provider {
   readonly maxTokensField: string
   /** It may be sent addresses of images that are not https on the public internet. */
   readonly privateImages: boolean
+  /** Connections go to public addresses alone; absent is to any. */
+  readonly publicOnly?: boolean
 }
 
 export interface Route {
@@ -31,6 +33,16 @@ export interface Route {
   readonly offered: boolean
   /** What the provider charges, in units, to compare the routes of a model by; null where it is not stated. */
   readonly costUnits: number | null
+  /** Of a registered provider; absent for routes of the catalog. */
+  readonly registered?: Registered
+}
+
+/** What a registered provider is measured by. */
+export interface Registered {
+  /** The id of the model in the catalog. */
+  readonly model: string
+  /** The bar of the time to the first byte of a stream, in milliseconds. */
+  readonly firstByteMaxMs: number
 }
 
 /** What is sold: a model or a tool. */

@@ -1,6 +1,7 @@
 import { type ErrorCode, GatewayError } from '../../../contract/errors/errors.ts'
 import type { Principal } from '../../access/principal.ts'
 import { LOST_ANSWER } from '../../admission/holds.ts'
+import type { Route } from '../../catalog/pricedItem.ts'
 import type { Exchange, GoneListener, HeaderList } from '../../server/exchange.ts'
 import type { ActiveRun } from './activeRuns.ts'
 import { type Bill, NO_BILL, type RunStatus } from './bill.ts'
@@ -70,6 +71,11 @@ export class Run implements CallingRun, HoldListener, GoneListener, ActiveRun {
 
   get phase(): Phase {
     return this.current
+  }
+
+  /** The route that answers, or was asked last; null before any is. */
+  get route(): Route | null {
+    return this.call?.route ?? null
   }
 
   enter(phase: Phase): void {
