@@ -24,7 +24,7 @@ const DEFAULTS = {
   'probation-hours': '72',
   'probation-requests': '1000',
   'error-rate': '0.02',
-  'first-byte': '5000',
+  'first-output': '5000',
   'mismatch-rate': '0.2',
 } as const
 
@@ -72,7 +72,7 @@ function termsOf(args: Arguments): Terms {
     probationMs: countOf('probation-hours', given('probation-hours'), 0, HOURS_MAX) * HOUR_MS,
     probationRequests: countOf('probation-requests', given('probation-requests'), 0, 1_000_000),
     errorPpmMax: ppmOf('error-rate', given('error-rate')),
-    firstByteMaxMs: countOf('first-byte', given('first-byte'), 1, 600_000),
+    firstOutputMaxMs: countOf('first-output', given('first-output'), 1, 600_000),
     mismatchPpmMax: ppmOf('mismatch-rate', given('mismatch-rate')),
   }
 }
@@ -166,7 +166,10 @@ export const ADMISSION_COMMANDS: readonly Command[] = [
       'probation-hours': { value: 'N', help: `how long probation lasts at least (${DEFAULTS['probation-hours']})` },
       'probation-requests': { value: 'N', help: `and how many requests (${DEFAULTS['probation-requests']})` },
       'error-rate': { value: 'SHARE', help: `the bar of failures (${DEFAULTS['error-rate']})` },
-      'first-byte': { value: 'MS', help: `the bar of the 95th percentile of first bytes (${DEFAULTS['first-byte']})` },
+      'first-output': {
+        value: 'MS',
+        help: `the bar of the 95th percentile of first output of streams (${DEFAULTS['first-output']})`,
+      },
       'mismatch-rate': { value: 'SHARE', help: `the bar of answers that differ (${DEFAULTS['mismatch-rate']})` },
     },
     run: admit,

@@ -30,7 +30,7 @@ export function decodeServing(bytes: Uint8Array, seal: Pick<CallSeal, 'open'>): 
 }
 
 function routeOf(record: sluice.ServingRoute, seal: Pick<CallSeal, 'open'>): Route | undefined {
-  const { provider: id, sealedKey, dataPolicy, model, upstreamModel, firstByteMaxMs } = record
+  const { provider: id, sealedKey, dataPolicy, model, upstreamModel, firstOutputMaxMs } = record
   const opened = sealedKey.length === 0 ? Buffer.alloc(0) : seal.open(providerKeyLabel(id), sealedKey)
   if (opened === undefined) return undefined
   const url = new URL(record.baseUrl)
@@ -54,6 +54,6 @@ function routeOf(record: sluice.ServingRoute, seal: Pick<CallSeal, 'open'>): Rou
     switchedOff: false,
     offered: true,
     costUnits: null,
-    registered: { model, firstByteMaxMs },
+    registered: { model, firstOutputMaxMs },
   }
 }

@@ -41,8 +41,8 @@ export interface Route {
 export interface Registered {
   /** The id of the model in the catalog. */
   readonly model: string
-  /** The bar of the time to the first byte of a stream, in milliseconds. */
-  readonly firstByteMaxMs: number
+  /** The bar of the time to the first output of a stream, in milliseconds. */
+  readonly firstOutputMaxMs: number
 }
 
 /** What is sold: a model or a tool. */

@@ -56,7 +56,7 @@ export interface AttemptsOptions {
   readonly listener: AttemptListener
   /** Measures registered providers; absent where none can be among the routes. */
   readonly watch?: CanaryWatch
-  /** The answer is sent as it comes, so that its first byte is timed. */
+  /** The answer is sent as it comes, so that its first output is timed. */
   readonly streamed?: boolean
   /** Sorts error answers; absent for those of a model's provider. */
   readonly classify?: Classify | undefined
@@ -104,6 +104,7 @@ export class Attempts implements UpstreamListener {
     if (this.committed) return
     this.committed = true
     this.options.health.succeeded(this.route.id)
+    this.watched?.onOutput(Date.now())
   }
 
   /** The answer turned out to be unusable before the commit; the next route is tried. */
@@ -157,7 +158,6 @@ export class Attempts implements UpstreamListener {
       this.keepRefused(bytes)
       return
     }
-    this.watched?.onByte(Date.now())
     try {
       this.options.listener.onData(bytes)
     } catch (error) {

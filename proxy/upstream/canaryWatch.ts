@@ -10,18 +10,18 @@ export interface CanaryMeasure {
   overReports: number
   timed: number
   slow: number
-  firstByteMs: number
+  firstOutputMs: number
 }
 
 /** Adds up how registered providers do, until control is told. */
 export class CanaryWatch {
   private measures = new Map<string, CanaryMeasure>()
 
-  /** Follows a request to a route. @param streamed its first byte is timed. @returns undefined for routes of the catalog */
+  /** Follows a request to a route. @param streamed its first output is timed. @returns undefined for routes of the catalog */
   begin(route: Route, streamed: boolean, nowMs: number): CanaryAttempt | undefined {
     const { registered } = route
     if (registered === undefined) return undefined
-    return new CanaryAttempt(this, route, streamed ? registered.firstByteMaxMs : Number.POSITIVE_INFINITY, nowMs)
+    return new CanaryAttempt(this, route, streamed ? registered.firstOutputMaxMs : Number.POSITIVE_INFINITY, nowMs)
   }
 
   /** What is measured of a route. @throws Error for a route of the catalog */
@@ -47,7 +47,7 @@ export class CanaryWatch {
       measure.overReports += kept.overReports
       measure.timed += kept.timed
       measure.slow += kept.slow
-      measure.firstByteMs += kept.firstByteMs
+      measure.firstOutputMs += kept.firstOutputMs
     }
   }
 
@@ -65,7 +65,7 @@ export class CanaryWatch {
         overReports: 0,
         timed: 0,
         slow: 0,
-        firstByteMs: 0,
+        firstOutputMs: 0,
       }
       this.measures.set(name, measure)
     }
@@ -77,22 +77,22 @@ export class CanaryWatch {
 export class CanaryAttempt {
   private readonly watch: CanaryWatch
   private readonly route: Route
-  /** Infinite where the first byte is not timed. */
-  private readonly firstByteMaxMs: number
+  /** Infinite where the first output is not timed. */
+  private readonly firstOutputMaxMs: number
   private readonly startedAtMs: number
-  private firstByteMs = -1
+  private firstOutputMs = -1
   private over = false
 
-  constructor(watch: CanaryWatch, route: Route, firstByteMaxMs: number, startedAtMs: number) {
+  constructor(watch: CanaryWatch, route: Route, firstOutputMaxMs: number, startedAtMs: number) {
     this.watch = watch
     this.route = route
-    this.firstByteMaxMs = firstByteMaxMs
+    this.firstOutputMaxMs = firstOutputMaxMs
     this.startedAtMs = startedAtMs
   }
 
-  /** A byte of an answer has come. */
-  onByte(nowMs: number): void {
-    if (this.firstByteMs < 0) this.firstByteMs = Math.max(0, nowMs - this.startedAtMs)
+  /** The first output of an answer has come. */
+  onOutput(nowMs: number): void {
+    if (this.firstOutputMs < 0) this.firstOutputMs = Math.max(0, nowMs - this.startedAtMs)
   }
 
   succeeded(): void {
@@ -106,8 +106,8 @@ export class CanaryAttempt {
 
   /** The request was given up. Where it waited for longer than it should have had to, that is the provider's fault. */
   givenUp(nowMs: number): void {
-    if (this.firstByteMs >= 0) this.end('')
-    else if (nowMs - this.startedAtMs > this.firstByteMaxMs) this.end('stalls')
+    if (this.firstOutputMs >= 0) this.end('')
+    else if (nowMs - this.startedAtMs > this.firstOutputMaxMs) this.end('stalls')
     else this.over = true
   }
 
@@ -122,9 +122,9 @@ export class CanaryAttempt {
     const measure = this.watch.of(this.route)
     measure.requests++
     if (fault !== '') measure[fault]++
-    if (this.firstByteMs < 0 || this.firstByteMaxMs === Number.POSITIVE_INFINITY) return
+    if (this.firstOutputMs < 0 || this.firstOutputMaxMs === Number.POSITIVE_INFINITY) return
     measure.timed++
-    measure.firstByteMs += this.firstByteMs
-    if (this.firstByteMs > this.firstByteMaxMs) measure.slow++
+    measure.firstOutputMs += this.firstOutputMs
+    if (this.firstOutputMs > this.firstOutputMaxMs) measure.slow++
   }
 }

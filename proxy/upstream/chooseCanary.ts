@@ -1,6 +1,6 @@
+import type { Dialect } from '../../contract/catalog/catalog.ts'
 import type { Model } from '../catalog/catalog.ts'
 import type { Route } from '../catalog/pricedItem.ts'
-import type { RoutePolicy } from './chooseRoutes.ts'
 import type { RouteHealth } from './routeHealth.ts'
 
 const MILLION = 1_000_000
@@ -11,6 +11,14 @@ export interface CanaryCandidate {
   readonly accountId: string
 }
 
+/** What of a request's policy decides whether a registered provider may serve it; see RoutePolicy. */
+interface Wishes {
+  readonly allowRetention: boolean
+  readonly cheapest: boolean
+  readonly dialects?: ReadonlySet<Dialect> | undefined
+  readonly privateImage?: string | undefined
+}
+
 /**
  * The registered provider that a request is to be tried at first. Which one, or none, follows from the request's id alone, so
  * that every process decides alike; each provider has a stretch of its own of all that ids can hash to.
@@ -18,7 +26,7 @@ export interface CanaryCandidate {
  */
 export function chooseCanary(
   { canaries, enabledRoutes }: Model,
-  policy: RoutePolicy,
+  policy: Wishes,
   { requestId, accountId }: CanaryCandidate,
   health: RouteHealth,
   nowMs: number,

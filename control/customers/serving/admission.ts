@@ -23,7 +23,7 @@ export interface Terms {
   readonly probationRequests: number
   readonly errorPpmMax: number
   /** 95 of 100 streams have to begin within this. */
-  readonly firstByteMaxMs: number
+  readonly firstOutputMaxMs: number
   readonly mismatchPpmMax: number
 }
 
@@ -62,7 +62,7 @@ interface AdmissionRow {
   readonly probation_ms: number
   readonly probation_requests: number
   readonly error_ppm_max: number
-  readonly first_byte_max_ms: number
+  readonly first_output_max_ms: number
   readonly mismatch_ppm_max: number
   readonly state: AdmissionState
   readonly state_at: Date
@@ -95,7 +95,7 @@ function asAdmission(row: AdmissionRow): Admission {
     probationMs: row.probation_ms,
     probationRequests: row.probation_requests,
     errorPpmMax: row.error_ppm_max,
-    firstByteMaxMs: row.first_byte_max_ms,
+    firstOutputMaxMs: row.first_output_max_ms,
     mismatchPpmMax: row.mismatch_ppm_max,
     state: row.state,
     stateAtMs: row.state_at.getTime(),

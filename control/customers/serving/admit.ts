@@ -89,7 +89,7 @@ async function insert(client: Client, made: NewAdmission): Promise<string> {
   await client.query(
     `INSERT INTO provider_admissions (id, provider_id, account_id, model, upstream_model, from_id, share_ppm, input_price,
        cached_input_price, output_price, canary_ppm, full_ppm, probation_ms, probation_requests, error_ppm_max,
-       first_byte_max_ms, mismatch_ppm_max)
+       first_output_max_ms, mismatch_ppm_max)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
     [
       id,
@@ -107,7 +107,7 @@ async function insert(client: Client, made: NewAdmission): Promise<string> {
       terms.probationMs,
       terms.probationRequests,
       terms.errorPpmMax,
-      terms.firstByteMaxMs,
+      terms.firstOutputMaxMs,
       terms.mismatchPpmMax,
     ],
   )

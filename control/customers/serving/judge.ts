@@ -56,7 +56,7 @@ function faultOf(admission: Admission, window: Window, limits: JudgeLimits): Fau
     return { reason: 'error_rate', measured: { requests, errors, stalls } }
   }
   if (timed >= limits.providerRequestsMin && slow * PPM > SLOW_PPM_MAX * timed) {
-    return { reason: 'latency', measured: { timed, slow, first_byte_max_ms: admission.firstByteMaxMs } }
+    return { reason: 'latency', measured: { timed, slow, first_output_max_ms: admission.firstOutputMaxMs } }
   }
   const isEnough = overReports >= limits.providerOverReportsMin
   if (isEnough && overReports * PPM > limits.providerOverReportPpmMax * requests) {

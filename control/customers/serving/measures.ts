@@ -15,7 +15,7 @@ export interface Measure {
   readonly overReports: number
   readonly timed: number
   readonly slow: number
-  readonly firstByteMs: number
+  readonly firstOutputMs: number
 }
 
 /** What was measured of an admission in a time. */
@@ -38,7 +38,7 @@ export async function noteMeasures(db: Queryable, measures: readonly Measure[], 
   const column = (of: (measure: Measure) => number) => intArray(measures.map(of))
   await db.query(
     `INSERT INTO provider_measures AS m
-       (provider_id, model, minute, requests, errors, stalls, over_reports, timed, slow, first_byte_ms)
+       (provider_id, model, minute, requests, errors, stalls, over_reports, timed, slow, first_output_ms)
      SELECT provider_id, model, $1, sum(a), sum(b), sum(c), sum(d), sum(e), sum(f), sum(g)
      FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[],
        $9::bigint[], $10::bigint[]) AS t (provider_id, model, a, b, c, d, e, f, g)
@@ -47,7 +47,7 @@ export async function noteMeasures(db: Queryable, measures: readonly Measure[], 
      ON CONFLICT (provider_id, model, minute) DO UPDATE SET requests = m.requests + excluded.requests,
        errors = m.errors + excluded.errors, stalls = m.stalls + excluded.stalls,
        over_reports = m.over_reports + excluded.over_reports, timed = m.timed + excluded.timed,
-       slow = m.slow + excluded.slow, first_byte_ms = m.first_byte_ms + excluded.first_byte_ms`,
+       slow = m.slow + excluded.slow, first_output_ms = m.first_output_ms + excluded.first_output_ms`,
     [
       Math.floor(nowMs / MINUTE_MS),
       textArray(measures.map(({ provider }) => provider)),
@@ -58,7 +58,7 @@ export async function noteMeasures(db: Queryable, measures: readonly Measure[], 
       column(({ overReports }) => overReports),
       column(({ timed }) => timed),
       column(({ slow }) => slow),
-      column(({ firstByteMs }) => firstByteMs),
+      column(({ firstOutputMs }) => firstOutputMs),
     ],
   )
 }

@@ -35,7 +35,7 @@ function ownJson(admission: Admission, window: Window, nowMs: number) {
     uptime: uptimeOf(admission, nowMs),
     bars: {
       error_rate: admission.errorPpmMax / PPM,
-      first_byte_ms: admission.firstByteMaxMs,
+      first_output_ms: admission.firstOutputMaxMs,
       mismatch_rate: admission.mismatchPpmMax / PPM,
     },
     recent: {

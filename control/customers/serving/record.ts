@@ -11,7 +11,7 @@ interface DaysRow {
   readonly requests: number
   readonly failures: number
   readonly timed: number
-  readonly first_byte_ms: number
+  readonly first_output_ms: number
 }
 
 /** What everybody is told of a provider and a model. */
@@ -30,7 +30,7 @@ export async function readRecords(
 ): Promise<ReadonlyMap<string, RecordJson[]>> {
   const found = await db.query<DaysRow>(
     `SELECT provider_id, model, sum(requests) AS requests, sum(failures) AS failures, sum(timed) AS timed,
-       sum(first_byte_ms) AS first_byte_ms
+       sum(first_output_ms) AS first_output_ms
      FROM provider_days WHERE provider_id = ANY ($1::text[]) AND day >= $2 GROUP BY 1, 2`,
     [textArray([...providerIds]), Math.floor(nowMs / DAY_MS) - limits.providerRecordDays],
   )
@@ -56,7 +56,7 @@ function recordJson(admission: Admission, days: DaysRow | undefined, nowMs: numb
     uptime: uptimeOf(admission, nowMs),
     requests: days?.requests ?? null,
     error_rate: days === undefined ? null : ratio(days.failures, days.requests),
-    first_byte_ms: days === undefined || days.timed === 0 ? null : Math.round(days.first_byte_ms / days.timed),
+    first_output_ms: days === undefined || days.timed === 0 ? null : Math.round(days.first_output_ms / days.timed),
   }
 }
 
@@ -88,8 +88,8 @@ export async function closeDays(db: Queryable, nowMs: number, limits: Limits): P
   const today = Math.floor(nowMs / DAY_MS)
   const day = today - 1
   await db.query(
-    `INSERT INTO provider_days (provider_id, model, day, requests, failures, timed, first_byte_ms)
-     SELECT m.provider_id, m.model, $1, sum(m.requests), sum(m.errors + m.stalls), sum(m.timed), sum(m.first_byte_ms)
+    `INSERT INTO provider_days (provider_id, model, day, requests, failures, timed, first_output_ms)
+     SELECT m.provider_id, m.model, $1, sum(m.requests), sum(m.errors + m.stalls), sum(m.timed), sum(m.first_output_ms)
      FROM provider_measures m
      WHERE m.minute >= $1 * 1440 AND m.minute < ($1 + 1) * 1440 AND (
        SELECT count(DISTINCT r.account_id) FROM receipts r

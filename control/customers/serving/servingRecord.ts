@@ -52,7 +52,7 @@ function routeRecord(
   seal: CallSeal,
   allowPrivate: boolean,
 ): sluice.ServingRoute.$Properties {
-  const { providerId, accountId, model, upstreamModel, firstByteMaxMs } = admission
+  const { providerId, accountId, model, upstreamModel, firstOutputMaxMs } = admission
   return {
     provider: providerId,
     accountId,
@@ -63,7 +63,7 @@ function routeRecord(
     dataPolicy,
     sealedKey: apiKey === '' ? Buffer.alloc(0) : seal.sealKept(providerKeyLabel(providerId), Buffer.from(apiKey)),
     trafficPpm: trafficPpm(admission),
-    firstByteMaxMs,
+    firstOutputMaxMs,
     publicOnly: !allowPrivate,
   }
 }

@@ -8,7 +8,7 @@ import type { RunContext } from '../run/context.ts'
 import type { ChatOrder } from './order.ts'
 
 /** How many times its bar a registered provider may take to begin a stream, before another route is asked. */
-const FIRST_BYTE_FACTOR = 2
+const FIRST_OUTPUT_FACTOR = 2
 
 /** What providers are asked for a chat request, and how their answers read: each dialect by its codec. */
 export class ProviderRequests {
@@ -53,7 +53,7 @@ export class ProviderRequests {
     const { registered } = route
     if (registered === undefined || !this.order.request.stream) return made
     // The client waits for this one only as long as lets another route still answer in time.
-    const firstByteTimeoutMs = Math.min(made.firstByteTimeoutMs, FIRST_BYTE_FACTOR * registered.firstByteMaxMs)
+    const firstByteTimeoutMs = Math.min(made.firstByteTimeoutMs, FIRST_OUTPUT_FACTOR * registered.firstOutputMaxMs)
     return { ...made, firstByteTimeoutMs }
   }
 

@@ -30,9 +30,9 @@ CREATE TABLE provider_admissions (
   full_ppm integer NOT NULL CHECK (full_ppm BETWEEN canary_ppm AND 1000000),
   probation_ms bigint NOT NULL CHECK (probation_ms >= 0),
   probation_requests integer NOT NULL CHECK (probation_requests >= 0),
-  -- The bars: failures of requests, and different answers of comparisons, in 1/1000000; 95 of 100 first bytes.
+  -- The bars: failures of requests, and different answers of comparisons, in 1/1000000; 95 of 100 first outputs of streams.
   error_ppm_max integer NOT NULL CHECK (error_ppm_max BETWEEN 0 AND 1000000),
-  first_byte_max_ms integer NOT NULL CHECK (first_byte_max_ms > 0),
+  first_output_max_ms integer NOT NULL CHECK (first_output_max_ms > 0),
   mismatch_ppm_max integer NOT NULL CHECK (mismatch_ppm_max BETWEEN 0 AND 1000000),
   state text NOT NULL DEFAULT 'probation' CHECK (state IN ('probation', 'serving', 'suspended', 'removed')),
   state_at timestamptz NOT NULL DEFAULT now(),
@@ -69,7 +69,7 @@ CREATE TABLE provider_measures (
   over_reports bigint NOT NULL,
   timed bigint NOT NULL,
   slow bigint NOT NULL,
-  first_byte_ms bigint NOT NULL,
+  first_output_ms bigint NOT NULL,
   PRIMARY KEY (provider_id, model, minute)
 ) WITH (fillfactor = 70);
 
@@ -98,7 +98,7 @@ CREATE TABLE provider_days (
   requests bigint NOT NULL,
   failures bigint NOT NULL,
   timed bigint NOT NULL,
-  first_byte_ms bigint NOT NULL,
+  first_output_ms bigint NOT NULL,
   PRIMARY KEY (provider_id, model, day)
 );
 
