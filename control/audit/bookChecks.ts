@@ -11,6 +11,7 @@ import { LOCK_INVARIANTS } from './lockChecks.ts'
 import { MOVEMENT_INVARIANTS } from './movementChecks.ts'
 import { PAYMENT_INVARIANTS } from './paymentChecks.ts'
 import type { Progress } from './progress.ts'
+import { PROVIDER_INVARIANTS } from './providerChecks.ts'
 import { referralInvariants } from './referralChecks.ts'
 import { REWARD_INVARIANTS } from './rewardChecks.ts'
 import { RESERVE_INVARIANTS } from './reserveChecks.ts'
@@ -86,6 +87,7 @@ function steps(limits: Limits, isSinceMark: boolean, charges: ChargeChecks): rea
     ...KEY_TRANSFER_INVARIANTS,
     ...LOCK_INVARIANTS,
     ...referralInvariants(isSinceMark),
+    ...PROVIDER_INVARIANTS,
     ...batchInvariants(limits),
   ]
 }

@@ -32,6 +32,7 @@ import { LinkExpirer } from '../customers/links/linkExpirer.ts'
 import { SeriesKeeper } from '../customers/locks/seriesKeeper.ts'
 import { ReceiptReader } from '../customers/receipts/receiptReader.ts'
 import { ReferralPayer } from '../customers/referrals/referralPayer.ts'
+import { ServingService } from '../customers/serving/servingService.ts'
 import type { Limits } from '../limits.ts'
 import { ChainState } from '../onchain/chain/chainState.ts'
 import { countOpenMoney } from '../onchain/payments/openMoney.ts'
@@ -138,10 +139,12 @@ export class ControlService {
     const observedDays = new ObservedDays({ pool: this.pool, log: this.log, limits: this.limits })
     this.running.push({ name: 'observed days', stop: () => observedDays.stop() })
     const { environment, pool, redis, log, debits, voider, payments, limits } = this
+    const serving = new ServingService({ ...environment, pool, redis, log, limits })
+    this.running.push({ name: 'registered providers', stop: () => serving.stop() })
     const parts = { environment, pool, redis, payments, receipts: new ReceiptReader(pool, redis, limits), limits }
     const applyToAdmission = async (accountIds: readonly string[]) => (await this.events?.applyNow(accountIds)) ?? false
     const api = newAccountApi({ ...parts, log, debits, applyToAdmission })
-    const handlers = rpcHandlers({ ...parts, api, voider, batches, chain, observedDays })
+    const handlers = rpcHandlers({ ...parts, api, voider, batches, chain, observedDays, serving })
     const rpc = new RpcServer({
       redisUrl,
       busKey,

@@ -18,11 +18,21 @@ export interface Seen {
   keep(observed: readonly Observed[]): void
 }
 
+/** What this process measures of registered providers. */
+export interface Measuring {
+  /** What was measured since the last call. */
+  take(): readonly sluice.RouteMeasure.$Properties[]
+  /** Takes back what could not be told. */
+  keep(measured: readonly sluice.RouteMeasure.$Properties[]): void
+}
+
 export interface PulseOptions {
   readonly rpc: Pick<RpcClient, 'call'>
   readonly intervalMs: number
   /** Asked before each pulse, and told to control with it. */
   readonly seen: Seen
+  /** Told to control with each pulse as well. */
+  readonly canaries: Measuring
   /** The process that lives, and perhaps has leases; '' for one that has none. */
   readonly owner: string
   /** Told how far the endings of the owner are booked, by shard; a shard without endings is absent. */
@@ -60,11 +70,12 @@ export class Pulse {
   }
 
   private ask(): void {
-    const { rpc, seen, owner, onBooked, intervalMs } = this.options
+    const { rpc, seen, canaries, owner, onBooked, intervalMs } = this.options
     seen.observe()
     const observed = seen.take()
+    const measured = canaries.take()
     rpc
-      .call('ping', { observed: [...observed], owner })
+      .call('ping', { observed: [...observed], measured: [...measured], owner })
       .then(
         ({ chain, admissionClosed, booked, withdrawals }) => {
           this.admissionClosed = admissionClosed
@@ -76,6 +87,7 @@ export class Pulse {
         () => {
           this.alive = false
           seen.keep(observed)
+          canaries.keep(measured)
           if (this.chain !== 'not_configured') this.chain = 'unavailable'
           if (this.withdrawals !== 'not_configured') this.withdrawals = 'paused'
           return undefined

@@ -18,6 +18,8 @@ export interface Provider {
   readonly privateImages: boolean
   /** What its hardware has proved, for the private tier; null while nothing stands. */
   readonly report: StandingReport | null
+  /** Connections go to public addresses alone; absent is to any. */
+  readonly publicOnly?: boolean
 }
 
 /** A verified report of attested hardware. */
@@ -40,6 +42,16 @@ export interface Route {
   readonly offered: boolean
   /** What the provider charges, in units, to compare the routes of a model by; null where it is not stated. */
   readonly costUnits: number | null
+  /** Of a registered provider; absent for routes of the catalog. */
+  readonly registered?: Registered
+}
+
+/** What a registered provider is measured by. */
+export interface Registered {
+  /** The id of the model in the catalog. */
+  readonly model: string
+  /** The bar of the time to the first output of a stream, in milliseconds. */
+  readonly firstOutputMaxMs: number
 }
 
 /** What is sold: a model or a tool. */

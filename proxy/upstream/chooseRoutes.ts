@@ -2,6 +2,7 @@ import type { Dialect } from '../../contract/catalog/catalog.ts'
 import { GatewayError, invalidRequest } from '../../contract/errors/errors.ts'
 import type { Model } from '../catalog/catalog.ts'
 import type { Route } from '../catalog/pricedItem.ts'
+import { type CanaryCandidate, chooseCanary } from './chooseCanary.ts'
 import type { RouteHealth } from './routeHealth.ts'
 
 /** What a request, its key and its account ask of the routes. */
@@ -16,6 +17,8 @@ export interface RoutePolicy {
   readonly privateImage?: string | undefined
   /** Only providers whose hardware is proved now may serve: the private tier. */
   readonly attested: boolean
+  /** A registered provider may be asked first; absent is not. */
+  readonly canary?: CanaryCandidate | undefined
 }
 
 /**
@@ -32,9 +35,22 @@ export function chooseRoutes(model: Model, policy: RoutePolicy, health: RouteHea
   const proved = policy.attested ? attested(kept, model.id, nowMs) : kept
   const allowed = policy.privateImage === undefined ? proved : reachingInside(proved, policy.privateImage)
   const open = those(allowed, (route) => health.isOpen(route.id, nowMs))
-  if (open.length > 0) return open
+  if (open.length > 0) return withCanary(open, model, policy, health, nowMs)
   const waitMs = Math.min(...allowed.map((route) => health.waitMs(route.id, nowMs)))
   throw new GatewayError('model_unavailable', { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) })
+}
+
+/** Behind a registered provider the model's own routes follow, so that its failure costs the client nothing. */
+function withCanary(
+  open: readonly Route[],
+  model: Model,
+  policy: RoutePolicy,
+  health: RouteHealth,
+  nowMs: number,
+): readonly Route[] {
+  if (model.canaries.length === 0 || policy.canary === undefined) return open
+  const canary = chooseCanary(model, policy, policy.canary, health, nowMs)
+  return canary === undefined ? open : [canary, ...open]
 }
 
 function spoken(routes: readonly Route[], dialects: ReadonlySet<Dialect> | undefined): readonly Route[] {

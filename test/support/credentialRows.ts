@@ -255,6 +255,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
   'GET /v1/holders/rewards/{address}': row(all('400 invalid_address'), undefined, '/v1/holders/rewards/0x12'),
   'GET /v1/settlements/{number}': row(all('404 not_found'), undefined, '/v1/settlements/1'),
   'GET /v1/providers': row(all('200')),
+  'GET /v1/account/providers': row(session('200')),
   'POST /v1/providers': row(session(BAD), {}),
   'DELETE /v1/providers/{id}': row(session('200', DENIED), undefined, '/v1/providers/<provider>'),
 }

@@ -1,6 +1,8 @@
 /** Ledger accounts of the gateway itself; migrations open them. */
 export const REVENUE = 'revenue'
 export const PAYMENTS_IN = 'payments_in'
+/** What serving costs that the gateway pays itself, such as shares of registered providers. */
+export const PROVIDER_COST = 'provider_cost'
 export const HOUSE = 'house'
 export const ESCROW = 'escrow'
 /** Of coin that waits, where ESCROW is of US dollars. */

@@ -110,7 +110,7 @@ test('an answer that was given is given again while withdrawals pause; a node th
 })
 
 test('the operator asks for an attestation, which a stranger verifies up to the checkpoint of the book', async () => {
-  const env = { DATABASE_URL: paid.stack.databaseUrl, REDIS_URL: paid.stack.redisUrl }
+  const env = { DATABASE_URL: paid.stack.databaseUrl, REDIS_URL: paid.stack.redis.url }
   const { code, json, stderr } = await runCli(['reserve', 'attest', '--json'], env)
   assert.equal(code, 0, stderr)
   const number = (json as { number: string }).number
