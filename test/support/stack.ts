@@ -79,6 +79,8 @@ export class Stack {
   readonly postgres: TestServer | undefined
   readonly control: TestProcess
   readonly proxy: TestProcess
+  /** What its programs have in their environment, the command line too. */
+  readonly env: NodeJS.ProcessEnv
   /** Those beside `proxy`, over the same data folder. */
   readonly moreProxies: readonly TestProcess[]
   readonly providerProcess: TestProcess
@@ -114,6 +116,7 @@ export class Stack {
       HOST: '127.0.0.1',
       ...options.env,
     }
+    this.env = env
     this.commands = new CliProcess(env)
     this.control = new TestProcess('control', 'control/main.js', [], dir, env)
     this.proxy = new TestProcess('proxy', 'proxy/main.js', [], dir, env)
