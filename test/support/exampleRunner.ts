@@ -1,12 +1,23 @@
 import assert from 'node:assert/strict'
 import { execFile, spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { compiled, projectRoot } from '../../control/launch/paths.ts'
+import { text } from 'node:stream/consumers'
+import { projectRoot } from '../../control/launch/paths.ts'
+import type { CliResult } from './cli.ts'
 import type { FencedBlock } from './fencedBlocks.ts'
 
 const TIMEOUT_MS = 60_000
 const STATE = '.state.sh'
+/** Stands for npm: a process of its own for each command would take a second each. */
+const NPM = `#!/bin/bash
+[ "\${*:1:4}" = "run -s sluice --" ] || { echo "npm $* is not for examples" >&2; exit 1; }
+words=()
+for word in "\${@:5}"; do words+=(--data-urlencode "word=$word"); done
+exec curl -sS --fail-with-body "\${words[@]}" URL
+`
 
 /** How Python examples are tested here: run, compiled where the client is missing, or not at all. */
 export type PythonSupport = 'run' | 'compile' | 'none'
@@ -25,19 +36,16 @@ export class ExampleRunner {
 
   /**
    * @param dir an empty folder
-   * @param env of the examples, and of the command line that they call as `npm run -s sluice --`
+   * @param env of the examples
+   * @param cliUrl runs a command line, which examples call as `npm run -s sluice --`; see CommandServer
    */
-  constructor(dir: string, env: NodeJS.ProcessEnv, python: PythonSupport) {
+  constructor(dir: string, env: NodeJS.ProcessEnv, cliUrl: string, python: PythonSupport) {
     this.dir = dir
     this.python = python
     const bin = join(dir, '.bin')
     mkdirSync(bin)
     symlinkSync(join(projectRoot, 'node_modules'), join(dir, 'node_modules'))
-    const cli = `shift 4; exec "${process.execPath}" "${compiled('control/cli.js')}" "$@"`
-    writeFileSync(
-      join(bin, 'npm'),
-      `#!/bin/sh\n[ "$1 $2 $3 $4" = "run -s sluice --" ] || { echo "npm $*: not an example" >&2; exit 1; }\n${cli}\n`,
-    )
+    writeFileSync(join(bin, 'npm'), NPM.replace('URL', cliUrl))
     chmodSync(join(bin, 'npm'), 0o755)
     writeFileSync(join(dir, STATE), '')
     this.env = { ...process.env, ...env, PATH: `${bin}:${process.env['PATH']}` }
@@ -82,5 +90,30 @@ export class ExampleRunner {
         resolve({ code, output: `${stdout}\n${stderr}` })
       })
     })
+  }
+}
+
+/** Runs the command lines that examples send as forms, and answers what they print; 500 where one fails. */
+export class CommandServer {
+  private readonly server: Server
+
+  constructor(run: (args: readonly string[]) => Promise<CliResult>) {
+    this.server = createServer((request, response) => {
+      void text(request).then(async (body) => {
+        const { code, stdout, stderr } = await run(new URLSearchParams(body).getAll('word'))
+        response.writeHead(code === 0 ? 200 : 500).end(code === 0 ? stdout : stderr)
+      })
+    })
+  }
+
+  /** @returns where it is reached */
+  async start(): Promise<string> {
+    await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', resolve))
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/`
+  }
+
+  stop(): void {
+    this.server.close()
+    this.server.closeAllConnections()
   }
 }

@@ -79,8 +79,6 @@ export class Stack {
   readonly postgres: TestServer | undefined
   readonly control: TestProcess
   readonly proxy: TestProcess
-  /** What its programs have in their environment, the command line too. */
-  readonly env: NodeJS.ProcessEnv
   /** Those beside `proxy`, over the same data folder. */
   readonly moreProxies: readonly TestProcess[]
   readonly providerProcess: TestProcess
@@ -116,7 +114,6 @@ export class Stack {
       HOST: '127.0.0.1',
       ...options.env,
     }
-    this.env = env
     this.commands = new CliProcess(env)
     this.control = new TestProcess('control', 'control/main.js', [], dir, env)
     this.proxy = new TestProcess('proxy', 'proxy/main.js', [], dir, env)
@@ -176,6 +173,11 @@ export class Stack {
   /** Runs the operator's command line against this stack, with --json. */
   cli(...args: string[]): Promise<CliResult> {
     return this.commands.run([...args, '--json'])
+  }
+
+  /** The same without --json, as operators type it. */
+  command(args: readonly string[]): Promise<CliResult> {
+    return this.commands.run(args)
   }
 
   /** Makes an account with a key and waits until requests can be held on it. */
