@@ -38,6 +38,7 @@ import { beforeDeadline } from '../runtime/beforeDeadline.ts'
 import { RpcServer } from '../runtime/bus/rpcServer.ts'
 import { migrate } from '../runtime/db/migrate.ts'
 import { createPool, type Pool } from '../runtime/db/pool.ts'
+import { logEvent } from '../runtime/logEvents.ts'
 import { newAccountApi } from './apiHandlers.ts'
 import { sampleBacklog } from './backlog.ts'
 import { addressForLog, type Environment } from './environment.ts'
@@ -73,10 +74,10 @@ export class ControlService {
     this.environment = environment
     this.log = log
     this.pool = createPool(environment.databaseUrl, limits, (error) => {
-      log.warn({ reason: error.message }, 'a connection to PostgreSQL broke; another one takes its place')
+      logEvent(log, 'postgres_connection_lost', { reason: error.message })
     })
     this.redis = connectRedis(environment.redisUrl, 'wait')
-    this.redis.on('error', (error: Error) => log.debug({ reason: error.message }, 'Redis connection'))
+    this.redis.on('error', (error: Error) => logEvent(log, 'redis_connection_failed', { reason: error.message }))
     this.debits = new Debits(this.pool, this.redis, limits)
     this.voider = new HoldVoider({ redis: this.redis, log, limits })
     const path = environment.catalogPath
@@ -103,7 +104,7 @@ export class ControlService {
     await waitFor(`Redis at ${addressForLog(redisUrl)}`, this.log, signal, () => this.pingRedis(), this.limits)
     await requireRedisVersion(this.redis)
     const applied = await migrate(this.pool)
-    if (applied.length > 0) this.log.info({ applied }, 'the schema of the book is up to date')
+    if (applied.length > 0) logEvent(this.log, 'schema_migrated', { applied })
     await closeMarked(this.pool, this.redis)
     await addMonthsAhead(this.pool, Date.now())
     await this.catalog.start()
@@ -178,13 +179,13 @@ export class ControlService {
    */
   async stop(): Promise<void> {
     const parts = this.running.splice(0).map(async ({ name, stop }) => {
-      await stop().catch((error: Error) => this.log.warn({ part: name, err: error }, 'a part did not stop cleanly'))
+      await stop().catch((error: Error) => logEvent(this.log, 'part_stop_failed', { part: name, err: error }))
     })
     const ends = Promise.all(parts)
       .then(() => this.pool.end())
       .then(() => true)
     const isClean = await beforeDeadline(ends, this.limits.shutdownTimeoutMs / 2, () => false)
-    if (!isClean) this.log.warn('some work could not be finished; the next start takes it up')
+    if (!isClean) logEvent(this.log, 'shutdown_incomplete')
     this.redis.disconnect()
   }
 
@@ -204,7 +205,7 @@ export class ControlService {
   private startCheckpoints(): void {
     const { logKey: key } = this.environment
     if (key === undefined) {
-      this.log.info('SLUICE_LOG_KEY is not set: checkpoints of the usage logs are not signed')
+      logEvent(this.log, 'usage_log_unsigned')
       return
     }
     const keeper = new CheckpointKeeper({ pool: this.pool, log: this.log, key, limits: this.limits })

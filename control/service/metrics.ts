@@ -38,7 +38,8 @@ export interface MetricsSources {
 
 /** The metrics of control, served on 127.0.0.1 alone. Labels come from closed sets. */
 export class ControlMetrics {
-  private readonly registry = new Registry()
+  /** All metrics, with their names, types and labels. */
+  readonly registry = new Registry()
   private readonly rpcCount: Counter<'operation' | 'outcome'>
   private readonly rpcSeconds: Histogram<'operation'>
   private readonly server: Server
