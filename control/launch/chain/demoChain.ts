@@ -109,7 +109,7 @@ async function approve(client: DevClient, coin: Address): Promise<void> {
 
 /** The text of the demo's payments file. */
 export function demoPaymentsFile({ coin, stablecoin, registry }: DevContracts, anchor: Address): string {
-  return `# Written at every start of the demo. For a chain of your own, see "Payments on a chain" in README.md.
+  return `# Written at every start of the demo. For a chain of your own, see docs/operations/chain.md.
 chain_id: ${DEV_CHAIN_ID}
 deposit_confirmations: 1
 # So little that the demo shows a refund after each request.
