@@ -123,7 +123,8 @@ export function unknownVariables(env: NodeJS.ProcessEnv): string[] {
     if (!name.startsWith(PREFIX) || variables.has(name) || name.startsWith(`${PREFIX}TEST_`)) continue
     const meant = nearest(name, [...variables.keys()])
     if (meant !== undefined) told.push(`${name} is set but not known; did you mean ${meant}?`)
-    else if (!name.endsWith('_KEY')) told.push(`${name} is set but not known; README.md lists every variable`)
+    else if (!name.endsWith('_KEY'))
+      told.push(`${name} is set but not known; docs/reference/configuration.md lists every variable`)
   }
   return told
 }
