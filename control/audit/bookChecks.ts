@@ -8,6 +8,7 @@ import { creditInvariants } from './creditChecks.ts'
 import { escrowBy } from './escrow.ts'
 import { KEY_TRANSFER_INVARIANTS } from './keyTransferChecks.ts'
 import { LOCK_INVARIANTS } from './lockChecks.ts'
+import { LOCK_USE_INVARIANTS } from './lockUseChecks.ts'
 import { MOVEMENT_INVARIANTS } from './movementChecks.ts'
 import { PAYMENT_INVARIANTS } from './paymentChecks.ts'
 import type { Progress } from './progress.ts'
@@ -81,6 +82,7 @@ function steps(limits: Limits, isSinceMark: boolean, charges: ChargeChecks): rea
     ...SETTLEMENT_INVARIANTS,
     ...KEY_TRANSFER_INVARIANTS,
     ...LOCK_INVARIANTS,
+    ...LOCK_USE_INVARIANTS,
     ...referralInvariants(isSinceMark),
     ...batchInvariants(limits),
   ]

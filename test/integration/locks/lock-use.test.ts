@@ -152,7 +152,8 @@ describe('one after the other', () => {
     const before = await balanceOf(lockUnearnedAccount(series.id))
     assert.equal(before, 0)
     const account = await holder(2 * LOCK_UNITS, { coin: '1' }, 1_000_000)
-    const outstanding = -(await balanceOf(lockIssuedAccount(series.id))) - (await balanceOf(holdingAccount(series.id, 'operator')))
+    const outstanding =
+      -(await balanceOf(lockIssuedAccount(series.id))) - (await balanceOf(holdingAccount(series.id, 'operator')))
     await receiptOf(account)
     await stack.settled()
     const earned = Math.floor((1_000_000 * LOCK_UNITS) / outstanding)
