@@ -22,6 +22,7 @@ import { INCIDENT } from './incident.ts'
 import { KEY } from './key.ts'
 import { LEASES } from './leases.ts'
 import { LINK } from './link.ts'
+import { LOCK } from './lock.ts'
 import { LOG } from './log.ts'
 import { buildProgram, isHelp } from './program.ts'
 import { PROVIDER } from './provider.ts'
@@ -40,6 +41,7 @@ export const COMMANDS: readonly (CommandGroup | Command)[] = [
   WALLET,
   SESSION,
   LINK,
+  LOCK,
   AGENT,
   APPROVAL,
   REFERRAL,

@@ -29,6 +29,8 @@ const NO_KEY = '401 invalid_api_key'
 const NO_SESSION = '401 invalid_session'
 const DENIED = '403 permission_denied'
 
+const SERIES = 'lock_0123456789ABCDEFGHJKMNPQRS'
+
 const all = (answer: string): Answers => Object.fromEntries(KINDS.map((kind) => [kind, answer])) as Record<Kind, string>
 
 /** Takes a key alone. */
@@ -178,6 +180,21 @@ export const ROWS: Readonly<Record<string, Row>> = {
   'POST /v1/links': row(session('201', '402 insufficient_balance'), { amount: '0.01' }),
   'POST /v1/links/{token}/claim': row(session('200', '200'), {}, '/v1/links/<linkToken>/claim'),
   'POST /v1/links/{id}/cancel': row(session('200', DENIED), {}, '/v1/links/<link>/cancel'),
+
+  'GET /v1/locks': row(optional('200')),
+  'POST /v1/locks/quote': row(either('404 lock_series_not_found'), { series: SERIES, tokens: '1' }),
+  'POST /v1/locks/orders': row(either('404 lock_series_not_found'), {
+    series: SERIES,
+    side: 'buy',
+    type: 'market',
+    tokens: '1',
+  }),
+  'POST /v1/locks/orders/{id}/cancel': row(
+    either('404 lock_order_not_found'),
+    {},
+    '/v1/locks/orders/lor_0123456789ABCDEFGHJKMNPQRS/cancel',
+  ),
+  'GET /v1/locks/mine': row(either('200')),
 
   'GET /v1/agents': row(either('200')),
   'POST /v1/agents': row(either(BAD), {}),

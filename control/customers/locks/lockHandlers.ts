@@ -3,12 +3,14 @@ import { coinDecimal } from '../../../contract/money/coin.ts'
 import { formatTokens, MICROS_PER_TOKEN, parseTokens } from '../../../contract/money/lockTokens.ts'
 import { parseUsd } from '../../../contract/money/units.ts'
 import { isId } from '../../../contract/wire/ids.ts'
+import type { Redis } from '../../../contract/wire/redis.ts'
 import type { Debits } from '../../admission/debits/debit.ts'
 import type { ApiCall, ReadHandler, WriteHandler } from '../../api/call.ts'
 import { listJson, pageOf } from '../../api/lists.ts'
 import { lockAccount } from '../../book/ledger/lockAccount.ts'
 import { coinAmount, coinAmountJson, coinPrice } from '../../catalog/pricing/coinAmounts.ts'
 import type { Limits } from '../../limits.ts'
+import { announceKeyChanges } from '../../runtime/bus/announceKeyChanges.ts'
 import type { Client, Pool } from '../../runtime/db/pool.ts'
 import { cancelOrder } from './endOrders.ts'
 import { countOtherSeries, holdingsOf, usesOf } from './holdings.ts'
@@ -24,6 +26,7 @@ type LockOperation = 'get_locks' | 'quote_lock' | 'create_lock_order' | 'cancel_
 
 export interface LockParts {
   readonly pool: Pool
+  readonly redis: Redis
   readonly debits: Debits
   /** Has what was booked for these accounts brought to the admission state. */
   readonly applyToAdmission: (accountIds: readonly string[]) => Promise<unknown>
@@ -34,7 +37,12 @@ const NO_COSTS = { costNanos: 0, feeNanos: 0 }
 
 /** The endpoints of compute locks. */
 export function lockHandlers(parts: LockParts): Record<LockOperation, ReadHandler | WriteHandler<unknown>> {
-  const { pool, debits, applyToAdmission, limits } = parts
+  const { pool, debits, limits } = parts
+  const tell = async (accountIds: readonly string[]) => {
+    await parts.applyToAdmission(accountIds)
+    // Keys whose account holds tokens now, or holds none any more.
+    await announceKeyChanges(pool, parts.redis, limits)
+  }
   return {
     get_locks: { read: async (call) => ({ json: await locksJson(pool, call, limits) }) },
     quote_lock: {
@@ -59,7 +67,7 @@ export function lockHandlers(parts: LockParts): Record<LockOperation, ReadHandle
         return {
           status: 201,
           json: orderJson(placed.order, placed, coinUsdUnits),
-          afterCommit: () => applyToAdmission(placed.accountIds),
+          afterCommit: () => tell(placed.accountIds),
         }
       },
     },
@@ -74,7 +82,7 @@ export function lockHandlers(parts: LockParts): Record<LockOperation, ReadHandle
         const costs = (await costsOf(client, [id])).get(id) ?? NO_COSTS
         return {
           json: orderJson(order, costs, coinUsdUnits),
-          afterCommit: () => applyToAdmission([call.accountId]),
+          afterCommit: () => tell([call.accountId]),
         }
       },
     },

@@ -295,6 +295,6 @@ test('orders, cancels, deaths and losses of Redis leave the coin and the tokens 
       await world.end()
       await world.check()
     }),
-    { numRuns: rounds({ short: 4, long: 100 }) },
+    { numRuns: rounds({ short: 2, long: 100 }) },
   )
 })
