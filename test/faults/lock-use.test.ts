@@ -13,7 +13,7 @@ const ENDS_IN_MS = 8_000
 
 let world: LockWorld
 before(async () => {
-  world = await LockWorld.start(EXACT, { limits: { heartbeatTimeoutMs: NEVER_MS } })
+  world = await LockWorld.start(`${EXACT},ttft=20`, { limits: { heartbeatTimeoutMs: NEVER_MS, grantSweepMs: 500, lockSeriesCheckMs: 500 } })
 })
 after(() => world.finish())
 
