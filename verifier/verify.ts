@@ -3,14 +3,18 @@ import { isSame, toBase64 } from './bytes.ts'
 import { checkCharge } from './charge.ts'
 import { proveConsistent } from './consistency.ts'
 import { entryOf, layoutOf } from './entry.ts'
-import { Failed, must } from './failed.ts'
+import { must } from './failed.ts'
 import { readSeries } from './lock.ts'
 import { Members } from './members.ts'
 import { type Checkpoint, checkCosignature, checkSignature, type NoteKey, readCheckpoint, readKey } from './note.ts'
 import { type Place, type Receipt, readReceipt } from './receipt.ts'
 import { checkStatement, readBatch } from './settlement.ts'
 import { readSheet, type Sheet } from './sheet.ts'
+import { type Found, parse, type Report, type Step, Steps, told } from './steps.ts'
 import { leafHash, rootOf } from './tree.ts'
+
+export { type AttestationEvidence, verifyAttestation } from './attestation.ts'
+export type { Report, Step }
 
 /** The last second of the year 9999. */
 const LAST_SECOND = 253_402_300_799n
@@ -41,19 +45,6 @@ export interface Evidence {
   readonly statement?: string
 }
 
-/** A step of the verification, and why it holds or does not. A step is skipped where what it needs was not given. */
-export interface Step {
-  readonly name: string
-  readonly result: 'ok' | 'failed' | 'skipped'
-  readonly reason: string
-}
-
-export interface Report {
-  /** No step has failed. */
-  readonly ok: boolean
-  readonly steps: readonly Step[]
-}
-
 /** Verifies a receipt with nothing but what is given. Never throws: what cannot be read is a step that failed. */
 export async function verify(evidence: Evidence): Promise<Report> {
   const steps = new Steps()
@@ -69,47 +60,6 @@ export async function verify(evidence: Evidence): Promise<Report> {
   if (signed !== undefined) await checkCheckpoints(steps, signed, evidence)
   await checkSettlement(steps, signed, evidence)
   return steps.report()
-}
-
-/** What a step found, and how it is told. */
-interface Found<Value> {
-  readonly value: Value
-  readonly reason: string
-}
-
-class Steps {
-  private readonly steps: Step[] = []
-
-  /** @param work throws where the step does not hold. @returns what it found; undefined where it failed */
-  async run<Value>(name: string, work: () => Found<Value> | Promise<Found<Value>>): Promise<Value | undefined> {
-    try {
-      const { value, reason } = await work()
-      this.steps.push({ name, result: 'ok', reason })
-      return value
-    } catch (error) {
-      if (!(error instanceof Error)) throw error
-      this.steps.push({ name, result: 'failed', reason: error.message })
-      return undefined
-    }
-  }
-
-  skip(name: string, reason: string): void {
-    this.steps.push({ name, result: 'skipped', reason })
-  }
-
-  report(): Report {
-    return { ok: this.steps.every(({ result }) => result !== 'failed'), steps: this.steps }
-  }
-}
-
-const told = (reason: string): Found<true> => ({ value: true, reason })
-
-function parse(text: string, what: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw new Failed(`the ${what} is not JSON`)
-  }
 }
 
 function readEvidence({ receipt, sheet }: Evidence): Found<{ receipt: Receipt; sheet: unknown }> {

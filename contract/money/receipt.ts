@@ -87,6 +87,8 @@ export interface ReceiptFields {
   readonly unit: string
   /** Of images whose price goes by it, WxH, or ''. */
   readonly size: string
+  /** The report of attested hardware that the private tier was served by, or ''. */
+  readonly attestation: string
   readonly usageSource: ReceiptUsageSource
   readonly clamped: boolean
   readonly streamed: boolean
@@ -191,6 +193,7 @@ export function receiptJson(fields: ReceiptFields): string {
     `{"object":"receipt","request_id":"${fields.requestId}","status":"${fields.status}"` +
     `,"model":${quoted(fields.model)},"endpoint":"${fields.endpoint}","price_sheet":"${fields.sheetVersion}"` +
     `,"rate":${nameOrNull(fields.rate)},"tier":${nameOrNull(fields.tier)}` +
+    (fields.attestation === '' ? '' : `,"attestation":${quoted(fields.attestation)}`) +
     `,"cost":${amountJson(fields.costUnits, fields.coinUsdUnits)}` +
     `,"hold":${amountJson(fields.holdUnits, fields.coinUsdUnits)}` +
     `,"usage":${usageJson(fields)},"usage_source":"${fields.usageSource}"` +

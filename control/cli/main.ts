@@ -28,6 +28,7 @@ import { buildProgram, isHelp } from './program.ts'
 import { PROVIDER } from './provider.ts'
 import { RECEIPTS } from './receipts.ts'
 import { REFERRAL } from './referral.ts'
+import { RESERVE } from './reserve.ts'
 import { RESTORE } from './restore.ts'
 import { ROUTE } from './route.ts'
 import { SESSION } from './session.ts'
@@ -52,6 +53,7 @@ export const COMMANDS: readonly (CommandGroup | Command)[] = [
   BATCH,
   LOG,
   CHAIN,
+  RESERVE,
   RECEIPTS,
   RESTORE,
   TRAIL,

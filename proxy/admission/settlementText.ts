@@ -30,6 +30,8 @@ export interface SettlementFields {
   readonly tier: sluice.Tier
   /** Of images whose price goes by it, WxH, or ''. */
   readonly size: string
+  /** The report of attested hardware that the private tier was served by, or ''. */
+  readonly attestation: string
   /** Tokens that were burnt; absent for none. `chargeUnits` does not have them. */
   readonly lock?: BurntTokens | undefined
 }
@@ -70,7 +72,8 @@ export function settlementText(fields: SettlementFields): string {
     count('\x98\x01', fields.rate) +
     count('\xa0\x01', fields.tier) +
     text('\xaa\x01', fields.size) +
-    (fields.lock === undefined ? '' : lockText(fields.lock))
+    (fields.lock === undefined ? '' : lockText(fields.lock)) +
+    text('\xe2\x08', fields.attestation)
   )
 }
 

@@ -182,6 +182,7 @@ function receiptOf(
     rate: isOrphan ? '' : named('rate', RATE_NAMES, settlement.rate),
     tier: isOrphan ? '' : named('tier', TIER_NAMES, settlement.tier),
     size: printable('size', settlement.size),
+    attestation: printable('attestation', settlement.attestation),
     lockSeries: burnt?.seriesId ?? '',
     lockUnits: burnt?.units ?? 0,
     lockMicros: burnt === undefined ? 0 : microsOf(settlement, burnt),

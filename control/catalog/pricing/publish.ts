@@ -21,6 +21,7 @@ import {
   type StoredSheet,
 } from './sheetStore.ts'
 import type { SignCatalog, Signing } from './signing.ts'
+import { standingReports } from './standingReports.ts'
 
 /** A catalog that breaks the promise of a published sheet; a line per price, each with file, line and reason. */
 export class PromiseError extends FileError {}
@@ -68,8 +69,9 @@ export async function publishCatalog(
     const ids = catalog.models.map((model) => model.id)
     const listedAtMs = await noteModels(client, ids, nowMs)
     const switches = await routeSwitches(client, limits)
+    const reports = await standingReports(client)
     const publication = { ...sheet, sheetJson: sheet.text, listedAtMs }
-    const record = encodeRecord(catalog, publication, switches, await lockSeriesRecords(client, nowMs))
+    const record = encodeRecord(catalog, publication, switches, reports, await lockSeriesRecords(client, nowMs))
     const isNewRecord = (await currentRecord(client))?.equals(record) !== true
     if (isNewRecord) await insertRecord(client, sheet.version, record, nowMs)
     const signing = await sign?.(client, nowMs)

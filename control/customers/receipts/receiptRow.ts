@@ -40,6 +40,7 @@ export interface ReceiptRow {
   readonly rate: ReceiptRate
   readonly tier: ReceiptTier
   readonly size: string
+  readonly attestation: string
   readonly leaf_layout: number
   readonly lock_series: string
   readonly lock_units: number
@@ -128,6 +129,7 @@ export const RECEIPT_COLUMNS = [
   'rate',
   'tier',
   'size',
+  'attestation',
   'leaf_layout',
   'lock_series',
   'lock_units',
@@ -158,6 +160,7 @@ export function receiptFields(row: ReceiptRow, coinUsdUnits: number, log: Receip
     quantity: row.quantity,
     unit: row.unit,
     size: row.size,
+    attestation: row.attestation,
     usageSource: row.usage_source,
     clamped: row.clamped,
     streamed: row.streamed,

@@ -8,6 +8,7 @@ import type { Route } from '../../catalog/pricedItem.ts'
 import type { ChatFields } from '../../dialects/shared/chatRequest.ts'
 import type { ChatSurface } from '../../dialects/shared/codec.ts'
 import { checkMaxPrice } from '../../dialects/shared/preferences.ts'
+import type { CanaryCandidate } from '../../upstream/chooseCanary.ts'
 import { chooseRoutes } from '../../upstream/chooseRoutes.ts'
 import type { RouteHealth } from '../../upstream/routeHealth.ts'
 import { checkModel, routePolicy, tierRates } from '../run/checkModel.ts'
@@ -34,6 +35,7 @@ const BATCH_DIALECTS: ReadonlySet<Dialect> = new Set(['openai'])
 
 /**
  * Checks a chat request against its model and its key, and sizes its hold. Nothing is held when it throws.
+ * @param requestId decides whether a registered provider is asked first; '' for none, as for a quote
  * @throws GatewayError with the code of the first rule that the request breaks
  */
 export function admit(
@@ -43,13 +45,15 @@ export function admit(
   found: Model | undefined,
   health: RouteHealth,
   nowMs: number,
+  requestId = '',
 ): Admitted {
   const model = checkModel(request.modelId, found, surface.endpoint, principal)
   if (request.batch) checkBatch(request, principal, model)
   checkContext(request, model)
   const rates = ratesFor(model, principal, request)
   const dialects = request.batch ? BATCH_DIALECTS : surface.dialects
-  const policy = routePolicy(request, principal, dialects, request.prompt.privateImage)
+  const canary = mayServeRegistered(request, principal, requestId)
+  const policy = { ...routePolicy(request, principal, dialects, request.prompt.privateImage), canary }
   const routes = chooseRoutes(model, policy, health, nowMs)
   const promptTokens = promptTokensMax(request.prompt, rates, model.imageTokens, model.toolTokens)
   const outputTokens = request.maxTokens ?? defaultOutput(request, model)
@@ -57,6 +61,12 @@ export function admit(
   const size = sizeHold(set, promptTokens, outputTokens, request.maxTokens === null)
   const lock = principal.locks === null ? undefined : lockUse(request, principal.locks, model, routes, size, nowMs)
   return { model, rates, routes, size, lock }
+}
+
+/** Registered providers serve no batches, and no keys whose requests leave no trace or go to attested hardware alone. */
+function mayServeRegistered(request: ChatFields, principal: Principal, requestId: string): CanaryCandidate | undefined {
+  if (requestId === '' || request.batch || principal.noLogs || principal.privateTier) return undefined
+  return { requestId, accountId: principal.accountId }
 }
 
 /** @throws GatewayError batch_unavailable, private_batch_unavailable for what cannot be a batch job */

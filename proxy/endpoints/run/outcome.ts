@@ -36,6 +36,8 @@ export class Outcome implements HoldEnd {
   readonly burnt: BurntTokens | undefined
   /** For the ledger. */
   readonly settlement: string
+  /** The report of attested hardware that the request was served by; '' outside of the private tier. */
+  private readonly attestation: string
 
   private readonly run: RunContext
   private readonly hold: HoldLife
@@ -61,6 +63,7 @@ export class Outcome implements HoldEnd {
     this.chargeUnits = this.isCharged ? Math.min(dueUnits, heldUnits) : VOID
     this.burnt = locked === undefined ? undefined : burntTokens(run, locked)
     this.durationMs = Math.max(0, Date.now() - run.exchange.startedAtMs)
+    this.attestation = attestationOf(run, servedBy.provider)
     this.settlement = this.settlementText(servedBy)
   }
 
@@ -103,6 +106,7 @@ export class Outcome implements HoldEnd {
       quantity: bill.quantity,
       unit: bill.quantity > 0 ? model.unit : '',
       size: bill.size ?? '',
+      attestation: this.attestation,
       usageSource: bill.source,
       clamped: this.clamped,
       streamed: metered.streamed,
@@ -143,8 +147,15 @@ export class Outcome implements HoldEnd {
       durationMs: this.durationMs,
       rate: RATE[metered.rate ?? 'standard'],
       tier: TIER[metered.tier ?? tierOf(principal)],
+      attestation: this.attestation,
     })
   }
+}
+
+/** The report of the provider that served a request of the private tier, as it stood when the request began; '' for others. */
+function attestationOf({ metered, principal }: RunContext, provider: string): string {
+  if ((metered.tier ?? tierOf(principal)) !== 'private') return ''
+  return metered.routes.find((route) => route.provider.id === provider)?.provider.report?.id ?? ''
 }
 
 function lockCharge({ metered }: RunContext, { lockUnits }: HoldLife, bill: Bill): LockCharge | undefined {

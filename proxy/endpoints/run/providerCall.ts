@@ -71,6 +71,8 @@ export class ProviderCall implements AttemptListener {
       rule: ruleOf(metered.endpoint, services.paid !== undefined),
       accountId: principal.accountId,
       routes: this.run.routes,
+      watch: services.canaries,
+      streamed: metered.streamed,
       makeRequest: (route, totalTimeoutMs, fresh) => listener.makeRequest(route, totalTimeoutMs, fresh),
       listener: this,
       onFault: services.onRouteFault,

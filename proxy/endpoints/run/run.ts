@@ -81,6 +81,11 @@ export class Run implements CallingRun, HoldListener, GoneListener, ActiveRun {
     return this.current
   }
 
+  /** The route that answers, or was asked last; null before any is. */
+  get route(): Route | null {
+    return this.call?.route ?? null
+  }
+
   enter(phase: Phase): void {
     assertChange(this.current, phase)
     this.current = phase

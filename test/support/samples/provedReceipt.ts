@@ -29,6 +29,7 @@ export const FIELDS: ReceiptFields = {
   quantity: 0,
   unit: '',
   size: '',
+  attestation: '',
   usageSource: 'reported',
   clamped: false,
   streamed: true,

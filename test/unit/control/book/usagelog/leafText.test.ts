@@ -46,9 +46,9 @@ test('the text of a leaf has the documented lines, in the layout that the receip
   assert.throws(() => leafText({ ...RECEIPT, leafLayout: 4 }), RangeError)
 })
 
-test("the receipt's place in the log that README.md shows has the layout of the log and proves itself", () => {
-  const readme = readFileSync(join(projectRoot, 'README.md'), 'utf8')
-  const [, example = ''] = /"log":(\{[^}]*\})/.exec(readme) ?? []
+test("the receipt's place in the log that the documentation shows has the layout of the log and proves itself", () => {
+  const page = readFileSync(join(projectRoot, 'docs/concepts/receipts.md'), 'utf8')
+  const [, example = ''] = /"log":(\{[^}]*\})/.exec(page) ?? []
   const log = JSON.parse(example) as { entry: string; leaf: string; root: string; proof: string[] }
   const [layout, ...values] = log.entry.split('\n')
   const { leafLayout: _, lockSeries: _series, lockUnits: _units, ...fields } = RECEIPT
