@@ -28,6 +28,7 @@ import { PROVIDER } from './provider.ts'
 import { RECEIPTS } from './receipts.ts'
 import { REFERRAL } from './referral.ts'
 import { RESTORE } from './restore.ts'
+import { REWARDS } from './rewards.ts'
 import { ROUTE } from './route.ts'
 import { SESSION } from './session.ts'
 import { TRAIL } from './trail.ts'
@@ -50,6 +51,7 @@ export const COMMANDS: readonly (CommandGroup | Command)[] = [
   BATCH,
   LOG,
   CHAIN,
+  REWARDS,
   RECEIPTS,
   RESTORE,
   TRAIL,
