@@ -25,6 +25,7 @@ export interface RoutePolicy {
  */
 export function chooseRoutes(model: Model, policy: RoutePolicy, health: RouteHealth, nowMs: number): readonly Route[] {
   const { dialects, cheapest } = policy
+  if (policy.attested && !model.attested) throw notOnPrivateTier(model.id)
   if (spoken(model.enabledRoutes, dialects).length === 0) throw new GatewayError('model_unavailable')
   const order = cheapest ? model.cheapestOrder : model.usualOrder
   const kept = spoken(policy.allowRetention ? order.all : order.traceless, dialects)
@@ -35,6 +36,12 @@ export function chooseRoutes(model: Model, policy: RoutePolicy, health: RouteHea
   if (open.length > 0) return open
   const waitMs = Math.min(...allowed.map((route) => health.waitMs(route.id, nowMs)))
   throw new GatewayError('model_unavailable', { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) })
+}
+
+/** What is said of a model that the private tier does not have. */
+export function notOnPrivateTier(modelId: string): GatewayError {
+  const message = `${modelId} does not serve the private tier; /v1/pricing lists the attested models that do.`
+  return new GatewayError('no_route_for_policy', { message, param: 'model' })
 }
 
 function spoken(routes: readonly Route[], dialects: ReadonlySet<Dialect> | undefined): readonly Route[] {
