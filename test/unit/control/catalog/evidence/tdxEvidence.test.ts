@@ -34,7 +34,9 @@ test('it does not hold with any changed byte of what is signed, by another root,
     changed[place] = (changed[place] ?? 0) ^ 0x40
     assert.throws(() => verifyTdx(changed, undefined, anchors), EvidenceError, `byte ${place}`)
   }
-  assert.throws(() => verifyTdx(REAL_TDX_QUOTE, undefined, { ...anchors, roots: rootsOf('amd') }), { fault: 'unknown_root' })
+  assert.throws(() => verifyTdx(REAL_TDX_QUOTE, undefined, { ...anchors, roots: rootsOf('amd') }), {
+    fault: 'unknown_root',
+  })
   const later = { ...anchors, nowMs: Date.parse('2032-01-01T00:00:00Z') }
   assert.throws(() => verifyTdx(REAL_TDX_QUOTE, undefined, later), { fault: 'certificate_expired' })
 })

@@ -3,19 +3,19 @@ import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { AttestationPolicy } from '../../../../../control/catalog/evidence/attestationPolicy.ts'
-import { readDer } from '../../../../../control/catalog/evidence/der.ts'
-import { EvidenceError } from '../../../../../control/catalog/evidence/evidenceError.ts'
-import { readPckExtension } from '../../../../../control/catalog/evidence/pckExtension.ts'
-import { readRevocationList } from '../../../../../control/catalog/evidence/revocationList.ts'
-import { readSnpReport } from '../../../../../control/catalog/evidence/snpReport.ts'
-import { readTdxQuote } from '../../../../../control/catalog/evidence/tdxQuote.ts'
-import { verifyEvidence } from '../../../../../control/catalog/evidence/verifyEvidence.ts'
-import { Authority } from '../../../../../mock/attestation/authority.ts'
-import { TdxMachine } from '../../../../../mock/attestation/tdxMachine.ts'
-import { GpuDevice } from '../../../../support/attestation/gpuDevice.ts'
-import { SnpMachine } from '../../../../support/attestation/snpMachine.ts'
-import { rounds } from '../../../../support/rounds.ts'
+import type { AttestationPolicy } from '../../../../control/catalog/evidence/attestationPolicy.ts'
+import { readDer } from '../../../../control/catalog/evidence/der.ts'
+import { EvidenceError } from '../../../../control/catalog/evidence/evidenceError.ts'
+import { readPckExtension } from '../../../../control/catalog/evidence/pckExtension.ts'
+import { readRevocationList } from '../../../../control/catalog/evidence/revocationList.ts'
+import { readSnpReport } from '../../../../control/catalog/evidence/snpReport.ts'
+import { readTdxQuote } from '../../../../control/catalog/evidence/tdxQuote.ts'
+import { verifyEvidence } from '../../../../control/catalog/evidence/verifyEvidence.ts'
+import { Authority } from '../../../../mock/attestation/authority.ts'
+import { TdxMachine } from '../../../../mock/attestation/tdxMachine.ts'
+import { GpuDevice } from '../../../support/attestation/gpuDevice.ts'
+import { SnpMachine } from '../../../support/attestation/snpMachine.ts'
+import { rounds } from '../../../support/rounds.ts'
 
 const nonce = createHash('sha256').update('nonce').digest('hex')
 const root = Authority.root('Test root')
@@ -35,7 +35,8 @@ const POLICY: AttestationPolicy = {
   gpu: true,
   testRoot: root.pem,
 }
-const verify = (body: Buffer, policy = POLICY) => verifyEvidence(body, { policy, nonce, nowMs: Date.parse('2026-11-23') })
+const verify = (body: Buffer, policy = POLICY) =>
+  verifyEvidence(body, { policy, nonce, nowMs: Date.parse('2026-11-23') })
 
 /** Refused as evidence, or taken: anything else is a fault of the reader. */
 function survives(read: () => unknown): void {
@@ -83,7 +84,9 @@ test('property: changed bytes of quotes, reports, lists, certificates and GPU me
       survives(() => readRevocationList(changed(list, edits)))
       survives(() => readPckExtension(changed(machine.pck.certificate, edits)))
       const evidence = machine.evidence(nonce)
-      const payload = { evidence_list: [{ certificate: 'QUJD', evidence: changed(messages, edits).toString('base64') }] }
+      const payload = {
+        evidence_list: [{ certificate: 'QUJD', evidence: changed(messages, edits).toString('base64') }],
+      }
       const body = { ...evidence, intel_quote: changed(quote, edits).toString('hex'), nvidia_payload: payload }
       survives(() => verify(Buffer.from(JSON.stringify(body)), { ...POLICY, tcbStatuses: undefined } as never))
     }),
