@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import { sluice } from '../../../contract/wire/generated/messages.js'
+import { DAY_MS } from '../../../contract/api/time.ts'
 import { newId } from '../../../contract/wire/ids.ts'
 import { shardOf } from '../../../contract/wire/redisKeys.ts'
 import { auditBook } from '../../../control/audit/runAudit.ts'
@@ -16,7 +17,9 @@ import { openNewAccount } from '../../../control/customers/accounts/accounts.ts'
 import { registerProvider } from '../../../control/customers/providers/providers.ts'
 import { type Pay, PPM, type Terms } from '../../../control/customers/serving/admission.ts'
 import { AdmissionError, admitProvider, retireProvider } from '../../../control/customers/serving/admit.ts'
+import { noteMeasures } from '../../../control/customers/serving/measures.ts'
 import { payProviders } from '../../../control/customers/serving/payProviders.ts'
+import { closeDays, readRecords } from '../../../control/customers/serving/record.ts'
 import { OPERATOR } from '../../../control/runtime/activity/activity.ts'
 import { withTransaction } from '../../../control/runtime/db/pool.ts'
 import { ledgerLimits as limits } from '../../support/limits.ts'
@@ -26,7 +29,7 @@ import { rounds } from '../../support/rounds.ts'
 const MODEL = 'acme/chat-small'
 const TERMS = {
   canaryPpm: 10_000,
-  fullPpm: 100_000,
+  fullPpm: 10_000,
   probationMs: 0,
   probationRequests: 10,
   errorPpmMax: 20_000,
@@ -58,7 +61,8 @@ before(async () => {
       routes: [{ provider: 'acme', model: 'm', enabled: true }],
     },
   ]
-  const record = { version: 1, coinUsdUnits: 1_000_000_000, models }
+  const providers = [{ id: 'acme', baseUrl: 'https://acme.example/v1', dialect: 'openai' }]
+  const record = { version: 1, coinUsdUnits: 1_000_000_000, providers, models }
   await insertRecord(pool, 1, Buffer.from(sluice.CatalogRecord.encode(record).finish()), 1)
 })
 after(() => book.stop())
@@ -66,10 +70,10 @@ after(() => book.stop())
 let entries = 0
 
 /** A charge by a provider as it is read from a stream. */
-function charge(accountId: string, provider: string, units: number, tokens: number): Entry {
+function charge(accountId: string, provider: string, units: number, tokens: number, atMs = Date.now()): Entry {
   const shard = shardOf(accountId)
   const usage = { input: tokens, cachedInput: tokens % 7, output: tokens % 13 }
-  const settlement = settlementOf({ requestId: newId('req'), accountId, provider, chargeUnits: units, usage })
+  const settlement = settlementOf({ requestId: newId('req', atMs), accountId, provider, chargeUnits: units, usage })
   const fields = ['e', settlement, 'c', String(units), 't', String(Date.now()), 's', units > 0 ? `coin=${units}` : '']
   const pairs = fields.map((field) => (typeof field === 'string' ? Buffer.from(field) : field))
   return parseEntry({ shard, id: `${Date.now()}-${++entries}`, fields: pairs })
@@ -178,6 +182,25 @@ test('every receipt is paid for once by its terms, in any interleaving', async (
   )
 })
 
+test('a day is told once it is over, and only where enough accounts were served on it', async () => {
+  const day = Math.floor(Date.now() / DAY_MS) - 1
+  const provider = await register(await openNewAccount(book.pool, limits))
+  await admit(provider, { kind: 'share', ppm: 1 })
+  const measure = { provider, model: MODEL, requests: 9, errors: 1, stalls: 0, overReports: 0, timed: 4, slow: 0 }
+  await noteMeasures(book.pool, [{ ...measure, firstOutputMs: 400 }], day * DAY_MS + 5)
+  const told = async () => {
+    await closeDays(book.pool, Date.now(), limits)
+    return (await readRecords(book.pool, [provider], Date.now(), limits)).get(provider)?.[0]
+  }
+  for (let accounts = 1; accounts <= limits.statsAccountsMin; accounts++) {
+    assert.equal((await told())?.requests, null)
+    const accountId = await openNewAccount(book.pool, limits, { coinNanos: 10 })
+    await bookEntries(book.pool, [charge(accountId, provider, 1, 1, day * DAY_MS + 5)])
+  }
+  const { requests, error_rate, first_output_ms } = (await told()) ?? assert.fail()
+  assert.deepEqual([requests, error_rate, first_output_ms], [9, 0.111111, 100])
+})
+
 test('only what can be served is admitted, and once', async () => {
   const earner = await openNewAccount(book.pool, limits)
   const [offered, kept] = [await register(earner), await register(earner, false)]
@@ -193,6 +216,11 @@ test('only what can be served is admitted, and once', async () => {
   await assert.rejects(admit(offered, share, 'acme/attested'), refused(/attested/))
   await admit(offered, share)
   await assert.rejects(admit(offered, share), refused(/admitted for .* already/))
+  const greedy = { ...TERMS, pay: share, fullPpm: PPM }
+  const admitGreedy = withTransaction(book.pool, async (client) =>
+    admitProvider(client, OPERATOR, await register(earner), MODEL, MODEL, greedy),
+  )
+  await assert.rejects(admitGreedy, refused(/lower --full/))
 })
 
 /** What is done to the database, how it is undone, and the check that finds it. */
