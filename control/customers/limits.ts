@@ -30,6 +30,10 @@ export const CUSTOMER_LIMITS = {
   leaderboardKeptMs: 10_000,
   /** The time from one look for links that have expired to the next, in milliseconds. */
   linkExpiryMs: 2_000,
+  /** Series of compute locks that are not closed. */
+  lockSeriesMax: 500,
+  /** The time from one look for series of compute locks whose month is over to the next, in milliseconds. */
+  lockSeriesCheckMs: 5_000,
   /** The time from one payment of referrers to the next, in milliseconds. */
   referralPayMs: 60_000,
   /** Entries of the usage log that are counted for referrers in one step. */

@@ -1,5 +1,10 @@
 import type { Observed } from '../../contract/api/observedDays.ts'
-import { CHAIN_HEALTHS, type ChainHealth } from '../../contract/wire/chainHealth.ts'
+import {
+  CHAIN_HEALTHS,
+  type ChainHealth,
+  WITHDRAWAL_STATES,
+  type WithdrawalState,
+} from '../../contract/wire/chainHealth.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
 import type { RpcClient } from './rpcClient.ts'
 
@@ -43,6 +48,9 @@ export class Pulse {
   /** The state of the chain as control last told it; while control does not answer, nothing can be paid on it. */
   chain: ChainHealth = 'unavailable'
 
+  /** Whether withdrawals are taken, as control last told it; while control does not answer, none is. */
+  withdrawals: WithdrawalState = 'not_configured'
+
   /** At the last answer control was loading the state that holds are taken on, so that nothing could be held for. */
   admissionClosed = false
 
@@ -69,10 +77,11 @@ export class Pulse {
     rpc
       .call('ping', { observed: [...observed], measured: [...measured], owner })
       .then(
-        ({ chain, admissionClosed, booked }) => {
+        ({ chain, admissionClosed, booked, withdrawals }) => {
           this.admissionClosed = admissionClosed
           this.alive = true
           this.chain = CHAIN_HEALTHS.find((state) => state === chain) ?? 'not_configured'
+          this.withdrawals = WITHDRAWAL_STATES.find((state) => state === withdrawals) ?? 'not_configured'
           return booked
         },
         () => {
@@ -80,6 +89,7 @@ export class Pulse {
           seen.keep(observed)
           canaries.keep(measured)
           if (this.chain !== 'not_configured') this.chain = 'unavailable'
+          if (this.withdrawals !== 'not_configured') this.withdrawals = 'paused'
           return undefined
         },
       )

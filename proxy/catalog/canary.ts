@@ -47,6 +47,7 @@ function routeOf(record: sluice.ServingRoute, seal: Pick<CallSeal, 'open'>): Rou
       dataPolicy: dataPolicy === 'none' ? 'none' : 'retained',
       maxTokensField: '',
       privateImages: false,
+      report: null,
       publicOnly: record.publicOnly,
     },
     upstreamModel,

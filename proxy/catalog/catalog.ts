@@ -13,6 +13,7 @@ import type { ModelRates } from '../../contract/money/charge.ts'
 import { type UnitRates, unitRates } from '../../contract/money/unitRates.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
 import type { Canary } from './canary.ts'
+import { type LockSeries, NO_SERIES, seriesByModel } from './lockSeries.ts'
 import type { Provider, Route, Sheet } from './pricedItem.ts'
 import { decodeTool, type Tool } from './tool.ts'
 
@@ -64,6 +65,8 @@ export interface Model {
   readonly createdAtMs: number
   /** What a model for video takes; null for others. */
   readonly video: VideoSettings | null
+  /** Series of compute locks, the soonest to end first. */
+  readonly lockSeries: readonly LockSeries[]
   readonly sheet: Sheet
 }
 
@@ -93,8 +96,9 @@ export function decodeCatalog(bytes: Uint8Array, environment: NodeJS.ProcessEnv)
     providers.set(decoded.id, decoded)
   }
   const models = new Map<string, Model>()
+  const series = seriesByModel(record.lockSeries)
   for (const model of record.models) {
-    const decoded = decodeModel(sluice.ModelRecord.create(model), providers, sheet)
+    const decoded = decodeModel(sluice.ModelRecord.create(model), providers, series, sheet)
     models.set(decoded.id, decoded)
   }
   const tools = record.tools.map((tool) => decodeTool(tool, sheet, environment))
@@ -115,10 +119,16 @@ function decodeProvider(record: sluice.ProviderRecord, environment: NodeJS.Proce
     dataPolicy: record.dataPolicy as DataPolicy,
     maxTokensField: record.maxTokensField,
     privateImages: record.privateImages,
+    report: record.report ? { id: record.report.id ?? '', validUntilMs: record.report.validUntilMs ?? 0 } : null,
   }
 }
 
-function decodeModel(record: sluice.ModelRecord, providers: ReadonlyMap<string, Provider>, sheet: Sheet): Model {
+function decodeModel(
+  record: sluice.ModelRecord,
+  providers: ReadonlyMap<string, Provider>,
+  series: ReadonlyMap<string, readonly LockSeries[]>,
+  sheet: Sheet,
+): Model {
   const routes = record.routes.flatMap((route) => decodeRoute(sluice.RouteRecord.create(route), providers))
   const enabledRoutes = routes.filter((route) => route.enabled)
   const rates = modelRates(record.rates ?? {})
@@ -150,6 +160,7 @@ function decodeModel(record: sluice.ModelRecord, providers: ReadonlyMap<string, 
     unverified: record.unverified,
     createdAtMs: record.createdAtMs,
     video: videoSettings(record.video),
+    lockSeries: series.get(record.id) ?? NO_SERIES,
     sheet,
   }
 }

@@ -16,8 +16,17 @@ export interface Provider {
   readonly maxTokensField: string
   /** It may be sent addresses of images that are not https on the public internet. */
   readonly privateImages: boolean
+  /** What its hardware has proved, for the private tier; null while nothing stands. */
+  readonly report: StandingReport | null
   /** Connections go to public addresses alone; absent is to any. */
   readonly publicOnly?: boolean
+}
+
+/** A verified report of attested hardware. */
+export interface StandingReport {
+  readonly id: string
+  /** Milliseconds since 1970. */
+  readonly validUntilMs: number
 }
 
 export interface Route {

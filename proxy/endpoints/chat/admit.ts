@@ -12,6 +12,8 @@ import type { CanaryCandidate } from '../../upstream/chooseCanary.ts'
 import { chooseRoutes } from '../../upstream/chooseRoutes.ts'
 import type { RouteHealth } from '../../upstream/routeHealth.ts'
 import { checkModel, routePolicy, tierRates } from '../run/checkModel.ts'
+import type { LockUse } from '../run/metered.ts'
+import { lockUse } from './lockUse.ts'
 
 /** No text is so regular that a token of it carries more bytes than this on average. */
 const BYTES_PER_TOKEN_MAX = 8
@@ -24,6 +26,8 @@ export interface Admitted {
   readonly rates: ModelRates
   readonly routes: readonly Route[]
   readonly size: HoldSize
+  /** Undefined for a request that burns no tokens of a lock. */
+  readonly lock: LockUse | undefined
 }
 
 /** Control calls the providers of batch jobs, and speaks this alone. */
@@ -54,7 +58,9 @@ export function admit(
   const promptTokens = promptTokensMax(request.prompt, rates, model.imageTokens, model.toolTokens)
   const outputTokens = request.maxTokens ?? defaultOutput(request, model)
   const set = holdRates(rates, promptTokens, request.prompt.images > 0)
-  return { model, rates, routes, size: sizeHold(set, promptTokens, outputTokens, request.maxTokens === null) }
+  const size = sizeHold(set, promptTokens, outputTokens, request.maxTokens === null)
+  const lock = principal.locks === null ? undefined : lockUse(request, principal.locks, model, routes, size, nowMs)
+  return { model, rates, routes, size, lock }
 }
 
 /** Registered providers serve no batches, and no keys whose requests leave no trace or go to attested hardware alone. */

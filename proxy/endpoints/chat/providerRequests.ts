@@ -39,9 +39,13 @@ export class ProviderRequests {
     return { requestId, startedAtMs, model: admitted.model, request, limits: services.limits }
   }
 
-  /** Bounds the output by what the hold pays for; called once, before the first request is made. */
-  grant(heldUnits: number): void {
-    this.maxTokens = grantedOutputTokens(this.order.admitted.size, heldUnits)
+  /**
+   * Bounds the output by what the hold pays for; called once, before the first request is made.
+   * @param lockUnits what of the hold are tokens of a lock
+   */
+  grant(heldUnits: number, lockUnits: number): void {
+    const { size, lock } = this.order.admitted
+    this.maxTokens = lock?.hold.outputTokens(heldUnits, lockUnits) ?? grantedOutputTokens(size, heldUnits)
   }
 
   /** Writes the request for a provider, anew where it speaks another dialect than the last one. */

@@ -14,8 +14,11 @@ import type { RunServices } from './services.ts'
 
 /** An operation, as its run tells it what happens to its request. */
 export interface RunListener {
-  /** The hold is granted: whoever serves the request is asked. Phase `calling`. */
-  serve(heldUnits: number): void
+  /**
+   * The hold is granted: whoever serves the request is asked. Phase `calling`.
+   * @param lockUnits what of it are tokens of a lock, at the locked price
+   */
+  serve(heldUnits: number, lockUnits: number): void
   /** The client has left while the request was served; absent where it goes on all the same. */
   onGone?(): void
   /** The process leaves, in any phase but `done`; absent where the request ends in moments all the same. */
@@ -67,6 +70,11 @@ export class Run implements CallingRun, HoldListener, GoneListener, ActiveRun {
     this.services = services
     this.operation = operation
     this.hold = new HoldLife(this, this)
+  }
+
+  get routes(): readonly Route[] {
+    const { lock, routes } = this.metered
+    return lock !== undefined && this.hold.lockUnits > 0 ? lock.routes : routes
   }
 
   get phase(): Phase {
@@ -181,7 +189,7 @@ export class Run implements CallingRun, HoldListener, GoneListener, ActiveRun {
     }
     this.enter('calling')
     this.services.metrics.noteOverhead(performance.now() - this.exchange.arrivedAt)
-    this.operation.serve(this.hold.heldUnits)
+    this.operation.serve(this.hold.heldUnits, this.hold.lockUnits)
   }
 
   onHoldRefused(error: GatewayError): void {

@@ -26,6 +26,7 @@ export const testProvider: Provider = {
   dataPolicy: 'none',
   maxTokensField: '',
   privateImages: false,
+  report: null,
 }
 
 const OFFERED = { enabled: true, switchedOff: false, offered: true, costUnits: null }

@@ -23,6 +23,7 @@ const provider = (
   dataPolicy,
   maxTokensField: '',
   privateImages: false,
+  report: null,
 })
 const route = (of: ReturnType<typeof provider>): Route => ({
   id: `${of.id}/m`,
