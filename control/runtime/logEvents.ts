@@ -79,6 +79,13 @@ export const CONTROL_EVENTS = {
     'Find the sender by `hash`; the amount is not credited to any account.',
   ],
   incidents_changed: ['info', 'published a change of incidents'],
+  provider_suspended: [
+    'warn',
+    'suspended a registered provider that exceeds a bar',
+    'Read `reason` and `measured`; `sluice provider list` shows all, `provider resume` ends a suspension.',
+  ],
+  provider_state_changed: ['info', 'changed the state of a registered provider'],
+  providers_serving_changed: ['info', 'published a change of the registered providers that serve'],
   settlement_shards_release_failed: [
     'warn',
     'settlement: could not release the shards of this process; their lease will expire',
