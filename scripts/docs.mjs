@@ -1,5 +1,5 @@
-// Writes the generated pages of docs/reference/ from the compiled tables. With --check it writes nothing and fails where a
-// page is stale.
+// Writes the generated pages of docs/reference/ from the compiled tables, the picture of the parts, and the figures of the
+// README. With --check it writes nothing and fails where one is stale.
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -22,9 +22,9 @@ if (built.status !== 0) process.exit(1)
 const { pages } = await import('./docs/pages.mjs')
 const stale = []
 for (const [name, text] of await pages(root)) {
-  const path = join(root, 'docs/reference', name)
+  const path = join(root, name)
   if (readPage(path) === text) continue
-  stale.push(`docs/reference/${name}`)
+  stale.push(name)
   if (!isCheck) writeFileSync(path, text)
 }
 if (isCheck && stale.length > 0) {
