@@ -48,9 +48,9 @@ export const CHAIN: CommandGroup = {
   commands: [
     {
       synopsis: 'deploy-anchor <ANCHORER>',
-      summary: 'Deploys the contract of settlement batches, by SLUICE_DEPLOYER_KEY, for the wallet that sends them.',
+      summary: 'Deploys the contract for settlement batches with SLUICE_DEPLOYER_KEY, for the wallet that sends them.',
       flags: {
-        admin: { value: 'ADDRESS', help: 'who may name other anchorers; the wallet that deploys when left out' },
+        admin: { value: 'ADDRESS', help: 'who may name other anchorers (the deploying wallet)' },
       },
       run: deployAnchor,
     },
