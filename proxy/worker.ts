@@ -45,6 +45,7 @@ import { RouteProbes } from './status/routeProbes.ts'
 import { SeenState } from './status/seenState.ts'
 import { TokenCounter } from './tokens/tokenCounter.ts'
 import { untilDone } from './untilDone.ts'
+import { CanaryWatch } from './upstream/canaryWatch.ts'
 import { newTransport } from './upstream/newTransport.ts'
 import { RouteHealth } from './upstream/routeHealth.ts'
 import type { MainToWorker, WorkerSnapshot, WorkerToMain } from './workerMessages.ts'
@@ -66,6 +67,7 @@ for (const redis of [commands, subscriber, feedRedis]) redis.on('error', fault('
 const servers = new KnownServers(commands, limits, fault('redis_identity_unknown'))
 const metrics = new RequestMetrics()
 const health = new RouteHealth(limits)
+const canaries = new CanaryWatch()
 const transport = await newTransport(config.transport, limits)
 const rpc = new RpcClient({ commands, subscriber, owner, busKey: config.busKey, limits })
 const seen = new SeenState({
@@ -76,10 +78,11 @@ const seen = new SeenState({
   counters: metrics.counters,
   limits,
 })
-const pulse = new Pulse({ rpc, intervalMs: limits.pulseIntervalMs, seen, owner, onBooked: noteBooked })
+const pulse = new Pulse({ rpc, intervalMs: limits.pulseIntervalMs, seen, canaries, owner, onBooked: noteBooked })
 const keys = new KeyCache(rpc, limits)
 const catalog = new CatalogStore({
   redis: commands,
+  busKey: config.busKey,
   environment: process.env,
   onChange: (changed) => noteCatalog(changed, health, log),
   onFault: fault('catalog_read_failed'),
@@ -141,6 +144,7 @@ const services: RunServices = {
   settlements: config.unmetered ? new UnmeteredSettlements(fault('settlement_failed')) : leases,
   transport,
   health,
+  canaries,
   limits,
   owner,
   publicUrl: config.publicUrl,
@@ -179,7 +183,10 @@ const videos = new VideoJobs(new VideoStore(commands, limits), videoWakes, limit
 const batches = new BatchJobs({ rpc, commands, owner, limits })
 let draining = false
 const mayLeave = newSignal()
-const vitals = (): Vitals => ({ redis: connected(), control: pulse.alive, chain: pulse.chain, draining })
+const vitals = (): Vitals => {
+  const { alive: control, chain, withdrawals } = pulse
+  return { redis: connected(), control, chain, withdrawals, draining }
+}
 
 const server = new Server({
   routes: routes({

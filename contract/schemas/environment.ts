@@ -13,6 +13,7 @@ export interface Variables {
   readonly SLUICE_LOG_WITNESSES?: string
   readonly SLUICE_CATALOG_KEY?: string
   readonly SLUICE_CATALOG_NEXT_KEY?: string
+  readonly SLUICE_ATTESTATION_SECONDS: number
   readonly SLUICE_ARCHIVE: string
   readonly SLUICE_RECEIPTS_MONTHS: number
   readonly SLUICE_CATALOG?: string

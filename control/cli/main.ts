@@ -22,11 +22,13 @@ import { INCIDENT } from './incident.ts'
 import { KEY } from './key.ts'
 import { LEASES } from './leases.ts'
 import { LINK } from './link.ts'
+import { LOCK } from './lock.ts'
 import { LOG } from './log.ts'
 import { buildProgram, isHelp } from './program.ts'
 import { PROVIDER } from './provider.ts'
 import { RECEIPTS } from './receipts.ts'
 import { REFERRAL } from './referral.ts'
+import { RESERVE } from './reserve.ts'
 import { RESTORE } from './restore.ts'
 import { ROUTE } from './route.ts'
 import { SESSION } from './session.ts'
@@ -40,6 +42,7 @@ export const COMMANDS: readonly (CommandGroup | Command)[] = [
   WALLET,
   SESSION,
   LINK,
+  LOCK,
   AGENT,
   APPROVAL,
   REFERRAL,
@@ -50,6 +53,7 @@ export const COMMANDS: readonly (CommandGroup | Command)[] = [
   BATCH,
   LOG,
   CHAIN,
+  RESERVE,
   RECEIPTS,
   RESTORE,
   TRAIL,

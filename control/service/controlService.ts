@@ -18,6 +18,7 @@ import { addMonthsAhead } from '../book/months/addMonths.ts'
 import { MonthKeeper } from '../book/months/monthKeeper.ts'
 import { SettlementConsumer } from '../book/settlement/consumer.ts'
 import { StatisticsKeeper } from '../book/statistics/statisticsKeeper.ts'
+import { AttestationKeeper } from '../catalog/attestation/attestationKeeper.ts'
 import { countAboveSold } from '../catalog/observed/observationStore.ts'
 import { PriceObserver } from '../catalog/observed/priceObserver.ts'
 import { CatalogKeeper } from '../catalog/pricing/catalogKeeper.ts'
@@ -28,11 +29,15 @@ import { ArchiveKeeper } from '../customers/archive/archiveKeeper.ts'
 import { BasketKeeper } from '../customers/figures/basketKeeper.ts'
 import { KeyAnnouncer } from '../customers/keys/keyAnnouncer.ts'
 import { LinkExpirer } from '../customers/links/linkExpirer.ts'
+import { SeriesKeeper } from '../customers/locks/seriesKeeper.ts'
 import { ReceiptReader } from '../customers/receipts/receiptReader.ts'
 import { ReferralPayer } from '../customers/referrals/referralPayer.ts'
+import { ServingService } from '../customers/serving/servingService.ts'
 import type { Limits } from '../limits.ts'
 import { ChainState } from '../onchain/chain/chainState.ts'
 import { countOpenMoney } from '../onchain/payments/openMoney.ts'
+import { sampleReserve } from '../onchain/reserve/reserveSample.ts'
+import { ReserveService } from '../onchain/reserve/reserveService.ts'
 import type { PaymentsService } from '../onchain/service/paymentsService.ts'
 import { beforeDeadline } from '../runtime/beforeDeadline.ts'
 import { RpcServer } from '../runtime/bus/rpcServer.ts'
@@ -121,6 +126,7 @@ export class ControlService {
         openMoney: () => countOpenMoney(this.pool),
         paymentsRefused: () => this.payments?.refusals.totals ?? new Map(),
       }),
+      reserve: () => sampleReserve(this.pool, this.limits),
       ...(this.environment.logKey && { checkpoints: () => sampleCheckpoints(this.pool) }),
       batches: () => sampleBatches(this.pool, Date.now()),
       priceLists: () => this.observer.stats,
@@ -133,10 +139,12 @@ export class ControlService {
     const observedDays = new ObservedDays({ pool: this.pool, log: this.log, limits: this.limits })
     this.running.push({ name: 'observed days', stop: () => observedDays.stop() })
     const { environment, pool, redis, log, debits, voider, payments, limits } = this
+    const serving = new ServingService({ ...environment, pool, redis, log, limits })
+    this.running.push({ name: 'registered providers', stop: () => serving.stop() })
     const parts = { environment, pool, redis, payments, receipts: new ReceiptReader(pool, redis, limits), limits }
     const applyToAdmission = async (accountIds: readonly string[]) => (await this.events?.applyNow(accountIds)) ?? false
     const api = newAccountApi({ ...parts, log, debits, applyToAdmission })
-    const handlers = rpcHandlers({ ...parts, api, voider, batches, chain, observedDays })
+    const handlers = rpcHandlers({ ...parts, api, voider, batches, chain, observedDays, serving })
     const rpc = new RpcServer({
       redisUrl,
       busKey,
@@ -154,15 +162,20 @@ export class ControlService {
       new AnswerKeeper({ ...jobs, api, redis }),
       new Housekeeper(jobs),
       new LinkExpirer(jobs),
+      new SeriesKeeper(jobs),
       new MonthKeeper(jobs),
       new ReferralPayer(jobs),
       new StatisticsKeeper(jobs),
       new BasketKeeper(jobs),
       new StatusKeeper({ ...jobs, redis }),
+      new ReserveService({ ...jobs, ...environment }),
     ]) {
       this.running.push({ name: job.constructor.name, stop: () => job.stop() })
     }
     this.startArchive()
+    const attestation = new AttestationKeeper({ ...jobs, redis, environment: process.env })
+    attestation.start()
+    this.running.push({ name: 'attestation', stop: () => attestation.stop() })
     this.observer.start()
     this.running.push({ name: 'price lists', stop: () => this.observer.stop() })
     return metrics.listen(metricsPort)

@@ -8,6 +8,7 @@ import { FileError } from '../../runtime/files/yamlFile.ts'
 import { logEvent } from '../../runtime/logEvents.ts'
 import { Loop } from '../../runtime/loop.ts'
 import { readCatalogFile } from './catalogFile.ts'
+import { publishLockSeries } from './lockSeriesRecords.ts'
 import { PromiseError, type Published, publishCatalog } from './publish.ts'
 import { renewPromise } from './renewPromise.ts'
 import type { SignCatalog, Signing } from './signing.ts'
@@ -115,6 +116,15 @@ export class CatalogKeeper {
     await publishCatalogRecord(redis, version, record, this.parts.limits)
   }
 
+  /** Has the proxies know the series of compute locks that were issued or have ended. */
+  private async publishLocks(): Promise<void> {
+    const { pool, redis, log, limits } = this.parts
+    const changed = await publishLockSeries(pool, this.now())
+    if (changed === undefined) return
+    log.info({ version: changed.version, series: changed.series }, 'the series of compute locks are other ones')
+    await publishCatalogRecord(redis, changed.version, changed.record, limits)
+  }
+
   private tell(signing: Signing | undefined): void {
     const { log } = this.parts
     if (signing?.state === 'signed') logEvent(log, 'catalog_signed', { version: signing.version })
@@ -144,6 +154,7 @@ export class CatalogKeeper {
   /** Puts the record of the book into Redis where Redis shows another one or none. */
   async restore(): Promise<void> {
     const { pool, redis, log } = this.parts
+    await this.publishLocks()
     const version = await syncCatalog(pool, redis, this.parts.limits)
     if (version !== undefined) logEvent(log, 'catalog_restored', { version })
   }
