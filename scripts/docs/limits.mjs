@@ -6,7 +6,7 @@ import { PROXY_LIMITS } from '../../dist/proxy/limits.js'
 import { code, page, sentence, table } from './markdown.mjs'
 
 const FLOORS = 'runtime book catalog api admission onchain customers batch audit launch'.split(' ')
-const ENTRY = /\/\*\*([\s\S]*?)\*\/\s*(\w+):\s*[^/\n]*,|^ {2}\/\/ (.+)$/gm
+const ENTRY = /\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*(\w+):\s*[^/\n]*,|^ {2}\/\/ (.+)$/gm
 /** The unit that the end of a name says, the longest first. */
 const UNITS = [
   [/PerMinute$/, 'per minute'],

@@ -121,7 +121,7 @@ export class CatalogKeeper {
     const { pool, redis, log, limits } = this.parts
     const changed = await publishLockSeries(pool, this.now())
     if (changed === undefined) return
-    log.info({ version: changed.version, series: changed.series }, 'the series of compute locks are other ones')
+    logEvent(log, 'compute_lock_series_changed', { version: changed.version, series: changed.series })
     await publishCatalogRecord(redis, changed.version, changed.record, limits)
   }
 

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Limits } from '../../limits.ts'
 import { GATEWAY } from '../../runtime/activity/activity.ts'
 import { type Pool, withTransaction } from '../../runtime/db/pool.ts'
+import { logEvent } from '../../runtime/logEvents.ts'
 import { lockOpenAdmissions } from './admission.ts'
 import { judge } from './judge.ts'
 import { readWindow } from './measures.ts'
@@ -24,8 +25,8 @@ export function judgeAll(pool: Pool, log: Logger, nowMs: number, limits: Limits)
       const told = { provider, model, to: change.to, reason: change.reason, measured: change.measured }
       if (change.to === 'suspended') {
         suspended++
-        log.warn(told, 'a registered provider is suspended')
-      } else log.info(told, 'a registered provider goes on')
+        logEvent(log, 'registered_provider_suspended', told)
+      } else logEvent(log, 'registered_provider_resumed', told)
     }
     return suspended
   })

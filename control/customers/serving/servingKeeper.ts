@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Redis } from '../../../contract/wire/redis.ts'
 import type { Limits } from '../../limits.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
+import { logEvent } from '../../runtime/logEvents.ts'
 import { Loop } from '../../runtime/loop.ts'
 import { judgeAll } from './judgeAll.ts'
 import { forgetMeasures, type Measure, noteMeasures } from './measures.ts'
@@ -50,7 +51,7 @@ export class ServingKeeper {
     const { pool, redis, log, limits } = this.parts
     this.suspended += await judgeAll(pool, log, Date.now(), limits)
     if (redis.status !== 'ready') return
-    if (await syncServing(pool, redis, this.parts, limits)) log.info('other registered providers serve')
+    if (await syncServing(pool, redis, this.parts, limits)) logEvent(log, 'registered_providers_changed')
   }
 
   private async closeDays(): Promise<void> {
