@@ -127,21 +127,21 @@ export const CATALOG: CommandGroup = {
   commands: [
     {
       synopsis: 'check [FILE]',
-      summary: 'Says whether a catalog holds, with line and reason, and whether it keeps the price promises.',
+      summary: 'Validates a catalog, with line and reason, and checks that it keeps the price promise.',
       run: check,
     },
     {
       synopsis: 'publish [FILE]',
-      summary: 'Puts a catalog in force now. Without FILE, that of the running control.',
+      summary: 'Puts a catalog in force now. Without FILE, the catalog of the running control.',
       flags: {
         'change-coin': {
           value: 'REASON',
-          help: 'change coin.usd although it is promised; the reason goes into the trail',
+          help: 'change coin.usd within its price promise; the reason is recorded in the trail',
         },
       },
       run: publish,
     },
-    { synopsis: 'sheets', summary: 'Lists the price sheets that were published, newest first.', run: sheets },
+    { synopsis: 'sheets', summary: 'Lists the published price sheets, newest first.', run: sheets },
     ...CATALOG_SIGNER,
   ],
 }
