@@ -114,6 +114,11 @@ test('the sum of all leaves is what is attested and what the ledger has; every a
   assert.deepEqual(await auditFaults(), [])
 })
 
+test('who has a sub-key of an account is not told what the account has', async () => {
+  const caller = { kind: 'key', isSubKey: true } as ApiCall['caller']
+  await assert.rejects(read('get_liability', { accountId: accounts[0] ?? '', caller }), { row: 'permission_denied' })
+})
+
 test('any changed byte of the attestation, or of a proof, is rejected', async () => {
   const shown = await latest()
   const proof = await liability(accounts[7] ?? '')
