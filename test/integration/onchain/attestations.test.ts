@@ -222,16 +222,20 @@ test('while coin is booked beside it, an attestation is of one moment, which the
 
 test('one that is cut off is not there at all, and the next one is whole', async () => {
   const { number } = await latest()
-  const cut = attest(key, { attestationRowsMax: 1 })
-  cut.catch(() => {})
-  await until('it is at work', async () => {
-    const found = await pool.query(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-       WHERE datname = current_database() AND pid <> pg_backend_pid() AND (query LIKE 'FETCH%' OR query LIKE 'INSERT INTO liability%')`,
-    )
-    return (found.rowCount ?? 0) > 0
+  await withTransaction(pool, async (client) => {
+    // It waits with all its tiles stored, and nothing else.
+    await client.query('LOCK TABLE reserve_attestations IN SHARE MODE')
+    const cut = attest()
+    const isCut = assert.rejects(cut)
+    await until('it is at work', async () => {
+      const found = await client.query(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()
+         AND wait_event_type = 'Lock' AND query LIKE 'INSERT INTO reserve_attestations%'`,
+      )
+      return (found.rowCount ?? 0) > 0
+    })
+    await isCut
   })
-  await assert.rejects(cut)
   assert.equal((await latest()).number, number)
   const tiles = await pool.query('SELECT FROM liability_tiles WHERE attestation > $1', [number])
   assert.equal(tiles.rowCount, 0)
