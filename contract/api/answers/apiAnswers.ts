@@ -45,6 +45,7 @@ export const API_ANSWERS: Readonly<Partial<Record<ApiOperation, Answers>>> = {
   attach_referral: { 201: 'Referral' },
   list_providers: { 200: 'ProviderList' },
   register_provider: { 200: 'Provider', 201: 'Provider' },
+  get_own_providers: { 200: 'AdmissionList' },
   remove_provider: { 200: 'Deleted' },
   get_payer_credits: { 200: 'PayerCredits' },
   get_funding: { 200: 'Funding' },
