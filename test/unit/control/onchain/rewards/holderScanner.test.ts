@@ -38,7 +38,7 @@ function newScanner(token = lower(chain.contracts.coin), confirmations = 2): Hol
 
 async function readAll(): Promise<void> {
   const scanner = newScanner()
-  while (await scanner.next()) continue
+  while (await scanner.next());
 }
 
 async function balanceOf(payer: Payer | undefined): Promise<bigint> {
