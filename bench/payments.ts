@@ -184,6 +184,7 @@ async function main(): Promise<void> {
       minChargeUnits: 0,
       blockSeconds: 1,
       settlementAnchor: null,
+      reserveVault: null,
       settlementIntervalSeconds: 3_600,
       holders: null,
       treasury,

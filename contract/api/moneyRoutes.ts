@@ -58,6 +58,12 @@ export const moneyRoutes = (limits: ContractLimits) =>
         ['authorization', 'signature'],
       ),
     },
+    get_liability: {
+      method: 'GET',
+      path: '/v1/account/liability',
+      auth: 'key_or_session',
+      summary: 'Proof that the last attestation of the reserve counts the coin of the account',
+    },
     list_withdrawals: {
       method: 'GET',
       path: '/v1/account/withdrawals',

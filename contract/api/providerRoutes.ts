@@ -1,5 +1,5 @@
 import type { ContractLimits } from '../limits/limits.ts'
-import { pageAfter, pageLimit, text } from './fields.ts'
+import { flag, pageAfter, pageLimit, text } from './fields.ts'
 import { type ApiRoute, members } from './route.ts'
 
 /** Endpoints of models that customers run themselves. */
@@ -9,7 +9,7 @@ export const providerRoutes = (limits: ContractLimits) =>
       method: 'GET',
       path: '/v1/providers',
       auth: 'open',
-      summary: 'Registered providers, newest first',
+      summary: 'Registered providers, newest first, each with its record of serving',
       query: members({ limit: pageLimit(limits.listPageMax), after: pageAfter('prov') }),
     },
     register_provider: {
@@ -29,16 +29,24 @@ export const providerRoutes = (limits: ContractLimits) =>
           api_key: {
             type: 'string',
             pattern: '^[\\x21-\\x7e]{1,1024}$',
-            description: 'a key for the check, at most 1,024 printable characters; it is not kept',
+            description:
+              'a key for the check, at most 1,024 printable characters; it is kept only for an endpoint that is offered',
           },
           data_policy: {
             type: 'string',
             enum: ['none', 'retained'],
             description: 'none, or retained: whether the endpoint keeps what is sent to it',
           },
+          offered: flag('offers the endpoint for serving requests of others, for pay; api_key is then kept'),
         },
         ['name', 'base_url'],
       ),
+    },
+    get_own_providers: {
+      method: 'GET',
+      path: '/v1/account/providers',
+      auth: 'session',
+      summary: "What the account's providers are admitted for, what was measured of them, and what they earned",
     },
     remove_provider: {
       method: 'DELETE',

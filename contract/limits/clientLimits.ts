@@ -207,6 +207,16 @@ export const CLIENT_LIMITS = {
   linkLifetimeMaxMs: 31_536_000_000,
   /** Links of an account that are open at once. */
   linksPerAccountMax: 1_000,
+  /** Open orders of an account for tokens of compute locks. */
+  lockOrdersOpenMax: 100,
+  /** Series of compute locks that an account holds or has orders for at once. */
+  lockSeriesPerAccountMax: 20,
+  /** Orders that one order for tokens may fill; what is left of it then is cancelled. */
+  lockFillsPerOrderMax: 100,
+  /** How long the price of a quote for tokens holds, in milliseconds. */
+  lockQuoteMs: 30_000,
+  /** Prices of each side of a book of tokens that are shown. */
+  lockBookLevelsMax: 50,
   /**
    * What API keys may pay to agents of other accounts in a day where the account has set nothing else, in units of
    * 1e-9 USD.

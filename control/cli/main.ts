@@ -22,11 +22,13 @@ import { INCIDENT } from './incident.ts'
 import { KEY } from './key.ts'
 import { LEASES } from './leases.ts'
 import { LINK } from './link.ts'
+import { LOCK } from './lock.ts'
 import { LOG } from './log.ts'
 import { buildProgram, isHelp } from './program.ts'
 import { PROVIDER } from './provider.ts'
 import { RECEIPTS } from './receipts.ts'
 import { REFERRAL } from './referral.ts'
+import { RESERVE } from './reserve.ts'
 import { RESTORE } from './restore.ts'
 import { REWARDS } from './rewards.ts'
 import { ROUTE } from './route.ts'
@@ -41,6 +43,7 @@ export const COMMANDS: readonly (CommandGroup | Command)[] = [
   WALLET,
   SESSION,
   LINK,
+  LOCK,
   AGENT,
   APPROVAL,
   REFERRAL,
@@ -51,6 +54,7 @@ export const COMMANDS: readonly (CommandGroup | Command)[] = [
   BATCH,
   LOG,
   CHAIN,
+  RESERVE,
   REWARDS,
   RECEIPTS,
   RESTORE,

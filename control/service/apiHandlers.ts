@@ -10,6 +10,7 @@ import { figureHandlers } from '../customers/figures/figureHandlers.ts'
 import { keyCaller } from '../customers/keys/keyCaller.ts'
 import { keyHandlers } from '../customers/keys/keyHandlers.ts'
 import { linkHandlers } from '../customers/links/linkHandlers.ts'
+import { lockHandlers } from '../customers/locks/lockHandlers.ts'
 import { platformHandlers } from '../customers/platform/platformHandlers.ts'
 import { providerHandlers } from '../customers/providers/providerHandlers.ts'
 import { logHandlers } from '../customers/receipts/logHandlers.ts'
@@ -27,6 +28,7 @@ import { ContractWallets } from '../onchain/chain/contractSignature.ts'
 import { flowHandlers } from '../onchain/flows/flowHandlers.ts'
 import { rewardHandlers } from '../onchain/rewards/rewardHandlers.ts'
 import type { RewardTerms } from '../onchain/rewards/rewardTerms.ts'
+import { reserveHandlers } from '../onchain/reserve/reserveHandlers.ts'
 import { depositHandlers } from '../onchain/service/depositHandlers.ts'
 import { payerCreditHandlers } from '../onchain/service/payerCreditHandlers.ts'
 import type { PaymentsService } from '../onchain/service/paymentsService.ts'
@@ -37,6 +39,7 @@ import { vaultHandlers } from '../onchain/vault/vaultHandlers.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { catalogHandlers } from './catalogHandlers.ts'
 import type { Environment } from './environment.ts'
+import { privacyHandlers } from './privacyHandlers.ts'
 
 export interface ApiParts {
   readonly pool: Pool
@@ -75,6 +78,7 @@ export function newAccountApi(parts: ApiParts): AccountApi {
       ...accountHandlers(pool, redis, limits),
       ...keyHandlers(pool, redis, limits),
       ...linkHandlers(parts),
+      ...lockHandlers(parts),
       ...agentHandlers(parts),
       ...platformHandlers(parts),
       ...batchHandlers(pool, limits),
@@ -88,8 +92,10 @@ export function newAccountApi(parts: ApiParts): AccountApi {
       ...settlementHandlers(pool, limits),
       ...rewardHandlers({ db: pool, rewards: rewardTermsOf(payments), listWallets, limits }),
       ...vaultHandlers({ db: pool, payments, limits }),
+      ...reserveHandlers(pool, limits),
       ...logHandlers(pool, environment.logWitnesses ?? [], limits),
       ...catalogHandlers(pool, limits),
+      ...privacyHandlers(pool),
       ...figureHandlers(pool, { ...environment, payments: payments?.config }, limits),
       get_statement: statementHandler(pool, limits),
       list_receipts: receiptListHandler(receipts, limits),

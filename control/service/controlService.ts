@@ -18,6 +18,7 @@ import { addMonthsAhead } from '../book/months/addMonths.ts'
 import { MonthKeeper } from '../book/months/monthKeeper.ts'
 import { SettlementConsumer } from '../book/settlement/consumer.ts'
 import { StatisticsKeeper } from '../book/statistics/statisticsKeeper.ts'
+import { AttestationKeeper } from '../catalog/attestation/attestationKeeper.ts'
 import { countAboveSold } from '../catalog/observed/observationStore.ts'
 import { PriceObserver } from '../catalog/observed/priceObserver.ts'
 import { CatalogKeeper } from '../catalog/pricing/catalogKeeper.ts'
@@ -28,16 +29,21 @@ import { ArchiveKeeper } from '../customers/archive/archiveKeeper.ts'
 import { BasketKeeper } from '../customers/figures/basketKeeper.ts'
 import { KeyAnnouncer } from '../customers/keys/keyAnnouncer.ts'
 import { LinkExpirer } from '../customers/links/linkExpirer.ts'
+import { SeriesKeeper } from '../customers/locks/seriesKeeper.ts'
 import { ReceiptReader } from '../customers/receipts/receiptReader.ts'
 import { ReferralPayer } from '../customers/referrals/referralPayer.ts'
+import { ServingService } from '../customers/serving/servingService.ts'
 import type { Limits } from '../limits.ts'
 import { ChainState } from '../onchain/chain/chainState.ts'
 import { countOpenMoney } from '../onchain/payments/openMoney.ts'
+import { sampleReserve } from '../onchain/reserve/reserveSample.ts'
+import { ReserveService } from '../onchain/reserve/reserveService.ts'
 import type { PaymentsService } from '../onchain/service/paymentsService.ts'
 import { beforeDeadline } from '../runtime/beforeDeadline.ts'
 import { RpcServer } from '../runtime/bus/rpcServer.ts'
 import { migrate } from '../runtime/db/migrate.ts'
 import { createPool, type Pool } from '../runtime/db/pool.ts'
+import { logEvent } from '../runtime/logEvents.ts'
 import { newAccountApi } from './apiHandlers.ts'
 import { sampleBacklog } from './backlog.ts'
 import { addressForLog, type Environment } from './environment.ts'
@@ -73,10 +79,10 @@ export class ControlService {
     this.environment = environment
     this.log = log
     this.pool = createPool(environment.databaseUrl, limits, (error) => {
-      log.warn({ reason: error.message }, 'a connection to PostgreSQL broke; another one takes its place')
+      logEvent(log, 'postgres_connection_lost', { reason: error.message })
     })
     this.redis = connectRedis(environment.redisUrl, 'wait')
-    this.redis.on('error', (error: Error) => log.debug({ reason: error.message }, 'Redis connection'))
+    this.redis.on('error', (error: Error) => logEvent(log, 'redis_connection_failed', { reason: error.message }))
     this.debits = new Debits(this.pool, this.redis, limits)
     this.voider = new HoldVoider({ redis: this.redis, log, limits })
     const path = environment.catalogPath
@@ -103,7 +109,7 @@ export class ControlService {
     await waitFor(`Redis at ${addressForLog(redisUrl)}`, this.log, signal, () => this.pingRedis(), this.limits)
     await requireRedisVersion(this.redis)
     const applied = await migrate(this.pool)
-    if (applied.length > 0) this.log.info({ applied }, 'the schema of the book is up to date')
+    if (applied.length > 0) logEvent(this.log, 'schema_migrated', { applied })
     await closeMarked(this.pool, this.redis)
     await addMonthsAhead(this.pool, Date.now())
     await this.catalog.start()
@@ -120,6 +126,7 @@ export class ControlService {
         openMoney: () => countOpenMoney(this.pool),
         paymentsRefused: () => this.payments?.refusals.totals ?? new Map(),
       }),
+      reserve: () => sampleReserve(this.pool, this.limits),
       ...(this.environment.logKey && { checkpoints: () => sampleCheckpoints(this.pool) }),
       batches: () => sampleBatches(this.pool, Date.now()),
       priceLists: () => this.observer.stats,
@@ -132,10 +139,12 @@ export class ControlService {
     const observedDays = new ObservedDays({ pool: this.pool, log: this.log, limits: this.limits })
     this.running.push({ name: 'observed days', stop: () => observedDays.stop() })
     const { environment, pool, redis, log, debits, voider, payments, limits } = this
+    const serving = new ServingService({ ...environment, pool, redis, log, limits })
+    this.running.push({ name: 'registered providers', stop: () => serving.stop() })
     const parts = { environment, pool, redis, payments, receipts: new ReceiptReader(pool, redis, limits), limits }
     const applyToAdmission = async (accountIds: readonly string[]) => (await this.events?.applyNow(accountIds)) ?? false
     const api = newAccountApi({ ...parts, log, debits, applyToAdmission })
-    const handlers = rpcHandlers({ ...parts, api, voider, batches, chain, observedDays })
+    const handlers = rpcHandlers({ ...parts, api, voider, batches, chain, observedDays, serving })
     const rpc = new RpcServer({
       redisUrl,
       busKey,
@@ -153,15 +162,20 @@ export class ControlService {
       new AnswerKeeper({ ...jobs, api, redis }),
       new Housekeeper(jobs),
       new LinkExpirer(jobs),
+      new SeriesKeeper(jobs),
       new MonthKeeper(jobs),
       new ReferralPayer(jobs),
       new StatisticsKeeper(jobs),
       new BasketKeeper(jobs),
       new StatusKeeper({ ...jobs, redis }),
+      new ReserveService({ ...jobs, ...environment }),
     ]) {
       this.running.push({ name: job.constructor.name, stop: () => job.stop() })
     }
     this.startArchive()
+    const attestation = new AttestationKeeper({ ...jobs, redis, environment: process.env })
+    attestation.start()
+    this.running.push({ name: 'attestation', stop: () => attestation.stop() })
     this.observer.start()
     this.running.push({ name: 'price lists', stop: () => this.observer.stop() })
     return metrics.listen(metricsPort)
@@ -178,13 +192,13 @@ export class ControlService {
    */
   async stop(): Promise<void> {
     const parts = this.running.splice(0).map(async ({ name, stop }) => {
-      await stop().catch((error: Error) => this.log.warn({ part: name, err: error }, 'a part did not stop cleanly'))
+      await stop().catch((error: Error) => logEvent(this.log, 'part_stop_failed', { part: name, err: error }))
     })
     const ends = Promise.all(parts)
       .then(() => this.pool.end())
       .then(() => true)
     const isClean = await beforeDeadline(ends, this.limits.shutdownTimeoutMs / 2, () => false)
-    if (!isClean) this.log.warn('some work could not be finished; the next start takes it up')
+    if (!isClean) logEvent(this.log, 'shutdown_incomplete')
     this.redis.disconnect()
   }
 
@@ -204,7 +218,7 @@ export class ControlService {
   private startCheckpoints(): void {
     const { logKey: key } = this.environment
     if (key === undefined) {
-      this.log.info('SLUICE_LOG_KEY is not set: checkpoints of the usage logs are not signed')
+      logEvent(this.log, 'usage_log_unsigned')
       return
     }
     const keeper = new CheckpointKeeper({ pool: this.pool, log: this.log, key, limits: this.limits })

@@ -132,7 +132,7 @@ export function demoPaymentsFile(
   anchor: Address,
   { vault, distributor }: HolderContracts,
 ): string {
-  return `# Written at every start of the demo. For a chain of your own, see "Payments on a chain" in README.md.
+  return `# Written at every start of the demo. For a chain of your own, see docs/operations/chain.md.
 chain_id: ${DEV_CHAIN_ID}
 deposit_confirmations: 1
 # So little that the demo shows a refund after each request.

@@ -32,6 +32,8 @@ export interface PaymentsFile {
   readonly settlementIntervalSeconds: number
   /** Who revenue is shared with; null for nobody. */
   readonly holders: HolderSettings | null
+  /** Holds tokens that count as reserve beside the treasury; null for none. */
+  readonly reserveVault: Address | null
 }
 
 /** A token as payments.schema.json describes it. */
@@ -54,6 +56,7 @@ interface Content extends HolderContent {
   readonly agent_registry?: string
   readonly settlement_anchor?: string
   readonly settlement_interval_seconds: number
+  readonly reserve_vault?: string
   readonly refund_min_usd: string
   readonly deposit_min_usd: string
   readonly withdrawal_min_usd: string
@@ -106,6 +109,7 @@ function parsed(file: YamlFile): PaymentsFile {
     settlementAnchor: content.settlement_anchor === undefined ? null : lowered(content.settlement_anchor),
     settlementIntervalSeconds: content.settlement_interval_seconds,
     holders,
+    reserveVault: content.reserve_vault === undefined ? null : lowered(content.reserve_vault),
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { logEvent } from '../../runtime/logEvents.ts'
 import type { ChainClient } from '../chain/chainClient.ts'
 import { readChain } from '../chain/chainClient.ts'
 import { type CallParts, sendCall } from '../chain/contractCall.ts'
@@ -56,7 +57,7 @@ export class PayoutSender {
   private refused({ purpose, number, token, amount }: DuePayout): void {
     this.rest(purpose)
     const shown = { period: number, purpose, token, amount: amount.toString() }
-    this.options.log.error(shown, 'the token refuses a share of the revenue: has the treasury enough?')
+    logEvent(this.options.log, 'revenue_share_rejected', shown)
   }
 
   private async publish(): Promise<void> {
@@ -76,9 +77,7 @@ export class PayoutSender {
     // One that fails in its block would do so again at once.
     if (!isTaken || attempts > 0) this.rest('root')
     if (!isTaken) {
-      const found =
-        'is there a RewardDistributor at this address, may this key publish, and has it a later period already?'
-      log.error({ period: number, contract }, `the contract does not take the root of a period: ${found}`)
+      logEvent(log, 'revenue_root_rejected', { period: number, contract })
     }
   }
 

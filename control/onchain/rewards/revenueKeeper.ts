@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Limits } from '../../limits.ts'
 import { tryLock } from '../../runtime/db/locks.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
+import { logEvent } from '../../runtime/logEvents.ts'
 import { Loop } from '../../runtime/loop.ts'
 import { type CloseOptions, closePeriod } from './closePeriod.ts'
 import type { HolderScanner } from './holderScanner.ts'
@@ -55,10 +56,7 @@ export class RevenueKeeper {
     if (period === undefined) return false
     const { number, netUnits, rewardNanos, vaultNanos, holders } = period
     const shown = { net: netUnits.toString(), rewards: rewardNanos.toString(), vault: vaultNanos.toString(), holders }
-    log.info(
-      { period: number, ...shown },
-      number === 0 ? 'revenue counts from here on' : 'a period of revenue is closed',
-    )
+    logEvent(log, 'revenue_period_closed', { period: number, ...shown })
     return true
   }
 }

@@ -5,6 +5,7 @@ import type { PaymentTerms } from '../../../contract/payments/terms.ts'
 import type { Redis } from '../../../contract/wire/redis.ts'
 import type { Limits } from '../../limits.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
+import { logEvent } from '../../runtime/logEvents.ts'
 import { type ChainClient, createChainClient } from '../chain/chainClient.ts'
 import { ContractWallets } from '../chain/contractSignature.ts'
 import { FeeOracle } from '../chain/fees.ts'
@@ -173,10 +174,10 @@ export class PaymentsService {
       try {
         const quoteSecret = await bindChain(pool, chain, config)
         this.running = this.run(chain, quoteSecret)
-        log.info({ chain: config.chainId, treasury: config.treasury.address }, 'payments are taken')
+        logEvent(log, 'payments_ready', { chain: config.chainId, treasury: config.treasury.address })
         return
       } catch (error) {
-        log.error({ err: error }, 'payments are not taken until the chain is in order')
+        logEvent(log, 'payments_unavailable', { err: error })
         await sleep(this.options.limits.chainSweepMs, undefined, { signal }).catch(() => {})
       }
     }

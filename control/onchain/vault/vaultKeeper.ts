@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { Address } from '../../../contract/payments/address.ts'
+import { logEvent } from '../../runtime/logEvents.ts'
 import { type CallParts, sendCall } from '../chain/contractCall.ts'
 import type { OutcomeHandler } from '../chain/recorder.ts'
 import { ATTEMPT } from '../rewards/payoutRow.ts'
@@ -57,7 +58,7 @@ export class VaultKeeper {
     const isTaken = await sendCall(this.options, 'vault_vest', `${number}${ATTEMPT}${attempts + 1}`, vestCall(vault))
     // One that fails in its block would do so again at once.
     if (!isTaken || attempts > 0) this.restsUntilMs = performance.now() + limits.revenueRefusedMs
-    if (!isTaken) log.warn({ vault, period: number }, 'the vault does not take revenue: it may vest already')
+    if (!isTaken) logEvent(log, 'revenue_vest_rejected', { vault, period: number })
   }
 }
 

@@ -45,7 +45,7 @@ export function routePolicy(
   privateImage?: string,
 ): RoutePolicy {
   const allowRetention = mayRetain(request.preferences, principal)
-  return { allowRetention, cheapest: request.cheapest, dialects, privateImage }
+  return { allowRetention, cheapest: request.cheapest, dialects, privateImage, attested: principal.privateTier }
 }
 
 /**

@@ -111,6 +111,7 @@ export class PaymentBench {
       minChargeUnits: 0,
       blockSeconds: 1,
       settlementAnchor: null,
+      reserveVault: null,
       settlementIntervalSeconds: 3_600,
       holders: null,
       treasury: new Signer(this.chain.treasuryKey),
