@@ -3,7 +3,11 @@ import { decimal, flag, integer, is, list, oneOf, orNull, pageOf, ref, said, sha
 const UNITS = { units: text, usd: decimal }
 const COIN = { token_amount: said('In atomic units of the coin', text), coin: decimal }
 const GROWTH = orNull(
-  shape({ growth: said('Of the share price since then, as a decimal fraction', decimal), from_block: integer, from: time }),
+  shape({
+    growth: said('Of the share price since then, as a decimal fraction', decimal),
+    from_block: integer,
+    from: time,
+  }),
 )
 
 /** Rewards of the coin's holders, and the vault. */
