@@ -54,7 +54,7 @@ export const chainRoutes = (limits: ContractLimits) =>
       method: 'GET',
       path: '/v1/settlements/{number}',
       auth: 'open',
-      summary: 'One settlement batch, with its checkpoint and the statement that the chain has the hash of',
+      summary: 'One settlement batch, with its checkpoint and the statement whose hash is on the chain',
       cache: { maxAgeSeconds: 5 },
     },
     get_reserve: {

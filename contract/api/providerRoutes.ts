@@ -16,7 +16,7 @@ export const providerRoutes = (limits: ContractLimits) =>
       method: 'POST',
       path: '/v1/providers',
       auth: 'session',
-      summary: 'Register an endpoint, which is checked first; the same address again is checked and written anew',
+      summary: 'Register an endpoint, which is checked first; registering the same address again updates it',
       body: members(
         {
           name: text('a text of 1 to 100 characters', 100, { minLength: 1 }),
@@ -52,6 +52,6 @@ export const providerRoutes = (limits: ContractLimits) =>
       method: 'DELETE',
       path: '/v1/providers/{id}',
       auth: 'session',
-      summary: 'Take an endpoint off the list',
+      summary: 'Remove an endpoint from the list',
     },
   }) as const satisfies Record<string, ApiRoute>

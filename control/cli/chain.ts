@@ -114,7 +114,7 @@ function vestSecondsOf(stated: string | undefined): number {
   throw new UsageError(`--vest-seconds is a whole number from 1 to ${VEST_SECONDS_MAX}`)
 }
 
-const ADMIN = { value: 'ADDRESS', help: 'who may name others that send; the wallet that deploys when left out' }
+const ADMIN = { value: 'ADDRESS', help: 'who may name other senders (the deploying wallet)' }
 
 export const CHAIN: CommandGroup = {
   name: 'chain',
@@ -122,15 +122,15 @@ export const CHAIN: CommandGroup = {
   commands: [
     {
       synopsis: 'deploy-anchor <ANCHORER>',
-      summary: 'Deploys the contract of settlement batches, by SLUICE_DEPLOYER_KEY, for the wallet that sends them.',
+      summary: 'Deploys the contract for settlement batches with SLUICE_DEPLOYER_KEY, for the wallet that sends them.',
       flags: { admin: ADMIN },
       run: deployAnchor,
     },
     {
       synopsis: 'deploy-vault <COIN>',
-      summary: 'Deploys the vault (ERC-4626) of a coin, by SLUICE_DEPLOYER_KEY. It has no owner.',
+      summary: 'Deploys the vault (ERC-4626) of a coin with SLUICE_DEPLOYER_KEY. It has no owner.',
       flags: {
-        'vest-seconds': { value: 'SECONDS', help: `over which revenue vests; ${VEST_SECONDS} when left out` },
+        'vest-seconds': { value: 'SECONDS', help: `time over which revenue vests (${VEST_SECONDS})` },
         name: { value: 'NAME', help: 'name of its shares' },
         symbol: { value: 'SYMBOL', help: 'symbol of its shares' },
       },
@@ -138,7 +138,7 @@ export const CHAIN: CommandGroup = {
     },
     {
       synopsis: 'deploy-rewards <COIN> <PUBLISHER>',
-      summary: "Deploys the contract of holders' rewards, by SLUICE_DEPLOYER_KEY, for the wallet that publishes them.",
+      summary: "Deploys the contract of holders' rewards with SLUICE_DEPLOYER_KEY, for the wallet that publishes them.",
       flags: { admin: ADMIN },
       run: deployRewards,
     },

@@ -84,15 +84,15 @@ export const PROVIDER: CommandGroup = {
       synopsis: 'register <ACCOUNT> <URL>',
       summary: 'Checks an endpoint and registers it for an account.',
       flags: {
-        name: { value: 'TEXT', help: 'how it is called' },
+        name: { value: 'TEXT', help: 'its name' },
         dialect: { value: 'DIALECT', help: 'openai or anthropic (openai)' },
         'data-policy': { value: 'POLICY', help: 'none or retained (retained)' },
-        'key-env': { value: 'NAME', help: 'the environment variable with a key for the check' },
+        'key-env': { value: 'NAME', help: 'environment variable with an API key for the check' },
         offered: { help: 'its owner offers it for serving; the key is kept' },
       },
       run: register,
     },
     ...ADMISSION_COMMANDS,
-    { synopsis: 'remove <ID>', summary: 'Takes an endpoint off the list and out of service.', run: remove },
+    { synopsis: 'remove <ID>', summary: 'Removes an endpoint from the list and from service.', run: remove },
   ],
 }

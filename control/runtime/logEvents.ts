@@ -56,6 +56,7 @@ export const CONTROL_EVENTS = {
   chain_reorganized: ['warn', 'the chain dropped a block; resending its transactions'],
   chain_transaction_refused: ['debug', 'the node did not accept a transaction; retrying'],
   chain_transaction_repriced: ['info', 'resent a pending transaction with a higher fee'],
+  compute_lock_series_changed: ['info', 'published a change of the series of compute locks'],
   configuration_variable_unknown: [
     'warn',
     'environment variable unknown; ignored',
@@ -79,18 +80,45 @@ export const CONTROL_EVENTS = {
     'Find the sender by `hash`; the amount is not credited to any account.',
   ],
   incidents_changed: ['info', 'published a change of incidents'],
+  provider_attestation_rejected: ['warn', 'could not verify the attestation of the hardware of a provider'],
+  provider_attestation_verified: ['info', 'verified the attestation of the hardware of a provider'],
+  provider_suspended: [
+    'warn',
+    'suspended a registered provider that exceeds a bar',
+    'Read `reason` and `measured`; `sluice provider list` shows all, `provider resume` ends a suspension.',
+  ],
+  provider_state_changed: ['info', 'changed the state of a registered provider'],
+  providers_serving_changed: ['info', 'published a change of the registered providers that serve'],
+  reserve_attestation_signer_mismatch: [
+    'warn',
+    'could not attest the reserve, because another key signs',
+    'Read `reason`.',
+  ],
+  reserve_attested: ['info', 'attested the reserve'],
+  reserve_read_failed: ['debug', 'could not read the reserve from the chain; retrying'],
+  reserve_recovered: ['info', 'the reserve covers what is owed: withdrawals resume'],
+  reserve_short: [
+    'error',
+    'the reserve is below what is owed: withdrawals pause',
+    'Send tokens to the treasury until the reserve covers what is owed.',
+  ],
+  reserve_stale: [
+    'error',
+    'the reserve was not read for too long: withdrawals pause',
+    'Check the node at CHAIN_RPC_URL.',
+  ],
   revenue_period_closed: ['info', 'closed a period of revenue'],
-  revenue_root_rejected: [
+  revenue_share_refused: [
     'error',
-    'the distributor does not accept the root of a period',
-    'Check `reward_distributor` of the payments file and that the first relayer is its publisher.',
+    'the token contract rejected a share of the revenue; retrying later',
+    'Check that the treasury has enough of the token.',
   ],
-  revenue_share_rejected: [
+  revenue_started: ['info', 'revenue is counted from here on'],
+  reward_root_rejected: [
     'error',
-    'the token rejects a share of the revenue; it stays owed and is sent again',
-    'Check that the treasury holds enough of the coin.',
+    'the contract does not accept the root of a period; retrying later',
+    'Check that there is a RewardDistributor at this address, that this key may publish, and that it has no later period.',
   ],
-  revenue_vest_rejected: ['warn', 'the vault does not accept the call that vests revenue; it may vest already'],
   settlement_shards_release_failed: [
     'warn',
     'settlement: could not release the shards of this process; their lease will expire',
@@ -179,6 +207,7 @@ export const CONTROL_EVENTS = {
     'Run `sluice audit`. A book restored from a backup is older than its checkpoints; else treat it as tampering.',
   ],
   usage_log_unsigned: ['info', 'SLUICE_LOG_KEY is not set: checkpoints of the usage logs are not signed'],
+  vault_vesting_rejected: ['warn', 'the vault does not accept revenue; it may be vesting already'],
   webhook_delivered: ['info', 'delivered a webhook'],
   webhook_failed: ['warn', 'webhook delivery failed; retrying with backoff'],
   withdrawal_refused: ['error', 'the token contract rejected a withdrawal; returned the coin to its account'],

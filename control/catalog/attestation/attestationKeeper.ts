@@ -5,6 +5,7 @@ import { newId } from '../../../contract/wire/ids.ts'
 import type { Redis } from '../../../contract/wire/redis.ts'
 import type { Limits } from '../../limits.ts'
 import { type Pool, withTransaction } from '../../runtime/db/pool.ts'
+import { logEvent } from '../../runtime/logEvents.ts'
 import { Loop } from '../../runtime/loop.ts'
 import type { CallHttp } from '../../runtime/net/httpCall.ts'
 import { policyDigest, policyOf } from '../evidence/attestationPolicy.ts'
@@ -104,8 +105,8 @@ export class AttestationKeeper {
     })
     await syncCatalog(pool, redis, limits)
     const told = { provider: provider.id, report: id, demo: policy.testRoot !== undefined }
-    if (outcome.verdict === 'verified') log.info(told, 'the hardware of a provider is verified')
-    else log.warn({ ...told, ...outcome }, 'the hardware of a provider is not verified')
+    if (outcome.verdict === 'verified') logEvent(log, 'provider_attestation_verified', told)
+    else logEvent(log, 'provider_attestation_rejected', { ...told, ...outcome })
   }
 
   private async answer(

@@ -57,7 +57,7 @@ export class PayoutSender {
   private refused({ purpose, number, token, amount }: DuePayout): void {
     this.rest(purpose)
     const shown = { period: number, purpose, token, amount: amount.toString() }
-    logEvent(this.options.log, 'revenue_share_rejected', shown)
+    logEvent(this.options.log, 'revenue_share_refused', shown)
   }
 
   private async publish(): Promise<void> {
@@ -77,7 +77,7 @@ export class PayoutSender {
     // One that fails in its block would do so again at once.
     if (!isTaken || attempts > 0) this.rest('root')
     if (!isTaken) {
-      logEvent(log, 'revenue_root_rejected', { period: number, contract })
+      logEvent(log, 'reward_root_rejected', { period: number, contract })
     }
   }
 

@@ -56,7 +56,7 @@ export class RevenueKeeper {
     if (period === undefined) return false
     const { number, netUnits, rewardNanos, vaultNanos, holders } = period
     const shown = { net: netUnits.toString(), rewards: rewardNanos.toString(), vault: vaultNanos.toString(), holders }
-    logEvent(log, 'revenue_period_closed', { period: number, ...shown })
+    logEvent(log, number === 0 ? 'revenue_started' : 'revenue_period_closed', { period: number, ...shown })
     return true
   }
 }

@@ -58,7 +58,7 @@ export class VaultKeeper {
     const isTaken = await sendCall(this.options, 'vault_vest', `${number}${ATTEMPT}${attempts + 1}`, vestCall(vault))
     // One that fails in its block would do so again at once.
     if (!isTaken || attempts > 0) this.restsUntilMs = performance.now() + limits.revenueRefusedMs
-    if (!isTaken) logEvent(log, 'revenue_vest_rejected', { vault, period: number })
+    if (!isTaken) logEvent(log, 'vault_vesting_rejected', { vault, period: number })
   }
 }
 

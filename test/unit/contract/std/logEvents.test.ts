@@ -1,8 +1,11 @@
 // Goal: a line of the log has the name, level and text of its event's row, and the names are fit to alert on.
 import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { pino } from 'pino'
 import { logEventOf } from '../../../../contract/std/logEvents.ts'
+import { projectRoot } from '../../../../control/launch/paths.ts'
 import { CONTROL_EVENTS } from '../../../../control/runtime/logEvents.ts'
 import { PROXY_EVENTS } from '../../../../proxy/logEvents.ts'
 
@@ -24,4 +27,14 @@ test('names of events are snake_case, texts begin in lower case or with a name, 
     assert.match(name, /^[a-z]+(_[a-z]+)+$/)
     assert.doesNotMatch(text, /[.\n]$/, name)
   }
+})
+
+test('the programs log nothing but events', () => {
+  const direct = /\b[lL]og\.(debug|info|warn|error|fatal)\(/
+  const sources = ['proxy', 'control', 'contract', 'workers'].flatMap((part) => {
+    const names = readdirSync(join(projectRoot, part), { recursive: true, encoding: 'utf8' })
+    return names.filter((name) => name.endsWith('.ts')).map((name) => `${part}/${name}`)
+  })
+  const found = sources.filter((path) => direct.test(readFileSync(join(projectRoot, path), 'utf8')))
+  assert.deepEqual(found, [], 'give the line a row in proxy/logEvents.ts or control/runtime/logEvents.ts')
 })
