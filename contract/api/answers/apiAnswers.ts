@@ -71,4 +71,8 @@ export const API_ANSWERS: Readonly<Partial<Record<ApiOperation, Answers>>> = {
   list_flows: { 200: 'FlowList' },
   list_settlements: { 200: 'SettlementList' },
   get_settlement: { 200: 'Settlement' },
+  get_rewards: { 200: 'HolderRewards' },
+  get_own_rewards: { 200: 'HolderRewardList' },
+  get_holder_rewards: { 200: 'HolderReward' },
+  get_vault: { 200: 'Vault' },
 }
