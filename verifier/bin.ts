@@ -2,14 +2,17 @@
 // The command line: sluice-verify receipt.json. All else of the package runs in browsers as well.
 import { readFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
-import { type Evidence, type Report, verify } from './verify.ts'
+import { isAttestation } from './attestation.ts'
+import { type AttestationEvidence, type Evidence, type Report, verify, verifyAttestation } from './verify.ts'
 
 const USAGE = `usage: sluice-verify receipt.json [options]
+       sluice-verify attestation.json [--signer KEY] [--key KEY] [--liability FILE]
 
 Verifies a receipt of GET /v1/receipts/ID or /x402/v1/receipts/ID without asking anybody but the node of --rpc.
 
   --sheet FILE         the price sheet that the receipt names, of /v1/pricing/sheets/VERSION; not needed where the file
                        is {"receipt": ..., "sheet": ...}
+  --lock FILE          of a receipt with "lock", its series or the whole answer of /v1/locks
   --key KEY            the verifier key of the log, NAME+ID+KEY; without it signatures are not checked
   --witness KEY        the verifier key of a witness that has to have cosigned the checkpoint; may be given several times
   --checkpoint FILE    another checkpoint of the log, kept from before or read later
@@ -22,6 +25,11 @@ Verifies a receipt of GET /v1/receipts/ID or /x402/v1/receipts/ID without asking
   --settlement-consistency FILE
                        the proof that the later of the receipt's checkpoint and the batch contains the earlier one
   --statement FILE     the batch as /v1/settlements/NUMBER shows it
+
+An attestation of the reserve, of /v1/reserve/attestations/latest, is verified likewise:
+
+  --signer KEY         the Ed25519 key of the signer in hex, of /v1/catalog/signer; without it any signer will do
+  --liability FILE     what /v1/account/liability shows an account: its place in the attested sum
 
 Exit status: 0 when all that was checked holds, 1 when something does not, 2 when it cannot be checked as it was asked.
 `
@@ -38,6 +46,7 @@ function readArguments(args: readonly string[]) {
   try {
     const options = {
       sheet: STRING,
+      lock: STRING,
       key: STRING,
       witness: { type: 'string', multiple: true },
       checkpoint: STRING,
@@ -48,6 +57,8 @@ function readArguments(args: readonly string[]) {
       transaction: STRING,
       'settlement-consistency': STRING,
       statement: STRING,
+      signer: STRING,
+      liability: STRING,
       help: { type: 'boolean' },
     } as const
     return parseArgs({ args: [...args], options, allowPositionals: true })
@@ -65,18 +76,47 @@ async function textOf(file: string): Promise<string> {
   }
 }
 
-async function readEvidence(args: readonly string[]): Promise<Evidence | undefined> {
+interface Asked {
+  readonly text: string
+  readonly values: Values
+}
+
+/** @returns undefined where the usage is asked for */
+async function readAsked(args: readonly string[]): Promise<Asked | undefined> {
   const { values, positionals } = readArguments(args)
   if (values.help === true) return undefined
   const [file, ...rest] = positionals
-  if (file === undefined || rest.length > 0) throw new BadUsage('name one file with a receipt')
-  const { key, witness, sheet, checkpoint, consistency } = values
+  if (file === undefined || rest.length > 0) throw new BadUsage('name one file with a receipt or an attestation')
+  return { text: await textOf(file), values }
+}
+
+/** The options that attestations are verified with. */
+const OF_ATTESTATIONS: ReadonlySet<string> = new Set(['key', 'signer', 'liability'])
+
+async function attestationEvidence({ text, values }: Asked): Promise<AttestationEvidence> {
+  const other = Object.keys(values).find((name) => !OF_ATTESTATIONS.has(name))
+  if (other !== undefined) throw new BadUsage(`--${other} is not for attestations`)
+  const { key, signer, liability } = values
+  return {
+    attestation: text,
+    ...(key !== undefined && { key }),
+    ...(signer !== undefined && { signer }),
+    ...(liability !== undefined && { liability: await textOf(liability) }),
+  }
+}
+
+async function receiptEvidence({ text, values }: Asked): Promise<Evidence> {
+  if (values.signer !== undefined || values.liability !== undefined) {
+    throw new BadUsage('--signer and --liability are for attestations')
+  }
+  const { key, witness, sheet, lock, checkpoint, consistency } = values
   if (consistency !== undefined && checkpoint === undefined) throw new BadUsage('--consistency needs --checkpoint')
   return {
-    receipt: await textOf(file),
+    receipt: text,
     ...(key !== undefined && { key }),
     ...(witness !== undefined && { witnesses: witness }),
     ...(sheet !== undefined && { sheet: await textOf(sheet) }),
+    ...(lock !== undefined && { lock: await textOf(lock) }),
     ...(checkpoint !== undefined && { checkpoint: await textOf(checkpoint) }),
     ...(consistency !== undefined && { consistency: await textOf(consistency) }),
     ...(await readSettlement(values)),
@@ -121,24 +161,29 @@ async function askNode(url: string, transaction: string): Promise<string> {
   }
 }
 
-function reportText({ steps, ok }: Report): string {
+function reportText({ steps, ok }: Report, what: string): string {
   const lines = steps.map(({ name, result, reason }) => `${name.padEnd(11)} ${result.padEnd(7)} ${reason}\n`)
   const skipped = steps.flatMap(({ name, result }) => (result === 'skipped' ? [name] : []))
-  const holds = skipped.length === 0 ? 'the receipt holds' : `what was checked holds, without ${skipped.join(' and ')}`
-  return `${lines.join('')}${ok ? holds : 'the receipt does not hold'}\n`
+  const holds = skipped.length === 0 ? `${what} holds` : `what was checked holds, without ${skipped.join(' and ')}`
+  return `${lines.join('')}${ok ? holds : `${what} does not hold`}\n`
 }
 
 async function main(): Promise<number> {
-  const evidence = await readEvidence(process.argv.slice(2))
-  if (evidence === undefined) {
+  const asked = await readAsked(process.argv.slice(2))
+  if (asked === undefined) {
     process.stdout.write(USAGE)
     return HOLDS
   }
-  const report = await verify(evidence)
-  process.stdout.write(reportText(report))
+  if (isAttestation(asked.text)) {
+    const report = await verifyAttestation(await attestationEvidence(asked))
+    process.stdout.write(reportText(report, 'the attestation'))
+    return report.ok ? HOLDS : FAILED
+  }
+  const report = await verify(await receiptEvidence(asked))
+  process.stdout.write(reportText(report, 'the receipt'))
   if (!report.ok) return FAILED
   if (report.steps.some(({ name, result }) => name === 'charge' && result === 'skipped')) {
-    throw new BadUsage('the charge needs the price sheet: --sheet FILE')
+    throw new BadUsage('the charge needs the price sheet, and for burnt tokens their series: --sheet FILE, --lock FILE')
   }
   return HOLDS
 }

@@ -14,6 +14,10 @@ export class Members {
     this.path = path
   }
 
+  names(): string[] {
+    return Object.keys(this.values)
+  }
+
   /** Whether there is such a member, be it null. */
   has(name: string): boolean {
     return Object.hasOwn(this.values, name)

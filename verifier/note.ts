@@ -1,5 +1,6 @@
 import { type Bytes, concat, fromBase64, isSame, utf8 } from './bytes.ts'
-import { Failed, must } from './failed.ts'
+import { isEd25519 } from './ed25519.ts'
+import { must } from './failed.ts'
 import { sha256 } from './sha256.ts'
 import { HASH_BYTES, type TreeHead } from './tree.ts'
 
@@ -63,7 +64,7 @@ export async function checkSignature(note: string, key: NoteKey): Promise<void> 
   must(own.length > 0, `${key.name} has not signed the checkpoint`)
   must(text.startsWith(`${key.name}\n`), `the checkpoint is not one of ${key.name}`)
   for (const { bytes } of own) {
-    const holds = await isSignature(bytes.slice(KEY_ID_BYTES), text, key)
+    const holds = await isEd25519(bytes.slice(KEY_ID_BYTES), text, key.publicKey)
     must(holds, `the signature of ${key.name} is wrong`)
   }
 }
@@ -79,22 +80,13 @@ export async function checkCosignature(note: string, key: NoteKey): Promise<bigi
   must(own !== undefined && own.bytes.length > KEY_ID_BYTES + TIME_BYTES, `${key.name} has not cosigned the checkpoint`)
   const time = new DataView(own.bytes.buffer).getBigUint64(KEY_ID_BYTES)
   const signature = own.bytes.slice(KEY_ID_BYTES + TIME_BYTES)
-  const holds = await isSignature(signature, `cosignature/v1\ntime ${time}\n${text}`, key)
+  const holds = await isEd25519(signature, `cosignature/v1\ntime ${time}\n${text}`, key.publicKey)
   must(holds, `the cosignature of ${key.name} is wrong`)
   return time
 }
 
 function isOf({ name, bytes }: NoteSignature, key: NoteKey): boolean {
   return name === key.name && isSame(bytes.slice(0, KEY_ID_BYTES), key.id)
-}
-
-async function isSignature(signature: Bytes, text: string, { publicKey }: NoteKey): Promise<boolean> {
-  const { subtle } = globalThis.crypto as Partial<typeof globalThis.crypto>
-  must(subtle !== undefined, 'signatures cannot be verified on a page that came without TLS')
-  const imported = await subtle.importKey('raw', publicKey, { name: 'Ed25519' }, false, ['verify']).catch(() => {
-    throw new Failed('this browser does not know Ed25519 yet')
-  })
-  return subtle.verify({ name: 'Ed25519' }, imported, signature, utf8(text))
 }
 
 function readNote(note: string): Note {

@@ -3,13 +3,18 @@ import { isSame, toBase64 } from './bytes.ts'
 import { checkCharge } from './charge.ts'
 import { proveConsistent } from './consistency.ts'
 import { entryOf, layoutOf } from './entry.ts'
-import { Failed, must } from './failed.ts'
+import { must } from './failed.ts'
+import { readSeries } from './lock.ts'
 import { Members } from './members.ts'
 import { type Checkpoint, checkCosignature, checkSignature, type NoteKey, readCheckpoint, readKey } from './note.ts'
 import { type Place, type Receipt, readReceipt } from './receipt.ts'
 import { checkStatement, readBatch } from './settlement.ts'
 import { readSheet, type Sheet } from './sheet.ts'
+import { type Found, parse, type Report, type Step, Steps, told } from './steps.ts'
 import { leafHash, rootOf } from './tree.ts'
+
+export { type AttestationEvidence, verifyAttestation } from './attestation.ts'
+export type { Report, Step }
 
 /** The last second of the year 9999. */
 const LAST_SECOND = 253_402_300_799n
@@ -20,6 +25,8 @@ export interface Evidence {
   readonly receipt: string
   /** As GET /v1/pricing/sheets/VERSION answers. */
   readonly sheet?: string
+  /** Of a receipt with `lock`, its series, or all series as GET /v1/locks answers. */
+  readonly lock?: string
   /** The verifier key of the log, NAME+ID+KEY. Without it no signature is checked. */
   readonly key?: string
   /** The verifier keys of witnesses that have to have cosigned the receipt's checkpoint. */
@@ -38,26 +45,13 @@ export interface Evidence {
   readonly statement?: string
 }
 
-/** A step of the verification, and why it holds or does not. A step is skipped where what it needs was not given. */
-export interface Step {
-  readonly name: string
-  readonly result: 'ok' | 'failed' | 'skipped'
-  readonly reason: string
-}
-
-export interface Report {
-  /** No step has failed. */
-  readonly ok: boolean
-  readonly steps: readonly Step[]
-}
-
 /** Verifies a receipt with nothing but what is given. Never throws: what cannot be read is a step that failed. */
 export async function verify(evidence: Evidence): Promise<Report> {
   const steps = new Steps()
   const read = await steps.run('receipt', () => readEvidence(evidence))
   if (read === undefined) return steps.report()
   const { receipt, sheet } = read
-  await checkPrices(steps, receipt, sheet)
+  await checkPrices(steps, receipt, sheet, evidence.lock)
   const { place } = receipt
   await steps.run('entry', () => checkEntry(receipt))
   await steps.run('leaf', () => checkLeaf(place))
@@ -66,47 +60,6 @@ export async function verify(evidence: Evidence): Promise<Report> {
   if (signed !== undefined) await checkCheckpoints(steps, signed, evidence)
   await checkSettlement(steps, signed, evidence)
   return steps.report()
-}
-
-/** What a step found, and how it is told. */
-interface Found<Value> {
-  readonly value: Value
-  readonly reason: string
-}
-
-class Steps {
-  private readonly steps: Step[] = []
-
-  /** @param work throws where the step does not hold. @returns what it found; undefined where it failed */
-  async run<Value>(name: string, work: () => Found<Value> | Promise<Found<Value>>): Promise<Value | undefined> {
-    try {
-      const { value, reason } = await work()
-      this.steps.push({ name, result: 'ok', reason })
-      return value
-    } catch (error) {
-      if (!(error instanceof Error)) throw error
-      this.steps.push({ name, result: 'failed', reason: error.message })
-      return undefined
-    }
-  }
-
-  skip(name: string, reason: string): void {
-    this.steps.push({ name, result: 'skipped', reason })
-  }
-
-  report(): Report {
-    return { ok: this.steps.every(({ result }) => result !== 'failed'), steps: this.steps }
-  }
-}
-
-const told = (reason: string): Found<true> => ({ value: true, reason })
-
-function parse(text: string, what: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw new Failed(`the ${what} is not JSON`)
-  }
 }
 
 function readEvidence({ receipt, sheet }: Evidence): Found<{ receipt: Receipt; sheet: unknown }> {
@@ -119,7 +72,7 @@ function readEvidence({ receipt, sheet }: Evidence): Found<{ receipt: Receipt; s
   return { value, reason: `${read.requestId}, ${read.status}, price sheet ${read.sheetVersion}` }
 }
 
-async function checkPrices(steps: Steps, receipt: Receipt, json: unknown): Promise<void> {
+async function checkPrices(steps: Steps, receipt: Receipt, json: unknown, lock: string | undefined): Promise<void> {
   let sheet: Sheet | undefined
   if (json === undefined) steps.skip('charge', `price sheet ${receipt.sheetVersion} was not given`)
   else {
@@ -130,11 +83,24 @@ async function checkPrices(steps: Steps, receipt: Receipt, json: unknown): Promi
   }
   if (sheet !== undefined) {
     const prices = sheet
-    await steps.run('charge', () => told(checkCharge(receipt, prices)))
+    await checkAgainst(steps, receipt, prices, lock)
     await steps.run('amounts', () => told(checkAmounts(receipt, prices)))
   }
   const { paid } = receipt
   if (paid !== null) await steps.run('payment', () => told(checkPayment(receipt, paid)))
+}
+
+/** @param lock the series of the tokens that were burnt, as a text */
+async function checkAgainst(steps: Steps, receipt: Receipt, prices: Sheet, lock: string | undefined): Promise<void> {
+  const { lock: burnt } = receipt
+  if (burnt !== null && lock === undefined) {
+    steps.skip('charge', `series ${burnt.series} was not given`)
+    return
+  }
+  await steps.run('charge', () => {
+    const series = burnt === null ? undefined : readSeries(parse(lock ?? '', 'series'), burnt.series)
+    return told(checkCharge(receipt, prices, series))
+  })
 }
 
 function checkEntry(receipt: Receipt): Found<true> {

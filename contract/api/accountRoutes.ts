@@ -48,7 +48,7 @@ export const accountRoutes = (limits: ContractLimits) =>
       method: 'GET',
       path: '/v1/account/activity',
       auth: 'session',
-      summary: 'Everything that was changed, newest first',
+      summary: 'List every change to the account, newest first',
       query: members({ limit: pageLimit(limits.listPageMax), after: pageAfter('evt') }),
     },
     get_usage: {

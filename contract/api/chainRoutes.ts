@@ -3,7 +3,18 @@ import { pageAfter, pageLimit, time } from './fields.ts'
 import { type ApiRoute, members } from './route.ts'
 
 /** What a movement on the chain may be for. */
-export const FLOW_KINDS = ['payment', 'deposit', 'refund', 'withdrawal', 'settlement', 'other'] as const
+export const FLOW_KINDS = [
+  'payment',
+  'deposit',
+  'refund',
+  'withdrawal',
+  'settlement',
+  'reward',
+  'reward_root',
+  'vault',
+  'vault_vest',
+  'other',
+] as const
 export type FlowKind = (typeof FLOW_KINDS)[number]
 
 /** What anybody may read of the chain as the gateway has recorded it. */
@@ -43,7 +54,43 @@ export const chainRoutes = (limits: ContractLimits) =>
       method: 'GET',
       path: '/v1/settlements/{number}',
       auth: 'open',
-      summary: 'One settlement batch, with its checkpoint and the statement that the chain has the hash of',
+      summary: 'One settlement batch, with its checkpoint and the statement whose hash is on the chain',
+      cache: { maxAgeSeconds: 5 },
+    },
+    get_reserve: {
+      method: 'GET',
+      path: '/v1/reserve',
+      auth: 'open',
+      summary: 'What is owed, what is held against it on the chain, and by which contracts',
+      cache: { maxAgeSeconds: 5 },
+    },
+    list_reserve_days: {
+      method: 'GET',
+      path: '/v1/reserve/history',
+      auth: 'open',
+      summary: 'The first and the last reading of the reserve of each day, newest first',
+      query: members({
+        limit: pageLimit(limits.listPageMax),
+        after: {
+          type: 'string',
+          pattern: '^\\d{4}-\\d{2}-\\d{2}$',
+          description: 'the day of the last entry of the page before, such as "2027-01-31"',
+        },
+      }),
+      cache: { maxAgeSeconds: 5 },
+    },
+    get_latest_attestation: {
+      method: 'GET',
+      path: '/v1/reserve/attestations/latest',
+      auth: 'open',
+      summary: 'The last signed attestation of the reserve, with its signatures',
+      cache: { maxAgeSeconds: 5 },
+    },
+    get_attestation: {
+      method: 'GET',
+      path: '/v1/reserve/attestations/{number}',
+      auth: 'open',
+      summary: 'A signed attestation of the reserve by its number',
       cache: { maxAgeSeconds: 5 },
     },
   }) as const satisfies Record<string, ApiRoute>

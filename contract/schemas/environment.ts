@@ -13,6 +13,7 @@ export interface Variables {
   readonly SLUICE_LOG_WITNESSES?: string
   readonly SLUICE_CATALOG_KEY?: string
   readonly SLUICE_CATALOG_NEXT_KEY?: string
+  readonly SLUICE_ATTESTATION_SECONDS: number
   readonly SLUICE_ARCHIVE: string
   readonly SLUICE_RECEIPTS_MONTHS: number
   readonly SLUICE_CATALOG?: string
@@ -122,7 +123,8 @@ export function unknownVariables(env: NodeJS.ProcessEnv): string[] {
     if (!name.startsWith(PREFIX) || variables.has(name) || name.startsWith(`${PREFIX}TEST_`)) continue
     const meant = nearest(name, [...variables.keys()])
     if (meant !== undefined) told.push(`${name} is set but not known; did you mean ${meant}?`)
-    else if (!name.endsWith('_KEY')) told.push(`${name} is set but not known; README.md lists every variable`)
+    else if (!name.endsWith('_KEY'))
+      told.push(`${name} is set but not known; docs/reference/configuration.md lists every variable`)
   }
   return told
 }

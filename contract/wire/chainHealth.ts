@@ -4,3 +4,7 @@
  */
 export const CHAIN_HEALTHS = ['ok', 'behind', 'unavailable', 'not_configured'] as const
 export type ChainHealth = (typeof CHAIN_HEALTHS)[number]
+
+/** Whether withdrawals are taken: paused while the reserve is not known to cover what is owed. */
+export const WITHDRAWAL_STATES = ['open', 'paused', 'not_configured'] as const
+export type WithdrawalState = (typeof WITHDRAWAL_STATES)[number]

@@ -19,8 +19,8 @@ let startLength = 0
 
 export type IdPrefix =
   | ('req' | 'acct' | 'key' | 'grt' | 'own' | 'batch' | 'video' | 'agt' | 'evt' | 'sid')
-  | ('lnk' | 'pay' | 'apr' | 'prov' | 'inc' | 'rfd' | 'dep' | 'wdr' | 'rfl' | 'bgr' | 'obs' | 'flow')
-  | ('lock' | 'lor' | 'lqt')
+  | ('lnk' | 'pay' | 'apr' | 'prov' | 'inc' | 'rfd' | 'dep' | 'wdr' | 'rfl' | 'bgr' | 'obs' | 'flow' | 'att')
+  | ('lock' | 'lor' | 'lqt' | 'adm' | 'prb')
 
 /**
  * A new id: the prefix, an underscore and 26 characters of ULID (48 bits of time, 80 random bits), so that ids of one

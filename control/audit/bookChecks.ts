@@ -8,10 +8,14 @@ import { creditInvariants } from './creditChecks.ts'
 import { escrowBy } from './escrow.ts'
 import { KEY_TRANSFER_INVARIANTS } from './keyTransferChecks.ts'
 import { LOCK_INVARIANTS } from './lockChecks.ts'
+import { LOCK_USE_INVARIANTS } from './lockUseChecks.ts'
 import { MOVEMENT_INVARIANTS } from './movementChecks.ts'
 import { PAYMENT_INVARIANTS } from './paymentChecks.ts'
 import type { Progress } from './progress.ts'
+import { PROVIDER_INVARIANTS } from './providerChecks.ts'
 import { referralInvariants } from './referralChecks.ts'
+import { REWARD_INVARIANTS } from './rewardChecks.ts'
+import { RESERVE_INVARIANTS } from './reserveChecks.ts'
 import { SETTLEMENT_INVARIANTS } from './settlementChecks.ts'
 import { statisticsInvariants } from './statisticsChecks.ts'
 import { balanceInvariants, usageInvariants } from './sumChecks.ts'
@@ -79,9 +83,13 @@ function steps(limits: Limits, isSinceMark: boolean, charges: ChargeChecks): rea
     ...creditInvariants(isSinceMark),
     ...MOVEMENT_INVARIANTS,
     ...SETTLEMENT_INVARIANTS,
+    ...REWARD_INVARIANTS,
+    ...RESERVE_INVARIANTS,
     ...KEY_TRANSFER_INVARIANTS,
     ...LOCK_INVARIANTS,
+    ...LOCK_USE_INVARIANTS,
     ...referralInvariants(isSinceMark),
+    ...PROVIDER_INVARIANTS,
     ...batchInvariants(limits),
   ]
 }

@@ -13,6 +13,7 @@ import type { AuditCheck } from './check.ts'
 import { checkCheckpoints } from './checkpointChecks.ts'
 import { type OnProgress, Progress } from './progress.ts'
 import { checkRates } from './rateChecks.ts'
+import { checkAttestations } from './reserveChecks.ts'
 import { checkUsageLogs } from './usageLogChecks.ts'
 import { exportSnapshot, inReader, inWorkspace } from './workspace.ts'
 
@@ -56,6 +57,7 @@ export async function runAudit(
     const checks = [
       ...(await checkBoth(pool, client, mark, progress, limits)),
       ...(await checkCatalogs(client)),
+      ...(await checkAttestations(client, limits)),
       ...(await checkAdmission(pool, redis, limits)),
       ...(await checkChain(pool, rpcUrl, limits)),
     ]

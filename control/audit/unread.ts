@@ -77,6 +77,7 @@ async function addPage(client: Queryable, entries: readonly Entry[], unread: Unr
     for (const part of entry.parts) increase(unread.amounts, part.ledgerAccount, part.amount)
     const charges = unread.keyCharges.get(entry.receipt.keyId) ?? []
     unread.keyCharges.set(entry.receipt.keyId, charges)
-    charges.push({ hour: Math.floor(entry.receipt.heldAtMs / 3_600_000), units: entry.receipt.chargeUnits })
+    const { heldAtMs, chargeUnits, lockUnits } = entry.receipt
+    charges.push({ hour: Math.floor(heldAtMs / 3_600_000), units: chargeUnits + lockUnits })
   }
 }

@@ -28,7 +28,9 @@ import { buildProgram, isHelp } from './program.ts'
 import { PROVIDER } from './provider.ts'
 import { RECEIPTS } from './receipts.ts'
 import { REFERRAL } from './referral.ts'
+import { RESERVE } from './reserve.ts'
 import { RESTORE } from './restore.ts'
+import { REWARDS } from './rewards.ts'
 import { ROUTE } from './route.ts'
 import { SESSION } from './session.ts'
 import { TRAIL } from './trail.ts'
@@ -52,6 +54,8 @@ export const COMMANDS: readonly (CommandGroup | Command)[] = [
   BATCH,
   LOG,
   CHAIN,
+  RESERVE,
+  REWARDS,
   RECEIPTS,
   RESTORE,
   TRAIL,

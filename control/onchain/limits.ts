@@ -89,4 +89,41 @@ export const ONCHAIN_LIMITS = {
   settlementsReorgMax: 100,
   /** How long a batch rests that its contract does not take, in milliseconds. */
   settlementRefusedMs: 60_000,
+
+  // Shares of the revenue.
+  /** The time from one look whether a share of the revenue is due, or waits to be sent, to the next, in milliseconds. */
+  revenueCheckMs: 2_000,
+  /** How long after its end a period is closed, so that all that was being booked then is in the book, in milliseconds. */
+  revenueCloseDelayMs: 60_000,
+  /** How long a call rests that its contract does not take, in milliseconds. */
+  revenueRefusedMs: 60_000,
+  /** Holders among whom a reward is shared out. */
+  rewardHoldersMax: 200_000,
+  /** Hashes of the tree of rewards after which other work has its turn. */
+  rewardHashesPerTurn: 500,
+  /** Rewards that the answer about a holder lists. */
+  rewardClaimsShown: 100,
+  /** Deposits of revenue that the answer about the vault lists. */
+  vaultDepositsShown: 100,
+  // The reserve.
+  /** The time from one look whether the reserve is to be read to the next, in milliseconds. */
+  reserveCheckMs: 1_000,
+  /** The time from one reading of the reserve to the next, in milliseconds. */
+  reserveReadMs: 60_000,
+  /** The same while less is held than owed, in milliseconds. */
+  reserveRecheckMs: 5_000,
+  /** Readings in a row that find less held than owed, from which on withdrawals pause. */
+  reserveShortReadings: 2,
+  /** The age of the last reading above which withdrawals pause, in milliseconds. */
+  reserveReadingMaxMs: 300_000,
+  /** The time from one look whether an attestation is due to the next, in milliseconds. */
+  attestationCheckMs: 5_000,
+  /** Accounts that are read at once for an attestation. */
+  attestationRowsMax: 500,
+  /** The time that an attestation waits for a moment without a transfer, in milliseconds. */
+  attestationLockMs: 2_000,
+  /** How long the command line waits for an attestation that it asks for, in milliseconds. */
+  attestationWaitMs: 60_000,
+  /** Attestations, from the last one back, whose trees are kept. */
+  attestationTreesKept: 7,
 } as const

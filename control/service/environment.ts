@@ -18,6 +18,8 @@ export interface Environment {
   readonly logWitnesses?: readonly WitnessKey[]
   /** Signs the catalog; undefined where it is not signed. */
   readonly catalogKey?: CatalogKey | undefined
+  /** From one attestation of the reserve to the next. */
+  readonly attestationSeconds: number
   readonly catalogPath: string
   /** The folder of archives, and how many months before the present one stay in the database; 0 for all. */
   readonly archive?: { readonly dir: string; readonly keptMonths: number }
@@ -49,6 +51,7 @@ export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
     logKey: logKeyOf(variables.SLUICE_LOG_KEY),
     logWitnesses: witnessesOf(variables.SLUICE_LOG_WITNESSES),
     catalogKey: catalogKeyOf(variables.SLUICE_CATALOG_KEY),
+    attestationSeconds: variables.SLUICE_ATTESTATION_SECONDS,
     catalogPath: variables.SLUICE_CATALOG ?? CATALOG,
     archive: { dir: variables.SLUICE_ARCHIVE, keptMonths: variables.SLUICE_RECEIPTS_MONTHS },
     metricsPort: variables.SLUICE_CONTROL_METRICS_PORT,

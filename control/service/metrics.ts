@@ -4,7 +4,9 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import { type BatchSample, NO_BATCHES } from '../batch/batchSample.ts'
 import { type CheckpointSample, NO_CHECKPOINTS } from '../book/checkpoint/checkpointSample.ts'
 import type { SettlementStats } from '../book/settlement/consumer.ts'
+import { NO_PROVIDERS, type ProviderSample } from '../customers/serving/providerSample.ts'
 import { NO_OPEN_MONEY, type OpenMoney } from '../onchain/payments/openMoney.ts'
+import { NO_RESERVE, type ReserveSample } from '../onchain/reserve/reserveSample.ts'
 import type { RpcObserver } from '../runtime/bus/rpcServer.ts'
 import { type BacklogSample, EMPTY_BACKLOG } from './backlog.ts'
 import { type LeaseSample, NO_LEASES } from './leaseSample.ts'
@@ -29,16 +31,21 @@ export interface MetricsSources {
   /** Reads the book; absent when no checkpoints are signed. A rejection leaves the last numbers. */
   checkpoints?(): Promise<CheckpointSample>
   /** Reads the book; a rejection leaves the last numbers. */
+  reserve(): Promise<ReserveSample>
+  /** Reads the book; a rejection leaves the last numbers. */
   batches(): Promise<BatchSample>
   /** Since the process began. */
   priceLists(): { readonly reads: number; readonly failures: number }
   /** Reads the book; a rejection leaves the last number. */
   pricesAboveSold(): Promise<number>
+  /** Reads the book; a rejection leaves the last numbers. */
+  providers(): Promise<ProviderSample>
 }
 
 /** The metrics of control, served on 127.0.0.1 alone. Labels come from closed sets. */
 export class ControlMetrics {
-  private readonly registry = new Registry()
+  /** All metrics, with their names, types and labels. */
+  readonly registry = new Registry()
   private readonly rpcCount: Counter<'operation' | 'outcome'>
   private readonly rpcSeconds: Histogram<'operation'>
   private readonly server: Server
@@ -48,6 +55,8 @@ export class ControlMetrics {
   private batches = NO_BATCHES
   private checkpoints = NO_CHECKPOINTS
   private pricesAboveSold = 0
+  private providers = NO_PROVIDERS
+  private reserve = NO_RESERVE
 
   constructor(sources: MetricsSources) {
     const registers = [this.registry]
@@ -71,7 +80,9 @@ export class ControlMetrics {
     if (sources.openMoney !== undefined) this.addOpenMoney()
     if (sources.paymentsRefused !== undefined) this.addRefusals(sources.paymentsRefused)
     this.addBatches()
+    this.addReserve()
     this.addPriceLists(sources)
+    this.addProviders()
     if (sources.checkpoints !== undefined) this.addCheckpoints()
     this.server = createServer((request, response) => {
       // Whoever asks seldom would else meet the end of an idle connection with a request under way.
@@ -110,8 +121,10 @@ export class ControlMetrics {
     this.backlog = await sources.backlog().catch(() => this.backlog)
     this.leases = await sources.leases().catch(() => this.leases)
     this.openMoney = (await sources.openMoney?.().catch(() => undefined)) ?? this.openMoney
+    this.reserve = await sources.reserve().catch(() => this.reserve)
     this.batches = await sources.batches().catch(() => this.batches)
     this.checkpoints = (await sources.checkpoints?.().catch(() => undefined)) ?? this.checkpoints
+    this.providers = await sources.providers().catch(() => this.providers)
     this.pricesAboveSold = await sources.pricesAboveSold().catch(() => this.pricesAboveSold)
     return this.registry.metrics()
   }
@@ -178,6 +191,23 @@ export class ControlMetrics {
     this.addTotal('price_list_reads', "Readings of providers' price lists", () => priceLists().reads)
     this.addTotal('price_list_failures', 'Of these, failed', () => priceLists().failures)
     this.addGauge('prices_above_sold', 'Models whose list price is above what is sold', () => this.pricesAboveSold)
+  }
+
+  private addReserve(): void {
+    const add = (name: string, help: string, value: (sample: ReserveSample) => number) =>
+      this.addGauge(name, help, () => value(this.reserve))
+    add('reserve_held_units', 'What is held on the chain against what is owed', ({ heldUnits }) => heldUnits)
+    add('reserve_owed_units', 'What is owed to accounts and payers', ({ owedUnits }) => owedUnits)
+    add('reserve_short', '1 while less is held than owed', ({ isShort }) => Number(isShort))
+    add('reserve_reading_age_seconds', 'Age of the last reading of the reserve', ({ ageSeconds }) => ageSeconds)
+    add('withdrawals_paused', '1 while withdrawals are not taken', ({ isPaused }) => Number(isPaused))
+    add('attestation_age_seconds', 'Age of the last attestation; 0 for none', (sample) => sample.attestationAgeSeconds)
+  }
+
+  private addProviders(): void {
+    this.addGauge('providers_probation', 'Registered providers on probation, by model', () => this.providers.probation)
+    this.addGauge('providers_serving', 'Registered providers in full service, by model', () => this.providers.serving)
+    this.addGauge('providers_suspended', 'Registered providers suspended, by model', () => this.providers.suspended)
   }
 
   private addCheckpoints(): void {

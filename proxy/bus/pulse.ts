@@ -1,5 +1,10 @@
 import type { Observed } from '../../contract/api/observedDays.ts'
-import { CHAIN_HEALTHS, type ChainHealth } from '../../contract/wire/chainHealth.ts'
+import {
+  CHAIN_HEALTHS,
+  type ChainHealth,
+  WITHDRAWAL_STATES,
+  type WithdrawalState,
+} from '../../contract/wire/chainHealth.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
 import type { RpcClient } from './rpcClient.ts'
 
@@ -13,11 +18,21 @@ export interface Seen {
   keep(observed: readonly Observed[]): void
 }
 
+/** What this process measures of registered providers. */
+export interface Measuring {
+  /** What was measured since the last call. */
+  take(): readonly sluice.RouteMeasure.$Properties[]
+  /** Takes back what could not be told. */
+  keep(measured: readonly sluice.RouteMeasure.$Properties[]): void
+}
+
 export interface PulseOptions {
   readonly rpc: Pick<RpcClient, 'call'>
   readonly intervalMs: number
   /** Asked before each pulse, and told to control with it. */
   readonly seen: Seen
+  /** Told to control with each pulse as well. */
+  readonly canaries: Measuring
   /** The process that lives, and perhaps has leases; '' for one that has none. */
   readonly owner: string
   /** Told how far the endings of the owner are booked, by shard; a shard without endings is absent. */
@@ -32,6 +47,9 @@ export class Pulse {
   alive = false
   /** The state of the chain as control last told it; while control does not answer, nothing can be paid on it. */
   chain: ChainHealth = 'unavailable'
+
+  /** Whether withdrawals are taken, as control last told it; while control does not answer, none is. */
+  withdrawals: WithdrawalState = 'not_configured'
 
   /** At the last answer control was loading the state that holds are taken on, so that nothing could be held for. */
   admissionClosed = false
@@ -52,22 +70,26 @@ export class Pulse {
   }
 
   private ask(): void {
-    const { rpc, seen, owner, onBooked, intervalMs } = this.options
+    const { rpc, seen, canaries, owner, onBooked, intervalMs } = this.options
     seen.observe()
     const observed = seen.take()
+    const measured = canaries.take()
     rpc
-      .call('ping', { observed: [...observed], owner })
+      .call('ping', { observed: [...observed], measured: [...measured], owner })
       .then(
-        ({ chain, admissionClosed, booked }) => {
+        ({ chain, admissionClosed, booked, withdrawals }) => {
           this.admissionClosed = admissionClosed
           this.alive = true
           this.chain = CHAIN_HEALTHS.find((state) => state === chain) ?? 'not_configured'
+          this.withdrawals = WITHDRAWAL_STATES.find((state) => state === withdrawals) ?? 'not_configured'
           return booked
         },
         () => {
           this.alive = false
           seen.keep(observed)
+          canaries.keep(measured)
           if (this.chain !== 'not_configured') this.chain = 'unavailable'
+          if (this.withdrawals !== 'not_configured') this.withdrawals = 'paused'
           return undefined
         },
       )

@@ -1,4 +1,4 @@
-import type { ChainHealth } from '../../contract/wire/chainHealth.ts'
+import type { ChainHealth, WithdrawalState } from '../../contract/wire/chainHealth.ts'
 import type { CatalogStore } from '../catalog/catalogStore.ts'
 import { type Handler, JSON_TYPE } from '../server/exchange.ts'
 import type { RouteHealth } from '../upstream/routeHealth.ts'
@@ -11,6 +11,8 @@ export interface Vitals {
   readonly control: boolean
   /** As control tells it. */
   readonly chain: ChainHealth
+  /** As control tells it. */
+  readonly withdrawals: WithdrawalState
   readonly draining: boolean
 }
 
@@ -19,6 +21,7 @@ interface Report {
   readonly database: 'ok' | 'unavailable'
   readonly ledger: 'ok' | 'unavailable'
   readonly chain: ChainHealth
+  readonly withdrawals: WithdrawalState
   readonly upstreams: { readonly models: number; readonly serving: number }
 }
 
@@ -55,6 +58,7 @@ function report(catalog: CatalogStore, health: RouteHealth, vitals: Vitals): Rep
     database: vitals.control ? 'ok' : 'unavailable',
     ledger: vitals.redis ? 'ok' : 'unavailable',
     chain: vitals.chain,
+    withdrawals: vitals.withdrawals,
     upstreams: { models: models.length, serving },
   }
 }

@@ -58,7 +58,7 @@ export function componentsNow(
   open: readonly Incident[],
   nowMs: number,
 ): { name: string; status: ServiceState }[] {
-  const { redis, control, chain } = vitals()
+  const { redis, control, chain, withdrawals } = vitals()
   const components: { name: string; status: ServiceState }[] = [
     { name: 'models', status: modelsNow(catalog.current, health, open, nowMs).status },
     // Nothing runs that cannot be held for.
@@ -69,6 +69,10 @@ export function componentsNow(
   // Who has a key is served on without it.
   if (chain !== 'not_configured') {
     components.push({ name: 'payments', status: chain === 'ok' ? 'operational' : 'degraded_performance' })
+  }
+  // None is taken then, and nothing else is concerned.
+  if (withdrawals !== 'not_configured') {
+    components.push({ name: 'withdrawals', status: withdrawals === 'open' ? 'operational' : 'partial_outage' })
   }
   return components
 }

@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import { workerStopMaxMs } from '../../contract/limits/stopTime.ts'
 import type { ProxyConfig } from '../config.ts'
 import type { Limits } from '../limits.ts'
+import { logEvent } from '../logEvents.ts'
 import { addCounters, newCounters } from '../metrics/requestMetrics.ts'
 import type { MainToWorker, WorkerSnapshot, WorkerToMain } from '../workerMessages.ts'
 
@@ -130,7 +131,7 @@ export class WorkerProcesses {
         this.retire(worker)
         this.releaseDrained(worker)
         if (this.stopping) return
-        this.log.error({ pid: child.pid, code, signal }, 'a worker died')
+        logEvent(this.log, 'worker_died', { pid: child.pid, code, signal })
         if (worker.ready) this.replace(slot)
         else reject(new Error(`a worker ended with ${code ?? signal} before it was ready`))
       })
@@ -158,7 +159,7 @@ export class WorkerProcesses {
     setTimeout(() => {
       if (this.stopping) return
       this.spawn(slot).catch((error: unknown) => {
-        this.log.error({ err: error }, 'a worker could not be replaced')
+        logEvent(this.log, 'worker_restart_failed', { err: error })
         this.replace(slot)
       })
     }, delayMs)

@@ -42,5 +42,6 @@ function providerRequest(
     idleTimeoutMs: limits.idleTimeoutMs,
     totalTimeoutMs,
     fresh,
+    publicOnly: provider.publicOnly === true,
   }
 }

@@ -235,6 +235,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
   'GET /v1/catalog/signature': row(all('200')),
   'GET /v1/catalog/signer': row(all('200')),
   'GET /v1/catalog/versions': row(all('200')),
+  'GET /v1/privacy/attestation': row(all('200')),
   'GET /v1/stats': row(all('200')),
   'GET /v1/rankings': row(all('200')),
   'GET /v1/index': row(all('200')),
@@ -242,9 +243,20 @@ export const ROWS: Readonly<Record<string, Row>> = {
   'GET /v1/ecosystem': row(all('200')),
 
   'GET /v1/flows': row(all('200')),
+  'GET /v1/reserve': row(all('200')),
+  'GET /v1/reserve/history': row(all('200')),
+  'GET /v1/reserve/attestations/latest': row(all('200')),
+  'GET /v1/reserve/attestations/{number}': row(all('200'), undefined, '/v1/reserve/attestations/1'),
+  // Attested before the accounts of the test were opened.
+  'GET /v1/account/liability': row(either('404 attestation_not_found')),
   'GET /v1/settlements': row(all('200')),
+  'GET /v1/scoin': row(all('404 not_found')),
+  'GET /v1/holders/rewards': row(all('404 not_found')),
+  'GET /v1/holders/rewards/me': row(either('404 not_found')),
+  'GET /v1/holders/rewards/{address}': row(all('400 invalid_address'), undefined, '/v1/holders/rewards/0x12'),
   'GET /v1/settlements/{number}': row(all('404 not_found'), undefined, '/v1/settlements/1'),
   'GET /v1/providers': row(all('200')),
+  'GET /v1/account/providers': row(session('200')),
   'POST /v1/providers': row(session(BAD), {}),
   'DELETE /v1/providers/{id}': row(session('200', DENIED), undefined, '/v1/providers/<provider>'),
 }

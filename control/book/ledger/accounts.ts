@@ -1,10 +1,16 @@
 /** Ledger accounts of the gateway itself; migrations open them. */
 export const REVENUE = 'revenue'
 export const PAYMENTS_IN = 'payments_in'
+/** What serving costs that the gateway pays itself, such as shares of registered providers. */
+export const PROVIDER_COST = 'provider_cost'
 export const HOUSE = 'house'
 export const ESCROW = 'escrow'
 /** Of coin that waits, where ESCROW is of US dollars. */
 export const ESCROW_COIN = 'escrow_coin'
+/** Coin that holders have earned and that is neither sent to the distributor nor credited. */
+export const REWARDS = 'rewards'
+/** Coin of the revenue that is not sent to the vault yet. */
+export const VAULT = 'vault'
 
 /** What the requests of a shard are charged goes here, so that shards which are booked at once do not wait for each other. */
 export const revenueOfShard = (shard: number): string => `${REVENUE}:${String(shard).padStart(2, '0')}`

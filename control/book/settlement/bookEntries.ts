@@ -10,6 +10,7 @@ import { stageBatch } from '../statistics/stagedBatches.ts'
 import type { Frontier } from '../usagelog/frontier.ts'
 import { type Appended, appendLeaves, lockHeads } from '../usagelog/head.ts'
 import { chargesOf, expiryRef, lockBalances } from './charges.ts'
+import { earnBurnt } from './earnBurnt.ts'
 import type { BookableEntry, EndedEntry, Entry, RawEntry } from './entry.ts'
 import { addKeyUsage } from './keyUsage.ts'
 import { type OwnerPosition, OwnerPositions } from './ownerPositions.ts'
@@ -70,6 +71,7 @@ export async function bookEntries(
       markDirty(client, [...dirty]),
     ])
     await noteExpiries(client, charges.transfers)
+    await earnBurnt(client, charges.transfers)
     await keepRejects(client, rejects)
     return {
       receipts: receipts.length,
@@ -196,7 +198,7 @@ function isSame(one: Entry, other: Entry): boolean {
 
 /** Whether admission has taken anything for it: a second ending that charges nothing leaves it as the book has it. */
 function takesUnits(entry: Entry): boolean {
-  return entry.kind !== 'ended' || entry.receipt.chargeUnits > 0
+  return entry.kind !== 'ended' || entry.receipt.chargeUnits + entry.receipt.lockUnits > 0
 }
 
 /** What a request or an expiry is booked by. */

@@ -5,6 +5,9 @@ import type { Transfer } from '../ledger/postTransfers.ts'
 import type { BookableEntry, EndedEntry, Entry } from './entry.ts'
 import type { Reject } from './rejects.ts'
 
+/** The kind of the transfers of tokens that requests burn. */
+export const BURN = 'burn'
+
 export interface Charges {
   /** Those whose receipts may be written. */
   readonly ended: EndedEntry[]
@@ -37,7 +40,10 @@ export function chargesOf(entries: readonly BookableEntry[], balances: Map<strin
     const ref = entry.kind === 'ended' ? entry.receipt.requestId : expiryRef(entry.raw)
     const credit = entry.kind === 'ended' ? revenueOfShard(entry.raw.shard) : whereExpired(entry.potId)
     let short = 0
-    for (const { ledgerAccount, units, amount } of parts) {
+    if (entry.kind === 'ended') burnTokens(charges, balances, entry)
+    for (const part of parts) {
+      if ('seriesId' in part) continue
+      const { ledgerAccount, units, amount } = part
       const balance = balances.get(ledgerAccount) ?? 0
       const covered = Math.min(amount, balance)
       const coveredUnits = covered === amount ? units : shareOf(units, covered, amount)
@@ -52,6 +58,24 @@ export function chargesOf(entries: readonly BookableEntry[], balances: Map<strin
     if (entry.kind === 'ended') charges.transfers.push({ kind, ref, debit: HOUSE, credit, units: short })
   }
   return charges
+}
+
+/** Takes what a request burns out of a holding for good. What the book no longer has of it, the house bears. */
+function burnTokens(charges: Charges, balances: Map<string, number>, { receipt, parts, raw }: EndedEntry): void {
+  const ref = receipt.requestId
+  for (const { ledgerAccount, units, seriesId } of parts) {
+    if (seriesId === undefined) continue
+    const balance = balances.get(ledgerAccount) ?? 0
+    const covered = Math.max(0, Math.min(units, balance))
+    balances.set(ledgerAccount, balance - covered)
+    const burn = { kind: BURN, ref, units: covered }
+    if (covered > 0) charges.transfers.push({ ...burn, debit: ledgerAccount, credit: lockIssuedAccount(seriesId) })
+    if (covered === units) continue
+    const missing = units - covered
+    charges.shortfallUnits += missing
+    charges.shortShards.add(raw.shard)
+    charges.transfers.push({ kind: BURN, ref, debit: HOUSE, credit: revenueOfShard(raw.shard), units: missing })
+  }
 }
 
 /** Expired credits go back to the house, tokens to what was issued. */

@@ -15,6 +15,7 @@ import { type CoinAmount, coinAmount, coinAmountJson, coinPrice, readCoin } from
 import type { Limits } from '../../limits.ts'
 import { recordActivity } from '../../runtime/activity/activity.ts'
 import type { Client } from '../../runtime/db/pool.ts'
+import { requireReserve } from '../reserve/withdrawalGate.ts'
 import {
   countOpenWithdrawals,
   insertWithdrawal,
@@ -65,6 +66,7 @@ export function withdrawalHandlers(
         const { nanos, units, tokens } = readAmount(call, asset, price, payments.config.withdrawalMinUnits)
         const wallet = await readWallet(call, client, parts)
         await refuseTooMany(client, accountId, parts.limits)
+        await requireReserve(client, parts.limits)
         const id = newId('wdr')
         const to = { ledgerAccount: ESCROW_COIN } as const
         await debits.move(transaction, { id, accountId, nanos, units, kind: WITHDRAWAL, to })

@@ -1,10 +1,10 @@
 import { NANOS_PER_COIN } from '../../../contract/money/coin.ts'
 import type { Address } from '../../../contract/payments/address.ts'
-import { tokenUsdUnits } from '../../../contract/payments/conversion.ts'
 import type { PaymentAsset } from '../../../contract/payments/terms.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
-import { type ChainClient, readChain } from '../chain/chainClient.ts'
-import { PAYMENT_ABI } from '../chain/settlementCall.ts'
+import type { ChainClient } from '../chain/chainClient.ts'
+import { tokensOf, worth } from '../reserve/held.ts'
+import { owedByClass, owedIn } from '../reserve/liabilities.ts'
 
 /** What the treasury holds of an asset. */
 export interface Held {
@@ -21,7 +21,7 @@ export interface Reserve {
   readonly coinUsdUnits: number
   readonly held: readonly Held[]
   readonly heldUnits: bigint
-  /** Coin of accounts and agents, in links and in withdrawals that are not sent; integers of 1e-9 coin. */
+  /** All classes of liabilities in coin; integers of 1e-9 coin. */
   readonly owedCoinNanos: bigint
   readonly owedCoinUnits: bigint
   /** Payments of requests that have not ended, refunds that are not sent, and credits of payers. */
@@ -34,14 +34,6 @@ export interface ReserveOptions {
   readonly coinUsdUnits: number
 }
 
-/** Free credits are not among what is owed: they are spent here alone and never paid out. */
-const OWED = `
-  SELECT coalesce(sum(balance) FILTER (WHERE currency = 'coin' AND (kind = 'coin' OR id = 'escrow_coin')), 0)::text AS nanos,
-    coalesce(sum(balance) FILTER (WHERE currency = 'usd' AND (kind IN ('coin', 'payer_credit') OR id = 'escrow')), 0)::text
-      AS units,
-    (SELECT scanned_block FROM chain_identity) AS block
-  FROM ledger_accounts`
-
 /**
  * Reads the reserve: tokens as the chain has them at the last block that the book has read, and the book as it is now.
  * @throws GatewayError chain_unavailable; errors of PostgreSQL
@@ -51,10 +43,18 @@ export async function readReserve(
   chain: ChainClient,
   { treasury, assets, coinUsdUnits }: ReserveOptions,
 ): Promise<Reserve> {
-  const found = await db.query<{ nanos: string; units: string; block: number }>(OWED)
-  const { nanos = '0', units = '0', block = 0 } = found.rows[0] ?? {}
-  const held = await Promise.all(assets.map((asset) => heldOf(chain, treasury, asset, coinUsdUnits, BigInt(block))))
-  const owedCoinNanos = BigInt(nanos)
+  const [owed, identity] = await Promise.all([
+    owedByClass(db),
+    db.query<{ block: number }>('SELECT scanned_block AS block FROM chain_identity'),
+  ])
+  const { block = 0 } = identity.rows[0] ?? {}
+  const held = await Promise.all(
+    assets.map(async (asset) => {
+      const amount = await tokensOf(chain, asset.address, treasury, block)
+      return { asset, amount, units: worth(amount, asset, coinUsdUnits) }
+    }),
+  )
+  const owedCoinNanos = owedIn(owed, 'coin')
   return {
     treasury,
     block,
@@ -63,19 +63,6 @@ export async function readReserve(
     heldUnits: held.reduce((sum, one) => sum + one.units, 0n),
     owedCoinNanos,
     owedCoinUnits: (owedCoinNanos * BigInt(coinUsdUnits)) / BigInt(NANOS_PER_COIN),
-    owedUsdUnits: BigInt(units),
+    owedUsdUnits: owedIn(owed, 'usd'),
   }
-}
-
-async function heldOf(
-  chain: ChainClient,
-  treasury: Address,
-  asset: PaymentAsset,
-  coinUsdUnits: number,
-  blockNumber: bigint,
-): Promise<Held> {
-  const call = { abi: PAYMENT_ABI, address: asset.address, functionName: 'balanceOf', args: [treasury] } as const
-  const amount = await readChain(() => chain.readContract({ ...call, blockNumber }))
-  const units = (amount * BigInt(tokenUsdUnits(asset, coinUsdUnits))) / 10n ** BigInt(asset.decimals)
-  return { asset, amount, units }
 }

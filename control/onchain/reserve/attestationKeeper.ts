@@ -1,0 +1,57 @@
+import type { Logger } from 'pino'
+import { tryLock } from '../../runtime/db/locks.ts'
+import { logEvent } from '../../runtime/logEvents.ts'
+import { Loop } from '../../runtime/loop.ts'
+import { attestationProgress } from './attestationStore.ts'
+import type { AttestationReason } from './attestationText.ts'
+import { type AttestationOptions, addressesText, makeAttestation, OtherSignerError } from './makeAttestation.ts'
+
+export interface AttestationKeeperOptions extends AttestationOptions {
+  /** From one attestation to the next. */
+  readonly intervalSeconds: number
+  readonly log: Logger
+}
+
+/** Has an attestation made at the set interval, when the addresses have changed, and when the operator asks for one. */
+export class AttestationKeeper {
+  private readonly options: AttestationKeeperOptions
+  private readonly loop: Loop
+  private toldOfSigner = false
+
+  constructor(options: AttestationKeeperOptions) {
+    this.options = options
+    this.loop = new Loop('attestations', options.limits.attestationCheckMs, options.log, () => this.pass())
+  }
+
+  stop(): Promise<void> {
+    return this.loop.stop()
+  }
+
+  private async pass(): Promise<void> {
+    const { pool, log } = this.options
+    if ((await this.dueReason()) === undefined) return
+    await tryLock(pool, 'attestations', async () => {
+      // Read again: another control may have made it a moment ago.
+      const reason = await this.dueReason()
+      if (reason === undefined) return
+      try {
+        const made = await makeAttestation(this.options, reason)
+        if (made === undefined) return
+        const { number, digest, leaves } = made
+        logEvent(log, 'reserve_attested', { attestation: number, digest, leaves, reason })
+      } catch (error) {
+        if (!(error instanceof OtherSignerError)) throw error
+        if (!this.toldOfSigner) logEvent(log, 'reserve_attestation_signer_mismatch', { reason: error.message })
+        this.toldOfSigner = true
+      }
+    })
+  }
+
+  private async dueReason(): Promise<AttestationReason | undefined> {
+    const { pool, chain, intervalSeconds } = this.options
+    const { last, isAsked } = await attestationProgress(pool)
+    if (isAsked) return 'operator'
+    if (last === undefined || last.ageMs >= intervalSeconds * 1_000) return 'schedule'
+    return last.addresses === addressesText(chain) ? undefined : 'addresses'
+  }
+}

@@ -1,0 +1,17 @@
+import type { Limits } from '../../limits.ts'
+import { createChainClient } from '../chain/chainClient.ts'
+import type { PaymentsConfig } from '../payments/paymentsConfig.ts'
+import type { Holder } from './held.ts'
+import type { ReserveChain } from './reading.ts'
+
+/** Where tokens are held against what is owed, as the operator has set it. */
+export function reserveChain(config: PaymentsConfig, limits: Limits): ReserveChain {
+  const { rpcUrl, chainId, assets, treasury, reserveVault } = config
+  const vaults: Holder[] = reserveVault === null ? [] : [{ role: 'vault', address: reserveVault }]
+  return {
+    client: createChainClient(rpcUrl, limits),
+    chainId,
+    assets,
+    holders: [{ role: 'treasury', address: treasury.address }, ...vaults],
+  }
+}

@@ -1,0 +1,85 @@
+import type { Logger } from 'pino'
+import { GatewayError } from '../../../contract/errors/errors.ts'
+import type { Limits } from '../../limits.ts'
+import { tryLock } from '../../runtime/db/locks.ts'
+import { type Pool, withTransaction } from '../../runtime/db/pool.ts'
+import { logEvent } from '../../runtime/logEvents.ts'
+import { Loop } from '../../runtime/loop.ts'
+import { type ReserveChain, readReserve } from './reading.ts'
+import { type LastReading, lastReading, storeReading } from './readingStore.ts'
+import { type StatedReserve, statedReserve } from './statedReserve.ts'
+import { type WithdrawalGate, withdrawalGate } from './withdrawalGate.ts'
+
+export interface ReserveKeeperOptions {
+  readonly pool: Pool
+  /** Undefined where the gateway has no chain. */
+  readonly chain: ReserveChain | undefined
+  readonly log: Logger
+  readonly limits: Limits
+}
+
+/** Reads the reserve now and then, whichever control does it, and tells when withdrawals pause and when they go on. */
+export class ReserveKeeper {
+  private readonly options: ReserveKeeperOptions
+  private readonly loop: Loop
+  private told: WithdrawalGate | undefined
+
+  constructor(options: ReserveKeeperOptions) {
+    this.options = options
+    this.loop = new Loop('reserve', options.limits.reserveCheckMs, options.log, () => this.pass())
+  }
+
+  stop(): Promise<void> {
+    return this.loop.stop()
+  }
+
+  private async pass(): Promise<void> {
+    const { pool, limits } = this.options
+    if (isDue(await lastReading(pool), limits)) {
+      // Read again: another control may have read a moment ago.
+      await tryLock(pool, 'reserveReadings', async () => {
+        if (isDue(await lastReading(pool), limits)) await this.read()
+      })
+    }
+    if (this.options.chain !== undefined) this.tell(await lastReading(pool))
+  }
+
+  private async read(): Promise<void> {
+    const { pool, chain, log } = this.options
+    try {
+      await withTransaction(pool, async (client) => {
+        await client.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ')
+        const reading = await readReserve(client, chain)
+        if (reading !== undefined) await storeReading(client, statedReserve(reading))
+      })
+    } catch (error) {
+      // Withdrawals pause when it stays away, which is told then.
+      if (!(error instanceof GatewayError)) throw error
+      logEvent(log, 'reserve_read_failed', { err: error })
+    }
+  }
+
+  private tell(reading: LastReading | undefined): void {
+    const gate = withdrawalGate(reading, this.options.limits)
+    const isStart = this.told === undefined
+    // A start reads nothing before the chain has answered.
+    if (gate === this.told || (isStart && gate === 'stale')) return
+    this.told = gate
+    const { log } = this.options
+    if (gate === 'open') {
+      if (!isStart) logEvent(log, 'reserve_recovered', factsOf(reading?.reserve))
+    } else if (gate === 'short') logEvent(log, 'reserve_short', factsOf(reading?.reserve))
+    else logEvent(log, 'reserve_stale', { ageMs: reading?.ageMs })
+  }
+}
+
+function isDue(reading: LastReading | undefined, limits: Limits): boolean {
+  if (reading === undefined) return true
+  const { ageMs, at, shortReadings } = reading
+  const isYesterdays = new Date(at.getTime() + ageMs).getUTCDate() !== at.getUTCDate()
+  return isYesterdays || ageMs >= (shortReadings > 0 ? limits.reserveRecheckMs : limits.reserveReadMs)
+}
+
+function factsOf(reserve: StatedReserve | undefined) {
+  return { heldUsd: reserve?.held_usd, owedUsd: reserve?.owed_usd, ratio: reserve?.ratio, block: reserve?.block }
+}

@@ -1,0 +1,40 @@
+import { GatewayError } from '../../../contract/errors/errors.ts'
+import type { WithdrawalState } from '../../../contract/wire/chainHealth.ts'
+import type { Limits } from '../../limits.ts'
+import type { Queryable } from '../../runtime/db/pool.ts'
+import { type LastReading, lastReading } from './readingStore.ts'
+
+/** Whether withdrawals are taken: less is held than owed, or nobody knows, as the last reading is too old. */
+export type WithdrawalGate = 'open' | 'short' | 'stale'
+
+/**
+ * What the last reading of the reserve says of withdrawals. One reading alone may fall between a block and its entry in the
+ * book; only a shortage that was read several times counts.
+ */
+export function withdrawalGate(reading: LastReading | undefined, limits: Limits): WithdrawalGate {
+  if (reading === undefined || reading.ageMs > limits.reserveReadingMaxMs) return 'stale'
+  return reading.shortReadings >= limits.reserveShortReadings ? 'short' : 'open'
+}
+
+const MESSAGES = {
+  short:
+    'Withdrawals pause: the reserve on the chain is below what is owed. Nothing was taken. See GET /v1/reserve; try again later.',
+  stale:
+    'Withdrawals pause: the reserve on the chain was not read for some minutes. Nothing was taken; try again later.',
+} as const
+
+/** @throws GatewayError withdrawals_paused unless the reserve is known to cover what is owed */
+export async function requireReserve(db: Queryable, limits: Limits): Promise<void> {
+  const gate = withdrawalGate(await lastReading(db), limits)
+  if (gate === 'open') return
+  throw new GatewayError('withdrawals_paused', {
+    message: MESSAGES[gate],
+    retryAfterSeconds: Math.ceil(limits.reserveRecheckMs / 1_000),
+  })
+}
+
+/** Whether withdrawals are taken, as clients are told. */
+export async function withdrawalState(db: Queryable, hasChain: boolean, limits: Limits): Promise<WithdrawalState> {
+  if (!hasChain) return 'not_configured'
+  return withdrawalGate(await lastReading(db), limits) === 'open' ? 'open' : 'paused'
+}
