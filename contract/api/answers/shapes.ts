@@ -6,6 +6,8 @@ import { CHAIN_SHAPES } from './chainShapes.ts'
 import { MODEL_SHAPES } from './modelShapes.ts'
 import { MONEY_SHAPES } from './moneyShapes.ts'
 import { PUBLIC_SHAPES } from './publicShapes.ts'
+import { RESERVE_SHAPES } from './reserveShapes.ts'
+import { SERVING_SHAPES } from './servingShapes.ts'
 
 const SHAPES = {
   ...MONEY_SHAPES,
@@ -15,6 +17,8 @@ const SHAPES = {
   ...AGENT_SHAPES,
   ...CHAIN_SHAPES,
   ...PUBLIC_SHAPES,
+  ...RESERVE_SHAPES,
+  ...SERVING_SHAPES,
 }
 
 /** The name of a shape among the schemas of the OpenAPI document. */
