@@ -3,9 +3,9 @@ import { CONTRACT_LIMITS, type ContractLimits, readPart } from '../contract/limi
 /** The limits of the proxy alone. */
 export const PROXY_LIMITS = {
   // Bodies. Those of senders whose credential is not proven ("stranger") have a share of their own.
-  /** What is read of a body before its sender is known, in bytes. */
+  /** The part of a body that is read before its sender is known, in bytes. */
   uncheckedBodyBytesMax: 65_536,
-  /** What a process reads and throws away of bodies that it has refused, in bytes at once. */
+  /** Bytes of refused bodies that a process reads and discards at once. */
   bodyBytesDiscardedMax: 268_435_456,
   /** Pieces that a body arrives in. */
   bodyPiecesMax: 100_000,
@@ -27,7 +27,7 @@ export const PROXY_LIMITS = {
   largeBodiesWaitingMax: 32,
   /** From the place in the queue to the end, in milliseconds; a thread that takes longer is ended. */
   largeBodyTimeoutMs: 20_000,
-  /** What an answer repeats of its request, in bytes. */
+  /** The part of a request that its answer echoes, in bytes. */
   echoBytesMax: 1_048_576,
   /** Of images and videos, in UTF-16 code units. */
   promptCharactersMax: 65_536,
@@ -85,7 +85,7 @@ export const PROXY_LIMITS = {
   routeAttemptsMax: 4,
   /** An answer that is not streamed, in bytes. */
   responseBodyBytesMax: 67_108_864,
-  /** What is kept of a stream before its first content, in bytes. */
+  /** The buffered part of a stream before its first content, in bytes. */
   preambleBytesMax: 65_536,
   /** One event of a stream, in bytes. */
   eventBytesMax: 4_194_304,
@@ -140,7 +140,7 @@ export const PROXY_LIMITS = {
   journalMemoryWriteMs: 200,
   /** How long it is left alone, in milliseconds. */
   journalMemoryRestMs: 60_000,
-  /** What the disk may be behind, in bytes; beyond it no requests are opened. */
+  /** How far the disk may be behind, in bytes; beyond it no requests are opened. */
   journalLagBytesMax: 16_777_216,
   /** The journal of a process, in bytes; beyond it no requests are opened. */
   journalBytesMax: 1_073_741_824,
@@ -163,7 +163,7 @@ export const PROXY_LIMITS = {
   videoPollTimeoutMs: 15_000,
   /** Refusals of such questions in a row after which a job has failed. */
   videoPollRefusalsMax: 5,
-  /** What a provider says of a job, in bytes. */
+  /** A provider's answer about a job, in bytes. */
   videoStatusBytesMax: 262_144,
   /** How long the state of a job is kept in Redis, in milliseconds. */
   videoStateKeptMs: 86_400_000,

@@ -222,7 +222,7 @@ export const CLIENT_LIMITS = {
    * 1e-9 USD.
    */
   keyTransferUnitsPerDay: 10_000_000_000,
-  /** What a referrer gets of the spending of the accounts it brought, in basis points. */
+  /** The referrer's share of the spending of referred accounts, in basis points. */
   referralShareBps: 500,
   /** Registered providers of an account. */
   providersPerAccountMax: 20,

@@ -43,7 +43,7 @@ export const SHARED_LIMITS = {
   // Paying per request.
   /** Payments by signed authorization that settle at once in one control. */
   paymentsInFlightMax: 256,
-  /** What control adds to the time of a payment before it gives the request up, in milliseconds. */
+  /** The margin that control adds to the time of a payment before it gives up, in milliseconds. */
   paymentMarginMs: 5_000,
 
   // Stopping.
