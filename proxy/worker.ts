@@ -14,6 +14,7 @@ import { KnownServers } from './admission/knownServers.ts'
 import { OwnLeases } from './admission/leases/ownLeases.ts'
 import { StrayHolds } from './admission/strayHolds.ts'
 import { UnmeteredHolds, UnmeteredSettlements } from './admission/unmetered.ts'
+import { feedListener } from './bus/feedListener.ts'
 import { FeedReader } from './bus/feedReader.ts'
 import { type BookedPosition, Pulse } from './bus/pulse.ts'
 import { RpcClient } from './bus/rpcClient.ts'
@@ -122,20 +123,7 @@ const own = new OwnLeases({
 const { leases } = own
 const beat = defineScript(commands, 'heartbeat')
 const heartbeat = new Heartbeat(beat, commands, owner, limits.heartbeatIntervalMs, leases.heard)
-const feed = new FeedReader(
-  feedRedis,
-  {
-    onKeyChanged: (keyHash) => keys.drop(keyHash),
-    onCatalogPublished: () => catalog.renew(),
-    onStatusChanged: () => incidents.renew(),
-    onGap: () => {
-      keys.clear()
-      catalog.renew()
-      incidents.renew()
-    },
-  },
-  fault('feed_read_failed'),
-)
+const feed = new FeedReader(feedRedis, feedListener({ keys, catalog, incidents }), fault('feed_read_failed'))
 const probes = new RouteProbes({ catalog: () => catalog.current, health, limits })
 const services: RunServices = {
   holds: config.unmetered ? new UnmeteredHolds(fault('hold_failed')) : leases,

@@ -75,7 +75,10 @@ function besideTokens(receipt: Receipt, units: bigint, series: Series | undefine
   if (lock === null) return units
   if (series === undefined) throw new Failed(`series ${lock.series} was not given`)
   must(series.model === model, `series ${series.id} is of ${series.model}, the receipt of ${model}`)
-  must(receipt.rate === 'standard' && receipt.tier === 'standard', 'tokens are burnt at the standard rate and tier alone')
+  must(
+    receipt.rate === 'standard' && receipt.tier === 'standard',
+    'tokens are burnt at the standard rate and tier alone',
+  )
   const rates = ratesOf(series.price, { rate: 'standard', tier: 'standard' }, usage)
   if (rates === undefined) throw new Failed(`series ${series.id} has no prices of tokens`)
   return sheetPart(lock, series, tokenDue(usage, rates), units)

@@ -8,6 +8,7 @@ import { creditInvariants } from './creditChecks.ts'
 import { escrowBy } from './escrow.ts'
 import { KEY_TRANSFER_INVARIANTS } from './keyTransferChecks.ts'
 import { LOCK_INVARIANTS } from './lockChecks.ts'
+import { LOCK_USE_INVARIANTS } from './lockUseChecks.ts'
 import { MOVEMENT_INVARIANTS } from './movementChecks.ts'
 import { PAYMENT_INVARIANTS } from './paymentChecks.ts'
 import type { Progress } from './progress.ts'
@@ -86,6 +87,7 @@ function steps(limits: Limits, isSinceMark: boolean, charges: ChargeChecks): rea
     ...RESERVE_INVARIANTS,
     ...KEY_TRANSFER_INVARIANTS,
     ...LOCK_INVARIANTS,
+    ...LOCK_USE_INVARIANTS,
     ...referralInvariants(isSinceMark),
     ...PROVIDER_INVARIANTS,
     ...batchInvariants(limits),

@@ -27,8 +27,8 @@ export const RESERVE_INVARIANTS: readonly Invariant[] = [
       FROM reserve_days d
       CROSS JOIN LATERAL (VALUES (first_reading), (last_reading)) AS r (reading)
       CROSS JOIN LATERAL (
-        SELECT (SELECT coalesce(sum((h ->> 'usd')::numeric), 0) FROM jsonb_array_elements(reading -> 'held') h) AS held,
-          (SELECT coalesce(sum((o ->> 'usd')::numeric), 0) FROM jsonb_array_elements(reading -> 'owed') o) AS owed
+        SELECT (SELECT coalesce(sum((h ->> 'usd')::numeric), 0) FROM json_array_elements(reading -> 'held') h) AS held,
+          (SELECT coalesce(sum((o ->> 'usd')::numeric), 0) FROM json_array_elements(reading -> 'owed') o) AS owed
       ) AS sums
       WHERE (reading ->> 'held_usd')::numeric <> sums.held OR (reading ->> 'owed_usd')::numeric <> sums.owed
         OR (reading ->> 'covered')::boolean IS DISTINCT FROM

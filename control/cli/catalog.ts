@@ -3,6 +3,7 @@ import { relative } from 'node:path'
 import { type Catalog, readCatalogFile } from '../catalog/pricing/catalogFile.ts'
 import { publishCatalog, refuseBrokenPromises } from '../catalog/pricing/publish.ts'
 import { listSheets } from '../catalog/pricing/sheetStore.ts'
+import { unattestedModels } from '../catalog/pricing/unattested.ts'
 import { signingWith } from '../catalog/signed/signCatalog.ts'
 import { publishCatalogRecord } from '../runtime/bus/feed.ts'
 import { FileError } from '../runtime/files/yamlFile.ts'
@@ -49,6 +50,13 @@ function warnOfUnsetKeys(catalog: Catalog, context: CliContext): void {
   }
 }
 
+/** Models that are sold on the private tier in name alone. */
+function warnOfUnattested(catalog: Catalog, context: CliContext): void {
+  for (const id of unattestedModels(catalog)) {
+    context.warn(`note: no provider of ${id} has attestation, so that its private tier is off`)
+  }
+}
+
 async function check(args: Arguments, context: CliContext): Promise<number | undefined> {
   return withCatalog(args, context, async (catalog, path) => {
     let promises = 'the price promises hold'
@@ -64,6 +72,7 @@ async function check(args: Arguments, context: CliContext): Promise<number | und
       },
     )
     warnOfUnsetKeys(catalog, context)
+    warnOfUnattested(catalog, context)
     const counts = { models: catalog.models.length, providers: catalog.providers.length }
     context.print(
       { ok: true, ...counts, promises_checked: checked },
@@ -92,6 +101,7 @@ async function publish(args: Arguments, context: CliContext): Promise<number | u
         ? `price sheet ${version} stays; the routes are replaced`
         : `nothing changed; price sheet ${version} is in force`
     warnOfUnsetKeys(catalog, context)
+    warnOfUnattested(catalog, context)
     context.print(
       { ok: true, version: String(version), new_sheet: isNewSheet, changed: isNewRecord },
       `${relative('.', path)}: ${what}`,

@@ -1,5 +1,5 @@
-import { formatTokens, parseTokens } from '../../contract/money/lockTokens.ts'
 import { coinDecimal } from '../../contract/money/coin.ts'
+import { formatTokens, parseTokens } from '../../contract/money/lockTokens.ts'
 import { formatUsd } from '../../contract/money/units.ts'
 import { Debits } from '../admission/debits/debit.ts'
 import { LOCK_OPERATOR } from '../book/ledger/accounts.ts'
@@ -88,7 +88,11 @@ async function issue(args: Arguments, context: CliContext): Promise<undefined> {
   const lockedPriceUnits = steppedAmount(args, 'price', '0.15', PRICE_STEP_UNITS)
   const priceNanos = steppedAmount(args, 'offer', '0.14', TICK_NANOS)
   const [supplyMicros, month, takerFeePpm] = [supplyOf(args), monthOf(args), feePpmOf(args)]
-  const model = modelOf(await readCatalogFile(context.catalogPath(flag(args, 'catalog'))), argument(args, 'MODEL'), provider)
+  const model = modelOf(
+    await readCatalogFile(context.catalogPath(flag(args, 'catalog'))),
+    argument(args, 'MODEL'),
+    provider,
+  )
   const price = pricesOf(args, model)
   const made = { model: model.id, month, provider, lockedPriceUnits, price, supplyMicros, takerFeePpm }
   const pool = await context.pool()
@@ -123,7 +127,15 @@ function textOf(series: LockSeries): string {
 async function list(args: Arguments, context: CliContext): Promise<undefined> {
   const which = isSet(args, 'all') ? 'all' : 'living'
   const data = (await listSeries(await context.pool(), which, context.limits.lockSeriesMax)).map(seriesJson)
-  const rows = data.map((one) => [one.id, one.model, one.month, one.state, one.provider, one.locked_price.usd, one.supply])
+  const rows = data.map((one) => [
+    one.id,
+    one.model,
+    one.month,
+    one.state,
+    one.provider,
+    one.locked_price.usd,
+    one.supply,
+  ])
   const headings = ['LOCK', 'MODEL', 'MONTH', 'STATE', 'PROVIDER', 'USD', 'SUPPLY']
   context.print({ data }, rows.length === 0 ? 'no lock' : table(headings, rows))
 }

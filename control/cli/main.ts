@@ -30,6 +30,7 @@ import { RECEIPTS } from './receipts.ts'
 import { REFERRAL } from './referral.ts'
 import { RESERVE } from './reserve.ts'
 import { RESTORE } from './restore.ts'
+import { REWARDS } from './rewards.ts'
 import { ROUTE } from './route.ts'
 import { SESSION } from './session.ts'
 import { TRAIL } from './trail.ts'
@@ -54,6 +55,7 @@ export const COMMANDS: readonly (CommandGroup | Command)[] = [
   LOG,
   CHAIN,
   RESERVE,
+  REWARDS,
   RECEIPTS,
   RESTORE,
   TRAIL,

@@ -119,7 +119,7 @@ export const ONCHAIN_LIMITS = {
   /** The time from one look whether an attestation is due to the next, in milliseconds. */
   attestationCheckMs: 5_000,
   /** Accounts that are read at once for an attestation. */
-  attestationRowsMax: 1_000,
+  attestationRowsMax: 500,
   /** The time that an attestation waits for a moment without a transfer, in milliseconds. */
   attestationLockMs: 2_000,
   /** How long the command line waits for an attestation that it asks for, in milliseconds. */

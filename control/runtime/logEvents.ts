@@ -82,9 +82,13 @@ export const CONTROL_EVENTS = {
   incidents_changed: ['info', 'published a change of incidents'],
   provider_attestation_rejected: ['warn', 'could not verify the attestation of the hardware of a provider'],
   provider_attestation_verified: ['info', 'verified the attestation of the hardware of a provider'],
-  registered_provider_resumed: ['info', 'resumed a registered provider'],
-  registered_provider_suspended: ['warn', 'suspended a registered provider'],
-  registered_providers_changed: ['info', 'published a change of the registered providers that serve'],
+  provider_suspended: [
+    'warn',
+    'suspended a registered provider that exceeds a bar',
+    'Read `reason` and `measured`; `sluice provider list` shows all, `provider resume` ends a suspension.',
+  ],
+  provider_state_changed: ['info', 'changed the state of a registered provider'],
+  providers_serving_changed: ['info', 'published a change of the registered providers that serve'],
   reserve_attestation_signer_mismatch: [
     'warn',
     'could not attest the reserve, because another key signs',

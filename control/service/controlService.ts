@@ -32,6 +32,7 @@ import { LinkExpirer } from '../customers/links/linkExpirer.ts'
 import { SeriesKeeper } from '../customers/locks/seriesKeeper.ts'
 import { ReceiptReader } from '../customers/receipts/receiptReader.ts'
 import { ReferralPayer } from '../customers/referrals/referralPayer.ts'
+import { sampleProviders } from '../customers/serving/providerSample.ts'
 import { ServingService } from '../customers/serving/servingService.ts'
 import type { Limits } from '../limits.ts'
 import { ChainState } from '../onchain/chain/chainState.ts'
@@ -99,14 +100,9 @@ export class ControlService {
    */
   async start(signal: AbortSignal): Promise<number> {
     const { databaseUrl, redisUrl, busKey, metricsPort } = this.environment
-    await waitFor(
-      `PostgreSQL at ${addressForLog(databaseUrl)}`,
-      this.log,
-      signal,
-      () => this.pool.query('SELECT 1'),
-      this.limits,
-    )
-    await waitFor(`Redis at ${addressForLog(redisUrl)}`, this.log, signal, () => this.pingRedis(), this.limits)
+    const { environment, pool, redis, log, debits, voider, limits } = this
+    await waitFor(`PostgreSQL at ${addressForLog(databaseUrl)}`, log, signal, () => pool.query('SELECT 1'), limits)
+    await waitFor(`Redis at ${addressForLog(redisUrl)}`, log, signal, () => this.pingRedis(), limits)
     await requireRedisVersion(this.redis)
     const applied = await migrate(this.pool)
     if (applied.length > 0) logEvent(this.log, 'schema_migrated', { applied })
@@ -131,6 +127,7 @@ export class ControlService {
       batches: () => sampleBatches(this.pool, Date.now()),
       priceLists: () => this.observer.stats,
       pricesAboveSold: () => countAboveSold(this.pool),
+      providers: () => sampleProviders(this.pool),
     })
     this.running.push({ name: 'metrics', stop: async () => metrics.close() })
     this.startPayments()
@@ -138,21 +135,14 @@ export class ControlService {
     const chain = await this.startChainState()
     const observedDays = new ObservedDays({ pool: this.pool, log: this.log, limits: this.limits })
     this.running.push({ name: 'observed days', stop: () => observedDays.stop() })
-    const { environment, pool, redis, log, debits, voider, payments, limits } = this
+    const { payments } = this
     const serving = new ServingService({ ...environment, pool, redis, log, limits })
     this.running.push({ name: 'registered providers', stop: () => serving.stop() })
     const parts = { environment, pool, redis, payments, receipts: new ReceiptReader(pool, redis, limits), limits }
     const applyToAdmission = async (accountIds: readonly string[]) => (await this.events?.applyNow(accountIds)) ?? false
     const api = newAccountApi({ ...parts, log, debits, applyToAdmission })
     const handlers = rpcHandlers({ ...parts, api, voider, batches, chain, observedDays, serving })
-    const rpc = new RpcServer({
-      redisUrl,
-      busKey,
-      handlers,
-      log: this.log,
-      observe: metrics.observeRpc,
-      limits: this.limits,
-    })
+    const rpc = new RpcServer({ redisUrl, busKey, handlers, log, observe: metrics.observeRpc, limits })
     rpc.start()
     this.running.push({ name: 'rpc', stop: () => rpc.stop(this.limits.shutdownTimeoutMs / 2) })
     // Proxies that served on their leases meanwhile ask how far they are booked before the state is loaded.

@@ -85,4 +85,3 @@ export class LockHold implements LockWant {
     return wholeMicros(units, this.series.microUnits)
   }
 }
-

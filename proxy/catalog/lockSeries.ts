@@ -1,6 +1,6 @@
 import { modelRates } from '../../contract/catalog/catalog.ts'
-import { MICROS_PER_TOKEN } from '../../contract/money/lockTokens.ts'
 import type { ModelRates } from '../../contract/money/charge.ts'
+import { MICROS_PER_TOKEN } from '../../contract/money/lockTokens.ts'
 import type { sluice } from '../../contract/wire/generated/messages.js'
 
 /** A series of compute locks: tokens of a model at a price that is fixed until a month ends. */

@@ -28,6 +28,7 @@ export interface RoutePolicy {
  */
 export function chooseRoutes(model: Model, policy: RoutePolicy, health: RouteHealth, nowMs: number): readonly Route[] {
   const { dialects, cheapest } = policy
+  if (policy.attested && !model.attested) throw notOnPrivateTier(model.id)
   if (spoken(model.enabledRoutes, dialects).length === 0) throw new GatewayError('model_unavailable')
   const order = cheapest ? model.cheapestOrder : model.usualOrder
   const kept = spoken(policy.allowRetention ? order.all : order.traceless, dialects)
@@ -51,6 +52,12 @@ function withCanary(
   if (model.canaries.length === 0 || policy.canary === undefined) return open
   const canary = chooseCanary(model, policy, policy.canary, health, nowMs)
   return canary === undefined ? open : [canary, ...open]
+}
+
+/** What is said of a model that the private tier does not have. */
+export function notOnPrivateTier(modelId: string): GatewayError {
+  const message = `${modelId} does not serve the private tier; /v1/pricing lists the attested models that do.`
+  return new GatewayError('no_route_for_policy', { message, param: 'model' })
 }
 
 function spoken(routes: readonly Route[], dialects: ReadonlySet<Dialect> | undefined): readonly Route[] {

@@ -7,14 +7,16 @@ import { firstOf, type Stretch, sizeOf } from './stretches.ts'
  * transaction: every receipt counts exactly once, also when processes do this at once or die.
  * @param table of the cursors, (log, position) of every log
  * @param most receipts that are counted in one step
- * @param count counts some stretches; undefined where nothing counts now, and the cursors go to the ends of the logs
+ * @param counts whether anything counts; asked when it is known how far the logs go. If nothing does, the cursors go there
+ * @param count counts some stretches
  * @returns whether a log goes on behind its stretch
  */
 export async function countAlong(
   client: Client,
-  table: 'provider_cursors',
+  table: 'provider_cursors' | 'referral_cursors',
   most: number,
-  count: ((stretches: readonly Stretch[]) => Promise<void>) | undefined,
+  counts: () => Promise<boolean>,
+  count: (stretches: readonly Stretch[]) => Promise<void>,
 ): Promise<boolean> {
   await client.query(`SELECT 1 FROM ${table} ORDER BY log FOR UPDATE`)
   const found = await client.query<Stretch>(
@@ -22,9 +24,10 @@ export async function countAlong(
      WHERE h.size > c.position ORDER BY log`,
   )
   const uncounted = found.rows
-  const stretches = count === undefined ? uncounted : firstOf(uncounted, most)
-  if (stretches.length === 0) return false
-  await count?.(stretches)
+  if (uncounted.length === 0) return false
+  const isCounted = await counts()
+  const stretches = isCounted ? firstOf(uncounted, most) : uncounted
+  if (isCounted) await count(stretches)
   await client.query(
     `UPDATE ${table} c SET position = s.position
      FROM unnest($1::smallint[], $2::bigint[]) AS s (log, position) WHERE c.log = s.log`,

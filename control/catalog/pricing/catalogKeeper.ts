@@ -13,6 +13,10 @@ import { PromiseError, type Published, publishCatalog } from './publish.ts'
 import { renewPromise } from './renewPromise.ts'
 import type { SignCatalog, Signing } from './signing.ts'
 import { syncCatalog } from './syncCatalog.ts'
+import { unattestedModels } from './unattested.ts'
+
+/** Of a warning. */
+const MODELS_TOLD_MAX = 20
 
 /** What the keeper works with. */
 export interface CatalogKeeperParts {
@@ -74,7 +78,13 @@ export class CatalogKeeper {
   async load(): Promise<Published> {
     const { path, pool, redis, log } = this.parts
     const { sign, limits } = this.parts
-    const published = await publishCatalog(pool, await readCatalogFile(path), limits, this.now(), { sign })
+    const catalog = await readCatalogFile(path)
+    const unattested = unattestedModels(catalog)
+    if (unattested.length > 0) {
+      const models = unattested.slice(0, MODELS_TOLD_MAX)
+      log.warn({ models }, 'no provider of these models has attestation, so that their private tier is off')
+    }
+    const published = await publishCatalog(pool, catalog, limits, this.now(), { sign })
     this.tell(published.signing)
     const inRedis = await redis.getBuffer(CATALOG_KEY)
     if (inRedis?.equals(published.record) !== true) {

@@ -15,10 +15,7 @@ interface SeriesRow {
 }
 
 /** The series of compute locks that have not ended, as the proxies get them. @param nowMs milliseconds since 1970 */
-export async function lockSeriesRecords(
-  db: Queryable,
-  nowMs: number,
-): Promise<sluice.LockSeriesRecord.$Properties[]> {
+export async function lockSeriesRecords(db: Queryable, nowMs: number): Promise<sluice.LockSeriesRecord.$Properties[]> {
   const found = await db.query<SeriesRow>(
     `SELECT id, model, provider, ends_at_ms, locked_price_units, price FROM lock_series
      WHERE state = 'open' AND ends_at_ms > $1 ORDER BY id`,

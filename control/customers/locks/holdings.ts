@@ -18,10 +18,10 @@ export interface LockUse {
 /** Opens the ledger account of tokens of a series, unless it is open. The series has to be locked. */
 export async function openHolding(client: Client, seriesId: string, accountId: string): Promise<void> {
   const isOperator = accountId === LOCK_OPERATOR
-  await client.query(
-    `INSERT INTO ledger_accounts (id, kind, owner) VALUES ($1, 'lock', $2) ON CONFLICT DO NOTHING`,
-    [holdingAccount(seriesId, accountId), isOperator ? null : accountId],
-  )
+  await client.query(`INSERT INTO ledger_accounts (id, kind, owner) VALUES ($1, 'lock', $2) ON CONFLICT DO NOTHING`, [
+    holdingAccount(seriesId, accountId),
+    isOperator ? null : accountId,
+  ])
   if (isOperator) return
   await client.query('INSERT INTO lock_holdings (series_id, account_id) VALUES ($1, $2) ON CONFLICT DO NOTHING', [
     seriesId,

@@ -1,6 +1,12 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
 import { newId } from '../../../contract/wire/ids.ts'
-import { holdingAccount, LOCK_OPERATOR, lockEscrowAccount, lockIssuedAccount, lockUnearnedAccount } from '../../book/ledger/accounts.ts'
+import {
+  holdingAccount,
+  LOCK_OPERATOR,
+  lockEscrowAccount,
+  lockIssuedAccount,
+  lockUnearnedAccount,
+} from '../../book/ledger/accounts.ts'
 import { postTransfers } from '../../book/ledger/postTransfers.ts'
 import type { Limits } from '../../limits.ts'
 import { GATEWAY_WIDE, OPERATOR, recordActivity } from '../../runtime/activity/activity.ts'
@@ -38,8 +44,6 @@ export async function issueSeries(client: Client, made: NewSeries, limits: Limit
   const [debit, credit] = [lockIssuedAccount(series.id), holdingAccount(series.id, LOCK_OPERATOR)]
   await postTransfers(client, [{ kind: 'lock_issue', ref: series.id, debit, credit, units }])
   const details = { model: series.model, month: series.month, provider: series.provider }
-  await recordActivity(client, OPERATOR, [
-    { accountId: GATEWAY_WIDE, type: 'lock.issued', target: series.id, details },
-  ])
+  await recordActivity(client, OPERATOR, [{ accountId: GATEWAY_WIDE, type: 'lock.issued', target: series.id, details }])
   return series
 }

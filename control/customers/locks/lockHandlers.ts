@@ -106,7 +106,7 @@ function refuseSubKey({ caller }: ApiCall): void {
  */
 function requireTrader({ caller, accountId }: ApiCall): void {
   if (isId('agt', accountId)) {
-    throw new GatewayError('permission_denied', { message: "An agent does not trade; use a credential of its owner." })
+    throw new GatewayError('permission_denied', { message: 'An agent does not trade; use a credential of its owner.' })
   }
   if (caller.kind !== 'key' || !caller.isRestricted) return
   const message =
@@ -145,7 +145,10 @@ async function ownLocksJson(pool: Pool, call: ApiCall, limits: Limits) {
     const series = known.get(seriesId) ?? (await seriesById(pool, seriesId))
     if (series !== undefined) known.set(seriesId, series)
   }
-  const withSeries = <One extends { seriesId: string }, Json>(list: readonly One[], json: (one: One, of: LockSeries) => Json) =>
+  const withSeries = <One extends { seriesId: string }, Json>(
+    list: readonly One[],
+    json: (one: One, of: LockSeries) => Json,
+  ) =>
     list.flatMap((one) => {
       const series = known.get(one.seriesId)
       return series === undefined ? [] : [json(one, series)]
@@ -185,7 +188,8 @@ async function readOrder(call: ApiCall, client: Client, series: LockSeries): Pro
   const isMarket = body['type'] === 'market'
   const micros = readLots(call)
   const spender = caller.kind === 'key' ? { spender: caller } : {}
-  if (isMarket && body['price'] !== undefined) throw invalidRequest('A market order has no price; leave it out.', 'price')
+  if (isMarket && body['price'] !== undefined)
+    throw invalidRequest('A market order has no price; leave it out.', 'price')
   if (quote !== undefined && (!isMarket || side !== 'buy')) {
     throw invalidRequest('A quote is for a buy at market; leave it out.', 'quote')
   }

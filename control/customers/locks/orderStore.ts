@@ -170,7 +170,12 @@ export async function countOpenOrders(db: Queryable, accountId: string): Promise
 }
 
 /** The orders of an account, newest first. @param after the id of an order to go on behind, or '' */
-export async function pageOfOrders(db: Queryable, accountId: string, limit: number, after: string): Promise<LockOrder[]> {
+export async function pageOfOrders(
+  db: Queryable,
+  accountId: string,
+  limit: number,
+  after: string,
+): Promise<LockOrder[]> {
   const found = await db.query<OrderRow>(
     `SELECT ${COLUMNS} FROM lock_orders WHERE account_id = $1 AND ($2 = '' OR id < $2) ORDER BY id DESC LIMIT $3`,
     [accountId, after, limit],

@@ -34,8 +34,7 @@ interface SeriesRow {
   readonly state: LockSeries['state']
 }
 
-const COLUMNS =
-  'id, model, month, ends_at_ms, provider, locked_price_units, price, supply_micros, taker_fee_ppm, state'
+const COLUMNS = 'id, model, month, ends_at_ms, provider, locked_price_units, price, supply_micros, taker_fee_ppm, state'
 
 const asSeries = (row: SeriesRow): LockSeries => ({
   id: row.id,
@@ -52,20 +51,17 @@ const asSeries = (row: SeriesRow): LockSeries => ({
 
 /** Writes a new series, which nobody holds tokens of yet. */
 export async function insertSeries(client: Client, series: Omit<LockSeries, 'state'>): Promise<void> {
-  await client.query(
-    `INSERT INTO lock_series (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'open')`,
-    [
-      series.id,
-      series.model,
-      series.month,
-      series.endsAtMs,
-      series.provider,
-      series.lockedPriceUnits,
-      JSON.stringify(series.price),
-      series.supplyMicros,
-      series.takerFeePpm,
-    ],
-  )
+  await client.query(`INSERT INTO lock_series (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'open')`, [
+    series.id,
+    series.model,
+    series.month,
+    series.endsAtMs,
+    series.provider,
+    series.lockedPriceUnits,
+    JSON.stringify(series.price),
+    series.supplyMicros,
+    series.takerFeePpm,
+  ])
 }
 
 /** A series, or undefined when there is none with this id. */
@@ -95,10 +91,9 @@ export async function countLivingSeries(db: Queryable): Promise<number> {
  * @throws GatewayError lock_series_not_found
  */
 export async function lockSeries(client: Client, id: string): Promise<LockSeries> {
-  const found = await client.query<SeriesRow>(
-    `SELECT ${COLUMNS} FROM lock_series WHERE id = $1 FOR NO KEY UPDATE`,
-    [id],
-  )
+  const found = await client.query<SeriesRow>(`SELECT ${COLUMNS} FROM lock_series WHERE id = $1 FOR NO KEY UPDATE`, [
+    id,
+  ])
   const [series] = found.rows.map(asSeries)
   if (series === undefined) throw new GatewayError('lock_series_not_found')
   return series

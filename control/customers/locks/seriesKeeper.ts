@@ -75,10 +75,7 @@ async function burnStock(client: Client, { id }: LockSeries): Promise<void> {
 
 /** Whether tokens are left: those of holds that are open are burnt with them, the others by the sweep of admission. */
 async function isHeld(client: Client, id: string): Promise<boolean> {
-  const found = await client.query(
-    'SELECT 1 FROM lock_holdings WHERE series_id = $1 AND NOT is_dropped LIMIT 1',
-    [id],
-  )
+  const found = await client.query('SELECT 1 FROM lock_holdings WHERE series_id = $1 AND NOT is_dropped LIMIT 1', [id])
   return found.rowCount !== 0
 }
 

@@ -56,7 +56,8 @@ export function fillPostings(
   for (const [i, { maker, taker, micros, costNanos }] of fills.entries()) {
     const ref = `${taker.id}:${maker.id}`
     const feeNanos = feesNanos[i] ?? 0
-    const [buyer, seller] = taker.side === 'buy' ? [taker.accountId, maker.accountId] : [maker.accountId, taker.accountId]
+    const [buyer, seller] =
+      taker.side === 'buy' ? [taker.accountId, maker.accountId] : [maker.accountId, taker.accountId]
     // A taker that buys pays its fee on top, one that sells pays it out of what it gets.
     const soldNanos = taker.side === 'buy' ? costNanos : costNanos - feeNanos
     const fromEscrow = (kind: string, credit: string, nanos: number): Transfer[] => {

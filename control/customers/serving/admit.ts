@@ -3,7 +3,7 @@ import { newId } from '../../../contract/wire/ids.ts'
 import { currentRecord } from '../../catalog/pricing/sheetStore.ts'
 import { type Actor, recordActivity } from '../../runtime/activity/activity.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
-import { type Admission, admissionsOf, lockAdmissions, type Terms } from './admission.ts'
+import { type Admission, admissionsOf, lockAdmissions, lockOpenAdmissions, PPM, type Terms } from './admission.ts'
 import { changeState } from './transition.ts'
 
 /** What the operator asks for can not be done; the message says why. */
@@ -13,6 +13,7 @@ export class AdmissionError extends Error {
 
 interface Offered {
   readonly account_id: string
+  readonly dialect: string
   readonly offered: boolean
   readonly models: string[]
 }
@@ -32,7 +33,7 @@ export async function admitProvider(
   terms: Terms,
 ): Promise<Admission> {
   const found = await client.query<Offered>(
-    'SELECT account_id, offered, models FROM providers WHERE id = $1 AND removed_at IS NULL FOR UPDATE',
+    'SELECT account_id, dialect, offered, models FROM providers WHERE id = $1 AND removed_at IS NULL FOR UPDATE',
     [providerId],
   )
   const [provider] = found.rows
@@ -43,7 +44,8 @@ export async function admitProvider(
   if (!provider.models.includes(upstreamModel)) {
     throw new AdmissionError(`${providerId} does not list the model ${upstreamModel}; see provider list`)
   }
-  await requireServed(client, model)
+  await requireServed(client, model, provider.dialect)
+  await requireRoom(client, model, terms)
   const accountId = provider.account_id
   const before = (await admissionsOf(client, [providerId])).filter((one) => one.model === model)
   if (before.some(({ state }) => state !== 'removed')) {
@@ -57,18 +59,35 @@ export async function admitProvider(
   return made
 }
 
-/** @throws AdmissionError unless the catalog in force has a route for a model of this kind, so that failures have somewhere to go */
-async function requireServed(db: Queryable, model: string): Promise<void> {
+/**
+ * @throws AdmissionError unless the catalog in force has a route for a model of this kind, so that failures have somewhere to
+ * go; of the same dialect, because requests are held for by the dialects of the catalog's routes
+ */
+async function requireServed(db: Queryable, model: string, dialect: string): Promise<void> {
   const encoded = await currentRecord(db)
-  const listed = encoded && sluice.CatalogRecord.decode(encoded).models.find(({ id }) => id === model)
+  const record = encoded && sluice.CatalogRecord.decode(encoded)
+  const listed = record?.models.find(({ id }) => id === model)
   if (!listed) throw new AdmissionError(`the catalog in force has no model ${model}`)
   const { modality, attested, routes } = sluice.ModelRecord.create(listed)
   if (modality !== 'chat') throw new AdmissionError(`${model} is not a chat model; no other kind is admitted`)
   if (attested)
     throw new AdmissionError(`${model} runs on attested hardware, which a registered provider does not prove`)
-  if (!routes.some((route) => route.enabled === true)) {
+  const enabled = routes.filter((route) => route.enabled === true)
+  if (enabled.length === 0) {
     throw new AdmissionError(`${model} has no enabled route in the catalog that requests could fall back to`)
   }
+  const dialects = enabled.map((route) => record?.providers.find(({ id }) => id === route.provider)?.dialect)
+  if (!dialects.includes(dialect)) {
+    throw new AdmissionError(`${model} has no route of the dialect ${dialect}, which the provider speaks`)
+  }
+}
+
+/** @throws AdmissionError when all that are admitted for a model would have more than all of its requests */
+async function requireRoom(client: Client, model: string, { fullPpm }: Terms): Promise<void> {
+  const open = (await lockOpenAdmissions(client)).filter((one) => one.model === model)
+  const taken = open.reduce((sum, one) => sum + one.fullPpm, 0)
+  if (taken + fullPpm <= PPM) return
+  throw new AdmissionError(`others are admitted for ${taken / PPM} of the requests to ${model}; lower --full`)
 }
 
 interface NewAdmission {

@@ -11,11 +11,9 @@ import { changeState } from './transition.ts'
 /**
  * Suspends, promotes and resumes registered providers by what was measured of them. Rows are locked, so that controls which
  * do this at once change each state once.
- * @returns how many were suspended
  */
-export function judgeAll(pool: Pool, log: Logger, nowMs: number, limits: Limits): Promise<number> {
+export function judgeAll(pool: Pool, log: Logger, nowMs: number, limits: Limits): Promise<void> {
   return withTransaction(pool, async (client) => {
-    let suspended = 0
     for (const admission of await lockOpenAdmissions(client)) {
       const { window, served } = await readWindow(client, admission, nowMs, limits)
       const change = judge(admission, window, served, nowMs, limits)
@@ -23,11 +21,7 @@ export function judgeAll(pool: Pool, log: Logger, nowMs: number, limits: Limits)
       await changeState(client, GATEWAY, admission, change)
       const { providerId: provider, model } = admission
       const told = { provider, model, to: change.to, reason: change.reason, measured: change.measured }
-      if (change.to === 'suspended') {
-        suspended++
-        logEvent(log, 'registered_provider_suspended', told)
-      } else logEvent(log, 'registered_provider_resumed', told)
+      logEvent(log, change.to === 'suspended' ? 'provider_suspended' : 'provider_state_changed', told)
     }
-    return suspended
   })
 }

@@ -1,9 +1,8 @@
+import { DAY_MS } from '../../../contract/api/time.ts'
 import type { Limits } from '../../limits.ts'
 import { textArray } from '../../runtime/db/arrays.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import { type Admission, admissionsOf, PPM, trafficPpm } from './admission.ts'
-
-const DAY_MS = 86_400_000
 
 interface DaysRow {
   readonly provider_id: string

@@ -21,8 +21,6 @@ export interface ServingKeeperParts extends ServingParts {
  * the proxies go by that of the book, also after a loss in Redis and after commands.
  */
 export class ServingKeeper {
-  /** Suspensions by this process. */
-  suspended = 0
   private readonly parts: ServingKeeperParts
   private readonly loop: Loop
   private readonly days: Loop
@@ -49,9 +47,9 @@ export class ServingKeeper {
 
   private async pass(): Promise<void> {
     const { pool, redis, log, limits } = this.parts
-    this.suspended += await judgeAll(pool, log, Date.now(), limits)
+    await judgeAll(pool, log, Date.now(), limits)
     if (redis.status !== 'ready') return
-    if (await syncServing(pool, redis, this.parts, limits)) logEvent(log, 'registered_providers_changed')
+    if (await syncServing(pool, redis, this.parts, limits)) logEvent(log, 'providers_serving_changed')
   }
 
   private async closeDays(): Promise<void> {

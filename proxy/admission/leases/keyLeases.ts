@@ -164,7 +164,9 @@ export class KeyLeases {
 
   /** Nothing of it is needed any more. Permits that are left without a lease are as good as used: the rate forgets them soon. */
   isDone(nowMs: number): boolean {
-    return this.waiting.length === 0 && this.locks?.isWaiting !== true && this.isIdle(nowMs) && this.lease?.isOut !== true
+    return (
+      this.waiting.length === 0 && this.locks?.isWaiting !== true && this.isIdle(nowMs) && this.lease?.isOut !== true
+    )
   }
 
   private isIdle(nowMs: number): boolean {

@@ -59,7 +59,8 @@ export class LockTaking implements HoldWaiter {
   giveBack(): void {
     if (!this.isSetAside) return
     this.isSetAside = false
-    if (this.lease.locks.generation === this.generation) this.lease.release({ ...NO_PARTS, grants: [this.part] }, NO_PARTS)
+    if (this.lease.locks.generation === this.generation)
+      this.lease.release({ ...NO_PARTS, grants: [this.part] }, NO_PARTS)
   }
 
   onHeld(heldUnits: number, heldAtMs: number): void {

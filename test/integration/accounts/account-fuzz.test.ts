@@ -30,7 +30,19 @@ const SETTINGS = {
 }
 const KEY = { ...SETTINGS, can_transfer: true, expires_at: '2099-01-01T00:00:00Z' }
 
-const ISSUE = ['lock', 'issue', 'test/small', '--provider', 'mock', '--price', '0.15', '--supply', '1000', '--offer', '0.1']
+const ISSUE = [
+  'lock',
+  'issue',
+  'test/small',
+  '--provider',
+  'mock',
+  '--price',
+  '0.15',
+  '--supply',
+  '1000',
+  '--offer',
+  '0.1',
+]
 
 interface Sound {
   readonly path: string

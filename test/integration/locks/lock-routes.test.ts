@@ -74,7 +74,10 @@ test('limit orders rest, are filled by time, and give back what they had in escr
   assert.equal(await coinOf(two), '99.5464')
   const sold = await order(one, { side: 'sell', type: 'market', tokens: '2' })
   assert.deepEqual([sold.body.status, sold.body.filled], ['cancelled', '1.000000'])
-  assert.deepEqual([await tokensOf(url, one.token, series), await tokensOf(url, two.token, series)], ['5.000000', '5.000000'])
+  assert.deepEqual(
+    [await tokensOf(url, one.token, series), await tokensOf(url, two.token, series)],
+    ['5.000000', '5.000000'],
+  )
   assertRefused(await order(one, { side: 'sell', type: 'market', tokens: '2' }), 409, 'lock_no_offer')
   const bid = await order(two, { side: 'buy', type: 'limit', tokens: '10', price: '0.05' })
   const path = `/v1/locks/orders/${bid.body.id}/cancel`
@@ -150,9 +153,13 @@ test('orders of both sides that come at once leave what was there', async () => 
 test('statements have the coin of orders, the activity says what they were', async () => {
   const { data } = await apiOk<{ data: Json[] }>(url, 'GET', '/v1/account/activity', { token: two.token })
   const types = new Set(data.map((entry) => entry['type']))
-  for (const type of ['lock.order_placed', 'lock.order_filled', 'lock.order_cancelled']) assert.ok(types.has(type), type)
+  for (const type of ['lock.order_placed', 'lock.order_filled', 'lock.order_cancelled'])
+    assert.ok(types.has(type), type)
   const listed = await stack.cli('lock', 'list')
-  assert.deepEqual((listed.json as { data: Json[] }).data.map((entry) => entry['id']), [series])
+  assert.deepEqual(
+    (listed.json as { data: Json[] }).data.map((entry) => entry['id']),
+    [series],
+  )
 })
 
 test('the end of the month gives bids back, burns what is left, and closes the series', async () => {
@@ -163,7 +170,10 @@ test('the end of the month gives bids back, burns what is left, and closes the s
   await database.query('UPDATE lock_series SET ends_at_ms = $2 WHERE id = $1', [short, ended])
   const coin = await coinOf(one)
   assert.equal((await order(one, { series: short, side: 'buy', type: 'market', tokens: '3' })).status, 201)
-  assert.equal((await order(one, { series: short, side: 'sell', type: 'limit', tokens: '1', price: '0.2' })).status, 201)
+  assert.equal(
+    (await order(one, { series: short, side: 'sell', type: 'limit', tokens: '1', price: '0.2' })).status,
+    201,
+  )
   const bid = await order(one, { series: short, side: 'buy', type: 'limit', tokens: '2', price: '0.05' })
   assert.equal(bid.body.status, 'open')
   const state = async () =>

@@ -9,16 +9,20 @@ import { UNITS_PER_USD } from '../../../contract/money/units.ts'
 import { accountKey, debitsKey, shardOf } from '../../../contract/wire/redisKeys.ts'
 import { Debits } from '../../../control/admission/debits/debit.ts'
 import { DebitKeeper } from '../../../control/admission/debits/debitKeeper.ts'
-import { ensureAdmission } from '../../../control/admission/keeper.ts'
 import { GrantSweeper } from '../../../control/admission/grantSweeper.ts'
-import { coinAccount, holdingAccount, LOCK_OPERATOR, lockUnearnedAccount } from '../../../control/book/ledger/accounts.ts'
+import { ensureAdmission } from '../../../control/admission/keeper.ts'
+import {
+  coinAccount,
+  holdingAccount,
+  LOCK_OPERATOR,
+  lockUnearnedAccount,
+} from '../../../control/book/ledger/accounts.ts'
 import { cancelOrder } from '../../../control/customers/locks/endOrders.ts'
 import { issueSeries } from '../../../control/customers/locks/issueSeries.ts'
-import { applyEvent, type BookChange, type BookEvent, type OrderBook } from '../../../control/customers/locks/orderBook.ts'
 import { placeOrder } from '../../../control/customers/locks/placeOrder.ts'
-import { endSeries } from '../../../control/customers/locks/seriesKeeper.ts'
 import { type LockSeries, lockTradedSeries } from '../../../control/customers/locks/series.ts'
-import { costOf, feeOf, LOT_MICROS, TICK_NANOS, unitsOfTokens } from '../../../control/customers/locks/tradeAmounts.ts'
+import { endSeries } from '../../../control/customers/locks/seriesKeeper.ts'
+import { LOT_MICROS, TICK_NANOS, unitsOfTokens } from '../../../control/customers/locks/tradeAmounts.ts'
 import { OPERATOR } from '../../../control/runtime/activity/activity.ts'
 import { withTransaction } from '../../../control/runtime/db/pool.ts'
 import { type UndoableTransaction, withUndo } from '../../../control/runtime/db/undoable.ts'
@@ -34,6 +38,7 @@ import {
   startBook,
   until,
 } from '../../support/parts/ledger.ts'
+import { LockModel } from '../../support/parts/lockModel.ts'
 import { itemOf } from '../../support/present.ts'
 import { rounds } from '../../support/rounds.ts'
 
@@ -87,20 +92,25 @@ class Dead extends Error {}
 class World {
   private readonly accounts: string[]
   private readonly series: LockSeries
-  private readonly coin = new Map<string, number>()
-  private readonly micros = new Map<string, number>()
-  private book: OrderBook
+  private readonly model: LockModel
   private readonly ids: string[] = []
   private place = 0
 
   private constructor(accounts: string[], series: LockSeries, offer: string) {
     this.accounts = accounts
     this.series = series
-    for (const account of accounts) this.coin.set(account, FUNDS_NANOS)
-    this.coin.set(LOCK_OPERATOR, 0)
     const micros = SUPPLY_LOTS * LOT_MICROS
-    const first = { id: offer, accountId: LOCK_OPERATOR, side: 'sell', priceNanos: 3 * TICK_NANOS, place: 0, micros } as const
-    this.book = { bids: [], asks: [first] }
+    const first = {
+      id: offer,
+      accountId: LOCK_OPERATOR,
+      side: 'sell',
+      priceNanos: 3 * TICK_NANOS,
+      place: 0,
+      micros,
+    } as const
+    this.model = new LockModel(first, FEE_PPM, limits.lockFillsPerOrderMax)
+    for (const account of accounts) this.model.nanos.set(account, FUNDS_NANOS)
+    this.model.nanos.set(LOCK_OPERATOR, 0)
   }
 
   static async start(): Promise<World> {
@@ -118,7 +128,12 @@ class World {
     }
     const placed = await withUndo(book.pool, throwIt, async (transaction) => {
       const series = await issueSeries(transaction.client, made, limits)
-      const wanted = { accountId: LOCK_OPERATOR, side: 'sell', priceNanos: 3 * TICK_NANOS, micros: made.supplyMicros } as const
+      const wanted = {
+        accountId: LOCK_OPERATOR,
+        side: 'sell',
+        priceNanos: 3 * TICK_NANOS,
+        micros: made.supplyMicros,
+      } as const
       return { series, ...(await placeOrder(transaction, debits, OPERATOR, { series, wanted, coinUsdUnits }, limits)) }
     })
     return new World(accounts, placed.series, placed.order.id)
@@ -139,10 +154,11 @@ class World {
       if (!isDying) return withUndo(book.pool, throwIt, work)
       return withTransaction(book.pool, (client) => work({ client, onRollback: () => {} }))
     }
-    const expected = this.expected({ ...wanted, id: '' })
+    const expected = this.model.expected(wanted)
     const outcome = await run().then(
       (placed) => placed.order.id,
-      (error: unknown) => (error instanceof GatewayError ? error.code : error instanceof Dead ? 'dead' : Promise.reject(error)),
+      (error: unknown) =>
+        error instanceof GatewayError ? error.code : error instanceof Dead ? 'dead' : Promise.reject(error),
     )
     if (isDying) {
       await this.giveBackLeft(accountId)
@@ -151,13 +167,13 @@ class World {
     }
     if (typeof expected === 'string') return assert.equal(outcome, expected)
     this.ids.push(String(outcome))
-    this.apply({ kind: 'place', order: { ...wanted, id: String(outcome), place: ++this.place }, fillsMax: limits.lockFillsPerOrderMax })
+    this.model.place(wanted, String(outcome), ++this.place)
   }
 
   async cancel(place: number): Promise<void> {
     if (this.ids.length === 0) return
     const id = itemOf(this.ids, place % this.ids.length)
-    const open = [...this.book.bids, ...this.book.asks].find((one) => one.id === id)
+    const open = [...this.model.book.bids, ...this.model.book.asks].find((one) => one.id === id)
     const owner = await scalar<string>(book.pool, 'SELECT account_id FROM lock_orders WHERE id = $1', [id])
     const cancel = withTransaction(book.pool, (client) => cancelOrder(client, OPERATOR, id, owner, coinUsdUnits))
     if (open === undefined) {
@@ -165,7 +181,7 @@ class World {
       return
     }
     await cancel
-    this.apply({ kind: 'cancel', orderId: id })
+    this.model.apply({ kind: 'cancel', orderId: id })
   }
 
   async loseRedis(): Promise<void> {
@@ -176,12 +192,14 @@ class World {
   /** The month ends: everything is over, and all coin is with who it belongs to. */
   async end(): Promise<void> {
     const { pool } = book
-    await pool.query('UPDATE lock_series SET ends_at_ms = extract(epoch FROM now()) * 1000 - 1 WHERE id = $1', [this.series.id])
+    await pool.query('UPDATE lock_series SET ends_at_ms = extract(epoch FROM now()) * 1000 - 1 WHERE id = $1', [
+      this.series.id,
+    ])
     // Redis has the end of the month in its list of pots.
     await book.redis.flushall()
     await openAdmission()
-    this.apply({ kind: 'expire' })
-    this.micros.clear()
+    this.model.apply({ kind: 'expire' })
+    this.model.micros.clear()
     const sweeper = new GrantSweeper({ ...book, log, limits })
     const isClosed = async () => {
       // Two at once, as two controls would.
@@ -191,22 +209,22 @@ class World {
     }
     await until('the series is closed', isClosed).finally(() => sweeper.stop())
     assert.equal(await this.balance(lockUnearnedAccount(this.series.id)), 0)
-    this.coin.set(LOCK_OPERATOR, 0)
+    this.model.nanos.set(LOCK_OPERATOR, 0)
   }
 
   /** Compares with the book and with Redis. */
   async check(): Promise<void> {
     await dispatchEvents(book)
     for (const account of this.accounts) {
-      assert.equal(await this.balance(coinAccount(account)), this.coin.get(account), `coin of ${account}`)
-      const units = unitsOfTokens(this.micros.get(account) ?? 0, LOCKED_PRICE_UNITS)
+      assert.equal(await this.balance(coinAccount(account)), this.model.nanos.get(account), `coin of ${account}`)
+      const units = unitsOfTokens(this.model.micros.get(account) ?? 0, LOCKED_PRICE_UNITS)
       assert.equal(await this.balance(holdingAccount(this.series.id, account)), units, `tokens of ${account}`)
       const [coin, pots] = await book.redis.hmget(accountKey(shardOf(account), account), 'coin', 'g')
-      assert.equal(Number(coin), this.coin.get(account), `coin of ${account} in Redis`)
+      assert.equal(Number(coin), this.model.nanos.get(account), `coin of ${account} in Redis`)
       const pot = (pots ?? '').split(';').find((one) => one.startsWith(`${this.series.id},`))
       assert.equal(Number(pot?.split(',')[2] ?? 0), units, `tokens of ${account} in Redis`)
     }
-    assert.equal(await this.balance(lockUnearnedAccount(this.series.id)), this.coin.get(LOCK_OPERATOR))
+    assert.equal(await this.balance(lockUnearnedAccount(this.series.id)), this.model.nanos.get(LOCK_OPERATOR))
     await assertCleanAudit(book)
   }
 
@@ -219,60 +237,6 @@ class World {
     const keeper = new DebitKeeper({ ...book, log, debits, limits })
     const isEmpty = async () => (await book.redis.hlen(debitsKey(shardOf(accountId)))) === 0
     await until('what was left behind is given back', isEmpty).finally(() => keeper.stop())
-  }
-
-  /** How an order is to end: its code when it is refused, else what it costs. */
-  private expected(wanted: { accountId: string; side: 'buy' | 'sell'; priceNanos: number | undefined; micros: number; id: string }) {
-    const { changes } = applyEvent(this.book, {
-      kind: 'place',
-      order: { ...wanted, place: this.place + 1 },
-      fillsMax: limits.lockFillsPerOrderMax,
-    })
-    const refused = changes.find((change) => change.kind === 'refused')
-    if (refused !== undefined) return `lock_${refused.reason}`
-    const fills = changes.filter((change) => change.kind === 'filled')
-    const rest = changes.find((change) => change.kind === 'rested')?.order.micros ?? 0
-    const filled = fills.reduce((sum, { micros }) => sum + micros, 0)
-    const { accountId, side, priceNanos = 0 } = wanted
-    const cost = fills.reduce((sum, { costNanos }) => sum + costNanos + feeOf(costNanos, FEE_PPM), 0)
-    const isCovered =
-      side === 'sell'
-        ? filled + rest <= (this.micros.get(accountId) ?? 0)
-        : cost + (rest === 0 ? 0 : costOf(priceNanos, rest)) <= (this.coin.get(accountId) ?? 0)
-    return isCovered ? changes : 'insufficient_balance'
-  }
-
-  private apply(event: BookEvent): void {
-    const open = new Map([...this.book.bids, ...this.book.asks].map((one) => [one.id, one]))
-    const { book: after, changes } = applyEvent(this.book, event)
-    this.book = after
-    for (const change of changes) this.applyChange(change, event, open)
-  }
-
-  private applyChange(change: BookChange, event: BookEvent, open: ReadonlyMap<string, { accountId: string; side: string; priceNanos: number }>): void {
-    if (change.kind === 'filled') {
-      const { maker, taker, micros, costNanos } = change
-      const fee = feeOf(costNanos, FEE_PPM)
-      const [buyer, seller] = taker.side === 'buy' ? [taker.accountId, maker.accountId] : [maker.accountId, taker.accountId]
-      // What a maker pays with is in escrow already.
-      if (taker.side === 'buy') this.move(this.coin, buyer, -costNanos - fee)
-      else this.move(this.micros, seller, -micros)
-      this.move(this.coin, seller, taker.side === 'buy' ? costNanos : costNanos - fee)
-      this.move(this.micros, buyer, micros)
-    } else if (change.kind === 'rested') {
-      const { accountId, side, priceNanos, micros } = change.order
-      if (side === 'buy') this.move(this.coin, accountId, -costOf(priceNanos, micros))
-      else this.move(this.micros, accountId, -micros)
-    } else if (change.kind === 'ended' && event.kind !== 'place') {
-      const ended = open.get(change.orderId)
-      if (ended === undefined) return
-      if (ended.side === 'buy') this.move(this.coin, ended.accountId, costOf(ended.priceNanos, change.micros))
-      else this.move(this.micros, ended.accountId, change.micros)
-    }
-  }
-
-  private move(amounts: Map<string, number>, accountId: string, amount: number): void {
-    amounts.set(accountId, (amounts.get(accountId) ?? 0) + amount)
   }
 }
 

@@ -2,7 +2,7 @@
 // stack on a real chain whose treasury is emptied and filled again; the verifier checks what is attested meanwhile.
 import assert from 'node:assert/strict'
 import test, { after, afterEach, before } from 'node:test'
-import { type Hex, parseEther } from 'viem'
+import { getAddress, type Hex, parseEther } from 'viem'
 import { devAccount } from '../../../control/launch/chain/deploy.ts'
 import { verifyAttestation } from '../../../verifier/verify.ts'
 import { runCli } from '../../support/cli.ts'
@@ -83,14 +83,15 @@ test('below what is owed, a withdrawal is refused and nothing is taken; above, t
 test('the reserve is that of the chain at its block, by contract and holder', async () => {
   const { held, block, block_hash, token, vault, ...reserve } = await read<Reserve>('/v1/reserve')
   const { hash } = await paid.chain.client.getBlock({ blockNumber: BigInt(block) })
-  assert.deepEqual([block_hash, token.address, vault], [hash, paid.chain.contracts.coin, VAULT])
+  const [coin, stablecoin] = [getAddress(paid.chain.contracts.coin), getAddress(paid.chain.contracts.stablecoin)]
+  assert.deepEqual([block_hash, token.address, vault], [hash, coin, VAULT])
   assert.deepEqual(
     held.map((row) => [row.asset, row.holder, row.token]),
     [
-      ['stablecoin', 'treasury', paid.chain.contracts.stablecoin],
-      ['stablecoin', 'vault', paid.chain.contracts.stablecoin],
-      ['coin', 'treasury', paid.chain.contracts.coin],
-      ['coin', 'vault', paid.chain.contracts.coin],
+      ['stablecoin', 'treasury', stablecoin],
+      ['stablecoin', 'vault', stablecoin],
+      ['coin', 'treasury', coin],
+      ['coin', 'vault', coin],
     ],
   )
   assert.deepEqual([held[3]?.token_amount, held[3]?.usd], [parseEther('15').toString(), '7.5'])
@@ -110,7 +111,7 @@ test('an answer that was given is given again while withdrawals pause; a node th
 })
 
 test('the operator asks for an attestation, which a stranger verifies up to the checkpoint of the book', async () => {
-  const env = { DATABASE_URL: paid.stack.databaseUrl, REDIS_URL: paid.stack.redis.url }
+  const env = { DATABASE_URL: paid.stack.databaseUrl, REDIS_URL: '' }
   const { code, json, stderr } = await runCli(['reserve', 'attest', '--json'], env)
   assert.equal(code, 0, stderr)
   const number = (json as { number: string }).number
@@ -120,7 +121,7 @@ test('the operator asks for an attestation, which a stranger verifies up to the 
   const report = await verifyAttestation({ attestation, signer: signer.ed25519, key: TEST_LOG_VERIFIER, liability })
   assert.deepEqual([report.ok, reason], [true, 'operator'], JSON.stringify(report))
   const { stdout } = await runCli(['reserve', 'show'], env)
-  assert.match(stdout, /^withdrawals +open$/m)
+  assert.match(stdout, /^withdrawals: open$/m)
   await paid.stack.control.kill9()
   await paid.stack.control.start()
 })

@@ -60,6 +60,6 @@ test('the audit names an account of coin that no class has, and a reading that d
   }
   assert.deepEqual(await faultsOf(), [0, 0])
   await pool.query(`INSERT INTO ledger_accounts (id, kind, currency) VALUES ('escrow_other', 'system', 'coin')`)
-  await pool.query(`UPDATE reserve_days SET last_reading = last_reading || '{"owed_usd":"1"}'`)
+  await pool.query(`UPDATE reserve_days SET last_reading = (last_reading::jsonb || '{"owed_usd":"1"}')::json`)
   assert.deepEqual(await faultsOf(), [1, 2])
 })

@@ -1,10 +1,17 @@
 // Goal: the private tier is served by hardware that is proved now, and by nothing else; receipts name the proof, and a
 // stranger verifies it again.
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { promisify } from 'node:util'
 import type { AttestationPolicy } from '../../../control/catalog/evidence/attestationPolicy.ts'
+import { VENDOR_ROOTS } from '../../../control/catalog/evidence/vendorRoots.ts'
 import { verifyEvidence } from '../../../control/catalog/evidence/verifyEvidence.ts'
+import { DEMO_ROOT } from '../../../control/launch/demoAttestation.ts'
+import { projectRoot } from '../../../control/launch/paths.ts'
 import { apiOk } from '../../support/clients/apiClient.ts'
 import { assertError, chat, completion } from '../../support/clients/chatClient.ts'
 import { itemOf } from '../../support/present.ts'
@@ -125,6 +132,29 @@ test('verified hardware serves the private tier, receipts name its report, and a
   assert.equal('attestation' in completion(standard).receipt, false)
   const { verified, demo, provider } = await stateOf('test/private')
   assert.deepEqual([verified, demo, provider], [true, true, 'mock'])
+})
+
+test('the script of the documentation verifies a report with nothing but the root', async () => {
+  const text = readFileSync(join(projectRoot, 'docs/reference/attestation.md'), 'utf8')
+  const code = /^( {4}import \{ createHash[\s\S]*?)\n\n(?! {4})/m.exec(text)?.[1]?.replace(/^ {4}/gm, '')
+  assert.ok(code !== undefined)
+  const root = join(stack.dir, 'root.pem')
+  writeFileSync(root, DEMO_ROOT)
+  const id = (await stateOf('test/private')).report?.id ?? ''
+  const run = (rootFile: string) =>
+    promisify(execFile)(process.execPath, [
+      '--input-type=module',
+      '--eval',
+      code,
+      'verify',
+      stack.baseUrl,
+      id,
+      rootFile,
+    ])
+  assert.match((await run(root)).stdout, new RegExp(`^${id} holds: MRTD (11){48}, RTMR3 (33){48}\n$`))
+  const other = join(stack.dir, 'other.pem')
+  writeFileSync(other, itemOf(VENDOR_ROOTS, 0).pem)
+  await assert.rejects(run(other), /the root does not hold/)
 })
 
 test('a machine that measures something else is off at once, and back when it does not', async () => {

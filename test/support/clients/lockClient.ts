@@ -27,7 +27,8 @@ export async function issueLock(stack: Stack, args: readonly string[] = []): Pro
 }
 
 /** What an account holds, has ordered and has used. */
-export const ownLocks = (url: string, token: string): Promise<OwnLocks> => apiOk(url, 'GET', '/v1/locks/mine', { token })
+export const ownLocks = (url: string, token: string): Promise<OwnLocks> =>
+  apiOk(url, 'GET', '/v1/locks/mine', { token })
 
 /** Whole tokens of a series that an account holds, as a decimal. */
 export async function tokensOf(url: string, token: string, series: string): Promise<string> {

@@ -25,17 +25,23 @@ export interface PlantedSeries {
 }
 
 const MICROS_PER_TOKEN = 1_000_000
-const SUPPLY_TOKENS = 1_000
 const MONTH_MS = 31 * 86_400_000
 
 /** Issues a series whose tokens are all the operator's, at 1 USD a token. */
 export function plantSeries(
   pool: Pool,
-  { model, provider = 'mock', endsAtMs = Date.now() + MONTH_MS, price = { input: '0.5', output: '1' } }: {
+  {
+    model,
+    provider = 'mock',
+    endsAtMs = Date.now() + MONTH_MS,
+    price = { input: '0.5', output: '1' },
+    supplyTokens = 1_000,
+  }: {
     readonly model: string
     readonly provider?: string
     readonly endsAtMs?: number
     readonly price?: Readonly<Record<string, string>>
+    readonly supplyTokens?: number
   },
 ): Promise<PlantedSeries> {
   const series = { id: newId('lock'), model, microUnits: 1_000, endsAtMs, price }
@@ -45,7 +51,7 @@ export function plantSeries(
       `INSERT INTO lock_series (id, model, month, ends_at_ms, provider, locked_price_units, price, supply_micros,
          taker_fee_ppm, state)
        VALUES ($1, $2, to_char(to_timestamp($3 / 1000.0 - 1) AT TIME ZONE 'UTC', 'YYYY-MM'), $3, $4, $5, $6, $7, 0, 'open')`,
-      [series.id, model, endsAtMs, provider, tokenUnits, JSON.stringify(price), SUPPLY_TOKENS * MICROS_PER_TOKEN],
+      [series.id, model, endsAtMs, provider, tokenUnits, JSON.stringify(price), supplyTokens * MICROS_PER_TOKEN],
     )
     await client.query(
       `INSERT INTO ledger_accounts (id, kind, currency, may_go_negative) VALUES ($1, 'system', 'usd', true),
@@ -58,7 +64,7 @@ export function plantSeries(
       ],
     )
     const [debit, credit] = [lockIssuedAccount(series.id), holdingAccount(series.id, LOCK_OPERATOR)]
-    const units = SUPPLY_TOKENS * tokenUnits
+    const units = supplyTokens * tokenUnits
     await postTransfers(client, [{ kind: 'lock_issue', ref: series.id, debit, credit, units }])
     return series
   })

@@ -1,9 +1,9 @@
 -- What is owed and what is held against it: a row a day (UTC), with its first reading and its last, and signed attestations.
 CREATE TABLE reserve_days (
   day date PRIMARY KEY,
-  first_reading jsonb NOT NULL,
+  first_reading json NOT NULL,
   first_at timestamptz NOT NULL,
-  last_reading jsonb NOT NULL,
+  last_reading json NOT NULL,
   last_at timestamptz NOT NULL CHECK (last_at >= first_at),
   -- Readings, up to the last one, that found less held than owed.
   short_readings integer NOT NULL CHECK (short_readings >= 0)

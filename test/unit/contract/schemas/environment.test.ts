@@ -107,6 +107,7 @@ test('unset and empty variables have the defaults of the schema', () => {
   assert.deepEqual(readVariables({}, 'make run'), {
     HOST: '127.0.0.1',
     PORT: 8080,
+    SLUICE_ATTESTATION_SECONDS: 86_400,
     SLUICE_ARCHIVE: 'archive',
     SLUICE_RECEIPTS_MONTHS: 0,
     SLUICE_WORKERS: 1,

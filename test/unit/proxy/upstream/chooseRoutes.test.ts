@@ -38,6 +38,7 @@ function modelOf(routes: readonly RouteSpec[]): Model {
     models: [
       {
         id: 'm',
+        attested: true,
         modality: 'chat',
         endpoints: ['chat'],
         rates: { input: 1, output: 1 },
@@ -138,4 +139,11 @@ test('the cheapest route comes first, and those of unknown cost last', () => {
   assert.deepEqual(choose(routes, { allowRetention: true, cheapest: true, attested: false }), [2, 4, 1, 0, 3])
   const kept = routes.map((route, index): RouteSpec => (index === 2 ? { ...route, policy: 'retained' } : route))
   assert.deepEqual(choose(kept, { allowRetention: false, cheapest: true, attested: false }), [4, 1, 0, 3])
+})
+
+test('the private tier has no route of a model that is not attested, whatever its provider has proved', () => {
+  const spec = { enabled: true, policy: 'none', dialect: 'openai', keySet: true, costUnits: null, open: true } as const
+  const model = { ...modelOf([{ ...spec, reportMs: 1 }]), attested: false }
+  const policy = { allowRetention: false, cheapest: false, attested: true }
+  assert.throws(() => chooseRoutes(model, policy, new RouteHealth(limits), NOW_MS), { code: 'no_route_for_policy' })
 })
