@@ -3,8 +3,10 @@ import { ACCOUNT_SHAPES } from './accountShapes.ts'
 import { AGENT_SHAPES } from './agentShapes.ts'
 import { CATALOG_SHAPES } from './catalogShapes.ts'
 import { CHAIN_SHAPES } from './chainShapes.ts'
+import { HOLDER_SHAPES } from './holderShapes.ts'
 import { MODEL_SHAPES } from './modelShapes.ts'
 import { MONEY_SHAPES } from './moneyShapes.ts'
+import { PROVIDER_SHAPES } from './providerShapes.ts'
 import { PUBLIC_SHAPES } from './publicShapes.ts'
 
 const SHAPES = {
@@ -14,6 +16,8 @@ const SHAPES = {
   ...ACCOUNT_SHAPES,
   ...AGENT_SHAPES,
   ...CHAIN_SHAPES,
+  ...PROVIDER_SHAPES,
+  ...HOLDER_SHAPES,
   ...PUBLIC_SHAPES,
 }
 
