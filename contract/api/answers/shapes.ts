@@ -6,7 +6,10 @@ import { CHAIN_SHAPES } from './chainShapes.ts'
 import { HOLDER_SHAPES } from './holderShapes.ts'
 import { MODEL_SHAPES } from './modelShapes.ts'
 import { MONEY_SHAPES } from './moneyShapes.ts'
+import { PROVIDER_SHAPES } from './providerShapes.ts'
 import { PUBLIC_SHAPES } from './publicShapes.ts'
+import { RESERVE_SHAPES } from './reserveShapes.ts'
+import { SERVING_SHAPES } from './servingShapes.ts'
 
 const SHAPES = {
   ...MONEY_SHAPES,
@@ -15,8 +18,11 @@ const SHAPES = {
   ...ACCOUNT_SHAPES,
   ...AGENT_SHAPES,
   ...CHAIN_SHAPES,
+  ...PROVIDER_SHAPES,
   ...HOLDER_SHAPES,
   ...PUBLIC_SHAPES,
+  ...RESERVE_SHAPES,
+  ...SERVING_SHAPES,
 }
 
 /** The name of a shape among the schemas of the OpenAPI document. */
